@@ -1,0 +1,94 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"net/netip"
+	"time"
+)
+
+// LoadBalancer is everything the data plane needs to know of one load
+// balancer: where it listens and where it forwards to.
+type LoadBalancer struct {
+	// ID is the load balancer's Octavia id.
+	ID string
+	// Addresses are the VIPs and the floating IPs that lead to them, all of
+	// them loopback addresses. Every listener listens on every address.
+	Addresses []netip.Addr
+	// PreserveSource dials members from the client's own address, as the ovn
+	// provider does; otherwise members see an address of the load balancer,
+	// as with amphorae.
+	PreserveSource bool
+	Listeners      []Listener
+}
+
+// Listener is one open port.
+type Listener struct {
+	ID string
+	// Protocol is Octavia's listener protocol: TCP, UDP, HTTP, HTTPS (passed
+	// through as TCP).
+	Protocol string
+	Port     int
+	// ConnectionLimit is the number of connections served at once; -1 is no
+	// limit.
+	ConnectionLimit int
+	// AllowedCIDRs lists the sources that are served; empty means everybody.
+	AllowedCIDRs []netip.Prefix
+	// XForwardedFor inserts the client's address into HTTP requests.
+	XForwardedFor bool
+	// ClientTimeout and MemberTimeout end connections idle on that side, and
+	// ConnectTimeout bounds the dialling of a member. Zero means 50 s, 50 s
+	// and 5 s, Octavia's defaults.
+	ClientTimeout, MemberTimeout, ConnectTimeout time.Duration
+	// Pool is nil for a listener with no default pool: connections are then
+	// closed at once.
+	Pool *Pool
+}
+
+// Pool is the set of members behind a listener.
+type Pool struct {
+	ID string
+	// Protocol is Octavia's pool protocol: TCP, UDP, HTTP, PROXY, PROXYV2.
+	Protocol string
+	// Algorithm is ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP or SOURCE_IP_PORT.
+	Algorithm string
+	// SourceIPPersistence keeps a client address on the member it met first.
+	SourceIPPersistence bool
+	// PersistenceTimeout is after how long without traffic a client address is
+	// forgotten; zero means never.
+	PersistenceTimeout time.Duration
+	Members            []Member
+	// Monitor is nil when members are always taken to be up.
+	Monitor *Monitor
+}
+
+// Member is one backend.
+type Member struct {
+	ID      string
+	Address netip.Addr
+	Port    int
+	// Weight zero means no new connections.
+	Weight int
+	// Backup members are used only when no other member is up.
+	Backup bool
+	// AdminUp false takes the member out.
+	AdminUp bool
+	// MonitorAddress and MonitorPort are where the monitor looks; the zero
+	// values mean Address and Port.
+	MonitorAddress netip.Addr
+	MonitorPort    int
+}
+
+// Monitor is a health monitor.
+type Monitor struct {
+	ID string
+	// Type is TCP, HTTP, HTTPS, UDP-CONNECT or PING.
+	Type                string
+	Delay, Timeout      time.Duration
+	MaxRetries          int
+	MaxRetriesDown      int
+	HTTPMethod, URLPath string
+	ExpectedCodes       string
+	AdminUp             bool
+}

@@ -1,0 +1,30 @@
+// Package depstmp keeps the module's requirements in place while its rooms are being built; it goes away with the last of them.
+package depstmp
+
+import (
+	_ "github.com/go-logr/logr"
+	_ "github.com/go-logr/zapr"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/google/uuid"
+	_ "github.com/gophercloud/gophercloud/v2/openstack"
+	_ "github.com/inetaf/tcpproxy"
+	_ "github.com/pires/go-proxyproto"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/prometheus/client_golang/prometheus/testutil"
+	_ "github.com/spf13/cobra"
+	_ "go.uber.org/goleak"
+	_ "go.uber.org/zap"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/time/rate"
+	_ "gopkg.in/gcfg.v1"
+	_ "k8s.io/api/core/v1"
+	_ "k8s.io/api/discovery/v1"
+	_ "k8s.io/apimachinery/pkg/apis/meta/v1"
+	_ "k8s.io/client-go/kubernetes"
+	_ "k8s.io/utils/ptr"
+	_ "pgregory.net/rapid"
+	_ "sigs.k8s.io/controller-runtime"
+	_ "sigs.k8s.io/controller-runtime/pkg/envtest"
+	_ "sigs.k8s.io/yaml"
+)
