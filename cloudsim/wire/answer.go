@@ -1,0 +1,69 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"bytes"
+	"maps"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// answer is a response that is kept until it is decided what becomes of it.
+type answer struct {
+	header http.Header
+	status int
+	wrote  bool
+	body   bytes.Buffer
+}
+
+func newAnswer() *answer { return &answer{header: http.Header{}, status: http.StatusOK} }
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if !a.wrote {
+		a.wrote, a.status = true, status
+	}
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.wrote = true
+	return a.body.Write(p)
+}
+
+func (a *answer) send(w http.ResponseWriter) {
+	a.sendHeader(w)
+	_, _ = w.Write(a.body.Bytes()) // the client may have gone away
+}
+
+func (a *answer) sendHeader(w http.ResponseWriter) {
+	maps.Copy(w.Header(), a.header)
+	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.Itoa(a.body.Len()))
+	}
+	w.WriteHeader(a.status)
+}
+
+// sendHalf promises the whole body and sends its first half.
+func (a *answer) sendHalf(w http.ResponseWriter) {
+	a.sendHeader(w)
+	_, _ = w.Write(a.body.Bytes()[:a.body.Len()/2])
+	_ = http.NewResponseController(w).Flush() // fails only when the client is gone
+}
+
+// reset ends the connection with a TCP reset (RST).
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		// No connection of our own to reset (HTTP/2, or a test's recorder): this is
+		// net/http's way to break off an answer.
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // pending data is thrown away, which makes it an RST
+	}
+	_ = conn.Close()
+}

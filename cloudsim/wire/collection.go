@@ -1,0 +1,262 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LinkStyle is how a service links the pages of a list.
+type LinkStyle int
+
+const (
+	// LinksBoth is Neutron's: the list of links is there only when it has some;
+	// a full page has a next link and, except where it went backwards and was
+	// not full, a previous one.
+	LinksBoth LinkStyle = iota
+	// LinksAlways is Octavia's: the list is always there, if empty; a full page
+	// has a next link, and one that started at a marker a previous one.
+	LinksAlways
+	// LinksNext is Nova's: only a full page has a list of links, with next.
+	LinksNext
+	// LinksNone leaves links out.
+	LinksNone
+)
+
+// Collection tells how a list of T is filtered, sorted, paged and projected.
+// T is best a struct with json tags (or a pointer to one): such items are
+// filtered and projected without being encoded first.
+type Collection[T any] struct {
+	// Key is the key of the JSON answer, such as "loadbalancers"; the links are
+	// under Key+"_links".
+	Key string
+	// ID returns an item's id, which markers name.
+	ID func(T) string
+	// Filter decides the query keys that the service treats in its own way. It
+	// answers known=false for others, which are then compared with the JSON field
+	// of that name. Nil stands for none.
+	Filter func(item T, key string, values []string) (match, known bool)
+	// DefaultSort names the JSON fields the list is ordered by when the client
+	// does not say; the id always comes last. Empty means by id alone.
+	DefaultSort []string
+	// MaxLimit is the page size when the client gives none or a larger one; 0
+	// means unlimited.
+	MaxLimit int
+	// LinkStyle is how pages are linked.
+	LinkStyle LinkStyle
+	// Links returns the base URL of the links, without query; nil means the
+	// request's own.
+	Links func(r *http.Request) string
+	// Strict refuses query keys that neither Filter nor the items know.
+	Strict bool
+	// BadMarker and BadQuery answer a marker that names no item and a query that
+	// cannot be read. When nil the answer is 400 with an {"error": ...} body.
+	BadMarker func(w http.ResponseWriter, marker string)
+	BadQuery  func(w http.ResponseWriter, message string)
+}
+
+// framed are the query keys that Collection itself gives a meaning.
+var framed = map[string]bool{
+	"limit": true, "marker": true, "page_reverse": true, "sort_key": true, "sort_dir": true, "sort": true, "fields": true,
+	"tags": true, "tags-any": true, "not-tags": true, "not-tags-any": true,
+}
+
+// Write answers the GET of a list. It understands limit, marker, page_reverse,
+// sort_key with sort_dir, sort ("key:dir,..."), fields (repeatable), tags,
+// tags-any, not-tags, not-tags-any, the keys that Filter knows, and every JSON
+// field (repeatable: any of the values). The items may come in any order; the
+// slice itself is left as it is.
+func (c Collection[T]) Write(w http.ResponseWriter, r *http.Request, items []T) {
+	query := r.URL.Query()
+	read := fieldsOf(reflect.TypeFor[T]())
+	kept, unknown := c.filter(read, query, items)
+	if unknown != "" && c.Strict {
+		c.badQuery(w, "Unknown query parameter: "+unknown)
+		return
+	}
+	c.sort(read, query, kept)
+
+	limit, err := c.limit(query.Get("limit"))
+	if err != "" {
+		c.badQuery(w, err)
+		return
+	}
+	backwards, _ := strconv.ParseBool(strings.ToLower(query.Get("page_reverse")))
+	page, found := c.page(kept, query.Get("marker"), limit, backwards)
+	if !found {
+		c.badMarker(w, query.Get("marker"))
+		return
+	}
+
+	body := map[string]any{c.Key: page}
+	if names := fieldNames(query); len(names) > 0 {
+		reduced := make([]any, len(page))
+		for i, item := range page {
+			reduced[i] = read.project(item, names)
+		}
+		body[c.Key] = reduced
+	}
+	if links := c.links(r, query, page, limit, backwards); len(links) > 0 || c.LinkStyle == LinksAlways {
+		body[c.Key+"_links"] = links
+	}
+	JSON(w, http.StatusOK, body)
+}
+
+// Project reduces one item to the fields that the request asks for with
+// ?fields=, and leaves it as it is when it asks for none.
+func Project(r *http.Request, v any) any {
+	names := fieldNames(r.URL.Query())
+	if len(names) == 0 || v == nil {
+		return v
+	}
+	return fieldsOf(reflect.TypeOf(v)).project(v, names)
+}
+
+func fieldNames(query url.Values) []string {
+	var names []string
+	for _, v := range query["fields"] {
+		for name := range strings.SplitSeq(v, ",") {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// filter returns the items that the query's filters let through, and a query
+// key that means nothing to any of the items, if there is one.
+func (c Collection[T]) filter(read fields, query url.Values, items []T) (kept []T, unknown string) {
+	kept = slices.Clone(items)
+	for key, values := range query {
+		known := framed[key] || len(items) == 0
+		if framed[key] && !strings.Contains(key, "tags") {
+			continue
+		}
+		kept = slices.DeleteFunc(kept, func(item T) bool {
+			match, k := c.matches(read, item, key, values)
+			known = known || k
+			return k && !match
+		})
+		// Earlier filters may have left nobody to ask whether the key is known.
+		for i := 0; i < len(items) && !known; i++ {
+			_, known = c.matches(read, items[i], key, values)
+		}
+		if !known {
+			unknown = key
+		}
+	}
+	return kept, unknown
+}
+
+func (c Collection[T]) matches(read fields, item T, key string, values []string) (match, known bool) {
+	if c.Filter != nil {
+		if match, known = c.Filter(item, key, values); known {
+			return match, true
+		}
+	}
+	switch key {
+	case "tags", "tags-any", "not-tags", "not-tags-any":
+		v, ok := read.get(item, "tags")
+		return matchesTags(key, textList(v), values), ok
+	}
+	v, ok := read.get(item, key)
+	if !ok {
+		return false, false
+	}
+	return slices.ContainsFunc(values, func(want string) bool { return textEqual(v, want) }), true
+}
+
+func matchesTags(key string, has, values []string) bool {
+	wanted := strings.Split(strings.Join(values, ","), ",")
+	found := 0
+	for _, tag := range wanted {
+		if slices.Contains(has, tag) {
+			found++
+		}
+	}
+	switch key {
+	case "tags":
+		return found == len(wanted)
+	case "tags-any":
+		return found > 0
+	case "not-tags":
+		return found < len(wanted)
+	default: // not-tags-any
+		return found == 0
+	}
+}
+
+type sortKey struct {
+	name       string
+	descending bool
+}
+
+func (c Collection[T]) sort(read fields, query url.Values, items []T) {
+	keys := sortKeys(query)
+	if len(keys) == 0 {
+		for _, name := range c.DefaultSort {
+			keys = append(keys, sortKey{name: name})
+		}
+	}
+	type row struct {
+		values []string
+		id     string
+		item   T
+	}
+	rows := make([]row, len(items))
+	for i, item := range items {
+		rows[i] = row{make([]string, len(keys)), c.ID(item), item}
+		for k, key := range keys {
+			v, _ := read.get(item, key.name)
+			rows[i].values[k] = text(v)
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		for k, key := range keys {
+			if order := compareText(a.values[k], b.values[k]); order != 0 {
+				if key.descending {
+					return -order
+				}
+				return order
+			}
+		}
+		return cmp.Compare(a.id, b.id)
+	})
+	for i := range rows {
+		items[i] = rows[i].item
+	}
+}
+
+// compareText orders numbers by their value and all else as text.
+func compareText(a, b string) int {
+	if m, err := strconv.ParseInt(a, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(b, 10, 64); err == nil {
+			return cmp.Compare(m, n)
+		}
+	}
+	return cmp.Compare(a, b)
+}
+
+func sortKeys(query url.Values) []sortKey {
+	var keys []sortKey
+	for i, name := range query["sort_key"] {
+		descending := i < len(query["sort_dir"]) && query["sort_dir"][i] == "desc"
+		keys = append(keys, sortKey{name, descending})
+	}
+	for _, v := range query["sort"] {
+		for part := range strings.SplitSeq(v, ",") {
+			if name, dir, _ := strings.Cut(part, ":"); name != "" {
+				keys = append(keys, sortKey{name, dir == "desc"})
+			}
+		}
+	}
+	return keys
+}

@@ -1,0 +1,223 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// FaultKind is a way in which a request goes wrong.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	// FaultStatus answers Status and Body without running the handler.
+	FaultStatus FaultKind = "status"
+	// FaultHang holds the request until the client goes away, Delay passes (if
+	// it is not zero) or the fault is removed; in the last two cases the request
+	// then goes on as if nothing had been.
+	FaultHang FaultKind = "hang"
+	// FaultResetBefore resets the TCP connection without running the handler.
+	FaultResetBefore FaultKind = "reset-before"
+	// FaultResetAfter runs the handler to its end, then resets the connection.
+	FaultResetAfter FaultKind = "reset-after"
+	// FaultGarbage runs the handler, then answers 200 with a body that is not
+	// JSON.
+	FaultGarbage FaultKind = "garbage"
+	// FaultHalfBody runs the handler, sends the answer's header and half of its
+	// body, then resets the connection.
+	FaultHalfBody FaultKind = "half-body"
+	// FaultLatency waits for Delay before the handler runs.
+	FaultLatency FaultKind = "latency"
+	// FaultErrorState lets the changed object end in ERROR: see FaultError. It
+	// hits changes only, never a GET.
+	FaultErrorState FaultKind = "error-state"
+)
+
+var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultLatency, FaultErrorState}
+
+// Fault says what goes wrong on which requests. Faults hit requests that carry
+// a valid token or need none; a request answered 401 uses none up.
+type Fault struct {
+	// ID is chosen by Faults.Add when it is empty.
+	ID string `json:"id"`
+	// Service, Method and Route (the template, without the method) choose the
+	// requests; empty matches any.
+	Service string    `json:"service,omitempty"`
+	Method  string    `json:"method,omitempty"`
+	Route   string    `json:"route,omitempty"`
+	Kind    FaultKind `json:"kind"`
+	// Status and Body are the answer of FaultStatus; Header is added to it.
+	Status int               `json:"status,omitempty"`
+	Body   string            `json:"body,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+	// Times is how many requests are hit; 0 means all until the fault is removed.
+	Times int `json:"times,omitempty"`
+	// Skip lets the first requests that match pass.
+	Skip  int           `json:"skip,omitempty"`
+	Delay time.Duration `json:"delay_ns,omitempty"`
+}
+
+// Validate tells what is wrong with the fault, nil if nothing is.
+func (f Fault) Validate() error {
+	switch {
+	case !slices.Contains(faultKinds, f.Kind):
+		return fmt.Errorf("unknown kind of fault %q: use one of %v", f.Kind, faultKinds)
+	case f.Kind == FaultStatus && (f.Status < 200 || f.Status > 599):
+		return fmt.Errorf("a fault of kind status needs a status of 200 to 599, not %d", f.Status)
+	case f.Kind == FaultLatency && f.Delay <= 0:
+		return fmt.Errorf("a fault of kind latency needs a delay")
+	case f.Times < 0 || f.Skip < 0 || f.Delay < 0:
+		return fmt.Errorf("times, skip and delay of a fault must not be negative")
+	}
+	return nil
+}
+
+func (f Fault) matches(service, method, route string) bool {
+	if f.Kind == FaultErrorState && (method == http.MethodGet || method == http.MethodHead) {
+		return false
+	}
+	return (f.Service == "" || f.Service == service) && (f.Method == "" || f.Method == method) && (f.Route == "" || f.Route == route)
+}
+
+type activeFault struct {
+	Fault
+	seen, used int
+}
+
+// Faults is the set of faults in force. Its zero value is ready to use, by many
+// goroutines.
+type Faults struct {
+	mu     sync.Mutex
+	last   int
+	active []*activeFault
+	// holds are the requests that hang, by fault. They outlive a fault that is
+	// used up, so that removing it still lets them go.
+	holds map[string]*hold
+}
+
+type hold struct {
+	release chan struct{}
+	count   int
+}
+
+// Add puts a fault into force and returns its id. A fault with the id of one
+// that is in force takes its place. A fault that Validate refuses never hits.
+func (s *Faults) Add(f Fault) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.ID == "" {
+		s.last++
+		f.ID = fmt.Sprintf("fault-%d", s.last)
+	}
+	s.remove(f.ID)
+	s.active = append(s.active, &activeFault{Fault: f})
+	return f.ID
+}
+
+// Remove takes a fault out of force, lets go the requests it holds, and tells
+// whether there was one.
+func (s *Faults) Remove(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remove(id)
+}
+
+func (s *Faults) remove(id string) bool {
+	n := len(s.active)
+	s.active = slices.DeleteFunc(s.active, func(f *activeFault) bool { return f.ID == id })
+	h, held := s.holds[id]
+	if held {
+		close(h.release)
+		delete(s.holds, id)
+	}
+	return held || len(s.active) < n
+}
+
+// Clear removes all faults.
+func (s *Faults) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active = nil
+	for id, h := range s.holds {
+		close(h.release)
+		delete(s.holds, id)
+	}
+}
+
+// List returns the faults in force, in the order they were added. A fault that
+// was used up is not in force any more.
+func (s *Faults) List() []Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	faults := make([]Fault, 0, len(s.active))
+	for _, f := range s.active {
+		faults = append(faults, f.Fault)
+	}
+	return faults
+}
+
+// Held returns how many requests are being held by faults of kind FaultHang.
+func (s *Faults) Held() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, h := range s.holds {
+		n += h.count
+	}
+	return n
+}
+
+// take returns the faults that hit a request and counts them as used: any
+// number of the kinds that let the handler run undisturbed, and at most one of
+// the others.
+func (s *Faults) take(service, method, route string) []Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var hit []Fault
+	for _, f := range s.active {
+		if !f.matches(service, method, route) || f.Validate() != nil {
+			continue
+		}
+		if f.seen++; f.seen <= f.Skip {
+			continue
+		}
+		f.used++
+		hit = append(hit, f.Fault)
+		if f.Kind != FaultLatency && f.Kind != FaultErrorState {
+			break
+		}
+	}
+	if len(hit) > 0 {
+		s.active = slices.DeleteFunc(s.active, func(f *activeFault) bool { return f.Times > 0 && f.used >= f.Times })
+	}
+	return hit
+}
+
+// holdOn registers a request that hangs. The channel is closed when the fault is
+// removed; done must be called when the request goes on.
+func (s *Faults) holdOn(id string) (release <-chan struct{}, done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holds == nil {
+		s.holds = map[string]*hold{}
+	}
+	h := s.holds[id]
+	if h == nil {
+		h = &hold{release: make(chan struct{})}
+		s.holds[id] = h
+	}
+	h.count++
+	return h.release, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if h.count--; h.count == 0 && s.holds[id] == h {
+			delete(s.holds, id)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// maxBody is the size of request bodies that is taken; OpenStack's own default
+// limit is 114,688 bytes, but a whole tree of a load balancer may be larger.
+const maxBody = 16 << 20
+
+// Options are what New makes a service's handler of.
+type Options struct {
+	// Service is the service's type in the catalogue, such as "network".
+	Service string
+	// Mux has one pattern a route, with method: "GET /v2.0/ports/{id}".
+	Mux *http.ServeMux
+	// Authenticate finds who a token belongs to. When nil no route needs one.
+	Authenticate func(token string) (Identity, bool)
+	// Public tells which routes (templates, without the method) need no token;
+	// nil means none.
+	Public func(route string) bool
+	// Recorder, Faults and Latency may be nil.
+	Recorder *Recorder
+	Faults   *Faults
+	Latency  *Latency
+	// Unauthorized answers a request with no valid token. When nil, the answer is
+	// that of OpenStack's token middleware, naming KeystoneURI.
+	Unauthorized func(w http.ResponseWriter, r *http.Request)
+	KeystoneURI  string
+	// NotFound answers requests for paths that no pattern matches, and
+	// NotAllowed those for a path that other methods match. When nil, they answer
+	// 404 and 405 with OpenStack's usual {"error": ...} body.
+	NotFound, NotAllowed func(w http.ResponseWriter, r *http.Request)
+}
+
+// New wraps a service's mux: it gives each request an id, finds out who calls,
+// lets latency and faults act, and records the call before the answer leaves.
+func New(o Options) http.Handler {
+	if o.Recorder == nil {
+		o.Recorder = &Recorder{}
+	}
+	if o.Faults == nil {
+		o.Faults = &Faults{}
+	}
+	if o.Latency == nil {
+		o.Latency = &Latency{}
+	}
+	if o.Public == nil {
+		o.Public = func(string) bool { return false }
+	}
+	if o.Unauthorized == nil {
+		o.Unauthorized = o.unauthorized
+	}
+	if o.NotFound == nil {
+		o.NotFound = plainError(http.StatusNotFound, "The resource could not be found.")
+	}
+	if o.NotAllowed == nil {
+		o.NotAllowed = plainError(http.StatusMethodNotAllowed, "The method is not allowed for the requested URL.")
+	}
+	return &frame{o}
+}
+
+func (o Options) unauthorized(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", "Keystone uri="+strconv.Quote(o.KeystoneURI))
+	plainError(http.StatusUnauthorized, "The request you have made requires authentication.")(w, r)
+}
+
+func plainError(status int, message string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		JSON(w, status, map[string]any{"error": map[string]any{"code": status, "title": http.StatusText(status), "message": message}})
+	}
+}
+
+type frame struct{ Options }
+
+var globalRequestID = regexp.MustCompile(`^req-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// ServeHTTP carries out one request.
+func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	call := Call{
+		Service: f.Service, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
+		RequestID: "req-" + uuid.NewString(), At: time.Now(),
+	}
+	if id := r.Header.Get("X-Openstack-Request-Id"); globalRequestID.MatchString(id) {
+		call.GlobalRequestID = id
+	}
+	_, pattern := f.Mux.Handler(r)
+	call.Route = routeOf(pattern)
+	w.Header().Set("X-Openstack-Request-Id", call.RequestID)
+
+	// The body is read whole at once: only then does net/http notice a client
+	// that goes away while its request is held.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		plainError(http.StatusRequestEntityTooLarge, "Request is too large.")(w, r)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+
+	ctx := context.WithValue(r.Context(), requestIDKey, call.RequestID)
+	if f.Authenticate != nil && !f.Public(call.Route) {
+		who, ok := f.Authenticate(r.Header.Get("X-Auth-Token"))
+		if !ok {
+			f.answer(w, r, &call, f.Unauthorized)
+			return
+		}
+		call.ProjectID = who.ProjectID
+		ctx = WithCaller(ctx, who)
+	}
+	f.act(w, r.WithContext(ctx), &call)
+}
+
+// act lets latency and faults act on a request that may be carried out.
+func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
+	alive := pause(r.Context(), f.Latency.of(f.Service, r.Method, call.Route))
+	for _, fault := range f.Faults.take(f.Service, r.Method, call.Route) {
+		call.Fault = strings.TrimPrefix(call.Fault+"+"+string(fault.Kind), "+")
+		switch fault.Kind {
+		case FaultLatency:
+			alive = alive && pause(r.Context(), fault.Delay)
+		case FaultErrorState:
+			r = r.WithContext(WithFaultError(r.Context()))
+		case FaultHang:
+			alive = alive && f.hang(r.Context(), fault)
+		default:
+			if alive {
+				f.disturb(w, r, call, fault)
+				return
+			}
+		}
+	}
+	if !alive {
+		f.record(call, 0)
+		return
+	}
+	f.answer(w, r, call, f.handle)
+}
+
+// hang holds the request and tells whether it is to go on.
+func (f *frame) hang(ctx context.Context, fault Fault) bool {
+	release, done := f.Faults.holdOn(fault.ID)
+	defer done()
+	var delay <-chan time.Time
+	if fault.Delay > 0 {
+		t := time.NewTimer(fault.Delay)
+		defer t.Stop()
+		delay = t.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-release:
+	case <-delay:
+	}
+	return true
+}
+
+// disturb carries out a request that a fault keeps from being answered well.
+func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, fault Fault) {
+	switch fault.Kind {
+	case FaultStatus:
+		f.answer(w, r, call, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for k, v := range fault.Header {
+				w.Header().Set(k, v)
+			}
+			w.WriteHeader(fault.Status)
+			_, _ = io.WriteString(w, fault.Body)
+		})
+	case FaultResetBefore:
+		f.record(call, 0)
+		reset(w)
+	case FaultResetAfter:
+		a := f.run(r, f.handle)
+		f.record(call, a.status)
+		reset(w)
+	case FaultGarbage:
+		f.answer(w, r, call, func(w http.ResponseWriter, r *http.Request) {
+			f.run(r, f.handle)
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<html><body>It works!</body></html>\n")
+		})
+	case FaultHalfBody:
+		a := f.run(r, f.handle)
+		f.record(call, a.status)
+		a.sendHalf(w)
+		reset(w)
+	}
+}
+
+// answer runs the handler, records the call and sends the answer, in this order:
+// a client that has its answer finds its call recorded.
+func (f *frame) answer(w http.ResponseWriter, r *http.Request, call *Call, handle http.HandlerFunc) {
+	a := f.run(r, handle)
+	f.record(call, a.status)
+	a.send(w)
+}
+
+func (f *frame) handle(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := f.Mux.Handler(r); pattern != "" {
+		f.Mux.ServeHTTP(w, r)
+		return
+	}
+	// The mux knows which methods a path would take; ask it without sending.
+	probe := newAnswer()
+	f.Mux.ServeHTTP(probe, r)
+	if probe.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", probe.header.Get("Allow"))
+		f.NotAllowed(w, r)
+		return
+	}
+	f.NotFound(w, r)
+}
+
+func (f *frame) run(r *http.Request, handle http.HandlerFunc) *answer {
+	a := newAnswer()
+	handle(a, r)
+	return a
+}
+
+func (f *frame) record(call *Call, status int) {
+	call.Status = status
+	call.Duration = time.Since(call.At)
+	f.Recorder.record(*call)
+}
+
+// routeOf makes a route template of a mux pattern.
+func routeOf(pattern string) string {
+	if _, path, ok := strings.Cut(pattern, " "); ok {
+		pattern = path
+	}
+	return strings.TrimSuffix(pattern, "{$}")
+}

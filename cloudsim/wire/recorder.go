@@ -1,0 +1,89 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// Call is one request as it was recorded, just before its answer was sent.
+type Call struct {
+	// Service is "identity", "network", "load-balancer" or "compute".
+	Service string `json:"service"`
+	Method  string `json:"method"`
+	// Route is the template of the path, such as
+	// /v2.0/lbaas/loadbalancers/{id}; empty for a path nobody serves.
+	Route string `json:"route"`
+	Path  string `json:"path"`
+	Query string `json:"query,omitempty"`
+	// Status is the HTTP status; 0 when no answer was made.
+	Status   int           `json:"status"`
+	Duration time.Duration `json:"duration_ns"`
+	// RequestID is the answer's x-openstack-request-id, GlobalRequestID the one
+	// that the client sent along.
+	RequestID       string    `json:"request_id"`
+	GlobalRequestID string    `json:"global_request_id,omitempty"`
+	ProjectID       string    `json:"project_id,omitempty"`
+	At              time.Time `json:"at"`
+	// Fault names the kinds of the faults that hit the call, joined with "+".
+	Fault string `json:"fault,omitempty"`
+}
+
+// maxCalls bounds the calls kept: a day of tests must not fill the memory.
+const maxCalls = 100_000
+
+// Recorder keeps the calls made to all services. Its zero value is ready to
+// use, by many goroutines.
+type Recorder struct {
+	mu     sync.Mutex
+	calls  []Call // a ring once it has maxCalls entries
+	next   int    // where the ring's oldest entry is
+	counts map[string]int
+}
+
+func (r *Recorder) record(c Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = map[string]int{}
+	}
+	r.counts[c.Method+" "+c.Route]++
+	if len(r.calls) < maxCalls {
+		r.calls = append(r.calls, c)
+		return
+	}
+	r.calls[r.next] = c
+	r.next = (r.next + 1) % maxCalls
+}
+
+// Calls returns the recorded calls, oldest first: all since the last Reset, or
+// the newest 100,000 of them.
+func (r *Recorder) Calls() []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls := make([]Call, 0, len(r.calls))
+	calls = append(calls, r.calls[r.next:]...)
+	return append(calls, r.calls[:r.next]...)
+}
+
+// Counts returns how often each operation, "METHOD route", was called since the
+// last Reset. Unlike Calls it forgets none.
+func (r *Recorder) Counts() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := maps.Clone(r.counts)
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	return counts
+}
+
+// Reset forgets all calls and counts.
+func (r *Recorder) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls, r.next, r.counts = nil, 0, nil
+}
