@@ -1,0 +1,85 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import "fmt"
+
+// Version is an API version of Octavia, compared as numbers: 2.10 is newer
+// than 2.9.
+type Version struct {
+	Major int `json:"major"`
+	Minor int `json:"minor"`
+}
+
+// String returns the version as "2.26".
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// AtLeast tells whether v is w or newer.
+func (v Version) AtLeast(w Version) bool {
+	return v.Major > w.Major || v.Major == w.Major && v.Minor >= w.Minor
+}
+
+// Feature is something that not every Octavia, or not every provider, can do.
+type Feature int
+
+// The features that decisions depend on, with the API version that brought
+// each (Octavia's API version history).
+const (
+	// FeatureTags: tags on every object, and lists filtered by them. 2.5.
+	FeatureTags Feature = iota
+	// FeatureAllowedCIDRs: source ranges on listeners. 2.12, not ovn.
+	FeatureAllowedCIDRs
+	// FeatureTransportsShareAPort: a TCP and a UDP listener on one port
+	// number. 2.13.
+	FeatureTransportsShareAPort
+	// FeatureSourceIPPort: the algorithm SOURCE_IP_PORT. 2.13.
+	FeatureSourceIPPort
+	// FeatureHTTPMonitorOnUDP: monitors of type HTTP on UDP pools. 2.16, not
+	// ovn.
+	FeatureHTTPMonitorOnUDP
+	// FeatureHTTPMonitor: monitors of type HTTP. Any version, not ovn.
+	FeatureHTTPMonitor
+)
+
+var features = map[Feature]struct {
+	since  Version
+	notOVN bool
+}{
+	FeatureTags:                 {since: Version{2, 5}},
+	FeatureAllowedCIDRs:         {since: Version{2, 12}, notOVN: true},
+	FeatureTransportsShareAPort: {since: Version{2, 13}},
+	FeatureSourceIPPort:         {since: Version{2, 13}},
+	FeatureHTTPMonitorOnUDP:     {since: Version{2, 16}, notOVN: true},
+	FeatureHTTPMonitor:          {since: Version{2, 0}, notOVN: true},
+}
+
+// ProviderOVN is the provider that is served by the network itself and can do
+// less than the others.
+const ProviderOVN = "ovn"
+
+// Capabilities is what one cloud is able to do.
+type Capabilities struct {
+	// APIVersion is the newest version that Octavia offers.
+	APIVersion Version `json:"apiVersion"`
+	// Provider is the provider that load balancers are made with.
+	Provider string `json:"provider"`
+}
+
+// Has tells whether the cloud has the feature. A feature that is not in the
+// table is one nobody has.
+func (c Capabilities) Has(f Feature) bool {
+	needs, known := features[f]
+	return known && c.APIVersion.AtLeast(needs.since) && !(needs.notOVN && c.Provider == ProviderOVN)
+}
+
+// Needs says what the feature asks of a cloud, for messages to people: "API
+// version 2.12 and a provider other than ovn".
+func (f Feature) Needs() string {
+	needs := features[f]
+	text := "Octavia API version " + needs.since.String()
+	if needs.notOVN {
+		text += " and a provider other than ovn"
+	}
+	return text
+}

@@ -1,0 +1,192 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxText is the longest name, description or tag that Octavia and Neutron
+// take, in characters.
+const maxText = 255
+
+// The tags that say whose an object is. They hold no comma and no slash: lists
+// are filtered by comma-separated tags, and Neutron has tags in its paths.
+const (
+	clusterTag = "kube-octavia.cluster="
+	serviceTag = "kube-octavia.service="
+)
+
+// Owner is the Service that objects in the cloud belong to. Names, tags and
+// descriptions of all of them are made here.
+type Owner struct {
+	// ClusterName is --cluster-name: part of the names that people read, and
+	// not unique.
+	ClusterName string `json:"clusterName"`
+	// ClusterUID is the uid of the kube-system namespace.
+	ClusterUID string `json:"clusterUID"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	// ServiceUID is the uid of the Service.
+	ServiceUID string `json:"serviceUID"`
+}
+
+// LoadBalancerName is kube_service_<cluster>_<namespace>_<name>, cut at 255
+// bytes, as openstack-cloud-controller-manager names its load balancers.
+func (o Owner) LoadBalancerName() string {
+	return cut("kube_service_" + o.ClusterName + "_" + o.Namespace + "_" + o.Name)
+}
+
+// ListenerName is the name of the listener made for the Service's port number
+// i at the time. It is not unique over time, see Listener.Key.
+func (o Owner) ListenerName(i int) string { return o.childName("listener", i) }
+
+// PoolName is the name of the pool made for port number i.
+func (o Owner) PoolName(i int) string { return o.childName("pool", i) }
+
+// MonitorName is the name of the health monitor made for port number i.
+func (o Owner) MonitorName(i int) string { return o.childName("monitor", i) }
+
+func (o Owner) childName(kind string, i int) string {
+	return cut(kind + "_" + strconv.Itoa(i) + "_" + o.LoadBalancerName())
+}
+
+// Description is the load balancer's description.
+func (o Owner) Description() string {
+	return cut(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", o.Namespace, o.Name, o.ClusterName))
+}
+
+// Tags are the tags of the load balancer and of everything below it: its name,
+// which is how openstack-cloud-controller-manager marks what it made, the
+// cluster's uid and the Service's.
+func (o Owner) Tags() []string {
+	return []string{o.LoadBalancerName(), ClusterTag(o.ClusterUID), serviceTag + o.ServiceUID}
+}
+
+// ClusterTag is the tag that everything of one cluster bears.
+func ClusterTag(clusterUID string) string { return clusterTag + clusterUID }
+
+// ServiceUIDOf returns the Service uid in the tags, or "".
+func ServiceUIDOf(tags []string) string { return tagValue(tags, serviceTag) }
+
+func tagValue(tags []string, prefix string) string {
+	for _, t := range tags {
+		if v, ok := strings.CutPrefix(t, prefix); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// The parts of a floating IP's description. Neutron takes no tags in the call
+// that makes a floating IP, so the description is what carries its identity.
+// openstack-cloud-controller-manager deletes by the first part, Magnum by the
+// last, so both stay as those know them.
+const (
+	floatingIPPrefix = "Floating IP for Kubernetes external service "
+	floatingIPSuffix = " from cluster "
+)
+
+// FloatingIPDescription is the description of a floating IP made for the
+// Service. Namespace and name give way when it would be too long.
+func (o Owner) FloatingIPDescription() string {
+	mark := " (" + ClusterTag(o.ClusterUID) + " " + serviceTag + o.ServiceUID + ")"
+	tail := mark + floatingIPSuffix + o.ClusterName
+	name := o.Namespace + "/" + o.Name
+	if room := maxText - len(floatingIPPrefix) - len(tail); len(name) > room {
+		name = name[:max(room, 0)]
+	}
+	return cut(floatingIPPrefix + name + tail)
+}
+
+// MadeFloatingIP tells whether the floating IP was made for a Service by this
+// Service's cluster, and so may be deleted with it; any other one was given by
+// a person and is only detached. One that openstack-cloud-controller-manager
+// made is known by the Service and cluster name in its description.
+func (o Owner) MadeFloatingIP(f FloatingIP) bool {
+	rest, ok := strings.CutPrefix(f.Description, floatingIPPrefix)
+	if !ok {
+		return false
+	}
+	if strings.Contains(rest, clusterTag) {
+		return strings.Contains(rest, ClusterTag(o.ClusterUID)+" "+serviceTag+o.ServiceUID+")")
+	}
+	return rest == o.Namespace+"/"+o.Name+floatingIPSuffix+o.ClusterName
+}
+
+// Claim is what the marks on a load balancer say of an owner's right to it.
+type Claim struct {
+	// Ours is whether the owner may write to the load balancer.
+	Ours bool
+	// Adopted is set when it is ours by name and description only and bears
+	// no cluster's uid yet: openstack-cloud-controller-manager made it.
+	Adopted bool
+	// Reason says, for one that is not ours, whose it is.
+	Reason string
+}
+
+// Claims decides whether the load balancer is the owner's. Tags with uids
+// decide where there are any, whatever the name; only without them do name and
+// description together count, and the least contradiction makes it foreign.
+func (o Owner) Claims(l LoadBalancer) Claim {
+	if uid := tagValue(l.Tags, clusterTag); uid != "" && uid != o.ClusterUID {
+		return Claim{Reason: fmt.Sprintf("load balancer %s bears the uid of another cluster (%s)", l.ID, uid)}
+	}
+	if uid := tagValue(l.Tags, serviceTag); uid != "" {
+		if uid == o.ServiceUID {
+			return Claim{Ours: true}
+		}
+		return Claim{Reason: fmt.Sprintf("load balancer %s belongs to another Service (uid %s)", l.ID, uid)}
+	}
+	switch {
+	case l.Name != o.LoadBalancerName():
+		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and bears no mark of this Service", l.ID, l.Name)}
+	case l.Description != "" && l.Description != o.Description():
+		return Claim{Reason: fmt.Sprintf("load balancer %s is described as %q", l.ID, l.Description)}
+	}
+	return Claim{Ours: true, Adopted: true}
+}
+
+// OwnsListener tells whether a listener of the owner's own load balancer was
+// made for this Service: by its tags, or because it has none at all.
+func (o Owner) OwnsListener(l Listener) bool { return o.ownsTagged(l.Tags) }
+
+// OwnsPool tells the same of a pool that no listener uses. Pools made by
+// openstack-cloud-controller-manager bear no tags; they are known by name.
+func (o Owner) OwnsPool(p Pool) bool {
+	if len(p.Tags) == 0 {
+		rest, ok := strings.CutPrefix(p.Name, "pool_")
+		_, name, found := strings.Cut(rest, "_")
+		return ok && found && name != "" && strings.HasPrefix(o.LoadBalancerName(), name)
+	}
+	return o.ownsTagged(p.Tags)
+}
+
+func (o Owner) ownsTagged(tags []string) bool {
+	if len(tags) == 0 {
+		return true
+	}
+	if uid := tagValue(tags, serviceTag); uid != "" {
+		return uid == o.ServiceUID
+	}
+	return slices.Contains(tags, o.LoadBalancerName())
+}
+
+// cut shortens s to the longest text the cloud takes, by bytes as
+// openstack-cloud-controller-manager does, yet never in the middle of a
+// character.
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	end := maxText
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
