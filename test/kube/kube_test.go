@@ -1,0 +1,405 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+)
+
+// abandonVariable tells the test binary to start a cluster and to be killed.
+const abandonVariable = "KUBE_TEST_ABANDON_CLUSTER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(abandonVariable) != "" {
+		abandonCluster()
+	}
+	kubetest.Main(m)
+}
+
+// eventually waits until condition returns nil.
+func eventually(t *testing.T, condition func(ctx context.Context) error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			err := condition(ctx)
+			if err != nil && ctx.Err() != nil {
+				return false, err // of the deadline; the one before says more
+			}
+			last = err
+			return err == nil, nil
+		})
+	if err != nil {
+		t.Fatalf("%v: %v", err, last)
+	}
+}
+
+func TestServiceWithAReadyPodGetsAnEndpointSlice(t *testing.T) {
+	client, namespace := kubetest.Client(t), kubetest.Namespace(t)
+	pod := createRunningPod(t, namespace, "web-0", "10.244.0.7")
+	createService(t, namespace, corev1.ServiceSpec{
+		Selector: map[string]string{"app": "web"},
+		Ports:    []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}},
+	})
+
+	want := []discoveryv1.Endpoint{{
+		Addresses: []string{"10.244.0.7"},
+		NodeName:  new(pod.Spec.NodeName),
+		TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "web-0", UID: pod.UID},
+		Conditions: discoveryv1.EndpointConditions{
+			Ready: new(true), Serving: new(true), Terminating: new(false),
+		},
+	}}
+	eventually(t, func(ctx context.Context) error {
+		slices, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx,
+			metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=web"})
+		if err != nil {
+			return err
+		}
+		if len(slices.Items) != 1 {
+			return fmt.Errorf("%d EndpointSlices, want 1", len(slices.Items))
+		}
+		if diff := cmp.Diff(want, slices.Items[0].Endpoints); diff != "" {
+			return fmt.Errorf("endpoints (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+func TestEndpointSlicesGoWithTheirService(t *testing.T) {
+	client, namespace := kubetest.Client(t), kubetest.Namespace(t)
+	createRunningPod(t, namespace, "web-0", "10.244.0.8")
+	createService(t, namespace, corev1.ServiceSpec{
+		Selector: map[string]string{"app": "web"},
+		Ports:    []corev1.ServicePort{{Port: 80}},
+	})
+	await := func(number int) {
+		t.Helper()
+		eventually(t, func(ctx context.Context) error {
+			slices, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{})
+			if err == nil && len(slices.Items) != number {
+				err = fmt.Errorf("%d EndpointSlices, want %d", len(slices.Items), number)
+			}
+			return err
+		})
+	}
+	await(1)
+	if err := client.CoreV1().Services(namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(0)
+}
+
+func TestDeletedNamespaceGoesWithWhatItHolds(t *testing.T) {
+	client := kubetest.Client(t)
+	namespace, err := client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "leaving-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	createService(t, namespace.Name, corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}})
+	if err := client.CoreV1().Namespaces().Delete(t.Context(), namespace.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error {
+		_, err := client.CoreV1().Namespaces().Get(ctx, namespace.Name, metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the namespace is still there (%v)", err)
+		}
+		return nil
+	})
+}
+
+func TestServicesGetAddressesOfTheFamiliesTheyAskFor(t *testing.T) {
+	namespace := kubetest.Namespace(t)
+	for _, test := range []struct {
+		name     string
+		policy   corev1.IPFamilyPolicy
+		families []corev1.IPFamily
+		want     []string // prefixes of the cluster IPs
+	}{
+		{"single", corev1.IPFamilyPolicySingleStack, nil, []string{"10.96."}},
+		{"six", corev1.IPFamilyPolicySingleStack, []corev1.IPFamily{corev1.IPv6Protocol}, []string{"fd00:10:96:"}},
+		{"dual", corev1.IPFamilyPolicyRequireDualStack, nil, []string{"10.96.", "fd00:10:96:"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			service, err := kubetest.Client(t).CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: test.name},
+				Spec: corev1.ServiceSpec{
+					IPFamilyPolicy: &test.policy,
+					IPFamilies:     test.families,
+					Ports:          []corev1.ServicePort{{Port: 80}},
+				},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(service.Spec.ClusterIPs) != len(test.want) {
+				t.Fatalf("cluster IPs %v, want %d", service.Spec.ClusterIPs, len(test.want))
+			}
+			for i, prefix := range test.want {
+				if !strings.HasPrefix(service.Spec.ClusterIPs[i], prefix) {
+					t.Errorf("cluster IP %d is %s, want one of %s", i, service.Spec.ClusterIPs[i], prefix)
+				}
+			}
+		})
+	}
+}
+
+func TestKubectlReadsAndWritesWithTheKubeconfig(t *testing.T) {
+	cluster, namespace := kubetest.Cluster(t), kubetest.Namespace(t)
+	kubeconfig := filepath.Join(t.TempDir(), "new", "kubeconfig")
+	if err := cluster.Kubeconfig(kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("the kubeconfig has mode %o, want 600: it holds a credential", mode)
+	}
+	kubectl := func(args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), cluster.Kubectl(), append([]string{"--namespace", namespace}, args...)...)
+		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir())
+		output, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("kubectl %v: %v\n%s", args, err, output)
+		}
+		return string(output)
+	}
+	kubectl("create", "service", "loadbalancer", "web", "--tcp=80:8080")
+	if got, want := kubectl("get", "service", "web", "-o", "jsonpath={.spec.ports[0].targetPort}"), "8080"; got != want {
+		t.Errorf("kubectl get: %q, want %q", got, want)
+	}
+	if got := kubectl("version"); !strings.Contains(got, "Server Version: v1.") {
+		t.Errorf("kubectl does not understand the server's version:\n%s", got)
+	}
+}
+
+func TestStopEndsTheProcessesAndRemovesTheDirectory(t *testing.T) {
+	cluster, err := kube.Start(t.Context(), kube.Options{Controllers: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := processesIn(t, cluster.Dir())
+	if len(pids) != 2 {
+		t.Errorf("%d processes run in the cluster's directory, want etcd and kube-apiserver", len(pids))
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids {
+		if processExists(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	if _, err := os.Stat(cluster.Dir()); !os.IsNotExist(err) {
+		t.Errorf("the directory is still there (%v)", err)
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Errorf("a second Stop: %v", err)
+	}
+}
+
+func TestDirectoryOfTheCallerIsKept(t *testing.T) {
+	dir := t.TempDir()
+	cluster, err := kube.Start(t.Context(), kube.Options{Dir: dir, Controllers: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "kube-apiserver.log")); err != nil {
+		t.Errorf("the log is gone: %v", err)
+	}
+}
+
+func TestFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	_, err := kube.Start(t.Context(), kube.Options{Dir: dir, ServiceCIDRs: "no-cidr"})
+	if err == nil {
+		t.Fatal("a cluster with a bad flag starts")
+	}
+	for _, want := range []string{"kube-apiserver ended by itself", "is not a valid cidr"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+	if count := strings.Count(err.Error(), "ended by itself"); count != 1 {
+		t.Errorf("the error says it %d times:\n%v", count, err)
+	}
+	if pids := processesIn(t, dir); len(pids) > 0 {
+		t.Errorf("processes %v are left", pids)
+	}
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if _, err := kube.Start(ctx, kube.Options{}); !errors.Is(err, enough) {
+		t.Errorf("the error is %v, want the context's cause", err)
+	}
+}
+
+func TestClusterDiesWithTheProcessThatStartedIt(t *testing.T) {
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(os.Environ(), abandonVariable+"=1", "TMPDIR="+t.TempDir())
+	parent.Stderr = os.Stderr
+	output, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dir, readErr := bufio.NewReader(output).ReadString('\n')
+	pids := processesIn(t, strings.TrimSpace(dir))
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // it was killed
+	if readErr != nil {
+		t.Fatalf("the other process did not start a cluster: %v", readErr)
+	}
+	if len(pids) != 3 {
+		t.Errorf("%d processes run in the cluster's directory, want 3", len(pids))
+	}
+	eventually(t, func(context.Context) error {
+		for _, pid := range pids {
+			if processExists(pid) {
+				return fmt.Errorf("process %d is still there", pid)
+			}
+		}
+		return nil
+	})
+}
+
+// abandonCluster starts a cluster, prints its directory, and waits for the end
+// of the process.
+func abandonCluster() {
+	cluster, err := kube.Start(context.Background(), kube.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(cluster.Dir())
+	select {}
+}
+
+// processesIn returns the processes whose working directory is dir.
+func processesIn(t *testing.T, dir string) []int {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, link := range links {
+		if target, err := os.Readlink(link); err != nil || target != dir {
+			continue // also a process that has just ended, or another user's
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// processExists tells whether there is a process, zombies excepted: who reaps
+// an orphan, and when, is the system's affair.
+func processExists(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(status), ") Z ")
+}
+
+// createService makes a Service named web.
+func createService(t *testing.T, namespace string, spec corev1.ServiceSpec) *corev1.Service {
+	t.Helper()
+	service, err := kubetest.Client(t).CoreV1().Services(namespace).Create(t.Context(),
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: spec}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+// createRunningPod makes a pod labelled app=web that is bound to a node and
+// ready, as a kubelet would report it. The endpointslice controller leaves out
+// pods of a node that does not exist.
+func createRunningPod(t *testing.T, namespace, name, address string) *corev1.Pod {
+	t.Helper()
+	client := kubetest.Client(t).CoreV1()
+	node, err := client.Nodes().Create(t.Context(),
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		if err := client.Nodes().Delete(context.Background(), node.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	pods := client.Pods(namespace)
+	_, err = pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{
+			NodeName:   node.Name,
+			Containers: []corev1.Container{{Name: "web", Image: "web"}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%q,"podIPs":[{"ip":%[1]q}],
+		"conditions":[{"type":"Ready","status":"True"}]}}`, address)
+	pod, err := pods.Patch(t.Context(), name, types.StrategicMergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func TestServerListensOnLoopbackOnly(t *testing.T) {
+	server, err := url.Parse(kubetest.Cluster(t).Config().Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if server.Hostname() != "127.0.0.1" {
+		t.Errorf("the API is at %s", server)
+	}
+}

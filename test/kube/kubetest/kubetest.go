@@ -1,0 +1,113 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubetest gives the tests of one package one Kubernetes API to share,
+// and each test a namespace of its own.
+//
+//	func TestMain(m *testing.M) { kubetest.Main(m) }
+//
+//	func TestServiceGetsAnAddress(t *testing.T) {
+//		cluster := kubetest.Cluster(t)
+//		namespace := kubetest.Namespace(t)
+//		...
+//	}
+//
+// It may be imported by tests only, and imports test/kube and client-go.
+package kubetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kube-octavia/kube-octavia/test/kube"
+)
+
+// shared is the cluster of the package under test. It is started by the first
+// test that asks, so that `go test -list` and a run of other tests only do
+// without.
+var shared struct {
+	once    sync.Once
+	options kube.Options
+	cluster *kube.Cluster
+	client  *kubernetes.Clientset
+	err     error
+}
+
+// Main is to be called by TestMain. It runs the tests, stops the cluster and
+// checks that no goroutine is left. It does not return.
+func Main(m *testing.M, leakOptions ...goleak.Option) {
+	MainWith(m, kube.Options{}, leakOptions...)
+}
+
+// MainWith is Main with a cluster that is not the usual one.
+func MainWith(m *testing.M, options kube.Options, leakOptions ...goleak.Option) {
+	shared.options = options
+	goleak.VerifyTestMain(stopping{m}, leakOptions...)
+}
+
+// stopping stops the cluster after the tests and before the check for leaks.
+type stopping struct{ m *testing.M }
+
+// Run runs the tests and returns their exit code, or 1 if the cluster cannot be
+// stopped or one of its processes had died.
+func (s stopping) Run() int {
+	code := s.m.Run()
+	if shared.cluster == nil {
+		return code
+	}
+	if err := shared.cluster.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// Cluster returns the cluster of the package, which it starts at the first
+// call. The test fails if there is none to be had; it is not skipped.
+func Cluster(t testing.TB) *kube.Cluster {
+	t.Helper()
+	shared.once.Do(func() {
+		shared.cluster, shared.err = kube.Start(context.Background(), shared.options)
+		if shared.err == nil {
+			shared.client, shared.err = kubernetes.NewForConfig(shared.cluster.Config())
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.cluster
+}
+
+// Client returns a client of an administrator of the package's cluster.
+func Client(t testing.TB) *kubernetes.Clientset {
+	t.Helper()
+	Cluster(t)
+	return shared.client
+}
+
+// Namespace makes a namespace for the test and returns its name. When the test
+// ends, the namespace is deleted, which goes on in the background.
+func Namespace(t testing.TB) string {
+	t.Helper()
+	namespaces := Client(t).CoreV1().Namespaces()
+	namespace, err := namespaces.Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("make a namespace for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		if err := namespaces.Delete(context.Background(), namespace.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("delete the test's namespace: %v", err)
+		}
+	})
+	return namespace.Name
+}

@@ -1,0 +1,213 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Files in the cluster's directory.
+const (
+	etcdSocket     = "unix://etcd.sock" // relative, as a socket's path may have 107 characters only
+	certDir        = "tls"
+	tokenFile      = "tokens.csv"
+	signingKeyFile = "service-account.key"
+	adminFile      = "admin.kubeconfig"
+)
+
+// pollInterval is the pause between two looks at something that is starting.
+const pollInterval = 50 * time.Millisecond
+
+// start runs the three processes. Each is waited for before it is needed.
+func (c *Cluster) start(ctx context.Context, opts Options) error {
+	if err := c.writeKeys(); err != nil {
+		return err
+	}
+	if err := c.startEtcd(); err != nil {
+		return err
+	}
+	apiserver, err := c.startAPIServer(opts)
+	if err != nil {
+		return err
+	}
+	if err := c.awaitAPI(ctx, apiserver); err != nil {
+		return err
+	}
+	return c.startControllers(ctx, opts)
+}
+
+// writeKeys makes the administrator's token and the key that signs the tokens
+// of service accounts. The certificates are made by kube-apiserver itself.
+func (c *Cluster) writeKeys() error {
+	c.token = uuid.NewString()
+	tokens := c.token + ",kube-octavia-admin,kube-octavia-admin,system:masters\n"
+	if err := os.WriteFile(filepath.Join(c.dir, tokenFile), []byte(tokens), 0o600); err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	return os.WriteFile(filepath.Join(c.dir, signingKeyFile), block, 0o600)
+}
+
+// startEtcd runs etcd on sockets in the cluster's directory: no port that
+// another process could take, and nobody else can read or write the store.
+func (c *Cluster) startEtcd() error {
+	_, err := c.run(etcdBinary,
+		"--name=kube-octavia",
+		"--data-dir=etcd",
+		"--listen-client-urls="+etcdSocket,
+		"--listen-peer-urls=unix://peer.sock",
+		// Required beside a listen URL, and used by nobody.
+		"--advertise-client-urls=http://etcd.invalid:0",
+		"--initial-advertise-peer-urls=http://etcd.invalid:0",
+		"--initial-cluster=kube-octavia=http://etcd.invalid:0",
+		"--unsafe-no-fsync", // the data does not outlive the process
+		"--log-level=warn",
+	)
+	return err
+}
+
+// startAPIServer runs kube-apiserver on a free port of 127.0.0.1.
+func (c *Cluster) startAPIServer(opts Options) (*process, error) {
+	port, release, err := reservePort()
+	if err != nil {
+		return nil, err
+	}
+	c.server = fmt.Sprintf("https://127.0.0.1:%d", port)
+	p, err := c.run(apiserverBinary,
+		"--etcd-servers="+etcdSocket,
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", port),
+		"--permit-port-sharing", // with the reservation
+		"--cert-dir="+certDir,
+		"--token-auth-file="+tokenFile,
+		"--authorization-mode=RBAC",
+		// Pods can be made without waiting for a namespace's service account.
+		"--disable-admission-plugins=ServiceAccount",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+signingKeyFile,
+		"--service-account-signing-key-file="+signingKeyFile,
+		"--service-cluster-ip-range="+opts.ServiceCIDRs,
+		"--service-node-port-range="+opts.NodePortRange,
+		// Without an address, kube-apiserver would look for a default route;
+		// and a loopback address is refused as an endpoint of its own Service.
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		"--profiling=false",
+	)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	// The reservation is held to the end: should the server die, nobody else
+	// answers its clients.
+	p.onExit = release
+	return p, nil
+}
+
+// awaitAPI waits until kube-apiserver serves and has made its namespaces, and
+// learns the certificate that it made for itself.
+func (c *Cluster) awaitAPI(ctx context.Context, apiserver *process) error {
+	err := apiserver.await(ctx, "to make its certificate", func(context.Context) error {
+		// The key is written after the certificate.
+		if _, err := os.Stat(filepath.Join(c.dir, certDir, "apiserver.key")); err != nil {
+			return err
+		}
+		var err error
+		c.ca, err = os.ReadFile(filepath.Join(c.dir, certDir, "apiserver.crt"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.poll(ctx, apiserver, "to be ready", func(ctx context.Context, client *kubernetes.Clientset) error {
+		if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+			return err
+		}
+		for _, name := range []string{metav1.NamespaceSystem, metav1.NamespaceDefault} {
+			if _, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// startControllers runs kube-controller-manager and waits until the first of
+// its controllers has done something.
+func (c *Cluster) startControllers(ctx context.Context, opts Options) error {
+	if len(opts.Controllers) == 0 {
+		return nil
+	}
+	if err := c.Kubeconfig(filepath.Join(c.dir, adminFile)); err != nil {
+		return err
+	}
+	controllers, err := c.run(controllerManagerBinary,
+		"--kubeconfig="+adminFile,
+		"--controllers="+strings.Join(opts.Controllers, ","),
+		"--leader-elect=false",
+		"--secure-port=0", // serves nothing
+		"--kube-api-qps=1000",
+		"--kube-api-burst=2000",
+		"--concurrent-service-endpoint-syncs=20",
+		"--profiling=false",
+	)
+	if err != nil {
+		return err
+	}
+	return c.poll(ctx, controllers, "to run its controllers", func(ctx context.Context, client *kubernetes.Clientset) error {
+		return controllersRun(ctx, client, opts.Controllers)
+	})
+}
+
+// controllersRun is nil when the work of the controllers is seen: the service
+// account controller makes an account in each namespace. Other sets of
+// controllers have no such sign, and are taken to run.
+func controllersRun(ctx context.Context, client *kubernetes.Clientset, controllers []string) error {
+	for _, name := range controllers {
+		if name == "serviceaccount-controller" {
+			_, err := client.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+			return err
+		}
+	}
+	return nil
+}
+
+// poll calls ready with a client of the cluster until it returns nil. The
+// client's connections are closed at the end.
+func (c *Cluster) poll(ctx context.Context, p *process, what string, ready func(context.Context, *kubernetes.Clientset) error) error {
+	httpClient, err := rest.HTTPClientFor(c.Config())
+	if err != nil {
+		return err
+	}
+	defer httpClient.CloseIdleConnections()
+	client, err := kubernetes.NewForConfigAndClient(c.Config(), httpClient)
+	if err != nil {
+		return err
+	}
+	return p.await(ctx, what, func(ctx context.Context) error { return ready(ctx, client) })
+}
