@@ -136,22 +136,23 @@ func fieldNames(query url.Values) []string {
 func (c Collection[T]) filter(read fields, query url.Values, items []T) (kept []T, unknown string) {
 	kept = slices.Clone(items)
 	for key, values := range query {
-		known := framed[key] || len(items) == 0
 		if framed[key] && !strings.Contains(key, "tags") {
 			continue
 		}
-		kept = slices.DeleteFunc(kept, func(item T) bool {
-			match, k := c.matches(read, item, key, values)
-			known = known || k
-			return k && !match
+		// An item may lack a field that others have: the key is known when
+		// anybody knows it.
+		known := len(items) == 0 || slices.ContainsFunc(items, func(item T) bool {
+			_, k := c.matches(read, item, key, values)
+			return k
 		})
-		// Earlier filters may have left nobody to ask whether the key is known.
-		for i := 0; i < len(items) && !known; i++ {
-			_, known = c.matches(read, items[i], key, values)
-		}
 		if !known {
 			unknown = key
+			continue
 		}
+		kept = slices.DeleteFunc(kept, func(item T) bool {
+			match, _ := c.matches(read, item, key, values)
+			return !match
+		})
 	}
 	return kept, unknown
 }
@@ -164,14 +165,11 @@ func (c Collection[T]) matches(read fields, item T, key string, values []string)
 	}
 	switch key {
 	case "tags", "tags-any", "not-tags", "not-tags-any":
-		v, ok := read.get(item, "tags")
-		return matchesTags(key, textList(v), values), ok
+		v, known := read.get(item, "tags")
+		return matchesTags(key, textList(v), values), known
 	}
-	v, ok := read.get(item, key)
-	if !ok {
-		return false, false
-	}
-	return slices.ContainsFunc(values, func(want string) bool { return textEqual(v, want) }), true
+	v, known := read.get(item, key)
+	return slices.ContainsFunc(values, func(want string) bool { return textEqual(v, want) }), known
 }
 
 func matchesTags(key string, has, values []string) bool {

@@ -1,0 +1,428 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const thingBody = `{"thing":"0123456789"}`
+
+// service is a small service in its frame, on a real connection.
+type service struct {
+	*httptest.Server
+	Options
+	ran      atomic.Int32 // how often the handler of a change ran to its end
+	errState atomic.Int32
+}
+
+func newService(t *testing.T, change func(*Options)) *service {
+	t.Helper()
+	s := &service{Options: Options{
+		Service: "network", Mux: http.NewServeMux(), Recorder: &Recorder{}, Faults: &Faults{}, Latency: &Latency{},
+		KeystoneURI: "http://keystone.test",
+	}}
+	s.Mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { JSON(w, 300, "versions") })
+	s.Mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, r *http.Request) {
+		JSON(w, 200, map[string]any{"id": r.PathValue("id"), "project": Caller(r.Context()).ProjectID, "request": RequestID(r.Context())})
+	})
+	s.Mux.HandleFunc("POST /things", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if FaultError(r.Context()) {
+			s.errState.Add(1)
+		}
+		s.ran.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, thingBody)
+	})
+	if change != nil {
+		change(&s.Options)
+	}
+	s.Server = httptest.NewServer(New(s.Options))
+	t.Cleanup(func() {
+		s.Faults.Clear()
+		s.Client().CloseIdleConnections()
+		s.Close()
+	})
+	return s
+}
+
+func (s *service) call(t *testing.T, method, path string, header ...string) (*http.Response, string, error) {
+	t.Helper()
+	return s.callIn(t.Context(), t, method, path, header...)
+}
+
+func (s *service) callIn(ctx context.Context, t *testing.T, method, path string, header ...string) (*http.Response, string, error) {
+	t.Helper()
+	var body io.Reader
+	if method == "POST" {
+		body = strings.NewReader("{}")
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	read, err := io.ReadAll(resp.Body)
+	return resp, string(read), err
+}
+
+func withToken(o *Options) {
+	o.Authenticate = func(token string) (Identity, bool) {
+		return Identity{UserID: "u", ProjectID: "p", Roles: []string{"member"}}, token == "good"
+	}
+	o.Public = func(route string) bool { return route == "/" }
+}
+
+func TestOnlyPublicRoutesAreServedWithoutAToken(t *testing.T) {
+	s := newService(t, withToken)
+	for _, tc := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/", "", 300}, {"/things/1", "", 401}, {"/things/1", "bad", 401}, {"/things/1", "good", 200}, {"/nowhere", "", 401}, {"/nowhere", "good", 404},
+	} {
+		resp, body, err := s.call(t, "GET", tc.path, "X-Auth-Token", tc.token)
+		if err != nil || resp.StatusCode != tc.want {
+			t.Errorf("%s with token %q: got %v %v %s, want %d", tc.path, tc.token, resp, err, body, tc.want)
+			continue
+		}
+		if got := resp.Header.Get("WWW-Authenticate"); (tc.want == 401) != (got == `Keystone uri="http://keystone.test"`) {
+			t.Errorf("%s with token %q: WWW-Authenticate is %q", tc.path, tc.token, got)
+		}
+	}
+}
+
+func TestHandlerKnowsTheCallerAndTheRequestID(t *testing.T) {
+	s := newService(t, withToken)
+	resp, body, err := s.call(t, "GET", "/things/42", "X-Auth-Token", "good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"id": "42", "project": "p", "request": resp.Header.Get("X-Openstack-Request-Id")}
+	if diff := cmp.Diff(want, got); diff != "" || !globalRequestID.MatchString(want["request"]) {
+		t.Errorf("request id %s; (-want +got):\n%s", want["request"], diff)
+	}
+}
+
+func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
+	s := newService(t, nil)
+	for _, tc := range []struct {
+		method, path string
+		want         int
+		allow        string
+	}{
+		{"GET", "/nowhere", 404, ""}, {"DELETE", "/things/1", 405, "GET, HEAD"}, {"GET", "/things", 405, "POST"},
+	} {
+		resp, body, err := s.call(t, tc.method, tc.path)
+		if err != nil || resp.StatusCode != tc.want || resp.Header.Get("Allow") != tc.allow || !strings.HasPrefix(body, `{"error":`) {
+			t.Errorf("%s %s: got %v %v %s", tc.method, tc.path, resp, err, body)
+		}
+	}
+	if counts := s.Recorder.Counts(); counts["GET "] != 2 || counts["DELETE "] != 1 {
+		t.Errorf("calls nobody serves must be recorded with an empty route: %v", counts)
+	}
+}
+
+func TestRecorderKeepsEveryCall(t *testing.T) {
+	s := newService(t, withToken)
+	const global = "req-11111111-2222-3333-4444-555555555555"
+	resp, _, err := s.call(t, "GET", "/things/1?fields=id", "X-Auth-Token", "good", "X-OpenStack-Request-ID", global)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.call(t, "POST", "/things", "X-Auth-Token", "bad", "X-OpenStack-Request-ID", "not an id"); err != nil {
+		t.Fatal(err)
+	}
+	calls := s.Recorder.Calls()
+	want := []Call{
+		{Service: "network", Method: "GET", Route: "/things/{id}", Path: "/things/1", Query: "fields=id", Status: 200, RequestID: resp.Header.Get("X-Openstack-Request-Id"), GlobalRequestID: global, ProjectID: "p"},
+		{Service: "network", Method: "POST", Route: "/things", Path: "/things", Status: 401},
+	}
+	for i := range calls {
+		if calls[i].At.IsZero() || calls[i].Duration < 0 || calls[i].RequestID == "" {
+			t.Errorf("call %d lacks its time or id: %+v", i, calls[i])
+		}
+		calls[i].At, calls[i].Duration = time.Time{}, 0
+	}
+	calls[1].RequestID = ""
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int{"GET /things/{id}": 1, "POST /things": 1}, s.Recorder.Counts()); diff != "" {
+		t.Error(diff)
+	}
+	s.Recorder.Reset()
+	if len(s.Recorder.Calls()) != 0 || len(s.Recorder.Counts()) != 0 {
+		t.Error("Reset must forget everything")
+	}
+}
+
+func TestRecorderForgetsOldCallsButCountsThemAll(t *testing.T) {
+	var r Recorder
+	for i := range maxCalls + 10 {
+		r.record(Call{Method: "GET", Route: "/x", Status: i})
+	}
+	calls := r.Calls()
+	if len(calls) != maxCalls || calls[0].Status != 10 || calls[maxCalls-1].Status != maxCalls+9 {
+		t.Errorf("got %d calls, from %d to %d", len(calls), calls[0].Status, calls[len(calls)-1].Status)
+	}
+	if got := r.Counts()["GET /x"]; got != maxCalls+10 {
+		t.Errorf("counted %d", got)
+	}
+}
+
+func TestFaultStatusAnswersInsteadOfTheHandler(t *testing.T) {
+	s := newService(t, nil)
+	s.Faults.Add(Fault{Method: "POST", Route: "/things", Kind: FaultStatus, Status: 503, Body: `{"busy":1}`, Header: map[string]string{"Retry-After": "7"}, Times: 1, Skip: 1})
+	var got []int
+	for range 3 {
+		resp, body, err := s.call(t, "POST", "/things")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode == 503 && (body != `{"busy":1}` || resp.Header.Get("Retry-After") != "7") {
+			t.Errorf("wrong answer: %v %s", resp.Header, body)
+		}
+		got = append(got, resp.StatusCode)
+	}
+	if diff := cmp.Diff([]int{201, 503, 201}, got); diff != "" || s.ran.Load() != 2 {
+		t.Errorf("the handler ran %d times; (-want +got):\n%s", s.ran.Load(), diff)
+	}
+	if len(s.Faults.List()) != 0 {
+		t.Error("a fault that is used up must be gone")
+	}
+}
+
+func TestFaultHitsOnlyWhatItNames(t *testing.T) {
+	for _, tc := range []struct {
+		fault Fault
+		hit   bool
+	}{
+		{Fault{}, true}, {Fault{Service: "network"}, true}, {Fault{Service: "compute"}, false}, {Fault{Method: "POST"}, true}, {Fault{Method: "GET"}, false},
+		{Fault{Route: "/things"}, true}, {Fault{Route: "/things/{id}"}, false},
+	} {
+		s := newService(t, nil)
+		tc.fault.Kind, tc.fault.Status = FaultStatus, 500
+		s.Faults.Add(tc.fault)
+		resp, _, err := s.call(t, "POST", "/things")
+		if err != nil || (resp.StatusCode == 500) != tc.hit {
+			t.Errorf("%+v: got %v %v", tc.fault, resp, err)
+		}
+	}
+}
+
+func TestFaultResets(t *testing.T) {
+	for _, tc := range []struct {
+		kind   FaultKind
+		ran    int32
+		status int
+		half   bool
+	}{
+		{FaultResetBefore, 0, 0, false}, {FaultResetAfter, 1, 201, false}, {FaultHalfBody, 1, 201, true},
+	} {
+		s := newService(t, nil)
+		s.Faults.Add(Fault{Kind: tc.kind, Times: 1})
+		resp, body, err := s.call(t, "POST", "/things")
+		if err == nil {
+			t.Errorf("%s: the client saw no error but %d %s", tc.kind, resp.StatusCode, body)
+		}
+		if !tc.half && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%s: want a reset connection, got %v", tc.kind, err)
+		}
+		if body != "" && !strings.HasPrefix(thingBody[:len(thingBody)/2], body) {
+			t.Errorf("%s: the client got %q, more than half of the body", tc.kind, body)
+		}
+		if s.ran.Load() != tc.ran {
+			t.Errorf("%s: the handler ran %d times, want %d", tc.kind, s.ran.Load(), tc.ran)
+		}
+		if calls := s.Recorder.Calls(); len(calls) != 1 || calls[0].Status != tc.status || calls[0].Fault != string(tc.kind) {
+			t.Errorf("%s: recorded %+v", tc.kind, calls)
+		}
+		if resp, _, err := s.call(t, "POST", "/things"); err != nil || resp.StatusCode != 201 {
+			t.Errorf("%s: the next call must work: %v %v", tc.kind, resp, err)
+		}
+	}
+}
+
+func TestFaultGarbageCommitsAndAnswersNoJSON(t *testing.T) {
+	s := newService(t, nil)
+	s.Faults.Add(Fault{Kind: FaultGarbage, Times: 1})
+	resp, body, err := s.call(t, "POST", "/things")
+	if err != nil || resp.StatusCode != 200 || json.Valid([]byte(body)) || s.ran.Load() != 1 {
+		t.Errorf("got %v %q %v, handler ran %d times", resp, body, err, s.ran.Load())
+	}
+}
+
+func TestFaultErrorStateReachesTheHandlersOfChangesOnly(t *testing.T) {
+	s := newService(t, nil)
+	s.Faults.Add(Fault{Kind: FaultErrorState, Times: 1})
+	for _, call := range [][2]string{{"GET", "/things/1"}, {"POST", "/things"}, {"POST", "/things"}} {
+		if _, _, err := s.call(t, call[0], call[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.errState.Load() != 1 {
+		t.Errorf("the handler saw it %d times", s.errState.Load())
+	}
+}
+
+func TestFaultHangEnds(t *testing.T) {
+	held := func(t *testing.T, s *service) {
+		t.Helper()
+		deadline := time.Now().Add(20 * time.Second)
+		for s.Faults.Held() == 0 {
+			if time.Now().After(deadline) {
+				t.Fatal("the request is not held")
+			}
+			time.Sleep(time.Millisecond) // between looks, not in place of one
+		}
+	}
+	t.Run("when it is removed, though used up", func(t *testing.T) {
+		s := newService(t, nil)
+		id := s.Faults.Add(Fault{Kind: FaultHang, Times: 1})
+		done := make(chan int, 1)
+		go func() {
+			resp, _, err := s.call(t, "POST", "/things")
+			if err != nil {
+				t.Error(err)
+				done <- 0
+				return
+			}
+			done <- resp.StatusCode
+		}()
+		held(t, s)
+		if s.ran.Load() != 0 {
+			t.Error("the handler ran while the request was held")
+		}
+		if !s.Faults.Remove(id) {
+			t.Error("the fault was not found")
+		}
+		if got := <-done; got != 201 {
+			t.Errorf("got %d", got)
+		}
+	})
+	t.Run("when the client goes away", func(t *testing.T) {
+		s := newService(t, nil)
+		s.Faults.Add(Fault{Kind: FaultHang})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := s.callIn(ctx, t, "POST", "/things")
+			done <- err
+		}()
+		held(t, s)
+		cancel()
+		if err := <-done; err == nil {
+			t.Error("the call went through")
+		}
+		for deadline := time.Now().Add(20 * time.Second); s.Faults.Held() > 0 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond) // between looks
+		}
+		if s.ran.Load() != 0 || s.Faults.Held() != 0 {
+			t.Errorf("the handler ran %d times, %d requests are held", s.ran.Load(), s.Faults.Held())
+		}
+	})
+	t.Run("when its delay has passed", func(t *testing.T) {
+		s := newService(t, nil)
+		s.Faults.Add(Fault{Kind: FaultHang, Delay: time.Millisecond})
+		if resp, _, err := s.call(t, "POST", "/things"); err != nil || resp.StatusCode != 201 {
+			t.Errorf("got %v %v", resp, err)
+		}
+	})
+}
+
+func TestLatencyIsThatOfTheMostSpecificSetting(t *testing.T) {
+	var l Latency
+	l.Set(Operation{}, 1)
+	l.Set(Operation{Service: "network"}, 2)
+	l.Set(Operation{Method: "POST"}, 3)
+	l.Set(Operation{Route: "/things"}, 4)
+	l.Set(Operation{Service: "network", Method: "POST", Route: "/things"}, 5)
+	for _, tc := range []struct {
+		service, method, route string
+		want                   time.Duration
+	}{
+		{"compute", "GET", "/x", 1}, {"network", "GET", "/x", 2}, {"network", "POST", "/x", 3}, {"network", "GET", "/things", 4}, {"network", "POST", "/things", 5}, {"compute", "POST", "/things", 4},
+	} {
+		if got := l.of(tc.service, tc.method, tc.route); got != tc.want {
+			t.Errorf("%+v: got %d", tc, got)
+		}
+	}
+	l.Set(Operation{Route: "/things"}, 0)
+	if len(l.List()) != 4 || l.of("compute", "GET", "/things") != 1 {
+		t.Errorf("a setting of zero must be gone: %v", l.List())
+	}
+	l.Clear()
+	if l.of("network", "POST", "/things") != 0 {
+		t.Error("Clear must leave no latency")
+	}
+}
+
+func TestCallTakesAtLeastItsLatency(t *testing.T) {
+	s := newService(t, nil)
+	s.Latency.Set(Operation{Method: "POST"}, 3*time.Millisecond)
+	s.Faults.Add(Fault{Kind: FaultLatency, Delay: 2 * time.Millisecond})
+	if _, _, err := s.call(t, "POST", "/things"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Recorder.Calls()[0]; got.Duration < 5*time.Millisecond || got.Fault != "latency" {
+		t.Errorf("recorded %+v", got)
+	}
+}
+
+func TestFaultIsValidated(t *testing.T) {
+	for _, f := range []Fault{{}, {Kind: "nonsense"}, {Kind: FaultStatus}, {Kind: FaultLatency}, {Kind: FaultHang, Times: -1}, {Kind: FaultHang, Skip: -1}} {
+		if f.Validate() == nil {
+			t.Errorf("%+v must be refused", f)
+		}
+	}
+	for _, f := range []Fault{{Kind: FaultStatus, Status: 500}, {Kind: FaultHang}, {Kind: FaultLatency, Delay: 1}} {
+		if err := f.Validate(); err != nil {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+}
+
+func TestTooLargeABodyIsRefused(t *testing.T) {
+	s := newService(t, nil)
+	resp, err := s.Client().Post(s.URL+"/things", "application/json", bytes.NewReader(make([]byte, maxBody+1)))
+	if err == nil {
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+	}
+	if s.ran.Load() != 0 {
+		t.Error("the handler ran")
+	}
+}
