@@ -68,7 +68,8 @@ type Member struct {
 	ID      string
 	Address netip.Addr
 	Port    int
-	// Weight zero means no new connections.
+	// Weight zero means no new clients; a client that persistence has tied to
+	// the member still reaches it, as with haproxy.
 	Weight int
 	// Backup members are used only when no other member is up.
 	Backup bool

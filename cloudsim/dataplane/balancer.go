@@ -1,0 +1,163 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+)
+
+// balancer is one load balancer at work. Its fields are guarded by the plane's
+// mutex unless they are atomic.
+type balancer struct {
+	plane     *Plane
+	id        string
+	listeners map[string]*listener
+	pools     map[string]*pool
+	conns     connSet
+	// source says where members are dialled from.
+	source atomic.Pointer[source]
+}
+
+// source is the address that members see as the peer.
+type source struct {
+	// preserve dials from the client's address.
+	preserve bool
+	// vip is the first address of the load balancer.
+	vip netip.Addr
+}
+
+func newBalancer(p *Plane, id string) *balancer {
+	b := &balancer{plane: p, id: id, listeners: map[string]*listener{}, pools: map[string]*pool{}}
+	b.source.Store(&source{})
+	return b
+}
+
+// set makes the balancer like lb. Sockets that have to go are closed before
+// any is opened, because a port may pass from one listener to another.
+func (b *balancer) set(lb LoadBalancer) error {
+	addrs, err := loopbackOnly(lb.Addresses)
+	errs := []error{err}
+
+	src := source{preserve: lb.PreserveSource}
+	if len(addrs) > 0 {
+		src.vip = addrs[0]
+	}
+	b.source.Store(&src)
+
+	errs = append(errs, b.setPools(lb.Listeners)...)
+
+	wanted := map[string]bool{}
+	for _, l := range lb.Listeners {
+		wanted[l.ID] = true
+		if old, ok := b.listeners[l.ID]; ok && (old.protocol != l.Protocol || old.port != l.Port) {
+			old.close()
+			delete(b.listeners, l.ID)
+		}
+	}
+	for id, l := range b.listeners {
+		if !wanted[id] {
+			l.close()
+			delete(b.listeners, id)
+			continue
+		}
+		l.keepOnly(addrs)
+	}
+	if len(lb.Listeners) == 0 {
+		b.conns.cut(nil)
+	}
+	for _, conf := range lb.Listeners {
+		if err := b.setListener(conf, addrs); err != nil {
+			errs = append(errs, fmt.Errorf("listener %s (%s port %d): %w", conf.ID, conf.Protocol, conf.Port, err))
+		}
+	}
+	b.dropUnusedPools(lb.Listeners)
+	return errors.Join(errs...)
+}
+
+// setPools makes or updates the pool of each listener. A pool that serves
+// several listeners exists once, so that its members are checked once.
+func (b *balancer) setPools(listeners []Listener) []error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, l := range listeners {
+		if l.Pool == nil || seen[l.Pool.ID] {
+			continue
+		}
+		seen[l.Pool.ID] = true
+		p, ok := b.pools[l.Pool.ID]
+		if !ok {
+			p = newPool(b.plane)
+			b.pools[l.Pool.ID] = p
+		}
+		if err := p.set(*l.Pool); err != nil {
+			errs = append(errs, fmt.Errorf("pool %s: %w", l.Pool.ID, err))
+		}
+	}
+	return errs
+}
+
+// dropUnusedPools stops the monitors of pools that no listener uses any more.
+func (b *balancer) dropUnusedPools(listeners []Listener) {
+	used := map[string]bool{}
+	for _, l := range listeners {
+		if l.Pool != nil {
+			used[l.Pool.ID] = true
+		}
+	}
+	for id, p := range b.pools {
+		if !used[id] {
+			p.close()
+			delete(b.pools, id)
+		}
+	}
+}
+
+// setListener makes or updates one listener.
+func (b *balancer) setListener(conf Listener, addrs []netip.Addr) error {
+	l, ok := b.listeners[conf.ID]
+	if !ok {
+		var err error
+		if l, err = newListener(b, conf); err != nil {
+			return err
+		}
+		b.listeners[conf.ID] = l
+	}
+	var p *pool
+	if conf.Pool != nil {
+		p = b.pools[conf.Pool.ID]
+	}
+	l.update(conf, p)
+	return l.open(addrs)
+}
+
+// close stops everything and cuts every connection.
+func (b *balancer) close() {
+	for _, l := range b.listeners {
+		l.close()
+	}
+	for _, p := range b.pools {
+		p.close()
+	}
+	b.conns.close()
+}
+
+// loopbackOnly returns the loopback addresses among addrs, and an error that
+// names the others.
+func loopbackOnly(addrs []netip.Addr) ([]netip.Addr, error) {
+	var (
+		kept []netip.Addr
+		errs []error
+	)
+	for _, a := range addrs {
+		if a = a.Unmap(); a.IsLoopback() {
+			kept = append(kept, a)
+			continue
+		}
+		errs = append(errs, fmt.Errorf("address %s is not a loopback address: the simulator listens on 127.0.0.0/8 and ::1 only", a))
+	}
+	return kept, errors.Join(errs...)
+}

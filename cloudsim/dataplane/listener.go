@@ -1,0 +1,255 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Octavia's defaults for a listener's timeouts.
+const (
+	defaultClientTimeout  = 50 * time.Second
+	defaultMemberTimeout  = 50 * time.Second
+	defaultConnectTimeout = 5 * time.Second
+)
+
+// listener is one open port on every address of its load balancer.
+type listener struct {
+	balancer *balancer
+	plane    *Plane
+	id       string
+	protocol string
+	port     int
+	gate     *gate
+
+	// conf and pool are what new connections are served by.
+	conf atomic.Pointer[Listener]
+	pool atomic.Pointer[pool]
+	// web serves the connections of an HTTP listener; nil for the others.
+	web atomic.Pointer[webServer]
+
+	// sockets is guarded by the plane's mutex.
+	sockets map[netip.Addr]socket
+}
+
+// socket is a listener's socket on one address.
+type socket interface {
+	// close stops listening and releases the port before it returns.
+	close()
+}
+
+func newListener(b *balancer, conf Listener) (*listener, error) {
+	switch conf.Protocol {
+	case "TCP", "UDP", "HTTP", "HTTPS":
+	default:
+		return nil, fmt.Errorf("protocol %s is not forwarded by the simulator: it knows TCP, UDP, HTTP and HTTPS", conf.Protocol)
+	}
+	if conf.Port < 1 || conf.Port > 65535 {
+		return nil, errors.New("the port is not in 1..65535")
+	}
+	return &listener{
+		balancer: b, plane: b.plane,
+		id: conf.ID, protocol: conf.Protocol, port: conf.Port,
+		gate:    newGate(conf.ConnectionLimit),
+		sockets: map[netip.Addr]socket{},
+	}, nil
+}
+
+// update changes what new connections meet, without touching the sockets.
+func (l *listener) update(conf Listener, p *pool) {
+	conf.ClientTimeout = orDefault(conf.ClientTimeout, defaultClientTimeout)
+	conf.MemberTimeout = orDefault(conf.MemberTimeout, defaultMemberTimeout)
+	conf.ConnectTimeout = orDefault(conf.ConnectTimeout, defaultConnectTimeout)
+	l.conf.Store(&conf)
+	l.pool.Store(p)
+	l.gate.setLimit(conf.ConnectionLimit)
+	if l.protocol != "HTTP" {
+		return
+	}
+	if old := l.web.Load(); old == nil || old.clientTimeout != conf.ClientTimeout {
+		l.web.Store(newWebServer(l, conf.ClientTimeout))
+		old.retire()
+	}
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+// open listens on those of addrs on which it does not listen yet.
+func (l *listener) open(addrs []netip.Addr) error {
+	var errs []error
+	for _, a := range addrs {
+		if l.sockets[a] != nil {
+			continue
+		}
+		s, err := l.listen(netip.AddrPortFrom(a, uint16(l.port)))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cannot listen on %s: %w%s", a, err, bindAdvice(err)))
+			continue
+		}
+		l.sockets[a] = s
+	}
+	return errors.Join(errs...)
+}
+
+func (l *listener) listen(at netip.AddrPort) (socket, error) {
+	if l.protocol == "UDP" {
+		return listenUDP(l, at)
+	}
+	return listenTCP(l, at)
+}
+
+// bindAdvice says what to do about a port that cannot be bound.
+func bindAdvice(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return " (another process or listener has this port)"
+	case errors.Is(err, syscall.EACCES):
+		return " (ports below sysctl net.ipv4.ip_unprivileged_port_start need root: choose a higher port or lower it)"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return " (the address is not on this machine's loopback interface)"
+	}
+	return ""
+}
+
+// keepOnly stops listening on all addresses but addrs, and cuts the
+// connections that came through them: an address that is gone carries nothing.
+func (l *listener) keepOnly(addrs []netip.Addr) {
+	for a, s := range l.sockets {
+		if slices.Contains(addrs, a) {
+			continue
+		}
+		s.close()
+		delete(l.sockets, a)
+		gone := netip.AddrPortFrom(a, uint16(l.port))
+		l.balancer.conns.cut(func(c *conn) bool { return c.local() == gone })
+	}
+}
+
+// close stops listening. Connections that are open go on.
+func (l *listener) close() {
+	for a, s := range l.sockets {
+		s.close()
+		delete(l.sockets, a)
+	}
+	l.web.Load().retire()
+}
+
+// admits reports whether the source ranges let the client in.
+func (l *listener) admits(client netip.Addr) bool {
+	ranges := l.conf.Load().AllowedCIDRs
+	return len(ranges) == 0 || slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(client) })
+}
+
+// tcpSocket accepts connections on one address.
+type tcpSocket struct {
+	listener *listener
+	net      *net.TCPListener
+	closed   atomic.Bool
+}
+
+func listenTCP(l *listener, at netip.AddrPort) (socket, error) {
+	ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		return nil, plainBindError(err)
+	}
+	s := &tcpSocket{listener: l, net: ln}
+	l.plane.running.Go(s.accept)
+	return s, nil
+}
+
+// plainBindError drops the "listen tcp address:" that callers say themselves.
+func plainBindError(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// accept serves connections until the socket is closed. One connection at most
+// waits here for a place within the connection limit; the others wait in the
+// kernel's backlog, as they do before haproxy.
+func (s *tcpSocket) accept() {
+	for {
+		raw, err := s.net.AcceptTCP()
+		if err != nil {
+			if s.closed.Load() || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			s.listener.plane.logger.Error(err, "Cannot accept", "listener", s.listener.id)
+			if !pause(s.listener.plane.ctx, 50*time.Millisecond) {
+				return
+			}
+			continue
+		}
+		s.admit(&conn{Conn: raw})
+	}
+}
+
+// admit checks the source ranges and the connection limit and hands the
+// connection on.
+func (s *tcpSocket) admit(c *conn) {
+	l := s.listener
+	if !l.admits(c.remote().Addr()) {
+		c.reset()
+		return
+	}
+	b := l.balancer
+	const waiting, served, gone = 0, 1, 2
+	var state atomic.Int32
+	c.onClose = func() {
+		b.conns.remove(c)
+		if state.Swap(gone) == served {
+			l.gate.leave()
+		}
+	}
+	if !b.conns.add(c) || !l.gate.enter(s.closed.Load) {
+		_ = c.Close()
+		return
+	}
+	if !state.CompareAndSwap(waiting, served) {
+		l.gate.leave() // it was cut while it waited
+		return
+	}
+	if s.closed.Load() {
+		_ = c.Close()
+		return
+	}
+	if l.protocol == "HTTP" {
+		l.serveHTTP(c)
+		return
+	}
+	l.plane.running.Go(func() { l.serveTCP(c) })
+}
+
+func (s *tcpSocket) close() {
+	s.closed.Store(true)
+	_ = s.net.Close()
+	s.listener.gate.nudge()
+}
+
+// pause waits; false means that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,102 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+)
+
+// check is all that decides how one member is checked.
+type check struct {
+	monitor      Monitor
+	poolProtocol string
+	target       netip.AddrPort
+}
+
+// checkOf is the check of a member: its monitor address and port come before
+// its own.
+func checkOf(mon Monitor, poolProtocol string, m *member) check {
+	at := m.endpoint
+	if a := m.conf.MonitorAddress; a.IsValid() {
+		at = netip.AddrPortFrom(a.Unmap(), at.Port())
+	}
+	if m.conf.MonitorPort != 0 {
+		at = netip.AddrPortFrom(at.Addr(), uint16(m.conf.MonitorPort))
+	}
+	return check{monitor: mon, poolProtocol: poolProtocol, target: at}
+}
+
+// monitorError says what the data plane cannot do with the monitor.
+func monitorError(mon *Monitor) error {
+	if mon == nil {
+		return nil
+	}
+	switch mon.Type {
+	case "TCP", "HTTP", "HTTPS", "TLS-HELLO", "UDP-CONNECT", "PING":
+	default:
+		return fmt.Errorf("health monitor %s: type %s is not run by the simulator: its members are taken as up", mon.ID, mon.Type)
+	}
+	if mon.Delay <= 0 || mon.Timeout <= 0 || mon.MaxRetries < 1 || mon.MaxRetriesDown < 1 {
+		return fmt.Errorf("health monitor %s: delay, timeout, max_retries and max_retries_down must be positive: its members are taken as up", mon.ID)
+	}
+	if _, err := parseCodes(mon.ExpectedCodes); err != nil {
+		return fmt.Errorf("health monitor %s: %w: its members are taken as up", mon.ID, err)
+	}
+	return nil
+}
+
+// checker checks one member until it is cancelled.
+type checker struct {
+	check  check
+	cancel context.CancelFunc
+}
+
+// startChecker runs the check at once and then every delay.
+func (p *pool) startChecker(m *member, c check) *checker {
+	ctx, cancel := context.WithCancel(p.plane.ctx)
+	ch := &checker{check: c, cancel: cancel}
+	p.plane.running.Go(func() {
+		defer cancel()
+		for {
+			err := c.run(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			p.observe(m, ch, err)
+			if !pause(ctx, c.monitor.Delay) {
+				return
+			}
+		}
+	})
+	return ch
+}
+
+// observe counts one result. A member that is up has a health of at least
+// MaxRetries; every success puts it back to the top, every failure takes one
+// off, and after MaxRetriesDown failures in a row it is down. A member that is
+// down needs MaxRetries successes in a row.
+func (p *pool) observe(m *member, from *checker, failure error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.checker != from {
+		return // a result of a check that was replaced
+	}
+	rise, fall := from.check.monitor.MaxRetries, from.check.monitor.MaxRetriesDown
+	switch {
+	case failure == nil && m.health+1 >= rise:
+		m.up, m.health = true, rise+fall-1
+	case failure == nil:
+		m.health++
+	case m.health > rise:
+		m.health--
+	default:
+		m.up, m.health = false, 0
+	}
+	if failure != nil {
+		p.plane.logger.V(1).Info("Check failed", "member", m.id, "monitor", from.check.monitor.ID, "reason", failure.Error())
+	}
+	p.report(m)
+}
