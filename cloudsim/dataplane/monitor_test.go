@@ -127,7 +127,7 @@ func TestUDPFlowLeavesAMemberThatIsDown(t *testing.T) {
 	}
 }
 
-func TestPingMonitorFollowsTheAddress(t *testing.T) {
+func TestPingMonitorFindsALoopbackAddressUp(t *testing.T) {
 	p, s := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member())
 	lb.Listeners[0].Pool.Monitor = monitor("PING")
