@@ -43,8 +43,12 @@ type Collection[T any] struct {
 	// answers known=false for others, which are then compared with the JSON field
 	// of that name. Nil stands for none.
 	Filter func(item T, key string, values []string) (match, known bool)
+	// Render makes of an item what is encoded; nil encodes the item itself.
+	// Filters and sort keys look at the item, fields= at what Render makes.
+	Render func(T) any
 	// DefaultSort names the JSON fields the list is ordered by when the client
-	// does not say; the id always comes last. Empty means by id alone.
+	// does not say, "name" or "name:desc"; the id always comes last. Empty means
+	// by id alone.
 	DefaultSort []string
 	// MaxLimit is the page size when the client gives none or a larger one; 0
 	// means unlimited.
@@ -96,17 +100,28 @@ func (c Collection[T]) Write(w http.ResponseWriter, r *http.Request, items []T) 
 	}
 
 	body := map[string]any{c.Key: page}
-	if names := fieldNames(query); len(names) > 0 {
-		reduced := make([]any, len(page))
+	if names := fieldNames(query); len(names) > 0 || c.Render != nil {
+		shown := make([]any, len(page))
 		for i, item := range page {
-			reduced[i] = read.project(item, names)
+			shown[i] = c.show(item, names)
 		}
-		body[c.Key] = reduced
+		body[c.Key] = shown
 	}
 	if links := c.links(r, query, page, limit, backwards); len(links) > 0 || c.LinkStyle == LinksAlways {
 		body[c.Key+"_links"] = links
 	}
 	JSON(w, http.StatusOK, body)
+}
+
+func (c Collection[T]) show(item T, names []string) any {
+	var v any = item
+	if c.Render != nil {
+		v = c.Render(item)
+	}
+	if len(names) == 0 || v == nil {
+		return v
+	}
+	return fieldsOf(reflect.TypeOf(v)).project(v, names)
 }
 
 // Project reduces one item to the fields that the request asks for with
@@ -200,9 +215,7 @@ type sortKey struct {
 func (c Collection[T]) sort(read fields, query url.Values, items []T) {
 	keys := sortKeys(query)
 	if len(keys) == 0 {
-		for _, name := range c.DefaultSort {
-			keys = append(keys, sortKey{name: name})
-		}
+		keys = sortKeys(url.Values{"sort": c.DefaultSort})
 	}
 	type row struct {
 		values []string

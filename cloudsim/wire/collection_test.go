@@ -168,6 +168,20 @@ func TestListKeepsOnlyTheFieldsThatAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestListFiltersTheItemsAndShowsWhatRenderMakes(t *testing.T) {
+	c := collectionOf()
+	c.DefaultSort = []string{"created_at:desc"}
+	c.Render = func(i item) any { return map[string]any{"id": i.ID, "port": i.Port} }
+	_, body := list(t, c, "name=web&fields=id", someItems)
+	if got, want := string(body["items"]), `[{"id":"c"},{"id":"b"}]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	_, body = list(t, c, "limit=1", someItems)
+	if got, want := string(body["items"]), `[{"id":"d","port":22}]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestProjectReducesOneItem(t *testing.T) {
 	w := httptest.NewRecorder()
 	JSON(w, 200, Project(httptest.NewRequest("GET", "/x?fields=id,vip", nil), someItems[0]))

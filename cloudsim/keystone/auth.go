@@ -1,0 +1,254 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package keystone
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"encoding/json"
+	"slices"
+)
+
+// authRequest is the body of POST /v3/auth/tokens.
+type authRequest struct {
+	Identity struct {
+		Methods  []string `json:"methods"`
+		Password struct {
+			User userReference `json:"user"`
+		} `json:"password"`
+		Token struct {
+			ID string `json:"id"`
+		} `json:"token"`
+		ApplicationCredential struct {
+			ID     string         `json:"id"`
+			Name   string         `json:"name"`
+			Secret string         `json:"secret"`
+			User   *userReference `json:"user"`
+		} `json:"application_credential"`
+	} `json:"identity"`
+	Scope json.RawMessage `json:"scope"`
+}
+
+type userReference struct {
+	ID       string           `json:"id"`
+	Name     string           `json:"name"`
+	Domain   *domainReference `json:"domain"`
+	Password string           `json:"password"`
+}
+
+type domainReference struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func (d *domainReference) ours() bool {
+	return d != nil && (d.ID == DomainID || d.ID == "" && d.Name == DomainName)
+}
+
+type scopeRequest struct {
+	Project *struct {
+		ID     string           `json:"id"`
+		Name   string           `json:"name"`
+		Domain *domainReference `json:"domain"`
+	} `json:"project"`
+	Domain *domainReference `json:"domain"`
+	System *struct {
+		All bool `json:"all"`
+	} `json:"system"`
+	Trust *struct {
+		ID string `json:"id"`
+	} `json:"OS-TRUST:trust"`
+}
+
+// authenticate finds out who asks for a token and for what, and makes the token,
+// not yet issued.
+func (s *Service) authenticate(a *authRequest) (*token, *problem) {
+	if len(a.Identity.Methods) == 0 {
+		return nil, malformed("Expecting to find methods in identity.")
+	}
+	t := &token{}
+	var old *token
+	for _, method := range a.Identity.Methods {
+		var p *problem
+		switch method {
+		case "password":
+			t.user, p = s.byPassword(a)
+		case "token":
+			if old, p = s.byToken(a); p == nil {
+				t.user, t.methods, t.auditIDs = old.user, slices.Clone(old.methods), old.auditIDs[len(old.auditIDs)-1:]
+				// A token had for a token lives no longer than the first one.
+				t.expires, t.credential = old.expires, old.credential
+			}
+		case "application_credential":
+			if t.credential, p = s.byCredential(a); p == nil {
+				t.user = t.credential.user
+			}
+		default:
+			p = denied()
+		}
+		if p != nil {
+			return nil, p
+		}
+		if !slices.Contains(t.methods, method) {
+			t.methods = append(t.methods, method)
+		}
+	}
+	if old != nil && old.trust != nil {
+		return nil, forbidden("rescope a token that is scoped to a trust")
+	}
+	return t, s.scope(t, a.Scope)
+}
+
+func (s *Service) byPassword(a *authRequest) (*user, *problem) {
+	u := s.find(&a.Identity.Password.User)
+	if u == nil || !same(u.password, a.Identity.Password.User.Password) {
+		return nil, denied()
+	}
+	return u, nil
+}
+
+func (s *Service) byToken(a *authRequest) (*token, *problem) {
+	if t := s.valid(a.Identity.Token.ID); t != nil {
+		return t, nil
+	}
+	return nil, denied()
+}
+
+func (s *Service) byCredential(a *authRequest) (*credential, *problem) {
+	want := a.Identity.ApplicationCredential
+	var owner *user
+	if want.ID == "" {
+		if owner = s.find(want.User); owner == nil {
+			return nil, denied()
+		}
+	}
+	for _, c := range s.credentials {
+		if want.ID != "" && c.id != want.ID || want.ID == "" && (c.name != want.Name || c.user != owner) {
+			continue
+		}
+		if !same(c.secret, want.Secret) || c.expired(s.now()) {
+			return nil, denied()
+		}
+		return c, nil
+	}
+	if want.ID != "" {
+		return nil, notFound("Application Credential", want.ID)
+	}
+	return nil, denied()
+}
+
+// find returns the user that a reference means, nil if there is none.
+func (s *Service) find(ref *userReference) *user {
+	if ref == nil {
+		return nil
+	}
+	if ref.ID != "" {
+		return s.userByID(ref.ID)
+	}
+	for _, u := range s.users {
+		if u.name == ref.Name && ref.Domain.ours() {
+			return u
+		}
+	}
+	return nil
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// scope puts the token's project and roles in.
+func (s *Service) scope(t *token, raw json.RawMessage) *problem {
+	var want scopeRequest
+	raw = bytes.TrimSpace(raw)
+	unscoped := len(raw) == 0 || string(raw) == "null" || string(raw) == `"unscoped"`
+	if !unscoped {
+		if err := json.Unmarshal(raw, &want); err != nil {
+			return malformed("The scope is not what it should be: " + err.Error() + ".")
+		}
+	}
+	switch {
+	case want.Trust != nil:
+		return s.scopeToTrust(t, want.Trust.ID)
+	case t.credential != nil:
+		return s.scopeToCredential(t, want)
+	case unscoped:
+		return nil
+	case want.Project != nil:
+		return s.scopeToProject(t, s.wantedProject(want))
+	default:
+		return denied() // nobody has a role on the domain or the system
+	}
+}
+
+func (s *Service) wantedProject(want scopeRequest) *project {
+	if want.Project.ID != "" {
+		return s.projectByID(want.Project.ID)
+	}
+	for _, p := range s.projects {
+		if p.name == want.Project.Name && want.Project.Domain.ours() {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Service) scopeToProject(t *token, p *project) *problem {
+	if p == nil || len(t.user.roles[p.id]) == 0 {
+		return denied()
+	}
+	t.project, t.roles = p, t.user.roles[p.id]
+	return nil
+}
+
+// scopeToCredential gives the token the project and the roles of its
+// application credential, as far as the user still has them.
+func (s *Service) scopeToCredential(t *token, want scopeRequest) *problem {
+	c := t.credential
+	if want.Project != nil && s.wantedProject(want) != c.project || want.Domain != nil || want.System != nil {
+		return denied()
+	}
+	t.project = c.project
+	t.roles = intersect(c.roles, c.user.roles[c.project.id])
+	if len(t.roles) == 0 {
+		return denied()
+	}
+	return nil
+}
+
+func (s *Service) scopeToTrust(t *token, id string) *problem {
+	tr := s.trustByID(id)
+	switch {
+	case tr == nil:
+		return notFound("trust", id)
+	case t.user != tr.trustee || t.credential != nil:
+		return forbidden("User is not a trustee")
+	}
+	t.roles = intersect(tr.roles, tr.trustor.roles[tr.project.id])
+	if len(t.roles) < len(tr.roles) {
+		return forbidden("Trustee has no delegated roles")
+	}
+	if tr.remainingUses != nil {
+		if *tr.remainingUses--; *tr.remainingUses <= 0 {
+			// The last use: the trust is gone for others, this token stays.
+			tr.usedUp = true
+		}
+	}
+	t.project, t.trust = tr.project, tr
+	if tr.impersonation {
+		t.user = tr.trustor
+	}
+	if !tr.expires.IsZero() && (t.expires.IsZero() || tr.expires.Before(t.expires)) {
+		t.expires = earlier(tr.expires, s.now().Add(s.lifetime))
+	}
+	return nil
+}
+
+func intersect(a, b []string) []string {
+	var both []string
+	for _, e := range a {
+		if slices.Contains(b, e) {
+			both = append(both, e)
+		}
+	}
+	return both
+}

@@ -1,0 +1,261 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package keystone
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// credential is an application credential.
+type credential struct {
+	id, name, description, secret string
+	user                          *user
+	project                       *project
+	roles                         []string
+	unrestricted                  bool
+	expires                       time.Time // zero: never
+	rules                         []accessRule
+}
+
+// accessRule is one request that an application credential may be used for.
+// Rules are kept and shown; the services do not ask for them.
+type accessRule struct {
+	ID      string `json:"id"`
+	Service string `json:"service"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+}
+
+func (c *credential) expired(now time.Time) bool {
+	return !c.expires.IsZero() && !now.Before(c.expires)
+}
+
+func (s *Service) describeCredential(r *http.Request, c *credential) map[string]any {
+	roles := make([]any, 0, len(c.roles))
+	for _, name := range c.roles {
+		roles = append(roles, map[string]any{"id": s.role(name).ID, "name": name, "domain_id": nil, "description": nil, "options": map[string]any{}})
+	}
+	d := map[string]any{
+		"id": c.id, "name": c.name, "description": nil, "project_id": c.project.id, "user_id": c.user.id, "system": nil,
+		"roles": roles, "unrestricted": c.unrestricted, "expires_at": nil,
+		"links": links(r, "users", c.user.id, "application_credentials", c.id),
+	}
+	if c.description != "" {
+		d["description"] = c.description
+	}
+	if !c.expires.IsZero() {
+		d["expires_at"] = c.expires.UTC().Format("2006-01-02T15:04:05.000000")
+	}
+	if c.rules != nil {
+		d["access_rules"] = c.rules
+	}
+	return d
+}
+
+type credentialRequest struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	Secret       string          `json:"secret"`
+	ExpiresAt    string          `json:"expires_at"`
+	Roles        []roleReference `json:"roles"`
+	Unrestricted bool            `json:"unrestricted"`
+	AccessRules  []accessRule    `json:"access_rules"`
+}
+
+type roleReference struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// postCredential makes an application credential for the caller in the project
+// of its token. The secret is in this answer and nowhere else.
+func (s *Service) postCredential(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Credential *credentialRequest `json:"application_credential"`
+	}
+	if p := readBody(r, &body); p != nil {
+		p.write(w, r)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, p := s.newCredential(r, body.Credential)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	s.credentials = append(s.credentials, c)
+	d := s.describeCredential(r, c)
+	d["secret"] = c.secret
+	wire.JSON(w, http.StatusCreated, map[string]any{"application_credential": d})
+}
+
+func (s *Service) newCredential(r *http.Request, req *credentialRequest) (*credential, *problem) {
+	t := s.valid(r.Header.Get("X-Auth-Token"))
+	switch {
+	case t == nil:
+		return nil, denied()
+	case t.user.id != r.PathValue("id") || t.project == nil:
+		return nil, forbidden("identity:create_application_credential")
+	case t.credential != nil && !t.credential.unrestricted:
+		return nil, forbidden("Using method 'application_credential' is not allowed for managing additional application credentials")
+	case req == nil:
+		return nil, malformed("Expecting to find application_credential in request body.")
+	case req.Name == "":
+		return nil, malformed("'name' is a required property.")
+	}
+	for _, other := range s.credentials {
+		if other.user == t.user && other.name == req.Name {
+			return nil, &problem{http.StatusConflict, "Conflict occurred attempting to store application_credential - Duplicate entry found with name " + req.Name + "."}
+		}
+	}
+	c := &credential{
+		id: newID(), name: req.Name, description: req.Description, secret: req.Secret, user: t.user, project: t.project,
+		unrestricted: req.Unrestricted, rules: req.AccessRules,
+	}
+	if c.secret == "" {
+		c.secret = newSecret(64)
+	}
+	for i := range c.rules {
+		c.rules[i].ID = newID()
+	}
+	var p *problem
+	if c.expires, p = parseTime(req.ExpiresAt); p != nil {
+		return nil, p
+	}
+	c.roles, p = s.delegate(t, req.Roles)
+	return c, p
+}
+
+// delegate returns the names of the wanted roles, all of the token's when none
+// is wanted; the token must have them.
+func (s *Service) delegate(t *token, wanted []roleReference) ([]string, *problem) {
+	if len(wanted) == 0 {
+		return slices.Clone(t.roles), nil
+	}
+	var names []string
+	for _, ref := range wanted {
+		at := slices.IndexFunc(t.roles, func(name string) bool {
+			return ref.Name == name || ref.ID != "" && s.role(name).ID == ref.ID
+		})
+		if at < 0 {
+			return nil, malformed("Invalid application credential: Could not find role assignment with role: " + ref.ID + ref.Name + ".")
+		}
+		names = append(names, t.roles[at])
+	}
+	return names, nil
+}
+
+// parseTime reads a time as clients write them, the zero time from "".
+func parseTime(text string) (time.Time, *problem) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, malformed("'" + text + "' is not a time.")
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// ownCredentials returns the application credentials of the user in the path,
+// if the caller may see them.
+func (s *Service) ownCredentials(r *http.Request) ([]*credential, *problem) {
+	caller := wire.Caller(r.Context())
+	if caller.UserID != r.PathValue("id") && !caller.Admin() {
+		return nil, forbidden("identity:list_application_credentials")
+	}
+	var own []*credential
+	for _, c := range s.credentials {
+		if c.user.id == r.PathValue("id") {
+			own = append(own, c)
+		}
+	}
+	return own, nil
+}
+
+func (s *Service) listCredentials(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, p := s.ownCredentials(r)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	described := []any{}
+	for _, c := range own {
+		if name := r.URL.Query().Get("name"); name == "" || name == c.name {
+			described = append(described, s.describeCredential(r, c))
+		}
+	}
+	writeList(w, r, "application_credentials", described)
+}
+
+func (s *Service) pathCredential(r *http.Request) (*credential, *problem) {
+	own, p := s.ownCredentials(r)
+	if p != nil {
+		return nil, p
+	}
+	for _, c := range own {
+		if c.id == r.PathValue("cred") {
+			return c, nil
+		}
+	}
+	return nil, notFound("Application Credential", r.PathValue("cred"))
+}
+
+func (s *Service) showCredential(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, p := s.pathCredential(r)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	wire.JSON(w, http.StatusOK, map[string]any{"application_credential": s.describeCredential(r, c)})
+}
+
+func (s *Service) deleteCredential(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, p := s.pathCredential(r)
+	if p == nil {
+		if t := s.valid(r.Header.Get("X-Auth-Token")); t != nil && t.credential != nil && !t.credential.unrestricted {
+			p = forbidden("Using method 'application_credential' is not allowed for managing additional application credentials")
+		}
+	}
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	s.credentials = slices.DeleteFunc(s.credentials, func(other *credential) bool { return other == c })
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Service) listAccessRules(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, p := s.ownCredentials(r)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	rules := []accessRule{}
+	for _, c := range own {
+		rules = append(rules, c.rules...)
+	}
+	writeList(w, r, "access_rules", rules)
+}

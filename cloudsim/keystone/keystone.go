@@ -1,0 +1,251 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package keystone simulates OpenStack's identity service, Keystone v3: tokens
+// by password, application credential, token and trust, scoped to a project or
+// to nothing, with a catalogue and an expiry. One domain, Default. It imports
+// only package wire.
+package keystone
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The one domain.
+const (
+	DomainID   = "default"
+	DomainName = "Default"
+)
+
+// Options are what New makes a Service of.
+type Options struct {
+	// TokenLifetime is how long a token is valid; 0 means one hour.
+	TokenLifetime time.Duration
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Service is Keystone. It is used by many goroutines.
+type Service struct {
+	now func() time.Time
+
+	mu          sync.Mutex
+	lifetime    time.Duration
+	projects    []*project
+	users       []*user
+	roles       []role
+	catalog     []catalogEntry
+	tokens      map[string]*token
+	credentials []*credential
+	trusts      []*trust
+}
+
+type project struct{ id, name string }
+
+type user struct {
+	id, name, password string
+	roles              map[string][]string // project id -> names of roles
+}
+
+type role struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+type catalogEntry struct {
+	Endpoints []endpoint `json:"endpoints"`
+	ID        string     `json:"id"`
+	Type      string     `json:"type"`
+	Name      string     `json:"name"`
+}
+
+type endpoint struct {
+	ID        string `json:"id"`
+	Interface string `json:"interface"`
+	RegionID  string `json:"region_id"`
+	URL       string `json:"url"`
+	Region    string `json:"region"`
+}
+
+// New makes a Keystone that knows nobody yet.
+func New(o Options) *Service {
+	s := &Service{now: o.Now, tokens: map[string]*token{}}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.SetTokenLifetime(o.TokenLifetime)
+	return s
+}
+
+// AddProject makes a project and returns its id.
+func (s *Service) AddProject(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &project{id: newID(), name: name}
+	s.projects = append(s.projects, p)
+	return p.id
+}
+
+// AddUser makes a user with a password and returns its id.
+func (s *Service) AddUser(name, password string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := &user{id: newID(), name: name, password: password, roles: map[string][]string{}}
+	s.users = append(s.users, u)
+	return u.id
+}
+
+// Assign gives a user roles in a project, in place of those it had there; none
+// takes its access away. Roles come into being as they are named. Tokens that
+// were issued before keep the roles they have.
+func (s *Service) Assign(userID, projectID string, roles ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.userByID(userID)
+	if u == nil {
+		return
+	}
+	delete(u.roles, projectID)
+	for _, name := range roles {
+		s.role(name)
+		u.roles[projectID] = append(u.roles[projectID], name)
+	}
+}
+
+// AddEndpoint puts a service into the catalogue, with the URL for the
+// interfaces public, internal and admin of a region. Entries of the same type
+// are one service.
+func (s *Service) AddEndpoint(serviceType, name, region, url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var endpoints []endpoint
+	for _, iface := range []string{"admin", "internal", "public"} {
+		endpoints = append(endpoints, endpoint{ID: newID(), Interface: iface, RegionID: region, Region: region, URL: url})
+	}
+	for i := range s.catalog {
+		if s.catalog[i].Type == serviceType {
+			s.catalog[i].Endpoints = append(s.catalog[i].Endpoints, endpoints...)
+			return
+		}
+	}
+	s.catalog = append(s.catalog, catalogEntry{Endpoints: endpoints, ID: newID(), Type: serviceType, Name: name})
+}
+
+// SetTokenLifetime sets how long tokens are valid that are issued from now on;
+// 0 means one hour.
+func (s *Service) SetTokenLifetime(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d <= 0 {
+		d = time.Hour
+	}
+	s.lifetime = d
+}
+
+// ExpireTokens ends the life of all tokens at once, so that every client has to
+// authenticate again.
+func (s *Service) ExpireTokens() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.tokens)
+}
+
+// Counts returns how many objects of each kind there are.
+func (s *Service) Counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int{
+		"projects": len(s.projects), "users": len(s.users), "tokens": len(s.tokens),
+		"application_credentials": len(s.credentials), "trusts": len(s.trusts),
+	}
+}
+
+// Mux returns Keystone's routes.
+func (s *Service) Mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"GET /{$}":                                    s.listVersions,
+		"GET /v3":                                     s.showVersion,
+		"GET /v3/{$}":                                 s.showVersion,
+		"POST /v3/auth/tokens":                        s.postToken,
+		"GET /v3/auth/tokens":                         s.getToken,
+		"DELETE /v3/auth/tokens":                      s.deleteToken,
+		"GET /v3/auth/catalog":                        s.getCatalog,
+		"GET /v3/auth/projects":                       s.listOwnProjects,
+		"GET /v3/projects":                            s.listProjects,
+		"GET /v3/projects/{id}":                       s.showProject,
+		"GET /v3/users":                               s.listUsers,
+		"GET /v3/users/{id}":                          s.showUser,
+		"GET /v3/users/{id}/projects":                 s.listUserProjects,
+		"GET /v3/roles":                               s.listRoles,
+		"GET /v3/domains":                             s.listDomains,
+		"GET /v3/domains/{id}":                        s.showDomain,
+		"GET /v3/users/{id}/application_credentials":  s.listCredentials,
+		"POST /v3/users/{id}/application_credentials": s.postCredential,
+		"GET /v3/users/{id}/application_credentials/{cred}":    s.showCredential,
+		"DELETE /v3/users/{id}/application_credentials/{cred}": s.deleteCredential,
+		"GET /v3/users/{id}/access_rules":                      s.listAccessRules,
+		"GET /v3/OS-TRUST/trusts":                              s.listTrusts,
+		"POST /v3/OS-TRUST/trusts":                             s.postTrust,
+		"GET /v3/OS-TRUST/trusts/{id}":                         s.showTrust,
+		"DELETE /v3/OS-TRUST/trusts/{id}":                      s.deleteTrust,
+		"GET /v3/OS-TRUST/trusts/{id}/roles":                   s.listTrustRoles,
+	} {
+		mux.HandleFunc(pattern, handler)
+	}
+	return mux
+}
+
+// Public tells which of Keystone's routes the frame must let through without a
+// token: version documents, and tokens themselves, whose handlers look for the
+// caller's token where they need one.
+func Public(route string) bool {
+	return route == "/" || route == "/v3" || route == "/v3/" || route == "/v3/auth/tokens"
+}
+
+func (s *Service) userByID(id string) *user {
+	for _, u := range s.users {
+		if u.id == id {
+			return u
+		}
+	}
+	return nil
+}
+
+func (s *Service) projectByID(id string) *project {
+	for _, p := range s.projects {
+		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// role returns the role of that name, which it makes if need be.
+func (s *Service) role(name string) role {
+	for _, r := range s.roles {
+		if r.Name == name {
+			return r
+		}
+	}
+	r := role{ID: newID(), Name: name}
+	s.roles = append(s.roles, r)
+	return r
+}
+
+// newID makes an id as Keystone's are: a UUID without dashes.
+func newID() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
+
+// newSecret makes a random string of the given number of random bytes.
+func newSecret(bytes int) string {
+	random := make([]byte, bytes)
+	_, _ = rand.Read(random) // never fails, as documented
+	return base64.RawURLEncoding.EncodeToString(random)
+}

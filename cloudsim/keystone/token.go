@@ -1,0 +1,188 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package keystone
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// token is an issued token. What it says of its user and project was true when
+// it was issued.
+type token struct {
+	id                string
+	methods           []string
+	user              *user
+	project           *project // nil when unscoped
+	roles             []string
+	credential        *credential // what it was had for, if it was
+	trust             *trust      // what it is scoped to, if it is
+	auditIDs          []string
+	issuedAt, expires time.Time
+}
+
+// Authenticate returns who a token belongs to, and whether it is valid: not
+// expired, not revoked, and its application credential or trust still there.
+func (s *Service) Authenticate(id string) (wire.Identity, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.valid(id)
+	if t == nil {
+		return wire.Identity{}, false
+	}
+	who := wire.Identity{UserID: t.user.id, Roles: slices.Clone(t.roles)}
+	if t.project != nil {
+		who.ProjectID = t.project.id
+	}
+	return who, true
+}
+
+func (s *Service) valid(id string) *token {
+	t := s.tokens[id]
+	if t == nil || !s.now().Before(t.expires) {
+		delete(s.tokens, id)
+		return nil
+	}
+	if t.credential != nil && !slices.Contains(s.credentials, t.credential) || t.trust != nil && !slices.Contains(s.trusts, t.trust) {
+		delete(s.tokens, id)
+		return nil
+	}
+	return t
+}
+
+// manyTokens is when issuing a token also clears away the expired ones.
+const manyTokens = 10_000
+
+func (s *Service) issue(t *token) {
+	now := s.now()
+	t.issuedAt = now
+	if t.expires.IsZero() {
+		t.expires = now.Add(s.lifetime)
+	}
+	// Of the length and look of Keystone's own (Fernet) tokens: clients have been
+	// known to cut long ones.
+	t.id = "gAAAAA" + newSecret(132)
+	t.auditIDs = append([]string{newSecret(16)}, t.auditIDs...)
+	if len(s.tokens) >= manyTokens {
+		for id, old := range s.tokens {
+			if !now.Before(old.expires) {
+				delete(s.tokens, id)
+			}
+		}
+	}
+	s.tokens[t.id] = t
+}
+
+// describe makes the body of an answer about a token.
+func (s *Service) describe(t *token, catalog bool) map[string]any {
+	domain := map[string]string{"id": DomainID, "name": DomainName}
+	d := map[string]any{
+		"methods": t.methods, "audit_ids": t.auditIDs, "issued_at": timestamp(t.issuedAt), "expires_at": timestamp(t.expires),
+		"user": map[string]any{"id": t.user.id, "name": t.user.name, "domain": domain, "password_expires_at": nil},
+	}
+	if t.project != nil {
+		d["project"] = map[string]any{"id": t.project.id, "name": t.project.name, "domain": domain}
+		d["is_domain"] = false
+		roles := make([]role, 0, len(t.roles))
+		for _, name := range t.roles {
+			roles = append(roles, s.role(name))
+		}
+		d["roles"] = roles
+		if catalog {
+			d["catalog"] = s.catalog
+		}
+	}
+	if c := t.credential; c != nil {
+		d["application_credential"] = map[string]any{"id": c.id, "name": c.name, "restricted": !c.unrestricted}
+	}
+	if t.trust != nil {
+		d["OS-TRUST:trust"] = map[string]any{
+			"id": t.trust.id, "impersonation": t.trust.impersonation,
+			"trustor_user": map[string]string{"id": t.trust.trustor.id}, "trustee_user": map[string]string{"id": t.trust.trustee.id},
+		}
+	}
+	return map[string]any{"token": d}
+}
+
+func (s *Service) postToken(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Auth *authRequest `json:"auth"`
+	}
+	if p := readBody(r, &body); p != nil {
+		p.write(w, r)
+		return
+	}
+	if body.Auth == nil {
+		malformed("Expecting to find auth in request body.").write(w, r)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, p := s.authenticate(body.Auth)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	s.issue(t)
+	s.writeToken(w, r, http.StatusCreated, t)
+}
+
+func (s *Service) writeToken(w http.ResponseWriter, r *http.Request, status int, t *token) {
+	w.Header().Set("X-Subject-Token", t.id)
+	w.Header().Set("Vary", "X-Auth-Token")
+	wire.JSON(w, status, s.describe(t, !r.URL.Query().Has("nocatalog")))
+}
+
+// subject finds the token that a request about a token names.
+func (s *Service) subject(r *http.Request) (*token, *problem) {
+	caller := s.valid(r.Header.Get("X-Auth-Token"))
+	if caller == nil {
+		return nil, denied()
+	}
+	id := r.Header.Get("X-Subject-Token")
+	t := s.valid(id)
+	switch {
+	case t == nil:
+		return nil, notFound("token", id)
+	case t.user.id != caller.user.id && !slices.Contains(caller.roles, "admin"):
+		return nil, forbidden("identity:validate_token")
+	}
+	return t, nil
+}
+
+func (s *Service) getToken(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, p := s.subject(r)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	s.writeToken(w, r, http.StatusOK, t)
+}
+
+func (s *Service) deleteToken(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, p := s.subject(r)
+	if p != nil {
+		p.write(w, r)
+		return
+	}
+	delete(s.tokens, t.id)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Service) getCatalog(w http.ResponseWriter, r *http.Request) {
+	if wire.Caller(r.Context()).ProjectID == "" {
+		forbidden("identity:get_auth_catalog").write(w, r)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wire.JSON(w, http.StatusOK, map[string]any{"catalog": s.catalog, "links": map[string]string{"self": selfLink(r)}})
+}

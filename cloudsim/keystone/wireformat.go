@@ -1,0 +1,87 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package keystone
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+const unauthorized = "The request you have made requires authentication."
+
+// problem is an error in Keystone's shape.
+type problem struct {
+	status  int
+	message string
+}
+
+func (p *problem) write(w http.ResponseWriter, r *http.Request) {
+	if p.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Keystone uri="http://`+r.Host+`"`)
+	}
+	wire.JSON(w, p.status, map[string]any{"error": map[string]any{
+		"code": p.status, "message": p.message, "title": http.StatusText(p.status),
+	}})
+}
+
+func denied() *problem { return &problem{http.StatusUnauthorized, unauthorized} }
+
+func forbidden(action string) *problem {
+	return &problem{http.StatusForbidden, "You are not authorized to perform the requested action: " + action + "."}
+}
+
+func notFound(kind, id string) *problem {
+	return &problem{http.StatusNotFound, "Could not find " + kind + ": " + id + "."}
+}
+
+func malformed(what string) *problem {
+	return &problem{http.StatusBadRequest, what + " The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error."}
+}
+
+// Unauthorized answers a request that lacks a valid token.
+func Unauthorized(w http.ResponseWriter, r *http.Request) { denied().write(w, r) }
+
+// readBody decodes the request's body into v.
+func readBody(r *http.Request, v any) *problem {
+	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
+		return malformed("The request body is not what it should be: " + err.Error() + ".")
+	}
+	return nil
+}
+
+// timestamp writes a time as Keystone does in tokens.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// writeList answers a GET of a list that Keystone never pages.
+func writeList(w http.ResponseWriter, r *http.Request, key string, items any) {
+	wire.JSON(w, http.StatusOK, map[string]any{
+		key: items, "links": map[string]any{"self": selfLink(r), "previous": nil, "next": nil},
+	})
+}
+
+func selfLink(r *http.Request) string { return "http://" + r.Host + r.URL.RequestURI() }
+
+func links(r *http.Request, path ...string) map[string]string {
+	return map[string]string{"self": "http://" + r.Host + "/v3/" + strings.Join(path, "/")}
+}
+
+func (s *Service) listVersions(w http.ResponseWriter, r *http.Request) {
+	wire.JSON(w, http.StatusMultipleChoices, map[string]any{"versions": map[string]any{"values": []any{version(r)}}})
+}
+
+func (s *Service) showVersion(w http.ResponseWriter, r *http.Request) {
+	wire.JSON(w, http.StatusOK, map[string]any{"version": version(r)})
+}
+
+func version(r *http.Request) map[string]any {
+	return map[string]any{
+		"id": "v3.14", "status": "stable", "updated": "2020-04-07T00:00:00Z",
+		"links":       []any{map[string]string{"rel": "self", "href": "http://" + r.Host + "/v3/"}},
+		"media-types": []any{map[string]string{"base": "application/json", "type": "application/vnd.openstack.identity-v3+json"}},
+	}
+}

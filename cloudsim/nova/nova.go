@@ -1,0 +1,167 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nova simulates OpenStack's compute service, Nova v2.1 with
+// microversions, as far as it is read: servers, their interfaces and flavors.
+// Servers come and go through Go calls. It imports only package wire.
+package nova
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Server is a virtual machine.
+type Server struct {
+	// ID is chosen by AddServer when it is empty.
+	ID        string `json:"uuid"`
+	Name      string `json:"display_name"`
+	ProjectID string `json:"project_id"`
+	UserID    string `json:"user_id"`
+	// Status is Nova's, such as ACTIVE, SHUTOFF or ERROR; empty means ACTIVE.
+	Status string `json:"vm_state"`
+	// Flavor is the name of one of the flavors; empty means the first.
+	Flavor     string            `json:"-"`
+	Metadata   map[string]string `json:"-"`
+	Tags       []string          `json:"tags"`
+	Interfaces []Interface       `json:"-"`
+	// SecurityGroups are the names of the groups on its ports.
+	SecurityGroups []string `json:"-"`
+	// Created is when AddServer took it, unless it is set.
+	Created time.Time `json:"created_at"`
+
+	volumeID string
+}
+
+// Interface is a port of a server.
+type Interface struct {
+	PortID, NetworkID, NetworkName, MAC string
+	FixedIPs                            []FixedIP
+	// FloatingIPs lead to the interface; they are listed with its addresses.
+	FloatingIPs []netip.Addr
+}
+
+// FixedIP is an address of an interface.
+type FixedIP struct {
+	SubnetID string
+	Address  netip.Addr
+}
+
+// Flavor is a size of server.
+type Flavor struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	VCPUs int    `json:"vcpus"`
+	RAM   int    `json:"ram"`  // MiB
+	Disk  int    `json:"disk"` // GiB
+}
+
+// Options are what New makes a Service of.
+type Options struct {
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Service is Nova. It is used by many goroutines.
+type Service struct {
+	now func() time.Time
+
+	mu      sync.RWMutex
+	servers []*Server
+	flavors []Flavor
+}
+
+// New makes a Nova without servers and with three flavors, m1.small, m1.medium
+// and m1.large.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Service{now: o.Now, flavors: []Flavor{
+		{ID: "2", Name: "m1.small", VCPUs: 1, RAM: 2048, Disk: 20},
+		{ID: "3", Name: "m1.medium", VCPUs: 2, RAM: 4096, Disk: 40},
+		{ID: "4", Name: "m1.large", VCPUs: 4, RAM: 8192, Disk: 80},
+	}}
+}
+
+// AddServer takes a server in, or puts it in the place of the one with its id,
+// and returns its id.
+func (s *Service) AddServer(server Server) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if server.ID == "" {
+		server.ID = uuid.NewString()
+	}
+	if server.Status == "" {
+		server.Status = "ACTIVE"
+	}
+	if server.Flavor == "" {
+		server.Flavor = s.flavors[0].Name
+	}
+	if server.Created.IsZero() {
+		server.Created = s.now()
+	}
+	server.Created = server.Created.UTC().Truncate(time.Second)
+	server.volumeID = uuid.NewString()
+	s.servers = slices.DeleteFunc(s.servers, func(old *Server) bool { return old.ID == server.ID })
+	s.servers = append(s.servers, &server)
+	return server.ID
+}
+
+// RemoveServer takes the server away and tells whether there was one.
+func (s *Service) RemoveServer(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.servers)
+	s.servers = slices.DeleteFunc(s.servers, func(old *Server) bool { return old.ID == id })
+	return len(s.servers) < n
+}
+
+// Servers returns all servers, in the order they came.
+func (s *Service) Servers() []Server {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	servers := make([]Server, 0, len(s.servers))
+	for _, server := range s.servers {
+		servers = append(servers, *server)
+	}
+	return servers
+}
+
+// Counts returns how many objects of each kind there are.
+func (s *Service) Counts() map[string]int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return map[string]int{"servers": len(s.servers), "flavors": len(s.flavors)}
+}
+
+// Mux returns Nova's routes.
+func (s *Service) Mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", listVersions)
+	mux.HandleFunc("GET /v2.1", showVersion)
+	mux.HandleFunc("GET /v2.1/{$}", showVersion)
+	for pattern, handler := range map[string]versioned{
+		"GET /v2.1/servers":                         s.listServers(false),
+		"GET /v2.1/servers/detail":                  s.listServers(true),
+		"GET /v2.1/servers/{id}":                    s.showServer,
+		"GET /v2.1/servers/{id}/ips":                s.showAddresses,
+		"GET /v2.1/servers/{id}/os-interface":       s.listInterfaces,
+		"GET /v2.1/servers/{id}/os-interface/{nic}": s.showInterface,
+		"GET /v2.1/flavors":                         s.listFlavors(false),
+		"GET /v2.1/flavors/detail":                  s.listFlavors(true),
+		"GET /v2.1/flavors/{id}":                    s.showFlavor,
+		"GET /v2.1/flavors/{id}/os-extra_specs":     s.showExtraSpecs,
+	} {
+		mux.Handle(pattern, handler)
+	}
+	return mux
+}
+
+// Public tells which of Nova's routes need no token: the version documents.
+func Public(route string) bool { return route == "/" || route == "/v2.1" || route == "/v2.1/" }

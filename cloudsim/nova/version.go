@@ -1,0 +1,112 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nova
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// The microversions on offer, 2.minMinor to 2.maxMinor: those of Nova 26.
+const (
+	minMinor = 1
+	maxMinor = 93
+)
+
+// versioned is a handler of requests of one microversion, 2.minor.
+type versioned func(w http.ResponseWriter, r *http.Request, minor int)
+
+const (
+	newHeader = "OpenStack-API-Version"
+	oldHeader = "X-OpenStack-Nova-API-Version"
+)
+
+var microversion = regexp.MustCompile(`^([1-9][0-9]*)\.([1-9][0-9]*|0)$`)
+
+// ServeHTTP finds the microversion that the request asks for.
+func (handle versioned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	minor, err := wantedMinor(r)
+	shown := fmt.Sprintf("2.%d", minor)
+	w.Header().Set(newHeader, "compute "+shown)
+	w.Header().Set(oldHeader, shown)
+	w.Header().Add("Vary", newHeader)
+	w.Header().Add("Vary", oldHeader)
+	if err != nil {
+		err.write(w)
+		return
+	}
+	handle(w, r, minor)
+}
+
+func wantedMinor(r *http.Request) (int, *problem) {
+	wanted := r.Header.Get(oldHeader)
+	for _, v := range r.Header.Values(newHeader) {
+		for part := range strings.SplitSeq(v, ",") {
+			if service, version, ok := strings.Cut(strings.TrimSpace(part), " "); ok && strings.EqualFold(service, "compute") {
+				wanted = strings.TrimSpace(version)
+			}
+		}
+	}
+	switch wanted {
+	case "":
+		return minMinor, nil
+	case "latest":
+		return maxMinor, nil
+	}
+	parts := microversion.FindStringSubmatch(wanted)
+	if parts == nil {
+		return minMinor, badRequest("API Version String " + wanted + " is of invalid format. Must be of format MajorNum.MinorNum.")
+	}
+	minor, err := strconv.Atoi(parts[2])
+	if err != nil || parts[1] != "2" || minor < minMinor || minor > maxMinor {
+		return minMinor, &problem{http.StatusNotAcceptable, "computeFault", fmt.Sprintf(
+			"Version %s is not supported by the API. Minimum is 2.%d and maximum is 2.%d.", wanted, minMinor, maxMinor)}
+	}
+	return minor, nil
+}
+
+// problem is an error in Nova's shape, {kind: {code, message}}.
+type problem struct {
+	status        int
+	kind, message string
+}
+
+func badRequest(message string) *problem {
+	return &problem{http.StatusBadRequest, "badRequest", message}
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	wire.JSON(w, p.status, map[string]any{p.kind: map[string]any{"code": p.status, "message": p.message}})
+}
+
+func notFound(what, id string) *problem {
+	return &problem{http.StatusNotFound, "itemNotFound", fmt.Sprintf("%s %s could not be found.", what, id)}
+}
+
+// NotFound answers requests for paths Nova does not have.
+func NotFound(w http.ResponseWriter, _ *http.Request) {
+	(&problem{http.StatusNotFound, "itemNotFound", "The resource could not be found."}).write(w)
+}
+
+func describeVersion(r *http.Request) map[string]any {
+	return map[string]any{
+		"id": "v2.1", "status": "CURRENT", "version": fmt.Sprintf("2.%d", maxMinor), "min_version": fmt.Sprintf("2.%d", minMinor),
+		"updated": "2013-07-23T11:33:21Z", "links": []any{map[string]string{"rel": "self", "href": "http://" + r.Host + "/v2.1/"}},
+	}
+}
+
+func listVersions(w http.ResponseWriter, r *http.Request) {
+	wire.JSON(w, http.StatusOK, map[string]any{"versions": []any{describeVersion(r)}})
+}
+
+func showVersion(w http.ResponseWriter, r *http.Request) {
+	v := describeVersion(r)
+	v["media-types"] = []any{map[string]string{"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1"}}
+	wire.JSON(w, http.StatusOK, map[string]any{"version": v})
+}
