@@ -1,0 +1,219 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// Created is what the cloud said of the object that an op made; the zero value
+// for ops that make none.
+type Created struct {
+	// ID is the id of the object.
+	ID string
+	// VIP and ProjectID are those of a load balancer.
+	VIP       lb.VIP
+	ProjectID string
+	// Address is that of a floating IP.
+	Address string
+}
+
+// After returns what will be observed when the cloud has carried out the op:
+// the same as observed, with the op's change made. Observed is not touched. So
+// the next op can be planned without reading the load balancer again. It does
+// not set statuses, except that a new load balancer is PENDING_CREATE, and the
+// ids of what was made below a new load balancer are empty.
+func After(observed lb.Observed, op Op, made Created) lb.Observed {
+	next := Clone(observed)
+	switch op := op.(type) {
+	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+		next.FloatingIPs = afterFloatingIP(next, op, made)
+	case CreateLoadBalancer:
+		l := cloneLoadBalancer(op.LoadBalancer)
+		l.ID, l.VIP, l.ProjectID = made.ID, made.VIP, made.ProjectID
+		l.ProvisioningStatus = lb.PendingCreate
+		next.LoadBalancer = &l
+	case DeleteLoadBalancer:
+		next.LoadBalancer = nil
+		for i := range next.FloatingIPs {
+			if next.FloatingIPs[i].PortID == observed.LoadBalancer.VIP.PortID {
+				next.FloatingIPs[i].PortID = ""
+			}
+		}
+	default:
+		if next.LoadBalancer != nil {
+			afterTree(next.LoadBalancer, op, made)
+		}
+	}
+	return next
+}
+
+func afterTree(l *lb.LoadBalancer, op Op, made Created) {
+	switch op := op.(type) {
+	case UpdateLoadBalancer:
+		set(&l.Tags, op.Tags)
+		set(&l.AdminDown, op.AdminDown)
+	case CreateListener:
+		added := op.Listener
+		added.ID = made.ID
+		added.Pool = takeDetached(l, op.PoolID)
+		l.Listeners = append(l.Listeners, added)
+	case UpdateListener:
+		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
+			afterListener(l, &l.Listeners[i], op)
+		}
+	case DeleteListener:
+		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
+			if p := l.Listeners[i].Pool; p != nil {
+				l.DetachedPools = append(l.DetachedPools, *p)
+			}
+			l.Listeners = slices.Delete(l.Listeners, i, i+1)
+		}
+	case CreatePool:
+		added := op.Pool
+		added.ID = made.ID
+		l.DetachedPools = append(l.DetachedPools, added)
+	default:
+		afterPool(l, op, made)
+	}
+}
+
+func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener) {
+	set(&listener.ConnectionLimit, op.ConnectionLimit)
+	set(&listener.AllowedCIDRs, op.AllowedCIDRs)
+	set(&listener.AdminDown, op.AdminDown)
+	if op.PoolID != nil {
+		old := listener.Pool
+		listener.Pool = takeDetached(l, *op.PoolID)
+		if old != nil {
+			l.DetachedPools = append(l.DetachedPools, *old)
+		}
+	}
+}
+
+func afterPool(l *lb.LoadBalancer, op Op, made Created) {
+	switch op := op.(type) {
+	case UpdatePool:
+		if p := findPool(l, op.ID); p != nil {
+			p.Algorithm, p.Persistence, p.AdminDown = op.Algorithm, op.Persistence, op.AdminDown
+		}
+	case DeletePool:
+		l.DetachedPools = slices.DeleteFunc(l.DetachedPools, func(p lb.Pool) bool { return p.ID == op.ID })
+		for i := range l.Listeners {
+			if p := l.Listeners[i].Pool; p != nil && p.ID == op.ID {
+				l.Listeners[i].Pool = nil
+			}
+		}
+	case SetMembers:
+		if p := findPool(l, op.PoolID); p != nil {
+			p.Members = slices.Clone(op.Members)
+		}
+	case CreateMonitor:
+		if p := findPool(l, op.PoolID); p != nil {
+			monitor := op.Monitor
+			monitor.ID = made.ID
+			p.Monitor = &monitor
+		}
+	case UpdateMonitor:
+		eachPool(l, func(p *lb.Pool) {
+			if p.Monitor != nil && p.Monitor.ID == op.ID {
+				monitor := op.Monitor
+				monitor.ID = op.ID
+				p.Monitor = &monitor
+			}
+		})
+	case DeleteMonitor:
+		eachPool(l, func(p *lb.Pool) {
+			if p.Monitor != nil && p.Monitor.ID == op.ID {
+				p.Monitor = nil
+			}
+		})
+	}
+}
+
+func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
+	all := o.FloatingIPs
+	setPort := func(id, port string) {
+		for i := range all {
+			if all[i].ID == id {
+				all[i].PortID = port
+			}
+		}
+	}
+	switch op := op.(type) {
+	case CreateFloatingIP:
+		f := op.FloatingIP
+		f.ID, f.Address = made.ID, made.Address
+		all = append(all, f)
+	case AssociateFloatingIP:
+		setPort(op.ID, op.PortID)
+	case DisassociateFloatingIP:
+		setPort(op.ID, "")
+	case DeleteFloatingIP:
+		all = slices.DeleteFunc(all, func(f lb.FloatingIP) bool { return f.ID == op.ID })
+	}
+	return all
+}
+
+// takeDetached takes the pool out of the detached ones.
+func takeDetached(l *lb.LoadBalancer, id string) *lb.Pool {
+	i := slices.IndexFunc(l.DetachedPools, func(p lb.Pool) bool { return p.ID == id })
+	if i < 0 {
+		return nil
+	}
+	p := l.DetachedPools[i]
+	l.DetachedPools = slices.Delete(l.DetachedPools, i, i+1)
+	return &p
+}
+
+func findPool(l *lb.LoadBalancer, id string) *lb.Pool {
+	var found *lb.Pool
+	eachPool(l, func(p *lb.Pool) {
+		if p.ID == id {
+			found = p
+		}
+	})
+	return found
+}
+
+func eachPool(l *lb.LoadBalancer, do func(*lb.Pool)) {
+	for i := range l.Listeners {
+		if l.Listeners[i].Pool != nil {
+			do(l.Listeners[i].Pool)
+		}
+	}
+	for i := range l.DetachedPools {
+		do(&l.DetachedPools[i])
+	}
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// Clone returns a copy that shares nothing which After changes.
+func Clone(o lb.Observed) lb.Observed {
+	c := lb.Observed{FloatingIPs: slices.Clone(o.FloatingIPs)}
+	if o.LoadBalancer != nil {
+		l := cloneLoadBalancer(*o.LoadBalancer)
+		c.LoadBalancer = &l
+	}
+	return c
+}
+
+func cloneLoadBalancer(l lb.LoadBalancer) lb.LoadBalancer {
+	l.Listeners = slices.Clone(l.Listeners)
+	for i, listener := range l.Listeners {
+		if listener.Pool != nil {
+			p := *listener.Pool
+			l.Listeners[i].Pool = &p
+		}
+	}
+	l.DetachedPools = slices.Clone(l.DetachedPools)
+	return l
+}

@@ -1,0 +1,205 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diff compares the load balancer that a Service is to have with the
+// one it has and says which writes lead from one to the other, in an order that
+// never cuts traffic on what does not change.
+//
+// It is pure: it imports only package lb.
+package diff
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// Plan is what is to be done for one Service.
+type Plan struct {
+	// Ops are in the order in which they are to be carried out. Ops after one
+	// that creates something may lack its id; it is known by the time they are
+	// planned again.
+	Ops []Op
+	// Refused says what is wanted and will not be done. The rest of the plan
+	// does not depend on it.
+	Refused []Refusal
+}
+
+// Refusal is something that the state of the cloud forbids.
+type Refusal struct {
+	// Reason is a condition's reason, in CamelCase.
+	Reason string `json:"reason"`
+	// Message tells the user what is in the way and what to change.
+	Message string `json:"message"`
+}
+
+// The reasons of refusals.
+const (
+	// ReasonFloatingIPInUse: the address asked for serves something else.
+	ReasonFloatingIPInUse = "FloatingIPInUse"
+	// ReasonPortInUse: somebody else's listener has the port.
+	ReasonPortInUse = "PortInUse"
+)
+
+// New plans the way from observed to wanted for the owner's Service. Octavia
+// ops are planned only for a load balancer that is ACTIVE, since Octavia
+// refuses them otherwise; deletion also for one in ERROR.
+//
+// Planning again after the first Octavia op was carried out gives the rest of
+// the plan: doing so again and again ends with an empty one.
+func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
+	addresses := floatingIPs(wanted, observed, owner)
+	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
+	switch have := observed.LoadBalancer; {
+	case wanted.LoadBalancer == nil && have == nil:
+	case wanted.LoadBalancer == nil:
+		if !have.ProvisioningStatus.Pending() {
+			plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: have.ID})
+		}
+	case have == nil:
+		plan.Ops = append(plan.Ops, CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer})
+	case have.ProvisioningStatus == lb.Active:
+		t := compare(*wanted.LoadBalancer, *have, owner)
+		plan.Ops = append(plan.Ops, t.ops()...)
+		plan.Refused = append(plan.Refused, t.refused...)
+	}
+	plan.Ops = append(plan.Ops, addresses.attach...)
+	return plan
+}
+
+// tree plans the changes of one load balancer. What restricts access and what
+// keeps traffic flowing on ports that stay comes before what opens new ports,
+// and what closes ports comes last.
+type tree struct {
+	owner                                                lb.Owner
+	id                                                   string
+	mark, listeners, members, settings, opening, closing []Op
+	// detached are pools that no listener uses and that the plan so far does
+	// not take into use.
+	detached []lb.Pool
+	refused  []Refusal
+}
+
+func (t *tree) ops() []Op {
+	return slices.Concat(t.mark, t.listeners, t.members, t.settings, t.opening, t.closing)
+}
+
+func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
+	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools)}
+	t.loadBalancer(want, have)
+	wanted := map[lb.ListenerKey]bool{}
+	for _, l := range want.Listeners {
+		wanted[l.Key()] = true
+	}
+	var gone []lb.Listener
+	for _, l := range have.Listeners {
+		if !wanted[l.Key()] && owner.OwnsListener(l) {
+			gone = append(gone, l)
+		}
+	}
+	for _, l := range want.Listeners {
+		i := slices.IndexFunc(have.Listeners, func(o lb.Listener) bool { return o.Key() == l.Key() })
+		switch {
+		case i < 0:
+			gone = t.open(l, gone)
+		case !owner.OwnsListener(have.Listeners[i]):
+			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
+				"port %s of load balancer %s is taken by listener %s, which is not this Service's; use another port",
+				portText(l.Key()), have.ID, have.Listeners[i].ID)})
+		case have.Listeners[i].Protocol != l.Protocol:
+			// Octavia cannot change a listener's protocol.
+			gone = t.open(l, append(gone, have.Listeners[i]))
+		default:
+			t.keep(l, have.Listeners[i])
+		}
+	}
+	t.close(gone)
+	return t
+}
+
+// loadBalancer marks the load balancer as ours and switches it on.
+func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
+	op := UpdateLoadBalancer{ID: have.ID}
+	tags := slices.Clone(have.Tags)
+	for _, tag := range want.Tags {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	if len(tags) != len(have.Tags) {
+		op.Tags = &tags
+	}
+	if have.AdminDown != want.AdminDown {
+		op.AdminDown = &want.AdminDown
+	}
+	if op.Tags != nil || op.AdminDown != nil {
+		t.mark = append(t.mark, op)
+	}
+}
+
+// keep plans the changes of a listener that stays, and of its pool.
+func (t *tree) keep(want, have lb.Listener) {
+	op := UpdateListener{ID: have.ID, Key: have.Key()}
+	if want.ConnectionLimit != have.ConnectionLimit {
+		op.ConnectionLimit = &want.ConnectionLimit
+	}
+	if !sameSources(want.AllowedCIDRs, have.AllowedCIDRs) {
+		op.AllowedCIDRs = &want.AllowedCIDRs
+	}
+	if want.AdminDown != have.AdminDown {
+		op.AdminDown = &want.AdminDown
+	}
+	if op.ConnectionLimit != nil || op.AllowedCIDRs != nil || op.AdminDown != nil {
+		t.listeners = append(t.listeners, op)
+	}
+	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol {
+		t.pool(*want.Pool, *have.Pool)
+		return
+	}
+	// The listener has no pool, or one whose protocol cannot be changed into
+	// the wanted one: a complete new pool takes over, then the old one goes.
+	id := t.makePool(*want.Pool)
+	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id})
+	if have.Pool != nil {
+		t.closing = append(t.closing, DeletePool{ID: have.Pool.ID, Name: have.Pool.Name})
+	}
+}
+
+// open plans a new listener, which comes after its pool is complete, so that
+// the port opens only when there is somebody behind it. Listeners of gone that
+// are in its way are closed just before, and taken out of the result.
+func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
+	id := t.makePool(*want.Pool)
+	rest := gone[:0:0]
+	for _, l := range gone {
+		// Before API version 2.13 a port number is taken for TCP and UDP alike.
+		if l.Port != want.Port {
+			rest = append(rest, l)
+			continue
+		}
+		t.opening = append(t.opening, DeleteListener{ID: l.ID, Key: l.Key()})
+		if l.Pool != nil {
+			t.closing = append(t.closing, DeletePool{ID: l.Pool.ID, Name: l.Pool.Name})
+		}
+	}
+	listener := want
+	listener.Pool = nil
+	t.opening = append(t.opening, CreateListener{LoadBalancerID: t.id, Listener: listener, PoolID: id})
+	return rest
+}
+
+// close plans the end of listeners and of all our pools that nothing uses.
+func (t *tree) close(gone []lb.Listener) {
+	for _, l := range gone {
+		t.closing = append(t.closing, DeleteListener{ID: l.ID, Key: l.Key()})
+		if l.Pool != nil {
+			t.closing = append(t.closing, DeletePool{ID: l.Pool.ID, Name: l.Pool.Name})
+		}
+	}
+	for _, p := range t.detached {
+		if t.owner.OwnsPool(p) {
+			t.closing = append(t.closing, DeletePool{ID: p.ID, Name: p.Name})
+		}
+	}
+}

@@ -1,0 +1,180 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// Op is one write to the cloud: one API call. Its String says in a line what it
+// does, for logs, events and `kube-octavia plan`.
+type Op interface {
+	fmt.Stringer
+	// Octavia tells whether the op changes a load balancer, and so locks it
+	// until Octavia has carried it out. The others go to Neutron.
+	Octavia() bool
+}
+
+// CreateLoadBalancer makes the load balancer with everything below it.
+type CreateLoadBalancer struct {
+	octaviaOp
+	LoadBalancer lb.LoadBalancer `json:"loadBalancer"`
+}
+
+// UpdateLoadBalancer sets the fields that are not nil.
+type UpdateLoadBalancer struct {
+	octaviaOp
+	ID        string    `json:"id"`
+	Tags      *[]string `json:"tags,omitempty"`
+	AdminDown *bool     `json:"adminDown,omitempty"`
+}
+
+// DeleteLoadBalancer deletes the load balancer and everything below it.
+type DeleteLoadBalancer struct {
+	octaviaOp
+	ID string `json:"id"`
+}
+
+// CreateListener opens a port onto a pool that is there already.
+type CreateListener struct {
+	octaviaOp
+	LoadBalancerID string `json:"loadBalancerID"`
+	// Listener's Pool is not sent: PoolID is its default pool.
+	Listener lb.Listener `json:"listener"`
+	PoolID   string      `json:"poolID"`
+}
+
+// UpdateListener sets the fields that are not nil.
+type UpdateListener struct {
+	octaviaOp
+	ID string `json:"id"`
+	// Key is the listener's port, for people.
+	Key             lb.ListenerKey `json:"key"`
+	ConnectionLimit *int           `json:"connectionLimit,omitempty"`
+	// AllowedCIDRs set to an empty list opens the port to everybody.
+	AllowedCIDRs *[]string `json:"allowedCIDRs,omitempty"`
+	PoolID       *string   `json:"poolID,omitempty"`
+	AdminDown    *bool     `json:"adminDown,omitempty"`
+}
+
+// DeleteListener closes a port. Its pool stays.
+type DeleteListener struct {
+	octaviaOp
+	ID  string         `json:"id"`
+	Key lb.ListenerKey `json:"key"`
+}
+
+// CreatePool makes a pool that no listener uses yet, without members and
+// monitor: nothing nests outside CreateLoadBalancer.
+type CreatePool struct {
+	octaviaOp
+	LoadBalancerID string  `json:"loadBalancerID"`
+	Pool           lb.Pool `json:"pool"`
+}
+
+// UpdatePool makes the pool's settings these; its protocol cannot be changed.
+type UpdatePool struct {
+	octaviaOp
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Algorithm lb.Algorithm `json:"algorithm"`
+	// Persistence nil ends persistence.
+	Persistence *lb.Persistence `json:"persistence,omitempty"`
+	AdminDown   bool            `json:"adminDown,omitempty"`
+}
+
+// DeletePool deletes a pool with its members and its monitor.
+type DeletePool struct {
+	octaviaOp
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// SetMembers makes the pool's members exactly these, in one batch call.
+type SetMembers struct {
+	octaviaOp
+	PoolID   string      `json:"poolID"`
+	PoolName string      `json:"poolName"`
+	Members  []lb.Member `json:"members"`
+	// Added, Removed and Changed count the difference, for people.
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	Changed int `json:"changed"`
+}
+
+// CreateMonitor gives the pool a health monitor.
+type CreateMonitor struct {
+	octaviaOp
+	PoolID   string           `json:"poolID"`
+	PoolName string           `json:"poolName"`
+	Monitor  lb.HealthMonitor `json:"monitor"`
+}
+
+// UpdateMonitor makes the monitor's settings those of Monitor; its type cannot
+// be changed.
+type UpdateMonitor struct {
+	octaviaOp
+	ID      string           `json:"id"`
+	Monitor lb.HealthMonitor `json:"monitor"`
+}
+
+// DeleteMonitor takes the pool's health monitor away.
+type DeleteMonitor struct {
+	octaviaOp
+	ID       string `json:"id"`
+	PoolName string `json:"poolName"`
+}
+
+// CreateFloatingIP makes a floating IP that leads to the VIP port.
+type CreateFloatingIP struct {
+	neutronOp
+	// FloatingIP's PortID is empty when the load balancer is made in the same
+	// pass: it is then the VIP port of that one.
+	FloatingIP lb.FloatingIP `json:"floatingIP"`
+}
+
+// AssociateFloatingIP lets an existing floating IP lead to the VIP port.
+type AssociateFloatingIP struct {
+	neutronOp
+	ID      string `json:"id"`
+	Address string `json:"address"`
+	// PortID is empty as in CreateFloatingIP.
+	PortID string `json:"portID,omitempty"`
+}
+
+// DisassociateFloatingIP detaches a floating IP and keeps it.
+type DisassociateFloatingIP struct {
+	neutronOp
+	ID      string `json:"id"`
+	Address string `json:"address"`
+}
+
+// DeleteFloatingIP gives a floating IP back.
+type DeleteFloatingIP struct {
+	neutronOp
+	ID      string `json:"id"`
+	Address string `json:"address"`
+}
+
+// octaviaOp and neutronOp are embedded to say where an op goes.
+type (
+	octaviaOp struct{}
+	neutronOp struct{}
+)
+
+// Octavia implements Op.
+func (octaviaOp) Octavia() bool { return true }
+
+// Octavia implements Op.
+func (neutronOp) Octavia() bool { return false }
+
+// Kind is the op's name in JSON output and in metrics, such as
+// "CreateListener".
+func Kind(op Op) string {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", op), ".")
+	return name
+}

@@ -1,0 +1,55 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// sameMember compares what a batch write can change. The name is not compared:
+// it says nothing about traffic and other controllers choose it differently.
+// Nor is the subnet, which Octavia cannot change on a member that stays.
+func sameMember(want, have lb.Member) bool {
+	return want.Weight == have.Weight && want.MonitorPort == have.MonitorPort &&
+		want.Backup == have.Backup && want.AdminDown == have.AdminDown
+}
+
+func samePersistence(want, have *lb.Persistence) bool {
+	if want == nil || have == nil {
+		return want == have
+	}
+	return want.Type == have.Type && (want.TimeoutSeconds == 0 || want.TimeoutSeconds == have.TimeoutSeconds)
+}
+
+func sameMonitor(want, have lb.HealthMonitor) bool {
+	http := want.Type != lb.MonitorHTTP || want.HTTPMethod == have.HTTPMethod &&
+		want.URLPath == have.URLPath && want.ExpectedCodes == have.ExpectedCodes
+	return http && want.DelaySeconds == have.DelaySeconds && want.TimeoutSeconds == have.TimeoutSeconds &&
+		want.MaxRetries == have.MaxRetries && want.MaxRetriesDown == have.MaxRetriesDown &&
+		want.AdminDown == have.AdminDown
+}
+
+// sameSources compares sets of source ranges. Everybody is written as an empty
+// list or as the whole address space.
+func sameSources(want, have []string) bool {
+	return slices.Equal(sources(want), sources(have))
+}
+
+func sources(cidrs []string) []string {
+	var set []string
+	for _, c := range cidrs {
+		if p, err := netip.ParsePrefix(c); err == nil {
+			if p.Bits() == 0 {
+				return nil
+			}
+			c = p.Masked().String()
+		}
+		set = append(set, c)
+	}
+	slices.Sort(set)
+	return slices.Compact(set)
+}

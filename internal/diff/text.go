@@ -1,0 +1,120 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+func (op CreateLoadBalancer) String() string {
+	ports := make([]string, len(op.LoadBalancer.Listeners))
+	for i, l := range op.LoadBalancer.Listeners {
+		ports[i] = portText(l.Key())
+	}
+	return fmt.Sprintf("create load balancer %s with ports %s", op.LoadBalancer.Name, strings.Join(ports, ", "))
+}
+
+func (op UpdateLoadBalancer) String() string {
+	return fmt.Sprintf("update load balancer %s: %s", op.ID, changes(
+		change("tags", op.Tags), change("admin down", op.AdminDown)))
+}
+
+func (op DeleteLoadBalancer) String() string {
+	return fmt.Sprintf("delete load balancer %s with everything below it", op.ID)
+}
+
+func (op CreateListener) String() string {
+	return fmt.Sprintf("open port %s (listener %s)", portText(op.Listener.Key()), op.Listener.Name)
+}
+
+func (op UpdateListener) String() string {
+	return fmt.Sprintf("update port %s: %s", portText(op.Key), changes(
+		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs),
+		change("pool", op.PoolID), change("admin down", op.AdminDown)))
+}
+
+func (op DeleteListener) String() string {
+	return fmt.Sprintf("close port %s (listener %s)", portText(op.Key), op.ID)
+}
+
+func (op CreatePool) String() string {
+	return fmt.Sprintf("create pool %s (%s, %s)", op.Pool.Name, op.Pool.Protocol, op.Pool.Algorithm)
+}
+
+func (op UpdatePool) String() string {
+	affinity := "no client affinity"
+	if op.Persistence != nil {
+		affinity = "affinity by " + op.Persistence.Type
+	}
+	return fmt.Sprintf("update pool %s: %s, %s", op.Name, op.Algorithm, affinity)
+}
+
+func (op DeletePool) String() string {
+	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID)
+}
+
+func (op SetMembers) String() string {
+	return fmt.Sprintf("set the %d members of pool %s: %d added, %d removed, %d changed",
+		len(op.Members), op.PoolName, op.Added, op.Removed, op.Changed)
+}
+
+func (op CreateMonitor) String() string {
+	return fmt.Sprintf("create %s health monitor for pool %s", op.Monitor.Type, op.PoolName)
+}
+
+func (op UpdateMonitor) String() string {
+	return fmt.Sprintf("update health monitor %s: every %d s, timeout %d s, %d up, %d down",
+		op.Monitor.Name, op.Monitor.DelaySeconds, op.Monitor.TimeoutSeconds, op.Monitor.MaxRetries, op.Monitor.MaxRetriesDown)
+}
+
+func (op DeleteMonitor) String() string {
+	return fmt.Sprintf("delete health monitor of pool %s", op.PoolName)
+}
+
+func (op CreateFloatingIP) String() string {
+	if op.FloatingIP.Address != "" {
+		return fmt.Sprintf("create floating IP %s", op.FloatingIP.Address)
+	}
+	return fmt.Sprintf("create floating IP from network %s", op.FloatingIP.NetworkID)
+}
+
+func (op AssociateFloatingIP) String() string {
+	return fmt.Sprintf("attach floating IP %s", op.Address)
+}
+
+func (op DisassociateFloatingIP) String() string {
+	return fmt.Sprintf("detach floating IP %s and keep it", op.Address)
+}
+
+func (op DeleteFloatingIP) String() string {
+	return fmt.Sprintf("delete floating IP %s", op.Address)
+}
+
+func portText(k lb.ListenerKey) string { return fmt.Sprintf("%s/%d", k.Transport, k.Port) }
+
+// change renders one field of an update, or "" when it is not set.
+func change[T any](name string, value *T) string {
+	if value == nil {
+		return ""
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return name
+	}
+	return name + " " + string(text)
+}
+
+func changes(all ...string) string {
+	var set []string
+	for _, c := range all {
+		if c != "" {
+			set = append(set, c)
+		}
+	}
+	return strings.Join(set, ", ")
+}
