@@ -1,0 +1,237 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// cloudEntry is one cloud of clouds.yaml, as far as cloud.conf has keys for it.
+type cloudEntry struct {
+	Profile  scalar `json:"profile"`
+	AuthType scalar `json:"auth_type"`
+	Auth     struct {
+		AuthURL                     scalar `json:"auth_url"`
+		UserID                      scalar `json:"user_id"`
+		Username                    scalar `json:"username"`
+		Password                    scalar `json:"password"`
+		ProjectID                   scalar `json:"project_id"`
+		ProjectName                 scalar `json:"project_name"`
+		DomainID                    scalar `json:"domain_id"`
+		DomainName                  scalar `json:"domain_name"`
+		UserDomainID                scalar `json:"user_domain_id"`
+		UserDomainName              scalar `json:"user_domain_name"`
+		ProjectDomainID             scalar `json:"project_domain_id"`
+		ProjectDomainName           scalar `json:"project_domain_name"`
+		ApplicationCredentialID     scalar `json:"application_credential_id"`
+		ApplicationCredentialName   scalar `json:"application_credential_name"`
+		ApplicationCredentialSecret scalar `json:"application_credential_secret"`
+		TrustID                     scalar `json:"trust_id"`
+		Token                       scalar `json:"token"`
+	} `json:"auth"`
+	RegionName   scalar `json:"region_name"`
+	EndpointType scalar `json:"endpoint_type"`
+	Interface    scalar `json:"interface"`
+	Verify       *bool  `json:"verify"`
+	CACert       scalar `json:"cacert"`
+	Cert         scalar `json:"cert"`
+	Key          scalar `json:"key"`
+}
+
+// scalar is a YAML text, number or boolean: people write passwords without quotes.
+type scalar string
+
+// UnmarshalJSON takes what the YAML reader makes of a scalar. Its error does not show the value.
+func (s *scalar) UnmarshalJSON(text []byte) error {
+	var plain string
+	if err := json.Unmarshal(text, &plain); err == nil {
+		*s = scalar(plain)
+		return nil
+	}
+	if len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		return errors.New("a text was expected, not a list or map")
+	}
+	if string(text) != "null" {
+		*s = scalar(text)
+	}
+	return nil
+}
+
+// authTypes lists the auth_type values that mean one of the ways to authenticate.
+var authTypes = []scalar{"", "password", "v2password", "v3password", "token", "v2token", "v3token", "v3applicationcredential", "none"}
+
+// completeFromClouds fills the keys of [Global] that are empty from clouds.yaml.
+func (f *file) completeFromClouds() error {
+	entry, path, err := findCloud(f.config.Global.CloudsFile, f.config.Global.Cloud)
+	if err != nil {
+		return fmt.Errorf("%s: [Global] use-clouds: %w", f.name, err)
+	}
+	if !slices.Contains(authTypes, entry.AuthType) {
+		return fmt.Errorf("%s: auth_type %q is not supported: use password, v3applicationcredential or token", path, entry.AuthType)
+	}
+	filled := entry.settings()
+	for _, key := range globalKeys {
+		text := filled[key.Name]
+		if text == "" || f.lines["Global."+key.Name] > 0 && !f.empty(key) {
+			continue
+		}
+		if err := key.apply(&f.config, text); err != nil {
+			return fmt.Errorf("%s: for %s: %w", path, key.Name, err)
+		}
+	}
+	return nil
+}
+
+// empty tells whether a key that the file mentions has been given no value.
+func (f *file) empty(key Key) bool {
+	switch p := key.field(&f.config).(type) {
+	case *string:
+		return *p == ""
+	case *Secret:
+		return *p == ""
+	}
+	return false
+}
+
+// settings gives the entry in the keys of cloud.conf.
+func (e cloudEntry) settings() map[string]string {
+	a := e.Auth
+	endpoint := e.EndpointType
+	if endpoint == "" {
+		endpoint = e.Interface
+	}
+	insecure := ""
+	if e.Verify != nil && !*e.Verify {
+		insecure = "true"
+	}
+	return map[string]string{
+		"auth-url": string(a.AuthURL), "user-id": string(a.UserID), "username": string(a.Username), "password": string(a.Password),
+		"tenant-id": string(a.ProjectID), "tenant-name": string(a.ProjectName),
+		"domain-id": string(a.DomainID), "domain-name": string(a.DomainName),
+		"user-domain-id": string(a.UserDomainID), "user-domain-name": string(a.UserDomainName),
+		"tenant-domain-id": string(a.ProjectDomainID), "tenant-domain-name": string(a.ProjectDomainName),
+		"application-credential-id":     string(a.ApplicationCredentialID),
+		"application-credential-name":   string(a.ApplicationCredentialName),
+		"application-credential-secret": string(a.ApplicationCredentialSecret),
+		"trust-id":                      string(a.TrustID), "token": string(a.Token),
+		"region": string(e.RegionName), "os-endpoint-type": strings.TrimSuffix(string(endpoint), "URL"),
+		"tls-insecure": insecure, "ca-file": string(e.CACert), "cert-file": string(e.Cert), "key-file": string(e.Key),
+	}
+}
+
+// findCloud reads the entry called name, or $OS_CLOUD, or the only one, from the clouds.yaml at path or in the usual places.
+// A profile of clouds-public.yaml lies under it and secure.yaml of the same directory lies over it.
+func findCloud(path, name string) (cloudEntry, string, error) {
+	var entry cloudEntry
+	path, err := cloudsFile(path)
+	if err != nil {
+		return entry, path, err
+	}
+	clouds, err := readClouds(path, "clouds")
+	if err != nil {
+		return entry, path, err
+	}
+	if name == "" {
+		name = os.Getenv("OS_CLOUD")
+	}
+	names := make([]string, 0, len(clouds))
+	for n := range clouds {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	if _, ok := clouds[name]; !ok {
+		return entry, path, fmt.Errorf("%s has no cloud %q; it has: %s", path, name, strings.Join(names, ", "))
+	}
+	layers, err := layersOf(path, name, clouds[name])
+	if err != nil {
+		return entry, path, err
+	}
+	for _, layer := range layers {
+		if err := json.Unmarshal(layer, &entry); err != nil {
+			return entry, path, fmt.Errorf("%s: cloud %q cannot be read: check the types of its values", path, name)
+		}
+	}
+	return entry, path, nil
+}
+
+// layersOf returns what describes a cloud, from the profile that it builds on to its secrets.
+func layersOf(path, name string, own json.RawMessage) ([]json.RawMessage, error) {
+	layers := []json.RawMessage{own}
+	dir := filepath.Dir(path)
+	secure, err := readClouds(filepath.Join(dir, "secure.yaml"), "clouds")
+	switch {
+	case err == nil && secure[name] != nil:
+		layers = append(layers, secure[name])
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	var entry cloudEntry
+	if err := json.Unmarshal(own, &entry); err != nil || entry.Profile == "" {
+		return layers, nil // a bad entry is reported when the layers are put together
+	}
+	public, err := readClouds(filepath.Join(dir, "clouds-public.yaml"), "public-clouds")
+	if err != nil {
+		return nil, fmt.Errorf("cloud %q has the profile %q: %w", name, entry.Profile, err)
+	}
+	profile, ok := public[string(entry.Profile)]
+	if !ok {
+		return nil, fmt.Errorf("cloud %q has the profile %q, which clouds-public.yaml does not", name, entry.Profile)
+	}
+	return append([]json.RawMessage{profile}, layers...), nil
+}
+
+// cloudsFile returns path, or else the first clouds.yaml that exists in the usual places.
+func cloudsFile(path string) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	if path = os.Getenv("OS_CLIENT_CONFIG_FILE"); path != "" {
+		return path, nil
+	}
+	places := []string{"clouds.yaml"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		places = append(places, filepath.Join(dir, "openstack", "clouds.yaml"))
+	}
+	places = append(places, "/etc/openstack/clouds.yaml")
+	for _, place := range places {
+		if _, err := os.Stat(place); err == nil {
+			return place, nil
+		}
+	}
+	return "", fmt.Errorf("no clouds.yaml found; looked at %s; set clouds-file", strings.Join(places, ", "))
+}
+
+var yamlLine = regexp.MustCompile(`line \d+`)
+
+// readClouds returns the raw entries under key. Its errors show no text of the file, which may hold passwords.
+func readClouds(path, key string) (map[string]json.RawMessage, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	document := map[string]json.RawMessage{}
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("%s is not valid YAML %s", path, yamlLine.FindString(err.Error()))
+	}
+	clouds := map[string]json.RawMessage{}
+	if raw := document[key]; raw != nil {
+		if err := json.Unmarshal(raw, &clouds); err != nil {
+			return nil, fmt.Errorf("%s: %s is not a map of clouds", path, key)
+		}
+	}
+	return clouds, nil
+}

@@ -1,0 +1,261 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config reads cloud.conf, in the dialect that openstack-cloud-controller-manager established, and the clouds.yaml
+// that it may point to, into one validated Config.
+//
+// Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
+// come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
+//
+// The package holds plain data and may be imported from anywhere. It imports nothing of this project.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Config is a cloud.conf that has been read and found sound. It holds defaults wherever the file is silent.
+type Config struct {
+	// Global says where the cloud is and how to authenticate there.
+	Global Global
+	// LoadBalancer holds the cluster-wide settings of load balancers; annotations of a Service may override some.
+	LoadBalancer LoadBalancer
+	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
+	RequestTimeout time.Duration
+	// Notices lists what the file sets and this version does not act on, in the order of the file.
+	Notices []Notice
+}
+
+// Global is the section [Global].
+type Global struct {
+	// AuthURL is the address of Keystone, with or without its version.
+	AuthURL string
+
+	// UserID or Username name the user; a Username needs a domain (see UserDomain).
+	UserID, Username string
+	// Password belongs to the user.
+	Password Secret
+
+	// TenantID or TenantName name the project; a TenantName needs a domain (see TenantDomain).
+	TenantID, TenantName string
+	// DomainID or DomainName are the domain of user and project where these name none of their own.
+	DomainID, DomainName string
+	// UserDomainID or UserDomainName are the user's own domain.
+	UserDomainID, UserDomainName string
+	// TenantDomainID or TenantDomainName are the project's own domain.
+	TenantDomainID, TenantDomainName string
+
+	// TrustID is the trust to act under. TrusteeID and TrusteePassword, or else the user and Password, are the trustee.
+	TrustID, TrusteeID string
+	// TrusteePassword belongs to TrusteeID.
+	TrusteePassword Secret
+
+	// ApplicationCredentialID, or ApplicationCredentialName together with the user, name an application credential.
+	ApplicationCredentialID, ApplicationCredentialName string
+	// ApplicationCredentialSecret belongs to the application credential.
+	ApplicationCredentialSecret Secret
+
+	// Token is a token made elsewhere. It cannot be renewed when it expires.
+	Token Secret
+
+	// Region selects the endpoints of one region. Empty takes the first endpoint of each service.
+	Region string
+	// EndpointType is the interface of the catalogue to use: public, internal or admin.
+	EndpointType string
+
+	// CAFile is a file of PEM certificates that sign the endpoints' certificates.
+	CAFile string
+	// CAFileContents is such PEM text itself; CAFile wins over it.
+	CAFileContents string
+	// TLSInsecure switches the check of the endpoints' certificates off.
+	TLSInsecure bool
+	// CertFile and KeyFile are the client certificate and its key. Both are set, or none.
+	CertFile, KeyFile string
+
+	// UseClouds says that clouds.yaml fills what the section leaves empty. Load has done so already.
+	UseClouds bool
+	// CloudsFile is the clouds.yaml to read; empty searches the usual places.
+	CloudsFile string
+	// Cloud is the entry of clouds.yaml to use.
+	Cloud string
+}
+
+// LoadBalancer is the section [LoadBalancer], as far as this version acts on it.
+type LoadBalancer struct {
+	// Enabled is false where the operator wants no load balancers at all.
+	Enabled bool
+	// Version is empty or "v2".
+	Version string
+	// Provider is the Octavia provider of new load balancers.
+	Provider string
+	// Method is the balancing method of pools: one of Methods.
+	Method string
+	// SubnetID and NetworkID say where VIPs are made. Both may be empty: then the nodes' subnet is used.
+	SubnetID, NetworkID string
+	// MemberSubnetID is the subnet of the members. Empty means the subnet of the VIP.
+	MemberSubnetID string
+	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.
+	FloatingNetworkID, FloatingSubnetID string
+	// CreateMonitor gives each pool a health monitor.
+	CreateMonitor bool
+	// MonitorDelay and MonitorTimeout are whole seconds, at least 1 s, and the timeout is not above the delay.
+	MonitorDelay, MonitorTimeout time.Duration
+	// MonitorMaxRetries and MonitorMaxRetriesDown are 1 to 10 probes.
+	MonitorMaxRetries, MonitorMaxRetriesDown int
+	// Internal forces every Service to be internal: a VIP and no floating IP.
+	Internal bool
+	// CascadeDelete deletes a load balancer with all its children in one call.
+	CascadeDelete bool
+}
+
+// Notice tells of one setting that is understood and not acted on.
+type Notice struct {
+	// File and Line are where it stands. Line counts from 1, and is 0 for what comes from no line.
+	File string
+	Line int
+	// Section and Key name it as the table does.
+	Section, Key string
+	// Text is a sentence for the operator.
+	Text string
+}
+
+// String gives the notice as one line: file, line, key and sentence.
+func (n Notice) String() string {
+	return position(n.File, n.Line) + fmt.Sprintf("[%s] %s: %s", n.Section, n.Key, n.Text)
+}
+
+// Load reads, completes and checks the cloud.conf at path. With use-clouds it also reads clouds.yaml and takes from it what
+// the file leaves empty. The error joins all problems that were found (errors.Join), each naming file, line and key.
+func Load(path string) (Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("read the cloud configuration: %w", err)
+	}
+	f := readFile(path, text)
+	if f.config.Global.UseClouds {
+		if err := f.completeFromClouds(); err != nil {
+			f.problems = append(f.problems, err)
+		}
+	}
+	return f.finish(false)
+}
+
+// Parse reads and checks the text of a cloud.conf; name stands for the file in errors and notices. It does no I/O: where
+// use-clouds is set, whether the credentials are complete remains for Load to say. The error is as that of Load.
+func Parse(name string, text []byte) (Config, error) {
+	f := readFile(name, text)
+	return f.finish(f.config.Global.UseClouds)
+}
+
+// file is one cloud.conf on its way to a Config.
+type file struct {
+	name       string
+	config     Config
+	lines      map[string]int // section and key -> line of its last assignment
+	unreadable bool           // its syntax is broken, so nothing is known of its keys
+	problems   []error
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// readFile applies defaults and the statements of text. What it finds wrong is in the problems of the result.
+func readFile(name string, text []byte) *file {
+	f := &file{name: name, lines: map[string]int{}}
+	for _, k := range table {
+		if err := k.apply(&f.config, k.Default); err != nil {
+			f.problems = append(f.problems, fmt.Errorf("default of [%s] %s: %w", k.Section, k.Name, err))
+		}
+	}
+	statements, err := split(bytes.TrimPrefix(text, byteOrderMark))
+	if err != nil {
+		f.problems, f.unreadable = append(f.problems, fmt.Errorf("%s:%w", name, err)), true
+		return f
+	}
+	for _, s := range statements {
+		f.read(s)
+	}
+	return f
+}
+
+// read applies one statement.
+func (f *file) read(s statement) {
+	section, known := findSection(s.section)
+	switch {
+	case !known && s.key == "":
+		f.problem(s.line, "unknown section [%s]; %s", s.section, suggestSection(s.section))
+		return
+	case !known:
+		return // the header said it
+	case s.key == "" && s.name != "" && !section.Named:
+		f.problem(s.line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.name)
+		return
+	case s.key == "" && s.name == "" && section.Named:
+		f.problem(s.line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
+		return
+	case s.key == "":
+		return
+	}
+	key, known := findKey(section.Name, s.key)
+	if !known {
+		f.problem(s.line, "[%s] unknown key %q; %s", section.Name, s.key, suggestKey(section.Name, s.key))
+		return
+	}
+	f.assign(key, s)
+}
+
+// assign gives a known key its value, a notice or a refusal.
+func (f *file) assign(key Key, s statement) {
+	text := s.value
+	if s.blank {
+		if key.Kind != Bool {
+			f.problem(s.line, "[%s] %s needs a value: write %s = ...", key.Section, key.Name, key.Name)
+			return
+		}
+		text = "true" // a bare key switches a boolean on
+	}
+	if err := key.apply(&f.config, text); err != nil {
+		f.problem(s.line, "[%s] %s: %w", key.Section, key.Name, err)
+		return
+	}
+	f.lines[key.Section+"."+key.Name] = s.line
+	if key.Use == Used || key.isDefault(text) {
+		return
+	}
+	if key.Use == Refused {
+		f.problem(s.line, "[%s] %s is not supported yet: %s", key.Section, key.Name, key.because)
+		return
+	}
+	f.notice(key, s.line, "accepted, but this version does not act on it yet")
+}
+
+func (f *file) notice(key Key, line int, text string) {
+	f.config.Notices = append(f.config.Notices, Notice{File: f.name, Line: line, Section: key.Section, Key: key.Name, Text: text})
+}
+
+// problem records an error at a line of the file; line 0 is the file as a whole.
+func (f *file) problem(line int, format string, args ...any) {
+	f.problems = append(f.problems, fmt.Errorf("%s"+format, append([]any{position(f.name, line)}, args...)...))
+}
+
+// finish checks what the keys say together.
+func (f *file) finish(incomplete bool) (Config, error) {
+	if !f.unreadable {
+		f.validate(incomplete)
+	}
+	if err := errors.Join(f.problems...); err != nil {
+		return Config{}, err
+	}
+	return f.config, nil
+}
+
+// position gives "file:line: ", or "file: " for line 0.
+func position(file string, line int) string {
+	if line == 0 {
+		return file + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", file, line)
+}

@@ -1,0 +1,180 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func unwrapAll(err error) error {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
+}
+
+func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
+	const auth = "[Global]\nauth-url = https://keystone.example.com/v3\n"
+	tests := map[string]struct{ text, want string }{
+		"a key with a slip": {
+			credentials + "[LoadBalancer]\nflaoting-network-id = x\n",
+			`cloud.conf:6: [LoadBalancer] unknown key "flaoting-network-id"; did you mean "floating-network-id"?`,
+		},
+		"a key like none": {
+			credentials + "zzz = x\n",
+			`cloud.conf:5: [Global] unknown key "zzz"; the nearest known key is "token"`,
+		},
+		"a key of another section": {
+			credentials + "lb-method = ROUND_ROBIN\n",
+			`cloud.conf:5: [Global] unknown key "lb-method"; it belongs in section [LoadBalancer]`,
+		},
+		"a section with a slip": {
+			credentials + "[LoadBalencer]\nsubnet-id = x\n",
+			`cloud.conf:5: unknown section [LoadBalencer]; did you mean [LoadBalancer]?`,
+		},
+		"a section that takes no name": {
+			credentials + `[LoadBalancer "x"]` + "\n",
+			`cloud.conf:5: section [LoadBalancer] takes no name: write [LoadBalancer], not [LoadBalancer "x"]`,
+		},
+		"a class without a name": {
+			credentials + "[LoadBalancerClass]\n",
+			`cloud.conf:5: section [LoadBalancerClass] needs a name: write [LoadBalancerClass "name"]`,
+		},
+		"a bad boolean": {
+			credentials + "[LoadBalancer]\ncreate-monitor = perhaps\n",
+			`cloud.conf:6: [LoadBalancer] create-monitor: "perhaps" is not a boolean: write true or false`,
+		},
+		"a duration without a unit": {
+			credentials + "[LoadBalancer]\nmonitor-delay = 60\n",
+			`cloud.conf:6: [LoadBalancer] monitor-delay: "60" is not a duration: write a number with its unit, such as 5s or 1m30s`,
+		},
+		"a part of a second": {
+			credentials + "[LoadBalancer]\nmonitor-delay = 1500ms\nmonitor-timeout = 1s\n",
+			`cloud.conf:6: [LoadBalancer] monitor-delay: "1500ms" must be whole seconds, at least 1s`,
+		},
+		"a bad integer": {
+			credentials + "[LoadBalancer]\nmax-shared-lb = two\n",
+			`cloud.conf:6: [LoadBalancer] max-shared-lb: "two" is not an integer`,
+		},
+		"too many retries": {
+			credentials + "[LoadBalancer]\nmonitor-max-retries = 11\n",
+			`cloud.conf:6: [LoadBalancer] monitor-max-retries: "11" must be between 1 and 10`,
+		},
+		"an unknown method": {
+			credentials + "[LoadBalancer]\nlb-method = round_robin\n",
+			`cloud.conf:6: [LoadBalancer] lb-method: "round_robin" is not one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT`,
+		},
+		"a timeout above the delay": {
+			credentials + "[LoadBalancer]\nmonitor-timeout = 9s\n",
+			`cloud.conf:6: [LoadBalancer] monitor-timeout (9s) must not be above monitor-delay (5s)`,
+		},
+		"an unsure switch": {
+			credentials + "tls-insecure = yes\n",
+			`cloud.conf:5: [Global] tls-insecure: "yes" is neither true nor false`,
+		},
+		"a key without a value": {
+			credentials + "region\n",
+			`cloud.conf:5: [Global] region needs a value: write region = ...`,
+		},
+		"TLS for everybody": {
+			credentials + "[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n",
+			`cloud.conf:6: [LoadBalancer] default-tls-container-ref is not supported yet: disregarding it would serve in the clear what was encrypted; remove the key`,
+		},
+		"a certificate without its key": {
+			credentials + "cert-file = c.pem\n",
+			`cloud.conf:5: [Global] cert-file and key-file belong together: set both, or none`,
+		},
+		"no address": {
+			"[Global]\nuser-id = u\npassword = hunter2\n",
+			`cloud.conf: [Global] auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3`,
+		},
+		"an address that is none": {
+			"[Global]\nauth-url = keystone:5000\nuser-id = u\npassword = hunter2\n",
+			`cloud.conf:2: [Global] auth-url is not an http or https address`,
+		},
+		"a user without a domain": {
+			auth + "username = u\npassword = hunter2\ntenant-name = p\ntenant-domain-id = default\n",
+			`cloud.conf: [Global] username needs a domain: set user-domain-name, user-domain-id, domain-name or domain-id`,
+		},
+		"a project without a domain": {
+			auth + "username = u\npassword = hunter2\ntenant-name = p\nuser-domain-id = default\n",
+			`cloud.conf: [Global] tenant-name needs a domain: set tenant-domain-name, tenant-domain-id, domain-name or domain-id`,
+		},
+		"a password without a user": {
+			auth + "password = hunter2\n",
+			`cloud.conf: [Global] password needs user-id or username`,
+		},
+		"two users":               {auth + "password = hunter2\nuser-id = u\nusername = u\n", `cloud.conf: [Global] set username or user-id, not both`},
+		"two domains":             {auth + "password = hunter2\nusername = u\ndomain-id = d\ndomain-name = d\n", `cloud.conf: [Global] the user's domain is given by id and by name: keep one`},
+		"a trust without trustee": {auth + "trust-id = t\ntrustee-password = hunter2\n", `cloud.conf: [Global] trust-id needs trustee-id`},
+		"a trust without secret":  {auth + "trust-id = t\ntrustee-id = u\n", `cloud.conf: [Global] trust-id needs trustee-password`},
+		"an application credential without secret": {
+			auth + "application-credential-id = a\n", `cloud.conf: [Global] an application credential needs application-credential-secret`,
+		},
+		"an application credential without id": {
+			auth + "application-credential-secret = hunter2\n",
+			`cloud.conf: [Global] application-credential-secret needs application-credential-id or application-credential-name`,
+		},
+		"a named application credential without a user": {
+			auth + "application-credential-secret = hunter2\napplication-credential-name = a\n",
+			`cloud.conf: [Global] application-credential-name needs user-id or username`,
+		},
+		"two ways": {
+			auth + "user-id = u\npassword = hunter2\ntoken = hunter2\n",
+			`cloud.conf: [Global] more than one way to authenticate is set (password, token): keep one`,
+		},
+		"a token with a user": {
+			auth + "user-id = u\ntoken = hunter2\n",
+			`cloud.conf: [Global] token stands alone: remove username and user-id, or replace token by password`,
+		},
+		"a broken header":      {"[Global\n", `cloud.conf:1:8: expected subsection name or right bracket`},
+		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5:10: string not terminated`},
+		"a key outside":        {"x = y\n", `cloud.conf:1:1: expected section header`},
+		"a stray backslash":    {credentials + "region = a\\b\n", `cloud.conf:5:10: unquoted '\' must be followed by new line or double quote`},
+		"a percent in a value": {credentials + "[LoadBalancer]\nmax-shared-lb = 1%d\n", `cloud.conf:6: [LoadBalancer] max-shared-lb: "1%d" is not an integer`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse("cloud.conf", []byte(test.text))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
+				t.Error(diff)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("the error shows a secret")
+			}
+			if diff := cmp.Diff(Config{}, got); diff != "" {
+				t.Errorf("a refused file gives a Config: %s", diff)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAreNamedAtOnce(t *testing.T) {
+	_, err := Parse("cloud.conf", []byte("[Global]\nusernam = u\n[Foo]\nx = y\n[LoadBalancer]\nenabled = perhaps\nlb-provder = ovn\n"))
+	want := strings.Join([]string{
+		`cloud.conf:2: [Global] unknown key "usernam"; did you mean "username"?`,
+		`cloud.conf:3: unknown section [Foo]; the nearest known section is [Route]`,
+		`cloud.conf:6: [LoadBalancer] enabled: "perhaps" is not a boolean: write true or false`,
+		`cloud.conf:7: [LoadBalancer] unknown key "lb-provder"; did you mean "lb-provider"?`,
+		`cloud.conf: [Global] auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3`,
+		`cloud.conf: [Global] credentials are missing: set password with username or user-id, or application-credential-id with ` +
+			`application-credential-secret, or trust-id with trustee-id and trustee-password, or token, or use-clouds`,
+	}, "\n")
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}

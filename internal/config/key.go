@@ -1,0 +1,192 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/gcfg.v1/types"
+)
+
+// Kind is the type of a key's value.
+type Kind string
+
+// The kinds of values.
+const (
+	// String is any text.
+	String Kind = "string"
+	// Strings is text; the key may be repeated and each value counts.
+	Strings Kind = "strings"
+	// Password is text that is never shown.
+	Password Kind = "secret"
+	// Bool is true, yes, on, 1 or false, no, off, 0 in any case; the bare key means true.
+	Bool Kind = "boolean"
+	// TrueFalse is true or false in just these spellings, for switches where a misreading is dangerous.
+	TrueFalse Kind = "true or false"
+	// Int is a decimal number, or a hexadecimal one after 0x.
+	Int Kind = "integer"
+	// Duration is a Go duration such as 5s or 1m30s.
+	Duration Kind = "duration"
+)
+
+// Use says what this version does with a key.
+type Use string
+
+// The uses of keys.
+const (
+	// Used keys are acted on.
+	Used Use = "used"
+	// Accepted keys are checked, and answered with a Notice when they ask for something other than the default.
+	Accepted Use = "accepted"
+	// Refused keys are an error when set: to disregard them would open or change what is served.
+	Refused Use = "refused"
+)
+
+// Section is one section of cloud.conf.
+type Section struct {
+	// Name is how the section is written between brackets; case does not matter.
+	Name string
+	// Named sections stand once per name: [Name "x"].
+	Named bool
+	// Doc is a sentence or two for the reference page.
+	Doc string
+}
+
+// Key is one key of cloud.conf.
+type Key struct {
+	// Section and Name say where it stands; case does not matter.
+	Section, Name string
+	// Kind is the type of its value.
+	Kind Kind
+	// Default is the value it has when it is not set, as one would write it.
+	Default string
+	// Use says whether this version acts on it.
+	Use Use
+	// Doc is a sentence or two for the reference page.
+	Doc string
+
+	allowed []string           // if set, the only values besides the default
+	because string             // why it is Refused, and what to do
+	field   func(*Config) any  // a pointer to where its value goes; nil if it goes nowhere
+	check   func(value) string // what is wanted, if the value is not; may be nil
+}
+
+// value is the text of a setting, read as its kind.
+type value struct {
+	text     string
+	flag     bool
+	number   int
+	duration time.Duration
+}
+
+// Sections returns the sections of cloud.conf in the order of the reference page.
+func Sections() []Section { return slices.Clone(sections) }
+
+// Keys returns all keys of cloud.conf in the order of the reference page.
+func Keys() []Key { return slices.Clone(table) }
+
+func findSection(name string) (Section, bool) {
+	for _, s := range sections {
+		if strings.EqualFold(s.Name, name) {
+			return s, true
+		}
+	}
+	return Section{}, false
+}
+
+func findKey(section, name string) (Key, bool) {
+	for _, k := range table {
+		if k.Section == section && strings.EqualFold(k.Name, name) {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+// read gives the value that text means for the key, or an error that says what is wanted. It shows no secret.
+func (k Key) read(text string) (value, error) {
+	v := value{text: text}
+	var err error
+	switch k.Kind {
+	case Bool:
+		if v.flag, err = types.ParseBool(text); err != nil {
+			return v, fmt.Errorf("%q is not a boolean: write true or false", text)
+		}
+	case TrueFalse:
+		if text != "" && text != "true" && text != "false" {
+			return v, fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.flag = text == "true"
+	case Int:
+		if err = types.ParseInt(&v.number, text, types.Dec|types.Hex); err != nil {
+			return v, fmt.Errorf("%q is not an integer", text)
+		}
+	case Duration:
+		if v.duration, err = time.ParseDuration(text); err != nil {
+			return v, fmt.Errorf("%q is not a duration: write a number with its unit, such as 5s or 1m30s", text)
+		}
+	}
+	if len(k.allowed) > 0 && text != k.Default && !slices.Contains(k.allowed, text) {
+		return v, fmt.Errorf("%q is not one of %s", text, strings.Join(k.allowed, ", "))
+	}
+	if k.check != nil {
+		if wanted := k.check(v); wanted != "" {
+			return v, k.unwanted(text, wanted)
+		}
+	}
+	return v, nil
+}
+
+func (k Key) unwanted(text, wanted string) error {
+	if k.Kind == Password {
+		return errors.New("the value " + wanted)
+	}
+	return fmt.Errorf("%q %s", text, wanted)
+}
+
+// apply reads text and stores it in the key's field.
+func (k Key) apply(c *Config, text string) error {
+	v, err := k.read(text)
+	if err != nil || k.field == nil {
+		return err
+	}
+	switch p := k.field(c).(type) {
+	case *string:
+		*p = v.text
+	case *Secret:
+		*p = Secret(v.text)
+	case *bool:
+		*p = v.flag
+	case *int:
+		*p = v.number
+	case *time.Duration:
+		*p = v.duration
+	default:
+		return fmt.Errorf("no way to store a %T", p)
+	}
+	return nil
+}
+
+// isDefault tells whether text means the same as the key's default.
+func (k Key) isDefault(text string) bool {
+	v, err := k.read(text)
+	if err != nil {
+		return false
+	}
+	def, err := k.read(k.Default)
+	if err != nil {
+		return false
+	}
+	switch k.Kind {
+	case String, Strings, Password:
+		return v.text == def.text
+	default:
+		v.text, def.text = "", ""
+		return v == def
+	}
+}

@@ -1,0 +1,199 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Methods lists the balancing methods that Octavia has, the default first.
+var Methods = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"}
+
+// sections lists all sections, in the order of the reference page.
+var sections = []Section{
+	{Name: "Global", Doc: "Where the cloud is and how to authenticate there."},
+	{Name: "LoadBalancer", Doc: "Cluster-wide settings of load balancers."},
+	{Name: "LoadBalancerClass", Named: true, Doc: "A named choice of networks that a Service selects by annotation."},
+	{Name: "Metadata", Doc: "Holds the time limit of all OpenStack calls, for historical reasons."},
+	{Name: "Networking", Doc: "How addresses of nodes are told apart."},
+	{Name: "Route", Doc: "Routes for pod networks."},
+	{Name: "BlockStorage", Doc: "Read by the Cinder CSI driver, which often shares the file."},
+}
+
+// table is the one list of all keys.
+var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, otherKeys)
+
+var globalKeys = section("Global", Used,
+	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
+		Doc: "Address of Keystone, with or without its version: https://keystone.example.com:5000/v3."},
+	Key{Name: "username", field: func(c *Config) any { return &c.Global.Username }, Doc: "Name of the user; needs a domain."},
+	Key{Name: "user-id", field: func(c *Config) any { return &c.Global.UserID }, Doc: "Id of the user, instead of its name."},
+	Key{Name: "password", Kind: Password, field: func(c *Config) any { return &c.Global.Password }, Doc: "Password of the user."},
+	Key{Name: "tenant-id", field: func(c *Config) any { return &c.Global.TenantID },
+		Doc: "Id of the project. Without id and name the user's default project is used."},
+	Key{Name: "tenant-name", field: func(c *Config) any { return &c.Global.TenantName }, Doc: "Name of the project; needs a domain."},
+	Key{Name: "domain-id", field: func(c *Config) any { return &c.Global.DomainID },
+		Doc: "Id of the domain of user and project, where these name none of their own."},
+	Key{Name: "domain-name", field: func(c *Config) any { return &c.Global.DomainName }, Doc: "Name of that domain, instead of its id."},
+	Key{Name: "user-domain-id", field: func(c *Config) any { return &c.Global.UserDomainID }, Doc: "Id of the user's domain."},
+	Key{Name: "user-domain-name", field: func(c *Config) any { return &c.Global.UserDomainName }, Doc: "Name of the user's domain."},
+	Key{Name: "tenant-domain-id", field: func(c *Config) any { return &c.Global.TenantDomainID }, Doc: "Id of the project's domain."},
+	Key{Name: "tenant-domain-name", field: func(c *Config) any { return &c.Global.TenantDomainName }, Doc: "Name of the project's domain."},
+	Key{Name: "application-credential-id", field: func(c *Config) any { return &c.Global.ApplicationCredentialID },
+		Doc: "Id of an application credential, instead of user and password."},
+	Key{Name: "application-credential-name", field: func(c *Config) any { return &c.Global.ApplicationCredentialName },
+		Doc: "Name of an application credential; needs the user."},
+	Key{Name: "application-credential-secret", Kind: Password, field: func(c *Config) any { return &c.Global.ApplicationCredentialSecret },
+		Doc: "Secret of the application credential."},
+	Key{Name: "trust-id", field: func(c *Config) any { return &c.Global.TrustID }, Doc: "Trust to act under; needs a trustee."},
+	Key{Name: "trustee-id", field: func(c *Config) any { return &c.Global.TrusteeID },
+		Doc: "Id of the user to whom the trust was given. Without it the user above is the trustee."},
+	Key{Name: "trustee-password", Kind: Password, field: func(c *Config) any { return &c.Global.TrusteePassword },
+		Doc: "Password of the trustee. Without it the password above is used."},
+	Key{Name: "token", Kind: Password, field: func(c *Config) any { return &c.Global.Token },
+		Doc: "A token made elsewhere. It cannot be renewed: when it expires, every call fails."},
+	Key{Name: "region", field: func(c *Config) any { return &c.Global.Region },
+		Doc: "Region whose endpoints are used. Without it the first endpoint of each service is used."},
+	Key{Name: "os-endpoint-type", Default: "public", allowed: []string{"public", "internal", "admin"},
+		field: func(c *Config) any { return &c.Global.EndpointType }, Doc: "Interface of the catalogue: public, internal or admin."},
+	Key{Name: "ca-file", field: func(c *Config) any { return &c.Global.CAFile },
+		Doc: "File with PEM certificates of the authorities that sign the endpoints' certificates."},
+	Key{Name: "cafilecontents", field: func(c *Config) any { return &c.Global.CAFileContents },
+		Doc: "Such PEM text itself, with \\n for line ends, in double quotes. ca-file wins over it."},
+	Key{Name: "tls-insecure", Kind: TrueFalse, Default: "false", field: func(c *Config) any { return &c.Global.TLSInsecure },
+		Doc: "true switches the check of the endpoints' certificates off."},
+	Key{Name: "cert-file", field: func(c *Config) any { return &c.Global.CertFile }, Doc: "Client certificate (PEM); needs key-file."},
+	Key{Name: "key-file", field: func(c *Config) any { return &c.Global.KeyFile }, Doc: "Key of the client certificate (PEM)."},
+	Key{Name: "use-clouds", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.Global.UseClouds },
+		Doc: "Take from clouds.yaml what this section leaves empty."},
+	Key{Name: "clouds-file", field: func(c *Config) any { return &c.Global.CloudsFile },
+		Doc: "The clouds.yaml to read. Without it: $OS_CLIENT_CONFIG_FILE, ./, the user's configuration directory, /etc/openstack/."},
+	Key{Name: "cloud", field: func(c *Config) any { return &c.Global.Cloud },
+		Doc: "Entry of clouds.yaml. Without it: $OS_CLOUD, or the only entry."},
+)
+
+var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
+	Key{Name: "enabled", Kind: Bool, Default: "true", field: func(c *Config) any { return &c.LoadBalancer.Enabled },
+		Doc: "false: Services get no load balancers."},
+	Key{Name: "lb-version", allowed: []string{"v2"}, field: func(c *Config) any { return &c.LoadBalancer.Version },
+		Doc: "Only v2 exists."},
+	Key{Name: "lb-provider", Default: "amphora", field: func(c *Config) any { return &c.LoadBalancer.Provider },
+		Doc: "Octavia provider of new load balancers: amphora, ovn, or another that the cloud has."},
+	Key{Name: "lb-method", Default: Methods[0], allowed: Methods, field: func(c *Config) any { return &c.LoadBalancer.Method },
+		Doc: "Balancing method of pools. Provider ovn has SOURCE_IP_PORT only."},
+	Key{Name: "subnet-id", field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
+		Doc: "Subnet of VIPs. Without subnet-id and network-id: the subnet of the nodes."},
+	Key{Name: "network-id", field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
+		Doc: "Network of VIPs; Octavia chooses the subnet."},
+	Key{Name: "member-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
+		Doc: "Subnet from which members are reached. Without it: the subnet of the VIP."},
+	Key{Name: "floating-network-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
+		Doc: "External network of floating IPs. Without it: the first external network with an IPv4 subnet."},
+	Key{Name: "floating-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
+		Doc: "Subnet of that network to take floating IPs from."},
+	Key{Name: "create-monitor", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.CreateMonitor },
+		Doc: "Give each pool a health monitor. externalTrafficPolicy Local needs one."},
+	Key{Name: "monitor-delay", Kind: Duration, Default: "5s", check: wholeSeconds, field: func(c *Config) any { return &c.LoadBalancer.MonitorDelay },
+		Doc: "Time between two probes."},
+	Key{Name: "monitor-timeout", Kind: Duration, Default: "3s", check: wholeSeconds, field: func(c *Config) any { return &c.LoadBalancer.MonitorTimeout },
+		Doc: "Time a probe may take; not above monitor-delay."},
+	Key{Name: "monitor-max-retries", Kind: Int, Default: "1", check: oneToTen, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetries },
+		Doc: "Good probes in a row that bring a member back, 1 to 10."},
+	Key{Name: "monitor-max-retries-down", Kind: Int, Default: "3", check: oneToTen, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetriesDown },
+		Doc: "Bad probes in a row that take a member out, 1 to 10."},
+	Key{Name: "internal-lb", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.Internal },
+		Doc: "true: every Service is internal and gets no floating IP."},
+	Key{Name: "cascade-delete", Kind: Bool, Default: "true", field: func(c *Config) any { return &c.LoadBalancer.CascadeDelete },
+		Doc: "Delete a load balancer together with its children in one call."},
+), section("LoadBalancer", Accepted,
+	Key{Name: "floating-subnet", Doc: "Name or pattern of the subnets to take floating IPs from."},
+	Key{Name: "floating-subnet-tags", Doc: "Tags of the subnets to take floating IPs from."},
+	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", Doc: "Open the nodes' security groups for the load balancers."},
+	Key{Name: "node-selector", Doc: "Labels that nodes must have to become members."},
+	Key{Name: "flavor-id", Doc: "Octavia flavor of new load balancers."},
+	Key{Name: "availability-zone", Doc: "Octavia availability zone of new load balancers."},
+	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", Doc: "Report a host name instead of an address where the PROXY protocol is on."},
+	Key{Name: "ingress-hostname-suffix", Default: "nip.io", Doc: "Domain of that host name."},
+	Key{Name: "container-store", Default: "barbican", Doc: "Where TLS certificates are kept."},
+	Key{Name: "max-shared-lb", Kind: Int, Default: "2", Doc: "How many Services may share one load balancer."},
+	Key{Name: "provider-requires-serial-api-calls", Kind: Bool, Default: "false", Doc: "Make each object of a load balancer by a call of its own."},
+), section("LoadBalancer", Refused,
+	Key{Name: "default-tls-container-ref", because: "disregarding it would serve in the clear what was encrypted; remove the key",
+		Doc: "TLS certificate that every port of every Service ends its connections with."},
+))
+
+var classKeys = section("LoadBalancerClass", Accepted,
+	Key{Name: "floating-network-id", Doc: "As in [LoadBalancer], for Services of this class."},
+	Key{Name: "floating-subnet-id", Doc: "As in [LoadBalancer], for Services of this class."},
+	Key{Name: "floating-subnet", Doc: "As in [LoadBalancer], for Services of this class."},
+	Key{Name: "floating-subnet-tags", Doc: "As in [LoadBalancer], for Services of this class."},
+	Key{Name: "network-id", Doc: "As in [LoadBalancer], for Services of this class."},
+	Key{Name: "subnet-id", Doc: "As in [LoadBalancer], for Services of this class."},
+	Key{Name: "member-subnet-id", Doc: "As in [LoadBalancer], for Services of this class."},
+)
+
+var otherKeys = slices.Concat(section("Metadata", Used,
+	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },
+		Doc: "Time that each call to OpenStack may take."},
+), section("Metadata", Accepted,
+	Key{Name: "search-order", Default: "configDrive,metadataService", check: searchOrder, Doc: "Where metadata of a node is looked for."},
+), section("Networking", Accepted,
+	Key{Name: "ipv6-support-disabled", Kind: Bool, Default: "false", Doc: "Disregard the nodes' IPv6 addresses."},
+	Key{Name: "public-network-name", Kind: Strings, Doc: "Networks whose addresses are external; may be repeated."},
+	Key{Name: "internal-network-name", Kind: Strings, Doc: "Networks whose addresses are internal; may be repeated."},
+	Key{Name: "address-sort-order", Doc: "CIDRs in the order in which addresses are preferred."},
+), section("Route", Accepted,
+	Key{Name: "router-id", Doc: "Router that gets the routes of pod networks."},
+), section("BlockStorage", Accepted,
+	Key{Name: "bs-version", Default: "auto", Doc: "Version of the Cinder API."},
+	Key{Name: "trust-device-path", Kind: Bool, Default: "false", Doc: "Trust the device path that Cinder reports."},
+	Key{Name: "ignore-volume-az", Kind: Bool, Default: "false", Doc: "Disregard the availability zone of volumes."},
+	Key{Name: "ignore-volume-microversion", Kind: Bool, Default: "false", Doc: "Use the oldest microversion of Cinder."},
+	Key{Name: "node-volume-attach-limit", Kind: Int, Default: "256", Doc: "Volumes that one node may have."},
+	Key{Name: "rescan-on-resize", Kind: Bool, Default: "false", Doc: "Rescan a block device after it was resized."},
+))
+
+// section puts keys into a section and gives those without a kind the kind String.
+func section(name string, use Use, keys ...Key) []Key {
+	for i := range keys {
+		keys[i].Section, keys[i].Use = name, use
+		if keys[i].Kind == "" {
+			keys[i].Kind = String
+		}
+	}
+	return keys
+}
+
+// wholeSeconds holds for what Octavia takes: a positive number of seconds.
+func wholeSeconds(v value) string {
+	if v.duration < time.Second || v.duration%time.Second != 0 {
+		return "must be whole seconds, at least 1s"
+	}
+	return ""
+}
+
+func positive(v value) string {
+	if v.duration <= 0 {
+		return "must be above 0"
+	}
+	return ""
+}
+
+func oneToTen(v value) string {
+	if v.number < 1 || v.number > 10 {
+		return "must be between 1 and 10"
+	}
+	return ""
+}
+
+func searchOrder(v value) string {
+	for _, place := range strings.Split(v.text, ",") {
+		if place = strings.TrimSpace(place); place != "configDrive" && place != "metadataService" {
+			return "must list configDrive, metadataService or both, separated by commas"
+		}
+	}
+	return ""
+}
