@@ -1,0 +1,85 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// packages are the programs. `go build` names etcd's binary server.
+var packages = []string{
+	"go.etcd.io/etcd/server/v3",
+	"k8s.io/kubernetes/cmd/kube-apiserver",
+	"k8s.io/kubernetes/cmd/kube-controller-manager",
+	"k8s.io/kubernetes/cmd/kubectl",
+}
+
+// compile builds the programs into dir and shows how far it is.
+func compile(ctx context.Context, dir string, versions versions) error {
+	progress := newProgress(os.Stdout)
+	defer progress.end()
+
+	// What is not in the build cache yet is what `go build` will compile.
+	progress.phase("fetching modules")
+	listed, err := goCommand(ctx, progress.line, append([]string{
+		"list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, packages...)...)
+	if err != nil {
+		return err
+	}
+	progress.compiling(strings.Fields(listed))
+	_, err = goCommand(ctx, progress.line, append([]string{
+		"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", versions.linkerFlags(),
+		"-o", dir + string(filepath.Separator)}, packages...)...)
+	if err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
+}
+
+// goCommand runs the go command, gives each line of its standard error to
+// line, and returns its standard output. The error holds the lines that line
+// did not take.
+func goCommand(ctx context.Context, line func(string) (taken bool), args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "go", args...)
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = 10 * time.Second
+	// Static programs, that need no C compiler to be built.
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	var output bytes.Buffer
+	command.Stdout = &output
+	read, write := io.Pipe()
+	command.Stderr = write
+	var others strings.Builder
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		lines := bufio.NewScanner(read)
+		for lines.Scan() {
+			if !line(lines.Text()) {
+				fmt.Fprintln(&others, lines.Text())
+			}
+		}
+		_, _ = io.Copy(io.Discard, read) // after a line too long to be one
+	}()
+	err := command.Run()
+	_ = write.Close()
+	<-finished
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, others.String())
+	}
+	return output.String(), nil
+}

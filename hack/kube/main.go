@@ -1,0 +1,136 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kube builds the Kubernetes control plane that the tests and the demo
+// run: etcd, kube-apiserver, kube-controller-manager and kubectl, in the
+// versions of this folder's go.mod. The result goes to
+// .cache/kube/<Kubernetes version> and is made only when it is not there.
+//
+// Usage: `make kube`, or `go run .` in this folder. It uses the standard
+// library only.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+func main() {
+	cache := flag.String("cache", filepath.Join("..", "..", ".cache", "kube"), "the `directory` that gets one directory a version")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *cache); err != nil {
+		fmt.Fprintln(os.Stderr, "make kube:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// run makes sure that the binaries are in the cache.
+func run(ctx context.Context, cache string) error {
+	versions, err := readVersions("go.mod")
+	if err != nil {
+		return err
+	}
+	if cache, err = filepath.Abs(cache); err != nil {
+		return err
+	}
+	dir := filepath.Join(cache, versions.kubernetes)
+	if complete(dir, versions) {
+		return nil
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, filepath.Join(cache, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if complete(dir, versions) {
+		return nil // another build was faster
+	}
+	return buildInto(ctx, dir, filepath.Join(cache, "unfinished"), versions)
+}
+
+// buildInto builds in a directory of its own, which becomes dir when it is
+// complete, so that an interrupted build is never taken for a finished one.
+func buildInto(ctx context.Context, dir, unfinished string, versions versions) error {
+	fmt.Printf(`Building the Kubernetes API for tests and demo from source:
+  etcd %s, and kube-apiserver, kube-controller-manager and kubectl %s.
+  These are large programs: it takes about 6 minutes on 2 cores. It is done once;
+  the result is kept in %s.
+`, versions.etcd, versions.kubernetes, dir)
+	start := time.Now()
+	if err := os.RemoveAll(unfinished); err != nil { // left by a build that was killed
+		return err
+	}
+	if err := os.Mkdir(unfinished, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	if err := compile(ctx, unfinished, versions); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(unfinished, stampFile), []byte(versions.stamp()), 0o644); err != nil {
+		return err
+	}
+	if err := replace(dir, unfinished); err != nil {
+		return err
+	}
+	fmt.Printf("Built in %s.\n", time.Since(start).Round(time.Second))
+	return nil
+}
+
+// replace makes dir be what replacement is. An older dir is removed; programs
+// that run from it go on running.
+func replace(dir, replacement string) error {
+	old := dir + ".old"
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(replacement, dir); err != nil {
+		return err
+	}
+	return os.RemoveAll(old)
+}
+
+// lock waits for the only lock on a file. The kernel gives the lock back when
+// this process ends, however it ends.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	told := false
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		}
+		if !told {
+			fmt.Println("Another process builds the Kubernetes API for tests and demo; waiting for it.")
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), file.Close())
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}

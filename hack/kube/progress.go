@@ -1,0 +1,141 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How often the state is shown: on a terminal in one line that is written
+// over, elsewhere as a line of its own.
+const (
+	terminalPeriod = time.Second
+	plainPeriod    = 10 * time.Second
+)
+
+// progress shows how far the build is.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	start    time.Time
+	stop     chan struct{}
+	stopped  chan struct{}
+
+	mu      sync.Mutex
+	what    string          // the phase
+	fetched int             // modules
+	pending map[string]bool // packages that are still to be compiled
+	total   int             // packages to be compiled
+}
+
+// newProgress starts to show a state. Call end.
+func newProgress(out *os.File) *progress {
+	info, err := out.Stat()
+	p := &progress{
+		out:      out,
+		terminal: err == nil && info.Mode()&os.ModeCharDevice != 0,
+		start:    time.Now(),
+		stop:     make(chan struct{}),
+		stopped:  make(chan struct{}),
+	}
+	go p.show()
+	return p
+}
+
+// end stops it and shows the last state.
+func (p *progress) end() {
+	close(p.stop)
+	<-p.stopped
+}
+
+// phase names what is being done.
+func (p *progress) phase(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what = what
+}
+
+// compiling begins the phase in which these packages are compiled.
+func (p *progress) compiling(packages []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what = "compiling"
+	p.total = len(packages)
+	p.pending = make(map[string]bool, len(packages))
+	for _, name := range packages {
+		p.pending[name] = true
+	}
+}
+
+// line takes a line of the go command's standard error, if it tells progress.
+func (p *progress) line(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.HasPrefix(text, "go: downloading ") {
+		p.fetched++
+		return true
+	}
+	if p.pending[text] {
+		delete(p.pending, text)
+		return true
+	}
+	return false
+}
+
+// show writes the state from time to time.
+func (p *progress) show() {
+	defer close(p.stopped)
+	period := plainPeriod
+	if p.terminal {
+		period = terminalPeriod
+	}
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			p.write(p.state(time.Since(p.start)))
+		case <-p.stop:
+			p.write(p.state(time.Since(p.start)))
+			if p.terminal {
+				fmt.Fprintln(p.out)
+			}
+			return
+		}
+	}
+}
+
+func (p *progress) write(state string) {
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r\x1b[K  %s", state)
+		return
+	}
+	fmt.Fprintf(p.out, "  %s\n", state)
+}
+
+// state is the line to show. Linking is the last tenth: it is slow, and the go
+// command does not tell how far it is.
+func (p *progress) state(elapsed time.Duration) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	elapsed = elapsed.Round(time.Second)
+	if p.pending == nil {
+		return fmt.Sprintf("  0 %%  %s: %d so far, %s", p.what, p.fetched, elapsed)
+	}
+	compiled := p.total - len(p.pending)
+	percent := 90
+	if p.total > 0 {
+		percent = 90 * compiled / p.total
+	}
+	what := fmt.Sprintf("%s: package %d of %d", p.what, compiled, p.total)
+	if len(p.pending) == 0 {
+		what = "linking"
+	}
+	return fmt.Sprintf("%3d %%  %s, %s", percent, what, elapsed)
+}
