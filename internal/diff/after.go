@@ -37,6 +37,10 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 		l.ProvisioningStatus = lb.PendingCreate
 		next.LoadBalancer = &l
 	case DeleteLoadBalancer:
+		if next.LoadBalancer == nil || next.LoadBalancer.ID != op.ID {
+			next.Duplicates = slices.DeleteFunc(next.Duplicates, func(id string) bool { return id == op.ID })
+			break
+		}
 		next.LoadBalancer = nil
 		for i := range next.FloatingIPs {
 			if next.FloatingIPs[i].PortID == observed.LoadBalancer.VIP.PortID {
@@ -198,7 +202,7 @@ func set[T any](field *T, value *T) {
 
 // Clone returns a copy that shares nothing which After changes.
 func Clone(o lb.Observed) lb.Observed {
-	c := lb.Observed{FloatingIPs: slices.Clone(o.FloatingIPs)}
+	c := lb.Observed{FloatingIPs: slices.Clone(o.FloatingIPs), Duplicates: slices.Clone(o.Duplicates)}
 	if o.LoadBalancer != nil {
 		l := cloneLoadBalancer(*o.LoadBalancer)
 		c.LoadBalancer = &l

@@ -51,6 +51,9 @@ const (
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	addresses := floatingIPs(wanted, observed, owner)
 	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
+	for _, id := range observed.Duplicates {
+		plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: id})
+	}
 	switch have := observed.LoadBalancer; {
 	case wanted.LoadBalancer == nil && have == nil:
 	case wanted.LoadBalancer == nil:

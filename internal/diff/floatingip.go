@@ -21,40 +21,49 @@ func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) address
 	if observed.LoadBalancer != nil {
 		port = observed.LoadBalancer.VIP.PortID
 	}
-	// on are those that lead to the VIP port now.
-	var on []lb.FloatingIP
+	// on are those that lead to the VIP port now, strays those that we made
+	// and that lead nowhere since their load balancer vanished.
+	var on, strays []lb.FloatingIP
 	for _, f := range observed.FloatingIPs {
-		if port != "" && f.PortID == port {
+		switch {
+		case f.PortID != "" && f.PortID == port:
 			on = append(on, f)
+		case f.PortID == "" && owner.MadeFloatingIP(f):
+			strays = append(strays, f)
 		}
 	}
-	want := wanted.FloatingIP
+	keep, want := wanted.KeepFloatingIP, wanted.FloatingIP
 	if want == nil {
-		return addresses{release: releaseAll(on, wanted.KeepFloatingIP, owner)}
+		return addresses{release: append(release(on, keep, owner), discard(strays, keep)...)}
 	}
 	for i, f := range on {
-		if want.Address == "" || want.Address == f.Address {
+		if want.Address == "" {
+			// Any will do, so none of a person's is taken away.
+			return addresses{release: discard(strays, keep)}
+		}
+		if want.Address == f.Address {
 			others := append(append([]lb.FloatingIP{}, on[:i]...), on[i+1:]...)
-			if want.Address == "" {
-				// Any will do, so none of a person's is taken away.
-				others = nil
-			}
-			return addresses{release: releaseAll(others, wanted.KeepFloatingIP, owner)}
+			return addresses{release: append(release(others, keep, owner), discard(strays, keep)...)}
 		}
 	}
-	attach, refused := acquire(*want, observed, port)
+	candidates := observed.FloatingIPs
+	if want.Address == "" {
+		candidates = strays
+	}
+	attach, refused := acquire(*want, candidates, port)
 	if refused != nil {
 		// What serves now goes on serving.
 		return addresses{refused: []Refusal{*refused}}
 	}
-	return addresses{release: releaseAll(on, wanted.KeepFloatingIP, owner), attach: []Op{attach}}
+	return addresses{release: release(on, keep, owner), attach: []Op{attach}}
 }
 
-// acquire plans how the wanted floating IP comes to the port: one that exists
-// is attached unless it serves something else, otherwise it is made.
-func acquire(want lb.FloatingIP, observed lb.Observed, port string) (Op, *Refusal) {
-	for _, f := range observed.FloatingIPs {
-		if want.Address == "" || f.Address != want.Address {
+// acquire plans how the wanted floating IP comes to the port: one of the
+// candidates that fits is attached unless it serves something else, otherwise
+// one is made.
+func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string) (Op, *Refusal) {
+	for _, f := range candidates {
+		if want.Address != "" && f.Address != want.Address {
 			continue
 		}
 		if f.PortID != "" {
@@ -68,15 +77,26 @@ func acquire(want lb.FloatingIP, observed lb.Observed, port string) (Op, *Refusa
 	return CreateFloatingIP{FloatingIP: want}, nil
 }
 
-// releaseAll lets go of floating IPs: ours are deleted unless they are to be
-// kept, those that a person gave are only detached.
-func releaseAll(all []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
+// release lets go of floating IPs on the VIP port: ours are deleted unless they
+// are to be kept, those that a person gave are only detached.
+func release(on []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
 	var ops []Op
-	for _, f := range all {
+	for _, f := range on {
 		if owner.MadeFloatingIP(f) && !keep {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		} else {
 			ops = append(ops, DisassociateFloatingIP{ID: f.ID, Address: f.Address})
+		}
+	}
+	return ops
+}
+
+// discard deletes floating IPs of ours that lead nowhere.
+func discard(strays []lb.FloatingIP, keep bool) []Op {
+	var ops []Op
+	for _, f := range strays {
+		if !keep {
+			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		}
 	}
 	return ops

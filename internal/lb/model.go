@@ -190,9 +190,12 @@ type Wanted struct {
 // Observed is everything that a Service has in the cloud.
 type Observed struct {
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
-	// FloatingIPs are those on the VIP port, and the one that has the wanted
-	// address, wherever it is.
+	// FloatingIPs are those on the VIP port, and those that have the wanted or
+	// the last published address, wherever they are.
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
+	// Duplicates are ids of further load balancers that bear the Service's
+	// uid: made by a create whose answer was lost, and found too late.
+	Duplicates []string `json:"duplicates,omitempty"`
 }
 
 // Address returns the address at which clients reach the load balancer: the

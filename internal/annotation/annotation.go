@@ -1,0 +1,109 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package annotation holds the annotations of a Service as one table: key, kind
+// of value, default, meaning. The parser works from the table, and so does
+// whatever explains annotations to people.
+//
+// It is pure and imports only internal/config, for the defaults.
+package annotation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// Prefix is what most keys begin with, as openstack-cloud-controller-manager
+// named them.
+const Prefix = "loadbalancer.openstack.org/"
+
+// The keys that are written as well as read.
+const (
+	// LoadBalancerID holds the Octavia id of the Service's load balancer.
+	LoadBalancerID = Prefix + "load-balancer-id"
+	// LoadBalancerAddress holds the address at which clients reach it.
+	LoadBalancerAddress = Prefix + "load-balancer-address"
+)
+
+// Options is what a Service's annotations say, over the operator's defaults.
+type Options struct {
+	// Internal leaves the load balancer without a floating IP.
+	Internal bool
+	// SourceRanges are CIDRs that may connect, for when the Service's spec has
+	// none.
+	SourceRanges []string
+	// KeepFloatingIP leaves the floating IP in the project when it is no
+	// longer needed.
+	KeepFloatingIP bool
+	// Monitor gives each pool a health monitor.
+	Monitor bool
+	// MonitorDelay and MonitorTimeout are whole seconds.
+	MonitorDelay, MonitorTimeout time.Duration
+	// MonitorMaxRetries and MonitorMaxRetriesDown are 1 to 10.
+	MonitorMaxRetries, MonitorMaxRetriesDown int
+	// LoadBalancerID is the id of the load balancer as last written, or as the
+	// user gave it.
+	LoadBalancerID string
+}
+
+// Problem is an annotation that cannot be honoured.
+type Problem struct {
+	Key, Value string
+	// Text says what is wrong and what is right.
+	Text string
+}
+
+// Error makes a Problem an error that names key and value.
+func (p Problem) Error() string {
+	return fmt.Sprintf("annotation %s=%q: %s", p.Key, p.Value, p.Text)
+}
+
+// Parse reads a Service's annotations. Annotations that are not set leave the
+// operator's default in place. Problems come back sorted by key, and then the
+// options are not to be acted on.
+func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options, []Problem) {
+	options := Options{
+		Internal:              defaults.Internal,
+		Monitor:               defaults.CreateMonitor,
+		MonitorDelay:          defaults.MonitorDelay,
+		MonitorTimeout:        defaults.MonitorTimeout,
+		MonitorMaxRetries:     defaults.MonitorMaxRetries,
+		MonitorMaxRetriesDown: defaults.MonitorMaxRetriesDown,
+	}
+	var problems []Problem
+	for _, a := range Table {
+		value, there := annotations[a.Key]
+		if !there {
+			continue
+		}
+		if err := a.apply(&options, value); err != nil {
+			problems = append(problems, Problem{Key: a.Key, Value: value, Text: err.Error()})
+		}
+	}
+	if len(problems) == 0 && options.MonitorTimeout > options.MonitorDelay {
+		problems = append(problems, Problem{Key: Prefix + "health-monitor-timeout", Value: annotations[Prefix+"health-monitor-timeout"],
+			Text: fmt.Sprintf("a look that may take %v every %v would overlap; the timeout must not be above the delay", options.MonitorTimeout, options.MonitorDelay)})
+	}
+	// An operator who allows internal load balancers only cannot be overruled.
+	options.Internal = options.Internal || defaults.Internal
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
+	return options, problems
+}
+
+// Unknown returns the keys that look like ours and are not in the table, sorted:
+// misspelt, or another version's.
+func Unknown(annotations map[string]string) []string {
+	var unknown []string
+	for key := range annotations {
+		known := slices.ContainsFunc(Table, func(a Annotation) bool { return a.Key == key })
+		if strings.HasPrefix(key, Prefix) && !known {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}

@@ -1,0 +1,196 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package build turns a Service, the nodes, the operator's settings and what
+// the cloud can do into the load balancer that the Service is to have.
+//
+// It is pure: Kubernetes objects and settings as plain data in, package lb's
+// model out. It imports annotation, config, lb and target.
+package build
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// Input is everything that the wanted load balancer depends on.
+type Input struct {
+	Service *corev1.Service
+	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the
+	// Service.
+	Nodes        []corev1.Node
+	Slices       []discoveryv1.EndpointSlice
+	Config       config.LoadBalancer
+	Networks     Networks
+	Capabilities lb.Capabilities
+	Owner        lb.Owner
+}
+
+// Networks is where addresses are taken from, after everything that had to be
+// looked up in the cloud has been.
+type Networks struct {
+	// VIPSubnetID, or else VIPNetworkID, is where VIPs are.
+	VIPSubnetID, VIPNetworkID string
+	// MemberSubnetID is the subnet of the members' addresses; empty lets
+	// Octavia take the VIP's.
+	MemberSubnetID string
+	// FloatingNetworkID is the external network, and FloatingSubnetID the part
+	// of it, or empty.
+	FloatingNetworkID, FloatingSubnetID string
+}
+
+// Invalid is a Service that cannot be served as it is written.
+type Invalid struct {
+	// Reason is a condition's reason, in CamelCase.
+	Reason string
+	// Message tells the user what to change.
+	Message string
+}
+
+// Error makes Invalid an error.
+func (i *Invalid) Error() string { return i.Message }
+
+// The reasons for which a Service is refused.
+const (
+	ReasonInvalidAnnotation   = "InvalidAnnotation"
+	ReasonInvalidAddress      = "InvalidAddress"
+	ReasonInvalidSourceRanges = "InvalidSourceRanges"
+	ReasonUnsupported         = "Unsupported"
+	ReasonNoNodePort          = "NoNodePort"
+)
+
+// Options reads what the Service's annotations say. The error is an *Invalid
+// that names every annotation that is wrong.
+func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.Options, error) {
+	options, problems := annotation.Parse(service.Annotations, defaults)
+	if len(problems) == 0 {
+		return options, nil
+	}
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.Error()
+	}
+	return options, &Invalid{ReasonInvalidAnnotation, strings.Join(texts, "; ")}
+}
+
+// Wanted returns what the Service is to have. The error is an *Invalid.
+func Wanted(in Input) (lb.Wanted, error) {
+	options, err := Options(in.Service, in.Config)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
+	address, err := requestedAddress(in.Service)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
+	sources, err := sourceRanges(in, options)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
+		return lb.Wanted{}, err
+	}
+	balancer := &lb.LoadBalancer{
+		Name:        in.Owner.LoadBalancerName(),
+		Description: in.Owner.Description(),
+		Tags:        in.tags(),
+		Provider:    in.Config.Provider,
+		VIP:         lb.VIP{SubnetID: in.Networks.VIPSubnetID, NetworkID: in.Networks.VIPNetworkID},
+	}
+	for i, port := range in.Service.Spec.Ports {
+		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
+	}
+	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP}
+	if options.Internal || in.family() == corev1.IPv6Protocol {
+		// IPv6 addresses are routed as they are: Neutron has no floating ones.
+		balancer.VIP.Address = address
+		return wanted, nil
+	}
+	wanted.FloatingIP = &lb.FloatingIP{
+		Address:     address,
+		NetworkID:   in.Networks.FloatingNetworkID,
+		SubnetID:    in.Networks.FloatingSubnetID,
+		Description: in.Owner.FloatingIPDescription(),
+	}
+	return wanted, nil
+}
+
+// MembersOnly returns what is wanted of a Service that cannot be served as it
+// is written: what it has, with pools that go on following the nodes.
+func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
+	if observed.LoadBalancer == nil {
+		return lb.Wanted{}
+	}
+	kept := *observed.LoadBalancer
+	kept.Listeners = nil
+	for _, l := range observed.LoadBalancer.Listeners {
+		for _, port := range in.Service.Spec.Ports {
+			key := lb.ListenerKey{Transport: lb.Transport(port.Protocol), Port: int(port.Port)}
+			if l.Key() == key && l.Pool != nil && port.NodePort != 0 {
+				l.Pool = in.follow(*l.Pool, port)
+			}
+		}
+		kept.Listeners = append(kept.Listeners, l)
+	}
+	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true}
+	for _, f := range observed.FloatingIPs {
+		if f.PortID == kept.VIP.PortID {
+			wanted.FloatingIP = &f
+		}
+	}
+	return wanted
+}
+
+// follow returns the pool with the members it has to have now, looked at where
+// the health monitor looked before.
+func (in Input) follow(pool lb.Pool, port corev1.ServicePort) *lb.Pool {
+	monitorPort := 0
+	for _, m := range pool.Members {
+		monitorPort = m.MonitorPort
+	}
+	local := in.local() && (pool.Monitor == nil || pool.Monitor.Type != lb.MonitorHTTP)
+	pool.Members = in.members(port, local, monitorPort)
+	return &pool
+}
+
+func (in Input) tags() []string {
+	if !in.Capabilities.Has(lb.FeatureTags) {
+		return nil
+	}
+	return in.Owner.Tags()
+}
+
+// family is the Service's first IP family, which the load balancer serves.
+func (in Input) family() corev1.IPFamily {
+	if len(in.Service.Spec.IPFamilies) > 0 {
+		return in.Service.Spec.IPFamilies[0]
+	}
+	return corev1.IPv4Protocol
+}
+
+// local tells whether nodes without an endpoint drop the Service's traffic.
+func (in Input) local() bool {
+	return in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// requestedAddress reads spec.loadBalancerIP, deprecated by Kubernetes and all
+// that users have.
+func requestedAddress(service *corev1.Service) (string, error) {
+	value := service.Spec.LoadBalancerIP
+	if value == "" {
+		return "", nil
+	}
+	address, err := netip.ParseAddr(value)
+	if err != nil {
+		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
+	}
+	return address.String(), nil
+}

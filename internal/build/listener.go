@@ -1,0 +1,180 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/target"
+)
+
+// noLimit is Octavia's connection_limit for any number of connections.
+const noLimit = -1
+
+// What kube-proxy serves on spec.healthCheckNodePort: 200 on nodes that have an
+// endpoint, 503 on others.
+const (
+	healthCheckMethod = "GET"
+	healthCheckPath   = "/healthz"
+	healthCheckCodes  = "200"
+)
+
+func (in Input) listener(i int, port corev1.ServicePort, options annotation.Options, sources []string) lb.Listener {
+	return lb.Listener{
+		Name:            in.Owner.ListenerName(i),
+		Tags:            in.tags(),
+		Protocol:        lb.ListenerProtocol(port.Protocol),
+		Port:            int(port.Port),
+		ConnectionLimit: noLimit,
+		AllowedCIDRs:    sources,
+		Pool:            in.pool(i, port, options),
+	}
+}
+
+func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options) *lb.Pool {
+	pool := &lb.Pool{
+		Name:        in.Owner.PoolName(i),
+		Tags:        in.tags(),
+		Protocol:    lb.PoolProtocol(port.Protocol),
+		Algorithm:   in.algorithm(),
+		Persistence: in.persistence(port.Protocol),
+	}
+	local, monitorPort := in.local(), 0
+	if options.Monitor {
+		pool.Monitor = in.monitor(i, port.Protocol, options)
+		if pool.Monitor.Type == lb.MonitorHTTP {
+			// The monitor finds out which nodes have endpoints.
+			local, monitorPort = false, int(in.Service.Spec.HealthCheckNodePort)
+		}
+	}
+	pool.Members = in.members(port, local, monitorPort)
+	return pool
+}
+
+func (in Input) algorithm() lb.Algorithm {
+	if in.Capabilities.Provider == lb.ProviderOVN {
+		return lb.SourceIPPort
+	}
+	return lb.Algorithm(in.Config.Method)
+}
+
+// persistence is that of sessionAffinity ClientIP. Octavia knows a timeout for
+// datagrams only.
+func (in Input) persistence(protocol corev1.Protocol) *lb.Persistence {
+	if in.Service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
+		return nil
+	}
+	persistence := &lb.Persistence{Type: lb.PersistenceSourceIP}
+	affinity := in.Service.Spec.SessionAffinityConfig
+	if protocol == corev1.ProtocolUDP && affinity != nil && affinity.ClientIP != nil && affinity.ClientIP.TimeoutSeconds != nil {
+		persistence.TimeoutSeconds = int(*affinity.ClientIP.TimeoutSeconds)
+	}
+	return persistence
+}
+
+func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Options) *lb.HealthMonitor {
+	monitor := &lb.HealthMonitor{
+		Name:           in.Owner.MonitorName(i),
+		Tags:           in.tags(),
+		Type:           lb.MonitorTCP,
+		DelaySeconds:   int(options.MonitorDelay.Seconds()),
+		TimeoutSeconds: int(options.MonitorTimeout.Seconds()),
+		MaxRetries:     options.MonitorMaxRetries,
+		MaxRetriesDown: options.MonitorMaxRetriesDown,
+	}
+	http := lb.FeatureHTTPMonitor
+	if protocol == corev1.ProtocolUDP {
+		monitor.Type, http = lb.MonitorUDPConnect, lb.FeatureHTTPMonitorOnUDP
+	}
+	if in.local() && in.Service.Spec.HealthCheckNodePort > 0 && in.Capabilities.Has(http) {
+		monitor.Type = lb.MonitorHTTP
+		monitor.HTTPMethod, monitor.URLPath, monitor.ExpectedCodes = healthCheckMethod, healthCheckPath, healthCheckCodes
+	}
+	return monitor
+}
+
+// members are the nodes' NodePorts; with local only those of nodes that have an
+// endpoint.
+func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
+	targets, _ := target.Nodes(in.Nodes, in.family())
+	if local {
+		targets = target.WithEndpoints(targets, in.Slices)
+	}
+	members := make([]lb.Member, 0, len(targets))
+	for _, t := range targets {
+		members = append(members, lb.Member{
+			Name:        t.Node,
+			Address:     t.Address.String(),
+			Port:        int(port.NodePort),
+			SubnetID:    in.Networks.MemberSubnetID,
+			Weight:      1,
+			MonitorPort: monitorPort,
+		})
+	}
+	return members
+}
+
+// sourceRanges returns who may connect, as Octavia takes it: one family, and
+// nil only where the cloud knows no source ranges and none are asked for.
+// Ranges that cannot be enforced are an error, never left out.
+func sourceRanges(in Input, options annotation.Options) ([]string, error) {
+	ranges, err := annotation.CIDRs(in.Service.Spec.LoadBalancerSourceRanges)
+	if err != nil {
+		return nil, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
+	}
+	if len(ranges) == 0 {
+		ranges = options.SourceRanges
+	}
+	everybody := "0.0.0.0/0"
+	if in.family() == corev1.IPv6Protocol {
+		everybody = "::/0"
+	}
+	restricted := len(ranges) > 0 && !slices.Contains(ranges, everybody)
+	switch {
+	case !restricted && in.Capabilities.Has(lb.FeatureAllowedCIDRs):
+		return []string{everybody}, nil
+	case !restricted:
+		return nil, nil
+	case !in.Capabilities.Has(lb.FeatureAllowedCIDRs):
+		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
+			"source ranges need %s; this cloud has version %s and load balancers of provider %s. Remove the ranges, or restrict the sources elsewhere",
+			lb.FeatureAllowedCIDRs.Needs(), in.Capabilities.APIVersion, in.Capabilities.Provider)}
+	}
+	// Clients of the other family cannot reach the VIP at all.
+	ours := slices.DeleteFunc(slices.Clone(ranges), func(r string) bool {
+		p, err := netip.ParsePrefix(r)
+		return err != nil || p.Addr().Is4() != (in.family() == corev1.IPv4Protocol)
+	})
+	if len(ours) == 0 {
+		return nil, &Invalid{ReasonInvalidSourceRanges, fmt.Sprintf(
+			"none of the source ranges %s is %s, so nobody could connect", strings.Join(ranges, ", "), in.family())}
+	}
+	slices.Sort(ours)
+	return slices.Compact(ours), nil
+}
+
+func checkPorts(ports []corev1.ServicePort, can lb.Capabilities) error {
+	taken := map[int32]corev1.Protocol{}
+	for _, p := range ports {
+		switch other, there := taken[p.Port]; {
+		case p.Protocol != corev1.ProtocolTCP && p.Protocol != corev1.ProtocolUDP:
+			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d: protocol %s is not supported; TCP and UDP are", p.Port, p.Protocol)}
+		case p.NodePort == 0:
+			return &Invalid{ReasonNoNodePort, fmt.Sprintf(
+				"port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true", p.Port)}
+		case there && !can.Has(lb.FeatureTransportsShareAPort):
+			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d for %s and %s needs %s; this cloud has version %s",
+				p.Port, other, p.Protocol, lb.FeatureTransportsShareAPort.Needs(), can.APIVersion)}
+		}
+		taken[p.Port] = p.Protocol
+	}
+	return nil
+}
