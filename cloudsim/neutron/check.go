@@ -1,0 +1,282 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// check converts an attribute's value; reason is what is wrong with it, empty
+// if nothing is.
+type check func(v any) (converted any, reason string)
+
+func isString(maxLength int) check {
+	return func(v any) (any, string) {
+		s, ok := v.(string)
+		switch {
+		case !ok:
+			return nil, fmt.Sprintf("'%s' is not a valid string", shown(v))
+		case utf8.RuneCountInString(s) > maxLength:
+			return nil, fmt.Sprintf("'%s' exceeds maximum length of %d", s, maxLength)
+		}
+		return s, ""
+	}
+}
+
+func isBool(v any) (any, string) {
+	switch strings.ToLower(shown(v)) {
+	case "true", "1":
+		return true, ""
+	case "false", "0":
+		return false, ""
+	}
+	return nil, fmt.Sprintf("'%s' cannot be converted to boolean", shown(v))
+}
+
+func isInt(lowest, highest int) check {
+	return func(v any) (any, string) {
+		n, err := strconv.Atoi(shown(v))
+		switch {
+		case err != nil:
+			return nil, fmt.Sprintf("'%s' is not an integer", shown(v))
+		case n < lowest:
+			return nil, fmt.Sprintf("'%d' is too small - must be at least '%d'", n, lowest)
+		case n > highest:
+			return nil, fmt.Sprintf("'%d' is too large - must be no larger than '%d'", n, highest)
+		}
+		return n, ""
+	}
+}
+
+func isUUID(v any) (any, string) {
+	s, ok := v.(string)
+	if _, err := uuid.Parse(s); !ok || err != nil || len(s) != 36 && len(s) != 32 {
+		return nil, fmt.Sprintf("'%s' is not a valid UUID", shown(v))
+	}
+	return s, ""
+}
+
+func isUUIDs(v any) (any, string) {
+	if v == nil {
+		return []string{}, ""
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Sprintf("'%s' is not a list", shown(v))
+	}
+	ids := []string{}
+	for _, each := range list {
+		id, reason := isUUID(each)
+		if reason != "" {
+			return nil, reason
+		}
+		if slices.Contains(ids, id.(string)) {
+			return nil, fmt.Sprintf("Duplicate items in the list: '%s'", id)
+		}
+		ids = append(ids, id.(string))
+	}
+	return ids, ""
+}
+
+// isAddress converts to a netip.Addr.
+func isAddress(v any) (any, string) {
+	s, _ := v.(string)
+	addr, err := netip.ParseAddr(s)
+	if err != nil || addr.Zone() != "" {
+		return nil, fmt.Sprintf("'%s' is not a valid IP address", shown(v))
+	}
+	return addr.Unmap(), ""
+}
+
+func isMAC(v any) (any, string) {
+	s, _ := v.(string)
+	mac, err := net.ParseMAC(s)
+	if err != nil || len(mac) != 6 {
+		return nil, fmt.Sprintf("'%s' is not a valid MAC address", shown(v))
+	}
+	return mac.String(), ""
+}
+
+func isOneOf(allowed ...any) check {
+	return func(v any) (any, string) {
+		if !slices.Contains(allowed, v) {
+			list := make([]string, len(allowed))
+			for i, a := range allowed {
+				list[i] = fmt.Sprint(a)
+				if s, ok := a.(string); ok {
+					list[i] = "'" + s + "'"
+				}
+			}
+			return nil, fmt.Sprintf("%s is not in [%s]", shown(v), strings.Join(list, ", "))
+		}
+		return v, ""
+	}
+}
+
+// orNull lets null pass, as nil.
+func orNull(c check) check {
+	return func(v any) (any, string) {
+		if v == nil {
+			return nil, ""
+		}
+		return c(v)
+	}
+}
+
+// isCIDR converts to a netip.Prefix with no host bits.
+func isCIDR(v any) (any, string) {
+	s, _ := v.(string)
+	prefix, err := netip.ParsePrefix(s)
+	if err != nil {
+		return nil, fmt.Sprintf("'%s' is not a valid IP subnet", shown(v))
+	}
+	if masked := prefix.Masked(); masked != prefix {
+		return nil, fmt.Sprintf("'%s' isn't a recognized IP subnet cidr, '%s' is recommended", s, masked)
+	}
+	return prefix, ""
+}
+
+// isTags converts to a list of tags with none twice.
+func isTags(v any) (any, string) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Sprintf("'%s' is not a list", shown(v))
+	}
+	tags := []string{}
+	for _, each := range list {
+		tag, reason := isString(255)(each)
+		if reason != "" {
+			return nil, reason
+		}
+		if slices.Contains(tags, tag.(string)) {
+			return nil, fmt.Sprintf("Duplicate items in the list: '%s'", tag)
+		}
+		tags = append(tags, tag.(string))
+	}
+	return tags, ""
+}
+
+// listOf converts a list of objects, each with the one function.
+func listOf[T any](what string, convert func(map[string]any) (T, string)) check {
+	return func(v any) (any, string) {
+		if v == nil {
+			return []T{}, ""
+		}
+		list, ok := v.([]any)
+		if !ok {
+			return nil, fmt.Sprintf("Invalid data format for %s: '%s'", what, shown(v))
+		}
+		converted := []T{}
+		for _, each := range list {
+			object, ok := each.(map[string]any)
+			if !ok {
+				return nil, fmt.Sprintf("Invalid data format for %s: '%s'", what, shown(each))
+			}
+			t, reason := convert(object)
+			if reason != "" {
+				return nil, reason
+			}
+			converted = append(converted, t)
+		}
+		return converted, ""
+	}
+}
+
+// addressWish is a fixed IP that a client asks for; either part may be missing.
+type addressWish struct {
+	subnet  string
+	address netip.Addr
+}
+
+var isFixedIPs = listOf("fixed IP", func(o map[string]any) (w addressWish, reason string) {
+	for key, value := range o {
+		switch key {
+		case "ip_address":
+			addr, reason := isAddress(value)
+			if reason != "" {
+				return w, reason
+			}
+			w.address = addr.(netip.Addr)
+		case "subnet_id":
+			id, reason := isUUID(value)
+			if reason != "" {
+				return w, reason
+			}
+			w.subnet = id.(string)
+		}
+	}
+	return w, ""
+})
+
+var isPools = listOf("IP pool", func(o map[string]any) (r AddressRange, reason string) {
+	first, reason := isAddress(o["start"])
+	if reason != "" {
+		return r, reason
+	}
+	last, reason := isAddress(o["end"])
+	if reason != "" {
+		return r, reason
+	}
+	return AddressRange{First: first.(netip.Addr), Last: last.(netip.Addr)}, ""
+})
+
+var isRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason string) {
+	destination, _ := o["destination"].(string)
+	if _, err := netip.ParsePrefix(destination); err != nil {
+		return h, fmt.Sprintf("'%s' is not a valid CIDR", shown(o["destination"]))
+	}
+	hop, reason := isAddress(o["nexthop"])
+	if reason != "" {
+		return h, reason
+	}
+	return hostRoute{Destination: destination, NextHop: hop.(netip.Addr).String()}, ""
+})
+
+// isAddressPairs converts to []addressPair; the MAC address may be missing.
+var isAddressPairs = listOf("allowed address pair", func(o map[string]any) (p addressPair, reason string) {
+	p.IPAddress, _ = o["ip_address"].(string)
+	if _, err := netip.ParseAddr(p.IPAddress); err != nil && p.IPAddress != "" {
+		if _, err := netip.ParsePrefix(p.IPAddress); err != nil {
+			return p, fmt.Sprintf("'%s' is neither a valid IP address, nor is it a valid IP subnet", p.IPAddress)
+		}
+	}
+	if o["mac_address"] != nil {
+		mac, reason := isMAC(o["mac_address"])
+		if reason != "" {
+			return p, reason
+		}
+		p.MACAddress = mac.(string)
+	}
+	return p, ""
+})
+
+var isNameServers = check(func(v any) (any, string) {
+	if v == nil {
+		return []string{}, ""
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Sprintf("Invalid data format for nameserver: '%s'", shown(v))
+	}
+	servers := []string{}
+	for _, each := range list {
+		addr, reason := isAddress(each)
+		if reason != "" {
+			return nil, fmt.Sprintf("'%s' is not a valid nameserver. %s", shown(each), reason)
+		}
+		if slices.Contains(servers, addr.(netip.Addr).String()) {
+			return nil, fmt.Sprintf("Duplicate nameserver '%s'", shown(each))
+		}
+		servers = append(servers, addr.(netip.Addr).String())
+	}
+	return servers, ""
+})

@@ -1,0 +1,187 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// neutronQuotas are the limits that a Neutron has when nobody sets others.
+var neutronQuotas = map[string]int{
+	"network": 100, "subnet": 100, "subnetpool": -1, "port": 500, "router": 10, "floatingip": 50,
+	"security_group": 10, "security_group_rule": 100, "rbac_policy": 10,
+}
+
+// limit is how many of the resource the project may have; -1 is no limit.
+func (s *Service) limit(project, resource string) int {
+	for _, quotas := range []map[string]int{s.quotas[project], s.options.Quotas, neutronQuotas} {
+		if n, ok := quotas[resource]; ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// used is how many of the resource the project has.
+func (s *Service) used(project, resource string) int {
+	switch resource {
+	case "network":
+		return count(s.networks, project)
+	case "subnet":
+		return count(s.subnets, project)
+	case "port":
+		return count(s.ports, project)
+	case "router":
+		return count(s.routers, project)
+	case "floatingip":
+		return count(s.floatingIPs, project)
+	case "security_group":
+		return count(s.groups, project)
+	case "security_group_rule":
+		return count(s.rules, project)
+	}
+	return 0
+}
+
+func count[T object](objects map[string]T, project string) int {
+	n := 0
+	for _, o := range objects {
+		if o.attributes().project == project {
+			n++
+		}
+	}
+	return n
+}
+
+// checkQuota refuses more of the resource than the project may have.
+func (s *Service) checkQuota(project, resource string, more int) error {
+	if limit := s.limit(project, resource); limit >= 0 && s.used(project, resource)+more > limit {
+		return overQuota(resource)
+	}
+	return nil
+}
+
+// SetQuota limits how many of the resource ("floatingip", "port", ...) the
+// project may have; -1 is no limit.
+func (s *Service) SetQuota(project, resource string, limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setQuota(project, resource, limit)
+}
+
+func (s *Service) setQuota(project, resource string, limit int) {
+	if s.quotas[project] == nil {
+		s.quotas[project] = map[string]int{}
+	}
+	s.quotas[project][resource] = limit
+}
+
+func (s *Service) routeQuotas(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v2.0/quotas", s.quotaHandler("", s.listQuotas))
+	mux.HandleFunc("GET /v2.0/quotas/{project}", s.quotaHandler("rule:get_quota", func(w http.ResponseWriter, r *http.Request) error {
+		if r.PathValue("project") == "tenant" || r.PathValue("project") == "project" {
+			// Not a project's id, but the question which project is the caller's.
+			wire.JSON(w, http.StatusOK, map[string]any{"tenant": map[string]string{"tenant_id": wire.Caller(r.Context()).ProjectID}})
+			return nil
+		}
+		wire.JSON(w, http.StatusOK, map[string]any{"quota": s.projectQuota(r.PathValue("project"))})
+		return nil
+	}))
+	defaults := s.quotaHandler("rule:get_quota", func(w http.ResponseWriter, _ *http.Request) error {
+		wire.JSON(w, http.StatusOK, map[string]any{"quota": s.projectQuota("")})
+		return nil
+	})
+	mux.HandleFunc("GET /v2.0/quotas/{project}/default", defaults)
+	mux.HandleFunc("GET /v2.0/quotas/{project}/default.json", defaults)
+	details := s.quotaHandler("details", s.showQuotaDetails)
+	mux.HandleFunc("GET /v2.0/quotas/{project}/details", details)
+	mux.HandleFunc("GET /v2.0/quotas/{project}/details.json", details)
+	mux.HandleFunc("PUT /v2.0/quotas/{project}", s.quotaHandler("rule:update_quota", s.updateQuota))
+	mux.HandleFunc("DELETE /v2.0/quotas/{project}", s.quotaHandler("rule:delete_quota", func(w http.ResponseWriter, r *http.Request) error {
+		id := r.PathValue("project")
+		if s.quotas[id] == nil {
+			return notFound("TenantQuotaNotFound", "Quota for tenant %s could not be found.", id)
+		}
+		delete(s.quotas, id)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}))
+}
+
+// quotaHandler leaves quotas to admins, but for a project's own, which it may
+// read.
+func (s *Service) quotaHandler(rule string, do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, id := wire.Caller(r.Context()), r.PathValue("project")
+		asksForOwn := r.Method == http.MethodGet && (id == c.ProjectID || id == "tenant" || id == "project")
+		err := s.change(func() error {
+			switch {
+			case c.Admin() || asksForOwn && id != "":
+				return do(w, r)
+			case rule == "":
+				return refuse(http.StatusForbidden, "AdminRequired", "User does not have admin privileges: Only admin can view or configure quota.")
+			case rule == "details":
+				return refuse(http.StatusForbidden, "AdminRequired", "User does not have admin privileges: Only admin is authorized to access quotas for another project.")
+			}
+			return forbidden(rule)
+		})
+		if err != nil {
+			writeError(w, err)
+		}
+	}
+}
+
+func (s *Service) projectQuota(project string) map[string]any {
+	quota := map[string]any{"project_id": project, "tenant_id": project}
+	for name := range neutronQuotas {
+		quota[name] = s.limit(project, name)
+	}
+	return quota
+}
+
+func (s *Service) listQuotas(w http.ResponseWriter, _ *http.Request) error {
+	quotas := []map[string]any{}
+	for _, project := range slices.Sorted(maps.Keys(s.quotas)) {
+		quotas = append(quotas, s.projectQuota(project))
+	}
+	wire.JSON(w, http.StatusOK, map[string]any{"quotas": quotas})
+	return nil
+}
+
+func (s *Service) showQuotaDetails(w http.ResponseWriter, r *http.Request) error {
+	details := map[string]any{}
+	for name := range neutronQuotas {
+		project := r.PathValue("project")
+		details[name] = map[string]int{"limit": s.limit(project, name), "used": s.used(project, name), "reserved": 0}
+	}
+	wire.JSON(w, http.StatusOK, map[string]any{"quota": details})
+	return nil
+}
+
+var quotaAttributes = func() attributes {
+	all := attributes{"tenant_id": {}, "project_id": {}, "force": {put: true, check: isBool}, "check_limit": {put: true, check: isBool}}
+	for name := range neutronQuotas {
+		all[name] = attribute{put: true, check: isInt(-1, 1<<31-1)}
+	}
+	return all
+}()
+
+func (s *Service) updateQuota(w http.ResponseWriter, r *http.Request) error {
+	items, _, err := quotaAttributes.body(r, "quota", "quotas", false)
+	if err != nil {
+		return err
+	}
+	project := r.PathValue("project")
+	for name, limit := range items[0] {
+		if n, ok := limit.(int); ok {
+			s.setQuota(project, name, n)
+		}
+	}
+	wire.JSON(w, http.StatusOK, map[string]any{"quota": s.projectQuota(project)})
+	return nil
+}

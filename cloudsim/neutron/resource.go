@@ -1,0 +1,250 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// object is any object of the state.
+type object interface{ attributes() *standard }
+
+// resource is one kind of object of the API. Its functions are called with the
+// lock held.
+type resource struct {
+	// one and many name the resource in bodies, path in URLs.
+	one, many, path string
+	attributes      attributes
+	taggable        bool
+	// missing is the refusal of an id that does not exist or is not visible.
+	missing func(id string) *apiError
+	// find returns the object if the caller may see it, and whether the caller
+	// may also change it.
+	find func(c wire.Identity, id string) (o object, mine bool)
+	// admit refuses an item before its quota is looked at; may be nil.
+	admit func(c wire.Identity, v values) error
+	// add makes an object for project v["project_id"] and returns its id.
+	add func(c wire.Identity, v values) (string, error)
+	// set changes an object that the caller may change.
+	set func(c wire.Identity, id string, v values) error
+	// remove deletes an object that the caller may change.
+	remove func(c wire.Identity, id string) error
+	// show returns the JSON form of an object.
+	show func(c wire.Identity, id string) any
+	// list returns a function that writes the list of what the caller may see;
+	// it is called without the lock.
+	list func(c wire.Identity, r *http.Request) func(w http.ResponseWriter)
+}
+
+func (s *Service) listing(res *resource) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := res.attributes.query(r.URL.Query()); err != nil {
+			writeError(w, err)
+			return
+		}
+		s.mu.Lock()
+		write := res.list(wire.Caller(r.Context()), r)
+		s.mu.Unlock()
+		write(w)
+	}
+}
+
+func (s *Service) showing(res *resource) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, id := wire.Caller(r.Context()), r.PathValue("id")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if o, _ := res.find(c, id); o == nil {
+			writeError(w, res.missing(id))
+			return
+		}
+		wire.JSON(w, http.StatusOK, map[string]any{res.one: wire.Project(r, res.show(c, id))})
+	}
+}
+
+func (s *Service) creating(res *resource) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := wire.Caller(r.Context())
+		items, bulk, err := res.attributes.body(r, res.one, res.many, true)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		var made []any
+		err = s.change(func() error {
+			ids, err := s.addAll(res, c, items)
+			for _, id := range ids {
+				made = append(made, res.show(c, id))
+			}
+			return err
+		})
+		switch {
+		case err != nil:
+			writeError(w, err)
+		case bulk:
+			wire.JSON(w, http.StatusCreated, map[string]any{res.many: made})
+		default:
+			wire.JSON(w, http.StatusCreated, map[string]any{res.one: made[0]})
+		}
+	}
+}
+
+// addAll makes all of the items or none.
+func (s *Service) addAll(res *resource, c wire.Identity, items []values) (ids []string, err error) {
+	for _, v := range items {
+		id, err := s.addOne(res, c, v)
+		if err != nil {
+			for _, id := range slices.Backward(ids) {
+				if undo := res.remove(c, id); undo != nil {
+					return nil, undo
+				}
+			}
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (s *Service) addOne(res *resource, c wire.Identity, v values) (string, error) {
+	if v["project_id"] == nil {
+		v["project_id"] = c.ProjectID
+	}
+	if v.text("project_id") != c.ProjectID && !c.Admin() {
+		return "", badBody("Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges")
+	}
+	if res.admit != nil {
+		if err := res.admit(c, v); err != nil {
+			return "", err
+		}
+	}
+	if err := s.checkQuota(v.text("project_id"), res.one, 1); err != nil {
+		return "", err
+	}
+	if err := res.attributes.allow(c.Admin(), "create_"+res.one, v); err != nil {
+		return "", err
+	}
+	return res.add(c, v)
+}
+
+func (s *Service) updating(res *resource) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, id := wire.Caller(r.Context()), r.PathValue("id")
+		items, _, err := res.attributes.body(r, res.one, res.many, false)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		var changed any
+		err = s.change(func() error {
+			o, err := res.mine(c, id, "update_")
+			if err != nil {
+				return err
+			}
+			if err := res.attributes.allow(c.Admin(), "update_"+res.one, items[0]); err != nil {
+				return err
+			}
+			if err := matchRevision(r, o); err != nil {
+				return err
+			}
+			if err := res.set(c, id, items[0]); err != nil {
+				return err
+			}
+			items[0].set("description", &o.attributes().description)
+			s.touch(o)
+			changed = res.show(c, id)
+			return nil
+		})
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		wire.JSON(w, http.StatusOK, map[string]any{res.one: changed})
+	}
+}
+
+func (s *Service) deleting(res *resource) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, id := wire.Caller(r.Context()), r.PathValue("id")
+		err := s.change(func() error {
+			o, err := res.mine(c, id, "delete_")
+			if err != nil {
+				return err
+			}
+			if err := matchRevision(r, o); err != nil {
+				return err
+			}
+			return res.remove(c, id)
+		})
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// mine returns an object that the caller is about to change.
+func (res *resource) mine(c wire.Identity, id, action string) (object, error) {
+	o, mine := res.find(c, id)
+	switch {
+	case o == nil:
+		return nil, res.missing(id)
+	case !mine:
+		return nil, forbidden("rule:" + action + res.one)
+	}
+	return o, nil
+}
+
+// matchRevision refuses a change that is bound to another revision of the
+// object: If-Match: revision_number=N.
+func matchRevision(r *http.Request, o object) error {
+	wanted, bound := -1, false
+	for etag := range strings.SplitSeq(strings.Join(r.Header.Values("If-Match"), ","), ",") {
+		number, ok := strings.CutPrefix(strings.Trim(strings.TrimSpace(etag), `"`), "revision_number=")
+		if !ok {
+			continue
+		}
+		if bound {
+			return badRequest("if-match", "Multiple revision_number etags are not supported.")
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return badRequest("if-match", "Revision number etag must be in the format of revision_number=<int>")
+		}
+		wanted, bound = n, true
+	}
+	if current := o.attributes().revision; bound && wanted != current {
+		return refuse(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "Constrained to %d, but current revision is %d", wanted, current)
+	}
+	return nil
+}
+
+// writeList returns what writes a list of views. Extra decides the filters that
+// are special to the resource; it may be nil.
+func writeList[T view](res *resource, r *http.Request, views []T, extra func(v T, key string, values []string) (match, known bool)) func(http.ResponseWriter) {
+	collection := wire.Collection[T]{
+		Key: res.many,
+		ID:  func(v T) string { return v.base().ID },
+		Filter: func(v T, key string, values []string) (bool, bool) {
+			if key == "changed_since" {
+				since, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(values[0], "Z"))
+				return err == nil && !v.base().updated.Before(since), true
+			}
+			if extra == nil {
+				return false, false
+			}
+			return extra(v, key, values)
+		},
+		BadMarker: func(w http.ResponseWriter, marker string) { writeError(w, res.missing(marker)) },
+		BadQuery:  func(w http.ResponseWriter, message string) { writeError(w, badBody("%s", message)) },
+	}
+	return func(w http.ResponseWriter) { collection.Write(w, r, views) }
+}

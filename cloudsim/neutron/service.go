@@ -1,0 +1,175 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// Options are what New makes a Service of. The zero value is a usable Neutron
+// with the real one's defaults.
+type Options struct {
+	// Now is the clock of created_at and updated_at; nil means time.Now.
+	Now func() time.Time
+	// Quotas are the limits of projects that have none of their own, by resource
+	// ("floatingip", "port", ...); -1 is no limit. Resources that are not named
+	// keep Neutron's defaults: 100 networks, 100 subnets, 500 ports, 10 routers,
+	// 50 floating IPs, 10 security groups, 100 security group rules.
+	Quotas map[string]int
+	// MTU of networks; 0 means 1450.
+	MTU int
+	// TenantsChooseFloatingIPs lets everybody create a floating IP with a given
+	// address, which Neutron's default policy leaves to admins.
+	TenantsChooseFloatingIPs bool
+	// ShowExternalSubnets lets everybody see the subnets of external networks;
+	// by default only their owners and admins do, unless the network is shared.
+	ShowExternalSubnets bool
+	// OnFloatingIP is called, without any lock held, after the floating IPs of
+	// the port have changed. May be nil.
+	OnFloatingIP func(portID string)
+}
+
+// Service is a Neutron. Its methods may be called by many goroutines.
+type Service struct {
+	options   Options
+	resources []*resource
+
+	mu          sync.Mutex
+	networks    map[string]*network
+	subnets     map[string]*subnet
+	ports       map[string]*port
+	routers     map[string]*router
+	floatingIPs map[string]*floatingIP
+	groups      map[string]*securityGroup
+	rules       map[string]*securityGroupRule
+	// floatingOf has the ids of the floating IPs on a port, in the order of
+	// association; defaultGroup a project's default security group.
+	floatingOf   map[string][]string
+	defaultGroup map[string]string
+	quotas       map[string]map[string]int // by project, then resource
+	segments     int                       // the last segmentation id
+	// touched are the ports whose floating IPs the change in hand changes.
+	touched []string
+}
+
+// New returns a Neutron with nothing in it.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MTU == 0 {
+		o.MTU = 1450
+	}
+	s := &Service{
+		options:      o,
+		networks:     map[string]*network{},
+		subnets:      map[string]*subnet{},
+		ports:        map[string]*port{},
+		routers:      map[string]*router{},
+		floatingIPs:  map[string]*floatingIP{},
+		groups:       map[string]*securityGroup{},
+		rules:        map[string]*securityGroupRule{},
+		floatingOf:   map[string][]string{},
+		defaultGroup: map[string]string{},
+		quotas:       map[string]map[string]int{},
+	}
+	s.resources = []*resource{
+		s.networkResource(), s.subnetResource(), s.portResource(), s.routerResource(),
+		s.floatingIPResource(), s.securityGroupResource(), s.securityGroupRuleResource(),
+	}
+	return s
+}
+
+// Mux returns the routes of the API. Only GET / needs no token: see Public.
+func (s *Service) Mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	s.routeVersions(mux)
+	for _, res := range s.resources {
+		path := "/v2.0/" + res.path
+		mux.HandleFunc("GET "+path, s.listing(res))
+		mux.HandleFunc("POST "+path, s.creating(res))
+		mux.HandleFunc("GET "+path+"/{id}", s.showing(res))
+		mux.HandleFunc("PUT "+path+"/{id}", s.updating(res))
+		mux.HandleFunc("DELETE "+path+"/{id}", s.deleting(res))
+		if res.taggable {
+			s.routeTags(mux, res)
+		}
+	}
+	s.routeRouterInterfaces(mux)
+	s.routeQuotas(mux)
+	s.routeExtensions(mux)
+	s.routeEmptyLists(mux)
+	return mux
+}
+
+// Counts tells how many objects of each kind there are, by the API's names of
+// the collections ("ports", "floatingips", ...).
+func (s *Service) Counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int{
+		"networks": len(s.networks), "subnets": len(s.subnets), "ports": len(s.ports), "routers": len(s.routers),
+		"floatingips": len(s.floatingIPs), "security_groups": len(s.groups), "security_group_rules": len(s.rules),
+	}
+}
+
+// change runs f with the lock held, and then, without it, tells of the floating
+// IPs that f changed.
+func (s *Service) change(f func() error) error {
+	s.mu.Lock()
+	err := f()
+	touched := s.touched
+	s.touched = nil
+	s.mu.Unlock()
+	if s.options.OnFloatingIP != nil {
+		slices.Sort(touched)
+		for _, portID := range slices.Compact(touched) {
+			s.options.OnFloatingIP(portID)
+		}
+	}
+	return err
+}
+
+// newStandard fills in what a new object has in common with all others.
+func (s *Service) newStandard(id, project, name, description string, tags []string) standard {
+	if id == "" {
+		id = uuid.NewString()
+	}
+	if tags == nil {
+		tags = []string{}
+	}
+	now := s.options.Now().UTC()
+	return standard{id: id, name: name, project: project, description: description, tags: tags, revision: 1, created: now, updated: now}
+}
+
+// touch notes that the object has changed.
+func (s *Service) touch(o object) {
+	std := o.attributes()
+	std.revision++
+	std.updated = s.options.Now().UTC()
+}
+
+// owns tells whether the caller may do as the project pleases.
+func owns(c wire.Identity, project string) bool {
+	return c.Admin() || project == c.ProjectID && project != ""
+}
+
+// inOrder returns the values of a map that the test keeps, ordered by id.
+func inOrder[T any](m map[string]T, keep func(T) bool) []T {
+	var kept []T
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		if keep(m[id]) {
+			kept = append(kept, m[id])
+		}
+	}
+	return kept
+}

@@ -1,0 +1,123 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Device owners that Neutron itself gives to ports.
+const (
+	ownerRouterInterface = "network:router_interface"
+	ownerRouterGateway   = "network:router_gateway"
+	ownerFloatingIP      = "network:floatingip"
+	ownerDHCP            = "network:dhcp"
+	ownerOctavia         = "Octavia"
+)
+
+// standard are the attributes that all resources have. Slices in the state are
+// never changed in place, only replaced: views share them.
+type standard struct {
+	id, name, project, description string
+	tags                           []string
+	revision                       int
+	created, updated               time.Time
+}
+
+func (s *standard) attributes() *standard { return s }
+
+type network struct {
+	standard
+	adminUp, shared, external, portSecurity, isDefault bool
+	mtu, segment                                       int
+	kind                                               string
+	physical                                           *string
+	subnets                                            []string // in order of creation
+}
+
+type subnet struct {
+	standard
+	network     string
+	cidr        netip.Prefix
+	gateway     netip.Addr // the zero Addr is none
+	pools       []AddressRange
+	dhcp        bool
+	dns         []string
+	routes      []hostRoute
+	raMode      string
+	addressMode string
+	free        *allocator
+}
+
+// automatic tells whether hosts choose their own addresses in the subnet, from
+// their MAC addresses.
+func (s *subnet) automatic() bool {
+	return s.addressMode == "slaac" || s.addressMode == "dhcpv6-stateless"
+}
+
+func (s *subnet) ipVersion() int {
+	if s.cidr.Addr().Is4() {
+		return 4
+	}
+	return 6
+}
+
+type hostRoute struct {
+	Destination string `json:"destination"`
+	NextHop     string `json:"nexthop"`
+}
+
+// FixedIP is an address of a port.
+type FixedIP struct {
+	SubnetID  string `json:"subnet_id"`
+	IPAddress string `json:"ip_address"`
+}
+
+type addressPair struct {
+	MACAddress string `json:"mac_address"`
+	IPAddress  string `json:"ip_address"`
+}
+
+type port struct {
+	standard
+	network, mac, deviceID, deviceOwner string
+	status, host, vnic                  string
+	adminUp, portSecurity               bool
+	fixed                               []FixedIP
+	groups                              []string
+	pairs                               []addressPair
+	// madeByOctavia says that the port goes when Octavia lets its VIP go.
+	madeByOctavia bool
+}
+
+type router struct {
+	standard
+	adminUp, snat bool
+	gateway       string   // id of the gateway port, "" for none
+	interfaces    []string // ids of the interface ports
+	routes        []hostRoute
+}
+
+type floatingIP struct {
+	standard
+	network, subnet string
+	address         netip.Addr
+	external        string // id of the port that holds the address
+	// port, fixed and router are empty while it is not associated.
+	port, fixed, router string
+}
+
+type securityGroup struct {
+	standard
+	stateful bool
+	rules    []string // in order of creation
+}
+
+type securityGroupRule struct {
+	standard
+	group, direction, ethertype string
+	protocol, prefix, remote    string // "" for none
+	min, max                    *int
+}

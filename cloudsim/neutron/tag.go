@@ -1,0 +1,100 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// routeTags serves the tags of one kind of resource, under each object.
+func (s *Service) routeTags(mux *http.ServeMux, res *resource) {
+	all := "/v2.0/" + res.path + "/{id}/tags"
+	one := all + "/{tag}"
+	mux.HandleFunc("GET "+all, s.tags(res, false, func(w http.ResponseWriter, _ *http.Request, std *standard) error {
+		wire.JSON(w, http.StatusOK, map[string]any{"tags": std.tags})
+		return nil
+	}))
+	mux.HandleFunc("PUT "+all, s.tags(res, true, replaceTags))
+	mux.HandleFunc("DELETE "+all, s.tags(res, true, func(w http.ResponseWriter, _ *http.Request, std *standard) error {
+		std.tags = []string{}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}))
+	mux.HandleFunc("GET "+one, s.tags(res, false, func(w http.ResponseWriter, r *http.Request, std *standard) error {
+		if !slices.Contains(std.tags, r.PathValue("tag")) {
+			return tagMissing(r.PathValue("tag"))
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}))
+	mux.HandleFunc("PUT "+one, s.tags(res, true, func(w http.ResponseWriter, r *http.Request, std *standard) error {
+		tag, reason := isString(255)(r.PathValue("tag"))
+		if reason != "" {
+			return invalidInput("%s", reason)
+		}
+		if !slices.Contains(std.tags, tag.(string)) {
+			std.tags = append(slices.Clip(std.tags), tag.(string))
+		}
+		w.WriteHeader(http.StatusCreated)
+		return nil
+	}))
+	mux.HandleFunc("DELETE "+one, s.tags(res, true, func(w http.ResponseWriter, r *http.Request, std *standard) error {
+		at := slices.Index(std.tags, r.PathValue("tag"))
+		if at < 0 {
+			return tagMissing(r.PathValue("tag"))
+		}
+		std.tags = slices.Delete(slices.Clone(std.tags), at, at+1)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}))
+}
+
+func tagMissing(tag string) *apiError {
+	return notFound("TagNotFound", "Tag %s could not be found.", tag)
+}
+
+// tags runs do on the object that the path names, with the lock held.
+func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter, *http.Request, *standard) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := s.change(func() error {
+			id := r.PathValue("id")
+			o, mine := res.find(wire.Caller(r.Context()), id)
+			if o == nil || changing && !mine {
+				return notFound("TagResourceNotFound", "Resource %s %s could not be found.", res.many, id)
+			}
+			before := o.attributes().tags
+			if err := do(w, r, o.attributes()); err != nil {
+				return err
+			}
+			if !slices.Equal(before, o.attributes().tags) {
+				s.touch(o)
+			}
+			return nil
+		})
+		if err != nil {
+			writeError(w, err)
+		}
+	}
+}
+
+func replaceTags(w http.ResponseWriter, r *http.Request, std *standard) error {
+	var body map[string]any
+	if json.NewDecoder(r.Body).Decode(&body) != nil {
+		return badBody("Body contains invalid data")
+	}
+	if body["tags"] == nil {
+		return invalidInput("Invalid tags body")
+	}
+	tags, reason := isTags(body["tags"])
+	if reason != "" {
+		return invalidInput("%s", reason)
+	}
+	std.tags = tags.([]string)
+	wire.JSON(w, http.StatusOK, map[string]any{"tags": std.tags})
+	return nil
+}

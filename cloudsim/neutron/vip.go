@@ -1,0 +1,235 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// VIPRequest is Octavia's wish for a VIP. At least one of PortID, SubnetID and
+// NetworkID says where it is to be; they count in this order.
+type VIPRequest struct {
+	LoadBalancerID, ProjectID string
+	// Provider is the load balancer's: with "ovn" the port looks as that
+	// provider makes it, with any other as the amphora provider does.
+	Provider                    string
+	SubnetID, NetworkID, PortID string
+	// Address is the address wanted; empty for any. With PortID it must be one
+	// of the port's.
+	Address string
+	// Additional are further addresses, in subnets of the same network. They are
+	// ignored with PortID: what else the port has is what counts then.
+	Additional []VIPAddress
+}
+
+// VIPAddress is an address in a subnet. In a request the address may be empty,
+// for any.
+type VIPAddress struct {
+	SubnetID, Address string
+}
+
+// VIP is what Octavia has been given.
+type VIP struct {
+	PortID, NetworkID, SubnetID, Address string
+	Additional                           []VIPAddress
+	// Created tells that the port was made for the VIP, and goes with it.
+	Created bool
+}
+
+// SubnetInfo is what Octavia wants to know of a subnet.
+type SubnetInfo struct {
+	ID, NetworkID, CIDR string
+	IPVersion           int // 4 or 6
+}
+
+// AllocateVIP makes a VIP port, owned by the project and counted in its quota,
+// or takes the given one. Its errors wrap ErrNotFound, ErrAddressInUse,
+// ErrInvalidAddress, ErrQuota or ErrNoAddresses; it then has changed nothing.
+// What it may use does not depend on the project, as Octavia asks Neutron with
+// an account of its own: ask Subnet and Network before.
+func (s *Service) AllocateVIP(req VIPRequest) (vip VIP, err error) {
+	err = s.change(func() error {
+		if req.PortID != "" {
+			vip, err = s.vipOnPort(req)
+		} else {
+			vip, err = s.newVIP(req)
+		}
+		return err
+	})
+	if err != nil {
+		return VIP{}, fmt.Errorf("VIP of load balancer %s: %w", req.LoadBalancerID, err)
+	}
+	return vip, nil
+}
+
+// vipOnPort uses a port that the user brought.
+func (s *Service) vipOnPort(req VIPRequest) (VIP, error) {
+	p := s.ports[req.PortID]
+	if p == nil {
+		return VIP{}, portMissing(req.PortID)
+	}
+	vip := VIP{PortID: p.id, NetworkID: p.network}
+	for _, f := range p.fixed {
+		chosen := vip.Address == "" && (req.SubnetID == "" || req.SubnetID == f.SubnetID) && (req.Address == "" || sameAddress(req.Address, f.IPAddress))
+		if chosen {
+			vip.SubnetID, vip.Address = f.SubnetID, f.IPAddress
+			continue
+		}
+		vip.Additional = append(vip.Additional, vipAddress(f))
+	}
+	if vip.Address == "" {
+		return VIP{}, fmt.Errorf("%w: port %s has no address that fits (subnet %q, address %q)", ErrInvalidAddress, p.id, req.SubnetID, req.Address)
+	}
+	return vip, nil
+}
+
+func sameAddress(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return errX == nil && errY == nil && x == y
+}
+
+// newVIP makes a VIP port.
+func (s *Service) newVIP(req VIPRequest) (VIP, error) {
+	n, wishes, err := s.vipWishes(req)
+	if err != nil {
+		return VIP{}, err
+	}
+	if err := s.checkQuota(req.ProjectID, "port", 1); err != nil {
+		return VIP{}, err
+	}
+	p := &port{
+		standard: s.newStandard("", req.ProjectID, "octavia-lb-"+req.LoadBalancerID, "", nil), network: n.id,
+		deviceID: "lb-" + req.LoadBalancerID, deviceOwner: ownerOctavia, status: "DOWN", vnic: "normal",
+		portSecurity: n.portSecurity, groups: []string{}, pairs: []addressPair{}, madeByOctavia: true,
+	}
+	if req.Provider == "ovn" {
+		p.name, p.deviceOwner, p.adminUp = "ovn-lb-vip-"+req.LoadBalancerID, "", true
+	}
+	if err := s.plug(n, p, wishes); err != nil {
+		return VIP{}, err
+	}
+	vip := VIP{PortID: p.id, NetworkID: n.id, Created: true}
+	for _, w := range wishes {
+		for _, f := range p.fixed {
+			if f.SubnetID != w.subnet || w.address.IsValid() && w.address.String() != f.IPAddress || slices.Contains(vip.all(), vipAddress(f)) {
+				continue
+			}
+			if vip.Address == "" {
+				vip.SubnetID, vip.Address = f.SubnetID, f.IPAddress
+			} else {
+				vip.Additional = append(vip.Additional, vipAddress(f))
+			}
+			break
+		}
+	}
+	return vip, nil
+}
+
+func vipAddress(f FixedIP) VIPAddress { return VIPAddress{SubnetID: f.SubnetID, Address: f.IPAddress} }
+
+func (v VIP) all() []VIPAddress {
+	return append([]VIPAddress{{v.SubnetID, v.Address}}, v.Additional...)
+}
+
+// vipWishes says in which network the VIP is to be, with which addresses, the
+// VIP's own first.
+func (s *Service) vipWishes(req VIPRequest) (*network, []addressWish, error) {
+	subnetID, err := s.vipSubnet(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	var wishes []addressWish
+	for _, a := range append([]VIPAddress{{subnetID, req.Address}}, req.Additional...) {
+		sub := s.subnets[a.SubnetID]
+		if sub == nil {
+			return nil, nil, subnetMissing(a.SubnetID)
+		}
+		if sub.network != s.subnets[subnetID].network {
+			return nil, nil, fmt.Errorf("%w: subnet %s is in another network than subnet %s", ErrInvalidAddress, a.SubnetID, subnetID)
+		}
+		w := addressWish{subnet: a.SubnetID}
+		if a.Address != "" {
+			if w.address, err = netip.ParseAddr(a.Address); err != nil {
+				return nil, nil, fmt.Errorf("%w: %q", ErrInvalidAddress, a.Address)
+			}
+			w.address = w.address.Unmap()
+		}
+		wishes = append(wishes, w)
+	}
+	return s.networks[s.subnets[subnetID].network], wishes, nil
+}
+
+// vipSubnet chooses the subnet of a VIP as Octavia does: given only a network,
+// it takes the one that has the address or, given none, the first IPv4 one.
+func (s *Service) vipSubnet(req VIPRequest) (string, error) {
+	if req.SubnetID != "" {
+		if s.subnets[req.SubnetID] == nil {
+			return "", subnetMissing(req.SubnetID)
+		}
+		return req.SubnetID, nil
+	}
+	n := s.networks[req.NetworkID]
+	if n == nil {
+		return "", networkMissing(req.NetworkID)
+	}
+	wanted, _ := netip.ParseAddr(req.Address)
+	i := slices.IndexFunc(n.subnets, func(id string) bool {
+		sub := s.subnets[id]
+		if req.Address != "" {
+			return sub.cidr.Contains(wanted)
+		}
+		return sub.ipVersion() == 4
+	})
+	switch {
+	case i >= 0:
+		return n.subnets[i], nil
+	case req.Address != "":
+		return "", fmt.Errorf("%w: network %s has no subnet with %s", ErrInvalidAddress, n.id, req.Address)
+	case len(n.subnets) == 0:
+		return "", fmt.Errorf("%w: network %s has no subnet", ErrInvalidAddress, n.id)
+	}
+	return n.subnets[0], nil
+}
+
+// ReleaseVIP deletes the VIP port if AllocateVIP made it, and leaves it alone if
+// not; the floating IPs on a port that goes are disassociated and kept. That the
+// port is gone already is no error.
+func (s *Service) ReleaseVIP(portID string) error {
+	return s.change(func() error {
+		if p := s.ports[portID]; p != nil && p.madeByOctavia {
+			s.removePort(p)
+		}
+		return nil
+	})
+}
+
+// Subnet looks up a subnet that the project may use: its own, one of a shared
+// network or of an external one. An empty project may use any.
+func (s *Service) Subnet(projectID, id string) (SubnetInfo, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.subnets[id]
+	if sub == nil || !s.mayUse(projectID, sub.project) && !s.mayUseNetwork(projectID, s.networks[sub.network]) {
+		return SubnetInfo{}, false
+	}
+	return SubnetInfo{ID: sub.id, NetworkID: sub.network, CIDR: sub.cidr.String(), IPVersion: sub.ipVersion()}, true
+}
+
+// Network tells whether there is a network that the project may use. An empty
+// project may use any.
+func (s *Service) Network(projectID, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.networks[id]
+	return n != nil && s.mayUseNetwork(projectID, n)
+}
+
+func (s *Service) mayUse(projectID, owner string) bool { return projectID == "" || projectID == owner }
+
+func (s *Service) mayUseNetwork(projectID string, n *network) bool {
+	return s.mayUse(projectID, n.project) || n.shared || n.external
+}
