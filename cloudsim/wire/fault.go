@@ -59,8 +59,9 @@ type Fault struct {
 	// Times is how many requests are hit; 0 means all until the fault is removed.
 	Times int `json:"times,omitempty"`
 	// Skip lets the first requests that match pass.
-	Skip  int           `json:"skip,omitempty"`
-	Delay time.Duration `json:"delay_ns,omitempty"`
+	Skip int `json:"skip,omitempty"`
+	// Delay is how long FaultHang and FaultLatency hold a request.
+	Delay time.Duration `json:"-"`
 }
 
 // Validate tells what is wrong with the fault, nil if nothing is.
