@@ -1,0 +1,217 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// Connect authenticates and finds the services. The error is an *Error that says what to check: Unauthorized when Keystone
+// refuses the credentials, Transient when it cannot be reached, Invalid when the cloud lacks what is needed.
+func Connect(ctx context.Context, o Options) (*Session, error) {
+	if o.RequestTimeout <= 0 {
+		o.RequestTimeout = time.Minute
+	}
+	if o.clock == nil {
+		o.clock = realClock{}
+	}
+	where := withoutPassword(o.Config.AuthURL)
+	provider, err := gophercloudopenstack.NewClient(o.Config.AuthURL)
+	if err != nil {
+		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: "auth-url is not an address"}
+	}
+	if o.UserAgent != "" {
+		provider.UserAgent.Prepend(o.UserAgent)
+	}
+	s := &Session{provider: provider}
+	if s.transport, err = newTransport(o.Config); err != nil {
+		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: err.Error(), Err: err}
+	}
+	if s.metrics, err = newMetrics(o.Metrics); err != nil {
+		return nil, fmt.Errorf("register the metrics of OpenStack calls: %w", err)
+	}
+	known := &routes{}
+	known.add(serviceIdentity, provider.IdentityBase)
+	provider.HTTPClient = http.Client{Transport: o.chain(s, known)}
+	s.open, s.close = context.WithCancel(context.WithoutCancel(ctx))
+
+	if err := s.authenticate(ctx, o.Config); err != nil {
+		s.Close()
+		return nil, explainAuthentication(Wrap("authenticate at "+where, err))
+	}
+	if err := s.findServices(o.Config, known); err != nil {
+		s.Close()
+		return nil, Wrap("connect to "+where, err)
+	}
+	return s, nil
+}
+
+// chain is the way of a call, from the outside in: it gets an id, waits for its turn, is logged, measured and bounded.
+func (o Options) chain(s *Session, known *routes) http.RoundTripper {
+	var next http.RoundTripper = attempts{next: s.transport, timeout: o.RequestTimeout}
+	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
+	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
+	next = &throttled{
+		next: next, routes: known, rate: o.Rate.withDefaults(), clock: o.clock, metrics: s.metrics, buckets: map[string]*bucket{},
+	}
+	return requestIDs{next: next}
+}
+
+// authenticate gets the first token and arranges for the next ones.
+func (s *Session) authenticate(ctx context.Context, g config.Global) error {
+	options := authOptions(g)
+	if err := gophercloudopenstack.AuthenticateV3(ctx, s.provider, &options, gophercloud.EndpointOpts{}); err != nil {
+		return err
+	}
+	renew := s.provider.ReauthFunc
+	if g.Authentication() == config.ByToken {
+		renew = func(context.Context) error {
+			return &Error{Class: Unauthorized, Message: "it was given as [Global] token, which cannot be renewed: set a new one, " +
+				"or better a password or an application credential"}
+		}
+	}
+	s.provider.ReauthFunc = func(ctx context.Context) error {
+		// All calls that met the expired token wait for one renewal: it must not end with the call that happened to be first.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(s.open, cancel)()
+		err := renew(ctx)
+		result := "renewed"
+		if err != nil {
+			result = "failed"
+		}
+		s.metrics.renewals.WithLabelValues(result).Inc()
+		return err
+	}
+	return nil
+}
+
+// explainAuthentication adds to a refusal what the operator can look at.
+func explainAuthentication(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch {
+	case e.Class == Unauthorized:
+		e.Message += " Check the credentials in [Global]."
+	case e.Class == Gone || e.Class == Transient && e.Status == 0 && e.Unanswered:
+		e.Message += "; is auth-url the address of Keystone?"
+		if e.Class == Gone {
+			e.Class = Invalid
+		}
+	}
+	return e
+}
+
+// authOptions gives the credentials in gophercloud's form.
+func authOptions(g config.Global) gophercloud.AuthOptions {
+	o := gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL, AllowReauth: true}
+	switch g.Authentication() {
+	case config.ByTrust:
+		id, password := g.Trustee()
+		setUser(&o, g, id)
+		o.Password = password.Reveal()
+		o.Scope = &gophercloud.AuthScope{TrustID: g.TrustID}
+	case config.ByApplicationCredential:
+		o.ApplicationCredentialSecret = g.ApplicationCredentialSecret.Reveal()
+		if o.ApplicationCredentialID = g.ApplicationCredentialID; o.ApplicationCredentialID == "" {
+			o.ApplicationCredentialName = g.ApplicationCredentialName
+			setUser(&o, g, g.UserID)
+		}
+	case config.ByToken:
+		o.TokenID, o.AllowReauth = g.Token.Reveal(), false
+		o.Scope = projectScope(g)
+	default:
+		setUser(&o, g, g.UserID)
+		o.Password = g.Password.Reveal()
+		o.Scope = projectScope(g)
+	}
+	return o
+}
+
+// setUser names the user by id, or else by name and domain.
+func setUser(o *gophercloud.AuthOptions, g config.Global, id string) {
+	if o.UserID = id; id != "" {
+		return
+	}
+	o.Username = g.Username
+	o.DomainID, o.DomainName = g.UserDomain()
+}
+
+// projectScope names the project by id, or else by name and domain. An empty scope leaves the choice to Keystone: the user's
+// default project, or the project of the token.
+func projectScope(g config.Global) *gophercloud.AuthScope {
+	switch {
+	case g.TenantID != "":
+		return &gophercloud.AuthScope{ProjectID: g.TenantID}
+	case g.TenantName != "":
+		id, name := g.TenantDomain()
+		return &gophercloud.AuthScope{ProjectName: g.TenantName, DomainID: id, DomainName: name}
+	}
+	return &gophercloud.AuthScope{}
+}
+
+// tokenResult is what Keystone answers, whichever call was made.
+type tokenResult interface {
+	ExtractServiceCatalog() (*tokens.ServiceCatalog, error)
+	ExtractProject() (*tokens.Project, error)
+}
+
+// findServices makes the service clients from the catalogue that came with the token.
+func (s *Session) findServices(g config.Global, known *routes) error {
+	result, ok := s.provider.GetAuthResult().(tokenResult)
+	if !ok {
+		return errors.New("keystone's answer holds no catalogue")
+	}
+	project, err := result.ExtractProject()
+	if err != nil {
+		return err
+	}
+	if project == nil || project.ID == "" {
+		return &Error{Class: Invalid, Message: "the token is for no project: set tenant-id or tenant-name in [Global]"}
+	}
+	s.projectID = project.ID
+	catalog, err := result.ExtractServiceCatalog()
+	if err != nil {
+		return err
+	}
+	find := func(service, resources string) (*gophercloud.ServiceClient, error) {
+		endpoint, err := findEndpoint(catalog.Entries, service, g.Region, g.EndpointType)
+		if err != nil {
+			return nil, err
+		}
+		client := newServiceClient(s.provider, service, endpoint, resources)
+		known.add(service, client.Endpoint)
+		return client, nil
+	}
+	var networkErr, loadBalancerErr error
+	s.network, networkErr = find(serviceNetwork, "v2.0/")
+	s.loadBalancer, loadBalancerErr = find(serviceLoadBalancer, "v2.0/")
+	if err := errors.Join(networkErr, loadBalancerErr); err != nil {
+		return &Error{Class: Invalid, Message: err.Error(), Err: err}
+	}
+	s.compute, _ = find(serviceCompute, "v2.1/") // nil if there is none
+	return nil
+}
+
+// withoutPassword is an address as it may be shown.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "Keystone"
+	}
+	return u.Redacted()
+}

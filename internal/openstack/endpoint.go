@@ -1,0 +1,65 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+)
+
+// missing says of each service what to do if the catalogue does not have it.
+var missing = map[string]string{
+	serviceNetwork: "the service catalogue has no network service (Neutron): check that the project may use it, with " +
+		"\"openstack catalog list\"",
+	serviceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud, or check " +
+		"that the project may use it, with \"openstack catalog list\"",
+	serviceCompute: "the service catalogue has no compute service (Nova)",
+}
+
+// findEndpoint returns the first endpoint of a service in a region, or in any if region is empty.
+func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType string) (string, error) {
+	if endpointType == "" {
+		endpointType = "public"
+	}
+	var there []string
+	for _, entry := range entries {
+		if entry.Type != service {
+			continue
+		}
+		for _, e := range entry.Endpoints {
+			if e.Interface == endpointType && (region == "" || region == e.Region || region == e.RegionID) {
+				return e.URL, nil
+			}
+			there = append(there, e.Region+" ("+e.Interface+")")
+		}
+	}
+	if there == nil {
+		return "", fmt.Errorf("%s", missing[service])
+	}
+	slices.Sort(there)
+	return "", fmt.Errorf("the service catalogue has no %s endpoint of the %s service in region %q, but in %s: check region and "+
+		"os-endpoint-type in [Global]", endpointType, service, region, strings.Join(slices.Compact(there), ", "))
+}
+
+// versionTail is the version at the end of an endpoint.
+var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
+
+// newServiceClient makes a client whose resources are below endpoint/resources. Catalogues name some endpoints with their
+// version and some without; Nova's may go on with the project, and is then taken as it is.
+func newServiceClient(p *gophercloud.ProviderClient, service, endpoint, resources string) *gophercloud.ServiceClient {
+	root := gophercloud.NormalizeURL(endpoint)
+	if service == serviceCompute {
+		if !strings.Contains(root, "/v2") {
+			root += resources
+		}
+		return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root}
+	}
+	root = gophercloud.NormalizeURL(versionTail.ReplaceAllString(root, "/"))
+	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + resources}
+}

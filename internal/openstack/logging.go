@@ -1,0 +1,54 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// logged writes one line for each call at V(4), with the logger of the call's context if it has one. Headers, bodies and
+// queries are never written, so tokens and passwords are not either.
+type logged struct {
+	next   http.RoundTripper
+	routes *routes
+	logger logr.Logger
+	now    func() time.Time
+}
+
+func (t logged) RoundTrip(req *http.Request) (*http.Response, error) {
+	logger, err := logr.FromContext(req.Context())
+	if err != nil {
+		logger = t.logger
+	}
+	logger = logger.V(4)
+	if !logger.Enabled() {
+		return t.next.RoundTrip(req)
+	}
+	service, route := t.routes.find(req.URL)
+	start := t.now()
+	resp, err := t.next.RoundTrip(req)
+	values := []any{
+		"service", service, "method", req.Method, "route", route,
+		"duration", t.now().Sub(start).String(), "requestID", req.Header.Get(requestIDHeader),
+	}
+	if err != nil {
+		logger.Info("OpenStack call without an answer", append(values, "reason", plain(innermost(err)))...)
+		return nil, err
+	}
+	logger.Info("OpenStack call", append(values, "status", resp.StatusCode, "serviceRequestID", requestIDOf(resp.Header))...)
+	return resp, nil
+}
+
+// innermost returns the attempt that failed, if err is about one.
+func innermost(err error) error {
+	var broken *attemptError
+	if errors.As(err, &broken) {
+		return broken
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the session's numbers. Their labels take few values: services, methods and statuses are given, and routes
+// have their ids taken out.
+type metrics struct {
+	duration  *prometheus.HistogramVec
+	throttled *prometheus.CounterVec
+	renewals  *prometheus.CounterVec
+}
+
+// newMetrics makes the metrics and registers them, if there is a registry. A second session on one registry shares those of
+// the first.
+func newMetrics(registry prometheus.Registerer) (metrics, error) {
+	m := metrics{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "kube_octavia_openstack_request_duration_seconds",
+			Help:    "Time from sending a request to OpenStack until the head of its answer; status is none if none came.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"service", "method", "route", "status"}),
+		throttled: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kube_octavia_openstack_throttled_total",
+			Help: "Requests that OpenStack refused with a request for patience (reason is its status), or that were not sent " +
+				"because their turn would have come too late (reason is rate or pause).",
+		}, []string{"service", "reason"}),
+		renewals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kube_octavia_openstack_reauthentications_total",
+			Help: "Tokens that were renewed after a 401; each such request is sent a second time. Result is renewed or failed.",
+		}, []string{"result"}),
+	}
+	if registry == nil {
+		return m, nil
+	}
+	return m, errors.Join(register(registry, &m.duration), register(registry, &m.throttled), register(registry, &m.renewals))
+}
+
+// register registers a collector, or takes the one that is registered under its name.
+func register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
+	err := registry.Register(*collector)
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(err, &there) {
+		if same, ok := there.ExistingCollector.(C); ok {
+			*collector = same
+			return nil
+		}
+	}
+	return err
+}
+
+// measured counts and times calls.
+type measured struct {
+	next    http.RoundTripper
+	routes  *routes
+	metrics metrics
+	now     func() time.Time
+}
+
+func (t measured) RoundTrip(req *http.Request) (*http.Response, error) {
+	service, route := t.routes.find(req.URL)
+	start := t.now()
+	resp, err := t.next.RoundTrip(req)
+	status := "none"
+	if err == nil {
+		status = strconv.Itoa(resp.StatusCode)
+	}
+	t.metrics.duration.WithLabelValues(service, req.Method, route, status).Observe(t.now().Sub(start).Seconds())
+	return resp, err
+}

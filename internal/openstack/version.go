@@ -1,0 +1,52 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+)
+
+// OctaviaVersion asks Octavia for its versions and returns the highest, as numbers: 2.10 is above 2.9, wherever in the list
+// they stand. A list that cannot be had or read is an error: it never means that the service can do little.
+func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err error) {
+	const op = "ask Octavia for its API versions"
+	var answer struct {
+		Versions []struct {
+			ID string `json:"id"`
+		} `json:"versions"`
+	}
+	_, err = s.loadBalancer.Get(ctx, s.loadBalancer.Endpoint, &answer, &gophercloud.RequestOpts{
+		OkCodes: []int{http.StatusOK, http.StatusMultipleChoices},
+	})
+	if err != nil {
+		return 0, 0, Wrap(op, err)
+	}
+	for _, v := range answer.Versions {
+		if a, b, ok := parseVersion(v.ID); ok && (a > major || a == major && b > minor) {
+			major, minor = a, b
+		}
+	}
+	if major == 0 {
+		return 0, 0, Wrap(op, errors.New("it lists none at "+withoutPassword(s.loadBalancer.Endpoint)))
+	}
+	return major, minor, nil
+}
+
+// parseVersion reads "v2.26", and "v2" as 2.0.
+func parseVersion(id string) (major, minor int, ok bool) {
+	text, prefixed := strings.CutPrefix(id, "v")
+	first, second, dotted := strings.Cut(text, ".")
+	if !dotted {
+		second = "0"
+	}
+	major, err1 := strconv.Atoi(first)
+	minor, err2 := strconv.Atoi(second)
+	return major, minor, prefixed && err1 == nil && err2 == nil && major >= 0 && minor >= 0
+}
