@@ -1,0 +1,195 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// catalogue is what a cloud offers for load balancers: flavors and
+// availability zones with their profiles.
+type catalogue struct {
+	flavors        map[uuid.UUID]*flavor
+	flavorProfiles map[uuid.UUID]*profile
+	zones          map[uuid.UUID]*zone
+	zoneProfiles   map[uuid.UUID]*profile
+}
+
+func (c *catalogue) init() {
+	c.flavors, c.flavorProfiles = map[uuid.UUID]*flavor{}, map[uuid.UUID]*profile{}
+	c.zones, c.zoneProfiles = map[uuid.UUID]*zone{}, map[uuid.UUID]*profile{}
+}
+
+type flavor struct {
+	object
+	name, description string
+	enabled           bool
+	profile           uuid.UUID
+}
+
+// zone is known by its name; its id only orders the list.
+type zone struct {
+	object
+	name, description string
+	enabled           bool
+	profile           uuid.UUID
+}
+
+// profile is the provider's side of a flavor or a zone: a JSON object in a
+// text.
+type profile struct {
+	object
+	name, provider, data string
+}
+
+// AddFlavor offers a flavor with a profile of its own and returns its id. data
+// is the profile's JSON, such as {"loadbalancer_topology": "SINGLE"}.
+func (s *Service) AddFlavor(name, provider, data string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &profile{object: s.newObject(), name: name, provider: provider, data: data}
+	s.offers.flavorProfiles[p.id] = p
+	f := &flavor{object: s.newObject(), name: name, enabled: true, profile: p.id}
+	s.offers.flavors[f.id] = f
+	return f.id.String()
+}
+
+// AddAvailabilityZone offers an availability zone with a profile of its own.
+func (s *Service) AddAvailabilityZone(name, provider, data string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &profile{object: s.newObject(), name: name, provider: provider, data: data}
+	s.offers.zoneProfiles[p.id] = p
+	z := &zone{object: s.newObject(), name: name, enabled: true, profile: p.id}
+	s.offers.zones[z.id] = z
+}
+
+func (c *catalogue) zone(name string) *zone {
+	for _, z := range c.zones {
+		if z.name == name {
+			return z
+		}
+	}
+	return nil
+}
+
+// chooseProvider checks flavor, availability zone and provider of a new load
+// balancer against each other.
+func (s *Service) chooseProvider(v values) (string, error) {
+	chosen := v.text("provider")
+	var features *profile
+	if id := v.text("flavor_id"); id != "" {
+		f := s.offers.flavors[parseID(id)]
+		switch {
+		case f == nil:
+			return "", invalid("Invalid flavor_id.")
+		case !f.enabled:
+			return "", faultf(http.StatusBadRequest, "The selected flavor is not allowed in this deployment: %s", id)
+		}
+		features = s.offers.flavorProfiles[f.profile]
+	}
+	zoneName := v.text("availability_zone")
+	if zoneName != "" {
+		z := s.offers.zone(zoneName)
+		switch {
+		case z == nil:
+			return "", invalid("Invalid availability zone.")
+		case !z.enabled:
+			return "", faultf(http.StatusBadRequest, "The selected availability_zone is not allowed in this deployment: %s", zoneName)
+		}
+	}
+	switch {
+	case features != nil && chosen != "" && features.provider != chosen:
+		return "", faultf(http.StatusBadRequest, "Flavor '%s' is not compatible with provider '%s'", v.text("flavor_id"), chosen)
+	case features != nil:
+		chosen = features.provider
+	}
+	chosen = orDefault(chosen, s.options.Provider)
+	if _, ok := providers[chosen]; !ok {
+		return "", faultf(http.StatusBadRequest, "Provider '%s' is not enabled.", chosen)
+	}
+	if chosen == ovn && (features != nil || zoneName != "") {
+		return "", notImplemented(features != nil)
+	}
+	return chosen, nil
+}
+
+// notImplemented is ovn's refusal of flavors and of availability zones.
+func notImplemented(flavor bool) error {
+	reason := "This provider does not support availability zones."
+	if flavor {
+		reason = "This provider does not support validating flavors."
+	}
+	return faultf(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", ovn, reason)
+}
+
+func (s *Service) catalogueRoutes(route func(method, path string, h handler)) {
+	route("GET", "/providers", s.listProviders)
+	route("GET", "/l7policies", func(r *request) (answer, error) { return s.nothing(r, "l7policies") })
+	route("GET", "/quotas", s.listQuotas)
+	route("GET", "/quotas/{project}", s.showQuota)
+	route("GET", "/quotas/{project}/default", s.showDefaultQuota)
+	route("PUT", "/quotas/{project}", s.updateQuota)
+	route("DELETE", "/quotas/{project}", s.deleteQuota)
+	if s.minor >= 6 {
+		s.flavorRoutes(route)
+	}
+	if s.minor >= 14 {
+		s.zoneRoutes(route)
+	}
+}
+
+// nothing answers a list of what is not simulated.
+func (s *Service) nothing(r *request, key string) (answer, error) {
+	if err := r.mayRead(r.who.ProjectID); err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusOK, []byte(`{"` + key + `":[],"` + key + `_links":[]}`)}, nil
+}
+
+func (s *Service) listProviders(r *request) (answer, error) {
+	if err := r.mayRead(r.who.ProjectID); err != nil {
+		return answer{}, err
+	}
+	d := s.document(r)
+	d.buf = append(d.buf, `{"providers":[`...)
+	for _, name := range sortedKeys(providers) {
+		d.separate()
+		d.open(func() {
+			d.text("name", name)
+			d.text("description", providers[name].description)
+		})
+	}
+	d.buf = append(d.buf, ']', '}')
+	return answer{http.StatusOK, d.buf}, nil
+}
+
+// checkProfile refuses profile data that is no JSON or that the provider does
+// not take.
+func checkProfile(provider, data, option string) error {
+	var features map[string]any
+	if json.Unmarshal([]byte(data), &features) != nil {
+		return invalidOption(data, option)
+	}
+	if _, ok := providers[provider]; !ok {
+		return faultf(http.StatusBadRequest, "Provider '%s' is not enabled.", provider)
+	}
+	if provider == ovn {
+		return notImplemented(option == "flavor_data")
+	}
+	known := []string{
+		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",
+		"compute_zone", "management_network", "valid_vip_networks", "volume_zone",
+	}
+	for _, name := range sortedKeys(features) {
+		if !slices.Contains(known, name) {
+			return unsupported(provider, "Additional properties are not allowed ('%s' was unexpected)", name)
+		}
+	}
+	return nil
+}

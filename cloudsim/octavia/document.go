@@ -1,0 +1,193 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// document writes JSON objects straight into a buffer: a list of a thousand
+// load balancers takes milliseconds, and fields that nobody asked for are
+// never computed.
+type document struct {
+	buf   []byte
+	minor int             // the API's minor version
+	only  map[string]bool // ?fields=; nil means all. Counts for the outermost resource only.
+	comma bool
+}
+
+// since tells whether the API version has reached 2.minor.
+func (d *document) since(minor int) bool { return d.minor >= minor }
+
+// key begins a member of the open object; false means nobody wants it.
+func (d *document) key(name string) bool {
+	if d.only != nil && !d.only[name] {
+		return false
+	}
+	d.separate()
+	d.buf = append(d.buf, '"')
+	d.buf = append(d.buf, name...)
+	d.buf = append(d.buf, '"', ':')
+	return true
+}
+
+func (d *document) separate() {
+	if d.comma {
+		d.buf = append(d.buf, ',')
+	}
+	d.comma = true
+}
+
+func (d *document) raw(name, value string) {
+	if d.key(name) {
+		d.buf = append(d.buf, value...)
+	}
+}
+
+func (d *document) text(name, value string) {
+	if d.key(name) {
+		d.quote(value)
+	}
+}
+
+// optional writes null for the empty string.
+func (d *document) optional(name, value string) {
+	if value == "" {
+		d.raw(name, "null")
+		return
+	}
+	d.text(name, value)
+}
+
+func (d *document) number(name string, value int) {
+	if d.key(name) {
+		d.buf = strconv.AppendInt(d.buf, int64(value), 10)
+	}
+}
+
+func (d *document) flag(name string, value bool) {
+	if d.key(name) {
+		d.buf = strconv.AppendBool(d.buf, value)
+	}
+}
+
+func (d *document) texts(name string, values []string) {
+	if !d.key(name) {
+		return
+	}
+	d.buf = append(d.buf, '[')
+	for i, v := range values {
+		if i > 0 {
+			d.buf = append(d.buf, ',')
+		}
+		d.quote(v)
+	}
+	d.buf = append(d.buf, ']')
+}
+
+// textsOrNull writes null for no values.
+func (d *document) textsOrNull(name string, values []string) {
+	if len(values) == 0 {
+		d.raw(name, "null")
+		return
+	}
+	d.texts(name, values)
+}
+
+func (d *document) id(name string, id uuid.UUID) {
+	if d.key(name) {
+		d.quoteID(id)
+	}
+}
+
+func (d *document) time(name string, seconds int64) {
+	if seconds == 0 {
+		d.raw(name, "null")
+		return
+	}
+	if d.key(name) {
+		d.buf = time.Unix(seconds, 0).UTC().AppendFormat(d.buf, `"2006-01-02T15:04:05"`)
+	}
+}
+
+// refs writes a list of {"id": ...}.
+func (d *document) refs(name string, n int, id func(i int) uuid.UUID) {
+	if !d.key(name) {
+		return
+	}
+	d.buf = append(d.buf, '[')
+	for i := range n {
+		if i > 0 {
+			d.buf = append(d.buf, ',')
+		}
+		d.buf = append(d.buf, `{"id":`...)
+		d.quoteID(id(i))
+		d.buf = append(d.buf, '}')
+	}
+	d.buf = append(d.buf, ']')
+}
+
+// list writes an array of n objects, each by one call of item.
+func (d *document) list(name string, n int, item func(i int)) {
+	if !d.key(name) {
+		return
+	}
+	d.buf = append(d.buf, '[')
+	d.comma = false
+	for i := range n {
+		d.separate()
+		d.object(func() { item(i) })
+	}
+	d.buf = append(d.buf, ']')
+	d.comma = true
+}
+
+// nested writes one object as a member.
+func (d *document) nested(name string, fields func()) {
+	if d.key(name) {
+		d.object(fields)
+	}
+}
+
+func (d *document) object(fields func()) {
+	only := d.only
+	d.only = nil
+	d.open(fields)
+	d.only = only
+}
+
+// open writes an object whose members are subject to ?fields=.
+func (d *document) open(fields func()) {
+	d.buf = append(d.buf, '{')
+	d.comma = false
+	fields()
+	d.buf = append(d.buf, '}')
+	d.comma = true
+}
+
+func (d *document) quoteID(id uuid.UUID) {
+	var text [36]byte
+	encoded, _ := id.MarshalText() // never fails
+	copy(text[:], encoded)
+	d.buf = append(d.buf, '"')
+	d.buf = append(d.buf, text[:]...)
+	d.buf = append(d.buf, '"')
+}
+
+func (d *document) quote(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, _ := json.Marshal(s) // a string always encodes
+			d.buf = append(d.buf, quoted...)
+			return
+		}
+	}
+	d.buf = append(d.buf, '"')
+	d.buf = append(d.buf, s...)
+	d.buf = append(d.buf, '"')
+}

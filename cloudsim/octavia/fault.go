@@ -1,0 +1,82 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// fault is a refusal as Octavia words it.
+type fault struct {
+	status int
+	text   string
+}
+
+func (f *fault) Error() string { return f.text }
+
+func faultf(status int, format string, args ...any) *fault {
+	return &fault{status: status, text: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) *fault {
+	return faultf(http.StatusBadRequest, "Validation failure: "+format, args...)
+}
+
+func invalidOption(value, option string) *fault {
+	return faultf(http.StatusBadRequest, "%s is not a valid option for %s", value, option)
+}
+
+// badSubresource refuses a Neutron object that is named but not there.
+func badSubresource(resource, id string) *fault {
+	return faultf(http.StatusBadRequest, "%s %s not found.", resource, id)
+}
+
+func notFound(resource, id string) *fault {
+	return faultf(http.StatusNotFound, "%s %s not found.", resource, id)
+}
+
+func immutable(resource, id string) *fault {
+	return faultf(http.StatusConflict, "%s %s is immutable and cannot be updated.", resource, id)
+}
+
+func wrongState(lb *loadBalancer) *fault {
+	return faultf(http.StatusConflict, "Invalid state %s of loadbalancer resource %s", lb.prov, lb.id)
+}
+
+func overQuota(resource string) *fault {
+	return faultf(http.StatusForbidden, "Quota has been met for resources: %s", resource)
+}
+
+func unsupported(provider, format string, args ...any) *fault {
+	return faultf(http.StatusNotImplemented, "Provider '%s' does not support a requested option: %s", provider, fmt.Sprintf(format, args...))
+}
+
+var (
+	errForbidden    = faultf(http.StatusForbidden, "Policy does not allow this request to be performed.")
+	errFilter       = faultf(http.StatusBadRequest, "One or more arguments are either duplicate or invalid")
+	errDuplicateID  = faultf(http.StatusConflict, "Already an entity with that specified id.")
+	errNotJSON      = faultf(http.StatusBadRequest, "Request is not in valid JSON format")
+	errNestedCreate = faultf(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")
+)
+
+// writeFault answers with the refusal, or with 500 if the error is none.
+func writeFault(w http.ResponseWriter, err error) {
+	var f *fault
+	if !errors.As(err, &f) {
+		f = faultf(http.StatusInternalServerError, "%v", err)
+	}
+	code := "Client"
+	if f.status >= http.StatusInternalServerError {
+		code = "Server"
+	}
+	wire.JSON(w, f.status, struct {
+		Code   string  `json:"faultcode"`
+		Text   string  `json:"faultstring"`
+		Detail *string `json:"debuginfo"`
+	}{code, f.text, nil})
+}

@@ -1,0 +1,181 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import "net/http"
+
+// buildTree makes the children of a fully populated create. Listeners share
+// pools by name: one of them, or the top level, defines the pool.
+func (s *Service) buildTree(lb *loadBalancer, v values) error {
+	specs, err := poolSpecs(v)
+	if err != nil {
+		return err
+	}
+	if err := s.checkQuota(lb.project, poolQuota, len(specs)); err != nil {
+		return err
+	}
+	byName := map[string]*pool{}
+	members, monitors := 0, 0
+	for _, spec := range specs {
+		p, err := s.buildPool(lb, spec)
+		if err != nil {
+			return err
+		}
+		lb.pools = append(lb.pools, p)
+		byName[p.name] = p
+		members += len(p.members)
+		if p.monitor != nil {
+			monitors++
+		}
+	}
+	listeners := v.objects("listeners")
+	if err := s.checkTreeQuota(lb.project, members, monitors, len(listeners)); err != nil {
+		return err
+	}
+	for _, spec := range listeners {
+		if err := s.buildListener(lb, spec, byName); err != nil {
+			return err
+		}
+	}
+	return s.checkTree(lb)
+}
+
+func (s *Service) checkTreeQuota(project string, members, monitors, listeners int) error {
+	if err := s.checkQuota(project, monitorQuota, monitors); err != nil {
+		return err
+	}
+	if err := s.checkQuota(project, memberQuota, members); err != nil {
+		return err
+	}
+	return s.checkQuota(project, listenerQuota, listeners)
+}
+
+// poolSpecs collects the pools that are defined anywhere in the request: first
+// the top level's, then the listeners'.
+func poolSpecs(v values) ([]values, error) {
+	specs := append([]values(nil), v.objects("pools")...)
+	var referenced []string
+	for _, l := range v.objects("listeners") {
+		p := l.object("default_pool")
+		if p == nil {
+			continue
+		}
+		if p.text("name") == "" {
+			return nil, invalid("Pools must be named when creating a fully populated loadbalancer.")
+		}
+		if isReference(p) {
+			referenced = append(referenced, p.text("name"))
+		} else {
+			specs = append(specs, p)
+		}
+	}
+	names := map[string]bool{}
+	for _, p := range specs {
+		if names[p.text("name")] {
+			return nil, invalid("Pool names must be unique when creating a fully populated loadbalancer.")
+		}
+		names[p.text("name")] = true
+	}
+	for _, name := range referenced {
+		if !names[name] {
+			return nil, invalid("Pool '%s' was referenced but no full definition was found.", name)
+		}
+	}
+	return specs, nil
+}
+
+// isReference tells a pool that is only named from one that is defined. What
+// has a default does not make a definition.
+func isReference(p values) bool {
+	for name := range p {
+		if name != "name" && name != "admin_state_up" && name != "tls_enabled" {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Service) buildPool(lb *loadBalancer, spec values) (*pool, error) {
+	for _, name := range []string{"protocol", "lb_algorithm"} {
+		if spec.text(name) == "" {
+			return nil, invalid("Pool definition for '%s' missing required attribute: %s", spec.text("name"), name)
+		}
+	}
+	p, err := s.newPool(lb, spec)
+	if err != nil {
+		return nil, err
+	}
+	if hm := spec.object("healthmonitor"); hm != nil {
+		if p.monitor, err = s.newMonitor(p, hm); err != nil {
+			return nil, err
+		}
+		if err := checkMonitorFitsPool(p.monitor.kind, p.monitor.delay, p); err != nil {
+			return nil, err
+		}
+	}
+	type place struct {
+		address text
+		port    uint16
+	}
+	taken := make(map[place]bool, len(spec.objects("members")))
+	for _, mv := range spec.objects("members") {
+		m, err := s.newMember(p, mv)
+		if err != nil {
+			return nil, err
+		}
+		if taken[place{m.address, m.port}] {
+			return nil, duplicateMember(m)
+		}
+		taken[place{m.address, m.port}] = true
+		p.members = append(p.members, m)
+	}
+	return p, nil
+}
+
+func (s *Service) buildListener(lb *loadBalancer, spec values, byName map[string]*pool) error {
+	var p *pool
+	if given := spec.object("default_pool"); given != nil {
+		p = byName[given.text("name")]
+	} else if id := spec.text("default_pool_id"); id != "" {
+		return notFound("Pool", id) // none is there yet
+	}
+	if spec.has("l7policies") && len(spec.objects("l7policies")) > 0 {
+		return faultf(http.StatusNotImplemented, "L7 policies are not simulated.")
+	}
+	l, err := s.newListener(lb, spec, p)
+	if err != nil {
+		return err
+	}
+	lb.listeners = append(lb.listeners, l)
+	return nil
+}
+
+// checkTree asks the provider. The amphora provider takes a tree as it is.
+func (s *Service) checkTree(lb *loadBalancer) error {
+	if lb.provider != ovn {
+		return nil
+	}
+	rules := providers[lb.provider]
+	for _, l := range lb.listeners {
+		if err := rules.listener(l); err != nil {
+			return err
+		}
+	}
+	for _, p := range lb.pools {
+		if err := rules.pool(p); err != nil {
+			return err
+		}
+		for _, m := range p.members {
+			if err := rules.member(m); err != nil {
+				return err
+			}
+		}
+		if p.monitor != nil {
+			if err := rules.monitor(p.monitor); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

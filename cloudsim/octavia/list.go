@@ -1,0 +1,307 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// pageSize is the most that one answer lists.
+const pageSize = 1000
+
+// cell is the value of a column, by which lists are filtered and sorted.
+type cell struct {
+	text   string
+	number int64
+	is     cellKind
+}
+
+type cellKind uint8
+
+const (
+	isText cellKind = iota
+	isNumber
+	isFlag
+	isUnknown
+)
+
+func textCell(s string) cell   { return cell{text: s} }
+func idCell(id uuid.UUID) cell { return cell{text: id.String()} }
+func numberCell(n int) cell    { return cell{number: int64(n), is: isNumber} }
+func timeCell(n int64) cell    { return cell{number: n, is: isNumber} }
+func flagCell(b bool) cell {
+	c := cell{is: isFlag}
+	if b {
+		c.number = 1
+	}
+	return c
+}
+
+func (c cell) matches(value string) bool {
+	switch c.is {
+	case isNumber:
+		n, err := strconv.ParseInt(value, 10, 64)
+		return err == nil && n == c.number
+	case isFlag:
+		truth := slices.Contains([]string{"1", "t", "true", "on", "y", "yes"}, strings.ToLower(value))
+		return truth == (c.number == 1)
+	}
+	return c.text == value
+}
+
+func compareCells(a, b cell) int {
+	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.text, b.text))
+}
+
+// row is a resource in a list.
+type row interface {
+	base() *object
+	column(name string) cell
+	tagList() []string
+}
+
+// listing is the GET of one collection. The real service has its own rules: a
+// filter that is not known is refused, repeated ones too; and the links to
+// other pages carry limit and sorting but lose the filters.
+type listing[T row] struct {
+	key    string // of the answer
+	links  string // key of the links, key+"_links" if empty
+	rows   []T    // what the caller may see, in any order
+	known  map[uuid.UUID]T
+	sample T // any item; tells which columns there are
+	render func(d *document, item T)
+}
+
+var framing = []string{"limit", "marker", "page_reverse", "sort", "sort_key", "sort_dir", "fields"}
+
+type sortKey struct {
+	name       string
+	descending bool
+}
+
+// answer filters, sorts, pages and writes the list.
+func (l listing[T]) answer(s *Service, r *request) (answer, error) {
+	limit, err := pageLimit(r)
+	if err != nil {
+		return answer{}, err
+	}
+	sorting, err := sortKeys(r)
+	if err != nil {
+		return answer{}, err
+	}
+	rows, err := l.filter(s, r)
+	if err != nil {
+		return answer{}, err
+	}
+	compare, err := l.order(sorting)
+	if err != nil {
+		return answer{}, err
+	}
+	if marker := r.query.Get("marker"); r.query.Has("marker") {
+		at, ok := l.known[parseID(marker)]
+		if !ok {
+			return answer{}, faultf(http.StatusBadRequest, "Supplied pagination marker '%s' is not valid.", marker)
+		}
+		before := r.query.Get("page_reverse") == "True"
+		rows = slices.DeleteFunc(rows, func(item T) bool {
+			c := compare(item, at)
+			return c == 0 || (c < 0) != before
+		})
+	}
+	slices.SortFunc(rows, compare)
+	if limit > 0 && len(rows) > limit {
+		rows = rows[:limit]
+	}
+	return l.write(s, r, rows, limit), nil
+}
+
+// pageLimit is the page's size, 0 if the client wants everything.
+func pageLimit(r *request) (int, error) {
+	text := r.query.Get("limit")
+	if !r.query.Has("limit") {
+		return pageSize, nil
+	}
+	if text == "infinite" {
+		return 0, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, faultf(http.StatusBadRequest, "Supplied pagination limit '%s' is not valid.", text)
+	}
+	return min(max(limit, 0), pageSize), nil
+}
+
+func sortKeys(r *request) ([]sortKey, error) {
+	var pairs [][2]string
+	if sort := r.query.Get("sort"); sort != "" {
+		for part := range strings.SplitSeq(sort, ",") {
+			name, direction, _ := strings.Cut(part, ":")
+			pairs = append(pairs, [2]string{name, direction})
+		}
+	} else if names := r.query.Get("sort_key"); names != "" {
+		directions := strings.Split(r.query.Get("sort_dir"), ",")
+		for i, name := range strings.Split(names, ",") {
+			direction := ""
+			if i < len(directions) {
+				direction = directions[i]
+			}
+			pairs = append(pairs, [2]string{name, direction})
+		}
+	}
+	keys := make([]sortKey, len(pairs))
+	for i, pair := range pairs {
+		switch strings.ToLower(pair[1]) {
+		case "", "asc":
+			keys[i] = sortKey{name: pair[0]}
+		case "desc":
+			keys[i] = sortKey{name: pair[0], descending: true}
+		default:
+			return nil, faultf(http.StatusBadRequest, "Supplied sort direction '%s' is not valid.", pair[1])
+		}
+	}
+	return keys, nil
+}
+
+// order makes the comparison that sorts the list: by what the client says, then
+// by time of creation, then by id.
+func (l listing[T]) order(keys []sortKey) (func(a, b T) int, error) {
+	for _, k := range keys {
+		if l.sample.column(k.name).is == isUnknown {
+			return nil, faultf(http.StatusBadRequest, "Supplied sort key '%s' is not valid.", k.name)
+		}
+	}
+	return func(a, b T) int {
+		for _, k := range keys {
+			if c := compareCells(a.column(k.name), b.column(k.name)); c != 0 {
+				if k.descending {
+					return -c
+				}
+				return c
+			}
+		}
+		x, y := a.base(), b.base()
+		return cmp.Or(cmp.Compare(x.created, y.created), bytes.Compare(x.id[:], y.id[:]))
+	}, nil
+}
+
+func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
+	wanted := map[string]string{}
+	tags := map[string][]string{}
+	for key, given := range r.query {
+		switch {
+		case slices.Contains(framing, key):
+		case s.minor >= 5 && (key == "tags" || key == "tags-any" || key == "not-tags" || key == "not-tags-any"):
+			for _, v := range given {
+				tags[key] = append(tags[key], strings.Split(v, ",")...)
+			}
+		case len(given) > 1:
+			return nil, errFilter
+		default:
+			wanted[key] = given[0]
+		}
+	}
+	for key := range wanted {
+		if l.sample.column(key).is == isUnknown {
+			return nil, errFilter
+		}
+	}
+	var kept []T
+	for _, item := range l.rows {
+		if matchesAll(item, wanted) && matchesTags(item.tagList(), tags) {
+			kept = append(kept, item)
+		}
+	}
+	return kept, nil
+}
+
+func matchesAll(item row, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if !item.column(key).matches(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func matchesTags(has []string, wanted map[string][]string) bool {
+	for key, tags := range wanted {
+		all, some := true, false
+		for _, t := range tags {
+			if slices.Contains(has, t) {
+				some = true
+			} else {
+				all = false
+			}
+		}
+		if ok := map[string]bool{"tags": all, "tags-any": some, "not-tags": !all, "not-tags-any": !some}[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (l listing[T]) write(s *Service, r *request, rows []T, limit int) answer {
+	d := s.document(r)
+	d.buf = append(d.buf, `{"`+l.key+`":[`...)
+	for i, item := range rows {
+		if i > 0 {
+			d.buf = append(d.buf, ',')
+		}
+		d.open(func() { l.render(d, item) })
+	}
+	d.buf = append(d.buf, `],"`+orDefault(l.links, l.key+"_links")+`":[`...)
+	if len(rows) > 0 {
+		first, last := rows[0].base().id.String(), rows[len(rows)-1].base().id.String()
+		d.comma = false
+		if r.query.Has("marker") {
+			d.link("previous", pageLink(r, limit)+"&marker="+first+"&page_reverse=True")
+		}
+		if limit == 0 || len(rows) >= limit {
+			d.link("next", pageLink(r, limit)+"&marker="+last)
+		}
+	}
+	d.buf = append(d.buf, ']', '}')
+	return answer{http.StatusOK, d.buf}
+}
+
+func (d *document) link(rel, href string) {
+	d.separate()
+	d.object(func() {
+		d.text("href", href)
+		d.text("rel", rel)
+	})
+}
+
+func pageLink(r *request, limit int) string {
+	size := "None"
+	if limit > 0 {
+		size = strconv.Itoa(limit)
+	}
+	link := "http://" + r.Host + r.URL.Path + "?limit=" + size
+	for _, key := range []string{"sort", "sort_key"} {
+		if v := r.query.Get(key); v != "" {
+			link += "&" + key + "=" + printable(v)
+		}
+	}
+	return link
+}
+
+// printable drops what would break a link that carries it as it is.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.IsSpace(r) || unicode.IsControl(r) || r == '&' {
+			return -1
+		}
+		return r
+	}, s)
+}

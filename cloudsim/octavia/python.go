@@ -1,0 +1,69 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// python writes a JSON value as Python prints it, which is how it appears in
+// Octavia's fault texts.
+func python(x any) string {
+	switch v := x.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case json.Number:
+		return v.String()
+	case string:
+		return "'" + v + "'"
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = python(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case map[string]any:
+		var items []string
+		for _, key := range sortedKeys(v) {
+			items = append(items, "'"+key+"': "+python(v[key]))
+		}
+		return "{" + strings.Join(items, ", ") + "}"
+	}
+	return fmt.Sprint(x)
+}
+
+// plain is python without the quotes of a string.
+func plain(x any) string {
+	if s, ok := x.(string); ok {
+		return s
+	}
+	return python(x)
+}
+
+func pythonType(x any) string {
+	switch x.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case json.Number:
+		return "int"
+	case string:
+		return "str"
+	}
+	return "list"
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,224 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// request is one call of the API.
+type request struct {
+	*http.Request
+	who   wire.Identity
+	query url.Values
+	body  []byte
+}
+
+// answer is what a call is answered with; an empty body sends none.
+type answer struct {
+	status int
+	body   []byte
+}
+
+type handler func(*request) (answer, error)
+
+// Mux returns the API's routes: the versions at "/", everything else under
+// /v2.0/lbaas/ and again under /v2/lbaas/. "GET /{$}" is the only route that
+// needs no token.
+func (s *Service) Mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.versions)
+	for _, base := range []string{"/v2.0/lbaas", "/v2/lbaas"} {
+		route := func(method, path string, h handler) {
+			mux.HandleFunc(method+" "+base+path, serve(h))
+		}
+		s.treeRoutes(route)
+		s.catalogueRoutes(route)
+	}
+	return mux
+}
+
+func (s *Service) treeRoutes(route func(method, path string, h handler)) {
+	route("GET", "/loadbalancers", s.listLoadBalancers)
+	route("POST", "/loadbalancers", s.createLoadBalancer)
+	route("GET", "/loadbalancers/{id}", s.showLoadBalancer)
+	route("PUT", "/loadbalancers/{id}", s.updateLoadBalancer)
+	route("DELETE", "/loadbalancers/{id}", s.deleteLoadBalancer)
+	route("GET", "/loadbalancers/{id}/status", s.loadBalancerStatus)
+	route("GET", "/loadbalancers/{id}/statuses", s.loadBalancerStatus)
+	route("GET", "/loadbalancers/{id}/stats", s.loadBalancerStats)
+	route("PUT", "/loadbalancers/{id}/failover", s.failover)
+
+	route("GET", "/listeners", s.listListeners)
+	route("POST", "/listeners", s.createListener)
+	route("GET", "/listeners/{id}", s.showListener)
+	route("PUT", "/listeners/{id}", s.updateListener)
+	route("DELETE", "/listeners/{id}", s.deleteListener)
+	route("GET", "/listeners/{id}/stats", s.listenerStats)
+
+	route("GET", "/pools", s.listPools)
+	route("POST", "/pools", s.createPool)
+	route("GET", "/pools/{id}", s.showPool)
+	route("PUT", "/pools/{id}", s.updatePool)
+	route("DELETE", "/pools/{id}", s.deletePool)
+
+	route("GET", "/pools/{id}/members", s.listMembers)
+	route("POST", "/pools/{id}/members", s.createMember)
+	route("PUT", "/pools/{id}/members", s.replaceMembers)
+	route("GET", "/pools/{id}/members/{member}", s.showMember)
+	route("PUT", "/pools/{id}/members/{member}", s.updateMember)
+	route("DELETE", "/pools/{id}/members/{member}", s.deleteMember)
+
+	route("GET", "/healthmonitors", s.listMonitors)
+	route("POST", "/healthmonitors", s.createMonitor)
+	route("GET", "/healthmonitors/{id}", s.showMonitor)
+	route("PUT", "/healthmonitors/{id}", s.updateMonitor)
+	route("DELETE", "/healthmonitors/{id}", s.deleteMonitor)
+}
+
+func serve(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client has gone away
+		}
+		a, err := h(&request{Request: r, who: wire.Caller(r.Context()), query: r.URL.Query(), body: body})
+		if err != nil {
+			writeFault(w, err)
+			return
+		}
+		if len(a.body) > 0 {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		w.WriteHeader(a.status)
+		_, _ = w.Write(a.body) // the client may have gone away
+	}
+}
+
+// document returns an empty answer body for the request. Its ?fields= count for
+// GET only.
+func (s *Service) document(r *request) *document {
+	d := &document{minor: s.minor}
+	if fields := r.query["fields"]; len(fields) > 0 && r.Method == http.MethodGet {
+		d.only = map[string]bool{}
+		for _, f := range fields {
+			d.only[f] = true
+		}
+	}
+	return d
+}
+
+// one answers with a single resource: {"key": {...}}.
+func (s *Service) one(r *request, status int, key string, render func(*document)) answer {
+	d := s.document(r)
+	d.buf = append(d.buf, `{"`+key+`":`...)
+	d.open(func() { render(d) })
+	d.buf = append(d.buf, '}')
+	return answer{status, d.buf}
+}
+
+// flag reads a boolean query parameter the way Octavia does: what is not
+// understood is false.
+func (r *request) flag(name string) bool {
+	v := r.query.Get(name)
+	b, err := strconv.ParseBool(v)
+	return err == nil && b || v == "yes" || v == "on" || v == "y"
+}
+
+// The roles that Octavia's policy knows, besides admin.
+const (
+	roleAdmin          = "load-balancer_admin"
+	roleMember         = "load-balancer_member"
+	roleObserver       = "load-balancer_observer"
+	roleGlobalObserver = "load-balancer_global_observer"
+)
+
+func (r *request) admin() bool { return r.who.Admin() || r.who.HasRole(roleAdmin) }
+
+func (r *request) seesAll() bool { return r.admin() || r.who.HasRole(roleGlobalObserver) }
+
+func (r *request) mayRead(project string) error {
+	own := r.who.ProjectID == project && (r.who.HasRole(roleMember) || r.who.HasRole(roleObserver))
+	if !own && !r.seesAll() {
+		return errForbidden
+	}
+	return nil
+}
+
+func (r *request) mayWrite(project string) error {
+	if !r.admin() && (r.who.ProjectID != project || !r.who.HasRole(roleMember)) {
+		return errForbidden
+	}
+	return nil
+}
+
+func (r *request) mayAdmin() error {
+	if !r.admin() {
+		return errForbidden
+	}
+	return nil
+}
+
+// access finds an object, with the policy: mayRead or mayWrite.
+func access[T any](found T, ok bool, resource, id string, project func(T) string, may func(string) error) (T, error) {
+	var none T
+	if !ok {
+		return none, notFound(resource, id)
+	}
+	if err := may(project(found)); err != nil {
+		return none, err
+	}
+	return found, nil
+}
+
+func (s *Service) loadBalancer(id string, may func(string) error) (*loadBalancer, error) {
+	lb, ok := s.lbs[parseID(id)]
+	return access(lb, ok, "Load Balancer", id, func(lb *loadBalancer) string { return lb.project }, may)
+}
+
+func (s *Service) listener(id string, may func(string) error) (*listener, error) {
+	l, ok := s.listeners[parseID(id)]
+	return access(l, ok, "Listener", id, func(l *listener) string { return l.lb.project }, may)
+}
+
+func (s *Service) pool(id string, may func(string) error) (*pool, error) {
+	p, ok := s.pools[parseID(id)]
+	return access(p, ok, "Pool", id, func(p *pool) string { return p.lb.project }, may)
+}
+
+func (s *Service) monitor(id string, may func(string) error) (*monitor, error) {
+	m, ok := s.monitors[parseID(id)]
+	return access(m, ok, "Health Monitor", id, func(m *monitor) string { return m.pool.lb.project }, may)
+}
+
+// member finds a member of the pool that the path names.
+func (s *Service) member(r *request, may func(string) error) (*member, error) {
+	if _, err := s.pool(r.PathValue("id"), may); err != nil {
+		return nil, err
+	}
+	id := r.PathValue("member")
+	m, ok := s.members[parseID(id)]
+	if ok && m.pool.id.String() != r.PathValue("id") {
+		return nil, notFound("Member", id)
+	}
+	return access(m, ok, "Member", id, func(m *member) string { return m.pool.lb.project }, may)
+}
+
+// newTags copies the tags of a request; a tag that comes twice is refused.
+func newTags(v values) ([]string, error) {
+	tags := v.texts("tags")
+	seen := make(map[string]bool, len(tags))
+	for _, t := range tags {
+		if seen[t] {
+			return nil, errDuplicateID
+		}
+		seen[t] = true
+	}
+	return tags, nil
+}

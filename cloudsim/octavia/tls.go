@@ -1,0 +1,192 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+const (
+	defaultCiphers = "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:" +
+		"DHE-RSA-AES256-GCM-SHA384:DHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256"
+)
+
+var (
+	defaultTLSVersions = []string{"TLSv1.2", "TLSv1.3"}
+	defaultALPN        = []string{"h2", "http/1.1", "http/1.0"}
+	tlsVersions        = []string{"SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"}
+)
+
+// setListenerTLS applies and checks what the request says about TLS.
+func (s *Service) setListenerTLS(l *listener, v values) error {
+	t := listenerTLS{clientAuth: "NONE", hstsMaxAge: -1}
+	if l.tls != nil {
+		t = *l.tls
+	}
+	setText(&t.certificate, v, "default_tls_container_ref")
+	setText(&t.clientCA, v, "client_ca_tls_container_ref")
+	setText(&t.crl, v, "client_crl_container_ref")
+	setText(&t.ciphers, v, "tls_ciphers")
+	if v.has("sni_container_refs") {
+		t.sni = v.texts("sni_container_refs")
+	}
+	if v.has("client_authentication") {
+		t.clientAuth = orDefault(v.text("client_authentication"), "NONE")
+	}
+	if v.has("tls_versions") {
+		t.versions = v.texts("tls_versions")
+	}
+	if v.has("alpn_protocols") {
+		t.alpn = v.texts("alpn_protocols")
+	}
+	if v.has("hsts_max_age") {
+		t.hstsMaxAge = v.number("hsts_max_age", -1)
+	}
+	t.hstsSubdomains = v.flag("hsts_include_subdomains", t.hstsSubdomains)
+	t.hstsPreload = v.flag("hsts_preload", t.hstsPreload)
+	if err := s.checkListenerTLS(l, &t); err != nil {
+		return err
+	}
+	if l.protocol == "TERMINATED_HTTPS" {
+		t.setDefaults(s.minor)
+	}
+	if !t.empty() {
+		l.tls = &t
+	} else {
+		l.tls = nil
+	}
+	return nil
+}
+
+func (t *listenerTLS) setDefaults(minor int) {
+	if minor >= 15 {
+		t.ciphers = orDefault(t.ciphers, defaultCiphers)
+	}
+	if minor >= 17 && t.versions == nil {
+		t.versions = defaultTLSVersions
+	}
+	if minor >= 20 && t.alpn == nil {
+		t.alpn = defaultALPN
+	}
+}
+
+func (t *listenerTLS) empty() bool {
+	return len(t.refs()) == 0 && t.clientCA == "" && t.crl == "" && t.clientAuth == "NONE" && t.ciphers == "" &&
+		len(t.versions)+len(t.alpn) == 0 && t.hstsMaxAge < 0 && !t.hstsPreload && !t.hstsSubdomains
+}
+
+func (t *listenerTLS) refs() []string {
+	refs := slices.Clone(t.sni)
+	if t.certificate != "" {
+		refs = append(refs, t.certificate)
+	}
+	return refs
+}
+
+func (s *Service) checkListenerTLS(l *listener, t *listenerTLS) error {
+	offload := l.protocol == "TERMINATED_HTTPS" || l.protocol == "PROMETHEUS" && len(t.refs()) > 0
+	switch {
+	case (l.protocol == "UDP" || l.protocol == "SCTP") && len(t.refs()) > 0:
+		return invalid("%s protocol listener does not support TLS.", l.protocol)
+	case !offload && len(t.refs()) > 0:
+		return invalid("Certificate container references are not allowed on %s protocol listeners.", l.protocol)
+	case t.clientCA != "" && len(t.refs()) == 0:
+		return invalid("An SNI or default certificate container reference must be provided with a client CA container reference.")
+	case offload && len(t.refs()) == 0:
+		return invalid("An SNI or default certificate container reference must be provided for %s protocol listeners.", l.protocol)
+	case t.clientAuth != "NONE" && t.clientCA == "":
+		return invalid("Client authentication setting %s requires a client CA container reference.", t.clientAuth)
+	case t.crl != "" && t.clientCA == "":
+		return invalid("A client authentication CA reference is required to specify a client authentication revocation list.")
+	case (t.hstsSubdomains || t.hstsPreload) && t.hstsMaxAge < 0:
+		return invalid("HSTS configuration options hsts_include_subdomains and hsts_preload only make sense if hsts_max_age is set as well.")
+	case t.hstsMaxAge >= 0 && l.protocol != "TERMINATED_HTTPS":
+		return invalid("The HSTS feature can only be used for TLS-enabled listeners.")
+	}
+	if offload {
+		if err := checkTLSVersions(t.versions); err != nil {
+			return err
+		}
+	}
+	return s.checkSecrets(l.lb.project, append(t.refs(), t.clientCA, t.crl))
+}
+
+func checkTLSVersions(versions []string) error {
+	if versions != nil && len(versions) == 0 {
+		return invalid("Empty TLS version list. Either specify at least one TLS version or remove this parameter to use the default.")
+	}
+	var bad []string
+	for _, v := range versions {
+		if !slices.Contains(tlsVersions, v) {
+			bad = append(bad, v)
+		}
+	}
+	if len(bad) > 0 {
+		return invalid("Invalid TLS versions: %s", strings.Join(bad, ", "))
+	}
+	return nil
+}
+
+// checkSecrets refuses references to certificates that cannot be read.
+func (s *Service) checkSecrets(project string, refs []string) error {
+	if s.options.HasSecret == nil {
+		return nil
+	}
+	var bad []any
+	for _, ref := range refs {
+		if ref != "" && !s.options.HasSecret(project, ref) {
+			bad = append(bad, ref)
+		}
+	}
+	if len(bad) > 0 {
+		return faultf(http.StatusBadRequest, "Could not retrieve certificate: %s", python(bad))
+	}
+	return nil
+}
+
+// setPoolTLS applies and checks what the request says about TLS to members.
+func (s *Service) setPoolTLS(p *pool, v values) error {
+	t := poolTLS{}
+	if p.tls != nil {
+		t = *p.tls
+	}
+	setText(&t.certificate, v, "tls_container_ref")
+	setText(&t.ca, v, "ca_tls_container_ref")
+	setText(&t.crl, v, "crl_container_ref")
+	setText(&t.ciphers, v, "tls_ciphers")
+	t.enabled = v.flag("tls_enabled", t.enabled)
+	if v.has("tls_versions") {
+		t.versions = v.texts("tls_versions")
+	}
+	if v.has("alpn_protocols") {
+		t.alpn = v.texts("alpn_protocols")
+	}
+	if t.crl != "" && t.ca == "" {
+		return invalid("A CA certificate reference is required to specify a revocation list.")
+	}
+	if err := s.checkSecrets(p.lb.project, []string{t.certificate, t.ca, t.crl}); err != nil {
+		return err
+	}
+	if t.enabled {
+		if err := checkTLSVersions(t.versions); err != nil {
+			return err
+		}
+		if s.minor >= 15 {
+			t.ciphers = orDefault(t.ciphers, defaultCiphers)
+		}
+		if s.minor >= 18 && t.versions == nil {
+			t.versions = defaultTLSVersions
+		}
+		if s.minor >= 24 && t.alpn == nil {
+			t.alpn = defaultALPN
+		}
+	}
+	p.tls = nil
+	if t.enabled || t.certificate != "" || t.ca != "" || t.crl != "" || t.ciphers != "" || len(t.versions)+len(t.alpn) > 0 {
+		p.tls = &t
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// versionTimes are when the versions 2.0, 2.1, ... were made.
+var versionTimes = [newestMinor + 1]string{
+	"2016-12-11T00:00:00Z", "2018-04-20T00:00:00Z", "2018-07-31T00:00:00Z", "2018-12-18T00:00:00Z",
+	"2018-12-19T00:00:00Z", "2019-01-21T00:00:00Z", "2019-01-25T00:00:00Z", "2018-01-25T12:00:00Z",
+	"2019-02-12T00:00:00Z", "2019-03-04T00:00:00Z", "2019-03-05T00:00:00Z", "2019-06-24T00:00:00Z",
+	"2019-09-11T00:00:00Z", "2019-09-13T00:00:00Z", "2019-11-10T00:00:00Z", "2020-03-10T00:00:00Z",
+	"2020-03-15T00:00:00Z", "2020-04-29T00:00:00Z", "2020-04-29T01:00:00Z", "2020-05-12T00:00:00Z",
+	"2020-08-02T00:00:00Z", "2020-09-03T00:00:00Z", "2020-09-04T00:00:00Z", "2020-09-07T00:00:00Z",
+	"2020-10-15T00:00:00Z", "2021-10-02T00:00:00Z", "2022-08-29T00:00:00Z", "2023-05-05T00:00:00Z",
+}
+
+type version struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Updated string `json:"updated"`
+	Links   []link `json:"links"`
+}
+
+type link struct {
+	Href string `json:"href"`
+	Rel  string `json:"rel"`
+}
+
+// versions answers which API versions there are, from the oldest to the newest.
+func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
+	all := make([]version, s.minor+1)
+	for i := range all {
+		all[i] = version{
+			ID: fmt.Sprintf("v2.%d", i), Status: "SUPPORTED", Updated: versionTimes[i],
+			Links: []link{{Href: "http://" + r.Host + "/v2", Rel: "self"}},
+		}
+	}
+	all[s.minor].Status = "CURRENT"
+	wire.JSON(w, http.StatusOK, map[string]any{"versions": all})
+}
