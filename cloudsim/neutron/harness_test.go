@@ -24,7 +24,7 @@ var (
 	admin = wire.Identity{UserID: "admin", ProjectID: "project-admin", Roles: []string{"admin"}}
 )
 
-// object_ is a JSON object of an answer.
+// jsonObject is a JSON object of an answer.
 type jsonObject = map[string]any
 
 // cloud is a seeded Neutron with a way to call its API.
@@ -112,7 +112,7 @@ func (a answer) refused(status int, kind, message string) {
 	}
 }
 
-// ids returns the values of one key of a list's items, sorted.
+// column returns the values of one key of a list's items, sorted.
 func (a answer) column(key string) []string {
 	a.t.Helper()
 	if a.status != http.StatusOK {
@@ -156,4 +156,16 @@ func (c *cloud) touched() []string {
 	seen := c.touches
 	c.touches = nil
 	return seen
+}
+
+// gatewayInterface is the id of the router's port in the private IPv4 subnet.
+func (c *cloud) gatewayInterface() string {
+	c.t.Helper()
+	for _, p := range c.PortsOf(c.ids.RouterID) {
+		if p.FixedIPs[0].IPAddress == "127.16.0.1" {
+			return p.ID
+		}
+	}
+	c.t.Fatal("the router has no interface in the private subnet")
+	return ""
 }

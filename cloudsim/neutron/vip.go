@@ -78,7 +78,7 @@ func (s *Service) vipOnPort(req VIPRequest) (VIP, error) {
 			vip.SubnetID, vip.Address = f.SubnetID, f.IPAddress
 			continue
 		}
-		vip.Additional = append(vip.Additional, vipAddress(f))
+		vip.Additional = append(vip.Additional, VIPAddress{SubnetID: f.SubnetID, Address: f.IPAddress})
 	}
 	if vip.Address == "" {
 		return VIP{}, fmt.Errorf("%w: port %s has no address that fits (subnet %q, address %q)", ErrInvalidAddress, p.id, req.SubnetID, req.Address)
@@ -112,27 +112,30 @@ func (s *Service) newVIP(req VIPRequest) (VIP, error) {
 	if err := s.plug(n, p, wishes); err != nil {
 		return VIP{}, err
 	}
-	vip := VIP{PortID: p.id, NetworkID: n.id, Created: true}
-	for _, w := range wishes {
-		for _, f := range p.fixed {
-			if f.SubnetID != w.subnet || w.address.IsValid() && w.address.String() != f.IPAddress || slices.Contains(vip.all(), vipAddress(f)) {
-				continue
-			}
-			if vip.Address == "" {
-				vip.SubnetID, vip.Address = f.SubnetID, f.IPAddress
-			} else {
-				vip.Additional = append(vip.Additional, vipAddress(f))
-			}
-			break
-		}
-	}
+	granted := inWishedOrder(p.fixed, wishes)
+	vip := VIP{PortID: p.id, NetworkID: n.id, SubnetID: granted[0].SubnetID, Address: granted[0].Address, Created: true}
+	vip.Additional = append(vip.Additional, granted[1:]...)
 	return vip, nil
 }
 
-func vipAddress(f FixedIP) VIPAddress { return VIPAddress{SubnetID: f.SubnetID, Address: f.IPAddress} }
-
-func (v VIP) all() []VIPAddress {
-	return append([]VIPAddress{{v.SubnetID, v.Address}}, v.Additional...)
+// inWishedOrder tells which of a port's addresses came of which wish. There must
+// be at least one that came of the first.
+func inWishedOrder(fixed []FixedIP, wishes []addressWish) []VIPAddress {
+	left := slices.Clone(fixed)
+	granted := make([]VIPAddress, len(wishes))
+	// A wish for any address must not be given what another asked for by name.
+	for _, named := range []bool{true, false} {
+		for i, w := range wishes {
+			at := slices.IndexFunc(left, func(f FixedIP) bool {
+				return f.SubnetID == w.subnet && (!named || f.IPAddress == w.address.String())
+			})
+			if w.address.IsValid() == named && at >= 0 {
+				granted[i] = VIPAddress{SubnetID: left[at].SubnetID, Address: left[at].IPAddress}
+				left = slices.Delete(left, at, at+1)
+			}
+		}
+	}
+	return slices.DeleteFunc(granted, func(a VIPAddress) bool { return a.Address == "" })
 }
 
 // vipWishes says in which network the VIP is to be, with which addresses, the
