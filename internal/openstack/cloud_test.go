@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -42,8 +43,15 @@ type cloud struct {
 const password = "hunter2-Pa55w0rd"
 
 func newCloud(t *testing.T) *cloud {
+	return newCloudWith(t, (*httptest.Server).Start)
+}
+
+// newCloudWith starts the server in a way of its own.
+func newCloudWith(t *testing.T, start func(*httptest.Server)) *cloud {
 	c := &cloud{t: t, tokens: map[string]bool{}, project: "p1"}
-	c.Server = httptest.NewServer(c)
+	c.Server = httptest.NewUnstartedServer(c)
+	c.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are part of the tests
+	start(c.Server)
 	t.Cleanup(c.Server.Close)
 	c.catalog = []any{
 		c.service("network", "/network"), c.service("load-balancer", "/load-balancer/v2.0"), c.service("compute", "/compute/v2.1"),

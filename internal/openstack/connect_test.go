@@ -238,7 +238,9 @@ func TestCredentialsThatAreRevokedMakeCallsUnauthorized(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	c.expire()
-	c.setRefuse(func(w http.ResponseWriter, _ *http.Request) { answer(w, 404, `{"error": {"message": "Could not find credential."}}`) })
+	c.setRefuse(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, 404, `{"error": {"message": "Could not find credential."}}`)
+	})
 	err := Wrap("list load balancers", get(context.Background(), s, "lbaas", "loadbalancers"))
 	if Classify(err) != Unauthorized {
 		t.Errorf("class %s: %v", Classify(err), err)
