@@ -21,7 +21,7 @@ type update struct {
 // address (as a text) and port; with additive_only nothing is removed. Members
 // that are matched are written whether they differ or not.
 func (s *Service) replaceMembers(r *request) (answer, error) {
-	if s.minor < 11 && r.query.Has("additive_only") {
+	if s.version() < 11 && r.query.Has("additive_only") {
 		return answer{}, faultf(http.StatusBadRequest, `Unknown argument: "additive_only"`)
 	}
 	v, err := s.parse(r.body, "members_", "members", memberCreate, true)

@@ -136,11 +136,19 @@ func (s *Service) catalogueRoutes(route func(method, path string, h handler)) {
 	route("GET", "/quotas/{project}/default", s.showDefaultQuota)
 	route("PUT", "/quotas/{project}", s.updateQuota)
 	route("DELETE", "/quotas/{project}", s.deleteQuota)
-	if s.minor >= 6 {
-		s.flavorRoutes(route)
-	}
-	if s.minor >= 14 {
-		s.zoneRoutes(route)
+	s.flavorRoutes(s.since(6, route))
+	s.zoneRoutes(s.since(14, route))
+}
+
+// since makes routes that are there from an API version on.
+func (s *Service) since(minor int, route func(method, path string, h handler)) func(method, path string, h handler) {
+	return func(method, path string, h handler) {
+		route(method, path, func(r *request) (answer, error) {
+			if s.version() < minor {
+				return answer{}, faultf(http.StatusNotFound, "The resource could not be found.")
+			}
+			return h(r)
+		})
 	}
 }
 

@@ -200,7 +200,7 @@ func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
 	for key, given := range r.query {
 		switch {
 		case slices.Contains(framing, key):
-		case s.minor >= 5 && (key == "tags" || key == "tags-any" || key == "not-tags" || key == "not-tags-any"):
+		case s.version() >= 5 && (key == "tags" || key == "tags-any" || key == "not-tags" || key == "not-tags-any"):
 			for _, v := range given {
 				tags[key] = append(tags[key], strings.Split(v, ",")...)
 			}

@@ -62,7 +62,7 @@ func (t *timeouts) set(v values) {
 // portsCollide tells whether two listeners cannot have the same port. TCP and
 // UDP may since 2.13.
 func (s *Service) portsCollide(a, b *listener) bool {
-	return s.minor < 13 || transport(a.protocol) == transport(b.protocol)
+	return s.version() < 13 || transport(a.protocol) == transport(b.protocol)
 }
 
 func transport(protocol string) string {

@@ -68,7 +68,7 @@ func checkMonitorFitsPool(kind string, delay int, p *pool) error {
 
 // checkUDPMonitorTypes refuses TCP and HTTP monitors of UDP pools before 2.16.
 func (s *Service) checkUDPMonitorTypes(kind string, p *pool) error {
-	if s.minor < 16 && p.usesUDP() && kind != "UDP-CONNECT" {
+	if s.version() < 16 && p.usesUDP() && kind != "UDP-CONNECT" {
 		return invalid("The associated pool protocol is %s, so only a UDP-CONNECT health monitor is supported.", p.protocol)
 	}
 	return nil

@@ -104,7 +104,7 @@ func serve(h handler) http.HandlerFunc {
 // document returns an empty answer body for the request. Its ?fields= count for
 // GET only.
 func (s *Service) document(r *request) *document {
-	d := &document{minor: s.minor}
+	d := &document{minor: s.version()}
 	if fields := r.query["fields"]; len(fields) > 0 && r.Method == http.MethodGet {
 		d.only = map[string]bool{}
 		for _, f := range fields {

@@ -104,7 +104,7 @@ func (s *Service) parse(body []byte, root, key string, of []attribute, list bool
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, faultf(http.StatusBadRequest, "Missing argument: %q", root)
 	}
-	p := parser{minor: s.minor, root: root}
+	p := parser{minor: s.version(), root: root}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if err := dec.Decode(&p.body); err != nil || dec.More() {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,7 +74,7 @@ type Options struct {
 // Service is a simulated Octavia. It is safe for use by many goroutines.
 type Service struct {
 	options Options
-	minor   int
+	minor   atomic.Int32 // of the newest API version; it may change
 
 	mu        sync.RWMutex
 	closed    bool
@@ -108,7 +109,7 @@ func New(o Options) (*Service, error) {
 		o.Now = time.Now
 	}
 	s := &Service{
-		options: o, minor: minor,
+		options:   o,
 		times:     changeTimes{build: o.BuildTime, update: o.UpdateTime, delete: o.DeleteTime},
 		lbs:       map[uuid.UUID]*loadBalancer{},
 		listeners: map[uuid.UUID]*listener{},
@@ -119,6 +120,7 @@ func New(o Options) (*Service, error) {
 		usage:     map[string]*usage{},
 		quotas:    map[string]*quota{},
 	}
+	s.minor.Store(int32(minor))
 	s.offers.init()
 	return s, nil
 }
@@ -132,6 +134,26 @@ func parseVersion(v string) (minor int, err error) {
 		return 0, fmt.Errorf("cannot simulate Octavia API version %q: use 2.0 to 2.%d", v, newestMinor)
 	}
 	return minor, nil
+}
+
+func (s *Service) version() int { return int(s.minor.Load()) }
+
+// SetOffer changes Options.APIVersion and Options.Provider: both, or none and an
+// error. What was made with features of a later version stays, but is not shown.
+func (s *Service) SetOffer(apiVersion, provider string) error {
+	minor, err := parseVersion(apiVersion)
+	if err != nil {
+		return err
+	}
+	provider = orDefault(provider, amphora)
+	if _, ok := providers[provider]; !ok {
+		return fmt.Errorf("unknown provider %q: use amphora or ovn", provider)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Provider = provider
+	s.minor.Store(int32(minor))
+	return nil
 }
 
 // Close ends all changes under way where they stand and waits for them. The

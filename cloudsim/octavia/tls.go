@@ -51,7 +51,7 @@ func (s *Service) setListenerTLS(l *listener, v values) error {
 		return err
 	}
 	if l.protocol == "TERMINATED_HTTPS" {
-		t.setDefaults(s.minor)
+		t.setDefaults(s.version())
 	}
 	if !t.empty() {
 		l.tls = &t
@@ -174,13 +174,13 @@ func (s *Service) setPoolTLS(p *pool, v values) error {
 		if err := checkTLSVersions(t.versions); err != nil {
 			return err
 		}
-		if s.minor >= 15 {
+		if s.version() >= 15 {
 			t.ciphers = orDefault(t.ciphers, defaultCiphers)
 		}
-		if s.minor >= 18 && t.versions == nil {
+		if s.version() >= 18 && t.versions == nil {
 			t.versions = defaultTLSVersions
 		}
-		if s.minor >= 24 && t.alpn == nil {
+		if s.version() >= 24 && t.alpn == nil {
 			t.alpn = defaultALPN
 		}
 	}

@@ -35,13 +35,14 @@ type link struct {
 
 // versions answers which API versions there are, from the oldest to the newest.
 func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
-	all := make([]version, s.minor+1)
+	newest := s.version()
+	all := make([]version, newest+1)
 	for i := range all {
 		all[i] = version{
 			ID: fmt.Sprintf("v2.%d", i), Status: "SUPPORTED", Updated: versionTimes[i],
 			Links: []link{{Href: "http://" + r.Host + "/v2", Rel: "self"}},
 		}
 	}
-	all[s.minor].Status = "CURRENT"
+	all[newest].Status = "CURRENT"
 	wire.JSON(w, http.StatusOK, map[string]any{"versions": all})
 }
