@@ -1,0 +1,255 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cloudsim is an OpenStack on one machine, for tests and for trying
+// things out: Keystone, Neutron, Nova and Octavia, each behind its own HTTP
+// server on loopback, with a data plane that really forwards, with knobs that
+// let things go slow or wrong, and with a record of every call. Nothing of it
+// outlives Close. It imports the packages below it and none of the product.
+package cloudsim
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
+	"github.com/kube-octavia/kube-octavia/cloudsim/keystone"
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// Region is the cloud's one region.
+const Region = "RegionOne"
+
+// The services' types, as in the catalogue and in recorded calls.
+const (
+	Identity     = "identity"
+	Network      = "network"
+	Compute      = "compute"
+	LoadBalancer = "load-balancer"
+)
+
+// Options are what Start makes a Cloud of. The zero value is a cloud with no
+// node, no delay and no data plane.
+type Options struct {
+	// DataPlane makes VIPs and floating IPs forward for real.
+	DataPlane bool
+	// BuildTime, UpdateTime and DeleteTime are how long a load balancer is
+	// PENDING_CREATE, PENDING_UPDATE and PENDING_DELETE. Zero is still
+	// asynchronous, but at once.
+	BuildTime, UpdateTime, DeleteTime time.Duration
+	// APIVersion is the newest version that Octavia offers, such as "2.10";
+	// empty means Octavia's default.
+	APIVersion string
+	// Provider is the default provider, amphora or ovn; empty means amphora.
+	Provider string
+	// TokenLifetime is how long tokens are valid; 0 means an hour.
+	TokenLifetime time.Duration
+	// Password of all users; empty means one made up for this cloud.
+	Password string
+	// Listen is the loopback address the services listen on; empty means
+	// 127.0.0.1.
+	Listen string
+	// Ports of the services; zero ones are chosen by the kernel.
+	Ports Ports
+	// Nodes are servers that are there from the start.
+	Nodes []Node
+	// PrivateCIDR and PublicCIDR are the IPv4 networks of nodes and VIPs, and of
+	// floating IPs. Both empty, the usual, means a block inside 127.0.0.0/8 that
+	// no other cloud on this machine uses.
+	PrivateCIDR, PublicCIDR string
+	// Neutron and Octavia have further options of these services. What is
+	// named above, and what ties the services together, is put in by Start.
+	Neutron neutron.Options
+	Octavia octavia.Options
+	// Logger gets what goes wrong inside the simulator; the zero value discards
+	// it.
+	Logger logr.Logger
+}
+
+// Ports are the TCP ports of the services.
+type Ports struct{ Identity, Network, LoadBalancer, Compute, Admin int }
+
+// Node is a server that is to be a Kubernetes node.
+type Node struct {
+	Name string
+	// Addresses on the private network; none means that Neutron chooses one.
+	Addresses []netip.Addr
+}
+
+// IDs are the ids of what every cloud has from the start.
+type IDs struct {
+	Project, User, OtherProject, OtherUser, AdminProject, AdminUser string
+	PublicNetwork, PublicSubnet                                     string
+	PrivateNetwork, PrivateSubnet, PrivateSubnetV6                  string
+	Router                                                          string
+}
+
+// Cloud is a running simulator. Its methods may be called by many goroutines.
+type Cloud struct {
+	options     Options
+	logger      logr.Logger
+	block       *block
+	ids         IDs
+	credentials map[string]Credentials // by user name
+
+	keystone *keystone.Service
+	nova     *nova.Service
+	neutron  *neutron.Service
+	octavia  *octavia.Service
+	plane    *dataplane.Plane // nil without a data plane
+
+	recorder wire.Recorder
+	faults   wire.Faults
+	latency  wire.Latency
+	servers  map[string]*server // by service type, and "admin"
+
+	settingsMu sync.Mutex
+	settings   Settings
+
+	forwarding sync.Mutex // see forward
+	closing    sync.Once
+	closed     error
+}
+
+// Start starts a cloud: a private and a public network with a router between
+// them; the project k8s with the user k8s, who has the roles member, reader and
+// load-balancer_member; the project other with its user other; and the user
+// admin. The caller must Close it.
+func Start(o Options) (*Cloud, error) {
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1"
+	}
+	if ip, err := netip.ParseAddr(o.Listen); err != nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("the simulator listens on loopback addresses only, not on %q", o.Listen)
+	}
+	c := &Cloud{options: o, logger: o.Logger, servers: map[string]*server{}, credentials: map[string]Credentials{}}
+	if c.logger.GetSink() == nil {
+		c.logger = logr.Discard()
+	}
+	if err := c.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the simulator: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cloud) start() error {
+	if err := c.claimAddresses(); err != nil {
+		return err
+	}
+	if err := c.listen(); err != nil {
+		return err
+	}
+	c.keystone = keystone.New(keystone.Options{TokenLifetime: c.options.TokenLifetime})
+	c.addPeople()
+	c.addCatalog()
+	c.nova = nova.New(nova.Options{})
+	if err := c.makeNetworkAndBalancer(); err != nil {
+		return err
+	}
+	if err := c.seedNetworks(); err != nil {
+		return err
+	}
+	for _, node := range c.options.Nodes {
+		if _, err := c.AddServer(node.Name, node.Addresses...); err != nil {
+			return err
+		}
+	}
+	c.serve()
+	return nil
+}
+
+func (c *Cloud) claimAddresses() error {
+	if (c.options.PrivateCIDR == "") != (c.options.PublicCIDR == "") {
+		return errors.New("give both PrivateCIDR and PublicCIDR, or neither")
+	}
+	if c.options.PrivateCIDR != "" {
+		return nil
+	}
+	var err error
+	if c.block, err = claim(); err == nil {
+		c.options.PrivateCIDR, c.options.PublicCIDR = c.block.private(), c.block.public()
+	}
+	return err
+}
+
+func (c *Cloud) listen() error {
+	p := c.options.Ports
+	for name, port := range map[string]int{Identity: p.Identity, Network: p.Network, LoadBalancer: p.LoadBalancer, Compute: p.Compute, "admin": p.Admin} {
+		s, err := listen(c.options.Listen, port)
+		if err != nil {
+			return err
+		}
+		c.servers[name] = s
+	}
+	return nil
+}
+
+func (c *Cloud) makeNetworkAndBalancer() error {
+	if c.options.DataPlane {
+		c.plane = dataplane.New(dataplane.Options{Logger: c.logger, OnMemberStatus: c.setMemberStatus})
+	}
+	n := c.options.Neutron
+	n.OnFloatingIP = c.floatingIPChanged
+	c.neutron = neutron.New(n)
+	o := c.options.Octavia
+	o.Network, o.APIVersion, o.Provider = c.neutron, c.options.APIVersion, c.options.Provider
+	o.BuildTime, o.UpdateTime, o.DeleteTime = c.options.BuildTime, c.options.UpdateTime, c.options.DeleteTime
+	c.settings = Settings{
+		APIVersion: o.APIVersion, Provider: o.Provider, BuildTime: Duration(o.BuildTime), UpdateTime: Duration(o.UpdateTime),
+		DeleteTime: Duration(o.DeleteTime), TokenLifetime: Duration(c.options.TokenLifetime),
+	}
+	if c.plane != nil {
+		o.OnChange, o.MonitorsReport = c.forward, true
+	}
+	var err error
+	c.octavia, err = octavia.New(o)
+	return err
+}
+
+// serve puts each service into its frame and lets it answer.
+func (c *Cloud) serve() {
+	frame := func(o wire.Options) {
+		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()
+		o.Authenticate = c.keystone.Authenticate
+		c.servers[o.Service].serve(wire.New(o))
+	}
+	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized})
+	frame(wire.Options{Service: Compute, Mux: c.nova.Mux(), Public: nova.Public, NotFound: nova.NotFound})
+	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: publicVersions})
+	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: publicVersions})
+	c.servers["admin"].serve(c.adminMux())
+}
+
+// publicVersions tells that only version documents need no token.
+func publicVersions(route string) bool {
+	return route == "/" || route == "/v2.0" || route == "/v2.0/"
+}
+
+// Close ends the cloud. When it returns nothing of it is left: no address is
+// taken, no goroutine runs.
+func (c *Cloud) Close() error {
+	c.closing.Do(func() {
+		var errs []error
+		c.faults.Clear()
+		for _, s := range c.servers {
+			errs = append(errs, s.close())
+		}
+		if c.octavia != nil {
+			c.octavia.Close()
+		}
+		if c.plane != nil {
+			c.plane.Close()
+		}
+		errs = append(errs, c.block.release())
+		c.closed = errors.Join(errs...)
+	})
+	return c.closed
+}

@@ -1,0 +1,197 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudsim_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"gopkg.in/gcfg.v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+// eventually waits until ok returns true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatal("still not: " + what)
+		}
+		time.Sleep(5 * time.Millisecond) // between looks
+	}
+}
+
+// balancers makes a session's clients of Octavia and Neutron.
+func balancers(t *testing.T, c *cloudsim.Cloud) (octavia, neutron *gophercloud.ServiceClient) {
+	t.Helper()
+	p := mustLogin(t, passwordOf(c, cloudsim.UserK8s))
+	return client(t, p, openstack.NewLoadBalancerV2), client(t, p, openstack.NewNetworkV2)
+}
+
+// create makes a load balancer with one TCP listener for the backend and waits
+// until it is ACTIVE.
+func create(t *testing.T, octavia *gophercloud.ServiceClient, subnet string, backend netip.AddrPort) *loadbalancers.LoadBalancer {
+	t.Helper()
+	lb, err := loadbalancers.Create(t.Context(), octavia, loadbalancers.CreateOpts{
+		Name: "web", VipSubnetID: subnet,
+		Listeners: []listeners.CreateOpts{{
+			Name: "http", Protocol: listeners.ProtocolTCP, ProtocolPort: 8080,
+			DefaultPool: &pools.CreateOpts{
+				Name: "http", Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin,
+				Members: []pools.CreateMemberOpts{{Address: backend.Addr().String(), ProtocolPort: int(backend.Port())}},
+			},
+		}},
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the load balancer ACTIVE", func() bool {
+		got, err := loadbalancers.Get(t.Context(), octavia, lb.ID).Extract()
+		return err == nil && got.ProvisioningStatus == "ACTIVE"
+	})
+	return lb
+}
+
+// backend answers its name to who connects.
+func backend(t *testing.T, address netip.Addr, name string) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, name)
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// ask connects and returns what is answered, "" if nobody does.
+func ask(address string) string {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, "8080"), 5*time.Second)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	answer, _ := io.ReadAll(conn)
+	return string(answer)
+}
+
+func TestTrafficFlowsThroughVIPAndFloatingIPForAsLongAsTheyExist(t *testing.T) {
+	c := start(t, cloudsim.Options{DataPlane: true, Nodes: []cloudsim.Node{{Name: "node-1"}}})
+	octavia, neutron := balancers(t, c)
+	node := c.Nova().Servers()[0].Interfaces[0].FixedIPs[0].Address
+	lb := create(t, octavia, c.IDs().PrivateSubnet, backend(t, node, "node-1"))
+	eventually(t, "an answer through the VIP", func() bool { return ask(lb.VipAddress) == "node-1" })
+
+	fip, err := floatingips.Create(t.Context(), neutron, floatingips.CreateOpts{FloatingNetworkID: c.IDs().PublicNetwork, PortID: lb.VipPortID}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(fip.FloatingIP); got != "node-1" {
+		t.Errorf("the floating IP answers %q", got)
+	}
+	if _, err := floatingips.Update(t.Context(), neutron, fip.ID, floatingips.UpdateOpts{PortID: new(string)}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(fip.FloatingIP); got != "" {
+		t.Errorf("the floating IP that leads nowhere answers %q", got)
+	}
+	if _, err := floatingips.Update(t.Context(), neutron, fip.ID, floatingips.UpdateOpts{PortID: &lb.VipPortID}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(fip.FloatingIP); got != "node-1" {
+		t.Errorf("the floating IP answers %q", got)
+	}
+
+	if err := loadbalancers.Delete(t.Context(), octavia, lb.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "silence on VIP and floating IP", func() bool { return ask(lb.VipAddress) == "" && ask(fip.FloatingIP) == "" })
+	eventually(t, "an empty Octavia", func() bool { return c.State()[cloudsim.LoadBalancer]["loadbalancers"] == 0 })
+	if left, err := floatingips.Get(t.Context(), neutron, fip.ID).Extract(); err != nil || left.PortID != "" {
+		t.Errorf("the floating IP must stay, leading nowhere: %+v %v", left, err)
+	}
+	if _, err := ports.Get(t.Context(), neutron, lb.VipPortID).Extract(); !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		t.Errorf("the VIP's port must go: %v", err)
+	}
+}
+
+func TestTwoCloudsShareNoAddress(t *testing.T) {
+	one, two := start(t, cloudsim.Options{DataPlane: true}), start(t, cloudsim.Options{DataPlane: true})
+	octaviaOne, _ := balancers(t, one)
+	octaviaTwo, _ := balancers(t, two)
+	here := netip.MustParseAddr("127.0.0.1")
+	vipOne := create(t, octaviaOne, one.IDs().PrivateSubnet, backend(t, here, "one")).VipAddress
+	vipTwo := create(t, octaviaTwo, two.IDs().PrivateSubnet, backend(t, here, "two")).VipAddress
+	if vipOne == vipTwo {
+		t.Errorf("both have %s", vipOne)
+	}
+	eventually(t, "an answer of each cloud's own", func() bool { return ask(vipOne) == "one" && ask(vipTwo) == "two" })
+}
+
+func TestCloudConfNamesWhatTheCloudHas(t *testing.T) {
+	c := start(t, cloudsim.Options{})
+	var conf struct {
+		Global struct {
+			AuthURL  string `gcfg:"auth-url"`
+			Username string
+			Password string
+			Tenant   string `gcfg:"tenant-id"`
+			Domain   string `gcfg:"domain-name"`
+			Region   string
+		}
+		LoadBalancer struct {
+			Network string `gcfg:"floating-network-id"`
+			Subnet  string `gcfg:"subnet-id"`
+		}
+	}
+	if err := gcfg.ReadStringInto(&conf, c.CloudConf()); err != nil {
+		t.Fatal(err)
+	}
+	g := conf.Global
+	mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL, Username: g.Username, Password: g.Password, DomainName: g.Domain, Scope: &gophercloud.AuthScope{ProjectID: g.Tenant}})
+	if conf.LoadBalancer.Network != c.IDs().PublicNetwork || conf.LoadBalancer.Subnet != c.IDs().PrivateSubnet || g.Region != cloudsim.Region {
+		t.Errorf("got %+v", conf)
+	}
+}
+
+func TestStartRefusesWhatCannotBe(t *testing.T) {
+	for name, o := range map[string]cloudsim.Options{
+		"listen beyond loopback": {Listen: "0.0.0.0"},
+		"listen nowhere":         {Listen: "nonsense"},
+		"one CIDR of two":        {PrivateCIDR: "127.9.0.0/17"},
+		"too small a CIDR":       {PrivateCIDR: "127.9.0.0/30", PublicCIDR: "127.9.128.0/17"},
+		"unknown provider":       {Provider: "nonsense"},
+		"unknown version":        {APIVersion: "9.9"},
+		"node out of the subnet": {Nodes: []cloudsim.Node{{Name: "x", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}}},
+	} {
+		if c, err := cloudsim.Start(o); err == nil {
+			t.Errorf("%s: started", name)
+			_ = c.Close()
+		}
+	}
+}

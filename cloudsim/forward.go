@@ -1,0 +1,54 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudsim
+
+import (
+	"net/netip"
+)
+
+// setMemberStatus passes on what a health monitor found.
+func (c *Cloud) setMemberStatus(memberID, operatingStatus string) {
+	c.octavia.SetMemberStatus(memberID, operatingStatus)
+}
+
+// floatingIPChanged lets the load balancer behind a port listen on the floating
+// IPs that the port has now.
+func (c *Cloud) floatingIPChanged(portID string) {
+	if c.plane == nil {
+		return
+	}
+	if id, ok := c.octavia.LoadBalancerOfPort(portID); ok {
+		c.forward(id)
+	}
+}
+
+// forward makes the data plane do what Octavia and Neutron say of a load
+// balancer now. One at a time: what is read last must be set last.
+func (c *Cloud) forward(loadBalancerID string) {
+	c.forwarding.Lock()
+	defer c.forwarding.Unlock()
+	lb, ok := c.octavia.DataPlane(loadBalancerID)
+	if !ok {
+		c.plane.Remove(loadBalancerID)
+		return
+	}
+	if port, ok := c.octavia.VIPPortID(loadBalancerID); ok {
+		for _, text := range c.neutron.FloatingAddresses(port) {
+			if ip, err := netip.ParseAddr(text); err == nil {
+				lb.Addresses = append(lb.Addresses, ip)
+			}
+		}
+	}
+	// VIPs of IPv6 and of networks that are not on loopback have no data plane.
+	loopback := lb.Addresses[:0:0]
+	for _, ip := range lb.Addresses {
+		if ip.IsLoopback() {
+			loopback = append(loopback, ip)
+		}
+	}
+	lb.Addresses = loopback
+	if err := c.plane.Set(lb); err != nil {
+		c.logger.Error(err, "the data plane cannot do all that the load balancer asks for", "loadbalancer", loadBalancerID)
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+
+	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// object is a Neutron object as its API shows it, as far as it is needed here.
+type object struct {
+	ID       string    `json:"id"`
+	MAC      string    `json:"mac_address"`
+	FixedIPs []fixedIP `json:"fixed_ips"`
+}
+
+type fixedIP struct {
+	SubnetID string `json:"subnet_id,omitempty"`
+	Address  string `json:"ip_address,omitempty"`
+}
+
+// create makes a Neutron object through its API, which therefore checks it, but
+// not over the network: such calls are not recorded. The caller is an admin of
+// the project.
+func (c *Cloud) create(project, collection, kind string, body map[string]any) (object, error) {
+	var answer map[string]object
+	err := c.call(project, http.MethodPost, "/v2.0/"+collection, map[string]any{kind: body}, &answer)
+	return answer[kind], err
+}
+
+func (c *Cloud) call(project, method, path string, body, answer any) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r := httptest.NewRequest(method, path, bytes.NewReader(encoded))
+	r = r.WithContext(wire.WithCaller(r.Context(), wire.Identity{UserID: c.ids.AdminUser, ProjectID: project, Roles: []string{"admin", "member"}}))
+	w := httptest.NewRecorder()
+	c.neutron.Mux().ServeHTTP(w, r)
+	if w.Code >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: neutron answered %d: %s", method, path, w.Code, w.Body)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(w.Body.Bytes(), answer)
+}
+
+// seedNetworks makes the public network, of the admin's project, and the private
+// network, of the project k8s, with a router between them.
+func (c *Cloud) seedNetworks() error {
+	s := seeder{cloud: c}
+	public, err := plan(c.options.PublicCIDR, false)
+	if err != nil {
+		return err
+	}
+	private, err := plan(c.options.PrivateCIDR, true)
+	if err != nil {
+		return err
+	}
+	v6 := ula()
+	c.ids.PublicNetwork = s.create(c.ids.AdminProject, "networks", "network", map[string]any{"name": "public", "router:external": true})
+	c.ids.PublicSubnet = s.create(c.ids.AdminProject, "subnets", "subnet", map[string]any{
+		"name": "public-subnet", "network_id": c.ids.PublicNetwork, "ip_version": 4, "cidr": public.prefix.String(),
+		"gateway_ip": public.gateway.String(), "enable_dhcp": false, "allocation_pools": pools(public),
+	})
+	c.ids.PrivateNetwork = s.create(c.ids.Project, "networks", "network", map[string]any{"name": "private"})
+	c.ids.PrivateSubnet = s.create(c.ids.Project, "subnets", "subnet", map[string]any{
+		"name": "private-subnet", "network_id": c.ids.PrivateNetwork, "ip_version": 4, "cidr": private.prefix.String(),
+		"gateway_ip": private.gateway.String(), "allocation_pools": pools(private),
+	})
+	c.ids.PrivateSubnetV6 = s.create(c.ids.Project, "subnets", "subnet", map[string]any{
+		"name": "private-subnet-v6", "network_id": c.ids.PrivateNetwork, "ip_version": 6, "cidr": v6.String(), "gateway_ip": v6.Addr().Next().String(),
+	})
+	c.ids.Router = s.create(c.ids.Project, "routers", "router", map[string]any{
+		"name": "router", "external_gateway_info": map[string]any{"network_id": c.ids.PublicNetwork},
+	})
+	for _, subnet := range []string{c.ids.PrivateSubnet, c.ids.PrivateSubnetV6} {
+		s.put(c.ids.Project, "/v2.0/routers/"+c.ids.Router+"/add_router_interface", map[string]any{"subnet_id": subnet})
+	}
+	return s.err
+}
+
+// seeder makes objects until the first error.
+type seeder struct {
+	cloud *Cloud
+	err   error
+}
+
+func (s *seeder) create(project, collection, kind string, body map[string]any) string {
+	if s.err != nil {
+		return ""
+	}
+	var made object
+	made, s.err = s.cloud.create(project, collection, kind, body)
+	return made.ID
+}
+
+func (s *seeder) put(project, path string, body map[string]any) {
+	if s.err == nil {
+		s.err = s.cloud.call(project, http.MethodPut, path, body, nil)
+	}
+}
+
+func pools(p subnetPlan) []map[string]string {
+	return []map[string]string{{"start": p.first.String(), "end": p.last.String()}}
+}
+
+// ula makes up a /64 of unique local IPv6 addresses.
+func ula() netip.Prefix {
+	id := uuid.New()
+	bytes := [16]byte{0: 0xfd}
+	copy(bytes[1:6], id[:5])
+	return netip.PrefixFrom(netip.AddrFrom16(bytes), 64)
+}
+
+// AddServer makes a server of the project k8s with one port on the private
+// network that has the addresses; none means one that Neutron chooses. It
+// returns the server's id.
+func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) {
+	id := uuid.NewString()
+	ips := make([]fixedIP, 0, len(addresses))
+	for _, a := range addresses {
+		subnet := c.ids.PrivateSubnet
+		if a.Is6() {
+			subnet = c.ids.PrivateSubnetV6
+		}
+		ips = append(ips, fixedIP{SubnetID: subnet, Address: a.String()})
+	}
+	if len(ips) == 0 {
+		ips = append(ips, fixedIP{SubnetID: c.ids.PrivateSubnet})
+	}
+	port, err := c.create(c.ids.Project, "ports", "port", map[string]any{
+		"network_id": c.ids.PrivateNetwork, "fixed_ips": ips, "device_id": id, "device_owner": "compute:nova", "binding:host_id": "compute-1",
+	})
+	if err != nil {
+		return "", fmt.Errorf("add the server %s: %w", name, err)
+	}
+	nic := nova.Interface{PortID: port.ID, NetworkID: c.ids.PrivateNetwork, NetworkName: "private", MAC: port.MAC}
+	for _, ip := range port.FixedIPs {
+		a, err := netip.ParseAddr(ip.Address)
+		if err != nil {
+			return "", fmt.Errorf("add the server %s: neutron gave its port a bad address: %w", name, err)
+		}
+		nic.FixedIPs = append(nic.FixedIPs, nova.FixedIP{SubnetID: ip.SubnetID, Address: a})
+	}
+	c.nova.AddServer(nova.Server{
+		ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, Interfaces: []nova.Interface{nic}, SecurityGroups: []string{"default"},
+	})
+	return id, nil
+}
+
+// RemoveServer deletes a server and its ports.
+func (c *Cloud) RemoveServer(id string) error {
+	for _, server := range c.nova.Servers() {
+		if server.ID != id {
+			continue
+		}
+		c.nova.RemoveServer(id)
+		for _, nic := range server.Interfaces {
+			if err := c.call(c.ids.Project, http.MethodDelete, "/v2.0/ports/"+nic.PortID, nil, nil); err != nil {
+				return fmt.Errorf("remove the server %s: %w", server.Name, err)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("no server with the id %s: %w", id, errNotFound)
+}

@@ -1,0 +1,110 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudsim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Duration is a time.Duration that is JSON as text: "1m30s".
+type Duration time.Duration
+
+// MarshalText writes the duration.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads the duration; it must not be negative.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v < 0 {
+		err = fmt.Errorf("the duration %s is negative", text)
+	}
+	*d = Duration(v)
+	return err
+}
+
+// Settings are what can be changed while the cloud runs.
+type Settings struct {
+	APIVersion    string   `json:"api_version"`
+	Provider      string   `json:"provider"`
+	BuildTime     Duration `json:"build_time"`
+	UpdateTime    Duration `json:"update_time"`
+	DeleteTime    Duration `json:"delete_time"`
+	TokenLifetime Duration `json:"token_lifetime"`
+}
+
+// SettingsChange says which settings to change: those that are not nil.
+type SettingsChange struct {
+	APIVersion    *string   `json:"api_version"`
+	Provider      *string   `json:"provider"`
+	BuildTime     *Duration `json:"build_time"`
+	UpdateTime    *Duration `json:"update_time"`
+	DeleteTime    *Duration `json:"delete_time"`
+	TokenLifetime *Duration `json:"token_lifetime"`
+}
+
+// Settings are those in force. An empty APIVersion or Provider is Octavia's
+// default.
+func (c *Cloud) Settings() Settings {
+	c.settingsMu.Lock()
+	defer c.settingsMu.Unlock()
+	return c.settings
+}
+
+// Change changes settings: all that are given, or none and an error. What is
+// under way is not affected.
+func (c *Cloud) Change(change SettingsChange) error {
+	c.settingsMu.Lock()
+	defer c.settingsMu.Unlock()
+	next := c.settings
+	next.APIVersion = *cmp.Or(change.APIVersion, &next.APIVersion)
+	next.Provider = *cmp.Or(change.Provider, &next.Provider)
+	next.BuildTime = *cmp.Or(change.BuildTime, &next.BuildTime)
+	next.UpdateTime = *cmp.Or(change.UpdateTime, &next.UpdateTime)
+	next.DeleteTime = *cmp.Or(change.DeleteTime, &next.DeleteTime)
+	next.TokenLifetime = *cmp.Or(change.TokenLifetime, &next.TokenLifetime)
+	if change.APIVersion != nil || change.Provider != nil {
+		changeable, ok := any(c.octavia).(interface {
+			SetOffer(apiVersion, provider string) error
+		})
+		if !ok {
+			return errors.New("this Octavia's API version and provider are those it was started with")
+		}
+		if err := changeable.SetOffer(next.APIVersion, next.Provider); err != nil {
+			return err
+		}
+	}
+	c.octavia.SetTimes(time.Duration(next.BuildTime), time.Duration(next.UpdateTime), time.Duration(next.DeleteTime))
+	c.keystone.SetTokenLifetime(time.Duration(next.TokenLifetime))
+	c.settings = next
+	return nil
+}
+
+// SetBuildTime sets how long load balancers are PENDING_CREATE from now on.
+func (c *Cloud) SetBuildTime(d time.Duration) {
+	_ = c.Change(SettingsChange{BuildTime: (*Duration)(&d)}) // times are never refused
+}
+
+// SetUpdateTime sets how long load balancers are PENDING_UPDATE from now on.
+func (c *Cloud) SetUpdateTime(d time.Duration) {
+	_ = c.Change(SettingsChange{UpdateTime: (*Duration)(&d)})
+}
+
+// SetDeleteTime sets how long load balancers are PENDING_DELETE from now on.
+func (c *Cloud) SetDeleteTime(d time.Duration) {
+	_ = c.Change(SettingsChange{DeleteTime: (*Duration)(&d)})
+}
+
+// State is how many objects of each kind there are, by service.
+func (c *Cloud) State() map[string]map[string]int {
+	n := c.octavia.Counts()
+	return map[string]map[string]int{
+		Identity: c.keystone.Counts(), Network: c.neutron.Counts(), Compute: c.nova.Counts(),
+		LoadBalancer: {
+			"loadbalancers": n.LoadBalancers, "listeners": n.Listeners, "pools": n.Pools, "members": n.Members, "healthmonitors": n.HealthMonitors,
+		},
+	}
+}
