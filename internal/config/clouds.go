@@ -83,7 +83,7 @@ func (f *file) completeFromClouds() error {
 	filled := entry.settings()
 	for _, key := range globalKeys {
 		text := filled[key.Name]
-		if text == "" || f.lines["Global."+key.Name] > 0 && !f.empty(key) {
+		if text == "" || f.lineOf("Global", key.Name) > 0 {
 			continue
 		}
 		if err := key.apply(&f.config, text); err != nil {
@@ -91,17 +91,6 @@ func (f *file) completeFromClouds() error {
 		}
 	}
 	return nil
-}
-
-// empty tells whether a key that the file mentions has been given no value.
-func (f *file) empty(key Key) bool {
-	switch p := key.field(&f.config).(type) {
-	case *string:
-		return *p == ""
-	case *Secret:
-		return *p == ""
-	}
-	return false
 }
 
 // settings gives the entry in the keys of cloud.conf.

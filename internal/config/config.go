@@ -221,7 +221,9 @@ func (f *file) assign(key Key, s statement) {
 		f.problem(s.line, "[%s] %s: %w", key.Section, key.Name, err)
 		return
 	}
-	f.lines[key.Section+"."+key.Name] = s.line
+	if text != "" { // an empty value is as good as none
+		f.lines[key.Section+"."+key.Name] = s.line
+	}
 	if key.Use == Used || key.isDefault(text) {
 		return
 	}

@@ -178,6 +178,13 @@ func TestASettingThatEqualsItsDefaultGivesNoNotice(t *testing.T) {
 	}
 }
 
+func TestAnEmptyValueIsAsGoodAsNone(t *testing.T) {
+	c := mustParse(t, credentials+"os-endpoint-type =\ntls-insecure =\n[LoadBalancer]\nlb-method = \"\"\nsubnet-id =\n")
+	if c.Global.EndpointType != "public" || c.LoadBalancer.Method != "ROUND_ROBIN" || c.Global.TLSInsecure {
+		t.Errorf("got %+v", c)
+	}
+}
+
 func TestTheLastAssignmentOfAKeyCounts(t *testing.T) {
 	c := mustParse(t, credentials+"[LoadBalancer]\nsubnet-id = a\n[Metadata]\n[loadbalancer]\nSUBNET-ID = b\n")
 	if c.LoadBalancer.SubnetID != "b" {

@@ -110,6 +110,9 @@ func findKey(section, name string) (Key, bool) {
 
 // read gives the value that text means for the key, or an error that says what is wanted. It shows no secret.
 func (k Key) read(text string) (value, error) {
+	if text == "" && len(k.allowed) > 0 {
+		text = k.Default
+	}
 	v := value{text: text}
 	var err error
 	switch k.Kind {
