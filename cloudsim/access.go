@@ -56,7 +56,7 @@ func (c *Cloud) addPeople() {
 }
 
 func (c *Cloud) addCatalog() {
-	for service, name := range map[string]string{Identity: "keystone", Network: "neutron", Compute: "nova", LoadBalancer: "octavia"} {
+	for service, name := range map[string]string{Identity: "keystone", Network: "neutron", Compute: "nova", LoadBalancer: "octavia", Image: "glance"} {
 		c.keystone.AddEndpoint(service, name, Region, c.Endpoint(service))
 	}
 }
@@ -65,7 +65,7 @@ func (c *Cloud) addCatalog() {
 func (c *Cloud) AuthURL() string { return c.servers[Identity].url() }
 
 // Endpoint is a service's URL in the catalogue; service is one of Identity,
-// Network, Compute and LoadBalancer. It is empty for others.
+// Network, Compute, LoadBalancer and Image. It is empty for others.
 func (c *Cloud) Endpoint(service string) string {
 	s := c.servers[service]
 	switch {

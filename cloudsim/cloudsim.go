@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cloudsim is an OpenStack on one machine, for tests and for trying
-// things out: Keystone, Neutron, Nova and Octavia, each behind its own HTTP
-// server on loopback, with a data plane that really forwards, with knobs that
+// things out: Keystone, Neutron, Nova, Octavia and a little of Glance, each
+// behind its own HTTP server on loopback, with a data plane that really forwards, with knobs that
 // let things go slow or wrong, and with a record of every call. Nothing of it
 // outlives Close. It imports the packages below it and none of the product.
 package cloudsim
@@ -18,6 +18,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
+	"github.com/kube-octavia/kube-octavia/cloudsim/glance"
 	"github.com/kube-octavia/kube-octavia/cloudsim/keystone"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
@@ -34,6 +35,7 @@ const (
 	Network      = "network"
 	Compute      = "compute"
 	LoadBalancer = "load-balancer"
+	Image        = "image"
 )
 
 // Options are what Start makes a Cloud of. The zero value is a cloud with no
@@ -75,12 +77,12 @@ type Options struct {
 }
 
 // Ports are the TCP ports of the services.
-type Ports struct{ Identity, Network, LoadBalancer, Compute, Admin int }
+type Ports struct{ Identity, Network, LoadBalancer, Compute, Image, Admin int }
 
 // Node is a server that is to be a Kubernetes node.
 type Node struct {
 	Name string
-	// Addresses on the private network; none means that Neutron chooses one.
+	// Addresses on the private network; none means the lowest free one.
 	Addresses []netip.Addr
 }
 
@@ -97,11 +99,13 @@ type Cloud struct {
 	options     Options
 	logger      logr.Logger
 	block       *block
+	private     subnetPlan
 	ids         IDs
 	credentials map[string]Credentials // by user name
 
 	keystone *keystone.Service
 	nova     *nova.Service
+	glance   *glance.Service
 	neutron  *neutron.Service
 	octavia  *octavia.Service
 	plane    *dataplane.Plane // nil without a data plane
@@ -114,7 +118,8 @@ type Cloud struct {
 	settingsMu sync.Mutex
 	settings   Settings
 
-	forwarding sync.Mutex // see forward
+	forwarding   sync.Mutex // see forward
+	addingServer sync.Mutex // an address is chosen and taken in one go
 	closing    sync.Once
 	closed     error
 }
@@ -151,6 +156,7 @@ func (c *Cloud) start() error {
 	c.addPeople()
 	c.addCatalog()
 	c.nova = nova.New(nova.Options{})
+	c.glance = glance.New("ubuntu-24.04", c.ids.AdminProject, time.Now())
 	if err := c.makeNetworkAndBalancer(); err != nil {
 		return err
 	}
@@ -182,7 +188,7 @@ func (c *Cloud) claimAddresses() error {
 
 func (c *Cloud) listen() error {
 	p := c.options.Ports
-	for name, port := range map[string]int{Identity: p.Identity, Network: p.Network, LoadBalancer: p.LoadBalancer, Compute: p.Compute, "admin": p.Admin} {
+	for name, port := range map[string]int{Identity: p.Identity, Network: p.Network, LoadBalancer: p.LoadBalancer, Compute: p.Compute, Image: p.Image, "admin": p.Admin} {
 		s, err := listen(c.options.Listen, port)
 		if err != nil {
 			return err
@@ -223,6 +229,7 @@ func (c *Cloud) serve() {
 	}
 	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized})
 	frame(wire.Options{Service: Compute, Mux: c.nova.Mux(), Public: nova.Public, NotFound: nova.NotFound})
+	frame(wire.Options{Service: Image, Mux: c.glance.Mux(), Public: glance.Public})
 	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: publicVersions})
 	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: publicVersions})
 	c.servers["admin"].serve(c.adminMux())

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
@@ -151,6 +152,22 @@ func TestTwoCloudsShareNoAddress(t *testing.T) {
 		t.Errorf("both have %s", vipOne)
 	}
 	eventually(t, "an answer of each cloud's own", func() bool { return ask(vipOne) == "one" && ask(vipTwo) == "two" })
+}
+
+func TestNodesGetTheLowAddressesAndVIPsTheHighOnes(t *testing.T) {
+	c := start(t, cloudsim.Options{PrivateCIDR: "127.8.0.0/17", PublicCIDR: "127.8.128.0/17", Nodes: []cloudsim.Node{{Name: "a"}, {Name: "b", Addresses: []netip.Addr{netip.MustParseAddr("127.8.0.11")}}, {Name: "c"}}})
+	var nodes []string
+	for _, server := range c.Nova().Servers() {
+		nodes = append(nodes, server.Interfaces[0].FixedIPs[0].Address.String())
+	}
+	if diff := cmp.Diff([]string{"127.8.0.10", "127.8.0.11", "127.8.0.12"}, nodes); diff != "" {
+		t.Error(diff)
+	}
+	octavia, _ := balancers(t, c)
+	lb := create(t, octavia, c.IDs().PrivateSubnet, netip.MustParseAddrPort("127.8.0.10:80"))
+	if vip := netip.MustParseAddr(lb.VipAddress); !netip.MustParsePrefix("127.8.64.0/18").Contains(vip) {
+		t.Errorf("the VIP is %s", vip)
+	}
 }
 
 func TestCloudConfNamesWhatTheCloudHas(t *testing.T) {

@@ -68,6 +68,7 @@ func (c *Cloud) seedNetworks() error {
 	if err != nil {
 		return err
 	}
+	c.private = private
 	v6 := ula()
 	c.ids.PublicNetwork = s.create(c.ids.AdminProject, "networks", "network", map[string]any{"name": "public", "router:external": true})
 	c.ids.PublicSubnet = s.create(c.ids.AdminProject, "subnets", "subnet", map[string]any{
@@ -125,10 +126,15 @@ func ula() netip.Prefix {
 }
 
 // AddServer makes a server of the project k8s with one port on the private
-// network that has the addresses; none means one that Neutron chooses. It
-// returns the server's id.
+// network that has the addresses; none means the lowest that no server has, from
+// the tenth on. It returns the server's id.
 func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) {
+	c.addingServer.Lock()
+	defer c.addingServer.Unlock()
 	id := uuid.NewString()
+	if len(addresses) == 0 {
+		addresses = append(addresses, c.freeNodeAddress())
+	}
 	ips := make([]fixedIP, 0, len(addresses))
 	for _, a := range addresses {
 		subnet := c.ids.PrivateSubnet
@@ -136,9 +142,6 @@ func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) 
 			subnet = c.ids.PrivateSubnetV6
 		}
 		ips = append(ips, fixedIP{SubnetID: subnet, Address: a.String()})
-	}
-	if len(ips) == 0 {
-		ips = append(ips, fixedIP{SubnetID: c.ids.PrivateSubnet})
 	}
 	port, err := c.create(c.ids.Project, "ports", "port", map[string]any{
 		"network_id": c.ids.PrivateNetwork, "fixed_ips": ips, "device_id": id, "device_owner": "compute:nova", "binding:host_id": "compute-1",
@@ -155,9 +158,27 @@ func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) 
 		nic.FixedIPs = append(nic.FixedIPs, nova.FixedIP{SubnetID: ip.SubnetID, Address: a})
 	}
 	c.nova.AddServer(nova.Server{
-		ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, Interfaces: []nova.Interface{nic}, SecurityGroups: []string{"default"},
+		ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, ImageID: c.glance.ImageID(), Interfaces: []nova.Interface{nic}, SecurityGroups: []string{"default"},
 	})
 	return id, nil
+}
+
+// freeNodeAddress is the lowest address for a node that no server has. It lies
+// below the pool that VIPs come from, as long as there are not thousands.
+func (c *Cloud) freeNodeAddress() netip.Addr {
+	used := map[netip.Addr]bool{}
+	for _, server := range c.nova.Servers() {
+		for _, nic := range server.Interfaces {
+			for _, ip := range nic.FixedIPs {
+				used[ip.Address] = true
+			}
+		}
+	}
+	free := offset(c.private.prefix.Addr(), 10)
+	for used[free] {
+		free = free.Next()
+	}
+	return free
 }
 
 // RemoveServer deletes a server and its ports.

@@ -5,7 +5,6 @@ package cloudsim
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -67,13 +66,7 @@ func (c *Cloud) Change(change SettingsChange) error {
 	next.DeleteTime = *cmp.Or(change.DeleteTime, &next.DeleteTime)
 	next.TokenLifetime = *cmp.Or(change.TokenLifetime, &next.TokenLifetime)
 	if change.APIVersion != nil || change.Provider != nil {
-		changeable, ok := any(c.octavia).(interface {
-			SetOffer(apiVersion, provider string) error
-		})
-		if !ok {
-			return errors.New("this Octavia's API version and provider are those it was started with")
-		}
-		if err := changeable.SetOffer(next.APIVersion, next.Provider); err != nil {
+		if err := c.octavia.SetOffer(next.APIVersion, next.Provider); err != nil {
 			return err
 		}
 	}

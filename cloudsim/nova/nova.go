@@ -26,7 +26,9 @@ type Server struct {
 	// Status is Nova's, such as ACTIVE, SHUTOFF or ERROR; empty means ACTIVE.
 	Status string `json:"vm_state"`
 	// Flavor is the name of one of the flavors; empty means the first.
-	Flavor     string            `json:"-"`
+	Flavor string `json:"-"`
+	// ImageID is the image it was booted from; empty means from a volume.
+	ImageID    string            `json:"-"`
 	Metadata   map[string]string `json:"-"`
 	Tags       []string          `json:"tags"`
 	Interfaces []Interface       `json:"-"`

@@ -206,8 +206,7 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 		"id": server.ID, "name": server.Name, "status": server.Status, "tenant_id": server.ProjectID, "user_id": server.UserID,
 		"metadata": metadata, "hostId": "3b9f7f4f5c0a7a1d1f6f7e0c8f6f2f3d5d0a9b8c7d6e5f4a3b2c1d0e", "created": created, "updated": created,
 		"addresses": addresses(server), "accessIPv4": "", "accessIPv6": "", "links": links(r, "servers", server.ID),
-		// Booted from a volume, hence no image: there is no Glance here.
-		"image": "", "flavor": s.describeFlavorOf(r, server, minor), "key_name": nil, "config_drive": "",
+		"image": image(r, server), "flavor": s.describeFlavorOf(r, server, minor), "key_name": nil, "config_drive": "",
 		"OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": "nova",
 		"OS-SRV-USG:launched_at": server.Created.Format("2006-01-02T15:04:05.000000"), "OS-SRV-USG:terminated_at": nil,
 		"OS-EXT-STS:task_state": nil, "OS-EXT-STS:vm_state": state.vm, "OS-EXT-STS:power_state": state.power,
@@ -233,7 +232,19 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 	return d
 }
 
+// image is a reference to the server's image, "" when it was booted from a
+// volume.
+func image(r *http.Request, server *Server) any {
+	if server.ImageID == "" {
+		return ""
+	}
+	return map[string]any{"id": server.ImageID, "links": links(r, "images", server.ImageID)[1:]}
+}
+
 func volumes(server *Server, minor int) []any {
+	if server.ImageID != "" {
+		return []any{}
+	}
 	v := map[string]any{"id": server.volumeID}
 	if minor >= 3 {
 		v["delete_on_termination"] = true

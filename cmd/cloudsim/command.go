@@ -60,6 +60,7 @@ DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /
 	set.IntVar(&o.Ports.Network, "network-port", 0, "port of Neutron")
 	set.IntVar(&o.Ports.LoadBalancer, "load-balancer-port", 0, "port of Octavia")
 	set.IntVar(&o.Ports.Compute, "compute-port", 0, "port of Nova")
+	set.IntVar(&o.Ports.Image, "image-port", 0, "port of Glance")
 	set.IntVar(&o.Ports.Admin, "admin-port", 0, "port of the admin API")
 	set.StringSliceVar(&f.nodes, "nodes", nil, "servers that are there from the start, name or name=address, separated by commas")
 	set.StringVar(&f.cloudsYAML, "clouds-yaml", "", "where to write a clouds.yaml (default a temporary file)")
