@@ -15,6 +15,10 @@ import (
 // take, in characters.
 const maxText = 255
 
+// namePrefix begins the names of load balancers, as
+// openstack-cloud-controller-manager has them.
+const namePrefix = "kube_service_"
+
 // The tags that say whose an object is. They hold no comma and no slash: lists
 // are filtered by comma-separated tags, and Neutron has tags in its paths.
 const (
@@ -39,7 +43,7 @@ type Owner struct {
 // LoadBalancerName is kube_service_<cluster>_<namespace>_<name>, cut at 255
 // bytes, as openstack-cloud-controller-manager names its load balancers.
 func (o Owner) LoadBalancerName() string {
-	return cut("kube_service_" + o.ClusterName + "_" + o.Namespace + "_" + o.Name)
+	return cut(namePrefix + o.ClusterName + "_" + o.Namespace + "_" + o.Name)
 }
 
 // ListenerName is the name of the listener made for the Service's port number
@@ -72,11 +76,13 @@ func (o Owner) Tags() []string {
 func ClusterTag(clusterUID string) string { return clusterTag + clusterUID }
 
 // ServiceUIDOf returns the Service uid in the tags, or "".
-func ServiceUIDOf(tags []string) string { return tagValue(tags, serviceTag) }
+func ServiceUIDOf(tags []string) string { return otherValue(tags, serviceTag, "") }
 
-func tagValue(tags []string, prefix string) string {
+// otherValue returns what the first tag with the prefix says that does not say
+// own, or "".
+func otherValue(tags []string, prefix, own string) string {
 	for _, t := range tags {
-		if v, ok := strings.CutPrefix(t, prefix); ok {
+		if v, ok := strings.CutPrefix(t, prefix); ok && v != own {
 			return v
 		}
 	}
@@ -132,22 +138,29 @@ type Claim struct {
 
 // Claims decides whether the load balancer is the owner's. Tags with uids
 // decide where there are any, whatever the name; only without them do name and
-// description together count, and the least contradiction makes it foreign.
+// description together count. The least contradiction makes it foreign, also
+// that of a load balancer which openstack-cloud-controller-manager shares among
+// Services: who deletes it takes it from the others.
 func (o Owner) Claims(l LoadBalancer) Claim {
-	if uid := tagValue(l.Tags, clusterTag); uid != "" && uid != o.ClusterUID {
+	if uid := otherValue(l.Tags, clusterTag, o.ClusterUID); uid != "" {
 		return Claim{Reason: fmt.Sprintf("load balancer %s bears the uid of another cluster (%s)", l.ID, uid)}
 	}
-	if uid := tagValue(l.Tags, serviceTag); uid != "" {
-		if uid == o.ServiceUID {
-			return Claim{Ours: true}
-		}
+	if uid := otherValue(l.Tags, serviceTag, o.ServiceUID); uid != "" {
 		return Claim{Reason: fmt.Sprintf("load balancer %s belongs to another Service (uid %s)", l.ID, uid)}
 	}
+	if slices.Contains(l.Tags, serviceTag+o.ServiceUID) {
+		return Claim{Ours: true}
+	}
+	sharer := slices.IndexFunc(l.Tags, func(t string) bool {
+		return strings.HasPrefix(t, namePrefix) && t != o.LoadBalancerName()
+	})
 	switch {
 	case l.Name != o.LoadBalancerName():
 		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and bears no mark of this Service", l.ID, l.Name)}
 	case l.Description != "" && l.Description != o.Description():
 		return Claim{Reason: fmt.Sprintf("load balancer %s is described as %q", l.ID, l.Description)}
+	case sharer >= 0:
+		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, by its tag %q", l.ID, l.Tags[sharer])}
 	}
 	return Claim{Ours: true, Adopted: true}
 }
@@ -159,22 +172,23 @@ func (o Owner) OwnsListener(l Listener) bool { return o.ownsTagged(l.Tags) }
 // OwnsPool tells the same of a pool that no listener uses. Pools made by
 // openstack-cloud-controller-manager bear no tags; they are known by name.
 func (o Owner) OwnsPool(p Pool) bool {
-	if len(p.Tags) == 0 {
-		rest, ok := strings.CutPrefix(p.Name, "pool_")
-		_, name, found := strings.Cut(rest, "_")
-		return ok && found && name != "" && strings.HasPrefix(o.LoadBalancerName(), name)
+	if len(p.Tags) > 0 {
+		return o.ownsTagged(p.Tags)
 	}
-	return o.ownsTagged(p.Tags)
+	rest, _ := strings.CutPrefix(p.Name, "pool_")
+	index, _, _ := strings.Cut(rest, "_")
+	i, err := strconv.Atoi(index)
+	return err == nil && i >= 0 && p.Name == o.PoolName(i)
 }
 
 func (o Owner) ownsTagged(tags []string) bool {
-	if len(tags) == 0 {
+	switch {
+	case len(tags) == 0:
 		return true
+	case otherValue(tags, clusterTag, o.ClusterUID) != "", otherValue(tags, serviceTag, o.ServiceUID) != "":
+		return false
 	}
-	if uid := tagValue(tags, serviceTag); uid != "" {
-		return uid == o.ServiceUID
-	}
-	return slices.Contains(tags, o.LoadBalancerName())
+	return slices.Contains(tags, serviceTag+o.ServiceUID) || slices.Contains(tags, o.LoadBalancerName())
 }
 
 // cut shortens s to the longest text the cloud takes, by bytes as

@@ -1,0 +1,80 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestVersionsAreComparedAsNumbers(t *testing.T) {
+	for _, c := range []struct {
+		v, w Version
+		want bool
+	}{
+		{Version{2, 10}, Version{2, 9}, true},
+		{Version{2, 9}, Version{2, 10}, false},
+		{Version{2, 5}, Version{2, 5}, true},
+		{Version{3, 0}, Version{2, 29}, true},
+		{Version{1, 29}, Version{2, 0}, false},
+		{Version{}, Version{2, 0}, false},
+	} {
+		if got := c.v.AtLeast(c.w); got != c.want {
+			t.Errorf("%s at least %s: %v, want %v", c.v, c.w, got, c.want)
+		}
+	}
+}
+
+func TestOfTwoDifferentVersionsExactlyOneIsNewer(t *testing.T) {
+	version := rapid.Custom(func(t *rapid.T) Version {
+		return Version{rapid.IntRange(0, 3).Draw(t, "major"), rapid.IntRange(0, 30).Draw(t, "minor")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		v, w := version.Draw(t, "v"), version.Draw(t, "w")
+		if both := v.AtLeast(w) && w.AtLeast(v); both != (v == w) {
+			t.Fatalf("%s and %s are at least each other: %v", v, w, both)
+		}
+		if !v.AtLeast(w) && !w.AtLeast(v) {
+			t.Fatalf("neither %s nor %s is at least the other", v, w)
+		}
+	})
+}
+
+func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		feature Feature
+		before  Version
+		since   Version
+		ovn     bool
+	}{
+		{"tags", FeatureTags, Version{2, 4}, Version{2, 5}, true},
+		{"source ranges", FeatureAllowedCIDRs, Version{2, 11}, Version{2, 12}, false},
+		{"TCP and UDP on one port", FeatureTransportsShareAPort, Version{2, 12}, Version{2, 13}, true},
+		{"SOURCE_IP_PORT", FeatureSourceIPPort, Version{2, 12}, Version{2, 13}, true},
+		{"HTTP monitors on UDP", FeatureHTTPMonitorOnUDP, Version{2, 15}, Version{2, 16}, false},
+		{"HTTP monitors", FeatureHTTPMonitor, Version{1, 9}, Version{2, 0}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if (Capabilities{APIVersion: c.before, Provider: "amphora"}).Has(c.feature) {
+				t.Errorf("version %s has it", c.before)
+			}
+			if !(Capabilities{APIVersion: c.since, Provider: "amphora"}).Has(c.feature) {
+				t.Errorf("version %s lacks it", c.since)
+			}
+			if got := (Capabilities{APIVersion: Version{2, 29}, Provider: ProviderOVN}).Has(c.feature); got != c.ovn {
+				t.Errorf("provider ovn has it: %v, want %v", got, c.ovn)
+			}
+			needs := c.feature.Needs()
+			if !strings.Contains(needs, c.since.String()) || strings.Contains(needs, "ovn") == c.ovn {
+				t.Errorf("Needs() = %q, want one that names %s, and ovn only if it lacks the feature", needs, c.since)
+			}
+		})
+	}
+	if (Capabilities{APIVersion: Version{9, 9}}).Has(Feature(999)) {
+		t.Error("an unknown feature is there")
+	}
+}

@@ -1,0 +1,279 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+const (
+	clusterUID = "6f2a1c0e-0d0b-4d1f-9a55-2f7d3c1b8e90"
+	serviceUID = "0b8f6a52-7a64-4f0e-8b1d-5f3f9a1c2d3e"
+)
+
+var web = Owner{ClusterName: "kubernetes", ClusterUID: clusterUID, Namespace: "shop", Name: "web", ServiceUID: serviceUID}
+
+func TestNamesAreThoseOfOpenstackCloudControllerManager(t *testing.T) {
+	got := []string{web.LoadBalancerName(), web.ListenerName(0), web.PoolName(12), web.MonitorName(3), web.Description()}
+	want := []string{
+		"kube_service_kubernetes_shop_web",
+		"listener_0_kube_service_kubernetes_shop_web",
+		"pool_12_kube_service_kubernetes_shop_web",
+		"monitor_3_kube_service_kubernetes_shop_web",
+		"Kubernetes external service shop/web from cluster kubernetes",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+func TestALongNameIsCutAt255BytesAndItsChildrenAgain(t *testing.T) {
+	long := web
+	long.ClusterName = strings.Repeat("c", 300)
+	whole := "kube_service_" + long.ClusterName
+	if got := long.LoadBalancerName(); got != whole[:255] {
+		t.Errorf("LoadBalancerName() = %q (%d bytes), want the first 255 bytes of %q", got, len(got), whole)
+	}
+	if got, want := long.PoolName(10), ("pool_10_" + whole)[:255]; got != want {
+		t.Errorf("PoolName(10) = %q, want %q", got, want)
+	}
+	if long.PoolName(0) == long.PoolName(1) {
+		t.Error("two cut pool names are equal; the index must survive the cut")
+	}
+}
+
+func TestANameIsNeverCutInTheMiddleOfACharacter(t *testing.T) {
+	for width, char := range map[int]string{1: "c", 2: "é", 3: "界", 4: "🐙"} {
+		for lead := range width {
+			o := web
+			o.ClusterName = strings.Repeat("x", lead) + strings.Repeat(char, 255/width)
+			name := o.LoadBalancerName()
+			if !utf8.ValidString(name) {
+				t.Errorf("with characters of %d bytes after %d: %q is not valid UTF-8", width, lead, name)
+			}
+			if len(name) > 255 || len(name) <= 255-width {
+				t.Errorf("with characters of %d bytes after %d: %d bytes, want as many whole characters as fit into 255", width, lead, len(name))
+			}
+		}
+	}
+}
+
+func TestTagsNameClusterAndServiceAndFitTheLists(t *testing.T) {
+	want := []string{
+		"kube_service_kubernetes_shop_web",
+		"kube-octavia.cluster=" + clusterUID,
+		"kube-octavia.service=" + serviceUID,
+	}
+	if diff := cmp.Diff(want, web.Tags()); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	for _, tag := range want[1:] {
+		if strings.ContainsAny(tag, ",/") {
+			t.Errorf("tag %q has a comma or a slash, which lists and paths cannot take", tag)
+		}
+	}
+	if got := ServiceUIDOf(web.Tags()); got != serviceUID {
+		t.Errorf("ServiceUIDOf(Tags()) = %q, want %q", got, serviceUID)
+	}
+	if got := ServiceUIDOf([]string{"kube_service_a_b_c", "x"}); got != "" {
+		t.Errorf("ServiceUIDOf of tags without one = %q, want none", got)
+	}
+}
+
+func TestAFloatingIPDescriptionSaysWhoseItIs(t *testing.T) {
+	want := "Floating IP for Kubernetes external service shop/web (kube-octavia.cluster=" + clusterUID +
+		" kube-octavia.service=" + serviceUID + ") from cluster kubernetes"
+	if got := web.FloatingIPDescription(); got != want {
+		t.Errorf("FloatingIPDescription() =\n%q, want\n%q", got, want)
+	}
+}
+
+func TestAFloatingIPDescriptionAlwaysFitsAndKeepsItsEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := web
+		o.Namespace = rapid.StringMatching(`[a-z][a-z0-9-]{0,61}[a-z0-9]`).Draw(t, "namespace")
+		o.Name = rapid.StringMatching(`[a-z][a-z0-9-]{0,61}[a-z0-9]`).Draw(t, "name")
+		o.ClusterName = rapid.StringMatching(`[A-Za-z0-9 _.é界-]{1,25}`).Draw(t, "cluster")
+		got := o.FloatingIPDescription()
+		if len(got) > 255 {
+			t.Fatalf("%d bytes: %q", len(got), got)
+		}
+		if prefix := "Floating IP for Kubernetes external service "; !strings.HasPrefix(got, prefix) {
+			t.Fatalf("%q does not begin with %q", got, prefix)
+		}
+		if suffix := " from cluster " + o.ClusterName; !strings.HasSuffix(got, suffix) {
+			t.Fatalf("%q does not end with %q", got, suffix)
+		}
+		if !o.MadeFloatingIP(FloatingIP{Description: got}) {
+			t.Fatalf("the owner does not know %q as its own", got)
+		}
+	})
+}
+
+func TestAnOverlongClusterNameIsCutFromTheDescriptionAndTheUIDsStay(t *testing.T) {
+	o := web
+	o.ClusterName = strings.Repeat("界", 100)
+	got := o.FloatingIPDescription()
+	if len(got) > 255 || !utf8.ValidString(got) {
+		t.Errorf("%d bytes, valid UTF-8 %v: %q", len(got), utf8.ValidString(got), got)
+	}
+	if !o.MadeFloatingIP(FloatingIP{Description: got}) {
+		t.Errorf("the owner does not know %q as its own", got)
+	}
+}
+
+func TestOnlyFloatingIPsMadeForTheServiceAreItsOwn(t *testing.T) {
+	of := func(change func(*Owner)) string {
+		o := web
+		change(&o)
+		return o.FloatingIPDescription()
+	}
+	for name, c := range map[string]struct {
+		description string
+		want        bool
+	}{
+		"its own":                                                   {web.FloatingIPDescription(), true},
+		"its own, after the cluster was renamed":                    {of(func(o *Owner) { o.ClusterName = "prod" }), true},
+		"that of another cluster":                                   {of(func(o *Owner) { o.ClusterUID = "another" }), false},
+		"that of another Service":                                   {of(func(o *Owner) { o.ServiceUID = "another" }), false},
+		"that of an earlier Service of the same name":               {of(func(o *Owner) { o.ServiceUID = serviceUID + "0" }), false},
+		"that of a cluster whose uid begins alike":                  {of(func(o *Owner) { o.ClusterUID = clusterUID + "0" }), false},
+		"that of openstack-cloud-controller-manager":                {"Floating IP for Kubernetes external service shop/web from cluster kubernetes", true},
+		"openstack-cloud-controller-manager's of another Service":   {"Floating IP for Kubernetes external service shop/web2 from cluster kubernetes", false},
+		"openstack-cloud-controller-manager's of another cluster":   {"Floating IP for Kubernetes external service shop/web from cluster kubernetes2", false},
+		"openstack-cloud-controller-manager's of another namespace": {"Floating IP for Kubernetes external service web/shop from cluster kubernetes", false},
+		"a person's":                       {"the shop's address, do not delete", false},
+		"a person's without words":         {"", false},
+		"a person's that speaks of ours":   {"was: " + web.FloatingIPDescription(), false},
+		"one with the prefix and no more":  {"Floating IP for Kubernetes external service ", false},
+		"one with the tags and no service": {"Floating IP for Kubernetes external service (kube-octavia.cluster=" + clusterUID + ")", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := web.MadeFloatingIP(FloatingIP{Description: c.description}); got != c.want {
+				t.Errorf("MadeFloatingIP(%q) = %v, want %v", c.description, got, c.want)
+			}
+		})
+	}
+}
+
+func TestClaims(t *testing.T) {
+	legacy := LoadBalancer{ID: "lb-1", Name: web.LoadBalancerName(), Description: web.Description(), Tags: []string{web.LoadBalancerName()}}
+	with := func(change func(*LoadBalancer)) LoadBalancer {
+		l := legacy
+		change(&l)
+		return l
+	}
+	for name, c := range map[string]struct {
+		l      LoadBalancer
+		want   Claim
+		reason string
+	}{
+		"one with the Service's uid is ours": {
+			l: with(func(l *LoadBalancer) { l.Tags = web.Tags() }), want: Claim{Ours: true}},
+		"one with the Service's uid is ours whatever its name and description": {
+			l: LoadBalancer{ID: "lb-1", Name: "renamed", Description: "mine", Tags: []string{"x", web.Tags()[2], web.Tags()[1]}}, want: Claim{Ours: true}},
+		"one of openstack-cloud-controller-manager is adopted": {
+			l: legacy, want: Claim{Ours: true, Adopted: true}},
+		"one of openstack-cloud-controller-manager without tags is adopted": {
+			l: with(func(l *LoadBalancer) { l.Tags = nil }), want: Claim{Ours: true, Adopted: true}},
+		"one with a person's tag besides is adopted": {
+			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "billing=shop") }), want: Claim{Ours: true, Adopted: true}},
+		"one with the right name and no description is adopted": {
+			l: with(func(l *LoadBalancer) { l.Description = "" }), want: Claim{Ours: true, Adopted: true}},
+		"one with the right name and the tag of another cluster is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = []string{ClusterTag("other")} }), reason: "another cluster (other)"},
+		"one with the Service's uid and the tag of another cluster is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = []string{web.Tags()[2], ClusterTag("other")} }), reason: "another cluster (other)"},
+		"one with the right name and the tag of another Service of the cluster is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = []string{ClusterTag(clusterUID), "kube-octavia.service=other"} }), reason: "another Service (uid other)"},
+		"one that bears the uids of two Services is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = append(web.Tags(), "kube-octavia.service=other") }), reason: "another Service (uid other)"},
+		"one that bears the uids of two clusters is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = append(web.Tags(), ClusterTag("other")) }), reason: "another cluster (other)"},
+		"one that openstack-cloud-controller-manager shares with another Service is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "kube_service_kubernetes_shop_api") }), reason: "kube_service_kubernetes_shop_api"},
+		"one with another name and no uid is foreign": {
+			l: with(func(l *LoadBalancer) { l.Name += "2" }), reason: `named "kube_service_kubernetes_shop_web2"`},
+		"one with a name that begins alike is foreign": {
+			l: with(func(l *LoadBalancer) { l.Name = "kube_service_kubernetes_shop_we" }), reason: "named"},
+		"one with the right name and the description of another cluster is foreign": {
+			l: with(func(l *LoadBalancer) { l.Description += "2" }), reason: "described as"},
+		"one that a person made is foreign": {
+			l: LoadBalancer{ID: "lb-1", Name: "shop"}, reason: `named "shop"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := web.Claims(c.l)
+			if !strings.Contains(got.Reason, c.reason) || (got.Reason == "") != got.Ours {
+				t.Errorf("reason %q, want one with %q and none for what is ours", got.Reason, c.reason)
+			}
+			if !got.Ours && !strings.Contains(got.Reason, "lb-1") {
+				t.Errorf("reason %q does not name the load balancer", got.Reason)
+			}
+			got.Reason = ""
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("claim (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestListenersOfALoadBalancerBelongToItsServiceUnlessTheirTagsSayOtherwise(t *testing.T) {
+	for name, c := range map[string]struct {
+		tags []string
+		want bool
+	}{
+		"no tags":                              {nil, true},
+		"the Service's tags":                   {web.Tags(), true},
+		"the name alone":                       {[]string{web.LoadBalancerName()}, true},
+		"the Service's uid and another's name": {[]string{"kube_service_old_shop_web", web.Tags()[2]}, true},
+		"another Service's name":               {[]string{"kube_service_kubernetes_shop_api"}, false},
+		"another Service's uid, and the name":  {[]string{web.LoadBalancerName(), "kube-octavia.service=other"}, false},
+		"another cluster's uid, and the name":  {[]string{web.LoadBalancerName(), ClusterTag("other")}, false},
+		"two Services' names (shared by tag)":  {[]string{"kube_service_kubernetes_shop_api", web.LoadBalancerName()}, true},
+		"a person's tag":                       {[]string{"by-hand"}, false},
+		"our cluster's uid and no Service's":   {[]string{ClusterTag(clusterUID)}, false},
+		"our cluster's uid and the right name": {[]string{web.LoadBalancerName(), ClusterTag(clusterUID)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := web.OwnsListener(Listener{Tags: c.tags}); got != c.want {
+				t.Errorf("OwnsListener(tags %v) = %v, want %v", c.tags, got, c.want)
+			}
+		})
+	}
+}
+
+func TestPoolsThatNothingUsesBelongToTheServiceByTagsOrByTheirWholeName(t *testing.T) {
+	long := web
+	long.ClusterName = strings.Repeat("c", 300)
+	for name, c := range map[string]struct {
+		owner Owner
+		pool  Pool
+		want  bool
+	}{
+		"made for it":                         {web, Pool{Name: "any", Tags: web.Tags()}, true},
+		"made for another Service":            {web, Pool{Name: web.PoolName(0), Tags: []string{"kube-octavia.service=other"}}, false},
+		"made for another cluster":            {web, Pool{Name: web.PoolName(0), Tags: []string{web.LoadBalancerName(), ClusterTag("other")}}, false},
+		"untagged with its name":              {web, Pool{Name: web.PoolName(7)}, true},
+		"untagged with its cut name":          {long, Pool{Name: long.PoolName(123)}, true},
+		"untagged with another's name":        {web, Pool{Name: "pool_0_kube_service_kubernetes_shop_api"}, false},
+		"untagged with a longer name":         {web, Pool{Name: web.PoolName(0) + "2"}, false},
+		"untagged with the start of its name": {web, Pool{Name: "pool_0_kube"}, false},
+		"untagged with a word for the number": {web, Pool{Name: "pool_x_" + web.LoadBalancerName()}, false},
+		"untagged with a number of two kinds": {web, Pool{Name: "pool_00_" + web.LoadBalancerName()}, false},
+		"untagged with a negative number":     {web, Pool{Name: "pool_-1_" + web.LoadBalancerName()}, false},
+		"untagged and named by a person":      {web, Pool{Name: "canary"}, false},
+		"untagged and not named at all":       {web, Pool{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.owner.OwnsPool(c.pool); got != c.want {
+				t.Errorf("OwnsPool(%q, tags %v) = %v, want %v", c.pool.Name, c.pool.Tags, got, c.want)
+			}
+		})
+	}
+}
