@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,5 +156,51 @@ func TestDocumentsTellWhatThereIs(t *testing.T) {
 	}
 	if got := c.call(bob, "GET", "/v2.0/floatingip_pools", "").column("subnet_id"); len(got) != 0 {
 		t.Error("a tenant sees the floating IP pools", got)
+	}
+}
+
+func TestListsRefuseWhatTheyCannotRead(t *testing.T) {
+	c := newCloud(t, Options{})
+	for query, want := range map[string]struct {
+		status        int
+		kind, message string
+	}{
+		"sort_key=name&sort_key=id&sort_dir=asc": {400, "HTTPBadRequest", "The number of sort_keys and sort_dirs must be same"},
+		"sort_key=mtu&sort_dir=asc":              {400, "HTTPBadRequest", "['mtu'] is invalid attribute for sort_keys"},
+		"sort_key=name&sort_dir=up":              {400, "HTTPBadRequest", "['up'] is invalid value for sort_dirs, valid value is 'asc' and 'desc'"},
+		"colour=red&size=1":                      {400, "HTTPBadRequest", "['colour', 'size'] is invalid attribute for filtering"},
+		"limit=1&marker=x":                       {404, "NetworkNotFound", "Network x could not be found."},
+	} {
+		c.call(alice, "GET", "/v2.0/networks?"+query, "").refused(want.status, want.kind, want.message)
+	}
+}
+
+func TestConcurrentRequestsNeverShareAnAddress(t *testing.T) {
+	c := newCloud(t, Options{})
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 5 {
+				vip, err := c.AllocateVIP(VIPRequest{LoadBalancerID: "lb", ProjectID: alice.ProjectID, SubnetID: c.ids.PrivateSubnetID})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c.FloatingAddresses(vip.PortID)
+				c.Counts()
+			}
+		})
+	}
+	group.Wait()
+	seen := map[any]bool{}
+	for _, port := range c.call(alice, "GET", "/v2.0/ports?device_id=lb-lb", "").body["ports"].([]any) {
+		address := port.(jsonObject)["fixed_ips"].([]any)[0].(jsonObject)["ip_address"]
+		if seen[address] {
+			t.Errorf("%v was given twice", address)
+		}
+		seen[address] = true
+	}
+	if len(seen) != 40 {
+		t.Errorf("%d ports, want 40", len(seen))
 	}
 }

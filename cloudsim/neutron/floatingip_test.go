@@ -79,27 +79,45 @@ func sorted(a, b string) []string {
 	return []string{a, b}
 }
 
-func TestFloatingIPIsRefused(t *testing.T) {
-	c := newCloud(t, Options{})
-	port, busy := c.port(), c.port()
-	c.floatingIP(`, "port_id": "` + busy + `"`)
-	public, private := c.ids.PublicNetworkID, c.ids.PrivateNetworkID
-	const nobody = "11111111-2222-3333-4444-555555555555"
-	island := c.create(alice, "/v2.0/networks", `{"network": {"name": "island"}}`)["id"].(string)
-	islandSubnet := c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+island+`", "ip_version": 4, "cidr": "10.1.0.0/24"}}`)["id"].(string)
-	stranded := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+island+`"}}`)["id"].(string)
-	v6Only := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+private+`", "fixed_ips": [{"subnet_id": "`+c.ids.PrivateIPv6SubnetID+`"}]}}`)["id"].(string)
-	twoAddresses := c.create(alice, "/v2.0/ports",
-		`{"port": {"network_id": "`+private+`", "fixed_ips": [{"subnet_id": "`+c.ids.PrivateSubnetID+`"}, {"subnet_id": "`+c.ids.PrivateSubnetID+`"}]}}`)["id"].(string)
-	dark := c.create(admin, "/v2.0/networks", `{"network": {"router:external": true}}`)["id"].(string)
+// refusal is a floating IP that cannot be had.
+type refusal struct {
+	name          string
+	who           wire.Identity
+	body          string
+	status        int
+	kind, message string
+}
 
-	for _, test := range []struct {
-		name          string
-		who           wire.Identity
-		body          string
-		status        int
-		kind, message string
-	}{
+func (c *cloud) refuses(t *testing.T, refusals []refusal) {
+	for _, test := range refusals {
+		t.Run(test.name, func(t *testing.T) {
+			before := c.Counts()
+			a := c.call(test.who, "POST", "/v2.0/floatingips", `{"floatingip": `+test.body+`}`)
+			a.t = t
+			a.refused(test.status, test.kind, test.message)
+			if diff := cmp.Diff(before, c.Counts()); diff != "" {
+				t.Error("a refused request has changed something", diff)
+			}
+		})
+	}
+}
+
+const nobody = "11111111-2222-3333-4444-555555555555"
+
+// island makes a network of alice's with a subnet that no router leads to.
+func (c *cloud) island() (network, subnet string) {
+	network = c.create(alice, "/v2.0/networks", `{"network": {"name": "island"}}`)["id"].(string)
+	subnet = c.create(alice, "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.1.0.0/24"}}`)["id"].(string)
+	return network, subnet
+}
+
+func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
+	c := newCloud(t, Options{})
+	c.floatingIP("")
+	public, private := c.ids.PublicNetworkID, c.ids.PrivateNetworkID
+	_, islandSubnet := c.island()
+	dark := c.create(admin, "/v2.0/networks", `{"network": {"router:external": true}}`)["id"].(string)
+	c.refuses(t, []refusal{
 		{"no network", alice, `{}`, 400, "HTTPBadRequest", "Failed to parse request. Required attribute 'floating_network_id' not specified"},
 		{"an unknown network", alice, `{"floating_network_id": "` + nobody + `"}`, 404, "NetworkNotFound", "Network " + nobody + " could not be found."},
 		{"a network that is not external", alice, `{"floating_network_id": "` + private + `"}`, 400, "BadRequest", "Bad floatingip request: Network " + private + " is not a valid external network."},
@@ -116,6 +134,24 @@ func TestFloatingIPIsRefused(t *testing.T) {
 		{"an unknown subnet", alice, `{"floating_network_id": "` + public + `", "subnet_id": "` + nobody + `"}`, 404, "SubnetNotFound", "Subnet " + nobody + " could not be found."},
 		{"a subnet of another network", alice, `{"floating_network_id": "` + public + `", "subnet_id": "` + islandSubnet + `"}`, 400, "InvalidInput",
 			"Invalid input for operation: Failed to create port on network " + public + ", because fixed_ips included invalid subnet " + islandSubnet + "."},
+		{"another project as the owner", alice, `{"floating_network_id": "` + public + `", "project_id": "project-b"}`, 400, "HTTPBadRequest",
+			"Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges"},
+		{"an attribute that is read-only", alice, `{"floating_network_id": "` + public + `", "status": "ACTIVE"}`, 400, "HTTPBadRequest", "Attribute 'status' not allowed in POST"},
+		{"an attribute that does not exist", alice, `{"floating_network_id": "` + public + `", "colour": 1}`, 400, "HTTPBadRequest", "Unrecognized attribute(s) 'colour'"},
+	})
+}
+
+func TestFloatingIPIsRefusedItsPort(t *testing.T) {
+	c := newCloud(t, Options{})
+	port, busy := c.port(), c.port()
+	c.floatingIP(`, "port_id": "` + busy + `"`)
+	public, private := c.ids.PublicNetworkID, c.ids.PrivateNetworkID
+	island, islandSubnet := c.island()
+	stranded := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+island+`"}}`)["id"].(string)
+	v6Only := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+private+`", "fixed_ips": [{"subnet_id": "`+c.ids.PrivateIPv6SubnetID+`"}]}}`)["id"].(string)
+	twoAddresses := c.create(alice, "/v2.0/ports",
+		`{"port": {"network_id": "`+private+`", "fixed_ips": [{"subnet_id": "`+c.ids.PrivateSubnetID+`"}, {"subnet_id": "`+c.ids.PrivateSubnetID+`"}]}}`)["id"].(string)
+	c.refuses(t, []refusal{
 		{"an unknown port", alice, `{"floating_network_id": "` + public + `", "port_id": "` + nobody + `"}`, 404, "PortNotFound", "Port " + nobody + " could not be found."},
 		{"another project's port", bob, `{"floating_network_id": "` + public + `", "port_id": "` + port + `"}`, 404, "PortNotFound", "Port " + port + " could not be found."},
 		{"a port that is no id", alice, `{"floating_network_id": "` + public + `", "port_id": "x"}`, 400, "HTTPBadRequest", "Invalid input for port_id. Reason: 'x' is not a valid UUID."},
@@ -129,22 +165,7 @@ func TestFloatingIPIsRefused(t *testing.T) {
 			"Bad floatingip request: Port " + port + " does not have fixed ip 127.16.0.99."},
 		{"a fixed address without a port", alice, `{"floating_network_id": "` + public + `", "fixed_ip_address": "127.16.0.2"}`, 400, "BadRequest",
 			"Bad floatingip request: fixed_ip_address cannot be specified without a port_id."},
-		{"another project as the owner", alice, `{"floating_network_id": "` + public + `", "project_id": "project-b"}`, 400, "HTTPBadRequest",
-			"Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges"},
-		{"an attribute that is read-only", alice, `{"floating_network_id": "` + public + `", "status": "ACTIVE"}`, 400, "HTTPBadRequest", "Attribute 'status' not allowed in POST"},
-		{"an attribute that does not exist", alice, `{"floating_network_id": "` + public + `", "colour": 1}`, 400, "HTTPBadRequest", "Unrecognized attribute(s) 'colour'"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			before := c.Counts()
-			a := c.call(test.who, "POST", "/v2.0/floatingips", `{"floatingip": `+test.body+`}`)
-			a.t = t
-			a.refused(test.status, test.kind, test.message)
-			if diff := cmp.Diff(before, c.Counts()); diff != "" {
-				t.Error("a refused request has changed something", diff)
-			}
-		})
-	}
-
+	})
 	t.Run("a port that has one", func(t *testing.T) {
 		f := c.floatingIP("")
 		a := c.call(alice, "PUT", "/v2.0/floatingips/"+f["id"].(string), `{"floatingip": {"port_id": "`+busy+`"}}`)

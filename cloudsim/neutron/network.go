@@ -22,7 +22,6 @@ func (s *Service) networkResource() *resource {
 		"is_default":                {post: true, put: true, filter: true, adminOnly: true, check: isBool},
 		"mtu":                       {post: true, put: true, filter: true, check: isInt(68, 65536)},
 		"port_security_enabled":     {post: true, put: true, filter: true, check: isBool},
-		"availability_zone_hints":   {post: true},
 		"provider:network_type":     {post: true, filter: true, adminOnly: true, check: isString(32)},
 		"provider:physical_network": {post: true, filter: true, adminOnly: true, check: isString(64)},
 		"provider:segmentation_id":  {post: true, filter: true, adminOnly: true, check: isInt(0, 1<<24-1)},
@@ -66,7 +65,8 @@ func (s *Service) viewNetwork(c wire.Identity, n *network) *networkView {
 		External: n.external, MTU: n.mtu, PortSecurity: n.portSecurity, AvailabilityZones: []string{}, AvailabilityHints: []string{},
 	}
 	if n.external {
-		v.IsDefault = &n.isDefault
+		isDefault := n.isDefault
+		v.IsDefault = &isDefault
 	}
 	if c.Admin() {
 		v.networkProviderView = &networkProviderView{NetworkType: n.kind, PhysicalNetwork: n.physical}

@@ -55,11 +55,10 @@ var portAttributes = attributes{
 	"security_groups":       {post: true, put: true, filter: true, check: isUUIDs},
 	"allowed_address_pairs": {post: true, put: true, check: isAddressPairs},
 	"port_security_enabled": {post: true, put: true, filter: true, check: isBool},
-	"extra_dhcp_opts":       {post: true, put: true},
 	"tags":                  {post: true, filter: true, check: isTags},
 	"binding:vnic_type":     {post: true, put: true, filter: true, check: isString(64)},
 	"binding:host_id":       {post: true, put: true, filter: true, adminOnly: true, check: orNull(isString(255))},
-	"binding:profile":       {post: true, put: true, adminOnly: true},
+	"binding:profile":       {},
 	"binding:vif_type":      {},
 	"binding:vif_details":   {},
 }
@@ -86,7 +85,7 @@ func viewPort(c wire.Identity, p *port) *portView {
 	v := &portView{
 		standardView: p.view(), Name: p.name, Tags: p.tags, NetworkID: p.network, MACAddress: p.mac, AdminStateUp: p.adminUp, Status: p.status,
 		DeviceID: p.deviceID, DeviceOwner: p.deviceOwner, FixedIPs: p.fixed, SecurityGroups: p.groups, AllowedAddressPairs: p.pairs,
-		PortSecurity: p.portSecurity, ExtraDHCPOpts: []string{}, VNICType: p.vnic,
+		PortSecurity: p.portSecurity, VNICType: p.vnic,
 	}
 	if c.Admin() {
 		v.portBindingView = &portBindingView{HostID: p.host, Profile: map[string]any{}, VIFType: "unbound", VIFDetails: map[string]any{}}

@@ -25,7 +25,7 @@ func TestPortIsShownWhole(t *testing.T) {
 			jsonObject{"subnet_id": c.ids.PrivateIPv6SubnetID, "ip_address": "fd00:1::2"},
 		},
 		"security_groups": []any{group}, "allowed_address_pairs": []any{jsonObject{"ip_address": "10.0.0.0/8", "mac_address": "fa:16:3e:00:00:01"}},
-		"port_security_enabled": true, "extra_dhcp_opts": []any{}, "binding:vnic_type": "normal", "tags": []any{"t"}, "revision_number": 1.0,
+		"port_security_enabled": true, "binding:vnic_type": "normal", "tags": []any{"t"}, "revision_number": 1.0,
 		"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -44,7 +44,6 @@ func TestPortsAreRefused(t *testing.T) {
 	c.create(admin, "/v2.0/subnets", `{"subnet": {"network_id": "`+shared+`", "ip_version": 4, "cidr": "10.9.0.0/30"}}`)
 	routerPort := c.gatewayInterface()
 	bobsGroup := c.call(bob, "GET", "/v2.0/security-groups", "").column("id")[0]
-	const nobody = "11111111-2222-3333-4444-555555555555"
 	in := func(more string) string { return `{"port": {"network_id": "` + network + `"` + more + `}}` }
 	for _, test := range []struct {
 		name               string

@@ -14,15 +14,12 @@ import (
 func (s *Service) routerResource() *resource {
 	res := &resource{one: "router", many: "routers", path: "routers", taggable: true, missing: routerMissing, add: s.addRouter, set: s.setRouter}
 	res.attributes = withStandard(attributes{
-		"name":                    {post: true, put: true, filter: true, sort: true, check: isString(255)},
-		"admin_state_up":          {post: true, put: true, filter: true, sort: true, check: isBool},
-		"status":                  {sort: true},
-		"external_gateway_info":   {post: true, put: true, check: orNull(isGatewayInfo)},
-		"routes":                  {put: true, check: isRoutes},
-		"distributed":             {post: true, put: true, filter: true, adminOnly: true, check: orNull(isBool)},
-		"ha":                      {post: true, put: true, filter: true, adminOnly: true, check: orNull(isBool)},
-		"flavor_id":               {post: true, filter: true},
-		"availability_zone_hints": {post: true},
+		"name":                  {post: true, put: true, filter: true, sort: true, check: isString(255)},
+		"admin_state_up":        {post: true, put: true, filter: true, sort: true, check: isBool},
+		"status":                {sort: true},
+		"external_gateway_info": {post: true, put: true, check: orNull(isGatewayInfo)},
+		"routes":                {put: true, check: isRoutes},
+		"flavor_id":             {filter: true},
 	})
 	res.find = func(c wire.Identity, id string) (object, bool) {
 		if r := s.routers[id]; r != nil && owns(c, r.project) {
@@ -31,12 +28,12 @@ func (s *Service) routerResource() *resource {
 		return nil, false
 	}
 	res.remove = func(_ wire.Identity, id string) error { return s.removeRouter(s.routers[id]) }
-	res.show = func(c wire.Identity, id string) any { return s.viewRouter(c, s.routers[id]) }
+	res.show = func(_ wire.Identity, id string) any { return s.viewRouter(s.routers[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
 		var views []*routerView
 		for _, router := range s.routers {
 			if owns(c, router.project) {
-				views = append(views, s.viewRouter(c, router))
+				views = append(views, s.viewRouter(router))
 			}
 		}
 		return writeList(res, r, views, nil)
@@ -86,16 +83,13 @@ func isGatewayInfo(v any) (any, string) {
 	return info, ""
 }
 
-func (s *Service) viewRouter(c wire.Identity, r *router) *routerView {
+func (s *Service) viewRouter(r *router) *routerView {
 	v := &routerView{
 		standardView: r.view(), Name: r.name, Tags: r.tags, AdminStateUp: r.adminUp, Status: "ACTIVE", Routes: r.routes,
 		AvailabilityZones: []string{}, AvailabilityHints: []string{},
 	}
 	if p := s.ports[r.gateway]; p != nil {
 		v.Gateway = &gatewayView{NetworkID: p.network, EnableSNAT: r.snat, ExternalFixedIPs: p.fixed}
-	}
-	if c.Admin() {
-		v.routerModeView = &routerModeView{}
 	}
 	return v
 }

@@ -67,7 +67,6 @@ func TestRoutersAreRefused(t *testing.T) {
 	c := newCloud(t, Options{})
 	router, private := c.ids.RouterID, c.ids.PrivateSubnetID
 	port := c.port()
-	const nobody = "11111111-2222-3333-4444-555555555555"
 	for _, test := range []struct {
 		name               string
 		who                wire.Identity

@@ -17,17 +17,16 @@ import (
 func (s *Service) securityGroupRuleResource() *resource {
 	res := &resource{one: "security_group_rule", many: "security_group_rules", path: "security-group-rules", missing: ruleMissing, add: s.addRule}
 	res.attributes = withStandard(attributes{
-		"security_group_id":       {post: true, required: true, filter: true, sort: true, check: isString(36)},
-		"direction":               {post: true, required: true, filter: true, sort: true, check: isOneOf("ingress", "egress")},
-		"ethertype":               {post: true, filter: true, sort: true},
-		"protocol":                {post: true, filter: true, sort: true},
-		"port_range_min":          {post: true, filter: true, sort: true},
-		"port_range_max":          {post: true, filter: true, sort: true},
-		"remote_ip_prefix":        {post: true, filter: true, sort: true},
-		"remote_group_id":         {post: true, filter: true, sort: true},
-		"remote_address_group_id": {post: true, filter: true, sort: true},
-		"normalized_cidr":         {filter: true, sort: true},
-		"description":             {post: true, put: true, filter: true, sort: true, check: orNull(isString(255))},
+		"security_group_id": {post: true, required: true, filter: true, sort: true, check: isString(36)},
+		"direction":         {post: true, required: true, filter: true, sort: true, check: isOneOf("ingress", "egress")},
+		"ethertype":         {post: true, filter: true, sort: true},
+		"protocol":          {post: true, filter: true, sort: true},
+		"port_range_min":    {post: true, filter: true, sort: true},
+		"port_range_max":    {post: true, filter: true, sort: true},
+		"remote_ip_prefix":  {post: true, filter: true, sort: true},
+		"remote_group_id":   {post: true, filter: true, sort: true},
+		"normalized_cidr":   {filter: true, sort: true},
+		"description":       {post: true, put: true, filter: true, sort: true, check: orNull(isString(255))},
 	})
 	res.find = func(c wire.Identity, id string) (object, bool) {
 		if r := s.rules[id]; r != nil && (owns(c, r.project) || owns(c, s.groups[r.group].project)) {

@@ -92,7 +92,6 @@ type portView struct {
 	SecurityGroups      []string      `json:"security_groups"`
 	AllowedAddressPairs []addressPair `json:"allowed_address_pairs"`
 	PortSecurity        bool          `json:"port_security_enabled"`
-	ExtraDHCPOpts       []string      `json:"extra_dhcp_opts"` // never any
 	VNICType            string        `json:"binding:vnic_type"`
 	*portBindingView                  // for admins
 }
@@ -115,12 +114,6 @@ type routerView struct {
 	FlavorID          *string      `json:"flavor_id"`
 	AvailabilityZones []string     `json:"availability_zones"`
 	AvailabilityHints []string     `json:"availability_zone_hints"`
-	*routerModeView                // for admins
-}
-
-type routerModeView struct {
-	Distributed bool `json:"distributed"`
-	HA          bool `json:"ha"`
 }
 
 type gatewayView struct {
@@ -162,16 +155,15 @@ type securityGroupView struct {
 
 type securityGroupRuleView struct {
 	standardView
-	SecurityGroupID      string  `json:"security_group_id"`
-	Direction            string  `json:"direction"`
-	EtherType            string  `json:"ethertype"`
-	Protocol             *string `json:"protocol"`
-	PortRangeMin         *int    `json:"port_range_min"`
-	PortRangeMax         *int    `json:"port_range_max"`
-	RemoteIPPrefix       *string `json:"remote_ip_prefix"`
-	NormalizedCIDR       *string `json:"normalized_cidr"`
-	RemoteGroupID        *string `json:"remote_group_id"`
-	RemoteAddressGroupID *string `json:"remote_address_group_id"`
+	SecurityGroupID string  `json:"security_group_id"`
+	Direction       string  `json:"direction"`
+	EtherType       string  `json:"ethertype"`
+	Protocol        *string `json:"protocol"`
+	PortRangeMin    *int    `json:"port_range_min"`
+	PortRangeMax    *int    `json:"port_range_max"`
+	RemoteIPPrefix  *string `json:"remote_ip_prefix"`
+	NormalizedCIDR  *string `json:"normalized_cidr"`
+	RemoteGroupID   *string `json:"remote_group_id"`
 }
 
 // orNone is how an empty string is shown: as null.

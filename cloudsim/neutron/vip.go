@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // VIPRequest is Octavia's wish for a VIP. At least one of PortID, SubnetID and
@@ -210,29 +212,30 @@ func (s *Service) ReleaseVIP(portID string) error {
 	})
 }
 
-// Subnet looks up a subnet that the project may use: its own, one of a shared
-// network or of an external one. An empty project may use any.
+// Subnet looks up a subnet that the project can see, which is what Octavia lets
+// it use; with an empty project, any.
 func (s *Service) Subnet(projectID, id string) (SubnetInfo, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub := s.subnets[id]
-	if sub == nil || !s.mayUse(projectID, sub.project) && !s.mayUseNetwork(projectID, s.networks[sub.network]) {
+	sub := s.visibleSubnet(onBehalfOf(projectID), id)
+	if sub == nil {
 		return SubnetInfo{}, false
 	}
 	return SubnetInfo{ID: sub.id, NetworkID: sub.network, CIDR: sub.cidr.String(), IPVersion: sub.ipVersion()}, true
 }
 
-// Network tells whether there is a network that the project may use. An empty
-// project may use any.
+// Network tells whether there is a network that the project can see; with an
+// empty project, any.
 func (s *Service) Network(projectID, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.networks[id]
-	return n != nil && s.mayUseNetwork(projectID, n)
+	return s.visibleNetwork(onBehalfOf(projectID), id) != nil
 }
 
-func (s *Service) mayUse(projectID, owner string) bool { return projectID == "" || projectID == owner }
-
-func (s *Service) mayUseNetwork(projectID string, n *network) bool {
-	return s.mayUse(projectID, n.project) || n.shared || n.external
+// onBehalfOf is a caller who sees what the project sees, or everything.
+func onBehalfOf(projectID string) wire.Identity {
+	if projectID == "" {
+		return wire.Identity{Roles: []string{"admin"}}
+	}
+	return wire.Identity{ProjectID: projectID}
 }

@@ -148,8 +148,19 @@ func TestReleasedVIPLeavesItsFloatingIP(t *testing.T) {
 	c.call(alice, "GET", "/v2.0/ports/"+users, "").must(http.StatusOK)
 }
 
-func TestProjectsMayUseTheirOwnSubnetsAndSharedOnes(t *testing.T) {
+func TestProjectsMayUseTheSubnetsThatTheySee(t *testing.T) {
 	c := newCloud(t, Options{})
+	sharedNetwork, err := c.AddNetwork(NetworkSpec{ProjectID: admin.ProjectID, Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sharedSubnet, err := c.AddSubnet(SubnetSpec{ProjectID: admin.ProjectID, NetworkID: sharedNetwork, CIDR: netip.MustParsePrefix("10.0.0.0/24")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := c.Subnet(bob.ProjectID, c.ids.PublicSubnetID); ok || !c.Network(bob.ProjectID, c.ids.PublicNetworkID) {
+		t.Error("of an external network a project must see the network and not the subnet")
+	}
 	for _, test := range []struct {
 		project, network, subnet string
 		want                     bool
@@ -157,7 +168,8 @@ func TestProjectsMayUseTheirOwnSubnetsAndSharedOnes(t *testing.T) {
 		{alice.ProjectID, c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, true},
 		{bob.ProjectID, c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, false},
 		{"", c.ids.PrivateNetworkID, c.ids.PrivateSubnetID, true},
-		{bob.ProjectID, c.ids.PublicNetworkID, c.ids.PublicSubnetID, true},
+		{bob.ProjectID, sharedNetwork, sharedSubnet, true},
+		{"", c.ids.PublicNetworkID, c.ids.PublicSubnetID, true},
 		{alice.ProjectID, "x", "x", false},
 	} {
 		info, ok := c.Subnet(test.project, test.subnet)
