@@ -163,6 +163,9 @@ func (s *Service) addPort(c wire.Identity, v values) (string, error) {
 		host: v.text("binding:host_id"), vnic: "normal", groups: []string{}, pairs: []addressPair{},
 	}
 	v.set("binding:vnic_type", &p.vnic)
+	if p.mac == "" {
+		p.mac = s.newMAC(n.id) // address pairs take it over
+	}
 	if err := s.protect(c, p, v); err != nil {
 		return "", err
 	}
@@ -177,7 +180,7 @@ func (s *Service) addPort(c wire.Identity, v values) (string, error) {
 // yet, a MAC address.
 func (s *Service) plug(n *network, p *port, wishes []addressWish) (err error) {
 	if p.mac == "" {
-		p.mac = newMAC()
+		p.mac = s.newMAC(n.id)
 	} else if s.macInUse(n.id, p.mac) {
 		return macInUse(n.id, p.mac)
 	}
@@ -188,6 +191,7 @@ func (s *Service) plug(n *network, p *port, wishes []addressWish) (err error) {
 		p.setStatus()
 	}
 	s.ports[p.id] = p
+	s.macs[networkMAC{n.id, p.mac}] = struct{}{}
 	return nil
 }
 
@@ -199,19 +203,20 @@ func (p *port) setStatus() {
 	}
 }
 
-func newMAC() string {
+// newMAC makes up a MAC address that no port of the network has.
+func (s *Service) newMAC(networkID string) string {
 	mac := net.HardwareAddr{0xfa, 0x16, 0x3e, 0, 0, 0}
-	_, _ = rand.Read(mac[3:]) // never fails
-	return mac.String()
+	for {
+		_, _ = rand.Read(mac[3:]) // never fails
+		if !s.macInUse(networkID, mac.String()) {
+			return mac.String()
+		}
+	}
 }
 
 func (s *Service) macInUse(networkID, mac string) bool {
-	for _, p := range s.ports {
-		if p.network == networkID && p.mac == mac {
-			return true
-		}
-	}
-	return false
+	_, used := s.macs[networkMAC{networkID, mac}]
+	return used
 }
 
 func macInUse(networkID, mac string) *apiError {
@@ -295,7 +300,9 @@ func (s *Service) setPort(c wire.Identity, id string, v values) error {
 		}
 	}
 	v.set("name", &p.name)
+	delete(s.macs, networkMAC{n.id, p.mac})
 	v.set("mac_address", &p.mac)
+	s.macs[networkMAC{n.id, p.mac}] = struct{}{}
 	v.set("device_id", &p.deviceID)
 	v.set("device_owner", &p.deviceOwner)
 	v.set("binding:vnic_type", &p.vnic)
@@ -315,5 +322,6 @@ func (s *Service) removePort(p *port) {
 		s.touch(s.floatingIPs[id])
 	}
 	s.release(p.fixed)
+	delete(s.macs, networkMAC{p.network, p.mac})
 	delete(s.ports, p.id)
 }

@@ -31,6 +31,10 @@ func TestPortIsShownWhole(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	other := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+c.ids.PrivateNetworkID+`", "allowed_address_pairs": [{"ip_address": "10.0.0.0/8"}]}}`)
+	if pair := other["allowed_address_pairs"].([]any)[0].(jsonObject); pair["mac_address"] != other["mac_address"] {
+		t.Errorf("the pair %v must have the port's MAC address %v", pair, other["mac_address"])
+	}
 	bound := c.call(admin, "PUT", "/v2.0/ports/"+got["id"].(string), `{"port": {"binding:host_id": "host-1"}}`).must(http.StatusOK)
 	if bound["status"] != "ACTIVE" || bound["binding:host_id"] != "host-1" || bound["binding:vif_type"] != "ovs" {
 		t.Errorf("bound: %v", bound)

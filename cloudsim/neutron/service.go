@@ -55,6 +55,7 @@ type Service struct {
 	// association; defaultGroup a project's default security group.
 	floatingOf   map[string][]string
 	defaultGroup map[string]string
+	macs         map[networkMAC]struct{}   // those in use
 	quotas       map[string]map[string]int // by project, then resource
 	segments     int                       // the last segmentation id
 	// touched are the ports whose floating IPs the change in hand changes.
@@ -80,6 +81,7 @@ func New(o Options) *Service {
 		rules:        map[string]*securityGroupRule{},
 		floatingOf:   map[string][]string{},
 		defaultGroup: map[string]string{},
+		macs:         map[networkMAC]struct{}{},
 		quotas:       map[string]map[string]int{},
 	}
 	s.resources = []*resource{

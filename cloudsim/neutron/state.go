@@ -80,6 +80,9 @@ type addressPair struct {
 	IPAddress  string `json:"ip_address"`
 }
 
+// networkMAC is a MAC address, which no two ports of a network share.
+type networkMAC struct{ network, mac string }
+
 type port struct {
 	standard
 	network, mac, deviceID, deviceOwner string
