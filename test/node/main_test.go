@@ -1,0 +1,189 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+func TestMain(m *testing.M) { kubetest.Main(m) }
+
+// randomAddr is a loopback address that nobody else is likely to use.
+func randomAddr() netip.Addr {
+	return netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(15)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
+}
+
+// eventually waits until ok, which it asks again and again, is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// world is a namespace of the test's own and two nodes, a and b.
+type world struct {
+	t         *testing.T
+	namespace string
+	nodes     *node.Nodes
+	a, b      node.Node
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, namespace: kubetest.Namespace(t)}
+	nodes, err := node.New(t.Context(), node.Options{Config: kubetest.Cluster(t).Config()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := nodes.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.nodes = nodes
+	w.a, w.b = w.add("a"), w.add("b")
+	return w
+}
+
+// add adds a node whose name ends with suffix.
+func (w *world) add(suffix string) node.Node {
+	w.t.Helper()
+	nd := node.Node{
+		Name: w.namespace + "-" + suffix, Address: randomAddr(), ServerID: "server-" + suffix,
+		Labels: map[string]string{"rack": suffix},
+	}
+	if err := w.nodes.Add(w.t.Context(), nd); err != nil {
+		w.t.Fatal(err)
+	}
+	return nd
+}
+
+// pod runs a Pod with a TCP port 8080 and a UDP port 5353.
+func (w *world) pod(name string, on node.Node) *corev1.Pod {
+	w.t.Helper()
+	pod, err := w.nodes.RunPod(w.t.Context(), node.Pod{
+		Namespace: w.namespace, Name: name, Node: on.Name, Labels: map[string]string{"app": "web"},
+		Ports: []corev1.ContainerPort{
+			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
+			{Name: "dns", ContainerPort: 5353, Protocol: corev1.ProtocolUDP},
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return pod
+}
+
+// service makes a Service of type LoadBalancer for the Pods.
+func (w *world) service(change func(*corev1.ServiceSpec)) *corev1.Service {
+	w.t.Helper()
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: w.namespace},
+		Spec: corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeLoadBalancer,
+			Selector: map[string]string{"app": "web"},
+			Ports: []corev1.ServicePort{
+				{Name: "http", Port: 80, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP},
+				{Name: "dns", Port: 53, TargetPort: intstr.FromString("dns"), Protocol: corev1.ProtocolUDP},
+			},
+		},
+	}
+	if change != nil {
+		change(&svc.Spec)
+	}
+	svc, err := kubetest.Client(w.t).CoreV1().Services(w.namespace).Create(w.t.Context(), svc, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return svc
+}
+
+func local(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }
+
+// url is where the Service's first port is on a node.
+func url(nd node.Node, svc *corev1.Service) string {
+	return fmt.Sprintf("http://%s:%d", nd.Address, svc.Spec.Ports[0].NodePort)
+}
+
+// ask makes one request on a connection of its own, from the address if it is
+// valid.
+func ask(from netip.Addr, url string) (node.Answer, error) {
+	var d net.Dialer
+	if from.IsValid() {
+		d.LocalAddr = &net.TCPAddr{IP: from.AsSlice()}
+	}
+	c := http.Client{
+		Timeout:   30 * time.Second,
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: d.DialContext},
+	}
+	var a node.Answer
+	resp, err := c.Get(url)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(body, &a)
+}
+
+// pods counts which Pods answer n requests.
+func (w *world) pods(n int, url string) map[string]int {
+	w.t.Helper()
+	got := map[string]int{}
+	for range n {
+		a, err := ask(netip.Addr{}, url)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		got[a.Pod]++
+	}
+	return got
+}
+
+// awaitPods waits until the Pods that answer are these.
+func (w *world) awaitPods(url string, want ...string) {
+	w.t.Helper()
+	eventually(w.t, fmt.Sprintf("%s answered by %v", url, want), func() bool {
+		got := map[string]bool{}
+		for range 2 * max(len(want), 1) {
+			a, err := ask(netip.Addr{}, url)
+			if err != nil {
+				return len(want) == 0
+			}
+			got[a.Pod] = true
+		}
+		for _, p := range want {
+			if !got[p] {
+				return false
+			}
+		}
+		return len(got) == len(want)
+	})
+}
