@@ -119,8 +119,8 @@ func (p *progress) write(state string) {
 	fmt.Fprintf(p.out, "  %s\n", state)
 }
 
-// state is the line to show. Linking is the last tenth: it is slow, and the go
-// command does not tell how far it is.
+// state is the line to show. It does not reach 100 %, because the last program
+// is linked after the last package is compiled.
 func (p *progress) state(elapsed time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,9 +129,9 @@ func (p *progress) state(elapsed time.Duration) string {
 		return fmt.Sprintf("  0 %%  %s: %d so far, %s", p.what, p.fetched, elapsed)
 	}
 	compiled := p.total - len(p.pending)
-	percent := 90
+	percent := 99
 	if p.total > 0 {
-		percent = 90 * compiled / p.total
+		percent = 99 * compiled / p.total
 	}
 	what := fmt.Sprintf("%s: package %d of %d", p.what, compiled, p.total)
 	if len(p.pending) == 0 {
