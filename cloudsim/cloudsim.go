@@ -120,8 +120,8 @@ type Cloud struct {
 
 	forwarding   sync.Mutex // see forward
 	addingServer sync.Mutex // an address is chosen and taken in one go
-	closing    sync.Once
-	closed     error
+	closing      sync.Once
+	closed       error
 }
 
 // Start starts a cloud: a private and a public network with a router between

@@ -173,7 +173,7 @@ run floating ip create public -f value -c floating_ip_address
 fip=$out
 [[ $fip =~ ^$address$ ]] || fail "the floating IP is '$fip'"
 run floating ip set --port "$port" "$fip"
-expect "$port $vip" floating ip show "$fip" -f value -c port_id -c fixed_ip_address
+expect "$vip"$'\n'"$port" floating ip show "$fip" -f value -c port_id -c fixed_ip_address
 matches "^$fip " floating ip list -f value -c 'Floating IP Address' -c 'Fixed IP Address'
 matches "$vip" floating ip list --port "$port"
 run floating ip unset --port "$fip"
