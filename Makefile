@@ -8,6 +8,7 @@ GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
 MODULES := . hack/kube hack/tools
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
+GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
 # What the programs call themselves in `kube-octavia version`.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -82,7 +83,7 @@ lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated ## Check
 lint-format: need-go
 	@echo "lint: gofmt, goimports"
 	@files="$(GOFILES)"; \
-	bad=$$(gofmt -s -l $$files) || exit 1; \
+	bad=$$($(GOFMT) -s -l $$files) || exit 1; \
 	bad="$$bad $$($(TOOL) goimports -l -local $(MODULE) $$files)" || exit 1; \
 	bad=$$(printf '%s\n' $$bad | sort -u); \
 	[ -z "$$bad" ] || { printf 'Not formatted; run `make format`:\n%s\n' "$$bad" >&2; exit 1; }
@@ -121,7 +122,7 @@ lint-generated: need-go
 
 .PHONY: format
 format: need-go ## Format the Go files
-	@gofmt -s -w $(GOFILES) && $(TOOL) goimports -w -local $(MODULE) $(GOFILES)
+	@$(GOFMT) -s -w $(GOFILES) && $(TOOL) goimports -w -local $(MODULE) $(GOFILES)
 
 .PHONY: generate
 generate: need-go ## Write the generated files anew

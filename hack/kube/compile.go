@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +38,11 @@ func compile(ctx context.Context, dir string, versions versions) error {
 	if err != nil {
 		return err
 	}
-	progress.compiling(strings.Fields(listed))
+	// The programs themselves are left out: they are stale as long as they are
+	// not linked.
+	progress.compiling(slices.DeleteFunc(strings.Fields(listed), func(name string) bool {
+		return slices.Contains(packages, name)
+	}))
 	_, err = goCommand(ctx, progress.line, append([]string{
 		"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", versions.linkerFlags(),
 		"-o", dir + string(filepath.Separator)}, packages...)...)
