@@ -21,8 +21,10 @@ import (
 // named them.
 const Prefix = "loadbalancer.openstack.org/"
 
-// The keys that are written as well as read.
+// Keys that are named elsewhere.
 const (
+	// KeepFloatingIP keeps the floating IP when the load balancer goes.
+	KeepFloatingIP = Prefix + "keep-floatingip"
 	// LoadBalancerID holds the Octavia id of the Service's load balancer.
 	LoadBalancerID = Prefix + "load-balancer-id"
 	// LoadBalancerAddress holds the address at which clients reach it.
@@ -85,13 +87,23 @@ func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options
 		}
 	}
 	if len(problems) == 0 && options.MonitorTimeout > options.MonitorDelay {
-		problems = append(problems, Problem{Key: Prefix + "health-monitor-timeout", Value: annotations[Prefix+"health-monitor-timeout"],
-			Text: fmt.Sprintf("a look that may take %v every %v would overlap; the timeout must not be above the delay", options.MonitorTimeout, options.MonitorDelay)})
+		problems = append(problems, overlap(annotations, options))
 	}
 	// An operator who allows internal load balancers only cannot be overruled.
 	options.Internal = options.Internal || defaults.Internal
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
 	return options, problems
+}
+
+// overlap is the problem of a look of the health monitor that may not have ended
+// when the next begins. It lies with the annotation that is set.
+func overlap(annotations map[string]string, o Options) Problem {
+	key := Prefix + "health-monitor-timeout"
+	if _, there := annotations[key]; !there {
+		key = Prefix + "health-monitor-delay"
+	}
+	return Problem{Key: key, Value: annotations[key], Text: fmt.Sprintf(
+		"a look that may take %v every %v would overlap; the timeout must not be above the delay", o.MonitorTimeout, o.MonitorDelay)}
 }
 
 // Unknown returns the keys that look like ours and are not in the table, sorted:

@@ -90,7 +90,8 @@ func internalIP(node *corev1.Node, family corev1.IPFamily) (netip.Addr, bool) {
 			continue
 		}
 		address, err := netip.ParseAddr(a.Address)
-		if err == nil && address.Unmap().Is4() == (family == corev1.IPv4Protocol) {
+		// An address with a zone has a meaning on the node only.
+		if err == nil && address.Zone() == "" && address.Unmap().Is4() == (family == corev1.IPv4Protocol) {
 			return address.Unmap(), true
 		}
 	}

@@ -1,0 +1,307 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+const (
+	keyInternal = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	keySources  = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	keyMonitor  = Prefix + "enable-health-monitor"
+	keyDelay    = Prefix + "health-monitor-delay"
+	keyTimeout  = Prefix + "health-monitor-timeout"
+	keyUp       = Prefix + "health-monitor-max-retries"
+	keyDown     = Prefix + "health-monitor-max-retries-down"
+)
+
+// cloudControllerKeys are all annotations that openstack-cloud-controller-manager
+// reads or writes. A Service that bears one of them may come to this project any
+// day, so none may be unknown.
+var cloudControllerKeys = []string{
+	keyInternal, keySources,
+	Prefix + "node-selector", Prefix + "connection-limit", Prefix + "floating-network-id", Prefix + "floating-subnet-id",
+	Prefix + "floating-subnet", Prefix + "floating-subnet-tags", Prefix + "class", Prefix + "keep-floatingip",
+	Prefix + "port-id", Prefix + "subnet-id", Prefix + "network-id", Prefix + "member-subnet-id", Prefix + "lb-method",
+	Prefix + "proxy-protocol", Prefix + "x-forwarded-for", Prefix + "default-tls-container-ref",
+	Prefix + "timeout-client-data", Prefix + "timeout-member-connect", Prefix + "timeout-member-data", Prefix + "timeout-tcp-inspect",
+	Prefix + "flavor-id", Prefix + "availability-zone",
+	keyMonitor, keyDelay, keyTimeout, keyUp, keyDown,
+	Prefix + "hostname", Prefix + "load-balancer-address", Prefix + "load-balancer-id",
+}
+
+var defaults = config.LoadBalancer{
+	MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+}
+
+func defaultOptions() Options {
+	return Options{MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3}
+}
+
+func TestEveryKeyOfOpenstackCloudControllerManagerIsInTheTableOnce(t *testing.T) {
+	count := map[string]int{}
+	for _, a := range Table {
+		count[a.Key]++
+	}
+	for _, key := range cloudControllerKeys {
+		if count[key] != 1 {
+			t.Errorf("%s is in the table %d times, want once", key, count[key])
+		}
+		delete(count, key)
+	}
+	if len(count) > 0 {
+		t.Errorf("the table has keys that this test does not know: %v", count)
+	}
+}
+
+func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
+	for _, a := range Table {
+		if a.Key == "" || a.Values == "" || !strings.HasSuffix(a.Doc, ".") || a.apply == nil {
+			t.Errorf("%q: wants a key, values, a sentence and something to do, has %+v", a.Key, a)
+		}
+		if a.Output != (a.Key == LoadBalancerID || a.Key == LoadBalancerAddress) {
+			t.Errorf("%s: Output is %v", a.Key, a.Output)
+		}
+	}
+}
+
+func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
+	all := config.LoadBalancer{
+		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
+	}
+	want := Options{Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6}
+	for name, annotations := range map[string]map[string]string{
+		"none": nil, "others'": {"example.com/internal": "false"},
+	} {
+		got, problems := Parse(annotations, all)
+		if diff := cmp.Diff(want, got); diff != "" || problems != nil {
+			t.Errorf("with %s: problems %v, options (-want +got):\n%s", name, problems, diff)
+		}
+	}
+}
+
+func TestEachAnnotationSetsItsOption(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		want       func(*Options)
+	}{
+		{keyInternal, "true", func(o *Options) { o.Internal = true }},
+		{keyInternal, " true ", func(o *Options) { o.Internal = true }},
+		{keyInternal, "false", func(*Options) {}},
+		{keyInternal, "", func(*Options) {}},
+		{keySources, "10.0.0.0/8", func(o *Options) { o.SourceRanges = []string{"10.0.0.0/8"} }},
+		{keySources, " 10.1.2.3/8 ,, 2001:DB8::1/32,", func(o *Options) { o.SourceRanges = []string{"10.0.0.0/8", "2001:db8::/32"} }},
+		{keySources, "", func(*Options) {}},
+		{Prefix + "keep-floatingip", "true", func(o *Options) { o.KeepFloatingIP = true }},
+		{Prefix + "keep-floatingip", "false", func(*Options) {}},
+		{keyMonitor, "true", func(o *Options) { o.Monitor = true }},
+		{keyMonitor, "false", func(*Options) {}},
+		{keyDelay, "3", func(o *Options) { o.MonitorDelay = 3 * time.Second }},
+		{keyDelay, "86400", func(o *Options) { o.MonitorDelay = 24 * time.Hour }},
+		{keyDelay, "", func(*Options) {}},
+		{keyTimeout, "1", func(o *Options) { o.MonitorTimeout = time.Second }},
+		{keyTimeout, " 5 ", func(o *Options) { o.MonitorTimeout = 5 * time.Second }},
+		{keyUp, "1", func(o *Options) { o.MonitorMaxRetries = 1 }},
+		{keyUp, "10", func(o *Options) { o.MonitorMaxRetries = 10 }},
+		{keyDown, "1", func(o *Options) { o.MonitorMaxRetriesDown = 1 }},
+		{keyDown, "10", func(o *Options) { o.MonitorMaxRetriesDown = 10 }},
+		{LoadBalancerID, " 4711 ", func(o *Options) { o.LoadBalancerID = "4711" }},
+		{LoadBalancerAddress, "203.0.113.5", func(*Options) {}},
+		{LoadBalancerAddress, "whatever stood there", func(*Options) {}},
+	} {
+		t.Run(c.key[strings.LastIndex(c.key, "/")+1:]+"="+c.value, func(t *testing.T) {
+			want := defaultOptions()
+			c.want(&want)
+			got, problems := Parse(map[string]string{c.key: c.value}, defaults)
+			if diff := cmp.Diff(want, got); diff != "" || problems != nil {
+				t.Errorf("problems %v, options (-want +got):\n%s", problems, diff)
+			}
+		})
+	}
+}
+
+func TestAnAnnotationOverrulesTheOperatorUnlessOnlyInternalIsAllowed(t *testing.T) {
+	operator := defaults
+	operator.Internal, operator.CreateMonitor = true, true
+	got, problems := Parse(map[string]string{keyInternal: "false", keyMonitor: "false"}, operator)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if !got.Internal {
+		t.Error("the annotation made a load balancer external although the operator allows internal ones only")
+	}
+	if got.Monitor {
+		t.Error("the annotation did not switch the monitor off")
+	}
+}
+
+func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
+	bad := map[string][]string{
+		keyInternal:                {"yes", "True", "1", "tru e"},
+		keySources:                 {"10.0.0.1", "10.0.0.0/33", "10.0.0.0/8;192.0.2.0/24", "example.com", "10.0.0.0/8,x", "fe80::%eth0/64"},
+		Prefix + "keep-floatingip": {"yes", "FALSE"},
+		keyMonitor:                 {"on"},
+		keyDelay:                   {"0", "-1", "5s", "1.5", "86401", "99999999999999999999"},
+		keyTimeout:                 {"0", "3s", "six"},
+		keyUp:                      {"0", "11", "1-2"},
+		keyDown:                    {"0", "11", "-3"},
+	}
+	for _, a := range Table {
+		if a.Values == "not supported" {
+			bad[a.Key] = []string{"anything", ""}
+		}
+	}
+	for key, values := range bad {
+		for _, value := range values {
+			_, problems := Parse(map[string]string{key: value, LoadBalancerAddress: "203.0.113.5"}, defaults)
+			if len(problems) != 1 || problems[0].Key != key || problems[0].Value != value || problems[0].Text == "" {
+				t.Errorf("%s=%q: problems %+v, want one with key, value and a text", key, value, problems)
+				continue
+			}
+			if text := problems[0].Error(); !strings.Contains(text, key) || !strings.Contains(text, `"`+value+`"`) {
+				t.Errorf("%s=%q: %q does not name both", key, value, text)
+			}
+		}
+	}
+}
+
+func TestALookThatIsLongerThanTheTimeBetweenLooksIsAProblemOfWhatWasSet(t *testing.T) {
+	for _, c := range []struct {
+		annotations map[string]string
+		key         string
+	}{
+		{map[string]string{keyTimeout: "6"}, keyTimeout},
+		{map[string]string{keyDelay: "2"}, keyDelay},
+		{map[string]string{keyDelay: "10", keyTimeout: "11"}, keyTimeout},
+	} {
+		_, problems := Parse(c.annotations, defaults)
+		if len(problems) != 1 || problems[0].Key != c.key || problems[0].Value != c.annotations[c.key] {
+			t.Errorf("%v: problems %+v, want one with %s", c.annotations, problems, c.key)
+		}
+	}
+	if _, problems := Parse(map[string]string{keyDelay: "4", keyTimeout: "4"}, defaults); len(problems) > 0 {
+		t.Errorf("a look as long as the time between looks: %v", problems)
+	}
+}
+
+func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
+	_, problems := Parse(map[string]string{
+		Prefix + "x-forwarded-for": "true", keyUp: "0", keyInternal: "maybe", Prefix + "class": "gold",
+	}, defaults)
+	var keys []string
+	for _, p := range problems {
+		keys = append(keys, p.Key)
+	}
+	want := []string{Prefix + "class", keyUp, Prefix + "x-forwarded-for", keyInternal}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("keys of the problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestMisspeltKeysOfOursAreUnknownAndOthersAreNot(t *testing.T) {
+	got := Unknown(map[string]string{
+		Prefix + "keep-floating-ip": "true", Prefix + "Class": "x", Prefix: "", keyDelay: "5", LoadBalancerID: "x",
+		"example.com/class": "x", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+	})
+	want := []string{Prefix, Prefix + "Class", Prefix + "keep-floating-ip"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Unknown (-want +got):\n%s", diff)
+	}
+	if got := Unknown(nil); got != nil {
+		t.Errorf("Unknown(nil) = %v", got)
+	}
+}
+
+func TestSourceRangesAreMaskedAndBareAddressesRefused(t *testing.T) {
+	got, err := CIDRs([]string{"192.0.2.77/24", " ", "2001:db8:0:0:1::/64", "0.0.0.0/0"})
+	want := []string{"192.0.2.0/24", "2001:db8::/64", "0.0.0.0/0"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("error %v, CIDRs (-want +got):\n%s", err, diff)
+	}
+	got, err = CIDRs([]string{"10.0.0.0/8", "192.0.2.1"})
+	if err == nil || !strings.Contains(err.Error(), `"192.0.2.1"`) || got != nil {
+		t.Errorf("with a bare address: %v, error %v; want none and an error that names it", got, err)
+	}
+}
+
+// FuzzParse sets two annotations, the second of any key at all.
+func FuzzParse(f *testing.F) {
+	for i, a := range Table {
+		f.Add(uint(i), "true", a.Key, "7")
+		f.Add(uint(i), "11", a.Key+"x", "")
+	}
+	f.Add(uint(1), "10.0.0.0/8,::/0", keyDelay, "1")
+	f.Fuzz(func(t *testing.T, line uint, value, key, other string) {
+		annotations := map[string]string{key: other}
+		annotations[Table[line%uint(len(Table))].Key] = value
+		options, problems := Parse(annotations, defaults)
+		for _, p := range problems {
+			if got, there := annotations[p.Key]; !there || got != p.Value {
+				t.Errorf("problem of %s=%q, which was not set", p.Key, p.Value)
+			}
+		}
+		for _, u := range Unknown(annotations) {
+			if slices.Contains(cloudControllerKeys, u) {
+				t.Errorf("%s is unknown", u)
+			}
+		}
+		if len(problems) > 0 {
+			return
+		}
+		if options.MonitorTimeout < time.Second || options.MonitorDelay < options.MonitorTimeout || options.MonitorDelay > 24*time.Hour ||
+			options.MonitorDelay%time.Second != 0 || options.MonitorTimeout%time.Second != 0 {
+			t.Errorf("delay %v, timeout %v", options.MonitorDelay, options.MonitorTimeout)
+		}
+		if min(options.MonitorMaxRetries, options.MonitorMaxRetriesDown) < 1 || max(options.MonitorMaxRetries, options.MonitorMaxRetriesDown) > 10 {
+			t.Errorf("retries %d up, %d down", options.MonitorMaxRetries, options.MonitorMaxRetriesDown)
+		}
+		for _, r := range options.SourceRanges {
+			if _, err := netip.ParsePrefix(r); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func FuzzCIDRs(f *testing.F) {
+	for _, s := range []string{"", "10.0.0.1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,2001:db8::/32", "fe80::1%eth0/64", "1.2.3.4", "010.0.0.0/8"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		values := strings.Split(text, ",")
+		cidrs, err := CIDRs(values)
+		if err != nil {
+			if cidrs != nil {
+				t.Fatalf("%v beside the error %v", cidrs, err)
+			}
+			return
+		}
+		for _, c := range cidrs {
+			p, err := netip.ParsePrefix(c)
+			if err != nil || p.Masked() != p || p.String() != c {
+				t.Errorf("%q is not a masked prefix as it is usually written (%v)", c, err)
+			}
+		}
+		for _, v := range values {
+			p, err := netip.ParsePrefix(strings.TrimSpace(v))
+			if err == nil && !slices.Contains(cidrs, p.Masked().String()) {
+				t.Errorf("%s got lost: %v", v, cidrs)
+			}
+		}
+		if again, err := CIDRs(cidrs); err != nil || !slices.Equal(again, cidrs) {
+			t.Errorf("read again: %v, %v; want %v", again, err, cidrs)
+		}
+	})
+}
