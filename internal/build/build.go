@@ -65,6 +65,7 @@ const (
 	ReasonInvalidSourceRanges = "InvalidSourceRanges"
 	ReasonUnsupported         = "Unsupported"
 	ReasonNoNodePort          = "NoNodePort"
+	ReasonNoSubnet            = "NoSubnet"
 )
 
 // Options reads what the Service's annotations say. The error is an *Invalid
@@ -87,12 +88,15 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err != nil {
 		return lb.Wanted{}, err
 	}
-	address, err := requestedAddress(in.Service)
+	address, err := in.requestedAddress()
 	if err != nil {
 		return lb.Wanted{}, err
 	}
 	sources, err := sourceRanges(in, options)
 	if err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := in.checkAlgorithm(); err != nil {
 		return lb.Wanted{}, err
 	}
 	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
@@ -124,7 +128,8 @@ func Wanted(in Input) (lb.Wanted, error) {
 }
 
 // MembersOnly returns what is wanted of a Service that cannot be served as it
-// is written: what it has, with pools that go on following the nodes.
+// is written: what it has, with pools that go on following the nodes. Listeners
+// may lack a pool there, which leaves them as they are.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
 		return lb.Wanted{}
@@ -132,6 +137,9 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	kept := *observed.LoadBalancer
 	kept.Listeners = nil
 	for _, l := range observed.LoadBalancer.Listeners {
+		if !in.Owner.OwnsListener(l) {
+			continue
+		}
 		for _, port := range in.Service.Spec.Ports {
 			key := lb.ListenerKey{Transport: lb.Transport(port.Protocol), Port: int(port.Port)}
 			if l.Key() == key && l.Pool != nil && port.NodePort != 0 {
@@ -142,7 +150,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	}
 	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true}
 	for _, f := range observed.FloatingIPs {
-		if f.PortID == kept.VIP.PortID {
+		if f.PortID != "" && f.PortID == kept.VIP.PortID {
 			wanted.FloatingIP = &f
 		}
 	}
@@ -152,12 +160,14 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 // follow returns the pool with the members it has to have now, looked at where
 // the health monitor looked before.
 func (in Input) follow(pool lb.Pool, port corev1.ServicePort) *lb.Pool {
+	http := pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP
 	monitorPort := 0
-	for _, m := range pool.Members {
-		monitorPort = m.MonitorPort
+	if len(pool.Members) > 0 {
+		monitorPort = pool.Members[0].MonitorPort
+	} else if http {
+		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
 	}
-	local := in.local() && (pool.Monitor == nil || pool.Monitor.Type != lb.MonitorHTTP)
-	pool.Members = in.members(port, local, monitorPort)
+	pool.Members = in.members(port, in.local() && !http, monitorPort)
 	return &pool
 }
 
@@ -183,14 +193,18 @@ func (in Input) local() bool {
 
 // requestedAddress reads spec.loadBalancerIP, deprecated by Kubernetes and all
 // that users have.
-func requestedAddress(service *corev1.Service) (string, error) {
-	value := service.Spec.LoadBalancerIP
+func (in Input) requestedAddress() (string, error) {
+	value := in.Service.Spec.LoadBalancerIP
 	if value == "" {
 		return "", nil
 	}
 	address, err := netip.ParseAddr(value)
-	if err != nil {
+	if err != nil || address.Zone() != "" {
 		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
+	}
+	if address.Is4() != (in.family() == corev1.IPv4Protocol) {
+		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf(
+			"spec.loadBalancerIP %s is not an %s address, which is the Service's first IP family", value, in.family())}
 	}
 	return address.String(), nil
 }

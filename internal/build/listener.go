@@ -66,6 +66,14 @@ func (in Input) algorithm() lb.Algorithm {
 	return lb.Algorithm(in.Config.Method)
 }
 
+func (in Input) checkAlgorithm() error {
+	if in.algorithm() != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
+		return nil
+	}
+	return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing by %s needs %s; this cloud has version %s",
+		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.APIVersion)}
+}
+
 // persistence is that of sessionAffinity ClientIP. Octavia knows a timeout for
 // datagrams only.
 func (in Input) persistence(protocol corev1.Protocol) *lb.Persistence {
@@ -102,14 +110,20 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 }
 
 // members are the nodes' NodePorts; with local only those of nodes that have an
-// endpoint.
+// endpoint. A node that was made anew under another name may share its address
+// with the old one for a while: Octavia takes an address once.
 func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
 	targets, _ := target.Nodes(in.Nodes, in.family())
 	if local {
 		targets = target.WithEndpoints(targets, in.Slices)
 	}
 	members := make([]lb.Member, 0, len(targets))
+	seen := make(map[netip.Addr]bool, len(targets))
 	for _, t := range targets {
+		if seen[t.Address] {
+			continue
+		}
+		seen[t.Address] = true
 		members = append(members, lb.Member{
 			Name:        t.Node,
 			Address:     t.Address.String(),

@@ -141,7 +141,8 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 	}
 }
 
-// keep plans the changes of a listener that stays, and of its pool.
+// keep plans the changes of a listener that stays, and of its pool. Without a
+// wanted pool the listener keeps the one it has, or lacks.
 func (t *tree) keep(want, have lb.Listener) {
 	op := UpdateListener{ID: have.ID, Key: have.Key()}
 	if want.ConnectionLimit != have.ConnectionLimit {
@@ -155,6 +156,9 @@ func (t *tree) keep(want, have lb.Listener) {
 	}
 	if op.ConnectionLimit != nil || op.AllowedCIDRs != nil || op.AdminDown != nil {
 		t.listeners = append(t.listeners, op)
+	}
+	if want.Pool == nil {
+		return
 	}
 	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol {
 		t.pool(*want.Pool, *have.Pool)

@@ -1,0 +1,153 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// observed is what the cloud has when everything wanted of the input was done.
+func observed(t *testing.T, in Input) lb.Observed {
+	t.Helper()
+	wanted, err := Wanted(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := wanted.LoadBalancer
+	l.ID, l.VIP.PortID, l.VIP.Address, l.ProvisioningStatus = "lb-1", "port-1", "10.0.0.100", lb.Active
+	for i := range l.Listeners {
+		l.Listeners[i].ID = fmt.Sprintf("listener-%d", i)
+		l.Listeners[i].Pool.ID = fmt.Sprintf("pool-%d", i)
+		if m := l.Listeners[i].Pool.Monitor; m != nil {
+			m.ID = fmt.Sprintf("monitor-%d", i)
+		}
+	}
+	o := lb.Observed{LoadBalancer: l}
+	if f := wanted.FloatingIP; f != nil {
+		f.ID, f.Address, f.PortID = "fip-1", "203.0.113.5", "port-1"
+		o.FloatingIPs = []lb.FloatingIP{*f}
+	}
+	return o
+}
+
+// memberAddresses are those of the pool behind listener i, with the ports where
+// traffic goes and where the monitor looks.
+func memberAddresses(l *lb.LoadBalancer, i int) []string {
+	var all []string
+	for _, m := range l.Listeners[i].Pool.Members {
+		all = append(all, fmt.Sprintf("%s:%d %d", m.Address, m.Port, m.MonitorPort))
+	}
+	return all
+}
+
+func TestPoolsOfARefusedServiceFollowTheNodesAndNothingElseChanges(t *testing.T) {
+	dns := ports(port(corev1.ProtocolTCP, 53, 30053), port(corev1.ProtocolUDP, 53, 30054))
+	before := input(dns, ranges("10.0.0.0/8"), affinity(ptr.To[int32](60)), annotate(keyMonitor, "true"))
+	have := observed(t, before)
+	have.LoadBalancer.Tags = append(have.LoadBalancer.Tags, "by-hand")
+	have.LoadBalancer.Listeners[0].Pool.Algorithm = lb.LeastConnections
+
+	now := input(dns, annotate(keyMonitor, "rubbish"), address("not an address"))
+	now.Nodes = append(now.Nodes[:1:1], node("node-c", "10.0.0.13"))
+	wanted := MembersOnly(now, have)
+
+	plan := diff.New(wanted, have, now.Owner)
+	if len(plan.Refused) > 0 {
+		t.Errorf("refused: %v", plan.Refused)
+	}
+	var ops []string
+	for _, op := range plan.Ops {
+		ops = append(ops, op.String())
+	}
+	want := []string{
+		"set the 2 members of pool " + now.Owner.PoolName(0) + ": 1 added, 1 removed, 0 changed",
+		"set the 2 members of pool " + now.Owner.PoolName(1) + ": 1 added, 1 removed, 0 changed",
+	}
+	if diff := cmp.Diff(want, ops); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"10.0.0.12:30053 0", "10.0.0.13:30053 0"}, memberAddresses(wanted.LoadBalancer, 0)); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
+	for name, c := range map[string][]change{
+		"external":           nil,
+		"internal":           {annotate(keyInside, "true")},
+		"local with monitor": {local, annotate(keyMonitor, "true")},
+		"local without":      {local},
+		"local on ovn":       {local, annotate(keyMonitor, "true"), provider(lb.ProviderOVN)},
+		"local and no node":  {local, annotate(keyMonitor, "true"), func(in *Input) { in.Nodes = nil }},
+		"IPv6":               {families(corev1.IPv6Protocol)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(c...)
+			have := observed(t, in)
+			kept := diff.Clone(have)
+			in.Service.Annotations[keyMonitor] = "rubbish"
+			plan := diff.New(MembersOnly(in, have), have, in.Owner)
+			if len(plan.Ops)+len(plan.Refused) > 0 {
+				t.Errorf("plan %v, refused %v", plan.Ops, plan.Refused)
+			}
+			if diff := cmp.Diff(kept, have); diff != "" {
+				t.Errorf("what was observed has changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestANodeThatComesToAnEmptyPoolIsAskedForItsHealthWhereTheMonitorLooks(t *testing.T) {
+	in := input(local, annotate(keyMonitor, "true"), func(in *Input) { in.Nodes = nil })
+	have := observed(t, in)
+	in.Nodes = []corev1.Node{node("node-a", "10.0.0.11")}
+	in.Service.Annotations[keyMonitor] = "rubbish"
+	got := memberAddresses(MembersOnly(in, have).LoadBalancer, 0)
+	if diff := cmp.Diff([]string{"10.0.0.11:30080 32000"}, got); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedServiceKeepsPortsThatItsSpecNoLongerHas(t *testing.T) {
+	have := observed(t, input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 443, 30443))))
+	in := input(ports(port(corev1.ProtocolTCP, 80, 0), port(corev1.ProtocolTCP, 8080, 30081)))
+	if plan := diff.New(MembersOnly(in, have), have, in.Owner); len(plan.Ops)+len(plan.Refused) > 0 {
+		t.Errorf("plan %v, refused %v", plan.Ops, plan.Refused)
+	}
+}
+
+func TestARefusedServiceLeavesOthersListenersAndOnesWithoutAPoolAlone(t *testing.T) {
+	have := observed(t, input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 443, 30443))))
+	have.LoadBalancer.Listeners[0].Tags = []string{"by-hand"}
+	have.LoadBalancer.Listeners[1].Pool = nil
+	in := input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 443, 30443)))
+	in.Nodes = nil
+	if plan := diff.New(MembersOnly(in, have), have, in.Owner); len(plan.Ops)+len(plan.Refused) > 0 {
+		t.Errorf("plan %v, refused %v", plan.Ops, plan.Refused)
+	}
+}
+
+func TestARefusedServiceThatHasNothingGetsNothing(t *testing.T) {
+	if diff := cmp.Diff(lb.Wanted{}, MembersOnly(input(), lb.Observed{})); diff != "" {
+		t.Errorf("wanted (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedServiceDoesNotTakeADetachedFloatingIP(t *testing.T) {
+	in := input()
+	have := observed(t, in)
+	have.LoadBalancer.VIP.PortID = ""
+	have.FloatingIPs = []lb.FloatingIP{{ID: "fip-2", Address: "203.0.113.9"}}
+	if plan := diff.New(MembersOnly(in, have), have, in.Owner); len(plan.Ops) > 0 {
+		t.Errorf("plan %v", plan.Ops)
+	}
+}
