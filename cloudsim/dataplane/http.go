@@ -60,6 +60,15 @@ func (w *webServer) retire() {
 	}
 }
 
+// stop is retire for a listener that is gone: requests in progress are
+// answered, and then their connections end; idle ones end at once.
+func (w *webServer) stop() {
+	if w != nil {
+		w.retire()
+		w.server.SetKeepAlivesEnabled(false)
+	}
+}
+
 // serveHTTP hands the connection to the listener's present server.
 func (l *listener) serveHTTP(c *conn) {
 	l.plane.running.Add(1) // until the server says that the connection is closed

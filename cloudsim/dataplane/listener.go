@@ -139,13 +139,14 @@ func (l *listener) keepOnly(addrs []netip.Addr) {
 	}
 }
 
-// close stops listening. Connections that are open go on.
+// close stops listening. TCP connections that are open go on, HTTP connections
+// until their request is answered.
 func (l *listener) close() {
 	for a, s := range l.sockets {
 		s.close()
 		delete(l.sockets, a)
 	}
-	l.web.Load().retire()
+	l.web.Load().stop()
 }
 
 // admits reports whether the source ranges let the client in.

@@ -149,6 +149,37 @@ func TestConnectionOutlivesItsListenerButNotItsLoadBalancer(t *testing.T) {
 	c.closed()
 }
 
+func TestHTTPConnectionOfARemovedListenerEndsAfterItsRequest(t *testing.T) {
+	p, _ := newPlane(t)
+	started, finish := make(chan struct{}), make(chan struct{})
+	lb := simple("HTTP", startWeb(t, "a", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			close(started)
+			<-finish
+		}
+		io.WriteString(w, "done")
+	}))
+	lb.Listeners = append(lb.Listeners, Listener{ID: "other", Protocol: "TCP", Port: port + 1})
+	set(t, p, lb)
+	idle, busy := dial(t, vip(lb)), dial(t, vip(lb))
+	io.WriteString(idle.conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if resp, err := http.ReadResponse(idle.r, nil); err != nil {
+		t.Fatal(err)
+	} else if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "done" {
+		t.Fatalf("%q, %v", body, err)
+	}
+	io.WriteString(busy.conn, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-started
+
+	lb.Listeners = lb.Listeners[1:]
+	set(t, p, lb)
+	close(finish)
+	if all, err := io.ReadAll(busy.r); err != nil || !strings.HasSuffix(string(all), "done") {
+		t.Errorf("the request in progress got %q, %v", all, err)
+	}
+	idle.closed()
+}
+
 func TestConnectionsAreCutWhenTheLastListenerGoes(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("TCP", startBackend(t, "a").member())
