@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start starts a cloud that ends with the test.
-func start(t *testing.T, o cloudsim.Options) *cloudsim.Cloud {
+func start(t testing.TB, o cloudsim.Options) *cloudsim.Cloud {
 	t.Helper()
 	c, err := cloudsim.Start(o)
 	if err != nil {
@@ -47,7 +47,7 @@ func passwordOf(c *cloudsim.Cloud, user string) gophercloud.AuthOptions {
 }
 
 // login authenticates, with connections of its own that end with the test.
-func login(t *testing.T, o gophercloud.AuthOptions) (*gophercloud.ProviderClient, error) {
+func login(t testing.TB, o gophercloud.AuthOptions) (*gophercloud.ProviderClient, error) {
 	t.Helper()
 	p, err := openstack.NewClient(o.IdentityEndpoint)
 	if err != nil {
@@ -59,7 +59,7 @@ func login(t *testing.T, o gophercloud.AuthOptions) (*gophercloud.ProviderClient
 	return p, openstack.Authenticate(t.Context(), p, o)
 }
 
-func mustLogin(t *testing.T, o gophercloud.AuthOptions) *gophercloud.ProviderClient {
+func mustLogin(t testing.TB, o gophercloud.AuthOptions) *gophercloud.ProviderClient {
 	t.Helper()
 	p, err := login(t, o)
 	if err != nil {
@@ -69,7 +69,7 @@ func mustLogin(t *testing.T, o gophercloud.AuthOptions) *gophercloud.ProviderCli
 }
 
 // client makes a client of one service.
-func client(t *testing.T, p *gophercloud.ProviderClient, make func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) *gophercloud.ServiceClient {
+func client(t testing.TB, p *gophercloud.ProviderClient, make func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) *gophercloud.ServiceClient {
 	t.Helper()
 	c, err := make(p, gophercloud.EndpointOpts{Region: cloudsim.Region})
 	if err != nil {

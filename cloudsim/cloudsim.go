@@ -230,14 +230,9 @@ func (c *Cloud) serve() {
 	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized})
 	frame(wire.Options{Service: Compute, Mux: c.nova.Mux(), Public: nova.Public, NotFound: nova.NotFound})
 	frame(wire.Options{Service: Image, Mux: c.glance.Mux(), Public: glance.Public})
-	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: publicVersions})
-	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: publicVersions})
+	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: neutron.Public, NotFound: neutron.NotFound})
+	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: func(route string) bool { return route == "/" }})
 	c.servers["admin"].serve(c.adminMux())
-}
-
-// publicVersions tells that only version documents need no token.
-func publicVersions(route string) bool {
-	return route == "/" || route == "/v2.0" || route == "/v2.0/"
 }
 
 // Close ends the cloud. When it returns nothing of it is left: no address is

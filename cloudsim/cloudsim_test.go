@@ -36,7 +36,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // balancers makes a session's clients of Octavia and Neutron.
-func balancers(t *testing.T, c *cloudsim.Cloud) (octavia, neutron *gophercloud.ServiceClient) {
+func balancers(t testing.TB, c *cloudsim.Cloud) (octavia, neutron *gophercloud.ServiceClient) {
 	t.Helper()
 	p := mustLogin(t, passwordOf(c, cloudsim.UserK8s))
 	return client(t, p, openstack.NewLoadBalancerV2), client(t, p, openstack.NewNetworkV2)

@@ -26,10 +26,7 @@ type field struct {
 
 var fieldsByType sync.Map // reflect.Type -> fields
 
-var (
-	marshalerType = reflect.TypeFor[json.Marshaler]()
-	mapType       = reflect.TypeFor[map[string]any]()
-)
+var marshalerType = reflect.TypeFor[json.Marshaler]()
 
 func fieldsOf(t reflect.Type) fields {
 	if cached, ok := fieldsByType.Load(t); ok {
