@@ -24,6 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+type wireIdentity = wire.Identity
+
 // The callers of the tests.
 var (
 	alice = wire.Identity{UserID: "alice", ProjectID: "project-a", Roles: []string{"member", "load-balancer_member"}}
