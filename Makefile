@@ -63,8 +63,9 @@ test-race: ## Same as make test RACE=1
 .PHONY: fuzz
 fuzz: need-go ## Run every fuzz target for a short while
 #? FUZZTIME=20s   how long each
-	@targets=$$($(GO) test -list '^Fuzz' $(PKG) | awk '/^Fuzz/ { name[n++] = $$1 } \
-		/^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }') || exit 1; \
+	@listed=$$($(GO) test -list '^Fuzz' $(PKG)) || { echo "$$listed" >&2; exit 1; }; \
+	targets=$$(echo "$$listed" | awk '/^Fuzz/ { name[n++] = $$1 } \
+		/^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }'); \
 	[ -n "$$targets" ] || { echo "make fuzz: no fuzz target in $(PKG)" >&2; exit 1; }; \
 	echo "$$targets" | while read -r package target; do \
 		echo "fuzz: $$target of $$package"; \
@@ -104,7 +105,7 @@ lint-staticcheck: need-go
 lint-modules: need-go
 	@for module in $(MODULES); do \
 		echo "lint: go mod tidy in $$module"; \
-		(cd "$$module" && $(GO) mod tidy -diff) || { echo "Run \`go mod tidy\` in $$module." >&2; exit 1; }; \
+		(cd "$$module" && $(GO) mod tidy -diff) || { echo "The go.mod of $$module is not tidy: run \`cd $$module && go mod tidy\`." >&2; exit 1; }; \
 	done
 
 # Generates into a copy, so that the check says the same whatever else is
