@@ -143,7 +143,7 @@ func TestMonitorOfAProxyPoolSpeaksTheProtocol(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			strict := &proxyproto.Listener{Listener: ln, Policy: func(net.Addr) (proxyproto.Policy, error) { return proxyproto.REQUIRE, nil }}
+			strict := &proxyproto.Listener{Listener: ln} // it asks for a header by default
 			lb := simple("TCP", serveWeb(t, "a", strict, says("ok")), startWeb(t, "b", says("ok")))
 			lb.Listeners[0].Pool.Protocol = protocol
 			lb.Listeners[0].Pool.Monitor = monitor("HTTP")

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -30,32 +31,13 @@ func TestUnchangedListenersServeWithoutAFailureThroughAHundredChanges(t *testing
 	udpAt := netip.AddrPortFrom(keep.Addresses[0], uint16(udp.Port)).String()
 	datagrams := udpClient(t, randomAddr())
 
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	load := func(request func() error) {
-		wg.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					if n == 0 {
-						t.Error("no request was made")
-					}
-					return
-				default:
-				}
-				if err := request(); err != nil {
-					t.Errorf("request %d failed: %v", n, err)
-					return
-				}
-			}
-		})
-	}
-	load(func() error { return tcpRequest(vip(keep)) })
+	load := newLoad(t)
+	load.repeat(func() error { return tcpRequest(vip(keep)) })
 	fresh := browser(t, netip.Addr{})
 	fresh.Transport.(*http.Transport).DisableKeepAlives = true
-	load(func() error { return webRequest(fresh, url) })
+	load.repeat(func() error { return webRequest(fresh, url) })
 	kept := browser(t, netip.Addr{})
-	load(func() error { return webRequest(kept, url) })
+	load.repeat(func() error { return webRequest(kept, url) })
 
 	spare := startBackend(t, "spare").member()
 	for i := range 100 {
@@ -69,6 +51,7 @@ func TestUnchangedListenersServeWithoutAFailureThroughAHundredChanges(t *testing
 		}
 		lb.Listeners[0].Pool = &pool
 		set(t, p, lb)
+		load.progress()
 		if i%10 == 0 {
 			if answer, _ := ask(t, datagrams, udpAt, long); answer == "" {
 				t.Errorf("datagram lost at change %d", i)
@@ -76,8 +59,52 @@ func TestUnchangedListenersServeWithoutAFailureThroughAHundredChanges(t *testing
 			held.echo("still here")
 		}
 	}
-	close(stop)
-	wg.Wait()
+	load.stop()
+}
+
+// load is requests that are made again and again in the background.
+type load struct {
+	t    *testing.T
+	made []*atomic.Int64
+	done chan struct{}
+	wg   sync.WaitGroup
+	stop func()
+}
+
+func newLoad(t *testing.T) *load {
+	l := &load{t: t, done: make(chan struct{})}
+	l.stop = sync.OnceFunc(func() { close(l.done); l.wg.Wait() })
+	t.Cleanup(l.stop)
+	return l
+}
+
+// repeat makes the request until stop, and fails the test when it fails.
+func (l *load) repeat(request func() error) {
+	made := new(atomic.Int64)
+	l.made = append(l.made, made)
+	l.wg.Go(func() {
+		for {
+			select {
+			case <-l.done:
+				return
+			default:
+			}
+			if err := request(); err != nil {
+				l.t.Errorf("request %d failed: %v", made.Load(), err)
+				return
+			}
+			made.Add(1)
+		}
+	})
+}
+
+// progress waits until each request has been made once more.
+func (l *load) progress() {
+	l.t.Helper()
+	for _, made := range l.made {
+		before := made.Load()
+		eventually(l.t, "a further request", func() bool { return made.Load() > before || l.t.Failed() })
+	}
 }
 
 func tcpRequest(to string) error {
