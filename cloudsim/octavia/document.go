@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -171,23 +172,30 @@ func (d *document) open(fields func()) {
 }
 
 func (d *document) quoteID(id uuid.UUID) {
-	var text [36]byte
-	encoded, _ := id.MarshalText() // never fails
-	copy(text[:], encoded)
+	text, _ := id.MarshalText() // never fails
 	d.buf = append(d.buf, '"')
-	d.buf = append(d.buf, text[:]...)
+	d.buf = append(d.buf, text...)
 	d.buf = append(d.buf, '"')
 }
 
 func (d *document) quote(s string) {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, _ := json.Marshal(s) // a string always encodes
-			d.buf = append(d.buf, quoted...)
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			d.buf = appendQuoted(d.buf, s)
 			return
 		}
 	}
 	d.buf = append(d.buf, '"')
 	d.buf = append(d.buf, s...)
 	d.buf = append(d.buf, '"')
+}
+
+// appendQuoted writes any text, without the escapes for HTML that links would
+// not look well with.
+func appendQuoted(buf []byte, s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return append(buf, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }

@@ -259,3 +259,13 @@ func (c *cloud) web() tree {
 	t.monitor, t.member1, t.member2 = a.str("pool.healthmonitor_id"), a.str("pool.members.0.id"), a.str("pool.members.1.id")
 	return t
 }
+
+// fetch makes a GET without looking at the answer's body.
+func (c *cloud) fetch(b *testing.B, path string) {
+	r := httptest.NewRequest("GET", "/v2.0/lbaas"+path, nil)
+	w := httptest.NewRecorder()
+	c.mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), alice)))
+	if w.Code != http.StatusOK {
+		b.Fatal(w.Code, w.Body)
+	}
+}
