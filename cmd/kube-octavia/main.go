@@ -1,0 +1,25 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kube-octavia gives Kubernetes Services their load balancers from
+// OpenStack Octavia.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+)
+
+// version is set by the build.
+var version string
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, version)
+	stop()
+	os.Exit(status)
+}

@@ -1,0 +1,72 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command demo shows the main job on one machine: a Service of type
+// LoadBalancer gets a load balancer that carries traffic, follows the nodes, and
+// leaves nothing behind. `make demo` runs it.
+//
+// It needs no root and no network: a real Kubernetes API, a simulated OpenStack
+// that really forwards, two nodes and the controller, all on loopback. With
+// KUBECONFIG in the environment it uses that cluster instead of one of its own,
+// and only a namespace and two Nodes in it. With ONCE=1 it ends by itself and
+// exits 0 only if every step was really seen.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Getenv("KUBECONFIG"), os.Getenv("ONCE") != ""); err != nil {
+		fmt.Fprintf(os.Stderr, "demo: failed: %v\n", err)
+		os.Exit(1)
+	}
+	fmt.Println("demo: ok")
+}
+
+// run sets the stage, plays the story, and clears the stage whatever happened.
+func run(ctx context.Context, kubeconfig string, once bool) (err error) {
+	n := newNarrator(os.Stdout)
+	s, err := newStage(ctx, n, kubeconfig)
+	defer func() {
+		if closed := s.close(); err == nil {
+			err = closed
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if err := play(ctx, n, s); err != nil {
+		n.say("The controller's log: %s", s.logTail())
+		return err
+	}
+	if once {
+		return nil
+	}
+	if err := s.addNode(ctx, 2); err != nil {
+		return err
+	}
+	n.say(`
+Now it is yours. In another terminal:
+
+  export KUBECONFIG=%s
+  export OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=cloudsim
+  alias kubectl=%s
+
+  kubectl -n %s get pods,services
+  openstack loadbalancer list          (Debian: python3-openstackclient, python3-octaviaclient)
+
+The controller's log is %s.
+Services of class %s get a load balancer; ports from 1024 on need no root.
+Ctrl-C ends the demo and removes everything.`,
+		s.kubeconfig, s.path("clouds.yaml"), s.kubectlPath, namespace, s.path("controller.log"), class)
+	<-ctx.Done()
+	n.say("\nRemoving everything.")
+	return nil
+}

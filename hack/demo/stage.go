@@ -1,0 +1,270 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+const (
+	namespace = "kube-octavia-demo"
+	// class keeps the demo off everybody else's Services.
+	class = "kube-octavia.io/demo"
+)
+
+// How long the simulated Octavia takes. A real one builds for half a minute and
+// more.
+const (
+	buildTime  = 4 * time.Second
+	updateTime = time.Second
+	deleteTime = time.Second
+)
+
+// stage is everything that the story plays on. Its parts are nil until they are
+// there.
+type stage struct {
+	dir         string
+	kubeconfig  string
+	kubectlPath string
+	cluster     *kube.Cluster
+	config      *rest.Config
+	client      *kubernetes.Clientset
+	cloud       *cloudsim.Cloud
+	nodes       *node.Nodes
+	session     *openstack.Session
+	stop        context.CancelFunc
+	stopped     chan int
+	log         *os.File
+}
+
+func newStage(ctx context.Context, n *narrator, kubeconfig string) (*stage, error) {
+	s := &stage{kubeconfig: kubeconfig}
+	var err error
+	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
+		return s, err
+	}
+	if err := s.startCluster(ctx, n); err != nil {
+		return s, err
+	}
+	n.step("OpenStack (simulated, its load balancers really forward): Keystone, Neutron, Nova, Octavia")
+	if err := s.startCloud(ctx); err != nil {
+		return s, err
+	}
+	n.note("Keystone answers at %s", s.cloud.AuthURL())
+	n.step("Two nodes, and a Pod on each")
+	return s, s.startNodes(ctx, n)
+}
+
+func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *stage) startCluster(ctx context.Context, n *narrator) (err error) {
+	if s.kubeconfig == "" {
+		n.step("Kubernetes: etcd, kube-apiserver and kube-controller-manager")
+		if s.cluster, err = kube.Start(ctx, kube.Options{}); err != nil {
+			return err
+		}
+		s.kubeconfig, s.kubectlPath = s.path("kubeconfig"), s.cluster.Kubectl()
+		if err := s.cluster.Kubeconfig(s.kubeconfig); err != nil {
+			return err
+		}
+		s.config = s.cluster.Config()
+	} else {
+		n.step("Kubernetes: the cluster of %s", s.kubeconfig)
+		if s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig); err != nil {
+			return err
+		}
+		if s.kubectlPath, err = exec.LookPath("kubectl"); err != nil {
+			return errors.New("with a cluster of your own, kubectl has to be in the PATH")
+		}
+	}
+	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
+		return err
+	}
+	v, err := s.client.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	n.note("Kubernetes %s answers at %s", v.GitVersion, s.config.Host)
+	_, err = s.client.CoreV1().Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	return err
+}
+
+func (s *stage) startCloud(ctx context.Context) (err error) {
+	s.cloud, err = cloudsim.Start(cloudsim.Options{
+		DataPlane: true, BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: deleteTime,
+		Nodes: []cloudsim.Node{{Name: nodeName(1)}, {Name: nodeName(2)}},
+	})
+	if err != nil {
+		return err
+	}
+	if err := cloudsim.WriteFile(s.path("cloud.conf"), s.cloud.CloudConf()); err != nil {
+		return err
+	}
+	if err := cloudsim.WriteFile(s.path("clouds.yaml"), s.cloud.CloudsYAML()); err != nil {
+		return err
+	}
+	conf, err := config.Load(s.path("cloud.conf"))
+	if err != nil {
+		return err
+	}
+	s.session, err = openstack.Connect(ctx, openstack.Options{Config: conf.Global})
+	return err
+}
+
+func (s *stage) startNodes(ctx context.Context, n *narrator) (err error) {
+	if s.nodes, err = node.New(ctx, node.Options{Config: s.config}); err != nil {
+		return err
+	}
+	for i := 1; i <= 2; i++ {
+		if err := s.addNode(ctx, i); err != nil {
+			return err
+		}
+	}
+	n.show("kubectl get nodes", s.kubectl(ctx, "get", "nodes"))
+	n.show("kubectl get pods -o wide", s.kubectl(ctx, "get", "pods", "-o", "wide"))
+	return nil
+}
+
+func nodeName(i int) string { return fmt.Sprintf("demo-node-%d", i) }
+
+// addNode makes node i with a Pod of the application on it.
+func (s *stage) addNode(ctx context.Context, i int) error {
+	servers := s.cloud.Nova().Servers()
+	at := slices.IndexFunc(servers, func(v nova.Server) bool { return v.Name == nodeName(i) })
+	if at < 0 {
+		return fmt.Errorf("the cloud has no server %s", nodeName(i))
+	}
+	address := servers[at].Interfaces[0].FixedIPs[0].Address
+	if err := s.nodes.Add(ctx, node.Node{Name: nodeName(i), Address: address, ServerID: servers[at].ID}); err != nil {
+		return err
+	}
+	_, err := s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
+		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}})
+	return err
+}
+
+// flags are those that the controller and `kube-octavia plan` share.
+func (s *stage) flags() []string {
+	return []string{"--cloud-config=" + s.path("cloud.conf"), "--kubeconfig=" + s.kubeconfig, "--cluster-name=demo",
+		"--load-balancer-class=" + class, "--handle-default-class=false"}
+}
+
+func (s *stage) startController() (err error) {
+	if s.log, err = os.Create(s.path("controller.log")); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop, s.stopped = stop, make(chan int, 1)
+	args := append([]string{"controller", "--leader-elect-resource-namespace=" + namespace,
+		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0"}, s.flags()...)
+	go func() { s.stopped <- cli.Run(ctx, args, cli.IO{Out: s.log, Err: s.log}, "demo") }()
+	return nil
+}
+
+// plan is what `kube-octavia plan` prints.
+func (s *stage) plan(ctx context.Context) (status int, output string) {
+	var out bytes.Buffer
+	args := append([]string{"plan", "-n", namespace}, s.flags()...)
+	status = cli.Run(ctx, args, cli.IO{Out: &out, Err: &out}, "demo")
+	return status, out.String()
+}
+
+// kubectl runs kubectl in the demo's namespace and returns what it printed.
+func (s *stage) kubectl(ctx context.Context, args ...string) string {
+	c := exec.CommandContext(ctx, s.kubectlPath, append([]string{"--kubeconfig=" + s.kubeconfig, "-n", namespace}, args...)...)
+	output, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s(kubectl: %v)", output, err)
+	}
+	return string(output)
+}
+
+// logTail returns the end of the controller's log.
+func (s *stage) logTail() string {
+	text, err := os.ReadFile(s.path("controller.log"))
+	if err != nil {
+		return "none: " + err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return "\n" + strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+// close ends everything, in the reverse order, and leaves no file.
+func (s *stage) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var problems []error
+	if s.stop != nil {
+		problems = append(problems, s.clearServices(ctx))
+		s.stop()
+		if status := <-s.stopped; status != 0 {
+			problems = append(problems, fmt.Errorf("the controller ended with status %d; its log:%s", status, s.logTail()))
+		}
+		problems = append(problems, s.log.Close())
+	}
+	if s.nodes != nil {
+		problems = append(problems, s.nodes.Close())
+	}
+	if s.client != nil && s.cluster == nil {
+		err := s.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{})
+		if !apierrors.IsNotFound(err) {
+			problems = append(problems, err)
+		}
+	}
+	if s.cluster != nil {
+		problems = append(problems, s.cluster.Stop())
+	}
+	if s.session != nil {
+		s.session.Close()
+	}
+	if s.cloud != nil {
+		problems = append(problems, s.cloud.Close())
+	}
+	problems = append(problems, os.RemoveAll(s.dir))
+	return errors.Join(problems...)
+}
+
+// clearServices deletes what is left of Services, while the controller can still
+// clean up after them.
+func (s *stage) clearServices(ctx context.Context) error {
+	services := s.client.CoreV1().Services(namespace)
+	list, err := services.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, service := range list.Items {
+		if err := services.Delete(ctx, service.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return until(ctx, func() (bool, error) {
+		list, err := services.List(ctx, metav1.ListOptions{})
+		return err == nil && len(list.Items) == 0, err
+	})
+}

@@ -1,0 +1,263 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// port is above 1023, so that the load balancer may listen on it without root.
+const port = 8080
+
+// patience bounds the wait for one thing to happen.
+const patience = time.Minute
+
+// play tells the story. It ends with an error at the first thing that does not
+// happen as it should.
+func play(ctx context.Context, n *narrator, s *stage) error {
+	scenes := []func(context.Context, *narrator, *stage) error{
+		serviceIsPending, opsArePlanned, loadBalancerIsBuilt, trafficFlows, nodeLeaves, serviceGoes,
+	}
+	for _, scene := range scenes {
+		if err := scene(ctx, n, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func serviceIsPending(ctx context.Context, n *narrator, s *stage) error {
+	n.step("A Service of type LoadBalancer")
+	_, err := s.client.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
+		Spec: corev1.ServiceSpec{
+			Type:              corev1.ServiceTypeLoadBalancer,
+			LoadBalancerClass: ptr.To(class),
+			Selector:          map[string]string{"app": "hello"},
+			Ports:             []corev1.ServicePort{{Name: "http", Port: port}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	output := s.kubectl(ctx, "get", "service", "hello")
+	n.show("kubectl get service hello", output)
+	if !strings.Contains(output, "<pending>") {
+		return fmt.Errorf("the Service is not pending")
+	}
+	return nil
+}
+
+func opsArePlanned(ctx context.Context, n *narrator, s *stage) error {
+	n.step("What the controller would do")
+	exit, output := s.plan(ctx)
+	n.show("kube-octavia plan", output)
+	if exit != 2 || !strings.Contains(output, "create load balancer") || !strings.Contains(output, "create floating IP") {
+		return fmt.Errorf("the plan (exit status %d) does not create a load balancer and a floating IP", exit)
+	}
+	return nil
+}
+
+func loadBalancerIsBuilt(ctx context.Context, n *narrator, s *stage) error {
+	n.step("The controller starts")
+	if err := s.startController(); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	last := ""
+	err := until(ctx, func() (bool, error) {
+		select {
+		case status := <-s.stopped:
+			s.stopped <- status
+			return false, fmt.Errorf("the controller ended with status %d", status)
+		default:
+		}
+		service, err := s.client.CoreV1().Services(namespace).Get(ctx, "hello", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		c := meta.FindStatusCondition(service.Status.Conditions, status.Programmed)
+		state, err := s.loadBalancerStatus(ctx)
+		if err != nil {
+			return false, err
+		}
+		if state != "" && !seen[state] {
+			seen[state] = true
+			n.note("Octavia says %s", state)
+		}
+		if c != nil && c.Message != last {
+			last = c.Message
+			n.note("%s=%s: %s", status.Programmed, c.Status, c.Message)
+		}
+		return c != nil && c.Status == metav1.ConditionTrue, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the Service to be programmed: %w", err)
+	}
+	if !seen["PENDING_CREATE"] || !seen["ACTIVE"] {
+		return fmt.Errorf("the load balancer was not seen in PENDING_CREATE and in ACTIVE")
+	}
+	n.show("kubectl get service hello", s.kubectl(ctx, "get", "service", "hello"))
+	return nil
+}
+
+// loadBalancerStatus is what Octavia says of its only load balancer, or "".
+func (s *stage) loadBalancerStatus(ctx context.Context) (string, error) {
+	heads, err := octavia.New(s.session.LoadBalancer(), lb.Capabilities{}).Heads(ctx, "")
+	if err != nil || len(heads) == 0 {
+		return "", err
+	}
+	return string(heads[0].ProvisioningStatus), nil
+}
+
+func trafficFlows(ctx context.Context, n *narrator, s *stage) error {
+	n.step("Traffic through the floating IP, to both nodes in turn")
+	address, err := s.address(ctx)
+	if err != nil {
+		return err
+	}
+	return answersFrom(ctx, n, address, nodeName(1), nodeName(2))
+}
+
+func nodeLeaves(ctx context.Context, n *narrator, s *stage) error {
+	n.step("%s leaves, and traffic goes on", nodeName(2))
+	address, err := s.address(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.nodes.Unregister(ctx, nodeName(2)); err != nil {
+		return err
+	}
+	failed, asked := 0, 0
+	err = until(ctx, func() (bool, error) {
+		asked++
+		if _, err := ask(ctx, address); err != nil {
+			failed++
+		}
+		return s.members() == 1, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the member to go: %w", err)
+	}
+	n.note("%d requests meanwhile, %d failed", asked, failed)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d requests failed", failed, asked)
+	}
+	if err := s.nodes.Remove(ctx, nodeName(2)); err != nil {
+		return err
+	}
+	return answersFrom(ctx, n, address, nodeName(1))
+}
+
+// members is how many members the cloud's load balancers have.
+func (s *stage) members() int { return s.cloud.State()[cloudsim.LoadBalancer]["members"] }
+
+func serviceGoes(ctx context.Context, n *narrator, s *stage) error {
+	n.step("The Service is deleted")
+	n.show("kubectl delete service hello", s.kubectl(ctx, "delete", "service", "hello", "--timeout=60s"))
+	_, err := s.client.CoreV1().Services(namespace).Get(ctx, "hello", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("the Service is still there (%v)", err)
+	}
+	octavia, network := s.cloud.State()[cloudsim.LoadBalancer], s.cloud.State()[cloudsim.Network]
+	n.note("the cloud has %d load balancers, %d listeners, %d pools, %d members, %d floating IPs",
+		octavia["loadbalancers"], octavia["listeners"], octavia["pools"], octavia["members"], network["floatingips"])
+	if octavia["loadbalancers"]+octavia["listeners"]+octavia["pools"]+octavia["members"]+network["floatingips"] > 0 {
+		return fmt.Errorf("the cloud is not empty")
+	}
+	return nil
+}
+
+// address is where the Service is reached.
+func (s *stage) address(ctx context.Context) (string, error) {
+	service, err := s.client.CoreV1().Services(namespace).Get(ctx, "hello", metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	if len(service.Status.LoadBalancer.Ingress) == 0 {
+		return "", fmt.Errorf("the Service has no address")
+	}
+	return net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, fmt.Sprint(port)), nil
+}
+
+// answersFrom asks until every one of the nodes, and nobody else, has answered.
+func answersFrom(ctx context.Context, n *narrator, address string, nodes ...string) error {
+	answered := map[string]bool{}
+	for range 4 {
+		a, err := ask(ctx, address)
+		if err != nil {
+			return err
+		}
+		n.note("curl http://%s/  ->  Pod %s on %s", address, a.Pod, a.Node)
+		answered[a.Node] = true
+	}
+	for _, name := range nodes {
+		if !answered[name] {
+			return fmt.Errorf("%s did not answer", name)
+		}
+	}
+	if len(answered) != len(nodes) {
+		return fmt.Errorf("more than %v answered", nodes)
+	}
+	return nil
+}
+
+// ask makes one request on a connection of its own.
+func ask(ctx context.Context, address string) (node.Answer, error) {
+	var answer node.Answer
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
+	if err != nil {
+		return answer, err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return answer, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer, err
+	}
+	return answer, json.Unmarshal(body, &answer)
+}
+
+// until waits for something to happen.
+func until(ctx context.Context, happened func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if done, err := happened(); done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

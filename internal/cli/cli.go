@@ -1,0 +1,55 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line of kube-octavia, one file a subcommand. It
+// may import every other internal package; nothing imports it but main.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses of all subcommands.
+const (
+	exitOK = 0
+	// exitError: the command could not do what it is for.
+	exitError = 1
+	// exitDifferences: `plan` found something to do.
+	exitDifferences = 2
+)
+
+// errDifferences makes a command end with exitDifferences, and says nothing.
+var errDifferences = errors.New("there is something to do")
+
+// IO is where commands write: results to Out, everything else to Err.
+type IO struct {
+	Out, Err io.Writer
+}
+
+// Run runs the command line and returns its exit status.
+func Run(ctx context.Context, args []string, streams IO, version string) int {
+	root := &cobra.Command{
+		Use:           "kube-octavia",
+		Short:         "Load balancers for Kubernetes Services from OpenStack Octavia",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetArgs(args)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.AddCommand(newController(streams, version), newPlan(streams, version), newVersion(streams, version))
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errDifferences):
+		return exitDifferences
+	default:
+		fmt.Fprintf(streams.Err, "kube-octavia: %v\n", err)
+		return exitError
+	}
+}

@@ -1,0 +1,147 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// The calls to each OpenStack service, in the long run and at once, that the
+// controller allows itself unless it is told otherwise.
+const (
+	defaultCloudRate  = 50
+	defaultCloudBurst = 100
+)
+
+// cloudRetry is how long to wait before trying a cloud again that does not
+// answer at the start.
+const cloudRetry = 5 * time.Second
+
+// connection holds the flags that say which cluster and which cloud.
+type connection struct {
+	cloudConfig       string
+	kubeconfig        string
+	clusterName       string
+	loadBalancerClass string
+	defaultClass      bool
+	cloudRate         float64
+	cloudBurst        int
+}
+
+func (c *connection) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.cloudConfig, "cloud-config", "", "the cloud.conf that says where OpenStack is (required)")
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster; by default the one of the Pod, $KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "the cluster's name in the names of load balancers, as openstack-cloud-controller-manager has it")
+	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", "kube-octavia.io/octavia", "the spec.loadBalancerClass of Services to handle")
+	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services with no spec.loadBalancerClass")
+	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "calls a second to each OpenStack service in the long run")
+	flags.IntVar(&c.cloudBurst, "cloud-burst", defaultCloudBurst, "calls to each OpenStack service at once")
+}
+
+// restConfig finds the cluster. The API server's priority and fairness holds
+// clients to what it can take; a rate of our own would only delay Services.
+func (c *connection) restConfig() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.kubeconfig
+	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	cluster.QPS = -1
+	cluster.UserAgent = "kube-octavia"
+	return cluster, nil
+}
+
+// loadConfig reads cloud.conf.
+func (c *connection) loadConfig() (config.Config, error) {
+	if c.cloudConfig == "" {
+		return config.Config{}, errors.New("--cloud-config is required: the path of the cloud.conf that says where OpenStack is")
+	}
+	return config.Load(c.cloudConfig)
+}
+
+// session authenticates. A cloud that does not answer is asked again until it
+// does; one that refuses is an error.
+func (c *connection) session(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
+	for {
+		session, can, err := c.connect(ctx, cloud, version, log, registry)
+		switch openstack.Classify(err) {
+		case "":
+			return session, can, nil
+		case openstack.Transient, openstack.Throttled:
+		default:
+			return nil, can, fmt.Errorf("connect to OpenStack: %w", err)
+		}
+		log.Info("OpenStack does not answer; trying again", "in", cloudRetry.String(), "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return nil, can, fmt.Errorf("connect to OpenStack: %w", err)
+		case <-time.After(cloudRetry):
+		}
+	}
+}
+
+func (c *connection) connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
+	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider}
+	session, err := openstack.Connect(ctx, openstack.Options{
+		Config:         cloud.Global,
+		RequestTimeout: cloud.RequestTimeout,
+		UserAgent:      "kube-octavia/" + versionOrRevision(version),
+		Logger:         log.WithName("openstack"),
+		Metrics:        registry,
+		Rate:           openstack.Rate{PerSecond: c.cloudRate, Burst: c.cloudBurst},
+	})
+	if err != nil {
+		return nil, can, err
+	}
+	can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(ctx)
+	if err != nil {
+		session.Close()
+		return nil, can, err
+	}
+	return session, can, nil
+}
+
+// planner puts together what finds out what Services want and have.
+func (c *connection) planner(reader client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *controller.Planner {
+	return &controller.Planner{
+		Reader:            reader,
+		Octavia:           octavia.New(session.LoadBalancer(), can),
+		Neutron:           neutron.New(session.Network()),
+		Config:            cloud.LoadBalancer,
+		Capabilities:      can,
+		ClusterName:       c.clusterName,
+		ClusterUID:        clusterUID,
+		LoadBalancerClass: c.loadBalancerClass,
+		DefaultClass:      c.defaultClass,
+	}
+}
+
+// clusterUID is the uid of the kube-system namespace: it lives as long as the
+// cluster and no other cluster has it.
+func clusterUID(ctx context.Context, reader client.Reader) (string, error) {
+	var system corev1.Namespace
+	if err := reader.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {
+		return "", fmt.Errorf("read the cluster's uid from namespace kube-system: %w", err)
+	}
+	return string(system.UID), nil
+}

@@ -1,0 +1,216 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+// namespaceFile is where a Pod finds the name of its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// controllerOptions holds the flags of `kube-octavia controller`.
+type controllerOptions struct {
+	connection
+	logging
+	concurrency                               int
+	watchInterval, sweepInterval              time.Duration
+	metricsAddress, healthAddress             string
+	leaderElect                               bool
+	leaseNamespace, leaseName                 string
+	leaseDuration, renewDeadline, retryPeriod time.Duration
+}
+
+func newController(streams IO, version string) *cobra.Command {
+	var o controllerOptions
+	c := &cobra.Command{
+		Use:   "controller --cloud-config=FILE",
+		Short: "Run the controller",
+		Long: "Gives every Service of type LoadBalancer a load balancer and keeps it as the Service wants it.\n" +
+			"Stops on SIGTERM after the calls in hand; nothing is lost when it is killed.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := o.logger(streams)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), log, version)
+		},
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
+	o.connection.addFlags(flags)
+	o.logging.addFlags(flags)
+	flags.IntVar(&o.concurrency, "concurrency", 16, "Services worked on at once")
+	flags.DurationVar(&o.watchInterval, "watch-interval", time.Second, "time between two looks at load balancers that Octavia is working on; 2s at most")
+	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "time between two looks at all load balancers for changes by others")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where /metrics is served; 0 switches it off")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 switches them off")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work at a time")
+	flags.StringVar(&o.leaseNamespace, "leader-elect-resource-namespace", "", "the namespace of the Lease; by default the Pod's own, or kube-system outside a cluster")
+	flags.StringVar(&o.leaseName, "leader-elect-resource-name", "kube-octavia", "the name of the Lease")
+	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that fell silent keeps the Lease")
+	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up")
+	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "time between two tries to get or renew the Lease")
+}
+
+func (o *controllerOptions) check() error {
+	var problems []error
+	if o.concurrency < 1 {
+		problems = append(problems, fmt.Errorf("--concurrency %d: must be 1 or more", o.concurrency))
+	}
+	if o.watchInterval <= 0 || o.watchInterval > 2*time.Second {
+		problems = append(problems, fmt.Errorf("--watch-interval %v: must be above 0s and not above 2s", o.watchInterval))
+	}
+	if o.sweepInterval < time.Second {
+		problems = append(problems, fmt.Errorf("--sweep-interval %v: must be 1s or more", o.sweepInterval))
+	}
+	return errors.Join(problems...)
+}
+
+// run connects to cloud and cluster and works until the context ends.
+func (o *controllerOptions) run(ctx context.Context, log logr.Logger, version string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	cloud, err := o.loadConfig()
+	if err != nil {
+		return err
+	}
+	for _, n := range cloud.Notices {
+		log.Info("a setting of cloud.conf has no effect", "notice", n.String())
+	}
+	if !cloud.LoadBalancer.Enabled {
+		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to do", o.cloudConfig)
+	}
+	cluster, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	session, can, err := o.session(ctx, cloud, version, log, metrics.Registry)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	log.Info("connected to OpenStack", "octaviaAPI", can.APIVersion.String(), "provider", can.Provider)
+	m, err := o.manager(cluster, log)
+	if err != nil {
+		return err
+	}
+	uid, err := clusterUID(ctx, m.GetAPIReader())
+	if err != nil {
+		return err
+	}
+	counted, err := controller.NewMetrics(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	err = controller.SetUp(m, controller.Options{
+		Planner:       o.planner(m.GetClient(), session, cloud, can, uid),
+		Metrics:       counted,
+		Logger:        log,
+		Concurrency:   o.concurrency,
+		WatchInterval: o.watchInterval,
+		SweepInterval: o.sweepInterval,
+	})
+	if err != nil {
+		return err
+	}
+	return m.Start(ctx)
+}
+
+// manager makes what runs the reconcilers: caches, leader election, probes.
+func (o *controllerOptions) manager(cluster *rest.Config, log logr.Logger) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	m, err := ctrl.NewManager(cluster, manager.Options{
+		Scheme:                        scheme,
+		Logger:                        log,
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              o.leaseName,
+		LeaderElectionNamespace:       o.namespace(),
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.leaseDuration,
+		RenewDeadline:                 &o.renewDeadline,
+		RetryPeriod:                   &o.retryPeriod,
+		GracefulShutdownTimeout:       ptr.To(30 * time.Second),
+		// Reconcilers register by name; a process may run several controllers
+		// one after the other.
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the controller: %w", err)
+	}
+	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	err = m.AddReadyzCheck("caches", func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !m.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the caches of Services, Nodes and EndpointSlices are not filled yet")
+		}
+		return nil
+	})
+	return m, err
+}
+
+// namespace is where the Lease is kept.
+func (o *controllerOptions) namespace() string {
+	if o.leaseNamespace != "" {
+		return o.leaseNamespace
+	}
+	if name, err := os.ReadFile(namespaceFile); err == nil {
+		return strings.TrimSpace(string(name))
+	}
+	return "kube-system"
+}
+
+// slimNode keeps of a node only what decides about members: the rest, above all
+// its list of images, is most of its size.
+func slimNode(object any) (any, error) {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return object, nil
+	}
+	node.ManagedFields, node.Annotations = nil, nil
+	node.Status = corev1.NodeStatus{Addresses: node.Status.Addresses}
+	return node, nil
+}

@@ -1,0 +1,46 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// logging holds the flags that say how to log.
+type logging struct {
+	verbosity int
+	format    string
+}
+
+func (l *logging) addFlags(flags *pflag.FlagSet) {
+	flags.IntVarP(&l.verbosity, "v", "v", 0, "how much to log: 0 what is done, 4 also every call to OpenStack")
+	flags.StringVar(&l.format, "log-format", "text", "text or json")
+}
+
+// logger makes the logger of the process, which Kubernetes' libraries use too.
+func (l *logging) logger(streams IO) (logr.Logger, error) {
+	encoder := zap.ConsoleEncoder(func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.ISO8601TimeEncoder })
+	switch l.format {
+	case "text":
+	case "json":
+		encoder = zap.JSONEncoder(func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.RFC3339NanoTimeEncoder })
+	default:
+		return logr.Logger{}, fmt.Errorf("--log-format %q: must be text or json", l.format)
+	}
+	if l.verbosity < 0 || l.verbosity > 9 {
+		return logr.Logger{}, fmt.Errorf("--v %d: must be 0 to 9", l.verbosity)
+	}
+	// zap counts verbosity downwards from info.
+	logger := zap.New(zap.WriteTo(streams.Err), zap.Level(zapcore.Level(-l.verbosity)), encoder, zap.StacktraceLevel(zapcore.PanicLevel))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	return logger, nil
+}

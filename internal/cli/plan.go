@@ -1,0 +1,199 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// planOptions holds the flags of `kube-octavia plan`.
+type planOptions struct {
+	connection
+	logging
+	namespace string
+	output    string
+}
+
+// servicePlan is what the controller would do for one Service.
+type servicePlan struct {
+	Namespace      string                `json:"namespace"`
+	Service        string                `json:"service"`
+	LoadBalancerID string                `json:"loadBalancerID,omitempty"`
+	Status         lb.ProvisioningStatus `json:"provisioningStatus,omitempty"`
+	Ops            []plannedOp           `json:"ops"`
+	// Refused says why the Service is not served as it is written.
+	Refused []diff.Refusal `json:"refused,omitempty"`
+	// Error says why nothing could be found out.
+	Error string `json:"error,omitempty"`
+}
+
+type plannedOp struct {
+	Kind string  `json:"kind"`
+	Text string  `json:"text"`
+	Op   diff.Op `json:"op"`
+}
+
+func newPlan(streams IO, version string) *cobra.Command {
+	var o planOptions
+	c := &cobra.Command{
+		Use:   "plan [SERVICE]",
+		Short: "Show what the controller would do, without doing it",
+		Long: "Reads Services and the cloud and prints the ops that the controller would do now.\n" +
+			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			log, err := o.logger(streams)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), log, args, streams.Out, version)
+		},
+	}
+	o.connection.addFlags(c.Flags())
+	o.logging.addFlags(c.Flags())
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the Services' namespace; all of them when empty, default with a SERVICE")
+	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
+	return c
+}
+
+func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, out io.Writer, version string) error {
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("--output %q: must be text or json", o.output)
+	}
+	cloud, err := o.loadConfig()
+	if err != nil {
+		return err
+	}
+	cluster, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	uid, err := clusterUID(ctx, reader)
+	if err != nil {
+		return err
+	}
+	services, err := o.services(ctx, reader, args)
+	if err != nil {
+		return err
+	}
+	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	if err != nil {
+		return fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	defer session.Close()
+	planner := o.planner(reader, session, cloud, can, uid)
+	plans := []servicePlan{}
+	for i := range services {
+		if planner.Serves(&services[i]) || planner.Leaves(&services[i]) {
+			plans = append(plans, planOf(ctx, planner, &services[i]))
+		}
+	}
+	return o.print(out, plans)
+}
+
+// services reads the one that is named, or all.
+func (o *planOptions) services(ctx context.Context, reader client.Reader, args []string) ([]corev1.Service, error) {
+	if len(args) == 0 {
+		var list corev1.ServiceList
+		if err := reader.List(ctx, &list, client.InNamespace(o.namespace)); err != nil {
+			return nil, fmt.Errorf("list Services: %w", err)
+		}
+		return list.Items, nil
+	}
+	key := client.ObjectKey{Namespace: o.namespace, Name: args[0]}
+	if key.Namespace == "" {
+		key.Namespace = corev1.NamespaceDefault
+	}
+	var service corev1.Service
+	if err := reader.Get(ctx, key, &service); err != nil {
+		return nil, fmt.Errorf("read Service %s: %w", key, err)
+	}
+	return []corev1.Service{service}, nil
+}
+
+func planOf(ctx context.Context, planner *controller.Planner, service *corev1.Service) servicePlan {
+	p := servicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []plannedOp{}}
+	plan, observed, err := planner.Plan(ctx, service)
+	if err != nil {
+		p.Error = err.Error()
+		return p
+	}
+	if l := observed.LoadBalancer; l != nil {
+		p.LoadBalancerID, p.Status = l.ID, l.ProvisioningStatus
+	}
+	p.Refused = plan.Refused
+	for _, op := range plan.Ops {
+		p.Ops = append(p.Ops, plannedOp{Kind: diff.Kind(op), Text: op.String(), Op: op})
+	}
+	return p
+}
+
+func (o *planOptions) print(out io.Writer, plans []servicePlan) error {
+	if o.output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(plans); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range plans {
+			p.print(out)
+		}
+	}
+	ops, failures := 0, []error{}
+	for _, p := range plans {
+		ops += len(p.Ops)
+		if p.Error != "" {
+			failures = append(failures, fmt.Errorf("%s/%s: %s", p.Namespace, p.Service, p.Error))
+		}
+	}
+	switch {
+	case len(failures) > 0:
+		return errors.Join(failures...)
+	case ops > 0:
+		return errDifferences
+	}
+	return nil
+}
+
+func (p servicePlan) print(out io.Writer) {
+	state := "no load balancer"
+	if p.LoadBalancerID != "" {
+		state = fmt.Sprintf("load balancer %s, %s", p.LoadBalancerID, p.Status)
+	}
+	fmt.Fprintf(out, "%s/%s: %s\n", p.Namespace, p.Service, state)
+	for _, r := range p.Refused {
+		fmt.Fprintf(out, "  refused (%s): %s\n", r.Reason, r.Message)
+	}
+	switch {
+	case p.Error != "":
+		fmt.Fprintf(out, "  error: %s\n", p.Error)
+	case len(p.Ops) == 0 && p.Status.Pending():
+		fmt.Fprintln(out, "  Octavia is at work; what is left shows when it has ended")
+	case len(p.Ops) == 0:
+		fmt.Fprintln(out, "  nothing to do")
+	}
+	for i, op := range p.Ops {
+		fmt.Fprintf(out, "  %d. %s\n", i+1, op.Text)
+	}
+}

@@ -1,0 +1,158 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller holds the reconcilers and their wiring: Services in, load
+// balancers out. It is the top of the house: it may import every other internal
+// package but cli.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/target"
+)
+
+// How long a Service waits after a failed pass, the first time and at most.
+const (
+	firstBackoff = 500 * time.Millisecond
+	lastBackoff  = 2 * time.Minute
+)
+
+// backlog is how many load balancers may end their changes at once before the
+// watcher has to wait for the queue.
+const backlog = 1024
+
+// Options is what the controller is made of and how it works.
+type Options struct {
+	Planner *Planner
+	Metrics *Metrics
+	Logger  logr.Logger
+	// Concurrency is how many Services are worked on at once. A pass lasts as
+	// long as its few calls, never as long as Octavia takes.
+	Concurrency int
+	// WatchInterval lies between two looks at what Octavia is working on.
+	WatchInterval time.Duration
+	// SweepInterval lies between two looks at everything.
+	SweepInterval time.Duration
+}
+
+// SetUp adds the Service reconciler, the watcher and the sweeper to the manager.
+func SetUp(m manager.Manager, o Options) error {
+	wake := make(chan event.TypedGenericEvent[types.NamespacedName], backlog)
+	enqueue := func(key types.NamespacedName) { wake <- event.TypedGenericEvent[types.NamespacedName]{Object: key} }
+	known := newMemory()
+	watcher := octavia.NewWatcher(octavia.WatcherOptions{
+		Heads:      o.Planner.heads,
+		Get:        o.Planner.Octavia.Head,
+		PortsThere: o.Planner.Neutron.PortsThere,
+		Interval:   o.WatchInterval,
+		Logger:     o.Logger.WithName("watcher"),
+		Changed: func(id string, head octavia.Head) {
+			if key, there := known.settle(id, head, time.Now()); there {
+				enqueue(key)
+			}
+		},
+	})
+	reconciler := &ServiceReconciler{
+		Planner:  o.Planner,
+		Client:   m.GetClient(),
+		Recorder: m.GetEventRecorder("kube-octavia"),
+		Watcher:  watcher,
+		Metrics:  o.Metrics,
+		memory:   known,
+		now:      time.Now,
+	}
+	sweeper := &Sweeper{
+		Heads:    o.Planner.heads,
+		Interval: o.SweepInterval,
+		Enqueue:  enqueue,
+		Metrics:  o.Metrics,
+		Logger:   o.Logger.WithName("sweeper"),
+		memory:   known,
+		now:      time.Now,
+	}
+	for _, r := range []manager.Runnable{manager.RunnableFunc(watcher.Run), sweeper} {
+		if err := m.Add(r); err != nil {
+			return fmt.Errorf("add to the manager: %w", err)
+		}
+	}
+	return reconciler.setUp(m, o.Concurrency, wake)
+}
+
+func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
+	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
+		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName],
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			queue.Add(reconcile.Request{NamespacedName: e.Object})
+		},
+	}
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
+	return ctrl.NewControllerManagedBy(m).
+		Named("service").
+		For(&corev1.Service{}).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), builder.WithPredicates(nodeMatters)).
+		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice)).
+		WatchesRawSource(source.TypedChannel(wake, woken)).
+		WithOptions(crcontroller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: limiter}).
+		Complete(r)
+}
+
+// nodeMatters passes only changes of nodes that change members.
+var nodeMatters = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.Node)
+		after, also := e.ObjectNew.(*corev1.Node)
+		return !ok || !also || !target.SameNode(before, after)
+	},
+}
+
+// servicesOfNodes returns all Services that are served: their pools hold all
+// nodes.
+func (r *ServiceReconciler) servicesOfNodes(ctx context.Context, _ client.Object) []reconcile.Request {
+	var services corev1.ServiceList
+	if err := r.Reader.List(ctx, &services); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which Services a node serves")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range services.Items {
+		if r.Serves(&services.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&services.Items[i])})
+		}
+	}
+	return requests
+}
+
+// serviceOfSlice returns the slice's Service if its members depend on where its
+// endpoints run.
+func (r *ServiceReconciler) serviceOfSlice(ctx context.Context, slice client.Object) []reconcile.Request {
+	key := types.NamespacedName{Namespace: slice.GetNamespace(), Name: slice.GetLabels()[discoveryv1.LabelServiceName]}
+	var service corev1.Service
+	if key.Name == "" || r.Reader.Get(ctx, key, &service) != nil {
+		// A Service that is not there yet will see its slices when it comes.
+		return nil
+	}
+	if !r.Serves(&service) || service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: key}}
+}

@@ -1,0 +1,113 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// finalizer is the one that Kubernetes defines for load balancers of Services
+// (KEP-980), so that a Service can change hands between controllers.
+const finalizer = "service.kubernetes.io/load-balancer-cleanup"
+
+// addFinalizer makes sure that the Service cannot vanish while it has anything
+// in the cloud. It comes before the first create.
+func (r *ServiceReconciler) addFinalizer(ctx context.Context, service *corev1.Service) error {
+	if controllerutil.ContainsFinalizer(service, finalizer) {
+		return nil
+	}
+	before := service.DeepCopy()
+	controllerutil.AddFinalizer(service, finalizer)
+	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
+		return fmt.Errorf("add the finalizer: %w", err)
+	}
+	return nil
+}
+
+// publish writes conditions, addresses, annotations and events, and nothing
+// when they are as they should be.
+func (r *ServiceReconciler) publish(ctx context.Context, service *corev1.Service, p status.Pass) error {
+	if err := r.annotate(ctx, service, p); err != nil {
+		return err
+	}
+	before := service.DeepCopy()
+	service.Status.Conditions = status.Conditions(before.Status.Conditions, service.Generation, p)
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		service.Status.LoadBalancer.Ingress = status.Ingress(before.Status.LoadBalancer.Ingress, p)
+	}
+	if equality.Semantic.DeepEqual(before.Status, service.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
+		return fmt.Errorf("write the status: %w", client.IgnoreNotFound(err))
+	}
+	for _, e := range status.Events(before.Status.Conditions, service.Status.Conditions) {
+		r.Recorder.Eventf(service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+	}
+	return nil
+}
+
+// annotate writes the load balancer's id and address.
+func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Service, p status.Pass) error {
+	before := service.DeepCopy()
+	if l := p.Observed.LoadBalancer; l != nil {
+		setAnnotation(service, annotation.LoadBalancerID, l.ID)
+		if published := status.Ingress(nil, p); len(published) > 0 {
+			setAnnotation(service, annotation.LoadBalancerAddress, published[0].IP)
+		}
+	}
+	if equality.Semantic.DeepEqual(before.Annotations, service.Annotations) {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write the annotations: %w", client.IgnoreNotFound(err))
+	}
+	return nil
+}
+
+func setAnnotation(service *corev1.Service, key, value string) {
+	if service.Annotations == nil {
+		service.Annotations = map[string]string{}
+	}
+	service.Annotations[key] = value
+}
+
+// letGo takes every mark of ours off the Service, the finalizer last.
+func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) error {
+	before := service.DeepCopy()
+	service.Status.Conditions = slices.Clone(before.Status.Conditions)
+	meta.RemoveStatusCondition(&service.Status.Conditions, status.Accepted)
+	meta.RemoveStatusCondition(&service.Status.Conditions, status.Programmed)
+	service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	if service.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(before.Status, service.Status) {
+		if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
+			return fmt.Errorf("clear the status: %w", err)
+		}
+	}
+	before = service.DeepCopy()
+	controllerutil.RemoveFinalizer(service, finalizer)
+	delete(service.Annotations, annotation.LoadBalancerID)
+	delete(service.Annotations, annotation.LoadBalancerAddress)
+	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the finalizer: %w", err)
+	}
+	return nil
+}
+
+// optimistic makes a patch that fails when somebody else has written to the
+// object since it was read.
+func optimistic(before *corev1.Service) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+}

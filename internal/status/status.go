@@ -1,0 +1,221 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package status says what a Service's users are told: conditions, addresses
+// and events, as functions of what a pass found out. Writing them is the
+// controller's.
+//
+// It is pure apart from the types it takes: it imports build, diff, lb and
+// openstack (for the classes of errors).
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// The types of conditions on a Service.
+const (
+	// Accepted is whether the Service can be served as it is written.
+	Accepted = "kube-octavia.io/Accepted"
+	// Programmed is whether the cloud has everything that the Service wants.
+	Programmed = "kube-octavia.io/Programmed"
+)
+
+// The reasons of conditions that are not refusals of the Service itself; those
+// are build's and diff's.
+const (
+	ReasonAccepted     = "Accepted"
+	ReasonProgrammed   = "Programmed"
+	ReasonNotAccepted  = "NotAccepted"
+	ReasonCreating     = "Creating"
+	ReasonUpdating     = "Updating"
+	ReasonDeleting     = "Deleting"
+	ReasonFailed       = "LoadBalancerFailed"
+	ReasonUnready      = "PartsNotReady"
+	ReasonForeign      = "Foreign"
+	ReasonQuota        = "QuotaExceeded"
+	ReasonRejected     = "RejectedByCloud"
+	ReasonUnauthorized = "CloudUnauthorized"
+	ReasonUnavailable  = "CloudUnavailable"
+)
+
+// Pass is what one pass over a Service found out.
+type Pass struct {
+	// Invalid is why the Service is refused, or nil.
+	Invalid *build.Invalid
+	// Observed is the cloud's state after the pass.
+	Observed lb.Observed
+	// External is whether a floating IP is wanted.
+	External bool
+	// Left are the ops that are still to be done or whose end is awaited, and
+	// Refused is what the state of the cloud forbids.
+	Left    []diff.Op
+	Refused []diff.Refusal
+	// Unready says which parts of the load balancer Octavia has not made ready
+	// although it has ended its work, or "".
+	Unready string
+	// Err is why the pass failed, or nil.
+	Err error
+	// Done is whether everything wanted was seen in the cloud.
+	Done bool
+}
+
+// Conditions returns the conditions of a Service after the pass, with those of
+// others kept. It does not touch old.
+func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
+	next := make([]metav1.Condition, len(old))
+	copy(next, old)
+	accepted := metav1.Condition{Type: Accepted, Status: metav1.ConditionTrue, Reason: ReasonAccepted,
+		Message: "the Service can be served as it is written", ObservedGeneration: generation}
+	if p.Invalid != nil {
+		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, p.Invalid.Reason, p.Invalid.Message
+	} else if len(p.Refused) > 0 {
+		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, p.Refused[0].Reason, refusals(p.Refused)
+	}
+	meta.SetStatusCondition(&next, accepted)
+	was := meta.IsStatusConditionTrue(old, Programmed)
+	if was && p.onlyMembers() {
+		// Pools follow the nodes all the time; what the Service asks for is
+		// there.
+		return next
+	}
+	programmed := p.programmed()
+	programmed.ObservedGeneration = generation
+	meta.SetStatusCondition(&next, programmed)
+	return next
+}
+
+// onlyMembers tells whether the pass has nothing left to do but the membership
+// of pools that are there.
+func (p Pass) onlyMembers() bool {
+	if p.Invalid != nil || len(p.Refused) > 0 || p.Err != nil || p.Unready != "" || p.Done {
+		return false
+	}
+	for _, op := range p.Left {
+		if _, ok := op.(diff.SetMembers); !ok {
+			return false
+		}
+	}
+	return p.Observed.LoadBalancer != nil && p.Observed.LoadBalancer.ProvisioningStatus != lb.PendingCreate
+}
+
+func (p Pass) programmed() metav1.Condition {
+	c := metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse}
+	l := p.Observed.LoadBalancer
+	switch {
+	case p.Err != nil:
+		c.Reason, c.Message = reason(p.Err), p.Err.Error()
+	case l != nil && l.ProvisioningStatus == lb.Error:
+		c.Reason = ReasonFailed
+		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
+	case p.Invalid != nil || len(p.Refused) > 0:
+		c.Reason, c.Message = ReasonNotAccepted, "nothing was changed; see condition "+Accepted
+	case l == nil:
+		c.Reason, c.Message = ReasonCreating, "the load balancer is yet to be created"
+	case l.ProvisioningStatus == lb.PendingCreate:
+		c.Reason, c.Message = ReasonCreating, fmt.Sprintf("Octavia is building load balancer %s", l.ID)
+	case l.ProvisioningStatus == lb.PendingDelete:
+		c.Reason, c.Message = ReasonDeleting, fmt.Sprintf("Octavia is deleting load balancer %s", l.ID)
+	case p.Unready != "":
+		c.Reason, c.Message = ReasonUnready, p.Unready
+	case !p.Done:
+		c.Reason, c.Message = ReasonUpdating, p.progress()
+	default:
+		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
+		c.Message = fmt.Sprintf("load balancer %s serves %d ports at %s", l.ID, len(l.Listeners), p.Observed.Address())
+	}
+	return c
+}
+
+func (p Pass) progress() string {
+	if len(p.Left) == 0 {
+		return fmt.Sprintf("Octavia is changing load balancer %s", p.Observed.LoadBalancer.ID)
+	}
+	return fmt.Sprintf("%s (%d more to do)", p.Left[0], len(p.Left)-1)
+}
+
+func refusals(all []diff.Refusal) string {
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = r.Message
+	}
+	return strings.Join(texts, "; ")
+}
+
+func reason(err error) string {
+	switch openstack.Classify(err) {
+	case openstack.Quota:
+		return ReasonQuota
+	case openstack.Invalid:
+		return ReasonRejected
+	case openstack.Unauthorized:
+		return ReasonUnauthorized
+	case openstack.Foreign:
+		return ReasonForeign
+	default:
+		return ReasonUnavailable
+	}
+}
+
+// Ingress returns the addresses to publish after the pass: one, once the load
+// balancer serves, and none before. What was published stays while the pass
+// could not find out better.
+func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
+	l := p.Observed.LoadBalancer
+	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil {
+		return old
+	}
+	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
+		return nil
+	}
+	address := p.Observed.Address()
+	if address == "" || p.External && address == l.VIP.Address {
+		// The floating IP is missing: the VIP is not what clients can reach.
+		return nil
+	}
+	return []corev1.LoadBalancerIngress{{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}}
+}
+
+// Event is one line for `kubectl describe service`.
+type Event struct {
+	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
+	Type            string
+	Reason, Message string
+}
+
+// Events returns one event for each condition that changed its status or its
+// reason, and none for a pass that changed nothing.
+func Events(before, after []metav1.Condition) []Event {
+	var events []Event
+	for _, kind := range []string{Accepted, Programmed} {
+		old, now := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+		if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason {
+			continue
+		}
+		if kind == Accepted && old == nil && now.Status == metav1.ConditionTrue || now.Reason == ReasonNotAccepted {
+			// The usual case, and what another event says already.
+			continue
+		}
+		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: now.Message}
+		if now.Status == metav1.ConditionFalse && !underway(now.Reason) {
+			e.Type = corev1.EventTypeWarning
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+func underway(reason string) bool {
+	return reason == ReasonCreating || reason == ReasonUpdating || reason == ReasonDeleting
+}
