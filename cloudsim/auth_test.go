@@ -14,6 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"go.uber.org/goleak"
 	"sigs.k8s.io/yaml"
 
@@ -130,6 +131,28 @@ func TestApplicationCredentialAuthenticates(t *testing.T) {
 	wantServers(t, mustLogin(t, gophercloud.AuthOptions{
 		IdentityEndpoint: c.AuthURL(), ApplicationCredentialName: "controller", ApplicationCredentialSecret: made.Secret, Username: "k8s", DomainName: "Default",
 	}), "node-1")
+}
+
+func TestApplicationCredentialDoesOnlyWhatItsAccessRulesName(t *testing.T) {
+	c := oneNode(t)
+	identity := client(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), openstack.NewIdentityV3)
+	made, err := applicationcredentials.Create(t.Context(), identity, c.IDs().User, applicationcredentials.CreateOpts{
+		Name: "networks", AccessRules: []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/networks/*"}},
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: c.AuthURL(), ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
+	network := client(t, p, openstack.NewNetworkV2)
+	if _, err := networks.Get(t.Context(), network, c.IDs().PrivateNetwork).Extract(); err != nil {
+		t.Error(err)
+	}
+	if err := networks.Delete(t.Context(), network, c.IDs().PrivateNetwork).ExtractErr(); !gophercloud.ResponseCodeIs(err, http.StatusUnauthorized) {
+		t.Errorf("another method: %v", err)
+	}
+	if _, err := serverNames(t.Context(), client(t, p, openstack.NewComputeV2)); !gophercloud.ResponseCodeIs(err, http.StatusUnauthorized) {
+		t.Errorf("another service: %v", err)
+	}
 }
 
 func TestTokenAuthenticates(t *testing.T) {

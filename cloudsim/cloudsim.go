@@ -11,6 +11,7 @@ package cloudsim
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -225,6 +226,11 @@ func (c *Cloud) serve() {
 	frame := func(o wire.Options) {
 		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()
 		o.Authenticate = c.keystone.Authenticate
+		if o.Service != Identity {
+			o.Allowed = func(token string, r *http.Request) bool {
+				return c.keystone.Allowed(token, o.Service, r.Method, r.URL.Path)
+			}
+		}
 		c.servers[o.Service].serve(wire.New(o))
 	}
 	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized})
@@ -240,7 +246,6 @@ func (c *Cloud) serve() {
 func (c *Cloud) Close() error {
 	c.closing.Do(func() {
 		var errs []error
-		c.faults.Clear()
 		for _, s := range c.servers {
 			errs = append(errs, s.close())
 		}

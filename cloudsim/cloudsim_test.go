@@ -22,6 +22,7 @@ import (
 	"gopkg.in/gcfg.v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // eventually waits until ok returns true.
@@ -193,6 +194,40 @@ func TestCloudConfNamesWhatTheCloudHas(t *testing.T) {
 	mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL, Username: g.Username, Password: g.Password, DomainName: g.Domain, Scope: &gophercloud.AuthScope{ProjectID: g.Tenant}})
 	if conf.LoadBalancer.Network != c.IDs().PublicNetwork || conf.LoadBalancer.Subnet != c.IDs().PrivateSubnet || g.Region != cloudsim.Region {
 		t.Errorf("got %+v", conf)
+	}
+}
+
+func TestCloseEndsRequestsThatHangAndChangesUnderWay(t *testing.T) {
+	c, err := cloudsim.Start(cloudsim.Options{DataPlane: true, BuildTime: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	octavia, neutron := balancers(t, c)
+	if _, err := loadbalancers.Create(t.Context(), octavia, loadbalancers.CreateOpts{VipSubnetID: c.IDs().PrivateSubnet}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	c.Faults().Add(wire.Fault{Service: cloudsim.Network, Kind: wire.FaultLatency, Delay: time.Hour})
+	c.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Kind: wire.FaultHang})
+	ended := make(chan error, 2)
+	go func() {
+		_, err := ports.List(neutron, nil).AllPages(t.Context())
+		ended <- err
+	}()
+	go func() {
+		_, err := loadbalancers.List(octavia, nil).AllPages(t.Context())
+		ended <- err
+	}()
+	eventually(t, "both requests held", func() bool { return c.Faults().Held() == 1 && len(c.Recorder().Calls()) > 0 })
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := <-ended; err == nil {
+			t.Error("a request was answered")
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("the second Close: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ package keystone
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -23,12 +24,45 @@ type credential struct {
 }
 
 // accessRule is one request that an application credential may be used for.
-// Rules are kept and shown; the services do not ask for them.
 type accessRule struct {
 	ID      string `json:"id"`
 	Service string `json:"service"`
 	Method  string `json:"method"`
-	Path    string `json:"path"`
+	// Path may have * and {name} for one segment, ** for any number.
+	Path string `json:"path"`
+}
+
+var wildcard = regexp.MustCompile(`\*\*|\*|{[^}]*}|[^*{]+|{`)
+
+func (a accessRule) matches(service, method, path string) bool {
+	if a.Service != service || a.Method != method {
+		return false
+	}
+	pattern := wildcard.ReplaceAllStringFunc(a.Path, func(part string) string {
+		switch {
+		case part == "**":
+			return ".+"
+		case part == "*" || len(part) > 1 && part[0] == '{':
+			return "[^/]+"
+		}
+		return regexp.QuoteMeta(part)
+	})
+	re, err := regexp.Compile("^" + pattern + "$")
+	return err == nil && re.MatchString(path)
+}
+
+// Allowed tells whether a valid token may be used for a request of a service:
+// always, unless it was had for an application credential with access rules,
+// one of which must then match. Keystone itself does not ask.
+func (s *Service) Allowed(token, service, method, path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.valid(token)
+	if t == nil {
+		return false
+	}
+	return t.credential == nil || len(t.credential.rules) == 0 ||
+		slices.ContainsFunc(t.credential.rules, func(a accessRule) bool { return a.matches(service, method, path) })
 }
 
 func (c *credential) expired(now time.Time) bool {

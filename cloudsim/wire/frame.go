@@ -28,6 +28,9 @@ type Options struct {
 	Mux *http.ServeMux
 	// Authenticate finds who a token belongs to. When nil no route needs one.
 	Authenticate func(token string) (Identity, bool)
+	// Allowed tells whether a valid token may be used for the request; one that
+	// may not is answered like an invalid one. Nil allows all.
+	Allowed func(token string, r *http.Request) bool
 	// Public tells which routes (templates, without the method) need no token;
 	// nil means none.
 	Public func(route string) bool
@@ -111,8 +114,9 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	ctx := context.WithValue(r.Context(), requestIDKey, call.RequestID)
 	if f.Authenticate != nil && !f.Public(call.Route) {
-		who, ok := f.Authenticate(r.Header.Get("X-Auth-Token"))
-		if !ok {
+		token := r.Header.Get("X-Auth-Token")
+		who, ok := f.Authenticate(token)
+		if !ok || f.Allowed != nil && !f.Allowed(token, r) {
 			f.answer(w, r, &call, f.Unauthorized)
 			return
 		}
@@ -143,6 +147,7 @@ func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
 	}
 	if !alive {
 		f.record(call, 0)
+		reset(w) // or net/http would answer 200 for us
 		return
 	}
 	f.answer(w, r, call, f.handle)

@@ -118,6 +118,18 @@ func TestOnlyPublicRoutesAreServedWithoutAToken(t *testing.T) {
 	}
 }
 
+func TestTokenThatIsNotForTheRequestIsRefusedLikeAnInvalidOne(t *testing.T) {
+	s := newService(t, func(o *Options) {
+		withToken(o)
+		o.Allowed = func(token string, r *http.Request) bool { return token == "good" && r.URL.Path == "/things/1" }
+	})
+	for path, want := range map[string]int{"/things/1": 200, "/things/2": 401, "/nowhere": 401, "/": 300} {
+		if resp, _, err := s.call(t, "GET", path, "X-Auth-Token", "good"); err != nil || resp.StatusCode != want {
+			t.Errorf("%s: got %v %v, want %d", path, resp, err, want)
+		}
+	}
+}
+
 func TestHandlerKnowsTheCallerAndTheRequestID(t *testing.T) {
 	s := newService(t, withToken)
 	resp, body, err := s.call(t, "GET", "/things/42", "X-Auth-Token", "good")
