@@ -1,0 +1,175 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// check tells what is inconsistent in the state: every object must be found
+// under its id and in its parent, and be counted once.
+func (s *Service) check() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var got Counts
+	counted := map[string]usage{}
+	for id, lb := range s.lbs {
+		if lb.id != id || s.byPort[lb.port] != lb {
+			return fmt.Errorf("load balancer %s is not where it belongs", id)
+		}
+		u := counted[lb.project]
+		u.loadBalancers++
+		for _, l := range lb.listeners {
+			if s.listeners[l.id] != l || l.lb != lb || l.pool != nil && s.pools[l.pool.id] != l.pool {
+				return fmt.Errorf("listener %s is not where it belongs, or its pool is gone", l.id)
+			}
+			u.listeners++
+		}
+		for _, p := range lb.pools {
+			if s.pools[p.id] != p || p.lb != lb {
+				return fmt.Errorf("pool %s is not where it belongs", p.id)
+			}
+			u.pools++
+			places := map[string]bool{}
+			for _, m := range p.members {
+				at := fmt.Sprint(m.address.Value(), m.port)
+				if s.members[m.id] != m || m.pool != p || places[at] {
+					return fmt.Errorf("member %s is not where it belongs, or twice", m.id)
+				}
+				places[at] = true
+				u.members++
+			}
+			if m := p.monitor; m != nil {
+				if s.monitors[m.id] != m || m.pool != p {
+					return fmt.Errorf("monitor %s is not where it belongs", m.id)
+				}
+				u.monitors++
+			}
+		}
+		for _, o := range lb.children() {
+			if lb.prov == active && o.prov != active {
+				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.id, o.prov)
+			}
+		}
+		counted[lb.project] = u
+	}
+	for project, u := range s.usage {
+		if counted[project] != *u {
+			return fmt.Errorf("project %s has %+v, but %+v is counted", project, counted[project], *u)
+		}
+		got.LoadBalancers += u.loadBalancers
+		got.Listeners += u.listeners
+		got.Pools += u.pools
+		got.Members += u.members
+		got.HealthMonitors += u.monitors
+	}
+	if want := (Counts{len(s.lbs), len(s.listeners), len(s.pools), len(s.members), len(s.monitors)}); got != want {
+		return fmt.Errorf("%+v are in trees, %+v under their ids", got, want)
+	}
+	return nil
+}
+
+func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := newCloud(t, Options{})
+		defer c.Close()
+		ids := func(key, path string) []string { return c.call("GET", path, "").column(key, "id") }
+		pick := func(key string) string {
+			all := append(ids(key, "/"+key), "11111111-2222-3333-4444-555555555555")
+			return rapid.SampledFrom(all).Draw(rt, key)
+		}
+		members := func() string {
+			var list []string
+			for range rapid.IntRange(0, 4).Draw(rt, "members") {
+				list = append(list, fmt.Sprintf(`{"address": "10.0.0.%d", "protocol_port": %d}`, rapid.IntRange(1, 3).Draw(rt, "address"), rapid.IntRange(1, 2).Draw(rt, "port")))
+			}
+			return `{"members": [` + strings.Join(list, ",") + `]}`
+		}
+		act := map[string]func() reply{
+			"create": func() reply { return c.post(rapid.SampledFrom([]string{"", web}).Draw(rt, "tree")) },
+			"delete": func() reply {
+				return c.call("DELETE", "/loadbalancers/"+pick("loadbalancers")+rapid.SampledFrom([]string{"", "?cascade=true"}).Draw(rt, "cascade"), "")
+			},
+			"new listener": func() reply {
+				body := fmt.Sprintf(`{"listener": {"loadbalancer_id": %q, "protocol": "TCP", "protocol_port": %d, "default_pool_id": %q}}`, pick("loadbalancers"), rapid.IntRange(80, 82).Draw(rt, "port"), pick("pools"))
+				return c.call("POST", "/listeners", body)
+			},
+			"new pool": func() reply {
+				return c.call("POST", "/pools", fmt.Sprintf(`{"pool": {"loadbalancer_id": %q, "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}}`, pick("loadbalancers")))
+			},
+			"new monitor": func() reply {
+				return c.call("POST", "/healthmonitors", fmt.Sprintf(`{"healthmonitor": {"pool_id": %q, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2}}`, pick("pools")))
+			},
+			"batch":           func() reply { return c.call("PUT", "/pools/"+pick("pools")+"/members", members()) },
+			"additive batch":  func() reply { return c.call("PUT", "/pools/"+pick("pools")+"/members?additive_only=true", members()) },
+			"delete listener": func() reply { return c.call("DELETE", "/listeners/"+pick("listeners"), "") },
+			"delete pool":     func() reply { return c.call("DELETE", "/pools/"+pick("pools"), "") },
+			"delete monitor":  func() reply { return c.call("DELETE", "/healthmonitors/"+pick("healthmonitors"), "") },
+		}
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			name := rapid.SampledFrom(sortedKeys(act)).Draw(rt, "step")
+			if a := act[name](); a.status >= http.StatusInternalServerError {
+				rt.Fatalf("%s answers %d %s", name, a.status, a.text)
+			}
+			// Half of the steps meet a load balancer that is still locked.
+			if rapid.Bool().Draw(rt, "wait") {
+				c.wait("nothing is PENDING", func() bool { return !c.pending() })
+			}
+			if err := c.check(); err != nil {
+				rt.Fatalf("after %s: %v", name, err)
+			}
+		}
+		c.wait("nothing is PENDING", func() bool { return !c.pending() })
+		if err := c.check(); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+func (s *Service) pending() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, lb := range s.lbs {
+		if lb.change != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func FuzzBodiesAreTakenOrRefusedButNeverBreakAnything(f *testing.F) {
+	for _, seed := range []string{
+		`{"loadbalancer": {"vip_subnet_id": "$subnet", ` + web + `}}`, `{"listener": {"protocol": "TCP", "protocol_port": 80, "loadbalancer_id": "$lb"}}`,
+		`{"pool": {"protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "loadbalancer_id": "$lb", "session_persistence": {"type": "SOURCE_IP", "persistence_timeout": 3}}}`,
+		`{"members": [{"address": "1.2.3.4", "protocol_port": 1e3, "weight": null}]}`, `{"healthmonitor": {"http_version": 1.1}}`, `{"quota": {"pool": -1}}`,
+		`{"listener": {"allowed_cidrs": ["1.2.3.4/40"], "insert_headers": {"a": 1}}}`, `[]`, `{"loadbalancer": [{}]}`, `nonsense`, `{"pool": {"tags": ["a", "a"]}}`, ``,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		c := newCloud(t, Options{})
+		tr := c.web()
+		body = strings.NewReplacer("$subnet", c.ids.PrivateSubnetID, "$lb", tr.lb).Replace(body)
+		for _, to := range [][2]string{
+			{"POST", "/loadbalancers"}, {"PUT", "/loadbalancers/" + tr.lb}, {"POST", "/listeners"}, {"PUT", "/listeners/" + tr.listener},
+			{"POST", "/pools"}, {"PUT", "/pools/" + tr.pool}, {"POST", "/pools/" + tr.pool + "/members"}, {"PUT", "/pools/" + tr.pool + "/members"},
+			{"PUT", "/pools/" + tr.pool + "/members/" + tr.member1}, {"POST", "/healthmonitors"}, {"PUT", "/healthmonitors/" + tr.monitor},
+			{"PUT", "/quotas/x"}, {"POST", "/flavors"}, {"POST", "/flavorprofiles"}, {"POST", "/availabilityzones"},
+		} {
+			a := c.as(admin, to[0], to[1], body)
+			if a.status >= 400 && a.body["faultstring"] == nil {
+				t.Errorf("%s %s answers %d %q", to[0], to[1], a.status, a.text)
+			}
+			c.wait("nothing is PENDING", func() bool { return !c.pending() })
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
