@@ -120,6 +120,10 @@ matches 'ACTIVE' router show router
 matches 'compute:nova' port list --long
 expect 'default' security group list -f value -c Name
 matches 'ingress' security group rule list default
+run security group create web
+run security group rule create --protocol tcp --dst-port 80 web
+matches '80:80' security group rule list web
+run security group delete web
 
 # Compute.
 expect $'node-1 ACTIVE\nnode-2 ACTIVE' server list --sort-column Name -f value -c Name -c Status
@@ -134,6 +138,7 @@ run loadbalancer flavor list
 run loadbalancer flavorprofile list --os-cloud cloudsim-admin
 run loadbalancer availabilityzone list
 matches 'load_balancer' loadbalancer quota show "$(openstack token issue -f value -c project_id)"
+matches 'load_balancer' loadbalancer quota defaults show --os-cloud cloudsim-admin
 run loadbalancer create --name web --vip-subnet-id private-subnet --description 'the shop' --tag shop --wait
 expect 'ACTIVE' loadbalancer show web -f value -c provisioning_status
 matches "web .*$address .*ACTIVE" loadbalancer list
