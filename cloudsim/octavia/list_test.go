@@ -142,11 +142,16 @@ func TestAwkwardTextsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestTheOtherPathIsTheSameService(t *testing.T) {
+func TestAllPathsLeadToTheSameService(t *testing.T) {
 	c := newCloud(t, Options{})
 	lb := c.create("")
-	a := c.send(httptest.NewRequest("GET", "/v2/lbaas/loadbalancers/"+lb, nil), alice)
-	if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
-		t.Errorf("/v2 gives %s", got)
+	for _, base := range bases {
+		a := c.send(httptest.NewRequest("GET", base+"/loadbalancers/"+lb, nil), alice)
+		if got := a.must(http.StatusOK).str("loadbalancer.id"); got != lb {
+			t.Errorf("%s gives %s", base, got)
+		}
+		if got := c.send(httptest.NewRequest("GET", base, nil), alice).must(http.StatusOK).text; got != `"v2"` {
+			t.Errorf("%s answers %s", base, got)
+		}
 	}
 }

@@ -28,13 +28,18 @@ type answer struct {
 
 type handler func(*request) (answer, error)
 
+// bases are the paths that all resources are under; clients mostly use the
+// first.
+var bases = []string{"/v2.0/lbaas", "/v2/lbaas", "/v2.0", "/v2"}
+
 // Mux returns the API's routes: the versions at "/", everything else under
-// /v2.0/lbaas/ and again under /v2/lbaas/. "GET /{$}" is the only route that
+// /v2.0/lbaas/, /v2/lbaas/, /v2.0/ and /v2/. "GET /{$}" is the only route that
 // needs no token.
 func (s *Service) Mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.versions)
-	for _, base := range []string{"/v2.0/lbaas", "/v2/lbaas"} {
+	for _, base := range bases {
+		mux.HandleFunc("GET "+base, func(w http.ResponseWriter, _ *http.Request) { wire.JSON(w, http.StatusOK, "v2") })
 		route := func(method, path string, h handler) {
 			mux.HandleFunc(method+" "+base+path, serve(h))
 		}
