@@ -64,8 +64,8 @@ type Options struct {
 	// HasSecret tells whether a certificate container is there to be read; nil
 	// takes every reference.
 	HasSecret func(projectID, ref string) bool
-	// OnChange is called, without any lock held, when a load balancer has become
-	// ACTIVE after a change or is gone. It must not call Close.
+	// OnChange is called, without any lock held, when a change of a load balancer
+	// has ended: it is ACTIVE, in ERROR or gone. It must not call Close.
 	OnChange func(loadBalancerID string)
 	// Now is the clock of timestamps; nil is time.Now.
 	Now func() time.Time
