@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -40,7 +41,13 @@ func (l *logging) logger(streams IO) (logr.Logger, error) {
 	}
 	// zap counts verbosity downwards from info.
 	logger := zap.New(zap.WriteTo(streams.Err), zap.Level(zapcore.Level(-l.verbosity)), encoder, zap.StacktraceLevel(zapcore.PanicLevel))
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger)
+	librariesLog.Do(func() {
+		ctrl.SetLogger(logger)
+		klog.SetLogger(logger)
+	})
 	return logger, nil
 }
+
+// librariesLog guards the loggers that Kubernetes' libraries have for the whole
+// process: they must not be changed while somebody logs, so the first stays.
+var librariesLog sync.Once

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,7 +21,8 @@ type Metrics struct {
 	drift    prometheus.Counter
 }
 
-// NewMetrics registers the controller's metrics.
+// NewMetrics registers the controller's metrics. A second controller of the
+// process, started after the first has ended, goes on with the first's.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		ops: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -37,12 +39,20 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Help: "Load balancers that a sweep found changed, failed or gone since the controller last touched them.",
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.ops, m.duration, m.drift} {
-		if err := registry.Register(c); err != nil {
-			return nil, err
+	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift))
+}
+
+// register registers a collector, or takes the one that is registered already.
+func register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
+	err := registry.Register(*collector)
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(err, &there) {
+		if same, ok := there.ExistingCollector.(C); ok {
+			*collector = same
+			return nil
 		}
 	}
-	return m, nil
+	return err
 }
 
 func (m *Metrics) op(op diff.Op, err error, took time.Duration) {
