@@ -1,0 +1,131 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// lookupLife is how long the answer to a lookup is taken for true: networks and
+// subnets do not change from one Service to the next.
+const lookupLife = 10 * time.Minute
+
+// lookups remembers answers, failures excepted, and lets many that ask the same
+// at once share one question.
+type lookups struct {
+	group *singleflight.Group
+	mu    *sync.Mutex
+	known map[string]answer
+}
+
+type answer struct {
+	text  string
+	until time.Time
+}
+
+func newLookups() lookups {
+	return lookups{group: &singleflight.Group{}, mu: &sync.Mutex{}, known: map[string]answer{}}
+}
+
+func (l lookups) get(key string, ask func() (string, error)) (string, error) {
+	l.mu.Lock()
+	a, there := l.known[key]
+	l.mu.Unlock()
+	if there && time.Now().Before(a.until) {
+		return a.text, nil
+	}
+	text, err, _ := l.group.Do(key, func() (any, error) {
+		text, err := ask()
+		if err == nil {
+			l.mu.Lock()
+			l.known[key] = answer{text: text, until: time.Now().Add(lookupLife)}
+			l.mu.Unlock()
+		}
+		return text, err
+	})
+	found, _ := text.(string)
+	return found, err
+}
+
+// ExternalNetwork returns the id of the external network to take floating IPs
+// from when none is configured: the first by name that has an IPv4 subnet, or
+// whose subnets the project may not see.
+func (c *Client) ExternalNetwork(ctx context.Context) (string, error) {
+	return c.lookups.get("external network", func() (string, error) { return c.findExternalNetwork(context.WithoutCancel(ctx)) })
+}
+
+func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
+	const op = "look for an external network"
+	isExternal := true
+	pages, err := networks.List(c.service, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{}, External: &isExternal}).AllPages(ctx)
+	if err != nil {
+		return "", openstack.Wrap(op, err)
+	}
+	all, err := networks.ExtractNetworks(pages)
+	if err != nil {
+		return "", openstack.Wrap(op, err)
+	}
+	slices.SortFunc(all, func(a, b networks.Network) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	for _, network := range all {
+		pages, err := subnets.List(c.service, subnets.ListOpts{NetworkID: network.ID}).AllPages(ctx)
+		if err != nil {
+			return "", openstack.Wrap(op, err)
+		}
+		seen, err := subnets.ExtractSubnets(pages)
+		if err != nil {
+			return "", openstack.Wrap(op, err)
+		}
+		if len(seen) == 0 || slices.ContainsFunc(seen, func(s subnets.Subnet) bool { return s.IPVersion == 4 }) {
+			return network.ID, nil
+		}
+	}
+	return "", &openstack.Error{Op: op, Class: openstack.Invalid,
+		Message: "the project sees no external network with IPv4 addresses; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
+}
+
+// SubnetOfAddress returns the id of the subnet in which a port of the project
+// has the address.
+func (c *Client) SubnetOfAddress(ctx context.Context, address string) (string, error) {
+	return c.lookups.get("subnet of "+address, func() (string, error) { return c.findSubnet(context.WithoutCancel(ctx), address) })
+}
+
+func (c *Client) findSubnet(ctx context.Context, address string) (string, error) {
+	op := "look for the subnet of " + address
+	pages, err := ports.List(c.service, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{IPAddress: address}}}).AllPages(ctx)
+	if err != nil {
+		return "", openstack.Wrap(op, err)
+	}
+	all, err := ports.ExtractPorts(pages)
+	if err != nil {
+		return "", openstack.Wrap(op, err)
+	}
+	found := map[string]bool{}
+	for _, p := range all {
+		for _, ip := range p.FixedIPs {
+			if ip.IPAddress == address {
+				found[ip.SubnetID] = true
+			}
+		}
+	}
+	if len(found) == 1 {
+		for id := range found {
+			return id, nil
+		}
+	}
+	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: fmt.Sprintf(
+		"%d subnets of the project hold the address; set [LoadBalancer] subnet-id in cloud.conf", len(found))}
+}

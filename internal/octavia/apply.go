@@ -1,0 +1,204 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// fields is a document of which only what is to be set is sent.
+type fields map[string]any
+
+// Apply carries out one op with one call. When it returns nil Octavia has
+// accepted the op and, in the same transaction, made the load balancer PENDING_*:
+// one that is ACTIVE afterwards has been changed. Deleting what is gone already
+// is no error.
+func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
+	what := op.String()
+	switch op := op.(type) {
+	case diff.CreateLoadBalancer:
+		return c.createLoadBalancer(ctx, what, op.LoadBalancer)
+	case diff.UpdateLoadBalancer:
+		set := fields{}
+		setIf(set, "tags", op.Tags)
+		if op.AdminDown != nil {
+			set["admin_state_up"] = !*op.AdminDown
+		}
+		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID, fields{"loadbalancer": set})
+	case diff.DeleteLoadBalancer:
+		return diff.Created{}, c.remove(ctx, what, "loadbalancers/"+op.ID+"?cascade=true")
+	case diff.CreateListener:
+		listener := c.listener(op.Listener)
+		listener["loadbalancer_id"], listener["default_pool_id"] = op.LoadBalancerID, op.PoolID
+		return c.create(ctx, what, "listeners", "listener", listener)
+	case diff.UpdateListener:
+		set := fields{}
+		setIf(set, "connection_limit", op.ConnectionLimit)
+		setIf(set, "allowed_cidrs", op.AllowedCIDRs)
+		setIf(set, "default_pool_id", op.PoolID)
+		if op.AdminDown != nil {
+			set["admin_state_up"] = !*op.AdminDown
+		}
+		return diff.Created{}, c.put(ctx, what, "listeners/"+op.ID, fields{"listener": set})
+	case diff.DeleteListener:
+		return diff.Created{}, c.remove(ctx, what, "listeners/"+op.ID)
+	default:
+		return c.applyPool(ctx, what, op)
+	}
+}
+
+func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.Created, error) {
+	switch op := op.(type) {
+	case diff.CreatePool:
+		pool := c.pooled(op.Pool)
+		pool["loadbalancer_id"] = op.LoadBalancerID
+		return c.create(ctx, what, "pools", "pool", pool)
+	case diff.UpdatePool:
+		return diff.Created{}, c.put(ctx, what, "pools/"+op.ID, fields{"pool": fields{
+			"lb_algorithm": op.Algorithm, "session_persistence": persistence(op.Persistence), "admin_state_up": !op.AdminDown,
+		}})
+	case diff.DeletePool:
+		return diff.Created{}, c.remove(ctx, what, "pools/"+op.ID)
+	case diff.SetMembers:
+		return diff.Created{}, c.put(ctx, what, "pools/"+op.PoolID+"/members", fields{"members": members(op.Members)})
+	case diff.CreateMonitor:
+		monitor := c.monitor(op.Monitor)
+		monitor["pool_id"], monitor["type"] = op.PoolID, op.Monitor.Type
+		return c.create(ctx, what, "healthmonitors", "healthmonitor", monitor)
+	case diff.UpdateMonitor:
+		monitor := c.monitor(op.Monitor)
+		// Names and tags are given once.
+		delete(monitor, "name")
+		delete(monitor, "tags")
+		return diff.Created{}, c.put(ctx, what, "healthmonitors/"+op.ID, fields{"healthmonitor": monitor})
+	case diff.DeleteMonitor:
+		return diff.Created{}, c.remove(ctx, what, "healthmonitors/"+op.ID)
+	}
+	return diff.Created{}, fmt.Errorf("%s: %T is not an op of Octavia", what, op)
+}
+
+// create makes one object and returns its id.
+func (c *Client) create(ctx context.Context, what, path, key string, object fields) (diff.Created, error) {
+	var answer map[string]reference
+	err := c.post(ctx, what, path, fields{key: object}, &answer)
+	return diff.Created{ID: answer[key].ID}, err
+}
+
+// createLoadBalancer makes the load balancer with everything below it.
+func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadBalancer) (diff.Created, error) {
+	object := fields{"name": l.Name, "description": l.Description, "admin_state_up": !l.AdminDown}
+	c.setTags(object, l.Tags)
+	setText(object, "provider", l.Provider)
+	setText(object, "flavor_id", l.FlavorID)
+	setText(object, "availability_zone", l.AvailabilityZone)
+	setText(object, "vip_address", l.VIP.Address)
+	setText(object, "vip_subnet_id", l.VIP.SubnetID)
+	setText(object, "vip_network_id", l.VIP.NetworkID)
+	listeners := []fields{}
+	for _, wanted := range l.Listeners {
+		pool := c.pooled(*wanted.Pool)
+		pool["members"] = members(wanted.Pool.Members)
+		if m := wanted.Pool.Monitor; m != nil {
+			monitor := c.monitor(*m)
+			monitor["type"] = m.Type
+			pool["healthmonitor"] = monitor
+		}
+		listener := c.listener(wanted)
+		listener["default_pool"] = pool
+		listeners = append(listeners, listener)
+	}
+	object["listeners"] = listeners
+	var answer struct {
+		LoadBalancer loadBalancerDocument `json:"loadbalancer"`
+	}
+	err := c.post(ctx, what, "loadbalancers", fields{"loadbalancer": object}, &answer)
+	made := answer.LoadBalancer.model()
+	return diff.Created{ID: made.ID, VIP: made.VIP, ProjectID: made.ProjectID}, err
+}
+
+func (c *Client) listener(l lb.Listener) fields {
+	object := fields{
+		"name": l.Name, "protocol": l.Protocol, "protocol_port": l.Port,
+		"connection_limit": l.ConnectionLimit, "admin_state_up": !l.AdminDown,
+	}
+	c.setTags(object, l.Tags)
+	if len(l.AllowedCIDRs) > 0 {
+		object["allowed_cidrs"] = l.AllowedCIDRs
+	}
+	return object
+}
+
+func (c *Client) pooled(p lb.Pool) fields {
+	object := fields{"name": p.Name, "protocol": p.Protocol, "lb_algorithm": p.Algorithm, "admin_state_up": !p.AdminDown}
+	c.setTags(object, p.Tags)
+	if p.Persistence != nil {
+		object["session_persistence"] = persistence(p.Persistence)
+	}
+	return object
+}
+
+func (c *Client) monitor(m lb.HealthMonitor) fields {
+	object := fields{
+		"name": m.Name, "delay": m.DelaySeconds, "timeout": m.TimeoutSeconds, "max_retries": m.MaxRetries,
+		"max_retries_down": m.MaxRetriesDown, "admin_state_up": !m.AdminDown,
+	}
+	c.setTags(object, m.Tags)
+	setText(object, "http_method", m.HTTPMethod)
+	setText(object, "url_path", m.URLPath)
+	setText(object, "expected_codes", m.ExpectedCodes)
+	return object
+}
+
+// members is the whole set, never null: an empty set empties the pool.
+func members(all []lb.Member) []fields {
+	objects := make([]fields, 0, len(all))
+	for _, m := range all {
+		object := fields{
+			"name": m.Name, "address": m.Address, "protocol_port": m.Port, "weight": m.Weight, "admin_state_up": !m.AdminDown,
+		}
+		setText(object, "subnet_id", m.SubnetID)
+		if m.MonitorPort != 0 {
+			object["monitor_port"] = m.MonitorPort
+		}
+		if m.Backup {
+			object["backup"] = true
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// persistence is nil, null in JSON, to end persistence.
+func persistence(p *lb.Persistence) *persistenceDocument {
+	if p == nil {
+		return nil
+	}
+	document := &persistenceDocument{Type: p.Type}
+	if p.TimeoutSeconds != 0 {
+		document.Timeout = &p.TimeoutSeconds
+	}
+	return document
+}
+
+func (c *Client) setTags(object fields, tags []string) {
+	if len(tags) > 0 && c.can.Has(lb.FeatureTags) {
+		object["tags"] = tags
+	}
+}
+
+func setText(object fields, key, text string) {
+	if text != "" {
+		object[key] = text
+	}
+}
+
+func setIf[T any](object fields, key string, p *T) {
+	if p != nil {
+		object[key] = *p
+	}
+}

@@ -1,0 +1,158 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// The documents of Octavia's API v2, as far as they are used. Pointers are
+// fields that are left out of a request, or null in an answer.
+
+type reference struct {
+	ID string `json:"id"`
+}
+
+type loadBalancerDocument struct {
+	ID                 string                `json:"id"`
+	Name               string                `json:"name"`
+	Description        string                `json:"description"`
+	Tags               []string              `json:"tags"`
+	ProjectID          string                `json:"project_id"`
+	Provider           string                `json:"provider"`
+	FlavorID           *string               `json:"flavor_id"`
+	AvailabilityZone   *string               `json:"availability_zone"`
+	VIPAddress         string                `json:"vip_address"`
+	VIPSubnetID        *string               `json:"vip_subnet_id"`
+	VIPNetworkID       string                `json:"vip_network_id"`
+	VIPPortID          string                `json:"vip_port_id"`
+	AdminStateUp       bool                  `json:"admin_state_up"`
+	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+	OperatingStatus    string                `json:"operating_status"`
+	UpdatedAt          *string               `json:"updated_at"`
+}
+
+func (d loadBalancerDocument) id() string { return d.ID }
+
+func (d loadBalancerDocument) model() lb.LoadBalancer {
+	return lb.LoadBalancer{
+		ID: d.ID, Name: d.Name, Description: d.Description, Tags: d.Tags, ProjectID: d.ProjectID,
+		Provider: d.Provider, FlavorID: value(d.FlavorID), AvailabilityZone: value(d.AvailabilityZone),
+		VIP:       lb.VIP{Address: d.VIPAddress, SubnetID: value(d.VIPSubnetID), NetworkID: d.VIPNetworkID, PortID: d.VIPPortID},
+		AdminDown: !d.AdminStateUp, ProvisioningStatus: d.ProvisioningStatus, OperatingStatus: d.OperatingStatus,
+		UpdatedAt: value(d.UpdatedAt),
+	}
+}
+
+type listenerDocument struct {
+	ID                 string                `json:"id"`
+	Name               string                `json:"name"`
+	Tags               []string              `json:"tags"`
+	Protocol           lb.ListenerProtocol   `json:"protocol"`
+	ProtocolPort       int                   `json:"protocol_port"`
+	ConnectionLimit    int                   `json:"connection_limit"`
+	AllowedCIDRs       []string              `json:"allowed_cidrs"`
+	DefaultPoolID      *string               `json:"default_pool_id"`
+	AdminStateUp       bool                  `json:"admin_state_up"`
+	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+}
+
+func (d listenerDocument) id() string { return d.ID }
+
+func (d listenerDocument) model() lb.Listener {
+	return lb.Listener{
+		ID: d.ID, Name: d.Name, Tags: d.Tags, Protocol: d.Protocol, Port: d.ProtocolPort,
+		ConnectionLimit: d.ConnectionLimit, AllowedCIDRs: d.AllowedCIDRs, AdminDown: !d.AdminStateUp,
+		ProvisioningStatus: d.ProvisioningStatus,
+	}
+}
+
+type poolDocument struct {
+	ID                 string                `json:"id"`
+	Name               string                `json:"name"`
+	Tags               []string              `json:"tags"`
+	Protocol           lb.PoolProtocol       `json:"protocol"`
+	Algorithm          lb.Algorithm          `json:"lb_algorithm"`
+	SessionPersistence *persistenceDocument  `json:"session_persistence"`
+	MonitorID          *string               `json:"healthmonitor_id"`
+	Members            []reference           `json:"members"`
+	AdminStateUp       bool                  `json:"admin_state_up"`
+	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+}
+
+type persistenceDocument struct {
+	Type    string `json:"type"`
+	Timeout *int   `json:"persistence_timeout,omitempty"`
+}
+
+func (d poolDocument) id() string { return d.ID }
+
+func (d poolDocument) model() lb.Pool {
+	p := lb.Pool{
+		ID: d.ID, Name: d.Name, Tags: d.Tags, Protocol: d.Protocol, Algorithm: d.Algorithm,
+		AdminDown: !d.AdminStateUp, ProvisioningStatus: d.ProvisioningStatus,
+	}
+	if s := d.SessionPersistence; s != nil {
+		p.Persistence = &lb.Persistence{Type: s.Type, TimeoutSeconds: value(s.Timeout)}
+	}
+	return p
+}
+
+type memberDocument struct {
+	ID                 string                `json:"id"`
+	Name               string                `json:"name"`
+	Address            string                `json:"address"`
+	ProtocolPort       int                   `json:"protocol_port"`
+	SubnetID           *string               `json:"subnet_id"`
+	Weight             int                   `json:"weight"`
+	MonitorPort        *int                  `json:"monitor_port"`
+	Backup             bool                  `json:"backup"`
+	AdminStateUp       bool                  `json:"admin_state_up"`
+	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+	OperatingStatus    string                `json:"operating_status"`
+}
+
+func (d memberDocument) id() string { return d.ID }
+
+func (d memberDocument) model() lb.Member {
+	return lb.Member{
+		ID: d.ID, Name: d.Name, Address: d.Address, Port: d.ProtocolPort, SubnetID: value(d.SubnetID),
+		Weight: d.Weight, MonitorPort: value(d.MonitorPort), Backup: d.Backup, AdminDown: !d.AdminStateUp,
+		ProvisioningStatus: d.ProvisioningStatus, OperatingStatus: d.OperatingStatus,
+	}
+}
+
+type monitorDocument struct {
+	ID                 string                `json:"id"`
+	Name               string                `json:"name"`
+	Tags               []string              `json:"tags"`
+	Type               lb.MonitorType        `json:"type"`
+	Delay              int                   `json:"delay"`
+	Timeout            int                   `json:"timeout"`
+	MaxRetries         int                   `json:"max_retries"`
+	MaxRetriesDown     int                   `json:"max_retries_down"`
+	HTTPMethod         *string               `json:"http_method"`
+	URLPath            *string               `json:"url_path"`
+	ExpectedCodes      *string               `json:"expected_codes"`
+	AdminStateUp       bool                  `json:"admin_state_up"`
+	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+}
+
+func (d monitorDocument) model() lb.HealthMonitor {
+	return lb.HealthMonitor{
+		ID: d.ID, Name: d.Name, Tags: d.Tags, Type: d.Type, DelaySeconds: d.Delay, TimeoutSeconds: d.Timeout,
+		MaxRetries: d.MaxRetries, MaxRetriesDown: d.MaxRetriesDown, HTTPMethod: value(d.HTTPMethod),
+		URLPath: value(d.URLPath), ExpectedCodes: value(d.ExpectedCodes), AdminDown: !d.AdminStateUp,
+		ProvisioningStatus: d.ProvisioningStatus,
+	}
+}
+
+// value reads a field that may be null.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

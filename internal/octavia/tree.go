@@ -1,0 +1,152 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// Tree is a load balancer as its status tree shows it: ids, names and statuses of
+// everything, and the members' addresses and ports, but no settings and no pool
+// that no listener uses.
+type Tree struct {
+	part
+	Listeners []struct {
+		part
+		Pools []treePool `json:"pools"`
+	} `json:"listeners"`
+}
+
+type part struct {
+	ID                 string                `json:"id"`
+	Name               string                `json:"name"`
+	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+	OperatingStatus    string                `json:"operating_status"`
+}
+
+type treePool struct {
+	part
+	Monitor *part `json:"health_monitor"`
+	Members []struct {
+		part
+		Address      string `json:"address"`
+		ProtocolPort int    `json:"protocol_port"`
+	} `json:"members"`
+}
+
+// Tree reads the status tree in one call.
+func (c *Client) Tree(ctx context.Context, id string) (Tree, error) {
+	var answer struct {
+		Statuses struct {
+			LoadBalancer *Tree `json:"loadbalancer"`
+		} `json:"statuses"`
+	}
+	op := "read the status tree of load balancer " + id
+	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id)+"/status", nil, &answer); err != nil {
+		return Tree{}, err
+	}
+	if answer.Statuses.LoadBalancer == nil {
+		return Tree{}, &openstack.Error{Op: op, Class: openstack.Transient, Message: "the answer holds no load balancer"}
+	}
+	return *answer.Statuses.LoadBalancer, nil
+}
+
+// Confirm checks that a load balancer which was predicted from our writes is
+// what the status tree shows: the same listeners, pools, members and monitors,
+// no more and no fewer. It returns the prediction with the ids that it lacks and
+// with the statuses of everything. The error says what differs; the load
+// balancer is then to be read in full. What the tree does not show, such as
+// weights, source ranges and detached pools, is taken to be as it was written.
+func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
+	l := predicted
+	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus
+	if t.ID != l.ID {
+		return l, fmt.Errorf("the tree is of load balancer %s", t.ID)
+	}
+	if len(t.Listeners) != len(l.Listeners) {
+		return l, fmt.Errorf("%d listeners instead of %d", len(t.Listeners), len(l.Listeners))
+	}
+	l.Listeners = slices.Clone(l.Listeners)
+	for i := range l.Listeners {
+		listener := &l.Listeners[i]
+		found, err := match(listener.ID, listener.Name, "listener", len(t.Listeners), func(j int) part { return t.Listeners[j].part })
+		if err != nil {
+			return l, err
+		}
+		shown := t.Listeners[found]
+		listener.ID, listener.ProvisioningStatus = shown.ID, shown.ProvisioningStatus
+		if listener.Pool == nil {
+			continue
+		}
+		pool, err := confirmPool(*listener.Pool, shown.Pools)
+		if err != nil {
+			return l, fmt.Errorf("listener %s: %w", shown.ID, err)
+		}
+		listener.Pool = &pool
+	}
+	return l, nil
+}
+
+func confirmPool(predicted lb.Pool, among []treePool) (lb.Pool, error) {
+	p := predicted
+	i, err := match(p.ID, p.Name, "pool", len(among), func(j int) part { return among[j].part })
+	if err != nil {
+		return p, err
+	}
+	shown := among[i]
+	p.ID, p.ProvisioningStatus = shown.ID, shown.ProvisioningStatus
+	if (p.Monitor == nil) != (shown.Monitor == nil) {
+		return p, fmt.Errorf("pool %s: health monitor there: %t, expected: %t", p.ID, shown.Monitor != nil, p.Monitor != nil)
+	}
+	if p.Monitor != nil {
+		monitor := *p.Monitor
+		if monitor.ID != "" && monitor.ID != shown.Monitor.ID {
+			return p, fmt.Errorf("pool %s: health monitor %s instead of %s", p.ID, shown.Monitor.ID, monitor.ID)
+		}
+		monitor.ID, monitor.ProvisioningStatus = shown.Monitor.ID, shown.Monitor.ProvisioningStatus
+		p.Monitor = &monitor
+	}
+	p.Members, err = confirmMembers(p, shown)
+	return p, err
+}
+
+func confirmMembers(p lb.Pool, shown treePool) ([]lb.Member, error) {
+	if len(shown.Members) != len(p.Members) {
+		return nil, fmt.Errorf("pool %s: %d members instead of %d", p.ID, len(shown.Members), len(p.Members))
+	}
+	members := slices.Clone(p.Members)
+	for _, m := range shown.Members {
+		i := slices.IndexFunc(members, func(x lb.Member) bool { return x.Key() == lb.MemberKey{Address: m.Address, Port: m.ProtocolPort} })
+		if i < 0 {
+			return nil, fmt.Errorf("pool %s: unexpected member %s port %d", p.ID, m.Address, m.ProtocolPort)
+		}
+		members[i].ID, members[i].ProvisioningStatus, members[i].OperatingStatus = m.ID, m.ProvisioningStatus, m.OperatingStatus
+	}
+	return members, nil
+}
+
+// match finds the part with the id, or, while the id is not known, the only one
+// with the name.
+func match(id, name, kind string, n int, at func(int) part) (int, error) {
+	found := -1
+	for i := range n {
+		if id != "" && at(i).ID != id || id == "" && at(i).Name != name {
+			continue
+		}
+		if found >= 0 {
+			return 0, fmt.Errorf("several %ss named %s", kind, name)
+		}
+		found = i
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("no %s %s (%s)", kind, name, id)
+	}
+	return found, nil
+}
