@@ -131,7 +131,7 @@ func (s *stage) loadBalancerStatus(ctx context.Context) (string, error) {
 }
 
 func trafficFlows(ctx context.Context, n *narrator, s *stage) error {
-	n.step("Traffic through the floating IP, to both nodes in turn")
+	n.step("Traffic through the floating IP, over both nodes to both Pods")
 	address, err := s.address(ctx)
 	if err != nil {
 		return err

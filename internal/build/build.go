@@ -132,7 +132,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 // may lack a pool there, which leaves them as they are.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
-		return lb.Wanted{}
+		return lb.Wanted{KeepFloatingIP: true}
 	}
 	kept := *observed.LoadBalancer
 	kept.Listeners = nil

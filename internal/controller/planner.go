@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -24,7 +23,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
-	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
@@ -330,9 +328,9 @@ func (p *Planner) Leaves(service *corev1.Service) bool {
 	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		return p.ours(service) && service.DeletionTimestamp != nil
 	}
-	// A Service of another type has lost its class.
-	return service.Annotations[annotation.LoadBalancerID] != "" ||
-		meta.FindStatusCondition(service.Status.Conditions, status.Programmed) != nil
+	// A Service of another type has lost its class. One that
+	// openstack-cloud-controller-manager left bears the load balancer's id.
+	return service.Annotations[managed] != "" || service.Annotations[annotation.LoadBalancerID] != ""
 }
 
 // keepsFloatingIP reads the one annotation that matters at the end. A value that

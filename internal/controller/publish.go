@@ -22,14 +22,20 @@ import (
 // (KEP-980), so that a Service can change hands between controllers.
 const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 
-// addFinalizer makes sure that the Service cannot vanish while it has anything
-// in the cloud. It comes before the first create.
-func (r *ServiceReconciler) addFinalizer(ctx context.Context, service *corev1.Service) error {
-	if controllerutil.ContainsFinalizer(service, finalizer) {
+// managed is the annotation that says whose finalizer it is: controllers of
+// other classes set the same one.
+const managed = "kube-octavia.io/managed"
+
+// claim makes sure that the Service cannot vanish while it has anything in the
+// cloud, and that it is known as ours whatever becomes of its type and class. It
+// comes before the first create.
+func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) error {
+	if controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] != "" {
 		return nil
 	}
 	before := service.DeepCopy()
 	controllerutil.AddFinalizer(service, finalizer)
+	setAnnotation(service, managed, "true")
 	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
 		return fmt.Errorf("add the finalizer: %w", err)
 	}
@@ -98,6 +104,7 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 	}
 	before = service.DeepCopy()
 	controllerutil.RemoveFinalizer(service, finalizer)
+	delete(service.Annotations, managed)
 	delete(service.Annotations, annotation.LoadBalancerID)
 	delete(service.Annotations, annotation.LoadBalancerAddress)
 	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {

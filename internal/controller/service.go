@@ -10,12 +10,14 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -30,6 +32,10 @@ const (
 	firstRebirth = 5 * time.Second
 	lastRebirth  = 5 * time.Minute
 )
+
+// staleRetry is how soon to look again at a Service that was read from a cache
+// which was behind.
+const staleRetry = 100 * time.Millisecond
 
 // ServiceReconciler gives Services their load balancers. Its queue key is the
 // Service that owns the load balancer, so that writes to one load balancer come
@@ -93,7 +99,9 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 
 // serve is the pass for a Service that is to have a load balancer.
 func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Result, error) {
-	if err := r.addFinalizer(ctx, p.service); err != nil {
+	if err := r.claim(ctx, p.service); apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	} else if err != nil {
 		return reconcile.Result{}, err
 	}
 	err := r.gather(ctx, p)
@@ -158,8 +166,10 @@ func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 // mustWait tells whether it is too early for another load balancer after one
 // that failed.
 func (r *ServiceReconciler) mustWait(p *pass) bool {
-	p.delay = p.record.notBefore.Sub(r.now())
-	return p.delay > 0 && p.record.observed.LoadBalancer == nil
+	if p.record.observed.LoadBalancer == nil {
+		p.delay = p.record.notBefore.Sub(r.now())
+	}
+	return p.delay > 0
 }
 
 // finish reports the pass, remembers it, and says when to look again.
@@ -171,11 +181,15 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	}
 	key := client.ObjectKeyFromObject(p.service)
 	r.memory.store(key, p.record)
-	if err := r.report(ctx, p, failure); err != nil {
-		r.await(p)
+	err := r.report(ctx, p, failure)
+	r.await(p)
+	switch {
+	case apierrors.IsConflict(err):
+		// The cache is behind; it will have caught up by then.
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	case err != nil:
 		return reconcile.Result{}, err
 	}
-	r.await(p)
 	return r.next(p, failure)
 }
 
@@ -204,6 +218,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 	}
 	return r.publish(ctx, p.service, status.Pass{
 		Invalid:  p.invalid,
+		Unknown:  annotation.Unknown(p.service.Annotations),
 		Observed: p.record.observed,
 		External: p.wanted.FloatingIP != nil,
 		Left:     p.plan.Ops,

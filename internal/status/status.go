@@ -50,10 +50,28 @@ const (
 	ReasonUnavailable  = "CloudUnavailable"
 )
 
+// The longest messages, in bytes: of an event what the API takes, of a condition
+// what a person reads.
+const (
+	longestEvent   = 1000
+	longestMessage = 4000
+)
+
+// shorten cuts a text that holds what a user or a cloud wrote at length.
+func shorten(text string, longest int) string {
+	if len(text) <= longest {
+		return text
+	}
+	const more = " ..."
+	return strings.ToValidUTF8(text[:longest-len(more)], "") + more
+}
+
 // Pass is what one pass over a Service found out.
 type Pass struct {
 	// Invalid is why the Service is refused, or nil.
 	Invalid *build.Invalid
+	// Unknown are annotations that look like ours and mean nothing here.
+	Unknown []string
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
 	// External is whether a floating IP is wanted.
@@ -78,11 +96,15 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 	copy(next, old)
 	accepted := metav1.Condition{Type: Accepted, Status: metav1.ConditionTrue, Reason: ReasonAccepted,
 		Message: "the Service can be served as it is written", ObservedGeneration: generation}
+	if len(p.Unknown) > 0 {
+		accepted.Message += "; not known and without effect: " + strings.Join(p.Unknown, ", ")
+	}
 	if p.Invalid != nil {
 		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, p.Invalid.Reason, p.Invalid.Message
 	} else if len(p.Refused) > 0 {
 		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, p.Refused[0].Reason, refusals(p.Refused)
 	}
+	accepted.Message = shorten(accepted.Message, longestMessage)
 	meta.SetStatusCondition(&next, accepted)
 	was := meta.IsStatusConditionTrue(old, Programmed)
 	if was && p.onlyMembers() {
@@ -92,6 +114,7 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 	}
 	programmed := p.programmed()
 	programmed.ObservedGeneration = generation
+	programmed.Message = shorten(programmed.Message, longestMessage)
 	meta.SetStatusCondition(&next, programmed)
 	return next
 }
@@ -207,7 +230,7 @@ func Events(before, after []metav1.Condition) []Event {
 			// The usual case, and what another event says already.
 			continue
 		}
-		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: now.Message}
+		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: shorten(now.Message, longestEvent)}
 		if now.Status == metav1.ConditionFalse && !underway(now.Reason) {
 			e.Type = corev1.EventTypeWarning
 		}
