@@ -50,7 +50,7 @@ var Table = append([]Annotation{
 		},
 	},
 	{
-		Key:     Prefix + "keep-floatingip",
+		Key:     KeepFloatingIP,
 		Values:  "true or false",
 		Default: "false",
 		Doc:     "The floating IP stays in the project, detached, when the Service is deleted or becomes internal.",
