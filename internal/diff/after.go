@@ -71,10 +71,9 @@ func afterTree(l *lb.LoadBalancer, op Op, made Created) {
 		}
 	case DeleteListener:
 		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
-			if p := l.Listeners[i].Pool; p != nil {
-				l.DetachedPools = append(l.DetachedPools, *p)
-			}
+			old := l.Listeners[i].Pool
 			l.Listeners = slices.Delete(l.Listeners, i, i+1)
+			detach(l, old)
 		}
 	case CreatePool:
 		added := op.Pool
@@ -92,18 +91,16 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	if op.PoolID != nil {
 		old := listener.Pool
 		listener.Pool = takeDetached(l, *op.PoolID)
-		if old != nil {
-			l.DetachedPools = append(l.DetachedPools, *old)
-		}
+		detach(l, old)
 	}
 }
 
 func afterPool(l *lb.LoadBalancer, op Op, made Created) {
 	switch op := op.(type) {
 	case UpdatePool:
-		if p := findPool(l, op.ID); p != nil {
+		onPool(l, op.ID, func(p *lb.Pool) {
 			p.Algorithm, p.Persistence, p.AdminDown = op.Algorithm, op.Persistence, op.AdminDown
-		}
+		})
 	case DeletePool:
 		l.DetachedPools = slices.DeleteFunc(l.DetachedPools, func(p lb.Pool) bool { return p.ID == op.ID })
 		for i := range l.Listeners {
@@ -112,15 +109,13 @@ func afterPool(l *lb.LoadBalancer, op Op, made Created) {
 			}
 		}
 	case SetMembers:
-		if p := findPool(l, op.PoolID); p != nil {
-			p.Members = slices.Clone(op.Members)
-		}
+		onPool(l, op.PoolID, func(p *lb.Pool) { p.Members = afterMembers(p.Members, op.Members) })
 	case CreateMonitor:
-		if p := findPool(l, op.PoolID); p != nil {
+		onPool(l, op.PoolID, func(p *lb.Pool) {
 			monitor := op.Monitor
 			monitor.ID = made.ID
 			p.Monitor = &monitor
-		}
+		})
 	case UpdateMonitor:
 		eachPool(l, func(p *lb.Pool) {
 			if p.Monitor != nil && p.Monitor.ID == op.ID {
@@ -173,14 +168,34 @@ func takeDetached(l *lb.LoadBalancer, id string) *lb.Pool {
 	return &p
 }
 
-func findPool(l *lb.LoadBalancer, id string) *lb.Pool {
-	var found *lb.Pool
+// detach adds a pool that a listener has no more to the detached ones, unless
+// another listener has it still.
+func detach(l *lb.LoadBalancer, p *lb.Pool) {
+	if p != nil && !slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool { return o.Pool != nil && o.Pool.ID == p.ID }) {
+		l.DetachedPools = append(l.DetachedPools, *p)
+	}
+}
+
+// afterMembers is what a batch write makes of the members: those that were
+// there keep what it cannot change.
+func afterMembers(old, set []lb.Member) []lb.Member {
+	members := slices.Clone(set)
+	for i := range members {
+		j := slices.IndexFunc(old, func(o lb.Member) bool { return o.Key() == members[i].Key() })
+		if j >= 0 {
+			members[i].ID, members[i].SubnetID = old[j].ID, old[j].SubnetID
+		}
+	}
+	return members
+}
+
+// onPool does something to the pool, in each place where it is shown.
+func onPool(l *lb.LoadBalancer, id string, do func(*lb.Pool)) {
 	eachPool(l, func(p *lb.Pool) {
 		if p.ID == id {
-			found = p
+			do(p)
 		}
 	})
-	return found
 }
 
 func eachPool(l *lb.LoadBalancer, do func(*lb.Pool)) {

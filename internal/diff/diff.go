@@ -38,6 +38,12 @@ type Refusal struct {
 const (
 	// ReasonFloatingIPInUse: the address asked for serves something else.
 	ReasonFloatingIPInUse = "FloatingIPInUse"
+	// ReasonFloatingIPNotFound: nobody has the address asked for, and another
+	// one serves now, which would be given up before the new one is sure.
+	ReasonFloatingIPNotFound = "FloatingIPNotFound"
+	// ReasonAddressFixed: the VIP has another address than the one asked for,
+	// and Octavia cannot change it.
+	ReasonAddressFixed = "AddressFixed"
 	// ReasonPortInUse: somebody else's listener has the port.
 	ReasonPortInUse = "PortInUse"
 )
@@ -51,9 +57,6 @@ const (
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	addresses := floatingIPs(wanted, observed, owner)
 	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
-	for _, id := range observed.Duplicates {
-		plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: id})
-	}
 	switch have := observed.LoadBalancer; {
 	case wanted.LoadBalancer == nil && have == nil:
 	case wanted.LoadBalancer == nil:
@@ -66,6 +69,11 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		t := compare(*wanted.LoadBalancer, *have, owner)
 		plan.Ops = append(plan.Ops, t.ops()...)
 		plan.Refused = append(plan.Refused, t.refused...)
+	}
+	// Duplicates come last: one that Octavia is still at work on would hold up
+	// everything else.
+	for _, id := range observed.Duplicates {
+		plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: id})
 	}
 	plan.Ops = append(plan.Ops, addresses.attach...)
 	return plan
@@ -81,7 +89,12 @@ type tree struct {
 	// detached are pools that no listener uses and that the plan so far does
 	// not take into use.
 	detached []lb.Pool
-	refused  []Refusal
+	// users counts, by pool id, the listeners that will have the pool, and
+	// kept marks the pools that one of ours keeps. Octavia lets listeners share
+	// a pool; those that somebody added by hand may do so.
+	users   map[string]int
+	kept    map[string]bool
+	refused []Refusal
 }
 
 func (t *tree) ops() []Op {
@@ -89,7 +102,13 @@ func (t *tree) ops() []Op {
 }
 
 func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
-	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools)}
+	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
+		users: map[string]int{}, kept: map[string]bool{}}
+	for _, l := range have.Listeners {
+		if l.Pool != nil {
+			t.users[l.Pool.ID]++
+		}
+	}
 	t.loadBalancer(want, have)
 	wanted := map[lb.ListenerKey]bool{}
 	for _, l := range want.Listeners {
@@ -139,6 +158,11 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 	if op.Tags != nil || op.AdminDown != nil {
 		t.mark = append(t.mark, op)
 	}
+	if want.VIP.Address != "" && !sameAddress(want.VIP.Address, have.VIP.Address) {
+		t.refused = append(t.refused, Refusal{ReasonAddressFixed, fmt.Sprintf(
+			"load balancer %s has VIP %s, which cannot be changed into %s; ask for %s, or delete the Service and make it again",
+			have.ID, have.VIP.Address, want.VIP.Address, have.VIP.Address)})
+	}
 }
 
 // keep plans the changes of a listener that stays, and of its pool. Without a
@@ -160,16 +184,27 @@ func (t *tree) keep(want, have lb.Listener) {
 	if want.Pool == nil {
 		return
 	}
-	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol {
+	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol && !t.kept[have.Pool.ID] {
+		t.kept[have.Pool.ID] = true
 		t.pool(*want.Pool, *have.Pool)
 		return
 	}
-	// The listener has no pool, or one whose protocol cannot be changed into
-	// the wanted one: a complete new pool takes over, then the old one goes.
+	// The listener has no pool, or one that another listener of ours keeps, or
+	// one whose protocol cannot be changed into the wanted one: a complete new
+	// pool takes over, then the old one goes.
 	id := t.makePool(*want.Pool)
 	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id})
-	if have.Pool != nil {
-		t.closing = append(t.closing, DeletePool{ID: have.Pool.ID, Name: have.Pool.Name})
+	t.drop(have.Pool)
+}
+
+// drop plans the end of a pool that a listener no longer has, unless another
+// one has it still.
+func (t *tree) drop(p *lb.Pool) {
+	if p == nil {
+		return
+	}
+	if t.users[p.ID]--; t.users[p.ID] == 0 {
+		t.closing = append(t.closing, DeletePool{ID: p.ID, Name: p.Name})
 	}
 }
 
@@ -186,9 +221,7 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 			continue
 		}
 		t.opening = append(t.opening, DeleteListener{ID: l.ID, Key: l.Key()})
-		if l.Pool != nil {
-			t.closing = append(t.closing, DeletePool{ID: l.Pool.ID, Name: l.Pool.Name})
-		}
+		t.drop(l.Pool)
 	}
 	listener := want
 	listener.Pool = nil
@@ -200,9 +233,7 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 func (t *tree) close(gone []lb.Listener) {
 	for _, l := range gone {
 		t.closing = append(t.closing, DeleteListener{ID: l.ID, Key: l.Key()})
-		if l.Pool != nil {
-			t.closing = append(t.closing, DeletePool{ID: l.Pool.ID, Name: l.Pool.Name})
-		}
+		t.drop(l.Pool)
 	}
 	for _, p := range t.detached {
 		if t.owner.OwnsPool(p) {

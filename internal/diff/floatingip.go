@@ -51,6 +51,10 @@ func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) address
 		candidates = strays
 	}
 	attach, refused := acquire(*want, candidates, port)
+	if _, creates := attach.(CreateFloatingIP); creates && len(on) > 0 {
+		refused = &Refusal{ReasonFloatingIPNotFound, fmt.Sprintf(
+			"there is no floating IP %s in the project; make it there first: %s serves until then", want.Address, on[0].Address)}
+	}
 	if refused != nil {
 		// What serves now goes on serving.
 		return addresses{refused: []Refusal{*refused}}

@@ -18,6 +18,13 @@ func sameMember(want, have lb.Member) bool {
 		want.Backup == have.Backup && want.AdminDown == have.AdminDown
 }
 
+// sameAddress compares IP addresses, however they are written.
+func sameAddress(want, have string) bool {
+	a, errA := netip.ParseAddr(want)
+	b, errB := netip.ParseAddr(have)
+	return want == have || errA == nil && errB == nil && a == b
+}
+
 func samePersistence(want, have *lb.Persistence) bool {
 	if want == nil || have == nil {
 		return want == have

@@ -1,0 +1,276 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// cloud is a model of Octavia and Neutron: the tables of one Service's load
+// balancer and of floating IPs. It carries out one op and refuses what the real
+// ones refuse, and more: what would be of no use, and what takes from others.
+// It shares no code with After, which is checked against it.
+type cloud struct {
+	owner lb.Owner
+	// apart is whether TCP and UDP may share a port number (API 2.13).
+	apart bool
+
+	balancer   *lb.LoadBalancer // without listeners and pools
+	listeners  map[string]listenerRow
+	pools      map[string]poolRow
+	floating   map[string]lb.FloatingIP
+	duplicates []string
+	made       int
+}
+
+type listenerRow struct {
+	born int
+	lb.Listener
+	pool string
+}
+
+type poolRow struct {
+	born int
+	lb.Pool
+}
+
+func newCloud(owner lb.Owner) *cloud {
+	return &cloud{owner: owner, apart: true, listeners: map[string]listenerRow{}, pools: map[string]poolRow{}, floating: map[string]lb.FloatingIP{}}
+}
+
+func (c *cloud) id(kind string) (string, int) {
+	c.made++
+	return fmt.Sprintf("%s-%d", kind, c.made), c.made
+}
+
+// observe returns what the cloud shows, listeners and pools in order of age.
+func (c *cloud) observe() lb.Observed {
+	o := lb.Observed{Duplicates: slices.Clone(c.duplicates)}
+	for _, id := range slices.Sorted(maps.Keys(c.floating)) {
+		o.FloatingIPs = append(o.FloatingIPs, c.floating[id])
+	}
+	if c.balancer == nil {
+		return o
+	}
+	l := *c.balancer
+	l.Tags = slices.Clone(l.Tags)
+	used := map[string]bool{}
+	for _, row := range slices.SortedFunc(maps.Values(c.listeners), func(a, b listenerRow) int { return a.born - b.born }) {
+		listener := row.Listener
+		listener.AllowedCIDRs = slices.Clone(listener.AllowedCIDRs)
+		if row.pool != "" {
+			used[row.pool] = true
+			p := c.pool(row.pool)
+			listener.Pool = &p
+		}
+		l.Listeners = append(l.Listeners, listener)
+	}
+	for _, row := range slices.SortedFunc(maps.Values(c.pools), func(a, b poolRow) int { return a.born - b.born }) {
+		if !used[row.ID] {
+			l.DetachedPools = append(l.DetachedPools, c.pool(row.ID))
+		}
+	}
+	o.LoadBalancer = &l
+	return o
+}
+
+func (c *cloud) pool(id string) lb.Pool {
+	p := c.pools[id].Pool
+	p.Members = slices.Clone(p.Members)
+	if p.Monitor != nil {
+		m := *p.Monitor
+		p.Monitor = &m
+	}
+	if p.Persistence != nil {
+		s := *p.Persistence
+		p.Persistence = &s
+	}
+	return p
+}
+
+// settle lets Octavia end its work.
+func (c *cloud) settle() {
+	if c.balancer == nil {
+		return
+	}
+	switch c.balancer.ProvisioningStatus {
+	case lb.PendingDelete:
+		for id, f := range c.floating {
+			if f.PortID == c.balancer.VIP.PortID {
+				f.PortID = ""
+				c.floating[id] = f
+			}
+		}
+		c.balancer = nil
+		clear(c.listeners)
+		clear(c.pools)
+	case lb.PendingCreate, lb.PendingUpdate:
+		c.balancer.ProvisioningStatus = lb.Active
+	}
+}
+
+// apply carries out one op, or says why the cloud refuses it.
+func (c *cloud) apply(op Op) (Created, error) {
+	switch op := op.(type) {
+	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+		return c.applyFloating(op)
+	case CreateLoadBalancer:
+		if c.balancer != nil {
+			return Created{}, fmt.Errorf("there is a load balancer already: %s", c.balancer.ID)
+		}
+		return c.create(op.LoadBalancer, lb.PendingCreate), nil
+	case DeleteLoadBalancer:
+		return Created{}, c.deleteBalancer(op.ID)
+	}
+	if c.balancer == nil {
+		return Created{}, fmt.Errorf("%T without a load balancer", op)
+	}
+	if s := c.balancer.ProvisioningStatus; s != lb.Active {
+		return Created{}, fmt.Errorf("load balancer %s is immutable: %s", c.balancer.ID, s)
+	}
+	made, err := c.applyListener(op)
+	c.balancer.ProvisioningStatus = lb.PendingUpdate
+	return made, err
+}
+
+// create fills the tables with a whole tree, as the fully populated call does.
+func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created {
+	listeners := l.Listeners
+	l.ID, _ = c.id("lb")
+	l.ProjectID, l.ProvisioningStatus, l.Listeners, l.DetachedPools = "project-1", status, nil, nil
+	l.Tags = slices.Clone(l.Tags)
+	l.VIP.PortID, l.VIP.Address = "port-"+l.ID, cmp.Or(l.VIP.Address, "10.0.0.100")
+	c.balancer = &l
+	for _, listener := range listeners {
+		pool := ""
+		if listener.Pool != nil {
+			pool = c.addPool(*listener.Pool)
+		}
+		c.addListener(listener, pool)
+	}
+	return Created{ID: l.ID, VIP: l.VIP, ProjectID: l.ProjectID}
+}
+
+func (c *cloud) addListener(l lb.Listener, pool string) string {
+	id, born := c.id("listener")
+	l.ID, l.Pool = id, nil
+	l.Tags, l.AllowedCIDRs = slices.Clone(l.Tags), slices.Clone(l.AllowedCIDRs)
+	c.listeners[id] = listenerRow{born, l, pool}
+	return id
+}
+
+func (c *cloud) addPool(p lb.Pool) string {
+	id, born := c.id("pool")
+	p.ID, p.Tags = id, slices.Clone(p.Tags)
+	members := p.Members
+	p.Members = nil
+	for _, m := range members {
+		m.ID, _ = c.id("member")
+		p.Members = append(p.Members, m)
+	}
+	if p.Monitor != nil {
+		m := *p.Monitor
+		m.ID, _ = c.id("monitor")
+		p.Monitor = &m
+	}
+	if p.Persistence != nil {
+		s := *p.Persistence
+		p.Persistence = &s
+	}
+	c.pools[id] = poolRow{born, p}
+	return id
+}
+
+func (c *cloud) deleteBalancer(id string) error {
+	if i := slices.Index(c.duplicates, id); i >= 0 {
+		c.duplicates = slices.Delete(c.duplicates, i, i+1)
+		return nil
+	}
+	if c.balancer == nil || c.balancer.ID != id {
+		return fmt.Errorf("no load balancer %s", id)
+	}
+	if s := c.balancer.ProvisioningStatus; s != lb.Active && s != lb.Error {
+		return fmt.Errorf("load balancer %s is immutable: %s", id, s)
+	}
+	c.balancer.ProvisioningStatus = lb.PendingDelete
+	return nil
+}
+
+func (c *cloud) applyFloating(op Op) (Created, error) {
+	onPort := func(port string) error {
+		if c.balancer == nil || port == "" || port != c.balancer.VIP.PortID {
+			return fmt.Errorf("%q is not the VIP port", port)
+		}
+		for _, f := range c.floating {
+			if f.PortID == port {
+				return fmt.Errorf("port %s has floating IP %s already", port, f.ID)
+			}
+		}
+		return nil
+	}
+	ours := func(id string, attached bool) (lb.FloatingIP, error) {
+		f, there := c.floating[id]
+		onVIP := c.balancer != nil && f.PortID == c.balancer.VIP.PortID && f.PortID != ""
+		switch {
+		case !there:
+			return f, fmt.Errorf("no floating IP %s", id)
+		case f.PortID != "" && !onVIP:
+			return f, fmt.Errorf("floating IP %s serves somebody else on port %s", id, f.PortID)
+		case attached && !onVIP:
+			return f, fmt.Errorf("floating IP %s is not attached", id)
+		}
+		return f, nil
+	}
+	switch op := op.(type) {
+	case CreateFloatingIP:
+		return c.createFloating(op.FloatingIP, onPort(op.FloatingIP.PortID))
+	case AssociateFloatingIP:
+		f, err := ours(op.ID, false)
+		if err == nil {
+			err = onPort(op.PortID)
+		}
+		if err != nil {
+			return Created{}, err
+		}
+		f.PortID = op.PortID
+		c.floating[op.ID] = f
+	case DisassociateFloatingIP:
+		f, err := ours(op.ID, true)
+		if err != nil {
+			return Created{}, err
+		}
+		f.PortID = ""
+		c.floating[op.ID] = f
+	case DeleteFloatingIP:
+		f, err := ours(op.ID, false)
+		if err != nil {
+			return Created{}, err
+		}
+		if f.Description != c.owner.FloatingIPDescription() && f.Description != cloudControllerFloating {
+			return Created{}, fmt.Errorf("floating IP %s is a person's: %q", op.ID, f.Description)
+		}
+		delete(c.floating, op.ID)
+	}
+	return Created{}, nil
+}
+
+func (c *cloud) createFloating(f lb.FloatingIP, err error) (Created, error) {
+	if err != nil {
+		return Created{}, err
+	}
+	for _, other := range c.floating {
+		if f.Address == other.Address {
+			return Created{}, fmt.Errorf("address %s is in use", f.Address)
+		}
+	}
+	id, n := c.id("fip")
+	f.ID, f.Address = id, cmp.Or(f.Address, fmt.Sprintf("203.0.113.%d", n%250+1))
+	c.floating[id] = f
+	return Created{ID: id, Address: f.Address}, nil
+}

@@ -1,0 +1,206 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// poolsOf are the pool protocols that a listener's protocol goes with, of those
+// that the tests use.
+var poolsOf = map[lb.ListenerProtocol][]lb.PoolProtocol{
+	lb.ListenerTCP:   {lb.PoolTCP, "HTTP", "PROXY"},
+	lb.ListenerUDP:   {lb.PoolUDP},
+	lb.ListenerHTTP:  {"HTTP", "PROXY"},
+	lb.ListenerHTTPS: {"HTTPS", "PROXY", lb.PoolTCP},
+}
+
+func (c *cloud) applyListener(op Op) (Created, error) {
+	switch op := op.(type) {
+	case UpdateLoadBalancer:
+		if op.ID != c.balancer.ID || op.Tags == nil && op.AdminDown == nil {
+			return Created{}, fmt.Errorf("an update of %q with nothing in it", op.ID)
+		}
+		if op.Tags != nil {
+			c.balancer.Tags = slices.Clone(*op.Tags)
+		}
+		if op.AdminDown != nil {
+			c.balancer.AdminDown = *op.AdminDown
+		}
+		return Created{}, nil
+	case CreateListener:
+		return c.createListener(op)
+	case UpdateListener:
+		return Created{}, c.updateListener(op)
+	case DeleteListener:
+		if _, there := c.listeners[op.ID]; !there {
+			return Created{}, fmt.Errorf("no listener %s", op.ID)
+		}
+		delete(c.listeners, op.ID)
+		return Created{}, nil
+	default:
+		return c.applyPool(op)
+	}
+}
+
+func (c *cloud) createListener(op CreateListener) (Created, error) {
+	if op.LoadBalancerID != c.balancer.ID || op.Listener.Pool != nil {
+		return Created{}, fmt.Errorf("a listener for %q with pool %v inside", op.LoadBalancerID, op.Listener.Pool)
+	}
+	for _, l := range c.listeners {
+		if l.Key() == op.Listener.Key() || !c.apart && l.Port == op.Listener.Port {
+			return Created{}, fmt.Errorf("listener %s has port %d already", l.ID, l.Port)
+		}
+	}
+	if err := c.fits(op.Listener.Protocol, op.PoolID); err != nil {
+		return Created{}, err
+	}
+	return Created{ID: c.addListener(op.Listener, op.PoolID)}, nil
+}
+
+func (c *cloud) updateListener(op UpdateListener) error {
+	row, there := c.listeners[op.ID]
+	if !there || row.Key() != op.Key {
+		return fmt.Errorf("no listener %s with %v", op.ID, op.Key)
+	}
+	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.PoolID == nil && op.AdminDown == nil {
+		return fmt.Errorf("an update of %s with nothing in it", op.ID)
+	}
+	if op.ConnectionLimit != nil {
+		row.ConnectionLimit = *op.ConnectionLimit
+	}
+	if op.AllowedCIDRs != nil {
+		row.AllowedCIDRs = slices.Clone(*op.AllowedCIDRs)
+	}
+	if op.AdminDown != nil {
+		row.AdminDown = *op.AdminDown
+	}
+	if op.PoolID != nil {
+		if err := c.fits(row.Protocol, *op.PoolID); err != nil {
+			return err
+		}
+		row.pool = *op.PoolID
+	}
+	c.listeners[op.ID] = row
+	return nil
+}
+
+func (c *cloud) fits(protocol lb.ListenerProtocol, pool string) error {
+	row, there := c.pools[pool]
+	if !there {
+		return fmt.Errorf("no pool %q", pool)
+	}
+	if !slices.Contains(poolsOf[protocol], row.Protocol) {
+		return fmt.Errorf("a %s listener cannot have %s pool %s", protocol, row.Protocol, pool)
+	}
+	return nil
+}
+
+func (c *cloud) applyPool(op Op) (Created, error) {
+	switch op := op.(type) {
+	case CreatePool:
+		if op.LoadBalancerID != c.balancer.ID || len(op.Pool.Members) > 0 || op.Pool.Monitor != nil {
+			return Created{}, fmt.Errorf("a pool for %q with %d members and monitor %v inside", op.LoadBalancerID, len(op.Pool.Members), op.Pool.Monitor)
+		}
+		return Created{ID: c.addPool(op.Pool)}, nil
+	case UpdatePool:
+		return Created{}, c.withPool(op.ID, func(p *poolRow) error {
+			p.Algorithm, p.Persistence, p.AdminDown = op.Algorithm, op.Persistence, op.AdminDown
+			return nil
+		})
+	case DeletePool:
+		if _, there := c.pools[op.ID]; !there {
+			return Created{}, fmt.Errorf("no pool %q", op.ID)
+		}
+		for _, l := range c.listeners {
+			if l.pool == op.ID {
+				return Created{}, fmt.Errorf("pool %s serves listener %s", op.ID, l.ID)
+			}
+		}
+		delete(c.pools, op.ID)
+		return Created{}, nil
+	case SetMembers:
+		return Created{}, c.withPool(op.PoolID, func(p *poolRow) error { return c.setMembers(p, op.Members) })
+	}
+	return c.applyMonitor(op)
+}
+
+func (c *cloud) applyMonitor(op Op) (made Created, err error) {
+	switch op := op.(type) {
+	case CreateMonitor:
+		err = c.withPool(op.PoolID, func(p *poolRow) error {
+			if p.Monitor != nil {
+				return fmt.Errorf("pool %s has monitor %s already", p.ID, p.Monitor.ID)
+			}
+			m := op.Monitor
+			m.ID, _ = c.id("monitor")
+			p.Monitor, made.ID = &m, m.ID
+			return nil
+		})
+	case UpdateMonitor:
+		err = c.withMonitor(op.ID, func(p *poolRow) error {
+			if p.Monitor.Type != op.Monitor.Type {
+				return fmt.Errorf("monitor %s is of type %s, not %s", op.ID, p.Monitor.Type, op.Monitor.Type)
+			}
+			m := op.Monitor
+			m.ID = op.ID
+			p.Monitor = &m
+			return nil
+		})
+	case DeleteMonitor:
+		err = c.withMonitor(op.ID, func(p *poolRow) error {
+			p.Monitor = nil
+			return nil
+		})
+	default:
+		err = fmt.Errorf("the model does not know %T", op)
+	}
+	return made, err
+}
+
+// setMembers is the batch write: what has an address and port that are there
+// already is updated, all but its subnet.
+func (c *cloud) setMembers(p *poolRow, members []lb.Member) error {
+	old := map[lb.MemberKey]lb.Member{}
+	for _, m := range p.Members {
+		old[m.Key()] = m
+	}
+	seen := map[lb.MemberKey]bool{}
+	p.Members = nil
+	for _, m := range members {
+		if seen[m.Key()] {
+			return fmt.Errorf("member %v twice in one write", m.Key())
+		}
+		seen[m.Key()] = true
+		if o, there := old[m.Key()]; there {
+			m.ID, m.SubnetID = o.ID, o.SubnetID
+		} else {
+			m.ID, _ = c.id("member")
+		}
+		p.Members = append(p.Members, m)
+	}
+	return nil
+}
+
+func (c *cloud) withPool(id string, do func(*poolRow) error) error {
+	row, there := c.pools[id]
+	if !there {
+		return fmt.Errorf("no pool %q", id)
+	}
+	err := do(&row)
+	c.pools[id] = row
+	return err
+}
+
+func (c *cloud) withMonitor(id string, do func(*poolRow) error) error {
+	for pool, row := range c.pools {
+		if row.Monitor != nil && row.Monitor.ID == id {
+			return c.withPool(pool, do)
+		}
+	}
+	return fmt.Errorf("no monitor %q", id)
+}

@@ -1,0 +1,229 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var web = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-uid", Namespace: "shop", Name: "web", ServiceUID: "s-uid"}
+
+// cloudControllerFloating is how openstack-cloud-controller-manager describes
+// the Service's floating IP.
+const cloudControllerFloating = "Floating IP for Kubernetes external service shop/web from cluster kubernetes"
+
+// edit is one way in which a wanted load balancer departs from the usual one.
+type edit func(*lb.Wanted)
+
+// usual is a wanted load balancer with ports TCP 80 and 443, two members each,
+// and any floating IP.
+func usual(changes ...edit) lb.Wanted {
+	w := lb.Wanted{
+		LoadBalancer: &lb.LoadBalancer{
+			Name: web.LoadBalancerName(), Description: web.Description(), Tags: web.Tags(), Provider: "amphora",
+			VIP: lb.VIP{SubnetID: "subnet-vip"},
+		},
+		FloatingIP: &lb.FloatingIP{NetworkID: "net-public", Description: web.FloatingIPDescription()},
+	}
+	ports(port(lb.TCP, 80, 30080), port(lb.TCP, 443, 30443))(&w)
+	for _, c := range changes {
+		c(&w)
+	}
+	return w
+}
+
+// port is an open port with the nodes 10.0.0.11 and 10.0.0.12 behind it.
+func port(transport lb.Transport, number, nodePort int) lb.Listener {
+	l := lb.Listener{
+		Tags: web.Tags(), Protocol: lb.ListenerProtocol(transport), Port: number, ConnectionLimit: -1, AllowedCIDRs: []string{"0.0.0.0/0"},
+		Pool: &lb.Pool{Tags: web.Tags(), Protocol: lb.PoolProtocol(transport), Algorithm: lb.RoundRobin},
+	}
+	for _, node := range []string{"11", "12"} {
+		l.Pool.Members = append(l.Pool.Members, member(node, nodePort))
+	}
+	return l
+}
+
+func member(node string, nodePort int) lb.Member {
+	return lb.Member{Name: "node-" + node, Address: "10.0.0." + node, Port: nodePort, SubnetID: "subnet-nodes", Weight: 1}
+}
+
+// ports makes these the open ports, named in this order.
+func ports(all ...lb.Listener) edit {
+	return func(w *lb.Wanted) {
+		for i := range all {
+			all[i].Name, all[i].Pool.Name = web.ListenerName(i), web.PoolName(i)
+			if m := all[i].Pool.Monitor; m != nil {
+				m.Name = web.MonitorName(i)
+			}
+		}
+		w.LoadBalancer.Listeners = all
+	}
+}
+
+// each changes every port.
+func each(do func(*lb.Listener)) edit {
+	return func(w *lb.Wanted) {
+		for i := range w.LoadBalancer.Listeners {
+			do(&w.LoadBalancer.Listeners[i])
+		}
+		ports(w.LoadBalancer.Listeners...)(w)
+	}
+}
+
+// nodes makes these the members of every pool.
+func nodes(all ...string) edit {
+	return each(func(l *lb.Listener) {
+		nodePort := l.Pool.Members[0].Port
+		l.Pool.Members = nil
+		for _, n := range all {
+			l.Pool.Members = append(l.Pool.Members, member(n, nodePort))
+		}
+	})
+}
+
+// monitored gives every pool a monitor, one that looks at the NodePorts or, of
+// type HTTP, at the nodes' own health port.
+func monitored(kind lb.MonitorType) edit {
+	return each(func(l *lb.Listener) {
+		l.Pool.Monitor = &lb.HealthMonitor{Tags: web.Tags(), Type: kind, DelaySeconds: 5, TimeoutSeconds: 3, MaxRetries: 1, MaxRetriesDown: 3}
+		if kind == lb.MonitorHTTP {
+			l.Pool.Monitor.HTTPMethod, l.Pool.Monitor.URLPath, l.Pool.Monitor.ExpectedCodes = "GET", "/healthz", "200"
+			for i := range l.Pool.Members {
+				l.Pool.Members[i].MonitorPort = 32000
+			}
+		}
+	})
+}
+
+func sourceRanges(all ...string) edit {
+	return each(func(l *lb.Listener) { l.AllowedCIDRs = all })
+}
+
+func affinity(l *lb.Listener) { l.Pool.Persistence = &lb.Persistence{Type: lb.PersistenceSourceIP} }
+
+func internal(w *lb.Wanted) { w.FloatingIP = nil }
+
+func keepFloatingIP(w *lb.Wanted) { w.KeepFloatingIP = true }
+
+func address(a string) edit { return func(w *lb.Wanted) { w.FloatingIP.Address = a } }
+
+func nothing(w *lb.Wanted) { w.LoadBalancer, w.FloatingIP = nil, nil }
+
+// cloudWith is a cloud in which everything wanted was done.
+func cloudWith(w lb.Wanted) *cloud {
+	c := newCloud(web)
+	if w.LoadBalancer != nil {
+		c.create(*w.LoadBalancer, lb.Active)
+		if w.FloatingIP != nil {
+			f := *w.FloatingIP
+			f.PortID = c.balancer.VIP.PortID
+			if _, err := c.createFloating(f, nil); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return c
+}
+
+// listenerID and poolID find what a test changes by hand.
+func (c *cloud) listenerID(number int) string {
+	for id, l := range c.listeners {
+		if l.Port == number {
+			return id
+		}
+	}
+	return ""
+}
+
+func (c *cloud) poolID(number int) string { return c.listeners[c.listenerID(number)].pool }
+
+func (c *cloud) changeListener(number int, do func(*listenerRow)) {
+	row := c.listeners[c.listenerID(number)]
+	do(&row)
+	c.listeners[row.ID] = row
+}
+
+func (c *cloud) changePool(number int, do func(*lb.Pool)) {
+	row := c.pools[c.poolID(number)]
+	do(&row.Pool)
+	c.pools[row.ID] = row
+}
+
+// addFloating puts a floating IP there that the controller did not make now.
+func (c *cloud) addFloating(f lb.FloatingIP) {
+	id, _ := c.id("fip")
+	f.ID = id
+	c.floating[id] = f
+}
+
+// removeFloating takes the floating IP away.
+func (c *cloud) removeFloating() { clear(c.floating) }
+
+// goldenPlan is the form of the golden files.
+type goldenPlan struct {
+	// Passes are the ops that were carried out, pass by pass.
+	Passes [][]string `json:"passes"`
+	// Refused is what was not done.
+	Refused []Refusal `json:"refused,omitempty"`
+	// Plan is the first plan in full.
+	Plan []goldenOp `json:"plan"`
+}
+
+type goldenOp struct {
+	Op   string `json:"op"`
+	Text string `json:"text"`
+	With Op     `json:"with"`
+}
+
+// golden compares a plan and the journey after it with the file of that name in
+// testdata.
+func golden(t *testing.T, name string, plan Plan, passes [][]string) {
+	t.Helper()
+	g := goldenPlan{Passes: passes, Refused: plan.Refused}
+	for _, op := range plan.Ops {
+		g.Plan = append(g.Plan, goldenOp{Kind(op), op.String(), op})
+	}
+	var got bytes.Buffer
+	out := json.NewEncoder(&got)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	if err := out.Encode(g); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; go test -update writes it", err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got); go test -update accepts it:\n%s", file, diff)
+	}
+}
+
+// texts are the ops' texts.
+func texts(ops []Op) []string {
+	var all []string
+	for _, op := range ops {
+		all = append(all, fmt.Sprint(op))
+	}
+	return all
+}

@@ -1,0 +1,247 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"maps"
+	"net"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// guard looks, after each op, at all that must hold in every state on the way.
+func (j *journey) guard(op Op) {
+	j.Helper()
+	now := j.cloud.observe().LoadBalancer
+	if now == nil || j.start.LoadBalancer == nil || j.wanted.LoadBalancer == nil || now.ID != j.start.LoadBalancer.ID {
+		return
+	}
+	j.opensComplete(op, now)
+	for _, before := range j.start.LoadBalancer.Listeners {
+		i := slices.IndexFunc(now.Listeners, func(l lb.Listener) bool { return l.ID == before.ID })
+		wanted := find(j.wanted.LoadBalancer.Listeners, before.Key())
+		switch {
+		case !j.cloud.owner.OwnsListener(before):
+			if i < 0 || !cmp.Equal(before, now.Listeners[i], j.foreign(before)) {
+				j.Fatalf("%T (%v) touches listener %s, which is not ours%s", op, op, before.ID, j)
+			}
+		case wanted == nil || wanted.Protocol != before.Protocol:
+		case i < 0:
+			j.Fatalf("%T (%v) closes %v, which stays%s", op, op, before.Key(), j)
+		default:
+			j.serves(op, before, now.Listeners[i], *wanted)
+		}
+	}
+	for _, before := range j.start.LoadBalancer.DetachedPools {
+		i := slices.IndexFunc(now.DetachedPools, func(p lb.Pool) bool { return p.ID == before.ID })
+		if !j.cloud.owner.OwnsPool(before) && (i < 0 || !cmp.Equal(before, now.DetachedPools[i])) {
+			j.Fatalf("%T (%v) touches pool %s, which is not ours%s", op, op, before.ID, j)
+		}
+	}
+}
+
+// serves looks at a port that stays: it is never without its pool, nor the pool
+// without the members that stay, nor open to sources that were and will be
+// kept out.
+func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
+	j.Helper()
+	if asWanted(before, wanted) && !cmp.Equal(before, now) {
+		j.Fatalf("%T (%v) touches port %v, which is as it is wanted%s", op, op, before.Key(), j)
+	}
+	if !sameSet(now.AllowedCIDRs, before.AllowedCIDRs) && !sameSet(now.AllowedCIDRs, wanted.AllowedCIDRs) {
+		j.Fatalf("%T (%v) opens %v to %v%s", op, op, before.Key(), now.AllowedCIDRs, j)
+	}
+	if before.Pool == nil || wanted.Pool == nil {
+		return
+	}
+	if now.Pool == nil || before.Pool.Protocol == wanted.Pool.Protocol && j.mine(*before.Pool) && now.Pool.ID != before.Pool.ID {
+		j.Fatalf("%T (%v) takes the pool of %v away%s", op, op, before.Key(), j)
+	}
+	there := keys(now.Pool.Members)
+	for key := range keys(before.Pool.Members) {
+		if keys(wanted.Pool.Members)[key] && !there[key] {
+			j.Fatalf("%T (%v) takes member %v from %v, which stays%s", op, op, key, before.Key(), j)
+		}
+	}
+}
+
+// foreign compares a listener that is not ours. What is in its pool is ours when
+// one of our listeners has the pool too; that it has the pool is not.
+func (j *journey) foreign(l lb.Listener) cmp.Option {
+	if l.Pool == nil || j.mine(*l.Pool) {
+		return cmp.Options{}
+	}
+	return cmp.Comparer(func(a, b lb.Pool) bool { return a.ID == b.ID })
+}
+
+// mine tells whether only one listener of the start uses the pool.
+func (j *journey) mine(p lb.Pool) bool {
+	users := 0
+	for _, l := range j.start.LoadBalancer.Listeners {
+		if l.Pool != nil && l.Pool.ID == p.ID {
+			users++
+		}
+	}
+	return users == 1
+}
+
+// opensComplete looks at a port that was just opened or given another pool:
+// all that is wanted behind it is there.
+func (j *journey) opensComplete(op Op, now *lb.LoadBalancer) {
+	j.Helper()
+	var key lb.ListenerKey
+	switch op := op.(type) {
+	case CreateListener:
+		key = op.Listener.Key()
+	case UpdateListener:
+		if op.PoolID == nil {
+			return
+		}
+		key = op.Key
+	default:
+		return
+	}
+	wanted, opened := find(j.wanted.LoadBalancer.Listeners, key), find(now.Listeners, key)
+	if wanted == nil || opened == nil || opened.Pool == nil {
+		j.Fatalf("%T (%v) opens a port that is not wanted, or without a pool%s", op, op, j)
+	}
+	if !asWanted(lb.Listener{Pool: opened.Pool}, lb.Listener{Pool: wanted.Pool}) {
+		j.Fatalf("%T (%v) opens %v onto a pool that is not complete (-wanted +there):\n%s%s", op, op, key, cmp.Diff(wanted.Pool, opened.Pool), j)
+	}
+	if _, created := op.(CreateListener); created && !sameSet(opened.AllowedCIDRs, wanted.AllowedCIDRs) {
+		j.Fatalf("%T (%v) opens %v to %v%s", op, op, key, opened.AllowedCIDRs, j)
+	}
+}
+
+// arrived looks whether the cloud has what is wanted, and nothing of ours
+// besides.
+func (j *journey) arrived() {
+	j.Helper()
+	have, want := j.cloud.observe(), j.wanted.LoadBalancer
+	j.floatingIPArrived(have)
+	switch {
+	case len(have.Duplicates) > 0:
+		j.Errorf("duplicates are left: %v", have.Duplicates)
+	case want == nil && have.LoadBalancer != nil:
+		j.Errorf("the load balancer is still there")
+	case want == nil:
+		return
+	case have.LoadBalancer == nil:
+		j.Fatalf("no load balancer%s", j)
+	}
+	l := have.LoadBalancer
+	for _, tag := range want.Tags {
+		if !slices.Contains(l.Tags, tag) {
+			j.Errorf("tag %s is missing: %v", tag, l.Tags)
+		}
+	}
+	for _, w := range want.Listeners {
+		got := find(l.Listeners, w.Key())
+		if got == nil {
+			j.Errorf("no listener for %v%s", w.Key(), j)
+		} else if j.cloud.owner.OwnsListener(*got) && !asWanted(*got, w) {
+			j.Errorf("port %v is not as wanted (-wanted +there):\n%s%s", w.Key(), cmp.Diff(w, *got), j)
+		}
+	}
+	for _, got := range l.Listeners {
+		if j.cloud.owner.OwnsListener(got) && find(want.Listeners, got.Key()) == nil {
+			j.Errorf("listener %s for %v is left%s", got.ID, got.Key(), j)
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if j.cloud.owner.OwnsPool(p) {
+			j.Errorf("pool %s (%s) is left%s", p.ID, p.Name, j)
+		}
+	}
+}
+
+func (j *journey) floatingIPArrived(have lb.Observed) {
+	j.Helper()
+	plan := New(j.wanted, have, j.cloud.owner)
+	refused := slices.ContainsFunc(plan.Refused, func(r Refusal) bool { return r.Reason == ReasonFloatingIPInUse || r.Reason == ReasonFloatingIPNotFound })
+	var on []lb.FloatingIP
+	for _, f := range have.FloatingIPs {
+		attached := have.LoadBalancer != nil && f.PortID == have.LoadBalancer.VIP.PortID && f.PortID != ""
+		if attached {
+			on = append(on, f)
+		}
+		made := f.Description == j.cloud.owner.FloatingIPDescription() || f.Description == cloudControllerFloating
+		if made && f.PortID == "" && !j.wanted.KeepFloatingIP && !refused {
+			j.Errorf("floating IP %s of ours leads nowhere and is left%s", f.ID, j)
+		}
+	}
+	want := j.wanted.FloatingIP
+	switch {
+	case refused:
+	case want == nil && len(on) > 0:
+		j.Errorf("floating IP %s is still attached%s", on[0].ID, j)
+	case want != nil && len(on) != 1:
+		j.Errorf("%d floating IPs lead to the load balancer, want 1%s", len(on), j)
+	case want != nil && want.Address != "" && on[0].Address != want.Address:
+		j.Errorf("floating IP %s is attached, want %s%s", on[0].Address, want.Address, j)
+	}
+}
+
+// asWanted compares what matters to clients of a port, by rules of its own.
+func asWanted(have, want lb.Listener) bool {
+	alike := cmp.Options{
+		cmpopts.IgnoreFields(lb.Listener{}, "ID", "Name", "Tags", "AllowedCIDRs", "ProvisioningStatus"),
+		cmpopts.IgnoreFields(lb.Pool{}, "ID", "Name", "Tags", "ProvisioningStatus"),
+		cmpopts.IgnoreFields(lb.HealthMonitor{}, "ID", "Name", "Tags", "ProvisioningStatus"),
+		cmpopts.IgnoreFields(lb.Member{}, "ID", "Name", "SubnetID", "ProvisioningStatus", "OperatingStatus"),
+		cmpopts.SortSlices(func(a, b lb.Member) bool { return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port }),
+		cmpopts.EquateEmpty(),
+	}
+	if want.Pool == nil {
+		have.Pool = nil
+	} else if have.Pool != nil && have.Pool.Persistence != nil && want.Pool.Persistence != nil && want.Pool.Persistence.TimeoutSeconds == 0 {
+		// Octavia's default is as good as any.
+		pool, persistence := *have.Pool, *have.Pool.Persistence
+		persistence.TimeoutSeconds = 0
+		pool.Persistence = &persistence
+		have.Pool = &pool
+	}
+	return sameSet(have.AllowedCIDRs, want.AllowedCIDRs) && cmp.Equal(have, want, alike)
+}
+
+// sameSet compares source ranges as sets of networks; everybody has two
+// spellings.
+func sameSet(a, b []string) bool {
+	set := func(all []string) map[string]bool {
+		networks := map[string]bool{}
+		for _, text := range all {
+			if _, network, err := net.ParseCIDR(text); err == nil {
+				networks[network.String()] = true
+			} else {
+				networks[text] = true
+			}
+		}
+		if len(all) == 0 || networks["0.0.0.0/0"] {
+			return map[string]bool{"0.0.0.0/0": true}
+		}
+		return networks
+	}
+	return maps.Equal(set(a), set(b))
+}
+
+func find(all []lb.Listener, key lb.ListenerKey) *lb.Listener {
+	for i := range all {
+		if all[i].Key() == key {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func keys(members []lb.Member) map[lb.MemberKey]bool {
+	set := map[lb.MemberKey]bool{}
+	for _, m := range members {
+		set[m.Key()] = true
+	}
+	return set
+}

@@ -1,0 +1,166 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// reporter is what testing.T and rapid.T have in common.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// journey leads a cloud to what is wanted as the controller does: plan, carry
+// out the Neutron ops and the first Octavia op, wait, again. It watches over
+// everything that may never happen on the way.
+type journey struct {
+	reporter
+	cloud  *cloud
+	wanted lb.Wanted
+	start  lb.Observed
+	// passes are the ops of each pass, as text.
+	passes [][]string
+}
+
+// travel returns the first plan. The journey ends with an empty plan, after no
+// more passes than the first plan had ops, or the test fails.
+func (j *journey) travel() Plan {
+	j.Helper()
+	j.cloud.settle()
+	j.start = j.cloud.observe()
+	first := j.plan()
+	for plan, passes := first, 0; len(plan.Ops) > 0; plan, passes = j.plan(), passes+1 {
+		if passes > len(first.Ops) {
+			j.Fatalf("after %d passes there is still to do: %v\nfirst plan: %v\npasses: %s", passes, plan.Ops, first.Ops, j)
+		}
+		j.pass(plan)
+	}
+	j.arrived()
+	return first
+}
+
+// String lists the passes.
+func (j *journey) String() string {
+	var text strings.Builder
+	for i, ops := range j.passes {
+		fmt.Fprintf(&text, "\n  pass %d: %s", i+1, strings.Join(ops, "; "))
+	}
+	return text.String()
+}
+
+// plan plans twice and looks whether planning has changed its inputs.
+func (j *journey) plan() Plan {
+	j.Helper()
+	observed := j.cloud.observe()
+	plan := New(j.wanted, observed, j.cloud.owner)
+	if diff := cmp.Diff(j.cloud.observe(), observed); diff != "" {
+		j.Fatalf("New has changed what was observed (-before +after):\n%s", diff)
+	}
+	again := New(j.wanted, observed, j.cloud.owner)
+	if !reflect.DeepEqual(plan, again) {
+		j.Fatalf("planned twice:\n%v\n%v", plan, again)
+	}
+	return plan
+}
+
+func (j *journey) pass(plan Plan) {
+	j.Helper()
+	predicted := j.cloud.observe()
+	octavia := false
+	j.passes = append(j.passes, nil)
+	for _, op := range plan.Ops {
+		op, ready := j.complete(op)
+		if op.Octavia() && octavia || !ready {
+			continue
+		}
+		octavia = octavia || op.Octavia()
+		j.passes[len(j.passes)-1] = append(j.passes[len(j.passes)-1], op.String())
+		j.step(op, &predicted)
+	}
+	j.idleWhilePending()
+	j.cloud.settle()
+	if diff := cmp.Diff(j.cloud.observe(), predicted, observedAlike); diff != "" {
+		j.Fatalf("After does not tell what the cloud has (-cloud +After):\n%s%s", diff, j)
+	}
+}
+
+// complete gives a floating IP op the VIP port, as who carries out ops does.
+func (j *journey) complete(op Op) (_ Op, ready bool) {
+	port := ""
+	if j.cloud.balancer != nil {
+		port = j.cloud.balancer.VIP.PortID
+	}
+	switch op := op.(type) {
+	case CreateFloatingIP:
+		op.FloatingIP.PortID = port
+		return op, port != ""
+	case AssociateFloatingIP:
+		op.PortID = port
+		return op, port != ""
+	}
+	return op, true
+}
+
+func (j *journey) step(op Op, predicted *lb.Observed) {
+	j.Helper()
+	before := j.cloud.observe()
+	made, err := j.cloud.apply(op)
+	if err != nil {
+		j.Fatalf("the cloud refuses %T (%v): %v%s", op, op, err, j)
+	}
+	after := j.cloud.observe()
+	if before.LoadBalancer != nil && after.LoadBalancer != nil {
+		still := *before.LoadBalancer
+		still.ProvisioningStatus = after.LoadBalancer.ProvisioningStatus
+		if _, deletes := op.(DeleteLoadBalancer); !deletes && cmp.Equal(lb.Observed{LoadBalancer: &still, FloatingIPs: before.FloatingIPs, Duplicates: before.Duplicates}, after) {
+			j.Errorf("%T (%v) changes nothing", op, op)
+		}
+	}
+	untouched := Clone(*predicted)
+	next := After(*predicted, op, made)
+	if diff := cmp.Diff(untouched, *predicted); diff != "" {
+		j.Fatalf("After(%T) has changed what it was given (-before +after):\n%s", op, diff)
+	}
+	*predicted = next
+	j.guard(op)
+}
+
+// idleWhilePending looks whether anything is planned for a load balancer that
+// Octavia is at work on.
+func (j *journey) idleWhilePending() {
+	j.Helper()
+	o := j.cloud.observe()
+	if o.LoadBalancer == nil || !o.LoadBalancer.ProvisioningStatus.Pending() {
+		return
+	}
+	for _, op := range New(j.wanted, o, j.cloud.owner).Ops {
+		if deletion, ok := op.(DeleteLoadBalancer); op.Octavia() && !(ok && slices.Contains(o.Duplicates, deletion.ID)) {
+			j.Errorf("planned while the load balancer is %s: %v", o.LoadBalancer.ProvisioningStatus, op)
+		}
+	}
+}
+
+// observedAlike compares leaving out what After does not promise: statuses, the
+// order of pools and members, and the ids of what came with a load balancer.
+var observedAlike = cmp.Options{
+	cmpopts.IgnoreFields(lb.LoadBalancer{}, "ProvisioningStatus"),
+	cmpopts.SortSlices(func(a, b lb.Pool) bool { return a.ID < b.ID }),
+	cmpopts.SortSlices(func(a, b lb.Member) bool { return fmt.Sprint(a.Key()) < fmt.Sprint(b.Key()) }),
+	cmpopts.SortSlices(func(a, b lb.FloatingIP) bool { return a.ID < b.ID }),
+	cmpopts.EquateEmpty(),
+	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" }, cmp.Comparer(func(a, b string) bool {
+		return a == b || a == "" || b == ""
+	})),
+}
