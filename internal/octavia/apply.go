@@ -5,10 +5,10 @@ package octavia
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // fields is a document of which only what is to be set is sent.
@@ -39,7 +39,9 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	case diff.UpdateListener:
 		set := fields{}
 		setIf(set, "connection_limit", op.ConnectionLimit)
-		setIf(set, "allowed_cidrs", op.AllowedCIDRs)
+		if op.AllowedCIDRs != nil {
+			set["allowed_cidrs"] = append([]string{}, *op.AllowedCIDRs...) // never null
+		}
 		setIf(set, "default_pool_id", op.PoolID)
 		if op.AdminDown != nil {
 			set["admin_state_up"] = !*op.AdminDown
@@ -79,14 +81,19 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 	case diff.DeleteMonitor:
 		return diff.Created{}, c.remove(ctx, what, "healthmonitors/"+op.ID)
 	}
-	return diff.Created{}, fmt.Errorf("%s: %T is not an op of Octavia", what, op)
+	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Octavia"}
 }
 
 // create makes one object and returns its id.
 func (c *Client) create(ctx context.Context, what, path, key string, object fields) (diff.Created, error) {
 	var answer map[string]reference
-	err := c.post(ctx, what, path, fields{key: object}, &answer)
-	return diff.Created{ID: answer[key].ID}, err
+	if err := c.post(ctx, what, path, fields{key: object}, &answer); err != nil {
+		return diff.Created{}, err
+	}
+	if answer[key].ID == "" {
+		return diff.Created{}, unreadable(what, "no "+key)
+	}
+	return diff.Created{ID: answer[key].ID}, nil
 }
 
 // createLoadBalancer makes the load balancer with everything below it.
@@ -101,24 +108,31 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	setText(object, "vip_network_id", l.VIP.NetworkID)
 	listeners := []fields{}
 	for _, wanted := range l.Listeners {
-		pool := c.pooled(*wanted.Pool)
-		pool["members"] = members(wanted.Pool.Members)
-		if m := wanted.Pool.Monitor; m != nil {
-			monitor := c.monitor(*m)
-			monitor["type"] = m.Type
-			pool["healthmonitor"] = monitor
-		}
 		listener := c.listener(wanted)
-		listener["default_pool"] = pool
+		if p := wanted.Pool; p != nil {
+			pool := c.pooled(*p)
+			pool["members"] = members(p.Members)
+			if m := p.Monitor; m != nil {
+				monitor := c.monitor(*m)
+				monitor["type"] = m.Type
+				pool["healthmonitor"] = monitor
+			}
+			listener["default_pool"] = pool
+		}
 		listeners = append(listeners, listener)
 	}
 	object["listeners"] = listeners
 	var answer struct {
 		LoadBalancer loadBalancerDocument `json:"loadbalancer"`
 	}
-	err := c.post(ctx, what, "loadbalancers", fields{"loadbalancer": object}, &answer)
+	if err := c.post(ctx, what, "loadbalancers", fields{"loadbalancer": object}, &answer); err != nil {
+		return diff.Created{}, err
+	}
 	made := answer.LoadBalancer.model()
-	return diff.Created{ID: made.ID, VIP: made.VIP, ProjectID: made.ProjectID}, err
+	if made.ID == "" {
+		return diff.Created{}, unreadable(what, "no load balancer")
+	}
+	return diff.Created{ID: made.ID, VIP: made.VIP, ProjectID: made.ProjectID}, nil
 }
 
 func (c *Client) listener(l lb.Listener) fields {
@@ -127,7 +141,7 @@ func (c *Client) listener(l lb.Listener) fields {
 		"connection_limit": l.ConnectionLimit, "admin_state_up": !l.AdminDown,
 	}
 	c.setTags(object, l.Tags)
-	if len(l.AllowedCIDRs) > 0 {
+	if len(l.AllowedCIDRs) > 0 { // not known to every cloud
 		object["allowed_cidrs"] = l.AllowedCIDRs
 	}
 	return object
@@ -154,7 +168,8 @@ func (c *Client) monitor(m lb.HealthMonitor) fields {
 	return object
 }
 
-// members is the whole set, never null: an empty set empties the pool.
+// members is the whole set, never null: an empty set empties the pool. What is
+// left out of a member takes its default, also on one that had another value.
 func members(all []lb.Member) []fields {
 	objects := make([]fields, 0, len(all))
 	for _, m := range all {

@@ -43,6 +43,12 @@ func (c *Client) get(ctx context.Context, op, path string, query url.Values, ans
 	return openstack.Wrap(op, err)
 }
 
+// unreadable is the error of an answer that lacks what was asked for. A write
+// may have been carried out all the same.
+func unreadable(op, what string) error {
+	return &openstack.Error{Op: op, Class: openstack.Transient, Message: "there is " + what + " in the answer", Unanswered: true}
+}
+
 // post, put and remove write to a path below /v2/lbaas.
 
 func (c *Client) post(ctx context.Context, op, path string, body, answer any) error {

@@ -139,6 +139,8 @@ type monitorDocument struct {
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
 }
 
+func (d monitorDocument) id() string { return d.ID }
+
 func (d monitorDocument) model() lb.HealthMonitor {
 	return lb.HealthMonitor{
 		ID: d.ID, Name: d.Name, Tags: d.Tags, Type: d.Type, DelaySeconds: d.Delay, TimeoutSeconds: d.Timeout,

@@ -6,19 +6,12 @@ package octavia
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
-
-// pageSize is how many objects are asked for at once: Octavia's usual maximum.
-const pageSize = 1000
 
 // Head is what changes of a load balancer while Octavia works on it.
 type Head struct {
@@ -26,6 +19,8 @@ type Head struct {
 	ProvisioningStatus lb.ProvisioningStatus
 	// UpdatedAt is as in lb.LoadBalancer.
 	UpdatedAt string
+	// Tags are those of the load balancer; nil where the cloud knows no tags.
+	Tags []string
 	// Gone is set by the Watcher for a load balancer that does not exist any
 	// more.
 	Gone bool
@@ -52,11 +47,14 @@ func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer
 // exist is an error of class Gone.
 func (c *Client) Get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 	var answer struct {
-		LoadBalancer loadBalancerDocument `json:"loadbalancer"`
+		LoadBalancer *loadBalancerDocument `json:"loadbalancer"`
 	}
 	op := "read load balancer " + id
 	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id), nil, &answer); err != nil {
 		return lb.LoadBalancer{}, err
+	}
+	if answer.LoadBalancer == nil || answer.LoadBalancer.ID == "" {
+		return lb.LoadBalancer{}, unreadable(op, "no load balancer")
 	}
 	if answer.LoadBalancer.ProvisioningStatus == lb.Deleted {
 		return lb.LoadBalancer{}, &openstack.Error{Op: op, Class: openstack.Gone, Message: "it is deleted"}
@@ -67,15 +65,21 @@ func (c *Client) Get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 // Head is Get for what the Watcher asks.
 func (c *Client) Head(ctx context.Context, id string) (Head, error) {
 	l, err := c.Get(ctx, id)
-	return Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, UpdatedAt: l.UpdatedAt}, err
+	if err != nil {
+		return Head{}, err
+	}
+	return Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, UpdatedAt: l.UpdatedAt, Tags: l.Tags}, nil
 }
 
 // Heads lists the load balancers that bear the tag, one call per thousand. Where
 // the cloud knows no tags, or tag is empty, it lists all of the project.
 func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	query := url.Values{"fields": {"id", "provisioning_status", "updated_at"}}
-	if tag != "" && c.can.Has(lb.FeatureTags) {
-		query.Set("tags", tag)
+	if c.can.Has(lb.FeatureTags) {
+		query.Add("fields", "tags")
+		if tag != "" {
+			query.Set("tags", tag)
+		}
 	}
 	documents, err := list[loadBalancerDocument](ctx, c, "loadbalancers", query)
 	if err != nil {
@@ -83,14 +87,19 @@ func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	}
 	heads := make([]Head, len(documents))
 	for i, d := range documents {
-		heads[i] = Head{ID: d.ID, ProvisioningStatus: d.ProvisioningStatus, UpdatedAt: value(d.UpdatedAt)}
+		heads[i] = Head{ID: d.ID, ProvisioningStatus: d.ProvisioningStatus, UpdatedAt: value(d.UpdatedAt), Tags: d.Tags}
 	}
 	return heads, nil
 }
 
-// Observe returns the load balancer with everything below it: two lists, and
-// for each pool its members and its health monitor, which no list gives by load
-// balancer.
+// Observe returns the load balancer with everything below it. It takes one call
+// for the listeners, one for the pools, one for each pool that has members, and
+// for the health monitors one if they bear the load balancer's tag for its
+// Service, else one each: Octavia lists them neither by load balancer nor by
+// several ids.
+//
+// Listeners and pools are in Octavia's order, which is that of their creation,
+// and members in that of address and port.
 func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBalancer, error) {
 	listeners, err := list[listenerDocument](ctx, c, "listeners", url.Values{"loadbalancer_id": {head.ID}})
 	if err != nil {
@@ -100,95 +109,96 @@ func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBala
 	if err != nil {
 		return head, err
 	}
+	monitors, err := c.monitors(ctx, head, documents)
+	if err != nil {
+		return head, err
+	}
 	pools := map[string]*lb.Pool{}
 	for _, d := range documents {
-		pool, err := c.pool(ctx, d)
-		if err != nil {
+		pool := d.model()
+		if pool.Members, err = c.members(ctx, d); err != nil {
 			return head, err
+		}
+		if id := value(d.MonitorID); id != "" {
+			monitor := monitors[id]
+			pool.Monitor = &monitor
 		}
 		pools[d.ID] = &pool
 	}
-	head.Listeners, head.DetachedPools = nil, nil
-	used := map[string]bool{}
-	for _, d := range listeners {
-		l := d.model()
-		if id := value(d.DefaultPoolID); pools[id] != nil {
-			p := *pools[id]
-			l.Pool, used[id] = &p, true
-		}
-		head.Listeners = append(head.Listeners, l)
-	}
-	for _, d := range documents {
-		if !used[d.ID] {
-			head.DetachedPools = append(head.DetachedPools, *pools[d.ID])
-		}
-	}
+	arrange(&head, listeners, documents, pools)
 	return head, nil
 }
 
-// pool completes a pool with its members, in the order of address and port, and
-// its health monitor.
-func (c *Client) pool(ctx context.Context, d poolDocument) (lb.Pool, error) {
-	pool := d.model()
-	if len(d.Members) > 0 {
-		members, err := list[memberDocument](ctx, c, "pools/"+d.ID+"/members", url.Values{})
-		if err != nil {
-			return pool, err
+// arrange puts the pools below their listeners, and below the load balancer
+// itself those that are no listener's.
+func arrange(l *lb.LoadBalancer, listeners []listenerDocument, order []poolDocument, pools map[string]*lb.Pool) {
+	l.Listeners, l.DetachedPools = nil, nil
+	used := map[string]bool{}
+	for _, d := range listeners {
+		listener := d.model()
+		if id := value(d.DefaultPoolID); pools[id] != nil {
+			pool := *pools[id]
+			listener.Pool, used[id] = &pool, true
 		}
-		for _, m := range members {
-			pool.Members = append(pool.Members, m.model())
-		}
-		slices.SortFunc(pool.Members, func(a, b lb.Member) int {
-			return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
-		})
+		l.Listeners = append(l.Listeners, listener)
 	}
-	if id := value(d.MonitorID); id != "" {
+	for _, d := range order {
+		if !used[d.ID] {
+			l.DetachedPools = append(l.DetachedPools, *pools[d.ID])
+		}
+	}
+}
+
+// members reads the members of a pool. A pool that is shown without any is not
+// asked for them.
+func (c *Client) members(ctx context.Context, pool poolDocument) ([]lb.Member, error) {
+	if len(pool.Members) == 0 {
+		return nil, nil
+	}
+	documents, err := list[memberDocument](ctx, c, "pools/"+pool.ID+"/members", url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	members := make([]lb.Member, len(documents))
+	for i, d := range documents {
+		members[i] = d.model()
+	}
+	slices.SortFunc(members, func(a, b lb.Member) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+	})
+	return members, nil
+}
+
+// monitors reads the health monitors of the pools, by id.
+func (c *Client) monitors(ctx context.Context, l lb.LoadBalancer, pools []poolDocument) (map[string]lb.HealthMonitor, error) {
+	monitors := map[string]lb.HealthMonitor{}
+	var missing []string
+	for _, d := range pools {
+		if id := value(d.MonitorID); id != "" {
+			missing = append(missing, id)
+		}
+	}
+	marked := slices.IndexFunc(l.Tags, func(tag string) bool { return lb.ServiceUIDOf([]string{tag}) != "" })
+	if len(missing) > 1 && marked >= 0 && c.can.Has(lb.FeatureTags) {
+		documents, err := list[monitorDocument](ctx, c, "healthmonitors", url.Values{"tags": {l.Tags[marked]}})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range documents {
+			monitors[d.ID] = d.model()
+		}
+	}
+	for _, id := range missing {
+		if _, there := monitors[id]; there {
+			continue
+		}
 		var answer struct {
 			Monitor monitorDocument `json:"healthmonitor"`
 		}
 		if err := c.get(ctx, "read health monitor "+id, "healthmonitors/"+id, nil, &answer); err != nil {
-			return pool, err
-		}
-		monitor := answer.Monitor.model()
-		pool.Monitor = &monitor
-	}
-	return pool, nil
-}
-
-// identified is a document that pages can be continued after.
-type identified interface{ id() string }
-
-type link struct {
-	Rel string `json:"rel"`
-}
-
-// list reads all pages of a list. The key of the answer is the last word of the
-// path.
-func list[T identified](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
-	key := path[strings.LastIndex(path, "/")+1:]
-	op := "list " + path
-	query.Set("limit", strconv.Itoa(pageSize))
-	var all []T
-	for {
-		var answer map[string]json.RawMessage
-		if err := c.get(ctx, op, path, query, &answer); err != nil {
 			return nil, err
 		}
-		var page []T
-		var links []link
-		if err := json.Unmarshal(answer[key], &page); err != nil {
-			// An answer without its list is no empty list.
-			return nil, openstack.Wrap(op, fmt.Errorf("no %s in it: %w", key, err))
-		}
-		if text := answer[key+"_links"]; text != nil {
-			if err := json.Unmarshal(text, &links); err != nil {
-				return nil, openstack.Wrap(op, err)
-			}
-		}
-		all = append(all, page...)
-		if len(page) == 0 || !slices.Contains(links, link{Rel: "next"}) {
-			return all, nil
-		}
-		query.Set("marker", page[len(page)-1].id())
+		monitors[id] = answer.Monitor.model()
 	}
+	return monitors, nil
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // Tree is a load balancer as its status tree shows it: ids, names and statuses of
@@ -53,17 +52,19 @@ func (c *Client) Tree(ctx context.Context, id string) (Tree, error) {
 		return Tree{}, err
 	}
 	if answer.Statuses.LoadBalancer == nil {
-		return Tree{}, &openstack.Error{Op: op, Class: openstack.Transient, Message: "the answer holds no load balancer"}
+		return Tree{}, unreadable(op, "no load balancer")
 	}
 	return *answer.Statuses.LoadBalancer, nil
 }
 
 // Confirm checks that a load balancer which was predicted from our writes is
 // what the status tree shows: the same listeners, pools, members and monitors,
-// no more and no fewer. It returns the prediction with the ids that it lacks and
-// with the statuses of everything. The error says what differs; the load
-// balancer is then to be read in full. What the tree does not show, such as
-// weights, source ranges and detached pools, is taken to be as it was written.
+// no more and no fewer, of the same names; pools behind a listener's policies
+// may be those that were predicted as detached. It returns the prediction with
+// the ids that it lacks and with the statuses of everything. The error says what
+// differs; the load balancer is then to be read in full. What the tree does not
+// show, such as weights, source ranges and detached pools, is taken to be as it
+// was written. A member that somebody made again is told by its id.
 func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	l := predicted
 	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus
@@ -82,16 +83,30 @@ func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 		}
 		shown := t.Listeners[found]
 		listener.ID, listener.ProvisioningStatus = shown.ID, shown.ProvisioningStatus
-		if listener.Pool == nil {
-			continue
-		}
-		pool, err := confirmPool(*listener.Pool, shown.Pools)
-		if err != nil {
+		if listener.Pool, err = confirmDefaultPool(listener.Pool, shown.Pools, l.DetachedPools); err != nil {
 			return l, fmt.Errorf("listener %s: %w", shown.ID, err)
 		}
-		listener.Pool = &pool
 	}
 	return l, nil
+}
+
+// confirmDefaultPool checks the pools of a listener. The tree does not say which
+// of them is the default one.
+func confirmDefaultPool(predicted *lb.Pool, shown []treePool, detached []lb.Pool) (*lb.Pool, error) {
+	if predicted != nil {
+		pool, err := confirmPool(*predicted, shown)
+		if err != nil {
+			return nil, err
+		}
+		predicted = &pool
+	}
+	for _, s := range shown {
+		expected := predicted != nil && s.ID == predicted.ID
+		if !expected && !slices.ContainsFunc(detached, func(p lb.Pool) bool { return p.ID == s.ID }) {
+			return nil, fmt.Errorf("unexpected pool %s", s.ID)
+		}
+	}
+	return predicted, nil
 }
 
 func confirmPool(predicted lb.Pool, among []treePool) (lb.Pool, error) {
@@ -127,17 +142,21 @@ func confirmMembers(p lb.Pool, shown treePool) ([]lb.Member, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("pool %s: unexpected member %s port %d", p.ID, m.Address, m.ProtocolPort)
 		}
+		if members[i].ID != "" && members[i].ID != m.ID {
+			return nil, fmt.Errorf("pool %s: member %s instead of %s", p.ID, m.ID, members[i].ID)
+		}
 		members[i].ID, members[i].ProvisioningStatus, members[i].OperatingStatus = m.ID, m.ProvisioningStatus, m.OperatingStatus
 	}
 	return members, nil
 }
 
 // match finds the part with the id, or, while the id is not known, the only one
-// with the name.
+// with the name. The name has to be right in any case: people know the part by
+// it.
 func match(id, name, kind string, n int, at func(int) part) (int, error) {
 	found := -1
 	for i := range n {
-		if id != "" && at(i).ID != id || id == "" && at(i).Name != name {
+		if id != "" && at(i).ID != id || at(i).Name != name {
 			continue
 		}
 		if found >= 0 {
@@ -146,7 +165,7 @@ func match(id, name, kind string, n int, at func(int) part) (int, error) {
 		found = i
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("no %s %s (%s)", kind, name, id)
+		return 0, fmt.Errorf("no %s named %s (%s)", kind, name, id)
 	}
 	return found, nil
 }

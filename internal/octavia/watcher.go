@@ -56,11 +56,16 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	watched map[string]watch
+	// calls counts the calls of Watch.
+	calls uint64
 }
 
 // watch is one load balancer on which Octavia works.
 type watch struct {
 	since time.Time
+	// call is the last call of Watch for it. What was asked before may be from
+	// the time before the change that is watched, and is no answer.
+	call uint64
 	// portID is the VIP port that has to go with the load balancer, "" when it
 	// is not being deleted.
 	portID string
@@ -97,6 +102,8 @@ func (w *Watcher) watch(id, portID string) {
 	if portID != "" {
 		old.portID = portID
 	}
+	w.calls++
+	old.call = w.calls
 	w.watched[id] = old
 	w.mu.Unlock()
 	select {
@@ -187,9 +194,9 @@ func (w *Watcher) look(ctx context.Context) error {
 	for id, head := range heads {
 		switch {
 		case head.Gone && watched[id].portID != "":
-			w.markGone(id)
+			w.markGone(id, watched[id].call)
 		case !head.ProvisioningStatus.Pending():
-			w.end(id, head)
+			w.end(id, head, watched[id].call)
 		}
 	}
 	return errors.Join(err, w.lookAtPorts(ctx))
@@ -239,42 +246,48 @@ func (w *Watcher) heads(ctx context.Context, watched map[string]watch) (map[stri
 // lookAtPorts tells of load balancers that are gone and whose VIP port is, too.
 func (w *Watcher) lookAtPorts(ctx context.Context) error {
 	w.mu.Lock()
-	ports := map[string]string{}
+	gone := map[string]watch{}
+	var ports []string
 	for id, one := range w.watched {
 		if one.gone {
-			ports[id] = one.portID
+			gone[id] = one
+			ports = append(ports, one.portID)
 		}
 	}
 	w.mu.Unlock()
-	if len(ports) == 0 {
+	if len(gone) == 0 {
 		return nil
 	}
-	there, err := w.o.PortsThere(ctx, slices.Sorted(maps.Values(ports)))
+	slices.Sort(ports)
+	there, err := w.o.PortsThere(ctx, ports)
 	if err != nil {
 		return err
 	}
-	for id, port := range ports {
-		if !slices.Contains(there, port) {
-			w.end(id, Head{ID: id, Gone: true})
+	for id, one := range gone {
+		if !slices.Contains(there, one.portID) {
+			w.end(id, Head{ID: id, Gone: true}, one.call)
 		}
 	}
 	return nil
 }
 
-func (w *Watcher) markGone(id string) {
+func (w *Watcher) markGone(id string, call uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if one, there := w.watched[id]; there {
+	if one, there := w.watched[id]; there && one.call == call {
 		one.gone = true
 		w.watched[id] = one
 	}
 }
 
-// end stops watching and tells, unless the watch was ended meanwhile.
-func (w *Watcher) end(id string, head Head) {
+// end stops watching and tells, unless the watch was ended or renewed meanwhile.
+func (w *Watcher) end(id string, head Head, call uint64) {
 	w.mu.Lock()
-	_, there := w.watched[id]
-	delete(w.watched, id)
+	one, there := w.watched[id]
+	there = there && one.call == call
+	if there {
+		delete(w.watched, id)
+	}
 	w.mu.Unlock()
 	if there {
 		w.o.Changed(id, head)
