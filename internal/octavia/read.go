@@ -195,8 +195,12 @@ func (c *Client) monitors(ctx context.Context, l lb.LoadBalancer, pools []poolDo
 		var answer struct {
 			Monitor monitorDocument `json:"healthmonitor"`
 		}
-		if err := c.get(ctx, "read health monitor "+id, "healthmonitors/"+id, nil, &answer); err != nil {
+		op := "read health monitor " + id
+		if err := c.get(ctx, op, "healthmonitors/"+id, nil, &answer); err != nil {
 			return nil, err
+		}
+		if answer.Monitor.ID != id {
+			return nil, unreadable(op, "no such health monitor")
 		}
 		monitors[id] = answer.Monitor.model()
 	}

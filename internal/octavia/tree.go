@@ -69,25 +69,47 @@ func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	l := predicted
 	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus
 	if t.ID != l.ID {
-		return l, fmt.Errorf("the tree is of load balancer %s", t.ID)
+		return predicted, fmt.Errorf("the tree is of load balancer %s", t.ID)
 	}
 	if len(t.Listeners) != len(l.Listeners) {
-		return l, fmt.Errorf("%d listeners instead of %d", len(t.Listeners), len(l.Listeners))
+		return predicted, fmt.Errorf("%d listeners instead of %d", len(t.Listeners), len(l.Listeners))
 	}
 	l.Listeners = slices.Clone(l.Listeners)
+	order, err := matchAll(l.Listeners, t)
+	if err != nil {
+		return predicted, err
+	}
 	for i := range l.Listeners {
-		listener := &l.Listeners[i]
-		found, err := match(listener.ID, listener.Name, "listener", len(t.Listeners), func(j int) part { return t.Listeners[j].part })
-		if err != nil {
-			return l, err
-		}
-		shown := t.Listeners[found]
+		listener, shown := &l.Listeners[i], t.Listeners[order[i]]
 		listener.ID, listener.ProvisioningStatus = shown.ID, shown.ProvisioningStatus
 		if listener.Pool, err = confirmDefaultPool(listener.Pool, shown.Pools, l.DetachedPools); err != nil {
-			return l, fmt.Errorf("listener %s: %w", shown.ID, err)
+			return predicted, fmt.Errorf("listener %s: %w", shown.ID, err)
 		}
 	}
 	return l, nil
+}
+
+// matchAll finds for each listener the one in the tree: first for those whose
+// id is known, then, by name, for the others among what is left.
+func matchAll(listeners []lb.Listener, t Tree) ([]int, error) {
+	order := make([]int, len(listeners))
+	left := make([]part, len(t.Listeners))
+	for j, shown := range t.Listeners {
+		left[j] = shown.part
+	}
+	for _, known := range []bool{true, false} {
+		for i, l := range listeners {
+			if (l.ID != "") != known {
+				continue
+			}
+			j, err := match(l.ID, l.Name, "listener", left)
+			if err != nil {
+				return nil, err
+			}
+			order[i], left[j] = j, part{}
+		}
+	}
+	return order, nil
 }
 
 // confirmDefaultPool checks the pools of a listener. The tree does not say which
@@ -111,7 +133,11 @@ func confirmDefaultPool(predicted *lb.Pool, shown []treePool, detached []lb.Pool
 
 func confirmPool(predicted lb.Pool, among []treePool) (lb.Pool, error) {
 	p := predicted
-	i, err := match(p.ID, p.Name, "pool", len(among), func(j int) part { return among[j].part })
+	parts := make([]part, len(among))
+	for i := range among {
+		parts[i] = among[i].part
+	}
+	i, err := match(p.ID, p.Name, "pool", parts)
 	if err != nil {
 		return p, err
 	}
@@ -153,10 +179,10 @@ func confirmMembers(p lb.Pool, shown treePool) ([]lb.Member, error) {
 // match finds the part with the id, or, while the id is not known, the only one
 // with the name. The name has to be right in any case: people know the part by
 // it.
-func match(id, name, kind string, n int, at func(int) part) (int, error) {
+func match(id, name, kind string, parts []part) (int, error) {
 	found := -1
-	for i := range n {
-		if id != "" && at(i).ID != id || at(i).Name != name {
+	for i, p := range parts {
+		if p.ID == "" || id != "" && p.ID != id || p.Name != name {
 			continue
 		}
 		if found >= 0 {
