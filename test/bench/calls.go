@@ -1,0 +1,90 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// count is how many OpenStack calls the controller made.
+type count struct {
+	// Passes are the calls of passes over Services, Writes those of them that
+	// change something. What is neither the watcher's nor the sweeper's counts
+	// here, requests for tokens too.
+	Passes int `json:"passes"`
+	Writes int `json:"writesOfPasses"`
+	// Looks are the calls of the watcher and the sweeper, which all Services
+	// share.
+	Looks int `json:"watcherAndSweeper"`
+	// PassRoutes and LookRoutes have them by "METHOD route".
+	PassRoutes map[string]int `json:"passesByRoute,omitempty"`
+	LookRoutes map[string]int `json:"watcherAndSweeperByRoute,omitempty"`
+}
+
+// forget begins the count anew.
+func (s *stage) forget() { s.cloud.Recorder().Reset() }
+
+// count counts the calls since forget.
+//
+// All calls of one pass carry the same global request id, and every other call
+// has one of its own. So a look of the watcher or the sweeper is a read of the
+// kinds that those make whose id is on no other call.
+func (s *stage) count() count {
+	recorded := s.cloud.Recorder().Calls()
+	alike := map[string]int{}
+	for _, c := range recorded {
+		alike[c.GlobalRequestID]++
+	}
+	n := count{PassRoutes: map[string]int{}, LookRoutes: map[string]int{}}
+	for _, c := range recorded {
+		operation := c.Method + " " + c.Route
+		if looks(c) && c.GlobalRequestID != "" && alike[c.GlobalRequestID] == 1 {
+			n.Looks++
+			n.LookRoutes[operation]++
+			continue
+		}
+		n.Passes++
+		n.PassRoutes[operation]++
+		if c.Method != http.MethodGet && c.Service != cloudsim.Identity {
+			n.Writes++
+		}
+	}
+	return n
+}
+
+// looks tells whether the call is of a kind that the watcher or the sweeper
+// makes: the list of load balancers with few fields, one load balancer, or the
+// question whether VIP ports are still there.
+func looks(c wire.Call) bool {
+	query, err := url.ParseQuery(c.Query)
+	if err != nil || c.Method != http.MethodGet {
+		return false
+	}
+	switch {
+	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers"):
+		return query.Has("fields") && !query.Has("name")
+	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers/{id}"):
+		return c.Query == ""
+	case c.Service == cloudsim.Network && strings.HasSuffix(c.Route, "/ports"):
+		return query.Has("id")
+	}
+	return false
+}
+
+// lastPassCall is when a pass made its last call since forget, or zero.
+func (s *stage) lastPassCall() time.Time {
+	var last time.Time
+	for _, c := range s.cloud.Recorder().Calls() {
+		if !looks(c) {
+			last = c.At
+		}
+	}
+	return last
+}

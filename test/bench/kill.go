@@ -1,0 +1,169 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+const (
+	killBuildTime = 2 * time.Second
+	// lifeTime covers a whole create, and writeTime its calls: a kill there
+	// falls between two writes, or into one, far more often.
+	lifeTime  = 3 * time.Second
+	writeTime = 150 * time.Millisecond
+)
+
+// round is one create with a kill in it.
+type round struct {
+	// KilledAfter is the time from the create of the Service to the kill.
+	KilledAfterSeconds float64 `json:"killedAfterSeconds"`
+	// AtKill is what the cloud had right after the kill, Programmed whether the
+	// Service was by then.
+	AtKill     holdings `json:"atKill"`
+	Programmed bool     `json:"programmedAtKill"`
+	// ProgrammedAfter is the time from the restart until the Service is
+	// Programmed and the controller done with it, and WithService what the cloud
+	// then has: one of each.
+	ProgrammedAfterSeconds float64  `json:"programmedAfterRestartSeconds"`
+	WithService            holdings `json:"withService"`
+	// AfterDelete is what the cloud has when the Service is gone: nothing.
+	AfterDelete holdings `json:"afterDelete"`
+}
+
+// kill kills a controller that needs no Lease.
+func kill(ctx context.Context, b *bench, r *result) error {
+	return killRounds(ctx, b, r, alone)
+}
+
+// killLeader kills one that has to wait until its own Lease has run out.
+func killLeader(ctx context.Context, b *bench, r *result) error {
+	return killRounds(ctx, b, r, []string{"--leader-elect-lease-duration=2s",
+		"--leader-elect-renew-deadline=1500ms", "--leader-elect-retry-period=200ms"})
+}
+
+func killRounds(ctx context.Context, b *bench, r *result, flags []string) error {
+	random := rand.New(rand.NewPCG(b.seed, b.seed))
+	cloud := cloudsim.Options{BuildTime: killBuildTime, DeleteTime: 300 * time.Millisecond}
+	return b.on(ctx, cloud, flags, func(s *stage) error {
+		r.add(float64(b.seed), "1", "seed of the random moments")
+		for _, within := range []time.Duration{lifeTime, writeTime} {
+			for i := range b.rounds {
+				done, err := s.killRound(ctx, fmt.Sprintf("kill-%d-%d", within.Milliseconds(), i), time.Duration(random.Int64N(int64(within))))
+				r.Rounds = append(r.Rounds, done)
+				if err != nil {
+					return fmt.Errorf("round %d, kill within %v: %w", i+1, within, err)
+				}
+			}
+			b.say("%d rounds with a kill within %v", b.rounds, within)
+		}
+		r.sumUp()
+		return nil
+	})
+}
+
+// sumUp adds how often the kill met which state of the cloud.
+func (r *result) sumUp() {
+	met := map[holdings]int{}
+	var took []time.Duration
+	for _, done := range r.Rounds {
+		met[done.AtKill]++
+		took = append(took, time.Duration(done.ProgrammedAfterSeconds*float64(time.Second)))
+	}
+	r.add(float64(len(r.Rounds)), "1", "rounds, each ended with one load balancer, one floating IP and one VIP port, and then with none")
+	r.add(float64(met[holdings{}]), "1", "rounds killed before anything was in the cloud")
+	r.add(float64(met[holdings{LoadBalancers: 1, VIPPorts: 1}]), "1", "rounds killed with a load balancer and no floating IP")
+	r.add(float64(met[holdings{LoadBalancers: 1, FloatingIPs: 1, VIPPorts: 1}]), "1", "rounds killed with a load balancer and a floating IP")
+	r.spread(took, "from the restart until Programmed and settled")
+}
+
+// killRound creates a Service, kills the controller after the delay, starts
+// another, and waits until the Service is Programmed and then until it is gone.
+func (s *stage) killRound(ctx context.Context, name string, delay time.Duration) (round, error) {
+	var done round
+	done.KilledAfterSeconds = seconds(delay)
+	if err := s.await(ctx, "the controller to work", s.leads); err != nil {
+		return done, err
+	}
+	m, err := s.services.create(ctx, name, 1, 1)
+	if err != nil {
+		return done, err
+	}
+	select {
+	case <-ctx.Done():
+		return done, context.Cause(ctx)
+	case <-time.After(time.Until(m.began.Add(delay))):
+	}
+	if err := s.controller.kill(); err != nil {
+		return done, err
+	}
+	if done.AtKill, err = s.holdings(); err != nil {
+		return done, err
+	}
+	done.Programmed = s.services.programmedAll(m) == nil
+	began := time.Now()
+	if err := s.start(); err != nil {
+		return done, err
+	}
+	if err := s.await(ctx, "the controller to be done with the Service", func() error { return s.doneWith(ctx, m) }); err != nil {
+		return done, err
+	}
+	done.ProgrammedAfterSeconds = seconds(time.Since(began))
+	if done.WithService, err = s.holdings(); err != nil {
+		return done, err
+	}
+	if one := (holdings{LoadBalancers: 1, FloatingIPs: 1, VIPPorts: 1}); done.WithService != one {
+		return done, fmt.Errorf("killed after %v: the cloud has %+v instead of %+v", delay, done.WithService, one)
+	}
+	if err := s.removed(ctx, m); err != nil {
+		return done, err
+	}
+	if done.AfterDelete, err = s.holdings(); err != nil {
+		return done, err
+	}
+	return done, s.empty()
+}
+
+// leads is nil when the controller has become the leader and works: only then
+// does it make passes, and cloudless Services are passed over too.
+func (s *stage) leads() error {
+	n, err := s.controller.metric("controller_runtime_reconcile_total")
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no pass was made")
+	}
+	return err
+}
+
+// doneWith is nil when this controller has passed over the Service, which is
+// Programmed with an address, and nothing is in its hands. That the condition is
+// there may be the work of the one that was killed.
+func (s *stage) doneWith(ctx context.Context, m made) error {
+	if err := s.leads(); err != nil {
+		return err
+	}
+	for name := range m.at {
+		service, err := s.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if !programmed(service) {
+			return fmt.Errorf("Service %s has conditions %+v", name, service.Status.Conditions)
+		}
+	}
+	return s.controller.busy()
+}
+
+func programmed(service *corev1.Service) bool {
+	return meta.IsStatusConditionTrue(service.Status.Conditions, status.Programmed) && len(service.Status.LoadBalancer.Ingress) == 1
+}
