@@ -7,11 +7,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
@@ -70,24 +70,15 @@ func (c *Client) ExternalNetwork(ctx context.Context) (string, error) {
 
 func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 	const op = "look for an external network"
-	isExternal := true
-	pages, err := networks.List(c.service, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{}, External: &isExternal}).AllPages(ctx)
+	all, err := list[networks.Network](ctx, c.service, op, "networks", url.Values{"router:external": {"true"}})
 	if err != nil {
-		return "", openstack.Wrap(op, err)
-	}
-	all, err := networks.ExtractNetworks(pages)
-	if err != nil {
-		return "", openstack.Wrap(op, err)
+		return "", err
 	}
 	slices.SortFunc(all, func(a, b networks.Network) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	for _, network := range all {
-		pages, err := subnets.List(c.service, subnets.ListOpts{NetworkID: network.ID}).AllPages(ctx)
+		seen, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"network_id": {network.ID}})
 		if err != nil {
-			return "", openstack.Wrap(op, err)
-		}
-		seen, err := subnets.ExtractSubnets(pages)
-		if err != nil {
-			return "", openstack.Wrap(op, err)
+			return "", err
 		}
 		if len(seen) == 0 || slices.ContainsFunc(seen, func(s subnets.Subnet) bool { return s.IPVersion == 4 }) {
 			return network.ID, nil
@@ -105,13 +96,9 @@ func (c *Client) SubnetOfAddress(ctx context.Context, address string) (string, e
 
 func (c *Client) findSubnet(ctx context.Context, address string) (string, error) {
 	op := "look for the subnet of " + address
-	pages, err := ports.List(c.service, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{IPAddress: address}}}).AllPages(ctx)
+	all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"fixed_ips": {"ip_address=" + address}})
 	if err != nil {
-		return "", openstack.Wrap(op, err)
-	}
-	all, err := ports.ExtractPorts(pages)
-	if err != nil {
-		return "", openstack.Wrap(op, err)
+		return "", err
 	}
 	found := map[string]bool{}
 	for _, p := range all {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -20,6 +21,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
+
+// idsPerCall is how many ids one address names: servers take some 8 KiB of it.
+const idsPerCall = 100
 
 // Client reads and writes what load balancers need of Neutron. It is for use by
 // many goroutines. All its errors are of type *openstack.Error.
@@ -35,30 +39,37 @@ func New(service *gophercloud.ServiceClient) *Client {
 
 // FloatingIPsOn returns the floating IPs that lead to the port, in one call.
 func (c *Client) FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error) {
-	return c.floatingIPs(ctx, "look for the floating IPs of port "+portID, floatingips.ListOpts{PortID: portID})
+	return c.floatingIPs(ctx, "look for the floating IPs of port "+portID, "port_id", portID,
+		func(f lb.FloatingIP) bool { return f.PortID == portID })
 }
 
 // FloatingIPsWithAddress returns the floating IP with the address, wherever it
 // leads, in one call. It is empty when the project has none.
 func (c *Client) FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error) {
-	return c.floatingIPs(ctx, "look for floating IP "+address, floatingips.ListOpts{FloatingIP: address})
+	return c.floatingIPs(ctx, "look for floating IP "+address, "floating_ip_address", address,
+		func(f lb.FloatingIP) bool { return f.Address == address })
 }
 
-func (c *Client) floatingIPs(ctx context.Context, op string, options floatingips.ListOpts) ([]lb.FloatingIP, error) {
-	pages, err := floatingips.List(c.service, options).AllPages(ctx)
-	if err != nil {
-		return nil, openstack.Wrap(op, err)
+// floatingIPs returns those whose attribute key has the value. An empty value
+// would be no filter at all.
+func (c *Client) floatingIPs(ctx context.Context, op, key, value string, has func(lb.FloatingIP) bool) ([]lb.FloatingIP, error) {
+	if value == "" {
+		return nil, nil
 	}
-	all, err := floatingips.ExtractFloatingIPs(pages)
+	all, err := list[floatingips.FloatingIP](ctx, c.service, op, "floatingips", url.Values{key: {value}})
 	if err != nil {
-		return nil, openstack.Wrap(op, err)
+		return nil, err
 	}
 	var found []lb.FloatingIP
 	for _, f := range all {
-		found = append(found, lb.FloatingIP{
+		one := lb.FloatingIP{
 			ID: f.ID, Address: f.FloatingIP, NetworkID: f.FloatingNetworkID, Description: f.Description,
 			Tags: f.Tags, ProjectID: f.ProjectID, PortID: f.PortID,
-		})
+		}
+		// A service that does not know the filter answers with everything.
+		if has(one) {
+			found = append(found, one)
+		}
 	}
 	return found, nil
 }
@@ -75,6 +86,9 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		}).Extract()
 		if err != nil {
 			return diff.Created{}, openstack.Wrap(what, err)
+		}
+		if made.ID == "" {
+			return diff.Created{}, unreadable(what, "no floating IP")
 		}
 		return diff.Created{ID: made.ID, Address: made.FloatingIP}, nil
 	case diff.AssociateFloatingIP:
@@ -98,28 +112,18 @@ func unlessGone(err error) error {
 	return err
 }
 
-// PortsThere returns those of the ports that exist, in one call.
+// PortsThere returns those of the ports that exist, in one call per hundred.
 func (c *Client) PortsThere(ctx context.Context, ids []string) ([]string, error) {
 	const op = "look whether VIP ports are gone"
-	query := url.Values{"id": ids, "fields": {"id"}}
-	pages, err := ports.List(c.service, rawQuery(query)).AllPages(ctx)
-	if err != nil {
-		return nil, openstack.Wrap(op, err)
-	}
-	all, err := ports.ExtractPorts(pages)
-	if err != nil {
-		return nil, openstack.Wrap(op, err)
-	}
 	var there []string
-	for _, p := range all {
-		there = append(there, p.ID)
+	for some := range slices.Chunk(ids, idsPerCall) {
+		all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"id": some, "fields": {"id"}})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			there = append(there, p.ID)
+		}
 	}
 	return there, nil
 }
-
-// rawQuery is a port list's query that gophercloud's options cannot say:
-// several ids, and only some fields.
-type rawQuery url.Values
-
-// ToPortListQuery implements ports.ListOptsBuilder.
-func (q rawQuery) ToPortListQuery() (string, error) { return "?" + url.Values(q).Encode(), nil }
