@@ -11,6 +11,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -85,6 +86,9 @@ type Pass struct {
 	Unready string
 	// Err is why the pass failed, or nil.
 	Err error
+	// Undecided is whether the pass failed before it was known if the Service
+	// can be served as it is written. What was known of that before then stays.
+	Undecided bool
 	// Done is whether everything wanted was seen in the cloud.
 	Done bool
 }
@@ -92,20 +96,12 @@ type Pass struct {
 // Conditions returns the conditions of a Service after the pass, with those of
 // others kept. It does not touch old.
 func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
-	next := make([]metav1.Condition, len(old))
-	copy(next, old)
-	accepted := metav1.Condition{Type: Accepted, Status: metav1.ConditionTrue, Reason: ReasonAccepted,
-		Message: "the Service can be served as it is written", ObservedGeneration: generation}
-	if len(p.Unknown) > 0 {
-		accepted.Message += "; not known and without effect: " + strings.Join(p.Unknown, ", ")
+	next := slices.Clone(old)
+	if p.Invalid != nil || !p.Undecided {
+		accepted := p.accepted()
+		accepted.ObservedGeneration = generation
+		meta.SetStatusCondition(&next, accepted)
 	}
-	if p.Invalid != nil {
-		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, p.Invalid.Reason, p.Invalid.Message
-	} else if len(p.Refused) > 0 {
-		accepted.Status, accepted.Reason, accepted.Message = metav1.ConditionFalse, p.Refused[0].Reason, refusals(p.Refused)
-	}
-	accepted.Message = shorten(accepted.Message, longestMessage)
-	meta.SetStatusCondition(&next, accepted)
 	was := meta.IsStatusConditionTrue(old, Programmed)
 	if was && p.onlyMembers() {
 		// Pools follow the nodes all the time; what the Service asks for is
@@ -119,6 +115,21 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 	return next
 }
 
+func (p Pass) accepted() metav1.Condition {
+	c := metav1.Condition{Type: Accepted, Status: metav1.ConditionTrue, Reason: ReasonAccepted,
+		Message: "the Service can be served as it is written"}
+	if len(p.Unknown) > 0 {
+		c.Message += "; not known and without effect: " + strings.Join(p.Unknown, ", ")
+	}
+	if p.Invalid != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.Invalid.Reason, p.Invalid.Message
+	} else if len(p.Refused) > 0 {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.Refused[0].Reason, refusals(p.Refused)
+	}
+	c.Message = shorten(c.Message, longestMessage)
+	return c
+}
+
 // onlyMembers tells whether the pass has nothing left to do but the membership
 // of pools that are there.
 func (p Pass) onlyMembers() bool {
@@ -130,7 +141,8 @@ func (p Pass) onlyMembers() bool {
 			return false
 		}
 	}
-	return p.Observed.LoadBalancer != nil && p.Observed.LoadBalancer.ProvisioningStatus != lb.PendingCreate
+	l := p.Observed.LoadBalancer
+	return l != nil && (l.ProvisioningStatus == lb.Active || l.ProvisioningStatus == lb.PendingUpdate)
 }
 
 func (p Pass) programmed() metav1.Condition {
@@ -156,16 +168,26 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonUpdating, p.progress()
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
-		c.Message = fmt.Sprintf("load balancer %s serves %d ports at %s", l.ID, len(l.Listeners), p.Observed.Address())
+		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.Observed.Address())
 	}
 	return c
 }
 
 func (p Pass) progress() string {
-	if len(p.Left) == 0 {
+	switch len(p.Left) {
+	case 0:
 		return fmt.Sprintf("Octavia is changing load balancer %s", p.Observed.LoadBalancer.ID)
+	case 1:
+		return p.Left[0].String()
 	}
 	return fmt.Sprintf("%s (%d more to do)", p.Left[0], len(p.Left)-1)
+}
+
+func ports(n int) string {
+	if n == 1 {
+		return "1 port"
+	}
+	return fmt.Sprintf("%d ports", n)
 }
 
 func refusals(all []diff.Refusal) string {

@@ -1,0 +1,247 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+const fine = "the Service can be served as it is written"
+
+var (
+	badAnnotation = &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: `annotation x="y": must be true or false`}
+	addressTaken  = diff.Refusal{Reason: diff.ReasonFloatingIPInUse, Message: "floating IP 203.0.113.9 is attached elsewhere"}
+	portTaken     = diff.Refusal{Reason: diff.ReasonPortInUse, Message: "port TCP/80 is taken"}
+	silence       = &openstack.Error{Op: "observe load balancer lb-1", Class: openstack.Transient, Message: "no answer within 1m0s"}
+)
+
+func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
+	ok := said{metav1.ConditionTrue, ReasonAccepted, fine}
+	no := func(reason, message string) said { return said{metav1.ConditionFalse, reason, message} }
+	tests := map[string]struct {
+		pass                 Pass
+		accepted, programmed said
+	}{
+		"nothing there yet": {
+			Pass{External: true}, ok, no(ReasonCreating, "the load balancer is yet to be created"),
+		},
+		"Octavia builds": {
+			Pass{Observed: observed(lb.PendingCreate, 1)}, ok, no(ReasonCreating, "Octavia is building load balancer lb-1"),
+		},
+		"one port": {
+			done(), ok, said{metav1.ConditionTrue, ReasonProgrammed, "load balancer lb-1 serves 1 port at 203.0.113.7"},
+		},
+		"three ports, internal": {
+			Pass{Observed: internalOnly(observed(lb.Active, 3)), Done: true},
+			ok, said{metav1.ConditionTrue, ReasonProgrammed, "load balancer lb-1 serves 3 ports at 10.0.0.5"},
+		},
+		"no port": {
+			Pass{Observed: observed(lb.Active, 0), Done: true},
+			ok, said{metav1.ConditionTrue, ReasonProgrammed, "load balancer lb-1 serves 0 ports at 203.0.113.7"},
+		},
+		"one op": {
+			Pass{Observed: observed(lb.PendingUpdate, 2), Left: []diff.Op{closePort}},
+			ok, no(ReasonUpdating, "close port TCP/81 (listener l-2)"),
+		},
+		"several ops": {
+			Pass{Observed: observed(lb.PendingUpdate, 2), Left: []diff.Op{closePort, members, members}},
+			ok, no(ReasonUpdating, "close port TCP/81 (listener l-2) (2 more to do)"),
+		},
+		"Octavia changes": {
+			Pass{Observed: observed(lb.PendingUpdate, 2)}, ok, no(ReasonUpdating, "Octavia is changing load balancer lb-1"),
+		},
+		"a part is not ready": {
+			Pass{Observed: observed(lb.Active, 1), Unready: "listener l-1 is in PENDING_CREATE"},
+			ok, no(ReasonUnready, "listener l-1 is in PENDING_CREATE"),
+		},
+		"Octavia deletes": {
+			Pass{Observed: observed(lb.PendingDelete, 1)}, ok, no(ReasonDeleting, "Octavia is deleting load balancer lb-1"),
+		},
+		"ERROR": {
+			Pass{Observed: observed(lb.Error, 1)}, ok,
+			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again"),
+		},
+		"refused as it is written": {
+			Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)},
+			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "nothing was changed; see condition "+Accepted),
+		},
+		"forbidden by the state of the cloud": {
+			Pass{Refused: []diff.Refusal{addressTaken, portTaken}, Observed: observed(lb.Active, 1)},
+			no(diff.ReasonFloatingIPInUse, addressTaken.Message+"; "+portTaken.Message),
+			no(ReasonNotAccepted, "nothing was changed; see condition "+Accepted),
+		},
+		"refused and in ERROR": {
+			Pass{Invalid: badAnnotation, Observed: observed(lb.Error, 1)},
+			no(build.ReasonInvalidAnnotation, badAnnotation.Message),
+			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again"),
+		},
+		"a misspelt annotation": {
+			Pass{Unknown: []string{"a/b", "a/c"}, Observed: observed(lb.PendingCreate, 1)},
+			said{metav1.ConditionTrue, ReasonAccepted, fine + "; not known and without effect: a/b, a/c"},
+			no(ReasonCreating, "Octavia is building load balancer lb-1"),
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Conditions(nil, 7, test.pass)
+			if diff := cmp.Diff(test.accepted, find(t, got, Accepted)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", Accepted, diff)
+			}
+			if diff := cmp.Diff(test.programmed, find(t, got, Programmed)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", Programmed, diff)
+			}
+			for _, c := range got {
+				if c.ObservedGeneration != 7 {
+					t.Errorf("%s is of generation %d, not 7", c.Type, c.ObservedGeneration)
+				}
+			}
+		})
+	}
+}
+
+func TestTheClassOfAFailureGivesTheReason(t *testing.T) {
+	for class, want := range map[openstack.Class]string{
+		openstack.Quota:        ReasonQuota,
+		openstack.Invalid:      ReasonRejected,
+		openstack.Unauthorized: ReasonUnauthorized,
+		openstack.Foreign:      ReasonForeign,
+		openstack.Transient:    ReasonUnavailable,
+		openstack.Throttled:    ReasonUnavailable,
+		openstack.Conflict:     ReasonUnavailable,
+		openstack.Gone:         ReasonUnavailable,
+	} {
+		failure := &openstack.Error{Op: "create load balancer x", Class: class, Status: 418, Message: "why", RequestID: "req-1"}
+		for _, err := range []error{failure, fmt.Errorf("in passing: %w", failure), errors.Join(failure, errors.New("more"))} {
+			got := find(t, after(Pass{Observed: observed(lb.Active, 1), Err: err}), Programmed)
+			if diff := cmp.Diff(said{metav1.ConditionFalse, want, err.Error()}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", class, diff)
+			}
+			if !strings.Contains(got.Message, "create load balancer x: 418: why (request req-1)") {
+				t.Errorf("%s: %q does not say what failed and how to find it", class, got.Message)
+			}
+		}
+	}
+}
+
+func TestAServiceStaysProgrammedWhileItsPoolsFollowTheNodes(t *testing.T) {
+	for name, p := range map[string]Pass{
+		"members to set": {Observed: observed(lb.Active, 1), Left: []diff.Op{members}},
+		"two pools":      {Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{members, members}},
+		"Octavia is at":  {Observed: observed(lb.PendingUpdate, 1)},
+	} {
+		before := after(done())
+		if diff := cmp.Diff(before, Conditions(before, 1, p)); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
+	for name, test := range map[string]struct {
+		pass   Pass
+		reason string
+	}{
+		"a port is to be closed as well":       {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members, closePort}}, ReasonUpdating},
+		"setting members failed":               {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}, Err: silence}, ReasonUnavailable},
+		"the load balancer is in ERROR":        {Pass{Observed: observed(lb.Error, 1)}, ReasonFailed},
+		"somebody deletes the load balancer":   {Pass{Observed: observed(lb.PendingDelete, 1)}, ReasonDeleting},
+		"the load balancer is gone":            {Pass{}, ReasonCreating},
+		"the load balancer is built again":     {Pass{Observed: observed(lb.PendingCreate, 1)}, ReasonCreating},
+		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonUnready},
+		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Invalid: badAnnotation}, ReasonNotAccepted},
+		"an address is refused":                {Pass{Observed: observed(lb.Active, 1), Refused: []diff.Refusal{addressTaken}}, ReasonNotAccepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := find(t, after(done(), test.pass), Programmed)
+			if got.Status != metav1.ConditionFalse || got.Reason != test.reason {
+				t.Errorf("got %+v, want False for %s", got, test.reason)
+			}
+		})
+	}
+}
+
+func TestMembersAloneDoNotMakeAServiceProgrammed(t *testing.T) {
+	got := find(t, after(Pass{Observed: observed(lb.PendingCreate, 1)}, Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}}), Programmed)
+	if got.Status != metav1.ConditionFalse || got.Reason != ReasonUpdating {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWhatIsKnownOfAServiceStaysWhileAPassCannotTell(t *testing.T) {
+	refused := after(Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)})
+	failing := Pass{Err: silence, Undecided: true}
+	got := Conditions(refused, 1, failing)
+	if diff := cmp.Diff(find(t, refused, Accepted), find(t, got, Accepted)); diff != "" {
+		t.Errorf("a failing cloud made a refused Service an accepted one (-before +after):\n%s", diff)
+	}
+	if c := find(t, got, Programmed); c.Reason != ReasonUnavailable {
+		t.Errorf("Programmed says %+v", c)
+	}
+	if c := meta.FindStatusCondition(Conditions(nil, 1, failing), Accepted); c != nil {
+		t.Errorf("nothing was known, and it says %+v", c)
+	}
+	failing.Invalid = badAnnotation
+	if c := find(t, Conditions(after(done()), 1, failing), Accepted); c.Reason != build.ReasonInvalidAnnotation {
+		t.Errorf("the Service was found to be refused before the pass failed, and it says %+v", c)
+	}
+}
+
+func TestConditionsOfOthersStay(t *testing.T) {
+	others := []metav1.Condition{{Type: "example.com/Ready", Status: metav1.ConditionTrue, Reason: "Fine", ObservedGeneration: 3}}
+	got := Conditions(others, 4, done())
+	if diff := cmp.Diff(&others[0], meta.FindStatusCondition(got, "example.com/Ready")); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+	if len(got) != 3 || len(others) != 1 {
+		t.Errorf("want three and one conditions, got %v and %v", got, others)
+	}
+}
+
+func TestTheOldConditionsAreNotTouched(t *testing.T) {
+	old := after(done())
+	before := append([]metav1.Condition{}, old...)
+	Conditions(old, 2, Pass{Observed: observed(lb.Error, 1), Invalid: badAnnotation})
+	if diff := cmp.Diff(before, old); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+func TestTheTimeOfAConditionMovesWithItsStatusOnly(t *testing.T) {
+	old := after(Pass{Observed: observed(lb.PendingCreate, 1)})
+	for i := range old {
+		old[i].LastTransitionTime = metav1.Unix(1000, 0)
+	}
+	stillFalse := Conditions(old, 2, Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{closePort}})
+	if c := meta.FindStatusCondition(stillFalse, Programmed); !c.LastTransitionTime.Equal(&old[1].LastTransitionTime) {
+		t.Errorf("the time moved with the reason: %v", c)
+	}
+	if c := meta.FindStatusCondition(Conditions(old, 2, done()), Programmed); c.LastTransitionTime.Equal(&old[1].LastTransitionTime) {
+		t.Errorf("the time did not move with the status: %v", c)
+	}
+}
+
+func TestMessagesAreCutAtWholeCharacters(t *testing.T) {
+	long := &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: strings.Repeat("ä", longestMessage)}
+	got := find(t, after(Pass{Invalid: long}), Accepted).Message
+	if len(got) > longestMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä ...") {
+		t.Errorf("%d bytes, valid %v, ends with %q", len(got), utf8.ValidString(got), got[len(got)-8:])
+	}
+	failure := errors.New(strings.Repeat("x", longestMessage+1))
+	if got := find(t, after(Pass{Err: failure}), Programmed).Message; len(got) != longestMessage {
+		t.Errorf("%d bytes", len(got))
+	}
+}

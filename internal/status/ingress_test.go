@@ -1,0 +1,60 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
+	published := []string{"198.51.100.1"}
+	elsewhere := observed(lb.Active, 1)
+	elsewhere.FloatingIPs[0].PortID = "another port"
+	for name, test := range map[string]struct {
+		pass      Pass
+		old, want []string
+	}{
+		"while Octavia builds":                         {Pass{Observed: observed(lb.PendingCreate, 1), External: true}, nil, nil},
+		"while Octavia builds a successor":             {Pass{Observed: observed(lb.PendingCreate, 1), External: true}, published, nil},
+		"once it is ACTIVE":                            {done(), nil, []string{floating}},
+		"while Octavia changes it":                     {Pass{Observed: observed(lb.PendingUpdate, 1), External: true}, nil, []string{floating}},
+		"when the floating IP is another":              {done(), published, []string{floating}},
+		"internal":                                     {Pass{Observed: internalOnly(observed(lb.Active, 1)), Done: true}, nil, []string{vip}},
+		"external without a floating IP":               {Pass{Observed: internalOnly(observed(lb.Active, 1)), External: true}, nil, nil},
+		"external whose floating IP was taken away":    {Pass{Observed: internalOnly(observed(lb.Active, 1)), External: true}, []string{floating}, nil},
+		"external whose floating IP leads elsewhere":   {Pass{Observed: elsewhere, External: true}, nil, nil},
+		"without any address":                          {Pass{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ProvisioningStatus: lb.Active}}}, nil, nil},
+		"while Octavia deletes it":                     {Pass{Observed: observed(lb.PendingDelete, 1), External: true}, published, nil},
+		"while a pass fails":                           {Pass{Observed: observed(lb.Active, 1), External: true, Err: silence}, published, published},
+		"while nothing can be read":                    {Pass{Err: silence, Undecided: true}, published, published},
+		"while nothing can be read, with none before":  {Pass{Err: silence, Undecided: true}, nil, nil},
+		"while it is in ERROR":                         {Pass{Observed: observed(lb.Error, 1), External: true}, published, published},
+		"before a load balancer that vanished is made": {Pass{External: true}, published, published},
+		"while the Service is not accepted": {Pass{Observed: observed(lb.Active, 1), External: true,
+			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, []string{floating}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var old []corev1.LoadBalancerIngress
+			for _, ip := range test.old {
+				old = append(old, corev1.LoadBalancerIngress{IP: ip})
+			}
+			if diff := cmp.Diff(test.want, addresses(Ingress(old, test.pass))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTrafficToAPublishedAddressGoesThroughTheLoadBalancer(t *testing.T) {
+	got := Ingress(nil, done())
+	if len(got) != 1 || got[0].IPMode == nil || *got[0].IPMode != corev1.LoadBalancerIPModeVIP || got[0].Hostname != "" {
+		t.Errorf("got %+v, want one address with ipMode VIP", got)
+	}
+}
