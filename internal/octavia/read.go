@@ -72,7 +72,8 @@ func (c *Client) Head(ctx context.Context, id string) (Head, error) {
 }
 
 // Heads lists the load balancers that bear the tag, one call per thousand. Where
-// the cloud knows no tags, or tag is empty, it lists all of the project.
+// the cloud knows no tags, or tag is empty, it lists all of the project. Those
+// that are deleted already are left out.
 func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	query := url.Values{"fields": {"id", "provisioning_status", "updated_at"}}
 	if c.can.Has(lb.FeatureTags) {
@@ -85,9 +86,11 @@ func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	heads := make([]Head, len(documents))
-	for i, d := range documents {
-		heads[i] = Head{ID: d.ID, ProvisioningStatus: d.ProvisioningStatus, UpdatedAt: value(d.UpdatedAt), Tags: d.Tags}
+	heads := make([]Head, 0, len(documents))
+	for _, d := range documents {
+		if d.ProvisioningStatus != lb.Deleted {
+			heads = append(heads, Head{ID: d.ID, ProvisioningStatus: d.ProvisioningStatus, UpdatedAt: value(d.UpdatedAt), Tags: d.Tags})
+		}
 	}
 	return heads, nil
 }
