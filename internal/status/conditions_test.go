@@ -77,12 +77,12 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"refused as it is written": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)},
-			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "nothing was changed; see condition "+Accepted),
+			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted),
 		},
 		"forbidden by the state of the cloud": {
 			Pass{Refused: []diff.Refusal{addressTaken, portTaken}, Observed: observed(lb.Active, 1)},
 			no(diff.ReasonFloatingIPInUse, addressTaken.Message+"; "+portTaken.Message),
-			no(ReasonNotAccepted, "nothing was changed; see condition "+Accepted),
+			no(ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted),
 		},
 		"refused and in ERROR": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Error, 1)},

@@ -154,8 +154,10 @@ func (p Pass) programmed() metav1.Condition {
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
 		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
-	case p.Invalid != nil || len(p.Refused) > 0:
-		c.Reason, c.Message = ReasonNotAccepted, "nothing was changed; see condition "+Accepted
+	case p.Invalid != nil:
+		c.Reason, c.Message = ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted
+	case len(p.Refused) > 0:
+		c.Reason, c.Message = ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted
 	case l == nil:
 		c.Reason, c.Message = ReasonCreating, "the load balancer is yet to be created"
 	case l.ProvisioningStatus == lb.PendingCreate:
