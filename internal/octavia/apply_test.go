@@ -1,0 +1,288 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// request is what one call said, its body as plain JSON.
+type request struct {
+	Method, Address string
+	Body            any
+}
+
+var (
+	minus1, limit  = -1, 100
+	down, up       = true, false
+	nobody, office = []string(nil), []string{"192.0.2.0/24"}
+	poolID         = "p2"
+	tags           = []string{"a", "b"}
+)
+
+var smallPool = lb.Pool{Name: "pool", Tags: tags, Protocol: lb.PoolTCP, Algorithm: lb.RoundRobin}
+
+var requests = map[string]struct {
+	op     diff.Op
+	can    lb.Capabilities
+	method string
+	path   string
+	body   string // as JSON; empty for none
+}{
+	"a load balancer in one piece": {
+		op: diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{
+			Name: "web", Description: "the shop", Tags: tags, Provider: "amphora", FlavorID: "f1", AvailabilityZone: "az1",
+			VIP: lb.VIP{SubnetID: "s1", Address: "10.0.0.9"},
+			Listeners: []lb.Listener{{
+				Name: "listener", Tags: tags, Protocol: lb.ListenerTCP, Port: 80, ConnectionLimit: -1, AllowedCIDRs: office,
+				Pool: &lb.Pool{
+					Name: "pool", Tags: tags, Protocol: lb.PoolTCP, Algorithm: lb.SourceIP,
+					Persistence: &lb.Persistence{Type: lb.PersistenceSourceIP, TimeoutSeconds: 60},
+					Members: []lb.Member{
+						{Name: "n1", Address: "10.0.0.1", Port: 30080, SubnetID: "s1", Weight: 1, MonitorPort: 32000},
+						{Name: "n2", Address: "10.0.0.2", Port: 30080, Weight: 0, Backup: true, AdminDown: true},
+					},
+					Monitor: &lb.HealthMonitor{
+						Name: "monitor", Tags: tags, Type: lb.MonitorHTTP, DelaySeconds: 5, TimeoutSeconds: 3, MaxRetries: 1, MaxRetriesDown: 2,
+						HTTPMethod: "GET", URLPath: "/healthz", ExpectedCodes: "200",
+					},
+				},
+			}},
+		}},
+		method: "POST", path: "loadbalancers",
+		body: `{"loadbalancer": {"name": "web", "description": "the shop", "tags": ["a", "b"], "provider": "amphora", "flavor_id": "f1",
+			"availability_zone": "az1", "vip_subnet_id": "s1", "vip_address": "10.0.0.9", "admin_state_up": true,
+			"listeners": [{"name": "listener", "tags": ["a", "b"], "protocol": "TCP", "protocol_port": 80, "connection_limit": -1,
+				"allowed_cidrs": ["192.0.2.0/24"], "admin_state_up": true,
+				"default_pool": {"name": "pool", "tags": ["a", "b"], "protocol": "TCP", "lb_algorithm": "SOURCE_IP", "admin_state_up": true,
+					"session_persistence": {"type": "SOURCE_IP", "persistence_timeout": 60},
+					"members": [
+						{"name": "n1", "address": "10.0.0.1", "protocol_port": 30080, "subnet_id": "s1", "weight": 1, "monitor_port": 32000, "admin_state_up": true},
+						{"name": "n2", "address": "10.0.0.2", "protocol_port": 30080, "weight": 0, "backup": true, "admin_state_up": false}],
+					"healthmonitor": {"name": "monitor", "tags": ["a", "b"], "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 1,
+						"max_retries_down": 2, "http_method": "GET", "url_path": "/healthz", "expected_codes": "200", "admin_state_up": true}}}]}}`,
+	},
+	"a load balancer for a cloud without tags": {
+		op: diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Name: "web", Tags: tags, VIP: lb.VIP{NetworkID: "n1"}, AdminDown: true, Listeners: []lb.Listener{
+			{Name: "listener", Tags: tags, Protocol: lb.ListenerUDP, Port: 53, ConnectionLimit: 7, Pool: &lb.Pool{
+				Name: "pool", Tags: tags, Protocol: lb.PoolUDP, Algorithm: lb.RoundRobin,
+				Monitor: &lb.HealthMonitor{Name: "monitor", Tags: tags, Type: lb.MonitorUDPConnect, DelaySeconds: 5, TimeoutSeconds: 3, MaxRetries: 1, MaxRetriesDown: 2},
+			}},
+		}}},
+		can:    lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 4}},
+		method: "POST", path: "loadbalancers",
+		body: `{"loadbalancer": {"name": "web", "description": "", "vip_network_id": "n1", "admin_state_up": false, "listeners": [
+			{"name": "listener", "protocol": "UDP", "protocol_port": 53, "connection_limit": 7, "admin_state_up": true, "default_pool":
+				{"name": "pool", "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "admin_state_up": true, "members": [], "healthmonitor":
+					{"name": "monitor", "type": "UDP-CONNECT", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 2, "admin_state_up": true}}}]}}`,
+	},
+	"a load balancer's tags": {
+		op:     diff.UpdateLoadBalancer{ID: "lb1", Tags: &tags},
+		method: "PUT", path: "loadbalancers/lb1", body: `{"loadbalancer": {"tags": ["a", "b"]}}`,
+	},
+	"a load balancer's switch": {
+		op:     diff.UpdateLoadBalancer{ID: "lb1", AdminDown: &down},
+		method: "PUT", path: "loadbalancers/lb1", body: `{"loadbalancer": {"admin_state_up": false}}`,
+	},
+	"the end of a load balancer": {
+		op:     diff.DeleteLoadBalancer{ID: "lb1"},
+		method: "DELETE", path: "loadbalancers/lb1?cascade=true",
+	},
+	"a listener": {
+		op: diff.CreateListener{LoadBalancerID: "lb1", PoolID: "p1", Listener: lb.Listener{
+			Name: "listener", Tags: tags, Protocol: lb.ListenerTCP, Port: 443, ConnectionLimit: 100, Pool: &smallPool, AdminDown: true}},
+		method: "POST", path: "listeners",
+		body: `{"listener": {"name": "listener", "tags": ["a", "b"], "protocol": "TCP", "protocol_port": 443, "connection_limit": 100,
+			"loadbalancer_id": "lb1", "default_pool_id": "p1", "admin_state_up": false}}`,
+	},
+	"a listener opened to everybody": {
+		op:     diff.UpdateListener{ID: "l1", AllowedCIDRs: &nobody},
+		method: "PUT", path: "listeners/l1", body: `{"listener": {"allowed_cidrs": []}}`,
+	},
+	"a listener's every setting": {
+		op:     diff.UpdateListener{ID: "l1", AllowedCIDRs: &office, ConnectionLimit: &minus1, PoolID: &poolID, AdminDown: &up},
+		method: "PUT", path: "listeners/l1",
+		body: `{"listener": {"allowed_cidrs": ["192.0.2.0/24"], "connection_limit": -1, "default_pool_id": "p2", "admin_state_up": true}}`,
+	},
+	"a listener's limit alone": {
+		op:     diff.UpdateListener{ID: "l1", ConnectionLimit: &limit},
+		method: "PUT", path: "listeners/l1", body: `{"listener": {"connection_limit": 100}}`,
+	},
+	"the end of a listener": {op: diff.DeleteListener{ID: "l1"}, method: "DELETE", path: "listeners/l1"},
+	"a pool, without what does not nest": {
+		op: diff.CreatePool{LoadBalancerID: "lb1", Pool: lb.Pool{
+			Name: "pool", Tags: tags, Protocol: lb.PoolTCP, Algorithm: lb.LeastConnections, Persistence: &lb.Persistence{Type: lb.PersistenceSourceIP},
+			Members: []lb.Member{{Address: "10.0.0.1", Port: 1}}, Monitor: &lb.HealthMonitor{Type: lb.MonitorTCP}}},
+		method: "POST", path: "pools",
+		body: `{"pool": {"name": "pool", "tags": ["a", "b"], "protocol": "TCP", "lb_algorithm": "LEAST_CONNECTIONS", "loadbalancer_id": "lb1",
+			"session_persistence": {"type": "SOURCE_IP"}, "admin_state_up": true}}`,
+	},
+	"the end of persistence": {
+		op:     diff.UpdatePool{ID: "p1", Algorithm: lb.RoundRobin},
+		method: "PUT", path: "pools/p1", body: `{"pool": {"lb_algorithm": "ROUND_ROBIN", "session_persistence": null, "admin_state_up": true}}`,
+	},
+	"persistence": {
+		op:     diff.UpdatePool{ID: "p1", Algorithm: lb.RoundRobin, Persistence: &lb.Persistence{Type: lb.PersistenceSourceIP}, AdminDown: true},
+		method: "PUT", path: "pools/p1",
+		body: `{"pool": {"lb_algorithm": "ROUND_ROBIN", "session_persistence": {"type": "SOURCE_IP"}, "admin_state_up": false}}`,
+	},
+	"the end of a pool": {op: diff.DeletePool{ID: "p1"}, method: "DELETE", path: "pools/p1"},
+	"members": {
+		op:     diff.SetMembers{PoolID: "p1", Members: []lb.Member{{Name: "n1", Address: "2001:db8::1", Port: 30080, SubnetID: "s1", Weight: 1}}},
+		method: "PUT", path: "pools/p1/members",
+		body: `{"members": [{"name": "n1", "address": "2001:db8::1", "protocol_port": 30080, "subnet_id": "s1", "weight": 1, "admin_state_up": true}]}`,
+	},
+	"no members": {op: diff.SetMembers{PoolID: "p1"}, method: "PUT", path: "pools/p1/members", body: `{"members": []}`},
+	"a monitor": {
+		op: diff.CreateMonitor{PoolID: "p1", Monitor: lb.HealthMonitor{
+			Name: "monitor", Tags: tags, Type: lb.MonitorTCP, DelaySeconds: 10, TimeoutSeconds: 5, MaxRetries: 3, MaxRetriesDown: 4}},
+		method: "POST", path: "healthmonitors",
+		body: `{"healthmonitor": {"name": "monitor", "tags": ["a", "b"], "type": "TCP", "delay": 10, "timeout": 5, "max_retries": 3,
+			"max_retries_down": 4, "pool_id": "p1", "admin_state_up": true}}`,
+	},
+	"a monitor's settings, without its name and type": {
+		op: diff.UpdateMonitor{ID: "m1", Monitor: lb.HealthMonitor{
+			Name: "monitor", Tags: tags, Type: lb.MonitorHTTP, DelaySeconds: 10, TimeoutSeconds: 5, MaxRetries: 3, MaxRetriesDown: 4,
+			HTTPMethod: "HEAD", URLPath: "/", ExpectedCodes: "200-204"}},
+		method: "PUT", path: "healthmonitors/m1",
+		body: `{"healthmonitor": {"delay": 10, "timeout": 5, "max_retries": 3, "max_retries_down": 4,
+			"http_method": "HEAD", "url_path": "/", "expected_codes": "200-204", "admin_state_up": true}}`,
+	},
+	"the end of a monitor": {op: diff.DeleteMonitor{ID: "m1"}, method: "DELETE", path: "healthmonitors/m1"},
+}
+
+func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
+	for name, c := range requests {
+		t.Run(name, func(t *testing.T) {
+			if c.can == (lb.Capabilities{}) {
+				c.can = amphora
+			}
+			var got []request
+			client := against(t, c.can, func(w http.ResponseWriter, r *http.Request) {
+				text, _ := io.ReadAll(r.Body)
+				got = append(got, request{r.Method, r.URL.String(), plain(t, string(text))})
+				answer(w, http.StatusAccepted, `{"loadbalancer": {"id": "new"}, "listener": {"id": "new"}, "pool": {"id": "new"}, "healthmonitor": {"id": "new"}}`)
+			})
+			made, err := client.Apply(t.Context(), c.op)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []request{{c.method, "/v2.0/lbaas/" + c.path, plain(t, c.body)}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if creates := c.method == http.MethodPost; creates != (made.ID == "new") {
+				t.Errorf("made %+v", made)
+			}
+		})
+	}
+}
+
+func TestEveryOpOfOctaviaIsTried(t *testing.T) {
+	kinds := map[string]bool{}
+	for _, c := range requests {
+		kinds[diff.Kind(c.op)] = true
+	}
+	for _, op := range []diff.Op{
+		diff.CreateLoadBalancer{}, diff.UpdateLoadBalancer{}, diff.DeleteLoadBalancer{}, diff.CreateListener{}, diff.UpdateListener{},
+		diff.DeleteListener{}, diff.CreatePool{}, diff.UpdatePool{}, diff.DeletePool{}, diff.SetMembers{}, diff.CreateMonitor{},
+		diff.UpdateMonitor{}, diff.DeleteMonitor{},
+	} {
+		if !kinds[diff.Kind(op)] {
+			t.Errorf("no test of %s", diff.Kind(op))
+		}
+	}
+}
+
+func TestANewLoadBalancerSaysItsVIPAndProject(t *testing.T) {
+	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusCreated, `{"loadbalancer": {"id": "lb1", "project_id": "pr1", "vip_address": "10.0.0.9", "vip_port_id": "po1",
+			"vip_subnet_id": "s1", "vip_network_id": "n1", "provisioning_status": "PENDING_CREATE"}}`)
+	})
+	made, err := client.Apply(t.Context(), diff.CreateLoadBalancer{})
+	want := diff.Created{ID: "lb1", ProjectID: "pr1", VIP: lb.VIP{Address: "10.0.0.9", PortID: "po1", SubnetID: "s1", NetworkID: "n1"}}
+	if diff := cmp.Diff(want, made); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestARefusalSaysWhatWasTriedAndOfWhichClassItIs(t *testing.T) {
+	create := diff.CreatePool{LoadBalancerID: "lb1", Pool: smallPool}
+	for name, c := range map[string]struct {
+		op     diff.Op
+		status int
+		body   string
+		class  openstack.Class
+	}{
+		"while the load balancer is pending": {create, 409, `{"faultstring": "Load Balancer lb1 is immutable and cannot be updated."}`, openstack.Busy},
+		"for a quota":                        {create, 403, `{"faultstring": "Quota has been met for resources: Pool"}`, openstack.Quota},
+		"for what it says":                   {create, 400, `{"faultstring": "Validation failure: no"}`, openstack.Invalid},
+		"for what is not there":              {diff.UpdatePool{ID: "p1"}, 404, `{"faultstring": "Pool p1 not found."}`, openstack.Gone},
+		"from an overloaded service":         {create, 503, `{}`, openstack.Throttled},
+		"of an answer without the object":    {create, 201, `{}`, openstack.Transient},
+		"of an answer that is no JSON":       {create, 201, `<html>`, openstack.Transient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, c.status, c.body) })
+			made, err := client.Apply(t.Context(), c.op)
+			var e *openstack.Error
+			if !errors.As(err, &e) || e.Class != c.class || e.Op != c.op.String() {
+				t.Errorf("error %#v, want one of class %s for %q", err, c.class, c.op)
+			}
+			if e != nil && e.Unanswered != (c.status == 201) {
+				t.Errorf("unanswered is %t: what was created is then looked for", e.Unanswered)
+			}
+			if made != (diff.Created{}) {
+				t.Errorf("made %+v in spite of it", made)
+			}
+		})
+	}
+}
+
+func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
+	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) { answer(w, 404, `{"faultstring": "not found."}`) })
+	for _, op := range []diff.Op{
+		diff.DeleteLoadBalancer{ID: "x"}, diff.DeleteListener{ID: "x"}, diff.DeletePool{ID: "x"}, diff.DeleteMonitor{ID: "x"},
+	} {
+		if _, err := client.Apply(t.Context(), op); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnOpOfNeutronIsRefusedWithoutACall(t *testing.T) {
+	client := against(t, amphora, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("called %s", r.URL) })
+	if _, err := client.Apply(t.Context(), diff.DeleteFloatingIP{ID: "f1"}); openstack.Classify(err) != openstack.Invalid {
+		t.Errorf("error %v", err)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// plain decodes JSON; empty text is nil.
+func plain(t *testing.T, text string) any {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Errorf("%v in %s", err, text)
+	}
+	return v
+}
