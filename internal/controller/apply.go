@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -52,12 +53,7 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 // it has is read in full and planned for again.
 func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Active && !p.record.confirmed {
-		tree, err := r.Octavia.Tree(ctx, l.ID)
-		if err != nil {
-			p.record.known = false
-			return err
-		}
-		if err := r.compare(ctx, p, tree); err != nil {
+		if err := r.verify(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -71,11 +67,27 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 	return nil
 }
 
-func (r *ServiceReconciler) compare(ctx context.Context, p *pass, tree octavia.Tree) error {
+// nameless tells whether the ids of what is below the load balancer are not
+// known yet: it was just created, and nothing below it can be changed.
+func nameless(l lb.LoadBalancer) bool {
+	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
+		return l.ID == "" || l.Pool != nil && l.Pool.ID == ""
+	})
+}
+
+// verify compares the ACTIVE load balancer with its status tree, from which it
+// takes ids and statuses. One that is not as it was predicted is read in full
+// and planned for again.
+func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
 	l := *p.record.observed.LoadBalancer
+	tree, err := r.Octavia.Tree(ctx, l.ID)
+	if err != nil {
+		p.record.known = false
+		return err
+	}
 	confirmed, difference := octavia.Confirm(l, tree)
 	if difference == nil {
-		p.record.observed.LoadBalancer = &confirmed
+		p.record.observed.LoadBalancer, p.record.confirmed = &confirmed, true
 		return nil
 	}
 	p.log.Info("the load balancer is not as it was written; reading it in full",

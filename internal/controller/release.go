@@ -36,17 +36,30 @@ func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-	if l := p.record.observed.LoadBalancer; remembered && l != nil && slices.ContainsFunc(p.plan.Ops, deletesFloatingIP) {
+	if remembered && slices.ContainsFunc(p.plan.Ops, deletesFloatingIP) {
 		// Somebody may have moved the address elsewhere since it was last seen;
-		// then it is not to be deleted.
-		onPort, err := r.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
-		if err != nil {
+		// then it is not to be deleted. Or the load balancer is gone and the
+		// address leads nowhere; then it is.
+		if err := r.seeFloatingIPs(ctx, p); err != nil {
 			return err
 		}
-		p.record.observed.FloatingIPs = onPort
 		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
 	}
 	return r.apply(ctx, p)
+}
+
+// seeFloatingIPs looks again at the floating IPs that are remembered.
+func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
+	var seen []lb.FloatingIP
+	for _, f := range p.record.observed.FloatingIPs {
+		found, err := r.Neutron.FloatingIPsWithAddress(ctx, f.Address)
+		if err != nil {
+			return err
+		}
+		seen = append(seen, found...)
+	}
+	p.record.observed.FloatingIPs = seen
+	return nil
 }
 
 func deletesFloatingIP(op diff.Op) bool {

@@ -133,6 +133,11 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 	if err := r.observe(ctx, p); err != nil {
 		return err
 	}
+	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Active && nameless(*l) {
+		if err := r.verify(ctx, p); err != nil {
+			return err
+		}
+	}
 	if p.invalid != nil {
 		p.wanted = build.MembersOnly(p.input, p.record.observed)
 	}
