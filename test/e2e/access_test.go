@@ -1,0 +1,109 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+func TestClientsKeepTheirNodeWithSessionAffinity(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080), udp(5300), sticky(90))
+	address := web.programmed()
+	web.becomes(all(persistent("TCP/8080", "SOURCE_IP", 0), persistent("UDP/5300", "SOURCE_IP", 90)))
+	first := s.answers(address, 8080)
+	for range 6 {
+		if a, err := ask(t.Context(), "", address, 8080); err != nil || a.Client != first.Client {
+			t.Errorf("first %+v, then %+v %v", first, a, err)
+		}
+	}
+	visitor := s.visit(address, 8080)
+	before := web.tree()
+	web.change(sticky(120))
+	web.becomes(persistent("UDP/5300", "SOURCE_IP", 120))
+	web.change(func(v *corev1.Service) {
+		v.Spec.SessionAffinity, v.Spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
+	})
+	after := web.becomes(all(persistent("TCP/8080", "", 0), persistent("UDP/5300", "", 0)))
+	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.happy(visitor)
+	if before.listener("TCP/8080").PoolID != after.listener("TCP/8080").PoolID {
+		t.Error("the pool was replaced")
+	}
+}
+
+// persistent checks the session persistence of the port's pool; no kind means
+// none.
+func persistent(key, kind string, timeout int) func(tree) error {
+	return func(t tree) error {
+		p := t.listener(key).Pool.Persistence
+		if p == nil && kind == "" || p != nil && p.Type == kind && p.Timeout == timeout {
+			return nil
+		}
+		return fmt.Errorf("persistence of %s is %+v, not %s of %d s", key, p, kind, timeout)
+	}
+}
+
+func TestSourceRangesKeepOthersOut(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080, 8081), openTo("127.0.0.2/32", "127.0.0.0/31"))
+	address := web.programmed()
+	web.becomes(sources("127.0.0.0/31", "127.0.0.2/32"))
+	allowed := func(from string, yes bool) {
+		t.Helper()
+		s.eventually(func() error {
+			for _, port := range []int{8080, 8081} {
+				if _, err := ask(t.Context(), from, address, port); (err == nil) != yes {
+					return fmt.Errorf("%s may connect to port %d should be %v: %v", from, port, yes, err)
+				}
+			}
+			return nil
+		})
+	}
+	allowed("127.0.0.1", true)
+	allowed("127.0.0.2", true)
+	allowed("127.0.0.3", false)
+
+	web.change(openTo("127.0.0.3/32"))
+	web.becomes(sources("127.0.0.3/32"))
+	allowed("127.0.0.1", false)
+	allowed("127.0.0.3", true)
+
+	web.change(openTo(), annotated(sourcesKey, "127.0.0.1/32, 127.0.0.4/32"))
+	web.becomes(sources("127.0.0.1/32", "127.0.0.4/32"))
+	allowed("127.0.0.1", true)
+	allowed("127.0.0.3", false)
+
+	web.change(notAnnotated(sourcesKey))
+	web.becomes(sources("0.0.0.0/0"))
+	allowed("127.0.0.3", true)
+}
+
+func TestSourceRangesThatCannotBeEnforcedAreRefused(t *testing.T) {
+	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn"}, conf: []string{"lb-provider=ovn"}})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	s.answers(address, 8080)
+	s.forget()
+	web.change(openTo("192.0.2.0/24"))
+	c := web.has(accepted, conditionFalse, "Unsupported")
+	t.Log(c.Message)
+	web.has(programmed, conditionFalse, "NotAccepted")
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("calls were made for a Service that is refused: %v", writes)
+	}
+	other := s.service("other", tcp(8081), openTo("192.0.2.0/24"))
+	other.has(accepted, conditionFalse, "Unsupported")
+	if have := s.cloud.trees(other.lbName()); len(have) > 0 {
+		t.Errorf("a load balancer was made that is open to everybody: %s", cmp.Diff(nil, have))
+	}
+	web.change(openTo())
+	web.programmed()
+}

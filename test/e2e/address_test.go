@@ -1,0 +1,148 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"testing"
+)
+
+func TestServiceBecomesInternalAndExternalAgain(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	floating := web.programmed()
+	vip := web.tree().VIP
+	visitor := s.visit(vip, 8080)
+
+	web.change(annotated(internalKey, "true"))
+	if got := web.moved(floating); got != vip {
+		t.Errorf("the internal Service is at %s, its VIP is %s", got, vip)
+	}
+	web.programmed()
+	s.silent(floating, 8080)
+	if f := s.cloud.floatingIPs(); len(f) > 0 {
+		t.Errorf("floating IPs are left: %+v", f)
+	}
+
+	web.change(annotated(internalKey, "false"))
+	again := web.moved(vip)
+	web.programmed()
+	s.answeredBy(again, 8080, s.addresses("a", "b")...)
+	if web.tree().VIP != vip {
+		t.Errorf("the VIP changed from %s to %s", vip, web.tree().VIP)
+	}
+	if got := web.now().Annotations[addressKey]; got != again {
+		t.Errorf("annotation %s is %s, the address is %s", addressKey, got, again)
+	}
+	s.happy(visitor)
+}
+
+func TestAllServicesAreInternalWhereTheConfigurationSaysSo(t *testing.T) {
+	s := newStage(t, settings{conf: []string{"internal-lb=true"}})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	if vip := web.tree().VIP; address != vip {
+		t.Errorf("the Service is at %s, its VIP is %s", address, vip)
+	}
+	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+}
+
+func TestInternalServiceGetsTheVIPItAsksFor(t *testing.T) {
+	s := newStage(t, settings{})
+	wish := parseAddr(t, s.address("b"))
+	for range 20 {
+		wish = wish.Next()
+	}
+	web := s.service("web", tcp(8080), annotated(internalKey, "true"), at(wish.String()))
+	if got := web.programmed(); got != wish.String() {
+		t.Errorf("the Service asked for %s and is at %s", wish, got)
+	}
+}
+
+func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
+	s := newStage(t, settings{})
+	one, two := s.cloud.makeFloatingIP(""), s.cloud.makeFloatingIP("")
+	s.given = []string{one.Address, two.Address}
+	web := s.service("web", tcp(8080), at(one.Address))
+	if got := web.programmed(); got != one.Address {
+		t.Errorf("the Service asked for %s and is at %s", one.Address, got)
+	}
+	s.answers(one.Address, 8080)
+
+	web.change(at(two.Address))
+	if got := web.moved(one.Address); got != two.Address {
+		t.Errorf("the Service asked for %s and is at %s", two.Address, got)
+	}
+	web.programmed()
+	s.answers(two.Address, 8080)
+	s.silent(one.Address, 8080)
+	for _, f := range []floatingIP{one, two} {
+		if have := s.cloud.floatingIP(f.Address); have.ID != f.ID || have.Description != "by hand" {
+			t.Errorf("floating IP %s was %+v and is %+v", f.Address, f, have)
+		}
+	}
+
+	web.delete()
+	web.gone()
+	for _, f := range []floatingIP{one, two} {
+		if have := s.cloud.floatingIP(f.Address); have.ID != f.ID || have.PortID != "" {
+			t.Errorf("given floating IP %+v is %+v after the Service was deleted", f, have)
+		}
+	}
+}
+
+func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
+	s := newStage(t, settings{})
+	other := s.cloud.makeFloatingIP(s.cloud.makePort().ID)
+	s.given = []string{other.Address}
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+
+	web.change(at(other.Address))
+	c := web.has(accepted, conditionFalse, "FloatingIPInUse")
+	t.Log(c.Message)
+	s.answers(address, 8080)
+	if have := s.cloud.floatingIP(other.Address); have.PortID != other.PortID {
+		t.Fatalf("the floating IP was taken away: %+v", have)
+	}
+
+	s.cloud.neutron("PUT", "floatingips/"+other.ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
+	web.change(labelled("try", "again"))
+	web.moved(address)
+	web.has(accepted, conditionTrue, "Accepted")
+	if got := web.programmed(); got != other.Address {
+		t.Errorf("the Service is at %s", got)
+	}
+	s.answers(other.Address, 8080)
+	if f := s.cloud.floatingIP(address); f.ID != "" {
+		t.Errorf("the Service's first floating IP is left: %+v", f)
+	}
+}
+
+func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080), annotated(keepKey, "true"))
+	address := web.programmed()
+	s.given = []string{address}
+	made := s.cloud.floatingIP(address)
+
+	web.change(annotated(internalKey, "true"))
+	web.moved(address)
+	if have := s.cloud.floatingIP(address); have.ID != made.ID || have.PortID != "" {
+		t.Errorf("the floating IP of a Service that became internal is %+v", have)
+	}
+
+	web.change(annotated(internalKey, "false"), at(address))
+	web.moved(web.tree().VIP)
+	web.programmed()
+	web.delete()
+	web.gone()
+	if have := s.cloud.floatingIP(address); have.ID != made.ID || have.PortID != "" {
+		t.Errorf("the floating IP of a deleted Service is %+v", have)
+	}
+
+	second := s.service("second", tcp(8080), at(address), annotated(keepKey, "true"))
+	if got := second.programmed(); got != address {
+		t.Errorf("the Service asked for the kept %s and is at %s", address, got)
+	}
+}

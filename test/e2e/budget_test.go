@@ -1,0 +1,91 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestCallsStayWithinTheBudget counts OpenStack calls, with one port and with
+// five: at most four to create, none for a Service that did not change, one for
+// each port and two more when a node joins or leaves, and three to delete.
+func TestCallsStayWithinTheBudget(t *testing.T) {
+	for _, ports := range [][]int32{{8080}, {8081, 8082, 8083, 8084, 8085}} {
+		t.Run(fmt.Sprintf("P=%d", len(ports)), func(t *testing.T) {
+			s := newStage(t, settings{})
+			s.forget()
+			web := s.service("web", tcp(ports...))
+			address := web.programmed()
+			s.rests()
+			s.costs("create", 4)
+
+			s.forget()
+			for i := range 5 {
+				s.settles(func() { web.change(labelled("touched", fmt.Sprint(i))) })
+			}
+			s.costs("five changes that mean nothing", 0)
+
+			s.forget()
+			s.heartbeat("a")
+			s.addNode("c")
+			web.becomes(membersAt(s.addresses("a", "b", "c")...))
+			s.rests()
+			s.costs("a heartbeat and a node that joins", len(ports)+2)
+			s.answeredBy(address, int(ports[0]), s.addresses("a", "b", "c")...)
+
+			left := s.addresses("a", "b")
+			s.forget()
+			if err := s.nodes.Remove(t.Context(), s.node("c")); err != nil {
+				t.Fatal(err)
+			}
+			web.becomes(membersAt(left...))
+			s.rests()
+			s.costs("a node that leaves", len(ports)+2)
+
+			s.forget()
+			web.delete()
+			web.gone()
+			s.costs("delete", 3)
+		})
+	}
+}
+
+// rests waits until the controller has nothing in hand, no load balancer is
+// being changed, and the controller has looked at the result of its last write
+// to Octavia since.
+func (s *stage) rests() {
+	s.t.Helper()
+	s.eventually(func() error {
+		if _, open := s.passes(); open > 0 {
+			return fmt.Errorf("%d passes are under way", open)
+		}
+		looked := true
+		for _, call := range s.calls() {
+			if strings.Contains(call, "/lbaas/") {
+				looked = strings.HasPrefix(call, http.MethodGet)
+			}
+		}
+		if !looked {
+			return fmt.Errorf("the controller has not looked at what its last write led to")
+		}
+		return s.cloud.pending()
+	})
+}
+
+// heartbeat reports what kubelets report all the time.
+func (s *stage) heartbeat(suffix string) {
+	s.t.Helper()
+	s.changeNodeStatus(suffix, func(n *corev1.Node) {
+		for i := range n.Status.Conditions {
+			n.Status.Conditions[i].LastHeartbeatTime = metav1.Now()
+		}
+		n.Status.Images = []corev1.ContainerImage{{Names: []string{"registry.example/image:1"}, SizeBytes: 1}}
+	})
+}

@@ -1,0 +1,82 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// forget begins the count of calls anew.
+func (s *stage) forget() { s.cloud.Recorder().Reset() }
+
+// calls are the calls that passes over Services made since forget, each as
+// "METHOD route", oldest first.
+//
+// All calls of one pass carry the same global request id, and every other call
+// has one of its own. So those of the watcher and the sweeper are told apart
+// without asking them: they are reads of the three kinds that those two make
+// (see looks), whose global request id is on no other call. Every other call
+// counts, also a request for a token.
+func (s *stage) calls() []string {
+	s.t.Helper()
+	recorded := s.cloud.Recorder().Calls()
+	alike := map[string]int{}
+	for _, c := range recorded {
+		alike[c.GlobalRequestID]++
+	}
+	var counted []string
+	for _, c := range recorded {
+		if looks(c) && c.GlobalRequestID != "" && alike[c.GlobalRequestID] == 1 {
+			continue
+		}
+		counted = append(counted, c.Method+" "+c.Route)
+	}
+	return counted
+}
+
+// looks tells whether the call is one that the watcher or the sweeper makes:
+// the list of load balancers with fields only they ask for, a look at one load
+// balancer, or the question whether VIP ports are still there.
+func looks(c wire.Call) bool {
+	query, err := url.ParseQuery(c.Query)
+	if err != nil || c.Method != http.MethodGet {
+		return false
+	}
+	switch {
+	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers"):
+		return query.Has("fields") && !query.Has("name")
+	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers/{id}"):
+		return c.Query == ""
+	case c.Service == cloudsim.Network && strings.HasSuffix(c.Route, "/ports"):
+		return query.Has("id")
+	}
+	return false
+}
+
+// writes are the calls that change something, since forget.
+func (s *stage) writes() []string {
+	s.t.Helper()
+	var found []string
+	for _, c := range s.cloud.Recorder().Calls() {
+		if c.Method != http.MethodGet && c.Method != http.MethodHead && c.Service != cloudsim.Identity {
+			found = append(found, c.Method+" "+c.Path)
+		}
+	}
+	return found
+}
+
+// costs fails the test when passes made more calls since forget than they may.
+func (s *stage) costs(what string, most int) {
+	s.t.Helper()
+	if calls := s.calls(); len(calls) > most {
+		s.t.Errorf("%s took %d calls, more than %d:\n%s", what, len(calls), most, strings.Join(calls, "\n"))
+	} else {
+		s.t.Logf("%s took %d of %d calls: %s", what, len(calls), most, strings.Join(calls, ", "))
+	}
+}

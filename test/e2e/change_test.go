@@ -1,0 +1,156 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// TestPortsChangeWhileOthersGoOnServing changes the ports of a live Service in
+// every way while a client uses port 8080, which does not change.
+func TestPortsChangeWhileOthersGoOnServing(t *testing.T) {
+	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	kept := web.tree().listener("TCP/8080")
+	visitor := s.visit(address, 8080)
+	nodes := s.addresses("a", "b")
+
+	web.change(tcp(8081, 8082))
+	web.becomes(all(ports("TCP/8080", "TCP/8081", "TCP/8082"), membersAt(nodes...)))
+	s.answeredBy(address, 8082, nodes...)
+
+	// A port in front of the others moves the index that names are made of.
+	web.change(func(v *corev1.Service) { v.Spec.Ports = append(pick(v, 8082), pick(v, 8080, 8081)...) })
+	// Nodes lose the endpoints of a port that is renamed for a moment, so it is
+	// not the one in use.
+	web.change(func(v *corev1.Service) { v.Spec.Ports[0].Name = "renamed" })
+	s.settles(func() { web.change(labelled("touched", "1")) })
+	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+
+	web.change(without(8081))
+	web.becomes(ports("TCP/8080", "TCP/8082"))
+	s.silent(address, 8081)
+
+	web.change(without(8082), udp(8082))
+	web.becomes(all(ports("TCP/8080", "UDP/8082"), membersAt(nodes...)))
+	s.echoes(address, 8082)
+	s.silent(address, 8082)
+
+	// Now the other way round, with a port number that both take.
+	web.change(without(8082), tcp(8082))
+	web.becomes(all(ports("TCP/8080", "TCP/8082"), membersAt(nodes...)))
+	web.change(udp(8080))
+	web.becomes(all(ports("TCP/8080", "TCP/8082", "UDP/8080"), membersAt(nodes...)))
+	s.echoes(address, 8080)
+	s.answers(address, 8082)
+
+	s.happy(visitor)
+	web.programmed()
+	if now := web.tree().listener("TCP/8080"); now.ID != kept.ID || now.PoolID != kept.PoolID {
+		t.Errorf("the port that does not change was replaced: %+v is %+v", kept, now)
+	}
+}
+
+// pick returns the Service's ports with the numbers, in their order.
+func pick(v *corev1.Service, numbers ...int32) []corev1.ServicePort {
+	var found []corev1.ServicePort
+	for _, n := range numbers {
+		for _, p := range v.Spec.Ports {
+			if p.Port == n {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+func TestMembersFollowANodePortThatChanges(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080, 8081))
+	address := web.programmed()
+	visitor := s.visit(address, 8080)
+	was := web.now().Spec.Ports[1].NodePort
+	var other int32
+	s.eventually(func() error {
+		// Some other Service may have the number: the API server tells.
+		object := web.now()
+		other = 30000 + (object.Spec.Ports[1].NodePort-30000+101)%2768
+		object.Spec.Ports[1].NodePort = other
+		return web.update(object)
+	})
+	if was == other {
+		t.Fatalf("the NodePort is %d as before", was)
+	}
+	web.becomes(func(have tree) error {
+		for _, m := range have.listener("TCP/8081").Pool.Members {
+			if m.Port != int(other) {
+				return fmt.Errorf("member %s:%d, the NodePort is %d", m.Address, m.Port, other)
+			}
+		}
+		return nil
+	})
+	s.answeredBy(address, 8081, s.addresses("a", "b")...)
+	s.happy(visitor)
+}
+
+func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	s.forget()
+	s.settles(func() {
+		web.change(func(v *corev1.Service) { v.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) })
+	})
+	if calls := s.calls(); len(calls) > 0 {
+		t.Errorf("calls were made: %v", calls)
+	}
+}
+
+func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	first := web.programmed()
+	id := web.tree().ID
+
+	web.change(ofType(corev1.ServiceTypeClusterIP))
+	s.eventually(func() error {
+		v := web.now()
+		if len(v.Finalizers)+len(v.Annotations)+len(v.Status.Conditions)+len(v.Status.LoadBalancer.Ingress) > 0 {
+			return fmt.Errorf("marks are left: %v %v %+v", v.Finalizers, v.Annotations, v.Status)
+		}
+		return nil
+	})
+	if err := s.empty(); err != nil {
+		t.Errorf("the finalizer went off before everything was gone: %v", err)
+	}
+	s.silent(first, 8080)
+
+	web.change(ofType(corev1.ServiceTypeLoadBalancer))
+	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	if again := web.tree().ID; again == id {
+		t.Errorf("load balancer %s is there again", id)
+	}
+}
+
+func TestManyChangesAtOnceEndInTheLast(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	visitor := s.visit(address, 8080)
+	for i := range 10 {
+		web.change(tcp(int32(9000 + i)))
+		if i > 0 {
+			web.change(without(int32(9000+i-1)), annotated(monitorKey, fmt.Sprint(i%2 == 0)))
+		}
+	}
+	web.becomes(all(ports("TCP/8080", "TCP/9009"), monitored(nil), membersAt(s.addresses("a", "b")...)))
+	s.answers(address, 9009)
+	s.happy(visitor)
+	web.programmed()
+}

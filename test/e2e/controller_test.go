@@ -1,0 +1,191 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+)
+
+// controller is `kube-octavia controller`, run in the process of the test.
+type controller struct {
+	stop   context.CancelFunc
+	ended  chan struct{}
+	status int
+	log    *log
+	// forgotten is how many passes earlier controllers of the process left in
+	// their queues, which are still counted.
+	forgotten int
+}
+
+// log collects what a command writes. It is safe for concurrent use.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is everything that was written so far.
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// lines are those that contain the text.
+func (l *log) lines(text string) []string {
+	var found []string
+	for line := range strings.Lines(l.String()) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// start starts the controller and waits until its caches are filled. Its log is
+// shown when the test fails.
+func (s *stage) start() {
+	s.t.Helper()
+	health := freeAddress(s.t)
+	ctx, stop := context.WithCancel(context.Background())
+	c := &controller{stop: stop, ended: make(chan struct{}), log: &log{}, forgotten: s.gauge("workqueue_depth")}
+	args := append([]string{"controller",
+		"--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+		"--metrics-bind-address=0", "--health-probe-bind-address=" + health,
+		"--watch-interval=100ms", "--log-format=json", "--v=4",
+	}, s.settings.flags...)
+	go func() {
+		defer close(c.ended)
+		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, "test")
+	}()
+	s.t.Cleanup(func() {
+		if s.t.Failed() {
+			s.t.Logf("the controller's log:\n%s", c.log)
+		}
+	})
+	s.controller = c
+	s.eventually(func() error {
+		select {
+		case <-c.ended:
+			s.t.Fatalf("the controller ended with status %d", c.status)
+		default:
+		}
+		return ready(health)
+	})
+}
+
+// ready asks the controller's readiness probe.
+func ready(address string) error {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get("http://" + address + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz answers %s", resp.Status)
+	}
+	return nil
+}
+
+// stop stops the controller and waits until it has ended, which has to be with
+// status 0.
+func (s *stage) stop() {
+	s.t.Helper()
+	c := s.controller
+	s.controller = nil
+	c.stop()
+	err := s.poll(func() error {
+		select {
+		case <-c.ended:
+			return nil
+		default:
+			return fmt.Errorf("the controller has not ended")
+		}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if c.status != 0 {
+		s.t.Errorf("the controller ended with status %d", c.status)
+	}
+}
+
+// freeAddress is a loopback address with a port on which nobody listens.
+func freeAddress(t interface{ Fatal(...any) }) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// gauge is the sum of all values of one of the controller's own metrics.
+func (s *stage) gauge(name string) int {
+	s.t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.Metric {
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return int(sum)
+}
+
+// passes is how many passes over Services were ended in this process, and how
+// many are under way or due now.
+func (s *stage) passes() (ended, open int) {
+	s.t.Helper()
+	open = s.gauge("controller_runtime_active_workers") + s.gauge("workqueue_depth") - s.controller.forgotten
+	return s.gauge("controller_runtime_reconcile_total"), open
+}
+
+// settles waits until the controller has made at least one more pass than it
+// had before the change, and has nothing in hand.
+func (s *stage) settles(change func()) {
+	s.t.Helper()
+	before, _ := s.passes()
+	change()
+	s.eventually(func() error {
+		ended, open := s.passes()
+		if ended <= before || open > 0 {
+			return fmt.Errorf("%d passes since the change, %d under way", ended-before, open)
+		}
+		return nil
+	})
+}
+
+// run runs another command of kube-octavia against the stage and returns its
+// exit status and what it wrote.
+func (s *stage) run(args ...string) (status int, out, errs string) {
+	s.t.Helper()
+	var stdout, stderr log
+	args = append(args, "--cloud-config="+s.cloudConf(), "--kubeconfig="+s.kubeconfig())
+	status = cli.Run(s.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, "test")
+	return status, stdout.String(), stderr.String()
+}

@@ -1,0 +1,36 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e_test runs the controller as a user does, against a real
+// Kubernetes API (with the real endpointslice controllers), a simulated
+// OpenStack over HTTP whose load balancers really forward, and nodes whose
+// NodePorts answer.
+//
+// Each test has a stage of its own: a namespace, a cloud, nodes and a
+// controller; see stage. What a test leaves in the cloud after its Services are
+// deleted makes it fail. Nodes are seen by every controller of the cluster, so
+// the tests run one after the other.
+//
+// TestServiceSurvivesAControllerThatIsKilled kills the controller at random
+// moments, three times by default; -kill-rounds=20 does so more often.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+)
+
+// killRounds is how often the controller is killed in the test of that.
+var killRounds = flag.Int("kill-rounds", 3, "how often the controller is killed at a random moment")
+
+func TestMain(m *testing.M) {
+	// A command's first run sets the logger of Kubernetes' libraries, which must
+	// not happen while somebody logs. This one ends at once: the flag is missing.
+	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}, "test")
+	kubetest.Main(m)
+}

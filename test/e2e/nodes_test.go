@@ -1,0 +1,87 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	visitor := s.visit(address, 8080)
+
+	s.addNode("c")
+	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	s.answeredBy(address, 8080, s.addresses("a", "b", "c")...)
+
+	// The node leaves the cluster first and ends when nobody sends it traffic.
+	left := s.addresses("b", "c")
+	if err := s.nodes.Unregister(t.Context(), s.node("a")); err != nil {
+		t.Fatal(err)
+	}
+	web.becomes(membersAt(left...))
+	s.answeredBy(address, 8080, left...)
+	s.happy(visitor)
+	web.has(programmed, conditionTrue, "Programmed")
+}
+
+func TestNodesThatAreToTakeNoTrafficAreLeftOut(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	for _, c := range []struct {
+		name     string
+		out, ret func(*corev1.Node)
+	}{
+		{"exclusion label",
+			func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" },
+			func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) }},
+		{"taint of the cluster autoscaler",
+			func(n *corev1.Node) {
+				n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule, Value: "1"}}
+			},
+			func(n *corev1.Node) { n.Spec.Taints = nil }},
+		{"deletion under way",
+			func(n *corev1.Node) { n.Finalizers = []string{"example.com/wait"} },
+			nil},
+	} {
+		t.Log(c.name)
+		s.changeNode("b", c.out)
+		if c.ret == nil {
+			deleteNode(s, "b")
+		}
+		web.becomes(membersAt(s.addresses("a")...))
+		s.answeredBy(address, 8080, s.addresses("a")...)
+		if c.ret == nil {
+			s.changeNode("b", func(n *corev1.Node) { n.Finalizers = nil })
+			return
+		}
+		s.changeNode("b", c.ret)
+		web.becomes(membersAt(s.addresses("a", "b")...))
+	}
+}
+
+// deleteNode asks for the deletion of the Node object, which its finalizers put
+// off.
+func deleteNode(s *stage, suffix string) {
+	s.t.Helper()
+	if err := s.nodes.Unregister(s.t.Context(), s.node(suffix)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
+	s := newStage(t, settings{nodes: []string{"a"}})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	s.addNode("b")
+	web.becomes(membersAt(s.addresses("a", "b")...))
+	s.changeNodeStatus("b", func(n *corev1.Node) { n.Status.Addresses = nil })
+	web.becomes(membersAt(s.addresses("a")...))
+	web.has(programmed, conditionTrue, "Programmed")
+}

@@ -1,0 +1,69 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestServiceWithAnInvalidAnnotationKeepsServing(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	visitor := s.visit(address, 8080)
+
+	web.change(annotated(monitorKey, "perhaps"), tcp(8081))
+	c := web.has(accepted, conditionFalse, "InvalidAnnotation")
+	for _, part := range []string{monitorKey, "perhaps", "true or false"} {
+		if !strings.Contains(c.Message, part) {
+			t.Errorf("the message does not name %q: %s", part, c.Message)
+		}
+	}
+	s.addNode("c")
+	web.becomes(all(ports("TCP/8080"), membersAt(s.addresses("a", "b", "c")...)))
+	s.answeredBy(address, 8080, s.addresses("a", "b", "c")...)
+	s.happy(visitor)
+
+	web.change(annotated(monitorKey, "true"))
+	web.has(accepted, conditionTrue, "Accepted")
+	web.becomes(ports("TCP/8080", "TCP/8081"))
+	web.programmed()
+}
+
+func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
+	s := newStage(t, settings{})
+	for _, c := range []struct {
+		name   string
+		edit   edit
+		reason string
+		parts  []string
+	}{
+		{"annotation", annotated(prefix+"health-monitor-delay", "soon"), "InvalidAnnotation", []string{prefix + "health-monitor-delay", "soon"}},
+		{"two-annotations", func(v *corev1.Service) {
+			annotated(internalKey, "yes")(v)
+			annotated(keepKey, "no")(v)
+		}, "InvalidAnnotation", []string{internalKey, "yes", keepKey, "no"}},
+		{"unsupported-annotation", annotated(prefix+"x-forwarded-for", "true"), "InvalidAnnotation", []string{prefix + "x-forwarded-for", "not support"}},
+		{"source-ranges", openTo("2001:db8::/32"), "InvalidSourceRanges", []string{"2001:db8::/32", "IPv4"}},
+		{"protocol", func(v *corev1.Service) { v.Spec.Ports[0].Protocol = corev1.ProtocolSCTP }, "Unsupported", []string{"SCTP"}},
+		{"no-node-port", func(v *corev1.Service) { v.Spec.AllocateLoadBalancerNodePorts = new(bool) }, "NoNodePort", []string{"8080"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			web := s.service(c.name, tcp(8080), c.edit)
+			condition := web.has(accepted, conditionFalse, c.reason)
+			for _, part := range c.parts {
+				if !strings.Contains(condition.Message, part) {
+					t.Errorf("the message does not name %q: %s", part, condition.Message)
+				}
+			}
+			web.has(programmed, conditionFalse, "NotAccepted")
+		})
+	}
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("the cloud was written to for Services that are refused: %v", writes)
+	}
+}

@@ -1,0 +1,319 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// What users write and read, spelled out here so that a change of it is seen.
+const (
+	prefix         = "loadbalancer.openstack.org/"
+	internalKey    = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	sourcesKey     = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	keepKey        = prefix + "keep-floatingip"
+	monitorKey     = prefix + "enable-health-monitor"
+	idKey          = prefix + "load-balancer-id"
+	addressKey     = prefix + "load-balancer-address"
+	managedKey     = "kube-octavia.io/managed"
+	ourClass       = "kube-octavia.io/octavia"
+	finalizer      = "service.kubernetes.io/load-balancer-cleanup"
+	clusterName    = "kubernetes"
+	accepted       = status.Accepted
+	programmed     = status.Programmed
+	conditionTrue  = metav1.ConditionTrue
+	conditionFalse = metav1.ConditionFalse
+)
+
+// edit changes a Service.
+type edit func(*corev1.Service)
+
+// tcp adds TCP ports that lead to the Pods' HTTP servers.
+func tcp(ports ...int32) edit { return addPorts(corev1.ProtocolTCP, "http", ports) }
+
+// udp adds UDP ports that lead to the Pods' echo servers.
+func udp(ports ...int32) edit { return addPorts(corev1.ProtocolUDP, "dns", ports) }
+
+func addPorts(protocol corev1.Protocol, target string, ports []int32) edit {
+	return func(v *corev1.Service) {
+		for _, p := range ports {
+			v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{
+				Name: fmt.Sprintf("%s-%d", strings.ToLower(string(protocol)), p), Port: p,
+				Protocol: protocol, TargetPort: intstr.FromString(target),
+			})
+		}
+	}
+}
+
+// without takes a port away.
+func without(port int32) edit {
+	return func(v *corev1.Service) {
+		v.Spec.Ports = slices.DeleteFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+	}
+}
+
+// annotated sets an annotation.
+func annotated(key, value string) edit {
+	return func(v *corev1.Service) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, value) }
+}
+
+// notAnnotated removes an annotation.
+func notAnnotated(key string) edit {
+	return func(v *corev1.Service) { delete(v.Annotations, key) }
+}
+
+// labelled sets a label, which means nothing to a load balancer.
+func labelled(key, value string) edit {
+	return func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, key, value) }
+}
+
+// ofType sets spec.type.
+func ofType(kind corev1.ServiceType) edit {
+	return func(v *corev1.Service) { v.Spec.Type = kind }
+}
+
+// ofClass sets spec.loadBalancerClass.
+func ofClass(class string) edit {
+	return func(v *corev1.Service) { v.Spec.LoadBalancerClass = &class }
+}
+
+// at sets spec.loadBalancerIP.
+func at(address string) edit {
+	return func(v *corev1.Service) { v.Spec.LoadBalancerIP = address }
+}
+
+// open to these sources only; none means everybody.
+func openTo(cidrs ...string) edit {
+	return func(v *corev1.Service) { v.Spec.LoadBalancerSourceRanges = cidrs }
+}
+
+// local sets externalTrafficPolicy: Local.
+func local(v *corev1.Service) {
+	v.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// sticky sets sessionAffinity: ClientIP with a timeout.
+func sticky(seconds int32) edit {
+	return func(v *corev1.Service) {
+		v.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
+		v.Spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: ptr.To(seconds)}}
+	}
+}
+
+// service is a Service of the stage.
+type service struct {
+	*stage
+	name string
+}
+
+// service makes a Service of type LoadBalancer for the stage's Pods.
+func (s *stage) service(name string, edits ...edit) *service {
+	s.t.Helper()
+	v := &service{stage: s, name: name}
+	if err := v.create(edits...); err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+func (v *service) create(edits ...edit) error {
+	object := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: v.name, Namespace: v.namespace},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "web"}},
+	}
+	for _, e := range edits {
+		e(object)
+	}
+	_, err := v.client.CoreV1().Services(v.namespace).Create(v.t.Context(), object, metav1.CreateOptions{})
+	return err
+}
+
+// now is the Service as it is.
+func (v *service) now() *corev1.Service {
+	v.t.Helper()
+	object, err := v.client.CoreV1().Services(v.namespace).Get(v.t.Context(), v.name, metav1.GetOptions{})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return object
+}
+
+// change edits the Service, whatever else is changing it.
+func (v *service) change(edits ...edit) {
+	v.t.Helper()
+	v.eventually(func() error {
+		object := v.now()
+		for _, e := range edits {
+			e(object)
+		}
+		err := v.update(object)
+		if err != nil && !apierrors.IsConflict(err) {
+			v.t.Fatal(err)
+		}
+		return err
+	})
+}
+
+func (v *service) update(object *corev1.Service) error {
+	_, err := v.client.CoreV1().Services(v.namespace).Update(v.t.Context(), object, metav1.UpdateOptions{})
+	return err
+}
+
+// delete asks for the deletion of the Service.
+func (v *service) delete() {
+	v.t.Helper()
+	if err := v.client.CoreV1().Services(v.namespace).Delete(v.t.Context(), v.name, metav1.DeleteOptions{}); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// gone waits until the Service is not there any more.
+func (v *service) gone() {
+	v.t.Helper()
+	v.eventually(func() error {
+		object, err := v.client.CoreV1().Services(v.namespace).Get(v.t.Context(), v.name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		return fmt.Errorf("Service %s is still there: finalizers %v, conditions %+v", v.name, object.Finalizers, object.Status.Conditions)
+	})
+}
+
+// has waits until the condition has the status and the reason, and returns it.
+func (v *service) has(kind string, is metav1.ConditionStatus, reason string) metav1.Condition {
+	v.t.Helper()
+	var found metav1.Condition
+	v.eventually(func() error {
+		conditions := v.now().Status.Conditions
+		c := meta.FindStatusCondition(conditions, kind)
+		if c == nil || c.Status != is || c.Reason != reason {
+			return fmt.Errorf("Service %s should have %s=%s (%s); its conditions: %+v", v.name, kind, is, reason, conditions)
+		}
+		found = *c
+		return nil
+	})
+	return found
+}
+
+// programmed waits until the Service says that everything is there, and
+// returns its address.
+func (v *service) programmed() string {
+	v.t.Helper()
+	v.has(programmed, conditionTrue, "Programmed")
+	return v.address()
+}
+
+// address waits for the one published address.
+func (v *service) address() string {
+	v.t.Helper()
+	var address string
+	v.eventually(func() error {
+		ingress := v.now().Status.LoadBalancer.Ingress
+		if len(ingress) != 1 {
+			return fmt.Errorf("Service %s has the addresses %+v", v.name, ingress)
+		}
+		address = ingress[0].IP
+		return nil
+	})
+	return address
+}
+
+// moved waits until another address than the one given is published.
+func (v *service) moved(from string) string {
+	v.t.Helper()
+	var address string
+	v.eventually(func() error {
+		if address = v.address(); address == from {
+			return fmt.Errorf("Service %s is still at %s", v.name, from)
+		}
+		return nil
+	})
+	return address
+}
+
+// events are the reasons of the events about the Service, each as often as it
+// was told, in the order of the first time.
+func (v *service) events() []string {
+	v.t.Helper()
+	list, err := v.client.EventsV1().Events(v.namespace).List(v.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	var reasons []string
+	for _, e := range list.Items {
+		if e.Regarding.Kind != "Service" || e.Regarding.Name != v.name {
+			continue
+		}
+		times := 1
+		if e.Series != nil {
+			times = int(e.Series.Count)
+		}
+		for range times {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	return reasons
+}
+
+// lbName is the name of the Service's load balancer.
+func (v *service) lbName() string {
+	return "kube_service_" + clusterName + "_" + v.namespace + "_" + v.name
+}
+
+// becomes waits until the Service's load balancer is ACTIVE and check finds
+// nothing wrong with it, and returns it.
+func (v *service) becomes(check func(tree) error) tree {
+	v.t.Helper()
+	var last tree
+	v.eventually(func() error {
+		trees := v.cloud.trees(v.lbName())
+		if len(trees) != 1 {
+			return fmt.Errorf("Service %s has %d load balancers", v.name, len(trees))
+		}
+		last = trees[0]
+		if last.Status != "ACTIVE" {
+			return fmt.Errorf("load balancer %s is %s", last.ID, last.Status)
+		}
+		return check(last)
+	})
+	return last
+}
+
+// tree is the Service's one load balancer as it is.
+func (v *service) tree() tree {
+	v.t.Helper()
+	trees := v.cloud.trees(v.lbName())
+	if len(trees) != 1 {
+		v.t.Fatalf("Service %s has %d load balancers", v.name, len(trees))
+	}
+	return trees[0]
+}
+
+// all joins checks of a tree.
+func all(checks ...func(tree) error) func(tree) error {
+	return func(t tree) error {
+		var errs []error
+		for _, check := range checks {
+			errs = append(errs, check(t))
+		}
+		return errors.Join(errs...)
+	}
+}

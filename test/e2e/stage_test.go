@@ -1,0 +1,312 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// deadline bounds every wait: what has not happened by then does not happen.
+const deadline = 60 * time.Second
+
+// settings say how a stage differs from the usual one: two nodes "a" and "b"
+// with a Pod each, a cloud that builds at once, and a controller that runs.
+type settings struct {
+	// cloud are the simulator's options; its data plane is always on.
+	cloud cloudsim.Options
+	// conf are lines for the section [LoadBalancer] of cloud.conf.
+	conf []string
+	// flags are given to the controller after the usual ones.
+	flags []string
+	// nodes are the suffixes of the nodes' names; nil means "a" and "b".
+	nodes []string
+	// podless leaves out the Pods that each node runs otherwise.
+	podless bool
+	// off leaves the controller to be started by the test.
+	off bool
+}
+
+// stage is what one test plays on: a namespace, a cloud, nodes with Pods, and a
+// controller. It fails the test if anything made for a Service is left in the
+// cloud when the test ends.
+type stage struct {
+	t         *testing.T
+	client    *kubernetes.Clientset
+	namespace string
+	cloud     *cloud
+	nodes     *node.Nodes
+	// dir holds cloud.conf and kubeconfig.
+	dir        string
+	settings   settings
+	controller *controller
+	// floatingIPs that are not the controller's to delete, by address.
+	given []string
+}
+
+// newStage sets a stage up and takes it down when the test ends.
+func newStage(t *testing.T, with settings) *stage {
+	t.Helper()
+	s := &stage{t: t, client: kubetest.Client(t), namespace: kubetest.Namespace(t), dir: t.TempDir(), settings: with}
+	s.cloud = startCloud(t, with.cloud)
+	s.startNodes()
+	s.writeFiles()
+	t.Cleanup(s.takeDown)
+	if !with.off {
+		s.start()
+	}
+	return s
+}
+
+func (s *stage) startNodes() {
+	s.t.Helper()
+	nodes, err := node.New(s.t.Context(), node.Options{Config: kubetest.Cluster(s.t).Config()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := nodes.Close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	s.nodes = nodes
+	names := s.settings.nodes
+	if names == nil {
+		names = []string{"a", "b"}
+	}
+	for _, name := range names {
+		s.addNode(name)
+	}
+}
+
+// addNode lets a server of the cloud join the cluster, with a Pod of its own
+// name unless the stage is podless.
+func (s *stage) addNode(suffix string) {
+	s.t.Helper()
+	name := s.node(suffix)
+	id, err := s.cloud.AddServer(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.nodes.Add(s.t.Context(), node.Node{Name: name, Address: s.cloud.serverAddress(id), ServerID: id}); err != nil {
+		s.t.Fatal(err)
+	}
+	if !s.settings.podless {
+		s.runPod(suffix, suffix)
+	}
+}
+
+// node is the name of the node with the suffix.
+func (s *stage) node(suffix string) string { return s.namespace + "-" + suffix }
+
+// address is the InternalIP of the node.
+func (s *stage) address(suffix string) string {
+	s.t.Helper()
+	n, err := s.client.CoreV1().Nodes().Get(s.t.Context(), s.node(suffix), metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n.Status.Addresses[0].Address
+}
+
+// addresses are the InternalIPs of the nodes.
+func (s *stage) addresses(suffixes ...string) []string {
+	s.t.Helper()
+	var all []string
+	for _, suffix := range suffixes {
+		all = append(all, s.address(suffix))
+	}
+	return all
+}
+
+// runPod runs a Pod that every Service of the stage selects.
+func (s *stage) runPod(name, nodeSuffix string) {
+	s.t.Helper()
+	_, err := s.nodes.RunPod(s.t.Context(), node.Pod{
+		Namespace: s.namespace, Name: name, Node: s.node(nodeSuffix), Labels: map[string]string{"app": "web"},
+		Ports: []corev1.ContainerPort{
+			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
+			{Name: "dns", ContainerPort: 5353, Protocol: corev1.ProtocolUDP},
+		},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// changeNode changes the Node object, whatever else changes it meanwhile.
+func (s *stage) changeNode(suffix string, change func(*corev1.Node)) {
+	s.t.Helper()
+	nodes := s.client.CoreV1().Nodes()
+	s.eventually(func() error {
+		n, err := nodes.Get(s.t.Context(), s.node(suffix), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(n)
+		_, err = nodes.Update(s.t.Context(), n, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// changeNodeStatus changes the Node object's status.
+func (s *stage) changeNodeStatus(suffix string, change func(*corev1.Node)) {
+	s.t.Helper()
+	nodes := s.client.CoreV1().Nodes()
+	s.eventually(func() error {
+		n, err := nodes.Get(s.t.Context(), s.node(suffix), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(n)
+		_, err = nodes.UpdateStatus(s.t.Context(), n, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+func (s *stage) writeFiles() {
+	s.t.Helper()
+	conf := s.cloud.CloudConf() + strings.Join(s.settings.conf, "\n") + "\n"
+	if err := cloudsim.WriteFile(s.cloudConf(), conf); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := kubetest.Cluster(s.t).Kubeconfig(s.kubeconfig()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) cloudConf() string  { return filepath.Join(s.dir, "cloud.conf") }
+func (s *stage) kubeconfig() string { return filepath.Join(s.dir, "kubeconfig") }
+
+// takeDown deletes the Services, lets the controller clean up, and fails the
+// test when that leaves anything in the cloud. After a test that failed
+// already it only makes sure that the next one does not suffer.
+func (s *stage) takeDown() {
+	ctx := context.Background()
+	services := s.client.CoreV1().Services(s.namespace)
+	if !s.t.Failed() {
+		if s.controller == nil {
+			s.start()
+		}
+		if err := s.deleteServices(ctx); err != nil {
+			s.t.Error(err)
+		} else if err := s.poll(s.empty); err != nil {
+			s.t.Errorf("after all Services were deleted: %v", err)
+		}
+	}
+	if s.controller != nil {
+		s.stop()
+	}
+	// Nothing may be left for the next test's controller.
+	left, err := services.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	for _, v := range left.Items {
+		_, _ = services.Patch(ctx, v.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_ = services.Delete(ctx, v.Name, metav1.DeleteOptions{})
+	}
+}
+
+func (s *stage) deleteServices(ctx context.Context) error {
+	services := s.client.CoreV1().Services(s.namespace)
+	list, err := services.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, v := range list.Items {
+		if err := services.Delete(ctx, v.Name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	return s.poll(func() error {
+		list, err := services.List(ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) > 0 {
+			err = fmt.Errorf("Service %s is still there, with finalizers %v and conditions %+v",
+				list.Items[0].Name, list.Items[0].Finalizers, list.Items[0].Status.Conditions)
+		}
+		return err
+	})
+}
+
+// empty tells what is left in the cloud of what Services had: load balancers
+// and all below them, VIP ports, and floating IPs that were not given by the
+// test.
+func (s *stage) empty() error {
+	var problems []error
+	for kind, n := range s.cloud.State()[cloudsim.LoadBalancer] {
+		if n > 0 {
+			problems = append(problems, fmt.Errorf("%d %s are left", n, kind))
+		}
+	}
+	for _, p := range s.cloud.ports() {
+		if strings.HasPrefix(p.DeviceID, "lb-") || strings.Contains(p.DeviceOwner, "Octavia") {
+			problems = append(problems, fmt.Errorf("port %s (%s) of load balancer %s is left", p.ID, p.Name, p.DeviceID))
+		}
+	}
+	given := map[string]bool{}
+	for _, address := range s.given {
+		given[address] = true
+	}
+	for _, f := range s.cloud.floatingIPs() {
+		if !given[f.Address] {
+			problems = append(problems, fmt.Errorf("floating IP %s (%q) is left", f.Address, f.Description))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// poll asks again and again until check finds nothing wrong, and returns what
+// it found last when the deadline has passed.
+func (s *stage) poll(check func() error) error {
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(deadline)
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			return fmt.Errorf("waited %v in vain: %w", deadline, err)
+		}
+	}
+}
+
+// eventually waits until check finds nothing wrong and fails the test when it
+// still does at the deadline.
+func (s *stage) eventually(check func() error) {
+	s.t.Helper()
+	if err := s.poll(check); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// parseAddr is for addresses that a test got from the cloud or the API.
+func parseAddr(t testing.TB, text string) netip.Addr {
+	t.Helper()
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,190 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// patience bounds one request.
+const patience = 10 * time.Second
+
+// ask makes one HTTP request on a connection of its own, from the given source
+// address, or any if it is empty, and returns what the Pod answered.
+func ask(ctx context.Context, from, address string, port int) (node.Answer, error) {
+	dialer := net.Dialer{Timeout: patience}
+	if from != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}}
+	var a node.Answer
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, strconv.Itoa(port)), nil)
+	if err != nil {
+		return a, err
+	}
+	resp, err := client.Do(request)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return a, errors.Join(err, json.Unmarshal(body, &a))
+}
+
+// askUDP sends one datagram and returns what the Pod answered. A datagram that
+// stays unanswered for a second is an error.
+func askUDP(address string, port int) (node.Answer, error) {
+	var a node.Answer
+	c, err := net.Dial("udp", net.JoinHostPort(address, strconv.Itoa(port)))
+	if err != nil {
+		return a, err
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "hello"); err != nil {
+		return a, err
+	}
+	if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		return a, err
+	}
+	return a, json.NewDecoder(c).Decode(&a)
+}
+
+// answeredBy waits until requests to the address are answered through exactly
+// these nodes, which is told by the source address that the Pod saw: without
+// externalTrafficPolicy: Local it is the node's.
+func (s *stage) answeredBy(address string, port int, nodes ...string) {
+	s.t.Helper()
+	want := slices.Sorted(slices.Values(nodes))
+	s.eventually(func() error {
+		seen := map[string]bool{}
+		for range 2 * max(1, len(nodes)) {
+			a, err := ask(s.t.Context(), "", address, port)
+			if err != nil {
+				return err
+			}
+			seen[a.Client] = true
+		}
+		var have []string
+		for client := range seen {
+			have = append(have, client)
+		}
+		slices.Sort(have)
+		if d := cmp.Diff(want, have); d != "" {
+			return fmt.Errorf("%s:%d is answered through other nodes (-want +have): %s", address, port, d)
+		}
+		return nil
+	})
+}
+
+// answers waits until requests to the address are answered.
+func (s *stage) answers(address string, port int) node.Answer {
+	s.t.Helper()
+	var a node.Answer
+	s.eventually(func() (err error) {
+		a, err = ask(s.t.Context(), "", address, port)
+		return err
+	})
+	return a
+}
+
+// echoes waits until datagrams to the address are answered.
+func (s *stage) echoes(address string, port int) node.Answer {
+	s.t.Helper()
+	var a node.Answer
+	s.eventually(func() (err error) {
+		a, err = askUDP(address, port)
+		return err
+	})
+	return a
+}
+
+// silent waits until requests to the address are not answered any more.
+func (s *stage) silent(address string, port int) {
+	s.t.Helper()
+	s.eventually(func() error {
+		if a, err := ask(s.t.Context(), "", address, port); err == nil {
+			return fmt.Errorf("%s:%d is answered by %+v", address, port, a)
+		}
+		return nil
+	})
+}
+
+// user is somebody who makes one request after the other.
+type user struct {
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu       sync.Mutex
+	served   int
+	failures []error
+}
+
+// visit starts a user of the address, whose requests all have to be answered:
+// happy tells.
+func (s *stage) visit(address string, port int) *user {
+	s.t.Helper()
+	s.answers(address, port)
+	ctx, stop := context.WithCancel(context.Background())
+	u := &user{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(u.done)
+		for ctx.Err() == nil {
+			_, err := ask(ctx, "", address, port)
+			if ctx.Err() != nil {
+				return
+			}
+			u.note(err)
+		}
+	}()
+	s.t.Cleanup(func() { stop(); <-u.done })
+	return u
+}
+
+func (u *user) note(err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err != nil {
+		u.failures = append(u.failures, err)
+		return
+	}
+	u.served++
+}
+
+func (u *user) count() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.served + len(u.failures)
+}
+
+// happy waits for some more requests, ends the user's visit, and fails the
+// test if one request of all was not answered.
+func (s *stage) happy(u *user) {
+	s.t.Helper()
+	target := u.count() + 10
+	s.eventually(func() error {
+		if n := u.count(); n < target {
+			return fmt.Errorf("the user made %d requests of %d", n, target)
+		}
+		return nil
+	})
+	u.stop()
+	<-u.done
+	if len(u.failures) > 0 {
+		s.t.Errorf("%d of %d requests failed, the first with: %v", len(u.failures), u.count(), u.failures[0])
+	}
+}
