@@ -14,6 +14,10 @@ import (
 // fields is a document of which only what is to be set is sent.
 type fields map[string]any
 
+// providerVersion is the API version from which on a load balancer's provider
+// can be named. Before it there is amphora only.
+var providerVersion = lb.Version{Major: 2, Minor: 6}
+
 // Apply carries out one op with one call. When it returns nil Octavia has
 // accepted the op and, in the same transaction, made the load balancer PENDING_*:
 // one that is ACTIVE afterwards has been changed. Deleting what is gone already
@@ -100,7 +104,9 @@ func (c *Client) create(ctx context.Context, what, path, key string, object fiel
 func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadBalancer) (diff.Created, error) {
 	object := fields{"name": l.Name, "description": l.Description, "admin_state_up": !l.AdminDown}
 	c.setTags(object, l.Tags)
-	setText(object, "provider", l.Provider)
+	if c.can.APIVersion.AtLeast(providerVersion) || l.Provider != "amphora" {
+		setText(object, "provider", l.Provider)
+	}
 	setText(object, "flavor_id", l.FlavorID)
 	setText(object, "availability_zone", l.AvailabilityZone)
 	setText(object, "vip_address", l.VIP.Address)

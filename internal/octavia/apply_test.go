@@ -74,7 +74,7 @@ var requests = map[string]struct {
 						"max_retries_down": 2, "http_method": "GET", "url_path": "/healthz", "expected_codes": "200", "admin_state_up": true}}}]}}`,
 	},
 	"a load balancer for a cloud without tags": {
-		op: diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Name: "web", Tags: tags, VIP: lb.VIP{NetworkID: "n1"}, AdminDown: true, Listeners: []lb.Listener{
+		op: diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Name: "web", Tags: tags, Provider: "amphora", VIP: lb.VIP{NetworkID: "n1"}, AdminDown: true, Listeners: []lb.Listener{
 			{Name: "listener", Tags: tags, Protocol: lb.ListenerUDP, Port: 53, ConnectionLimit: 7, Pool: &lb.Pool{
 				Name: "pool", Tags: tags, Protocol: lb.PoolUDP, Algorithm: lb.RoundRobin,
 				Monitor: &lb.HealthMonitor{Name: "monitor", Tags: tags, Type: lb.MonitorUDPConnect, DelaySeconds: 5, TimeoutSeconds: 3, MaxRetries: 1, MaxRetriesDown: 2},
