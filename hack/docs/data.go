@@ -1,0 +1,75 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// notSupported is what the table of annotations says of those that are refused.
+const notSupported = "not supported"
+
+// annotations gives the page the table of annotations, parted by what becomes of
+// them.
+func annotations() (any, error) {
+	set := newTable("annotation", "value", "default", "meaning")
+	written := newTable("annotation", "value", "meaning")
+	var refused []string
+	for _, a := range annotation.Table {
+		switch {
+		case a.Values == notSupported:
+			refused = append(refused, a.Key)
+		case a.Output:
+			written.row(code(a.Key), a.Values, a.Doc)
+		default:
+			set.row(code(a.Key), a.Values, a.Default, a.Doc)
+		}
+	}
+	return map[string]any{"Prefix": annotation.Prefix, "Set": set, "Written": written, "Refused": refused}, nil
+}
+
+// section is a section of cloud.conf with the table of its keys.
+type section struct {
+	config.Section
+	Keys *table
+}
+
+// cloudConf gives the page the table of keys, parted by section.
+func cloudConf() (any, error) {
+	var sections []section
+	for _, s := range config.Sections() {
+		keys := newTable("key", "kind", "default", "meaning", "use")
+		for _, key := range config.Keys() {
+			if key.Section == s.Name {
+				keys.row(code(key.Name), string(key.Kind), code(key.Default), key.Doc, string(key.Use))
+			}
+		}
+		sections = append(sections, section{s, keys})
+	}
+	return map[string]any{"Methods": config.Methods, "Sections": sections}, nil
+}
+
+// command is a command with what it prints for --help.
+type command struct{ Name, Help string }
+
+// commandLine gives the page what the commands say of themselves.
+func commandLine() (any, error) {
+	var commands []command
+	for _, name := range []string{"", "controller", "plan", "version"} {
+		args := append(strings.Fields(name), "--help")
+		var out bytes.Buffer
+		if status := cli.Run(context.Background(), args, cli.IO{Out: &out, Err: &out}, ""); status != 0 {
+			return nil, fmt.Errorf("kube-octavia %s: exit status %d: %s", strings.Join(args, " "), status, out.String())
+		}
+		commands = append(commands, command{strings.TrimSpace("kube-octavia " + name), out.String()})
+	}
+	return map[string]any{"Commands": commands}, nil
+}

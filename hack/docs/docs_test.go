@@ -1,0 +1,188 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// docsDir is the directory of the pages.
+const docsDir = "../../docs"
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestGeneratedPagesAreUpToDate(t *testing.T) {
+	for name := range pages {
+		want, err := render(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, read(t, filepath.Join(docsDir, "reference", name))); diff != "" {
+			t.Errorf("%s is not what the code says; run `make generate` (-code +page):\n%s", name, diff)
+		}
+	}
+}
+
+// literals are the strings in the source of the packages in dirs that match.
+func literals(t *testing.T, pattern *regexp.Regexp, dirs ...string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join("../../internal", dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no source in %s: %v", dir, err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					if text, err := strconv.Unquote(lit.Value); err == nil && pattern.MatchString(text) {
+						found[text] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// reasons are the values of the constants that are named Reason*.
+func reasons(t *testing.T) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, dir := range []string{"build", "diff", "status"} {
+		files, err := filepath.Glob(filepath.Join("../../internal", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.ValueSpec)
+				if !ok {
+					return true
+				}
+				for i, name := range spec.Names {
+					if !strings.HasPrefix(name.Name, "Reason") || i >= len(spec.Values) {
+						continue
+					}
+					if lit, ok := spec.Values[i].(*ast.BasicLit); ok {
+						value, err := strconv.Unquote(lit.Value)
+						if err != nil {
+							t.Fatal(err)
+						}
+						found[value] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// listed are the names in code at the beginning of the page's table rows.
+func listed(page string) map[string]bool {
+	found := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(page, -1) {
+		found[match[1]] = true
+	}
+	return found
+}
+
+func TestEveryReasonIsExplainedAndNoOther(t *testing.T) {
+	want := reasons(t)
+	if len(want) < 10 {
+		t.Fatalf("found only %d reasons in the code", len(want))
+	}
+	if diff := cmp.Diff(want, listed(read(t, filepath.Join(docsDir, "reference/conditions.md")))); diff != "" {
+		t.Errorf("reasons (-code +page):\n%s", diff)
+	}
+}
+
+func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
+	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "controller", "openstack")
+	if len(want) < 3 {
+		t.Fatalf("found only %d metrics in the code", len(want))
+	}
+	if diff := cmp.Diff(want, listed(read(t, filepath.Join(docsDir, "reference/metrics.md")))); diff != "" {
+		t.Errorf("metrics (-code +page):\n%s", diff)
+	}
+}
+
+// TestLinksBetweenPagesLeadSomewhere follows the relative links of all pages,
+// and those to headings.
+func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
+	files := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"*.md", "reference/*.md"} {
+		found, err := filepath.Glob(filepath.Join(docsDir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	for _, path := range files {
+		for _, match := range link.FindAllStringSubmatch(read(t, path), -1) {
+			target := path
+			if match[1] != "" {
+				target = filepath.Join(filepath.Dir(path), match[1])
+			}
+			info, err := os.Stat(target)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			if match[2] != "" && (info.IsDir() || !anchors(read(t, target))[match[2]]) {
+				t.Errorf("%s: %s has no heading #%s", path, target, match[2])
+			}
+		}
+	}
+}
+
+// anchors are the names that a page's headings get in links.
+func anchors(page string) map[string]bool {
+	found := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(match[1]), "")
+		found[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return found
+}
+
+func TestABarDoesNotEndACell(t *testing.T) {
+	tab := newTable("a", "b")
+	tab.row("x|y", code(""))
+	if diff := cmp.Diff("| a | b |\n| --- | --- |\n| x\\|y |  |", tab.String()); diff != "" {
+		t.Error(diff)
+	}
+}
