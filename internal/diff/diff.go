@@ -90,11 +90,10 @@ type tree struct {
 	// not take into use.
 	detached []lb.Pool
 	// users counts, by pool id, the listeners that will have the pool, and
-	// kept marks the pools that one of ours keeps. Octavia lets listeners share
-	// a pool; those that somebody added by hand may do so.
-	users   map[string]int
-	kept    map[string]bool
-	refused []Refusal
+	// stays those of ours that stay. Octavia lets listeners share a pool, and
+	// somebody may have made them do so by hand.
+	users, stays map[string]int
+	refused      []Refusal
 }
 
 func (t *tree) ops() []Op {
@@ -103,23 +102,13 @@ func (t *tree) ops() []Op {
 
 func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
 	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
-		users: map[string]int{}, kept: map[string]bool{}}
-	for _, l := range have.Listeners {
-		if l.Pool != nil {
-			t.users[l.Pool.ID]++
-		}
-	}
+		users: map[string]int{}, stays: map[string]int{}}
 	t.loadBalancer(want, have)
 	wanted := map[lb.ListenerKey]bool{}
 	for _, l := range want.Listeners {
 		wanted[l.Key()] = true
 	}
-	var gone []lb.Listener
-	for _, l := range have.Listeners {
-		if !wanted[l.Key()] && owner.OwnsListener(l) {
-			gone = append(gone, l)
-		}
-	}
+	gone := t.sort(have.Listeners, wanted)
 	for _, l := range want.Listeners {
 		i := slices.IndexFunc(have.Listeners, func(o lb.Listener) bool { return o.Key() == l.Key() })
 		switch {
@@ -138,6 +127,24 @@ func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
 	}
 	t.close(gone)
 	return t
+}
+
+// sort counts who uses which pool, and returns our listeners that are to go.
+func (t *tree) sort(have []lb.Listener, wanted map[lb.ListenerKey]bool) (gone []lb.Listener) {
+	for _, l := range have {
+		ours := t.owner.OwnsListener(l)
+		if ours && !wanted[l.Key()] {
+			gone = append(gone, l)
+		}
+		if l.Pool == nil {
+			continue
+		}
+		t.users[l.Pool.ID]++
+		if ours && wanted[l.Key()] {
+			t.stays[l.Pool.ID]++
+		}
+	}
+	return gone
 }
 
 // loadBalancer marks the load balancer as ours and switches it on.
@@ -184,14 +191,13 @@ func (t *tree) keep(want, have lb.Listener) {
 	if want.Pool == nil {
 		return
 	}
-	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol && !t.kept[have.Pool.ID] {
-		t.kept[have.Pool.ID] = true
+	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol && t.stays[have.Pool.ID] == 1 {
 		t.pool(*want.Pool, *have.Pool)
 		return
 	}
-	// The listener has no pool, or one that another listener of ours keeps, or
-	// one whose protocol cannot be changed into the wanted one: a complete new
-	// pool takes over, then the old one goes.
+	// The listener has no pool, or one whose members another listener of ours
+	// needs to stay as they are, or one whose protocol cannot be changed into
+	// the wanted one: a complete new pool takes over, then the old one goes.
 	id := t.makePool(*want.Pool)
 	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id})
 	t.drop(have.Pool)

@@ -6,6 +6,7 @@ package diff
 import (
 	"maps"
 	"net"
+	"reflect"
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +28,7 @@ func (j *journey) guard(op Op) {
 		wanted := find(j.wanted.LoadBalancer.Listeners, before.Key())
 		switch {
 		case !j.cloud.owner.OwnsListener(before):
-			if i < 0 || !cmp.Equal(before, now.Listeners[i], j.foreign(before)) {
+			if i < 0 || !reflect.DeepEqual(before, now.Listeners[i]) && !cmp.Equal(before, now.Listeners[i], j.foreign(before)) {
 				j.Fatalf("%T (%v) touches listener %s, which is not ours%s", op, op, before.ID, j)
 			}
 		case wanted == nil || wanted.Protocol != before.Protocol:
@@ -39,7 +40,7 @@ func (j *journey) guard(op Op) {
 	}
 	for _, before := range j.start.LoadBalancer.DetachedPools {
 		i := slices.IndexFunc(now.DetachedPools, func(p lb.Pool) bool { return p.ID == before.ID })
-		if !j.cloud.owner.OwnsPool(before) && (i < 0 || !cmp.Equal(before, now.DetachedPools[i])) {
+		if !j.cloud.owner.OwnsPool(before) && (i < 0 || !reflect.DeepEqual(before, now.DetachedPools[i])) {
 			j.Fatalf("%T (%v) touches pool %s, which is not ours%s", op, op, before.ID, j)
 		}
 	}
@@ -50,7 +51,8 @@ func (j *journey) guard(op Op) {
 // kept out.
 func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
 	j.Helper()
-	if asWanted(before, wanted) && !cmp.Equal(before, now) {
+	shared := before.Pool != nil && !j.mine(*before.Pool)
+	if !shared && !reflect.DeepEqual(before, now) && asWanted(before, wanted) {
 		j.Fatalf("%T (%v) touches port %v, which is as it is wanted%s", op, op, before.Key(), j)
 	}
 	if !sameSet(now.AllowedCIDRs, before.AllowedCIDRs) && !sameSet(now.AllowedCIDRs, wanted.AllowedCIDRs) {
@@ -59,7 +61,7 @@ func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
 	if before.Pool == nil || wanted.Pool == nil {
 		return
 	}
-	if now.Pool == nil || before.Pool.Protocol == wanted.Pool.Protocol && j.mine(*before.Pool) && now.Pool.ID != before.Pool.ID {
+	if now.Pool == nil || before.Pool.Protocol == wanted.Pool.Protocol && !shared && now.Pool.ID != before.Pool.ID {
 		j.Fatalf("%T (%v) takes the pool of %v away%s", op, op, before.Key(), j)
 	}
 	there := keys(now.Pool.Members)

@@ -4,13 +4,14 @@
 package diff
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -65,8 +66,8 @@ func (j *journey) plan() Plan {
 	j.Helper()
 	observed := j.cloud.observe()
 	plan := New(j.wanted, observed, j.cloud.owner)
-	if diff := cmp.Diff(j.cloud.observe(), observed); diff != "" {
-		j.Fatalf("New has changed what was observed (-before +after):\n%s", diff)
+	if before := j.cloud.observe(); !reflect.DeepEqual(before, observed) {
+		j.Fatalf("New has changed what was observed (-before +after):\n%s", gocmp.Diff(before, observed))
 	}
 	again := New(j.wanted, observed, j.cloud.owner)
 	if !reflect.DeepEqual(plan, again) {
@@ -77,7 +78,7 @@ func (j *journey) plan() Plan {
 
 func (j *journey) pass(plan Plan) {
 	j.Helper()
-	predicted := j.cloud.observe()
+	before, predicted := j.cloud.balancer, j.cloud.observe()
 	octavia := false
 	j.passes = append(j.passes, nil)
 	for _, op := range plan.Ops {
@@ -91,8 +92,9 @@ func (j *journey) pass(plan Plan) {
 	}
 	j.idleWhilePending()
 	j.cloud.settle()
-	if diff := cmp.Diff(j.cloud.observe(), predicted, observedAlike); diff != "" {
-		j.Fatalf("After does not tell what the cloud has (-cloud +After):\n%s%s", diff, j)
+	born := before == nil && j.cloud.balancer != nil
+	if now := promised(j.cloud.observe(), born); asJSON(j, now) != asJSON(j, promised(predicted, born)) {
+		j.Fatalf("After does not tell what the cloud has (-cloud +After):\n%s%s", gocmp.Diff(now, promised(predicted, born)), j)
 	}
 }
 
@@ -124,17 +126,26 @@ func (j *journey) step(op Op, predicted *lb.Observed) {
 	if before.LoadBalancer != nil && after.LoadBalancer != nil {
 		still := *before.LoadBalancer
 		still.ProvisioningStatus = after.LoadBalancer.ProvisioningStatus
-		if _, deletes := op.(DeleteLoadBalancer); !deletes && cmp.Equal(lb.Observed{LoadBalancer: &still, FloatingIPs: before.FloatingIPs, Duplicates: before.Duplicates}, after) {
+		if _, deletes := op.(DeleteLoadBalancer); !deletes && reflect.DeepEqual(lb.Observed{LoadBalancer: &still, FloatingIPs: before.FloatingIPs, Duplicates: before.Duplicates}, after) {
 			j.Errorf("%T (%v) changes nothing", op, op)
 		}
 	}
-	untouched := Clone(*predicted)
+	untouched := asJSON(j, *predicted)
 	next := After(*predicted, op, made)
-	if diff := cmp.Diff(untouched, *predicted); diff != "" {
-		j.Fatalf("After(%T) has changed what it was given (-before +after):\n%s", op, diff)
+	if now := asJSON(j, *predicted); now != untouched {
+		j.Fatalf("After(%T) has changed what it was given (-before +after):\n%s", op, gocmp.Diff(untouched, now))
 	}
 	*predicted = next
 	j.guard(op)
+}
+
+// asJSON shows all of what was observed, also what pointers lead to.
+func asJSON(t reporter, o lb.Observed) string {
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return string(text)
 }
 
 // idleWhilePending looks whether anything is planned for a load balancer that
@@ -152,15 +163,37 @@ func (j *journey) idleWhilePending() {
 	}
 }
 
-// observedAlike compares leaving out what After does not promise: statuses, the
-// order of pools and members, and the ids of what came with a load balancer.
-var observedAlike = cmp.Options{
-	cmpopts.IgnoreFields(lb.LoadBalancer{}, "ProvisioningStatus"),
-	cmpopts.SortSlices(func(a, b lb.Pool) bool { return a.ID < b.ID }),
-	cmpopts.SortSlices(func(a, b lb.Member) bool { return fmt.Sprint(a.Key()) < fmt.Sprint(b.Key()) }),
-	cmpopts.SortSlices(func(a, b lb.FloatingIP) bool { return a.ID < b.ID }),
-	cmpopts.EquateEmpty(),
-	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" }, cmp.Comparer(func(a, b string) bool {
-		return a == b || a == "" || b == ""
-	})),
+// promised leaves of what was observed only what After promises, in one order:
+// no statuses, no ids of members, and none of what came with a load balancer.
+func promised(o lb.Observed, born bool) lb.Observed {
+	o = Clone(o)
+	slices.SortFunc(o.FloatingIPs, func(a, b lb.FloatingIP) int { return strings.Compare(a.ID, b.ID) })
+	if o.LoadBalancer == nil {
+		return o
+	}
+	o.LoadBalancer.ProvisioningStatus = ""
+	slices.SortFunc(o.LoadBalancer.DetachedPools, func(a, b lb.Pool) int { return strings.Compare(a.ID, b.ID) })
+	for i := range o.LoadBalancer.Listeners {
+		if born {
+			o.LoadBalancer.Listeners[i].ID = ""
+		}
+	}
+	eachPool(o.LoadBalancer, func(p *lb.Pool) {
+		p.Members = slices.Clone(p.Members)
+		for i := range p.Members {
+			p.Members[i].ID = ""
+		}
+		slices.SortFunc(p.Members, func(a, b lb.Member) int {
+			return cmp.Or(strings.Compare(a.Address, b.Address), a.Port-b.Port)
+		})
+		if born {
+			p.ID = ""
+		}
+		if born && p.Monitor != nil {
+			m := *p.Monitor
+			m.ID = ""
+			p.Monitor = &m
+		}
+	})
+	return o
 }
