@@ -92,6 +92,20 @@ func (j *journey) mine(p lb.Pool) bool {
 	return users == 1
 }
 
+// sharers counts the listeners of the start that share a pool with another.
+func (j *journey) sharers() int {
+	n := 0
+	if j.start.LoadBalancer == nil {
+		return n
+	}
+	for _, l := range j.start.LoadBalancer.Listeners {
+		if l.Pool != nil && !j.mine(*l.Pool) {
+			n++
+		}
+	}
+	return n
+}
+
 // opensComplete looks at a port that was just opened or given another pool:
 // all that is wanted behind it is there.
 func (j *journey) opensComplete(op Op, now *lb.LoadBalancer) {

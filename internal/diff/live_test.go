@@ -127,6 +127,10 @@ func TestWhatOthersDidToTheLoadBalancer(t *testing.T) {
 			c.changeListener(80, func(l *listenerRow) { l.Protocol = lb.ListenerHTTP })
 			c.changePool(80, func(p *lb.Pool) { p.Protocol = "HTTP" })
 		}},
+		"an_https_listener_is_replaced_with_no_more_than_a_moment_between": {drift: func(c *cloud) {
+			c.changeListener(80, func(l *listenerRow) { l.Protocol = lb.ListenerHTTPS })
+			c.changePool(80, func(p *lb.Pool) { p.Members = nil })
+		}},
 		"an_internal_address_asked_for_later_is_refused":     {before: []edit{internal}, after: []edit{internal, func(w *lb.Wanted) { w.LoadBalancer.VIP.Address = "10.0.0.200" }, nodes("11")}},
 		"an_internal_address_that_is_there_is_nothing_to_do": {before: []edit{internal, func(w *lb.Wanted) { w.LoadBalancer.VIP.Address = "2001:db8:0::1" }}, after: []edit{internal, func(w *lb.Wanted) { w.LoadBalancer.VIP.Address = "2001:db8::1" }}},
 		"a_foreign_listener_is_left_alone":                   {drift: addForeign(8080), after: []edit{nodes("11")}},

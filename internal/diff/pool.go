@@ -12,18 +12,25 @@ import (
 
 // makePool plans a complete pool that no listener uses yet and returns its id,
 // which is empty when it is still to be made. A pool left over from an earlier,
-// unfinished pass is completed rather than made twice.
+// unfinished pass is completed rather than made twice; of several, the one that
+// lacks least.
 func (t *tree) makePool(want lb.Pool) (id string) {
-	i := slices.IndexFunc(t.detached, func(p lb.Pool) bool {
-		return p.Name == want.Name && p.Protocol == want.Protocol && t.owner.OwnsPool(p)
-	})
-	if i >= 0 {
-		have := t.detached[i]
-		t.detached = slices.Delete(t.detached, i, i+1)
+	best, completion := -1, []Op(nil)
+	for i, p := range t.detached {
+		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) {
+			continue
+		}
 		half := &tree{}
-		half.pool(want, have)
-		t.opening = append(t.opening, half.ops()...)
-		return have.ID
+		half.pool(want, p)
+		if ops := half.ops(); best < 0 || len(ops) < len(completion) {
+			best, completion = i, ops
+		}
+	}
+	if best >= 0 {
+		id = t.detached[best].ID
+		t.detached = slices.Delete(t.detached, best, best+1)
+		t.opening = append(t.opening, completion...)
+		return id
 	}
 	pool := want
 	pool.Members, pool.Monitor = nil, nil
