@@ -78,6 +78,18 @@ func looks(c wire.Call) bool {
 	return false
 }
 
+// lastCall is when the operation, "METHOD route", was last called since forget,
+// or zero.
+func (s *stage) lastCall(operation string) time.Time {
+	var last time.Time
+	for _, c := range s.cloud.Recorder().Calls() {
+		if c.Method+" "+c.Route == operation {
+			last = c.At
+		}
+	}
+	return last
+}
+
 // lastPassCall is when a pass made its last call since forget, or zero.
 func (s *stage) lastPassCall() time.Time {
 	var last time.Time

@@ -116,9 +116,12 @@ func (c *controller) kill() error {
 	return nil
 }
 
-// ready asks the readiness probe.
+// ready is nil when the readiness probe says yes and the metrics can be read.
 func (c *controller) ready() error {
-	_, err := get("http://" + c.health + "/readyz")
+	if _, err := get("http://" + c.health + "/readyz"); err != nil {
+		return err
+	}
+	_, err := get("http://" + c.metrics + "/metrics")
 	return err
 }
 

@@ -40,6 +40,9 @@ func createMany(ctx context.Context, b *bench, r *result, n int, build time.Dura
 		}
 		c := s.count()
 		r.calls("create", c)
+		// Where the time went: before Octavia began, while it built, or after.
+		r.add(seconds(s.lastCall("POST /v2.0/lbaas/loadbalancers").Sub(m.began)), "s", "from the first create until the last load balancer was asked for")
+		r.add(seconds(s.lastCall("GET /v2.0/lbaas/loadbalancers/{id}/status").Sub(m.began)), "s", "from the first create until the last load balancer was seen complete")
 		r.add(float64(c.Passes)/float64(n), "calls", "calls of passes for each Service").atMost(4, "design: 2 writes and at most 2 reads")
 		r.add(float64(c.Looks), "calls", "calls of the watcher for all Services together")
 		if err := r.throttled(s); err != nil {

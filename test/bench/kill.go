@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,15 +15,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 const (
 	killBuildTime = 2 * time.Second
-	// lifeTime covers a whole create, and writeTime its calls: a kill there
-	// falls between two writes, or into one, far more often.
-	lifeTime  = 3 * time.Second
-	writeTime = 150 * time.Millisecond
+	// lifeTime covers a whole create, and writeTime its writes when each of them
+	// takes writeLatency: a kill then falls into one, or between two.
+	lifeTime     = 3 * time.Second
+	writeTime    = 500 * time.Millisecond
+	writeLatency = 150 * time.Millisecond
 )
 
 // round is one create with a kill in it.
@@ -57,8 +60,11 @@ func killRounds(ctx context.Context, b *bench, r *result, flags []string) error 
 	random := rand.New(rand.NewPCG(b.seed, b.seed))
 	cloud := cloudsim.Options{BuildTime: killBuildTime, DeleteTime: 300 * time.Millisecond}
 	return b.on(ctx, cloud, flags, func(s *stage) error {
-		r.add(float64(b.seed), "1", "seed of the random moments")
+		b.say("seed of the random moments: %d", b.seed)
 		for _, within := range []time.Duration{lifeTime, writeTime} {
+			if within == writeTime {
+				s.cloud.Latency().Set(wire.Operation{Method: http.MethodPost}, writeLatency)
+			}
 			for i := range b.rounds {
 				done, err := s.killRound(ctx, fmt.Sprintf("kill-%d-%d", within.Milliseconds(), i), time.Duration(random.Int64N(int64(within))))
 				r.Rounds = append(r.Rounds, done)

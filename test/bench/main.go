@@ -41,6 +41,8 @@ type settings struct {
 	seed        uint64
 	updateTimes []time.Duration
 	idle        time.Duration
+	// flags are given to every controller after its own.
+	flags []string
 }
 
 // bench is what all scenarios share.
@@ -103,7 +105,7 @@ func execute(ctx context.Context, args []string) int {
 
 // parse reads the flags and returns the scenarios to run.
 func (b *bench) parse(args []string) ([]scenario, error) {
-	var names, times string
+	var names, times, extra string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "Measures the controller and prints JSON. Scenarios:")
@@ -113,16 +115,18 @@ func (b *bench) parse(args []string) ([]scenario, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&names, "run", "all", "scenarios to run, separated by commas")
-	flags.IntVar(&b.rounds, "rounds", 20, "rounds of each kind in kill and kill-leader")
+	flags.IntVar(&b.rounds, "rounds", 20, "rounds of each kind (over the whole create, over its writes) in kill and kill-leader")
 	flags.Uint64Var(&b.seed, "seed", 0, "for the random moments of kill; 0 takes a new one")
 	flags.StringVar(&times, "update-times", "1s,4s", "how long Octavia takes for an update in nodejoin, separated by commas")
 	flags.DurationVar(&b.idle, "idle", time.Minute, "how long restart looks at the controller without work")
+	flags.StringVar(&extra, "controller-flags", "", "further flags of the controller, separated by spaces; by default it has its default ones")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if b.rounds < 1 || flags.NArg() > 0 {
 		return nil, errors.New("-rounds must be 1 or more, and there are no arguments; see -help")
 	}
+	b.flags = strings.Fields(extra)
 	if b.seed == 0 {
 		b.seed = rand.Uint64()
 	}
@@ -154,7 +158,7 @@ func choose(names string) ([]scenario, error) {
 // measure builds the controller and runs the scenarios one after the other, also
 // after one has failed. The document is complete as far as they went.
 func (b *bench) measure(ctx context.Context, chosen []scenario) (doc document, err error) {
-	doc = newDocument()
+	doc = newDocument(b.flags)
 	b.dir, err = os.MkdirTemp("", "kube-octavia-bench-")
 	if err != nil {
 		return doc, err

@@ -22,8 +22,10 @@ type document struct {
 		OS   string `json:"os"`
 		CPUs int    `json:"cpus"`
 	} `json:"machine"`
-	Note      string    `json:"note"`
-	Scenarios []*result `json:"scenarios"`
+	Note string `json:"note"`
+	// ControllerFlags are those that the controller had beyond its defaults.
+	ControllerFlags []string  `json:"controllerFlags,omitempty"`
+	Scenarios       []*result `json:"scenarios"`
 }
 
 // result is what one scenario found out.
@@ -53,8 +55,8 @@ type figure struct {
 	Met    *bool    `json:"met,omitempty"`
 }
 
-func newDocument() document {
-	d := document{Note: "Calls are counts of one run. Seconds and MB are those of one run on this machine, " +
+func newDocument(flags []string) document {
+	d := document{ControllerFlags: flags, Note: "Calls are counts of one run. Seconds and MB are those of one run on this machine, " +
 		"which the cluster, the simulated cloud and the controller share."}
 	d.Machine.OS, d.Machine.CPUs = runtime.GOOS, runtime.NumCPU()
 	return d

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,7 +87,7 @@ func (s *stage) open(ctx context.Context, cloud cloudsim.Options, flags []string
 	if err := cloudsim.WriteFile(cloudConf, s.cloud.CloudConf()); err != nil {
 		return err
 	}
-	s.flags = append([]string{"--kubeconfig=" + kubeconfig, "--cloud-config=" + cloudConf}, flags...)
+	s.flags = slices.Concat([]string{"--kubeconfig=" + kubeconfig, "--cloud-config=" + cloudConf}, flags, s.bench.flags)
 	if err := s.start(); err != nil {
 		return err
 	}
