@@ -1,0 +1,285 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// firstLook is when a Watcher that was idle looks first.
+const firstLook = 250 * time.Millisecond
+
+// sky is what a Watcher sees of a cloud, and the Watcher itself, in a bubble in
+// which time passes only when the test lets it.
+type sky struct {
+	*octavia.Watcher
+	t     *testing.T
+	stop  func()
+	ended func() bool
+
+	mu       sync.Mutex
+	status   map[string]lb.ProvisioningStatus // "" or absent: there is none
+	unlisted map[string]bool
+	ports    []string
+	failing  []string // "list", "ports", or the ids of load balancers
+	held     chan struct{}
+	asks     []ask
+	heads    []octavia.Head // that were told of
+	changed  func(octavia.Head)
+	lines    []string
+}
+
+// ask is one question of a Watcher: "list", "get" or "ports".
+type ask struct {
+	kind string
+	at   time.Time
+}
+
+// watch runs a Watcher for the time of the test.
+func watch(t *testing.T, interval time.Duration, test func(*sky)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &sky{t: t, status: map[string]lb.ProvisioningStatus{}, unlisted: map[string]bool{}}
+		s.Watcher = octavia.NewWatcher(octavia.WatcherOptions{
+			Heads: s.list, Get: s.get, PortsThere: s.portsThere, Changed: s.tell, Interval: interval,
+			Logger: funcr.New(s.log, funcr.Options{}),
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		s.stop = stop
+		done := make(chan error, 1)
+		var result error
+		s.ended = func() bool {
+			select {
+			case result = <-done:
+				return true
+			default:
+				return false
+			}
+		}
+		go func() { done <- s.Run(ctx) }()
+		test(s)
+		stop()
+		synctest.Wait()
+		if s.ended(); result != nil {
+			t.Errorf("Run ends with %v", result)
+		}
+	})
+}
+
+// pass lets the time go by.
+func (s *sky) pass(d time.Duration) {
+	time.Sleep(d) // no time passes outside the bubble
+	synctest.Wait()
+}
+
+// nextLook lets the time go by until the Watcher has looked, and forgets what
+// was asked before.
+func (s *sky) nextLook() {
+	s.t.Helper()
+	s.mu.Lock()
+	s.asks = nil
+	s.mu.Unlock()
+	for range 2000 {
+		s.pass(time.Millisecond)
+		if s.count("") > 0 {
+			return
+		}
+	}
+	s.t.Fatal("no look within 2 s")
+}
+
+func (s *sky) set(status lb.ProvisioningStatus, ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.status[id] = status
+	}
+}
+
+// fail makes these fail, and no others.
+func (s *sky) fail(what ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = what
+}
+
+// hold keeps back answers, which are decided already, until the function it
+// returns is called.
+func (s *sky) hold() (release func()) {
+	held := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
+	return func() {
+		s.mu.Lock()
+		s.held = nil
+		s.mu.Unlock()
+		close(held)
+	}
+}
+
+// question counts a question and returns its failure.
+func (s *sky) question(kind, about string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asks = append(s.asks, ask{kind, time.Now()})
+	if slices.Contains(s.failing, about) {
+		return errors.New(about + " is out of order")
+	}
+	return nil
+}
+
+func (s *sky) wait(ctx context.Context) error {
+	s.mu.Lock()
+	held := s.held
+	s.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *sky) list(ctx context.Context) ([]octavia.Head, error) {
+	if err := s.question("list", "list"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	var heads []octavia.Head
+	for id, status := range s.status {
+		if status != "" && !s.unlisted[id] {
+			heads = append(heads, octavia.Head{ID: id, ProvisioningStatus: status})
+		}
+	}
+	s.mu.Unlock()
+	return heads, s.wait(ctx)
+}
+
+func (s *sky) get(ctx context.Context, id string) (octavia.Head, error) {
+	if err := s.question("get", id); err != nil {
+		return octavia.Head{}, err
+	}
+	s.mu.Lock()
+	status := s.status[id]
+	s.mu.Unlock()
+	if err := s.wait(ctx); err != nil {
+		return octavia.Head{}, err
+	}
+	if status == "" {
+		return octavia.Head{}, &openstack.Error{Class: openstack.Gone, Message: "not found"}
+	}
+	return octavia.Head{ID: id, ProvisioningStatus: status}, nil
+}
+
+func (s *sky) portsThere(_ context.Context, ids []string) ([]string, error) {
+	if err := s.question("ports", "ports"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(s.ports, id) }), nil
+}
+
+func (s *sky) tell(id string, head octavia.Head) {
+	if id != head.ID {
+		s.t.Errorf("told of %s with %+v", id, head)
+	}
+	s.mu.Lock()
+	s.heads = append(s.heads, head)
+	changed := s.changed
+	s.mu.Unlock()
+	if changed != nil {
+		changed(head)
+	}
+}
+
+func (s *sky) log(_, args string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, args)
+}
+
+func (s *sky) logged() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
+}
+
+// count returns how often the kind of question was asked; "" is any.
+func (s *sky) count(kind string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, a := range s.asks {
+		if kind == "" || a.kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// asked checks what was asked since the last time, and forgets it.
+func (s *sky) asked(lists, gets, ports int) {
+	s.t.Helper()
+	want := map[string]int{"list": lists, "get": gets, "ports": ports}
+	got := map[string]int{}
+	for kind := range want {
+		got[kind] = s.count(kind)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("questions (-want +got):\n%s", diff)
+	}
+	s.mu.Lock()
+	s.asks = nil
+	s.mu.Unlock()
+}
+
+// apart checks how far looks are apart, of which there must be many.
+func (s *sky) apart(least, most time.Duration) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asks) < 10 {
+		s.t.Fatalf("only %d looks", len(s.asks))
+	}
+	for i := range s.asks[1:] {
+		if d := s.asks[i+1].at.Sub(s.asks[i].at); d < least || d > most {
+			s.t.Fatalf("looks %d and %d are %v apart, want %v to %v", i, i+1, d, least, most)
+		}
+	}
+}
+
+// told checks what was told since the last time, in any order, and forgets it.
+func (s *sky) told(want ...octavia.Head) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := func(h octavia.Head) string { return fmt.Sprint(h.ID, h.ProvisioningStatus, h.Gone) }
+	order := func(a, b octavia.Head) int { return strings.Compare(key(a), key(b)) }
+	got := slices.SortedFunc(slices.Values(s.heads), order)
+	want = slices.SortedFunc(slices.Values(want), order)
+	if diff := cmp.Diff(want, got); diff != "" && len(want)+len(got) > 0 {
+		s.t.Errorf("told (-want +got):\n%s", diff)
+	}
+	s.heads = nil
+}

@@ -1,0 +1,401 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+func TestNothingIsAskedWhileNothingIsWatched(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.pass(time.Hour)
+		s.asked(0, 0, 0)
+		for range 2 {
+			s.set(lb.Active, "a")
+			s.Watch("a")
+			s.pass(firstLook - time.Nanosecond)
+			s.asked(0, 0, 0)
+			s.pass(time.Nanosecond)
+			s.asked(0, 1, 0)
+			s.told(active("a")...)
+			s.pass(time.Hour)
+			s.asked(0, 0, 0)
+		}
+	})
+}
+
+func TestLooksAreAnIntervalApartAndNeverMoreThanTwoSeconds(t *testing.T) {
+	for _, c := range []struct{ interval, most time.Duration }{
+		{0, time.Second}, {-1, time.Second}, {100 * time.Millisecond, 100 * time.Millisecond},
+		{2 * time.Second, 2 * time.Second}, {time.Hour, 2 * time.Second}, {time.Microsecond, time.Microsecond},
+	} {
+		watch(t, c.interval, func(s *sky) {
+			s.set(lb.PendingCreate, "a")
+			s.Watch("a")
+			s.pass(firstLook + 50*c.most)
+			s.apart(c.most*9/10, c.most)
+		})
+	}
+}
+
+func TestLooksThatFailAreTwiceAsFarApartButNeverMoreThanTwoSeconds(t *testing.T) {
+	for interval, most := range map[time.Duration]time.Duration{
+		100 * time.Millisecond: 200 * time.Millisecond, time.Second: 2 * time.Second, 1500 * time.Millisecond: 2 * time.Second,
+	} {
+		watch(t, interval, func(s *sky) {
+			s.set(lb.PendingUpdate, "a")
+			s.fail("a")
+			s.Watch("a")
+			s.pass(firstLook + 50*most)
+			s.apart(most*9/10, most)
+			s.fail()
+			s.pass(most)
+			s.asks = nil
+			s.pass(20 * interval)
+			s.apart(interval*9/10, interval)
+		})
+	}
+}
+
+func TestFewAreAskedForOneByOneAndMoreFromOneList(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		for i, want := range []struct{ lists, gets int }{{0, 1}, {0, 2}, {1, 0}, {1, 0}} {
+			id := fmt.Sprint("lb-", i)
+			s.set(lb.PendingUpdate, id)
+			s.Watch(id)
+			s.nextLook()
+			s.asked(want.lists, want.gets, 0)
+		}
+		s.set(lb.Active, "lb-0", "lb-1")
+		s.nextLook()
+		s.asked(1, 0, 0)
+		s.told(active("lb-0", "lb-1")...)
+		s.nextLook()
+		s.asked(0, 2, 0)
+		s.told()
+	})
+}
+
+func TestOneThatTheListLacksIsAskedForByItself(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.set(lb.PendingUpdate, "a", "b", "adopted", "vanished")
+		s.unlisted["adopted"], s.unlisted["vanished"] = true, true
+		for _, id := range []string{"a", "b", "adopted", "vanished"} {
+			s.Watch(id)
+		}
+		s.nextLook()
+		s.asked(1, 2, 0)
+		s.told()
+		s.set(lb.Active, "adopted")
+		s.set("", "vanished")
+		s.nextLook()
+		s.asked(1, 2, 0)
+		s.told(active("adopted")[0], octavia.Head{ID: "vanished", Gone: true})
+	})
+}
+
+func TestAListThatFailsChangesNothingAndIsLoggedOnce(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		for _, id := range []string{"a", "b", "c"} {
+			s.set(lb.Active, id)
+			s.Watch(id)
+		}
+		s.fail("list")
+		s.pass(time.Minute)
+		s.told()
+		if len(s.logged()) != 1 || !strings.Contains(s.logged()[0], "list is out of order") {
+			t.Errorf("logged %q, want one line with the reason", s.logged())
+		}
+		if n := len(s.Pending()); n != 3 {
+			t.Errorf("%d are watched, want 3", n)
+		}
+		s.fail()
+		s.pass(time.Minute)
+		if s.told(active("a", "b", "c")...); len(s.logged()) != 2 {
+			t.Errorf("logged %q, want one line more for its end", s.logged())
+		}
+	})
+}
+
+func TestOneThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.set(lb.Active, "a", "b")
+		s.fail("a")
+		s.Watch("a")
+		s.Watch("b")
+		s.pass(time.Minute)
+		s.told(active("b")...)
+		s.fail()
+		s.pass(time.Minute)
+		s.told(active("a")...)
+	})
+}
+
+func TestOneThatStaysPendingIsNeverGivenUp(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.set(lb.PendingCreate, "a")
+		began := time.Now()
+		s.Watch("a")
+		s.pass(24 * time.Hour)
+		s.told()
+		s.Watch("a")
+		if diff := cmp.Diff(map[string]time.Time{"a": began}, s.Pending()); diff != "" {
+			t.Errorf("watched since (-want +got):\n%s", diff)
+		}
+		s.set(lb.Error, "a")
+		s.pass(2 * time.Second)
+		s.told(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+	})
+}
+
+func TestADeletionEndsWhenThePortIsGoneToo(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.ports = []string{"port", "other"}
+		s.set(lb.PendingDelete, "a")
+		s.WatchDeletion("a", "port")
+		s.nextLook()
+		s.asked(0, 1, 0)
+		s.set("", "a")
+		s.nextLook()
+		s.asked(0, 1, 1)
+		// The load balancer itself is not asked for again.
+		s.pass(time.Minute)
+		if s.count("get") > 0 || s.count("ports") == 0 {
+			t.Errorf("asked for the load balancer %d times, for ports %d times", s.count("get"), s.count("ports"))
+		}
+		s.fail("ports")
+		s.ports = nil
+		s.pass(time.Minute)
+		s.told()
+		s.fail()
+		s.pass(2 * time.Second)
+		s.told(octavia.Head{ID: "a", Gone: true})
+	})
+}
+
+func TestADeletionThatIsRenewedStillWaitsForThePort(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.ports = []string{"port"}
+		s.Watch("a")
+		s.WatchDeletion("a", "port")
+		s.nextLook()
+		s.WatchDeletion("a", "")
+		s.Watch("a")
+		s.pass(time.Minute)
+		s.told()
+		s.ports = nil
+		s.pass(2 * time.Second)
+		s.told(octavia.Head{ID: "a", Gone: true})
+	})
+}
+
+func TestADeletionWithoutAPortEndsWithTheLoadBalancer(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.WatchDeletion("a", "")
+		s.nextLook()
+		s.asked(0, 1, 0)
+		s.told(octavia.Head{ID: "a", Gone: true})
+	})
+}
+
+func TestADeletionThatFailsEndsTheWatch(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.ports = []string{"port"}
+		s.set(lb.Error, "a")
+		s.WatchDeletion("a", "port")
+		s.nextLook()
+		s.told(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+	})
+}
+
+func TestOneThatIsForgottenIsNotTold(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.set(lb.Active, "a")
+		s.Watch("a")
+		s.Forget("a")
+		s.Forget("nobody")
+		s.pass(time.Minute)
+		s.told()
+		s.asked(0, 0, 0)
+	})
+}
+
+// TestALookUnderWay tries what happens between a question and its answer, which
+// is from before that.
+func TestALookUnderWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		status    lb.ProvisioningStatus
+		meanwhile func(*sky)
+		// later is what is told by later looks.
+		later []octavia.Head
+	}{
+		"is not told of one that is forgotten": {
+			status: lb.Active, meanwhile: func(s *sky) { s.Forget("a") },
+		},
+		"does not end a watch that began again": {
+			status: lb.Active,
+			meanwhile: func(s *sky) {
+				s.Forget("a")
+				s.set(lb.PendingUpdate, "a")
+				s.Watch("a")
+			},
+		},
+		"does not end a watch that was renewed": {
+			status: lb.Active,
+			meanwhile: func(s *sky) {
+				s.set(lb.PendingUpdate, "a")
+				s.Watch("a")
+			},
+		},
+		"does not take a port for gone that has not been looked for": {
+			meanwhile: func(s *sky) {
+				s.ports = []string{"port"}
+				s.WatchDeletion("a", "port")
+			},
+		},
+		"leaves another to the next look": {
+			status: lb.Active,
+			meanwhile: func(s *sky) {
+				s.set(lb.Active, "b")
+				s.Watch("b")
+			},
+			later: active("a", "b"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch(t, time.Second, func(s *sky) {
+				s.set(c.status, "a")
+				answer := s.hold()
+				s.Watch("a")
+				s.pass(firstLook)
+				c.meanwhile(s)
+				answer()
+				s.pass(time.Minute)
+				s.told(c.later...)
+			})
+		})
+	}
+}
+
+func TestWhoIsToldMayWatchAgain(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		s.changed = func(h octavia.Head) {
+			if h.ProvisioningStatus == lb.Active {
+				s.set(lb.Error, h.ID)
+				s.Watch(h.ID)
+			}
+		}
+		s.set(lb.Active, "a")
+		s.Watch("a")
+		s.pass(time.Minute)
+		s.told(active("a")[0], octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+	})
+}
+
+func TestRunEndsWithTheContextWhateverItIsDoing(t *testing.T) {
+	for name, begin := range map[string]func(*sky){
+		"nothing": func(*sky) {},
+		"waiting": func(s *sky) { s.Watch("a") },
+		"asking": func(s *sky) {
+			s.hold()
+			s.Watch("a")
+			s.pass(firstLook)
+		},
+		"failing": func(s *sky) {
+			s.set(lb.Active, "a")
+			s.fail("a")
+			s.Watch("a")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch(t, time.Second, func(s *sky) {
+				begin(s)
+				synctest.Wait()
+				before := s.logged()
+				s.stop()
+				synctest.Wait()
+				if !s.ended() {
+					t.Error("it runs on")
+				}
+				if diff := cmp.Diff(before, s.logged()); diff != "" {
+					t.Errorf("it complains of its end:\n%s", diff)
+				}
+				s.told()
+			})
+		})
+	}
+}
+
+func TestWatchesOfManyGoroutinesAreToldOnceEach(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		const n = 200
+		var want []octavia.Head
+		for i := range n {
+			id := fmt.Sprintf("lb-%03d", i)
+			want = append(want, octavia.Head{ID: id, ProvisioningStatus: lb.Active})
+			s.set(lb.PendingCreate, id)
+			go func() {
+				s.Watch(id)
+				time.Sleep(time.Duration(i) * 50 * time.Millisecond) // in the test's own time
+				s.set(lb.Active, id)
+				s.Watch(id)
+				_ = s.Pending()
+			}()
+		}
+		s.pass(time.Minute)
+		s.told(want...)
+		if gets := s.count("get"); gets > 2*int(time.Minute/time.Second) {
+			t.Errorf("%d single questions for %d load balancers", gets, n)
+		}
+	})
+}
+
+func TestAWatcherNeedsNoClockOrLogger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var got []string
+		w := octavia.NewWatcher(octavia.WatcherOptions{
+			Get:     func(context.Context, string) (octavia.Head, error) { return octavia.Head{}, errors.New("no") },
+			Changed: func(id string, _ octavia.Head) { got = append(got, id) },
+		})
+		go func() {
+			time.Sleep(time.Minute) // in the test's own time
+			stop()
+		}()
+		w.Watch("a")
+		if err := w.Run(ctx); err != nil || len(got) > 0 || !slices.Equal([]string{"a"}, watchedBy(w)) {
+			t.Errorf("error %v, told of %v, watching %v", err, got, watchedBy(w))
+		}
+	})
+}
+
+// active are load balancers that are ACTIVE.
+func active(ids ...string) []octavia.Head {
+	var heads []octavia.Head
+	for _, id := range ids {
+		heads = append(heads, octavia.Head{ID: id, ProvisioningStatus: lb.Active})
+	}
+	return heads
+}
+
+func watchedBy(w *octavia.Watcher) []string {
+	var all []string
+	for id := range w.Pending() {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	return all
+}
