@@ -237,7 +237,7 @@ func sameSet(a, b []string) bool {
 				networks[text] = true
 			}
 		}
-		if len(all) == 0 || networks["0.0.0.0/0"] {
+		if len(all) == 0 || networks["0.0.0.0/0"] || networks["::/0"] {
 			return map[string]bool{"0.0.0.0/0": true}
 		}
 		return networks

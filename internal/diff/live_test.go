@@ -54,6 +54,8 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 		"source_ranges_spelt_otherwise_are_nothing_to_do": {before: []edit{sourceRanges("192.0.2.77/24", "10.0.0.0/8", "10.0.0.0/8")}, after: []edit{sourceRanges("10.0.0.0/8", "192.0.2.0/24")}, drift: func(c *cloud) {
 			c.changeListener(80, func(l *listenerRow) { l.AllowedCIDRs = []string{"192.0.2.0/24", "10.0.0.0/8"} })
 		}},
+		"everybody_spelt_otherwise_is_nothing_to_do":         {before: []edit{sourceRanges("0.0.0.0/0")}, after: []edit{sourceRanges()}},
+		"everybody_of_ipv6_spelt_otherwise_is_nothing_to_do": {before: []edit{sourceRanges()}, after: []edit{sourceRanges("::/0")}},
 		"a_node_joins":                     {after: []edit{nodes("11", "12", "13")}},
 		"a_node_leaves":                    {after: []edit{nodes("12")}},
 		"nodes_exchanged":                  {after: []edit{nodes("13", "14")}},

@@ -1,0 +1,65 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// Each field that was set by hand is set back with one op, whatever else is as
+// wanted.
+func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
+	member := func(do func(*lb.Member)) func(*lb.Pool) { return func(p *lb.Pool) { do(&p.Members[0]) } }
+	monitor := func(do func(*lb.HealthMonitor)) func(*lb.Pool) { return func(p *lb.Pool) { do(p.Monitor) } }
+	for name, c := range map[string]struct {
+		drift func(*lb.Pool)
+		op    string
+	}{
+		"member weight":         {member(func(m *lb.Member) { m.Weight = 2 }), "SetMembers"},
+		"member monitor port":   {member(func(m *lb.Member) { m.MonitorPort = 2 }), "SetMembers"},
+		"member backup":         {member(func(m *lb.Member) { m.Backup = true }), "SetMembers"},
+		"member switched off":   {member(func(m *lb.Member) { m.AdminDown = true }), "SetMembers"},
+		"member address":        {member(func(m *lb.Member) { m.Address = "10.0.0.99" }), "SetMembers"},
+		"member port":           {member(func(m *lb.Member) { m.Port = 2 }), "SetMembers"},
+		"monitor delay":         {monitor(func(m *lb.HealthMonitor) { m.DelaySeconds = 9 }), "UpdateMonitor"},
+		"monitor timeout":       {monitor(func(m *lb.HealthMonitor) { m.TimeoutSeconds = 9 }), "UpdateMonitor"},
+		"monitor retries":       {monitor(func(m *lb.HealthMonitor) { m.MaxRetries = 9 }), "UpdateMonitor"},
+		"monitor retries down":  {monitor(func(m *lb.HealthMonitor) { m.MaxRetriesDown = 9 }), "UpdateMonitor"},
+		"monitor method":        {monitor(func(m *lb.HealthMonitor) { m.HTTPMethod = "HEAD" }), "UpdateMonitor"},
+		"monitor path":          {monitor(func(m *lb.HealthMonitor) { m.URLPath = "/" }), "UpdateMonitor"},
+		"monitor codes":         {monitor(func(m *lb.HealthMonitor) { m.ExpectedCodes = "200-299" }), "UpdateMonitor"},
+		"monitor switched off":  {monitor(func(m *lb.HealthMonitor) { m.AdminDown = true }), "UpdateMonitor"},
+		"monitor name":          {monitor(func(m *lb.HealthMonitor) { m.Name = "monitor_7" }), ""},
+		"pool algorithm":        {func(p *lb.Pool) { p.Algorithm = lb.SourceIP }, "UpdatePool"},
+		"pool switched off":     {func(p *lb.Pool) { p.AdminDown = true }, "UpdatePool"},
+		"pool persistence":      {func(p *lb.Pool) { p.Persistence.Type = "HTTP_COOKIE" }, "UpdatePool"},
+		"pool persistence time": {func(p *lb.Pool) { p.Persistence.TimeoutSeconds = 9 }, "UpdatePool"},
+		"pool name":             {func(p *lb.Pool) { p.Name = web.PoolName(7) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			udp := func(w *lb.Wanted) { ports(port(lb.UDP, 53, 30053))(w) }
+			sticky := each(func(l *lb.Listener) {
+				l.Pool.Persistence = &lb.Persistence{Type: lb.PersistenceSourceIP, TimeoutSeconds: 60}
+			})
+			cloud := cloudWith(usual(udp, monitored(lb.MonitorHTTP), sticky))
+			cloud.changePool(53, c.drift)
+			plan := (&journey{reporter: t, cloud: cloud, wanted: usual(udp, monitored(lb.MonitorHTTP), sticky)}).travel()
+			var kinds []string
+			for _, op := range plan.Ops {
+				kinds = append(kinds, Kind(op))
+			}
+			var want []string
+			if c.op != "" {
+				want = []string{c.op}
+			}
+			if diff := cmp.Diff(want, kinds); diff != "" {
+				t.Errorf("ops (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
