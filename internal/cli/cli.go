@@ -42,6 +42,9 @@ func Run(ctx context.Context, args []string, streams IO, version string) int {
 	root.SetArgs(args)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
+	})
 	root.AddCommand(newController(streams, version), newPlan(streams, version), newVersion(streams, version))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:

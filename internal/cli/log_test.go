@@ -1,0 +1,90 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// logged is what a logger with these flags writes of one line each at levels 0,
+// 1, 4 and 9 and one error.
+func logged(t *testing.T, l logging) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	log, err := l.logger(IO{Out: &out, Err: &errs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = log.WithName("part").WithValues("service", "ns/web")
+	log.Info("level 0", "op", "CreateListener")
+	log.V(1).Info("level 1")
+	log.V(4).Info("level 4")
+	log.V(9).Info("level 9")
+	log.Error(errors.New("no answer"), "failed")
+	if out.Len() > 0 {
+		t.Errorf("logs went to standard output: %q", out.String())
+	}
+	return errs.String()
+}
+
+func TestVerbosityChoosesWhatIsLogged(t *testing.T) {
+	for verbosity, want := range map[int][]string{
+		0: {"level 0", "failed"},
+		1: {"level 0", "level 1", "failed"},
+		4: {"level 0", "level 1", "level 4", "failed"},
+		9: {"level 0", "level 1", "level 4", "level 9", "failed"},
+	} {
+		for _, format := range []string{"text", "json"} {
+			text := logged(t, logging{verbosity: verbosity, format: format})
+			if lines := strings.Count(text, "\n"); lines != len(want) {
+				t.Errorf("%d, %s: %d lines, want %d:\n%s", verbosity, format, lines, len(want), text)
+			}
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("%d, %s: %q is not in\n%s", verbosity, format, w, text)
+				}
+			}
+		}
+	}
+}
+
+func TestJSONLogsAreOneObjectALine(t *testing.T) {
+	for line := range strings.Lines(logged(t, logging{format: "json"})) {
+		var entry struct {
+			TS                                     time.Time
+			Level, Logger, Msg, Service, Op, Error string
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if entry.TS.IsZero() || entry.Logger != "part" || entry.Service != "ns/web" {
+			t.Errorf("%s: no time, name or Service", line)
+		}
+		switch entry.Msg {
+		case "level 0":
+			if entry.Level != "info" || entry.Op != "CreateListener" {
+				t.Errorf("%s: %+v", line, entry)
+			}
+		case "failed":
+			if entry.Level != "error" || entry.Error != "no answer" {
+				t.Errorf("%s: %+v", line, entry)
+			}
+		default:
+			t.Errorf("unexpected line %s", line)
+		}
+	}
+}
+
+func TestAnErrorIsLoggedWithoutItsStack(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		if text := logged(t, logging{format: format}); strings.Contains(text, ".go:") {
+			t.Errorf("%s:\n%s", format, text)
+		}
+	}
+}
