@@ -169,7 +169,7 @@ func (s *stage) passes() (ended, open int) {
 // had before the change, and has nothing in hand.
 func (s *stage) settles(change func()) {
 	s.t.Helper()
-	before, _ := s.passes()
+	before := s.gauge("controller_runtime_reconcile_total")
 	change()
 	s.eventually(func() error {
 		ended, open := s.passes()

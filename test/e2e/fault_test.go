@@ -1,0 +1,205 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// hasOne fails the test unless the Service has one load balancer and one
+// floating IP of its own in the cloud.
+func (v *service) hasOne() {
+	v.t.Helper()
+	if n := len(v.cloud.trees(v.lbName())); n != 1 {
+		v.t.Errorf("Service %s has %d load balancers", v.name, n)
+	}
+	n := 0
+	for _, f := range v.cloud.floatingIPs() {
+		if strings.Contains(f.Description, "kube-octavia.service="+string(v.now().UID)+")") {
+			n++
+		}
+	}
+	if n != 1 {
+		v.t.Errorf("Service %s has %d floating IPs: %+v", v.name, n, v.cloud.floatingIPs())
+	}
+}
+
+func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
+	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: 2 * time.Second}})
+	web := s.service("web", tcp(8080))
+	s.eventually(func() error { return s.is("PENDING_CREATE", web) })
+	s.stop()
+	if err := s.is("PENDING_CREATE", web); err != nil {
+		t.Fatalf("the controller did not stop at once: %v", err)
+	}
+	s.start()
+	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	web.hasOne()
+}
+
+func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080, 8081), udp(5300))
+	address := web.programmed()
+	object, events := web.now(), len(web.events())
+	s.stop()
+	s.forget()
+	s.settles(s.start)
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("the cloud was written to: %v", writes)
+	}
+	if now := web.now(); now.ResourceVersion != object.ResourceVersion {
+		t.Errorf("the Service was written to: %+v was %+v", now, object)
+	}
+	if n := len(web.events()); n != events {
+		t.Errorf("%d events became %d", events, n)
+	}
+	s.answers(address, 8080)
+}
+
+// TestEveryFailureOfACallIsOvercome lets each write of a Service's life fail
+// once, in each way in which calls fail.
+func TestEveryFailureOfACallIsOvercome(t *testing.T) {
+	s := newStage(t, settings{conf: []string{"[Metadata]", "request-timeout=2s"}})
+	create := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers"}
+	address := wire.Fault{Service: cloudsim.Network, Method: http.MethodPost, Route: "/v2.0/floatingips"}
+	members := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPut, Route: "/v2.0/lbaas/pools/{id}/members"}
+	release := wire.Fault{Service: cloudsim.Network, Method: http.MethodDelete, Route: "/v2.0/floatingips/{id}"}
+	remove := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodDelete, Route: "/v2.0/lbaas/loadbalancers/{id}"}
+	for _, how := range []wire.Fault{
+		{ID: "reset-before", Kind: wire.FaultResetBefore},
+		{ID: "reset-after", Kind: wire.FaultResetAfter},
+		{ID: "half-an-answer", Kind: wire.FaultHalfBody},
+		{ID: "garbage", Kind: wire.FaultGarbage},
+		{ID: "silence", Kind: wire.FaultHang},
+		{ID: "500", Kind: wire.FaultStatus, Status: 500, Body: `{"faultstring": "internal"}`},
+		{ID: "503", Kind: wire.FaultStatus, Status: 503, Header: map[string]string{"Retry-After": "1"}},
+		{ID: "429", Kind: wire.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "1"}},
+	} {
+		t.Run(how.ID, func(t *testing.T) {
+			for _, where := range []wire.Fault{create, address, members, release, remove} {
+				fault := how
+				fault.ID, fault.Times = "", 1
+				fault.Service, fault.Method, fault.Route = where.Service, where.Method, where.Route
+				s.cloud.Faults().Add(fault)
+			}
+			web := s.service("web-"+how.ID, tcp(8080))
+			where := web.programmed()
+			s.answeredBy(where, 8080, s.addresses("a", "b")...)
+			s.changeNode("b", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
+			web.becomes(membersAt(s.addresses("a")...))
+			web.hasOne()
+			s.changeNode("b", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
+			web.becomes(membersAt(s.addresses("a", "b")...))
+			web.delete()
+			web.gone()
+			if err := s.empty(); err != nil {
+				t.Errorf("when the Service was gone: %v", err)
+			}
+			if left := s.cloud.Faults().List(); len(left) > 0 {
+				t.Errorf("the test is wrong: nobody met the faults %+v", left)
+			}
+		})
+	}
+}
+
+func TestRequestForPatienceIsHonoured(t *testing.T) {
+	s := newStage(t, settings{})
+	route := "/v2.0/lbaas/loadbalancers"
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: route,
+		Kind: wire.FaultStatus, Status: 503, Header: map[string]string{"Retry-After": "2"}, Times: 2})
+	web := s.service("web", tcp(8080))
+	web.has(programmed, conditionFalse, "CloudUnavailable")
+	web.programmed()
+	var tries []time.Time
+	for _, c := range s.cloud.Recorder().Calls() {
+		if c.Method == http.MethodPost && c.Route == route {
+			tries = append(tries, c.At)
+		}
+	}
+	if len(tries) != 3 {
+		t.Fatalf("%d attempts were made: %v", len(tries), tries)
+	}
+	for i := range 2 {
+		if wait := tries[i+1].Sub(tries[i]); wait < 2*time.Second {
+			t.Errorf("attempt %d came after %v, Retry-After was 2 s", i+2, wait)
+		}
+	}
+}
+
+func TestTokensThatExpireAreRenewed(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	visitor := s.visit(address, 8080)
+	for i := range 3 {
+		s.cloud.ExpireTokens()
+		web.change(tcp(int32(9000 + i)))
+		web.becomes(ports(append([]string{"TCP/8080"}, []string{"TCP/9000", "TCP/9001", "TCP/9002"}[:i+1]...)...))
+	}
+	web.programmed()
+	s.happy(visitor)
+	if refused := s.controller.log.lines("Reconciler error"); len(refused) > 0 {
+		t.Errorf("passes failed: %v", refused)
+	}
+}
+
+func TestExhaustedQuotaIsTold(t *testing.T) {
+	s := newStage(t, settings{cloud: cloudsim.Options{Neutron: neutron.Options{Quotas: map[string]int{"floatingip": 0}}}})
+	project := s.cloud.IDs().Project
+	s.cloud.Octavia().SetQuota(project, octavia.Quota{LoadBalancers: 0, Listeners: -1, Pools: -1, Members: -1, HealthMonitors: -1})
+	web := s.service("web", tcp(8080))
+	c := web.has(programmed, conditionFalse, "QuotaExceeded")
+	t.Log(c.Message)
+
+	s.cloud.Octavia().SetQuota(project, octavia.Quota{LoadBalancers: 1, Listeners: -1, Pools: -1, Members: -1, HealthMonitors: -1})
+	web.change(labelled("try", "again"))
+	s.eventually(func() error { return s.is("ACTIVE", web) })
+	c = web.has(programmed, conditionFalse, "QuotaExceeded")
+	t.Log(c.Message)
+	if ingress := web.now().Status.LoadBalancer.Ingress; len(ingress) > 0 {
+		t.Errorf("without its floating IP the Service is published at %+v", ingress)
+	}
+
+	quota := map[string]any{"quota": map[string]any{"floatingip": 1}}
+	if err := s.cloud.call(cloudsim.Network, s.cloud.IDs().AdminProject, http.MethodPut, "/v2.0/quotas/"+project, quota, nil); err != nil {
+		t.Fatal(err)
+	}
+	web.change(labelled("try", "thrice"))
+	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	web.hasOne()
+}
+
+func TestSecretsAreNeverLogged(t *testing.T) {
+	s := newStage(t, settings{flags: []string{"--v=9"}})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	s.cloud.ExpireTokens()
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Kind: wire.FaultStatus, Status: 500, Times: 1})
+	web.change(tcp(8081))
+	web.becomes(ports("TCP/8080", "TCP/8081"))
+	web.programmed()
+	_, out, errs := s.run("plan", "--v=9")
+	for name, text := range map[string]string{"the controller's log": s.controller.log.String(), "the output of plan": out + errs} {
+		if !strings.Contains(text, "OpenStack call") && !strings.Contains(text, "nothing to do") {
+			t.Errorf("%s is not what it should be:\n%s", name, text)
+		}
+		if strings.Contains(text, s.cloud.Credentials().Password) {
+			t.Errorf("%s holds the password", name)
+		}
+		if strings.Contains(strings.ToLower(text), "x-auth-token") || strings.Contains(strings.ToLower(text), "x-subject-token") {
+			t.Errorf("%s holds the header of a token", name)
+		}
+	}
+}
