@@ -92,9 +92,7 @@ func (s *sky) pass(d time.Duration) {
 // was asked before.
 func (s *sky) nextLook() {
 	s.t.Helper()
-	s.mu.Lock()
-	s.asks = nil
-	s.mu.Unlock()
+	s.forgetAsks()
 	for range 2000 {
 		s.pass(time.Millisecond)
 		if s.count("") > 0 {
@@ -110,6 +108,12 @@ func (s *sky) set(status lb.ProvisioningStatus, ids ...string) {
 	for _, id := range ids {
 		s.status[id] = status
 	}
+}
+
+func (s *sky) setPorts(ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ports = ids
 }
 
 // fail makes these fail, and no others.
@@ -249,9 +253,13 @@ func (s *sky) asked(lists, gets, ports int) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("questions (-want +got):\n%s", diff)
 	}
+	s.forgetAsks()
+}
+
+func (s *sky) forgetAsks() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asks = nil
-	s.mu.Unlock()
 }
 
 // apart checks how far looks are apart, of which there must be many.

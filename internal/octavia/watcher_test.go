@@ -63,7 +63,7 @@ func TestLooksThatFailAreTwiceAsFarApartButNeverMoreThanTwoSeconds(t *testing.T)
 			s.apart(most*9/10, most)
 			s.fail()
 			s.pass(most)
-			s.asks = nil
+			s.forgetAsks()
 			s.pass(20 * interval)
 			s.apart(interval*9/10, interval)
 		})
@@ -163,7 +163,7 @@ func TestOneThatStaysPendingIsNeverGivenUp(t *testing.T) {
 
 func TestADeletionEndsWhenThePortIsGoneToo(t *testing.T) {
 	watch(t, time.Second, func(s *sky) {
-		s.ports = []string{"port", "other"}
+		s.setPorts("port", "other")
 		s.set(lb.PendingDelete, "a")
 		s.WatchDeletion("a", "port")
 		s.nextLook()
@@ -177,7 +177,7 @@ func TestADeletionEndsWhenThePortIsGoneToo(t *testing.T) {
 			t.Errorf("asked for the load balancer %d times, for ports %d times", s.count("get"), s.count("ports"))
 		}
 		s.fail("ports")
-		s.ports = nil
+		s.setPorts()
 		s.pass(time.Minute)
 		s.told()
 		s.fail()
@@ -188,7 +188,7 @@ func TestADeletionEndsWhenThePortIsGoneToo(t *testing.T) {
 
 func TestADeletionThatIsRenewedStillWaitsForThePort(t *testing.T) {
 	watch(t, time.Second, func(s *sky) {
-		s.ports = []string{"port"}
+		s.setPorts("port")
 		s.Watch("a")
 		s.WatchDeletion("a", "port")
 		s.nextLook()
@@ -196,7 +196,7 @@ func TestADeletionThatIsRenewedStillWaitsForThePort(t *testing.T) {
 		s.Watch("a")
 		s.pass(time.Minute)
 		s.told()
-		s.ports = nil
+		s.setPorts()
 		s.pass(2 * time.Second)
 		s.told(octavia.Head{ID: "a", Gone: true})
 	})
@@ -213,7 +213,7 @@ func TestADeletionWithoutAPortEndsWithTheLoadBalancer(t *testing.T) {
 
 func TestADeletionThatFailsEndsTheWatch(t *testing.T) {
 	watch(t, time.Second, func(s *sky) {
-		s.ports = []string{"port"}
+		s.setPorts("port")
 		s.set(lb.Error, "a")
 		s.WatchDeletion("a", "port")
 		s.nextLook()
@@ -262,7 +262,7 @@ func TestALookUnderWay(t *testing.T) {
 		},
 		"does not take a port for gone that has not been looked for": {
 			meanwhile: func(s *sky) {
-				s.ports = []string{"port"}
+				s.setPorts("port")
 				s.WatchDeletion("a", "port")
 			},
 		},
