@@ -23,29 +23,77 @@ import (
 // a request that the cloud refuses, an exhausted quota, an address in use.
 const slowRetry = 2 * time.Minute
 
+// answerLimit is how long Octavia may take to show what a create made that it
+// did not answer.
+const answerLimit = time.Minute
+
+// duplicateRetry is how soon to look whether a second load balancer is gone.
+const duplicateRetry = 2 * time.Second
+
 // partsRetry is how long to wait for parts of a load balancer that Octavia left
 // unready although it has ended its work.
 const partsRetry = 10 * time.Second
 
-// observe fills the record with what the cloud has, unless that is known.
+// observe fills the record with what the cloud has, unless that is known. After
+// a create that was not answered it looks once more when Octavia must have
+// ended it.
 func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
-	if !p.record.known {
-		observed, err := r.Observe(ctx, p.service, p.owner)
-		if err != nil {
-			return err
-		}
-		complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
-		p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
-		p.record.reached, p.record.written = nil, r.now()
+	if late := p.record.unanswered; !late.IsZero() && r.now().Sub(late) >= answerLimit {
+		p.record.known, p.record.unanswered = false, time.Time{}
 	}
-	if want := p.wanted.FloatingIP; want != nil {
-		found, err := r.requested(ctx, want.Address, p.record.observed)
-		if err != nil {
-			return err
-		}
-		p.record.observed.FloatingIPs = found
+	if p.record.known {
+		return nil
+	}
+	observed, err := r.Observe(ctx, p.service, p.owner)
+	if err != nil {
+		return err
+	}
+	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
+	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
+	p.record.reached, p.record.written = nil, r.now()
+	if len(observed.Unsettled) > 0 && p.record.unanswered.IsZero() {
+		p.record.unanswered = r.now()
 	}
 	return nil
+}
+
+// seeRequested looks at the floating IP that the user asked for, until it is on
+// the load balancer.
+func (r *ServiceReconciler) seeRequested(ctx context.Context, p *pass) error {
+	want := p.wanted.FloatingIP
+	if want == nil {
+		return nil
+	}
+	found, err := r.requested(ctx, want.Address, p.record.observed)
+	if err != nil {
+		return err
+	}
+	p.record.observed.FloatingIPs = found
+	return nil
+}
+
+// seeFloatingIPs looks again at the floating IPs that are remembered.
+func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
+	var seen []lb.FloatingIP
+	for _, f := range p.record.observed.FloatingIPs {
+		found, err := r.Neutron.FloatingIPsWithAddress(ctx, f.Address)
+		if err != nil {
+			return err
+		}
+		seen = append(seen, found...)
+	}
+	p.record.observed.FloatingIPs = seen
+	return nil
+}
+
+// releasesFloatingIP tells whether the op takes a floating IP away from where it
+// leads.
+func releasesFloatingIP(op diff.Op) bool {
+	switch op.(type) {
+	case diff.DeleteFloatingIP, diff.DisassociateFloatingIP:
+		return true
+	}
+	return false
 }
 
 // confirm checks, when nothing is left to do, that the cloud really has what
@@ -103,41 +151,91 @@ func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
 // unready names a part of an ACTIVE load balancer that is not ready itself. Some
 // versions of Octavia leave parts in PENDING_CREATE for ever.
 func unready(l lb.LoadBalancer) string {
-	say := func(kind, id string, s lb.ProvisioningStatus) string {
-		return fmt.Sprintf("load balancer %s is ACTIVE, but its %s %s is in %s", l.ID, kind, id, s)
+	var parts []string
+	add := func(kind, id string, s lb.ProvisioningStatus) {
+		if s != "" && s != lb.Active {
+			parts = append(parts, fmt.Sprintf("%s %s is in %s", kind, id, s))
+		}
 	}
 	for _, listener := range l.Listeners {
-		if s := listener.ProvisioningStatus; s != "" && s != lb.Active {
-			return say("listener", listener.ID, s)
+		add("listener", listener.ID, listener.ProvisioningStatus)
+		if listener.Pool == nil {
+			continue
 		}
-		if pool := listener.Pool; pool != nil && pool.ProvisioningStatus != "" && pool.ProvisioningStatus != lb.Active {
-			return say("pool", pool.ID, pool.ProvisioningStatus)
+		add("pool", listener.Pool.ID, listener.Pool.ProvisioningStatus)
+		if m := listener.Pool.Monitor; m != nil {
+			add("health monitor", m.ID, m.ProvisioningStatus)
+		}
+		for _, m := range listener.Pool.Members {
+			add("member", m.ID, m.ProvisioningStatus)
 		}
 	}
-	return ""
+	if len(parts) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("load balancer %s is ACTIVE, but its %s", l.ID, parts[0])
+	if len(parts) > 1 {
+		text += fmt.Sprintf(", and %d more parts are not ready", len(parts)-1)
+	}
+	return text
 }
 
 // apply carries out the Neutron ops of the plan and the first Octavia op:
-// Octavia refuses any other until it has ended that one. An op in hand is
-// carried to its end although the controller is told to stop.
+// Octavia refuses any other until it has ended that one. What Octavia refuses
+// locks nothing, so that ops which do not depend on it have their turn. An op in
+// hand is carried to its end although the controller is told to stop.
 func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 	var failures []error
-	octaviaDone := false
+	octaviaDone, refused := false, false
 	for _, op := range p.plan.Ops {
 		op, ready := onPort(op, p.record.observed)
 		_, deletes := op.(diff.DeleteLoadBalancer)
-		if op.Octavia() && octaviaDone || !ready || deletes && len(failures) > 0 {
+		switch {
+		case !ready, deletes && len(failures) > 0, op.Octavia() && octaviaDone:
 			continue
-		}
-		if ctx.Err() != nil {
+		case op.Octavia() && refused && !standsAlone(op, p.record.observed):
+			continue
+		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		octaviaDone = octaviaDone || op.Octavia()
-		if err := r.write(context.WithoutCancel(ctx), p, op); err != nil {
+		err := r.write(context.WithoutCancel(ctx), p, op)
+		if err != nil {
 			failures = append(failures, err)
+		}
+		if op.Octavia() {
+			refused = refused || refusal(err)
+			octaviaDone = !refusal(err)
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// refusal tells whether Octavia refused an op, and so did not lock the load
+// balancer.
+func refusal(err error) bool {
+	switch openstack.Classify(err) {
+	case openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone:
+		return true
+	}
+	return false
+}
+
+// standsAlone tells whether an op is right whatever became of those before it:
+// membership of pools that are there, restrictions, and the end of what nobody
+// wants.
+func standsAlone(op diff.Op, observed lb.Observed) bool {
+	switch op := op.(type) {
+	case diff.SetMembers:
+		return op.PoolID != ""
+	case diff.UpdateListener:
+		return op.PoolID == nil
+	case diff.DeleteListener:
+		return true
+	case diff.DeletePool:
+		return observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.DetachedPools,
+			func(p lb.Pool) bool { return p.ID == op.ID })
+	}
+	return false
 }
 
 // onPort completes a floating IP op that was planned before the VIP port was
@@ -180,21 +278,32 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 		if openstack.Classify(err) == openstack.Busy && p.record.observed.LoadBalancer != nil {
 			p.record.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 		}
+		var cloud *openstack.Error
+		if _, creates := op.(diff.CreateLoadBalancer); creates && errors.As(err, &cloud) && cloud.Unanswered {
+			p.record.unanswered = r.now()
+		}
 		return err
 	}
 	log.Info(op.String(), "created", made.ID)
-	note(p, op, made)
+	r.note(p, op, made)
 	return nil
 }
 
 // note records what the op leads to once Octavia has carried it out, and that
 // Octavia is at it.
-func note(p *pass, op diff.Op, made diff.Created) {
-	if deletion, ok := op.(diff.DeleteLoadBalancer); ok {
-		if l := p.record.observed.LoadBalancer; l != nil && l.ID == deletion.ID {
+func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
+	switch op := op.(type) {
+	case diff.CreateLoadBalancer:
+		p.record.failed = ""
+	case diff.DeleteLoadBalancer:
+		p.record.noteDeletion(r.now())
+		if l := p.record.observed.LoadBalancer; l != nil && l.ID == op.ID {
 			l.ProvisioningStatus = lb.PendingDelete
 			return
 		}
+		// A duplicate; whether it goes is to be seen.
+		p.record.known = false
+		return
 	}
 	p.record.observed = diff.After(p.record.observed, op, made)
 	if l := p.record.observed.LoadBalancer; l != nil && op.Octavia() {
@@ -209,6 +318,7 @@ func note(p *pass, op diff.Op, made diff.Created) {
 func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, error) {
 	var cloud *openstack.Error
 	errors.As(failure, &cloud)
+	l := p.record.observed.LoadBalancer
 	switch class := openstack.Classify(failure); {
 	case failure == nil && p.delay > 0:
 		return reconcile.Result{RequeueAfter: p.delay}, nil
@@ -216,11 +326,15 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{RequeueAfter: jitter(partsRetry)}, nil
 	case failure == nil && len(p.plan.Refused) > 0:
 		return reconcile.Result{RequeueAfter: jitter(slowRetry)}, nil
+	case failure == nil && !p.record.known && (l == nil || l.ProvisioningStatus == lb.Active):
+		return reconcile.Result{RequeueAfter: jitter(duplicateRetry)}, nil
+	case failure == nil && !p.record.unanswered.IsZero():
+		return reconcile.Result{RequeueAfter: jitter(max(answerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:
 		return reconcile.Result{}, failure
-	case class == openstack.Busy && p.record.observed.LoadBalancer != nil:
+	case class == openstack.Busy && l != nil:
 		// The watcher brings the Service back.
 		return reconcile.Result{}, nil
 	case class == openstack.Throttled:

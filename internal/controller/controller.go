@@ -9,17 +9,20 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -27,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -58,7 +62,18 @@ type Options struct {
 // SetUp adds the Service reconciler, the watcher and the sweeper to the manager.
 func SetUp(m manager.Manager, o Options) error {
 	wake := make(chan event.TypedGenericEvent[types.NamespacedName], backlog)
-	enqueue := func(key types.NamespacedName) { wake <- event.TypedGenericEvent[types.NamespacedName]{Object: key} }
+	stopped := make(chan struct{})
+	enqueue := func(key types.NamespacedName) {
+		select {
+		case wake <- event.TypedGenericEvent[types.NamespacedName]{Object: key}:
+		case <-stopped:
+		}
+	}
+	ending := manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		close(stopped)
+		return nil
+	})
 	known := newMemory()
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.heads,
@@ -83,6 +98,7 @@ func SetUp(m manager.Manager, o Options) error {
 	}
 	sweeper := &Sweeper{
 		Heads:    o.Planner.heads,
+		Listed:   o.Planner.listed,
 		Interval: o.SweepInterval,
 		Enqueue:  enqueue,
 		Metrics:  o.Metrics,
@@ -90,7 +106,7 @@ func SetUp(m manager.Manager, o Options) error {
 		memory:   known,
 		now:      time.Now,
 	}
-	for _, r := range []manager.Runnable{manager.RunnableFunc(watcher.Run), sweeper} {
+	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
 		if err := m.Add(r); err != nil {
 			return fmt.Errorf("add to the manager: %w", err)
 		}
@@ -108,12 +124,39 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
 	return ctrl.NewControllerManagedBy(m).
 		Named("service").
-		For(&corev1.Service{}).
+		For(&corev1.Service{}, builder.WithPredicates(serviceMatters)).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), builder.WithPredicates(nodeMatters)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice)).
 		WatchesRawSource(source.TypedChannel(wake, woken)).
 		WithOptions(crcontroller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: limiter}).
 		Complete(r)
+}
+
+// serviceMatters passes only changes of Services that change what is wanted. It
+// holds back what we write ourselves: a pass that failed would otherwise bring
+// about the next one by reporting, and never wait.
+var serviceMatters = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.Service)
+		after, also := e.ObjectNew.(*corev1.Service)
+		return !ok || !also || !sameService(before, after)
+	},
+}
+
+// sameService tells whether two states of a Service want the same.
+func sameService(a, b *corev1.Service) bool {
+	return a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
+		controllerutil.ContainsFinalizer(a, finalizer) == controllerutil.ContainsFinalizer(b, finalizer) &&
+		equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(theirs(a.Annotations), theirs(b.Annotations))
+}
+
+// theirs are the annotations that are not written here.
+func theirs(annotations map[string]string) map[string]string {
+	rest := maps.Clone(annotations)
+	for _, key := range []string{managed, annotation.LoadBalancerID, annotation.LoadBalancerAddress} {
+		delete(rest, key)
+	}
+	return rest
 }
 
 // nodeMatters passes only changes of nodes that change members.

@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,10 +32,54 @@ type record struct {
 	reached *lb.Wanted
 	// written is when observed was last changed.
 	written time.Time
-	// births counts load balancers that failed before they served, and
-	// notBefore is when the next one may be made.
-	births    int
+	// steadyFor is what was wanted when nothing but members was left to do.
+	steadyFor *lb.Wanted
+	// deletions counts our deletions of load balancers since one last served,
+	// notBefore is when the next attempt may be made, and failed says why there
+	// are such.
+	deletions int
 	notBefore time.Time
+	failed    string
+	// unanswered is when a create failed that Octavia may still carry out, or
+	// zero: what it makes may show only later.
+	unanswered time.Time
+}
+
+// noteSteady notes from a plan for an ACTIVE load balancer whether only the
+// membership of its pools is left to do.
+func (r *record) noteSteady(plan diff.Plan, wanted lb.Wanted) {
+	l := r.observed.LoadBalancer
+	if l == nil || l.ProvisioningStatus != lb.Active || len(plan.Ops) == 0 {
+		return
+	}
+	r.steadyFor = &wanted
+	for _, op := range plan.Ops {
+		if _, ok := op.(diff.SetMembers); !ok {
+			r.steadyFor = nil
+		}
+	}
+}
+
+// sameButMembers tells whether a and b differ at most in the members of pools.
+func sameButMembers(a, b lb.Wanted) bool {
+	return reflect.DeepEqual(withoutMembers(a), withoutMembers(b))
+}
+
+func withoutMembers(w lb.Wanted) lb.Wanted {
+	if w.LoadBalancer == nil {
+		return w
+	}
+	l := *w.LoadBalancer
+	l.Listeners = slices.Clone(l.Listeners)
+	for i := range l.Listeners {
+		if l.Listeners[i].Pool != nil {
+			pool := *l.Listeners[i].Pool
+			pool.Members = nil
+			l.Listeners[i].Pool = &pool
+		}
+	}
+	w.LoadBalancer = &l
+	return w
 }
 
 // memory holds the records of all Services. It is safe for concurrent use;
@@ -112,11 +158,12 @@ func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.Name
 	return key, true
 }
 
-// doubt compares the records with what a list of load balancers showed that
-// began at the given time. It returns the Services whose load balancer somebody
+// doubt compares the records with what a list of the cluster's load balancers
+// showed that began at the given time; listed tells which load balancers the
+// list must hold if they exist. It returns the Services whose load balancer somebody
 // else changed or deleted, or that failed; what was known of them is not to be
 // planned on any more. Records written since the list began are left alone.
-func (m *memory) doubt(heads map[string]octavia.Head, began time.Time) []types.NamespacedName {
+func (m *memory) doubt(heads map[string]octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var doubted []types.NamespacedName
@@ -126,6 +173,9 @@ func (m *memory) doubt(heads map[string]octavia.Head, began time.Time) []types.N
 			continue
 		}
 		head, there := heads[l.ID]
+		if !there && !listed(*l) {
+			continue
+		}
 		if there && head.UpdatedAt == l.UpdatedAt && head.ProvisioningStatus == l.ProvisioningStatus {
 			continue
 		}

@@ -4,9 +4,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -71,65 +73,69 @@ func (p *Planner) ours(service *corev1.Service) bool {
 	return p.DefaultClass
 }
 
-// Wanted gathers what the Service's load balancer depends on and builds it.
-// With an *build.Invalid as its error the input is complete nevertheless.
-func (p *Planner) Wanted(ctx context.Context, service *corev1.Service) (build.Input, lb.Wanted, error) {
-	in, err := p.input(ctx, service)
-	if err != nil {
-		return in, lb.Wanted{}, err
-	}
-	wanted, err := build.Wanted(in)
-	return in, wanted, err
-}
-
-func (p *Planner) input(ctx context.Context, service *corev1.Service) (build.Input, error) {
+// input gathers what the Service's load balancer depends on, but for what has to
+// be looked up in the cloud.
+func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
 	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	var nodes corev1.NodeList
-	if err := p.Reader.List(ctx, &nodes); err != nil {
-		return in, fmt.Errorf("list nodes: %w", err)
-	}
-	in.Nodes = nodes.Items
-	if service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
-		var endpoints discoveryv1.EndpointSliceList
-		of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
-		if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
-			return in, fmt.Errorf("list EndpointSlices: %w", err)
-		}
-		in.Slices = endpoints.Items
-	}
-	var err error
-	in.Networks, err = p.networks(ctx, in)
-	return in, err
-}
-
-// networks looks up what the operator's settings leave open.
-func (p *Planner) networks(ctx context.Context, in build.Input) (build.Networks, error) {
-	n := build.Networks{
+	in.Networks = build.Networks{
 		VIPSubnetID:       p.Config.SubnetID,
 		VIPNetworkID:      p.Config.NetworkID,
 		MemberSubnetID:    p.Config.MemberSubnetID,
 		FloatingNetworkID: p.Config.FloatingNetworkID,
 		FloatingSubnetID:  p.Config.FloatingSubnetID,
 	}
-	if n.VIPSubnetID == "" && n.VIPNetworkID == "" {
-		subnet, err := p.nodeSubnet(ctx, in)
+	if l := observed.LoadBalancer; l != nil {
+		// What is there decides, whatever the settings say by now.
+		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
+		if l.Provider != "" {
+			in.Capabilities.Provider = l.Provider
+		}
+	}
+	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
+	var nodes corev1.NodeList
+	if err := p.Reader.List(ctx, &nodes); err != nil {
+		return in, fmt.Errorf("list nodes: %w", err)
+	}
+	in.Nodes = nodes.Items
+	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		return in, nil
+	}
+	var endpoints discoveryv1.EndpointSliceList
+	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
+		return in, fmt.Errorf("list EndpointSlices: %w", err)
+	}
+	in.Slices = endpoints.Items
+	return in, nil
+}
+
+// build looks up what the operator's settings leave open, as far as something is
+// still to be made there, and builds what is wanted.
+func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
+	n := &in.Networks
+	if observed.LoadBalancer == nil && n.VIPSubnetID == "" && n.VIPNetworkID == "" {
+		subnet, err := p.nodeSubnet(ctx, *in)
 		if err != nil {
-			return n, err
+			return lb.Wanted{}, err
 		}
 		n.VIPSubnetID = subnet
-	}
-	if n.MemberSubnetID == "" {
-		n.MemberSubnetID = n.VIPSubnetID
+		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
 	}
 	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
-	if n.FloatingNetworkID == "" && !options.Internal {
+	if n.FloatingNetworkID == "" && !options.Internal && !hasFloatingIP(observed) {
 		network, err := p.Neutron.ExternalNetwork(ctx)
 		if err != nil {
-			return n, err
+			return lb.Wanted{}, err
 		}
 		n.FloatingNetworkID = network
 	}
-	return n, nil
+	return build.Wanted(*in)
+}
+
+func hasFloatingIP(o lb.Observed) bool {
+	return o.LoadBalancer != nil && slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool {
+		return f.PortID != "" && f.PortID == o.LoadBalancer.VIP.PortID
+	})
 }
 
 // nodeSubnet is the subnet in which the nodes have their addresses, as told by
@@ -151,11 +157,11 @@ func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error
 // ACTIVE comes without its tree: it cannot be changed, and will be read again.
 func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb.Owner) (lb.Observed, error) {
 	var observed lb.Observed
-	head, duplicates, err := p.find(ctx, service, owner)
+	head, duplicates, unsettled, err := p.find(ctx, service, owner)
 	if err != nil {
 		return observed, err
 	}
-	observed.Duplicates = duplicates
+	observed.Duplicates, observed.Unsettled = duplicates, unsettled
 	if head == nil || head.ProvisioningStatus == lb.PendingDelete {
 		observed.LoadBalancer = head
 		observed.FloatingIPs, err = p.publishedFloatingIP(ctx, service)
@@ -189,62 +195,92 @@ func (p *Planner) publishedFloatingIP(ctx context.Context, service *corev1.Servi
 }
 
 // find returns the Service's load balancer without its tree, or nil, and the
-// ids of further ones of the same Service. The lookup by name finds what this
+// ids of further ones of the same Service: those that can be deleted and those
+// on which Octavia works. The lookup by name finds what this
 // project and openstack-cloud-controller-manager make, also what a create made
 // whose answer was lost; the id in the annotation finds what was renamed since.
-func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner) (*lb.LoadBalancer, []string, error) {
+func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner) (_ *lb.LoadBalancer, duplicates, unsettled []string, _ error) {
 	named, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	ours := slices.DeleteFunc(named, func(l lb.LoadBalancer) bool { return !owner.Claims(l).Ours })
+	ours := slices.DeleteFunc(named, func(l lb.LoadBalancer) bool { return !p.claims(service, owner, l) })
 	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
 	if id != "" && !slices.ContainsFunc(ours, func(l lb.LoadBalancer) bool { return l.ID == id }) {
-		noted, err := p.noted(ctx, id, owner)
-		if err != nil {
-			return nil, nil, err
+		noted, err := p.noted(ctx, id, service, owner)
+		switch {
+		case err == nil:
+			ours = append(ours, noted...)
+		case openstack.Classify(err) == openstack.Foreign && (len(ours) > 0 || !p.Serves(service)):
+			// The annotation is wrong, and what is the Service's own is known
+			// without it.
+		default:
+			return nil, nil, nil, err
 		}
-		ours = append(ours, noted...)
 	}
 	if len(ours) == 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
-	// The noted one is kept before any other; otherwise any choice that is
-	// made again alike will do.
-	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int {
-		if (a.ID == id) != (b.ID == id) {
-			if a.ID == id {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	var duplicates []string
+	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int { return preference(a, b, id) })
 	for _, l := range ours[1:] {
-		if lb.ServiceUIDOf(l.Tags) == owner.ServiceUID && !l.ProvisioningStatus.Pending() {
+		switch {
+		case lb.ServiceUIDOf(l.Tags) != owner.ServiceUID:
+		case l.ProvisioningStatus.Pending():
+			unsettled = append(unsettled, l.ID)
+		default:
 			duplicates = append(duplicates, l.ID)
 		}
 	}
-	return &ours[0], duplicates, nil
+	return &ours[0], duplicates, unsettled, nil
+}
+
+// preference orders load balancers of one Service: one that is not on its way
+// out before others, then the noted one; otherwise any choice that is made again
+// alike will do.
+func preference(a, b lb.LoadBalancer, noted string) int {
+	rank := func(l lb.LoadBalancer) int {
+		switch {
+		case l.ProvisioningStatus == lb.PendingDelete:
+			return 2
+		case l.ID == noted:
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.ID, b.ID))
+}
+
+// claims tells whether the load balancer is the Service's. One that bears no
+// uid, which openstack-cloud-controller-manager makes, has to be known from the
+// Service as well: another cluster's may have the same name and description.
+// Where there are no tags there are no other marks than these.
+func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) bool {
+	claim := owner.Claims(l)
+	if !claim.Ours || !claim.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
+		return claim.Ours
+	}
+	return service.Annotations[annotation.LoadBalancerID] == l.ID || len(service.Status.LoadBalancer.Ingress) > 0
 }
 
 // noted returns the load balancer with the id in the Service's annotation, if
 // it still exists. One that is not the Service's is an error: sharing somebody
 // else's load balancer is not what this version does.
-func (p *Planner) noted(ctx context.Context, id string, owner lb.Owner) ([]lb.LoadBalancer, error) {
+func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service, owner lb.Owner) ([]lb.LoadBalancer, error) {
 	l, err := p.Octavia.Get(ctx, id)
+	var cloud *openstack.Error
+	reason := "it belongs to another project"
 	switch {
 	case openstack.Classify(err) == openstack.Gone:
 		return nil, nil
-	case err != nil:
+	case err == nil && p.claims(service, owner, l):
+		return []lb.LoadBalancer{l}, nil
+	case err == nil:
+		reason = cmp.Or(owner.Claims(l).Reason, "nothing says that it is this Service's")
+	case !errors.As(err, &cloud) || cloud.Status != http.StatusForbidden:
 		return nil, err
 	}
-	if claim := owner.Claims(l); !claim.Ours {
-		return nil, openstack.NewForeign("use the load balancer of annotation "+annotation.LoadBalancerID,
-			claim.Reason+"; remove the annotation to get a load balancer of the Service's own")
-	}
-	return []lb.LoadBalancer{l}, nil
+	return nil, openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
+		reason+"; remove the annotation to get a load balancer of the Service's own")
 }
 
 // invalid returns the *build.Invalid in err, or nil.
@@ -265,24 +301,24 @@ func (p *Planner) heads(ctx context.Context) ([]octavia.Head, error) {
 // cloud, and what the cloud has.
 func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan, lb.Observed, error) {
 	owner := p.Owner(service)
-	var in build.Input
-	var wanted lb.Wanted
-	var refused *build.Invalid
-	if p.Serves(service) {
-		var err error
-		in, wanted, err = p.Wanted(ctx, service)
-		if refused = invalid(err); refused == nil && err != nil {
-			return diff.Plan{}, lb.Observed{}, err
-		}
-	} else {
-		wanted.KeepFloatingIP = p.keepsFloatingIP(service)
-	}
 	observed, err := p.Observe(ctx, service, owner)
 	if err != nil {
 		return diff.Plan{}, observed, err
 	}
-	if refused != nil {
-		wanted = build.MembersOnly(in, observed)
+	wanted := lb.Wanted{KeepFloatingIP: p.keepsFloatingIP(service)}
+	var refused *build.Invalid
+	if p.Serves(service) {
+		in, err := p.input(ctx, service, observed)
+		if err != nil {
+			return diff.Plan{}, observed, err
+		}
+		wanted, err = p.build(ctx, &in, observed)
+		if refused = invalid(err); refused == nil && err != nil {
+			return diff.Plan{}, observed, err
+		}
+		if refused != nil {
+			wanted = build.MembersOnly(in, observed)
+		}
 	}
 	if want := wanted.FloatingIP; want != nil {
 		if observed.FloatingIPs, err = p.requested(ctx, want.Address, observed); err != nil {
@@ -320,17 +356,20 @@ func (p *Planner) requested(ctx context.Context, address string, observed lb.Obs
 
 // Leaves tells whether the Service is not to be served any more and may still
 // have something in the cloud. The finalizer alone does not tell: it is
-// Kubernetes' own and controllers of other classes set it too.
+// Kubernetes' own and controllers of other classes set it too. Our mark bears
+// the Service's uid, so that one copied from another Service proves nothing.
 func (p *Planner) Leaves(service *corev1.Service) bool {
-	if !controllerutil.ContainsFinalizer(service, finalizer) {
+	switch {
+	case p.Serves(service) || !controllerutil.ContainsFinalizer(service, finalizer):
 		return false
-	}
-	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
-		return p.ours(service) && service.DeletionTimestamp != nil
+	case service.Annotations[managed] == string(service.UID):
+		return true
+	case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
+		return p.ours(service)
 	}
 	// A Service of another type has lost its class. One that
 	// openstack-cloud-controller-manager left bears the load balancer's id.
-	return service.Annotations[managed] != "" || service.Annotations[annotation.LoadBalancerID] != ""
+	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != ""
 }
 
 // keepsFloatingIP reads the one annotation that matters at the end. A value that
@@ -342,4 +381,9 @@ func (p *Planner) keepsFloatingIP(service *corev1.Service) bool {
 		return p.Key == annotation.KeepFloatingIP
 	})
 	return options.KeepFloatingIP || unreadable
+}
+
+// listed tells whether heads holds the load balancer if it exists.
+func (p *Planner) listed(l lb.LoadBalancer) bool {
+	return !p.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 }

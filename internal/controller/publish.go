@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -22,20 +23,20 @@ import (
 // (KEP-980), so that a Service can change hands between controllers.
 const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 
-// managed is the annotation that says whose finalizer it is: controllers of
-// other classes set the same one.
+// managed is the annotation that says whose finalizer it is, since controllers of
+// other classes set the same one. It holds the Service's uid.
 const managed = "kube-octavia.io/managed"
 
 // claim makes sure that the Service cannot vanish while it has anything in the
 // cloud, and that it is known as ours whatever becomes of its type and class. It
 // comes before the first create.
 func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) error {
-	if controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] != "" {
+	if controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == string(service.UID) {
 		return nil
 	}
 	before := service.DeepCopy()
 	controllerutil.AddFinalizer(service, finalizer)
-	setAnnotation(service, managed, "true")
+	setAnnotation(service, managed, string(service.UID))
 	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
 		return fmt.Errorf("add the finalizer: %w", err)
 	}
@@ -50,14 +51,16 @@ func (r *ServiceReconciler) publish(ctx context.Context, service *corev1.Service
 	}
 	before := service.DeepCopy()
 	service.Status.Conditions = status.Conditions(before.Status.Conditions, service.Generation, p)
-	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && r.ours(service) {
 		service.Status.LoadBalancer.Ingress = status.Ingress(before.Status.LoadBalancer.Ingress, p)
 	}
 	if equality.Semantic.DeepEqual(before.Status, service.Status) {
 		return nil
 	}
-	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
-		return fmt.Errorf("write the status: %w", client.IgnoreNotFound(err))
+	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("write the status: %w", err)
 	}
 	for _, e := range status.Events(before.Status.Conditions, service.Status.Conditions) {
 		r.Recorder.Eventf(service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
@@ -77,8 +80,8 @@ func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Servic
 	if equality.Semantic.DeepEqual(before.Annotations, service.Annotations) {
 		return nil
 	}
-	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("write the annotations: %w", client.IgnoreNotFound(err))
+	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write the annotations: %w", err)
 	}
 	return nil
 }
@@ -90,20 +93,27 @@ func setAnnotation(service *corev1.Service, key, value string) {
 	service.Annotations[key] = value
 }
 
-// letGo takes every mark of ours off the Service, the finalizer last.
+// letGo takes every mark of ours off the Service, the finalizer last. Where a
+// controller of another class has taken the Service over, addresses and
+// finalizer are its own by now.
 func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) error {
 	before := service.DeepCopy()
 	service.Status.Conditions = slices.Clone(before.Status.Conditions)
 	meta.RemoveStatusCondition(&service.Status.Conditions, status.Accepted)
 	meta.RemoveStatusCondition(&service.Status.Conditions, status.Programmed)
-	service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	foreign := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.ours(service)
+	if !foreign {
+		service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
 	if service.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(before.Status, service.Status) {
 		if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
 			return fmt.Errorf("clear the status: %w", err)
 		}
 	}
 	before = service.DeepCopy()
-	controllerutil.RemoveFinalizer(service, finalizer)
+	if !foreign {
+		controllerutil.RemoveFinalizer(service, finalizer)
+	}
 	delete(service.Annotations, managed)
 	delete(service.Annotations, annotation.LoadBalancerID)
 	delete(service.Annotations, annotation.LoadBalancerAddress)

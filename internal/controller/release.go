@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,9 +18,10 @@ import (
 // release is the pass for a Service that is to have no load balancer any more.
 // The finalizer comes off when everything was seen gone.
 func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Result, error) {
+	p.decided = true
 	p.wanted = lb.Wanted{KeepFloatingIP: r.keepsFloatingIP(p.service)}
 	err := r.dismantle(ctx, p)
-	if err == nil && p.record.observed.LoadBalancer == nil && len(diff.New(p.wanted, p.record.observed, p.owner).Ops) == 0 {
+	if err == nil && r.nothingLeft(p) {
 		if err := r.letGo(context.WithoutCancel(ctx), p.service); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -30,13 +32,26 @@ func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Res
 	return r.finish(ctx, p, err)
 }
 
+// nothingLeft tells whether the cloud has nothing of the Service any more, and
+// nothing can appear that Octavia was asked for and did not answer.
+func (r *ServiceReconciler) nothingLeft(p *pass) bool {
+	o := p.record.observed
+	return p.record.known && p.record.unanswered.IsZero() && o.LoadBalancer == nil && len(o.Unsettled) == 0 &&
+		len(diff.New(p.wanted, o, p.owner).Ops) == 0
+}
+
 func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
-	remembered := p.record.known
 	if err := r.observe(ctx, p); err != nil {
 		return err
 	}
+	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Error && p.record.deletions > 0 {
+		p.record.failed = fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; it is tried again", l.ID)
+	}
+	if r.mustWait(p) {
+		return nil
+	}
 	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-	if remembered && slices.ContainsFunc(p.plan.Ops, deletesFloatingIP) {
+	if p.remembered && slices.ContainsFunc(p.plan.Ops, releasesFloatingIP) {
 		// Somebody may have moved the address elsewhere since it was last seen;
 		// then it is not to be deleted. Or the load balancer is gone and the
 		// address leads nowhere; then it is.
@@ -46,23 +61,4 @@ func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
 		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
 	}
 	return r.apply(ctx, p)
-}
-
-// seeFloatingIPs looks again at the floating IPs that are remembered.
-func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
-	var seen []lb.FloatingIP
-	for _, f := range p.record.observed.FloatingIPs {
-		found, err := r.Neutron.FloatingIPsWithAddress(ctx, f.Address)
-		if err != nil {
-			return err
-		}
-		seen = append(seen, found...)
-	}
-	p.record.observed.FloatingIPs = seen
-	return nil
-}
-
-func deletesFloatingIP(op diff.Op) bool {
-	_, ok := op.(diff.DeleteFloatingIP)
-	return ok
 }

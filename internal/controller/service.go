@@ -5,7 +5,9 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,13 +26,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
-)
-
-// How long to wait before another load balancer is built in the place of one
-// that failed, the first time and at most.
-const (
-	firstRebirth = 5 * time.Second
-	lastRebirth  = 5 * time.Minute
 )
 
 // staleRetry is how soon to look again at a Service that was read from a cache
@@ -58,24 +53,34 @@ type pass struct {
 	owner   lb.Owner
 	log     logr.Logger
 	record  record
-	// input, wanted and invalid come from gathering and building.
-	input   build.Input
-	wanted  lb.Wanted
-	invalid *build.Invalid
-	plan    diff.Plan
-	unready string
-	done    bool
+	// remembered is whether the record was known before the pass.
+	remembered bool
+	// input and wanted come from gathering and building.
+	input  build.Input
+	wanted lb.Wanted
+	// invalid is why the Service is refused. decided is whether it is known if
+	// it is; membersOnly is whether, for this reason or another, no more is
+	// wanted than that pools follow the nodes.
+	invalid     *build.Invalid
+	decided     bool
+	membersOnly bool
+	plan        diff.Plan
+	unready     string
+	done        bool
 	// delay is how long to leave the Service alone before the next attempt.
 	delay time.Duration
 }
 
-// Reconcile makes one pass over the Service: it gathers, builds, compares, does
-// at most one Octavia op, and reports. It never waits: while Octavia is at work
-// the watcher has the load balancer and brings the Service back.
+// Reconcile makes one pass over the Service: it observes, gathers, builds,
+// compares, does at most one Octavia op, and reports. It never waits: while
+// Octavia is at work the watcher has the load balancer and brings the Service
+// back.
 func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	service := &corev1.Service{}
 	if err := r.Reader.Get(ctx, request.NamespacedName, service); err != nil {
-		r.forget(request.NamespacedName)
+		if apierrors.IsNotFound(err) {
+			r.forget(request.NamespacedName)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	id := openstack.NewRequestID()
@@ -86,6 +91,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		log:     ctrl.LoggerFrom(ctx).WithValues("requestID", id),
 		record:  r.memory.recall(request.NamespacedName, service.UID),
 	}
+	p.remembered = p.record.known
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
@@ -104,17 +110,30 @@ func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Resul
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	err := r.gather(ctx, p)
-	if err == nil && !r.settled(p) {
-		err = r.advance(ctx, p)
+	err := r.observe(ctx, p)
+	if err == nil {
+		err = r.gather(ctx, p)
+	}
+	if p.decided && !r.settled(p) {
+		err = errors.Join(err, r.advance(ctx, p))
 	}
 	return r.finish(ctx, p, err)
 }
 
-// gather finds out what is wanted. A Service that is refused is no error.
-func (r *ServiceReconciler) gather(ctx context.Context, p *pass) (err error) {
-	p.input, p.wanted, err = r.Wanted(ctx, p.service)
-	if p.invalid = invalid(err); p.invalid != nil {
+// gather finds out what is wanted. A Service that is refused is no error; nor
+// does what cannot be looked up keep pools from following the nodes.
+func (r *ServiceReconciler) gather(ctx context.Context, p *pass) error {
+	var err error
+	if p.input, err = r.input(ctx, p.service, p.record.observed); err != nil {
+		return err
+	}
+	p.wanted, err = r.build(ctx, &p.input, p.record.observed)
+	p.invalid, p.membersOnly = invalid(err), err != nil
+	p.decided = p.invalid != nil || err == nil || p.record.observed.LoadBalancer != nil
+	if p.membersOnly {
+		p.wanted = build.MembersOnly(p.input, p.record.observed)
+	}
+	if p.invalid != nil {
 		return nil
 	}
 	return err
@@ -124,13 +143,13 @@ func (r *ServiceReconciler) gather(ctx context.Context, p *pass) (err error) {
 // the load balancer since.
 func (r *ServiceReconciler) settled(p *pass) bool {
 	reached := p.record.reached
-	p.done = p.invalid == nil && p.record.known && reached != nil && reflect.DeepEqual(*reached, p.wanted)
+	p.done = !p.membersOnly && p.record.known && reached != nil && reflect.DeepEqual(*reached, p.wanted)
 	return p.done
 }
 
 // advance takes the cloud one step from what it has to what is wanted.
 func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
-	if err := r.observe(ctx, p); err != nil {
+	if err := r.seeRequested(ctx, p); err != nil {
 		return err
 	}
 	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Active && nameless(*l) {
@@ -138,55 +157,50 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
-	if p.invalid != nil {
+	if p.membersOnly {
 		p.wanted = build.MembersOnly(p.input, p.record.observed)
 	}
-	if r.failedAtBirth(p) || r.mustWait(p) {
-		return r.apply(ctx, p)
+	if r.mustWait(p) {
+		return nil
 	}
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-	if len(p.plan.Ops) == 0 {
-		if err := r.confirm(ctx, p); err != nil {
+	if !r.failedAtBirth(p) {
+		if err := r.compare(ctx, p); err != nil {
 			return err
 		}
 	}
 	return r.apply(ctx, p)
 }
 
-// failedAtBirth plans the end of a load balancer that went into ERROR before the
-// Service ever had an address: it never served anybody, so another one may take
-// its place, after a while that grows with each failure.
-func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
-	l := p.record.observed.LoadBalancer
-	if l == nil || l.ProvisioningStatus != lb.Error || len(p.service.Status.LoadBalancer.Ingress) > 0 {
-		return false
+// compare plans the ops. When there are none it makes sure that this is true.
+func (r *ServiceReconciler) compare(ctx context.Context, p *pass) error {
+	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	if p.remembered && slices.ContainsFunc(p.plan.Ops, releasesFloatingIP) {
+		// Somebody may have moved the address elsewhere since it was last seen.
+		if err := r.seeFloatingIPs(ctx, p); err != nil {
+			return err
+		}
+		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
 	}
-	wait := min(firstRebirth<<p.record.births, lastRebirth)
-	p.record.births = min(p.record.births+1, 10)
-	p.record.notBefore = r.now().Add(jitter(wait))
-	p.plan = diff.New(lb.Wanted{}, p.record.observed, p.owner)
-	return true
-}
-
-// mustWait tells whether it is too early for another load balancer after one
-// that failed.
-func (r *ServiceReconciler) mustWait(p *pass) bool {
-	if p.record.observed.LoadBalancer == nil {
-		p.delay = p.record.notBefore.Sub(r.now())
+	p.record.noteSteady(p.plan, p.wanted)
+	if len(p.plan.Ops) > 0 {
+		return nil
 	}
-	return p.delay > 0
+	return r.confirm(ctx, p)
 }
 
 // finish reports the pass, remembers it, and says when to look again.
 func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) (reconcile.Result, error) {
-	ctx = context.WithoutCancel(ctx)
-	if p.done && p.invalid == nil {
+	if p.done && !p.membersOnly {
 		wanted := p.wanted
-		p.record.reached, p.record.births = &wanted, 0
+		p.record.reached, p.record.steadyFor = &wanted, &wanted
+		p.record.deletions, p.record.failed = 0, ""
 	}
-	key := client.ObjectKeyFromObject(p.service)
-	r.memory.store(key, p.record)
-	err := r.report(ctx, p, failure)
+	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
+	if failure != nil && ctx.Err() != nil {
+		// The controller was told to stop; nothing is wrong with the Service.
+		return reconcile.Result{}, nil
+	}
+	err := r.report(context.WithoutCancel(ctx), p, failure)
 	r.await(p)
 	switch {
 	case apierrors.IsConflict(err):
@@ -222,14 +236,17 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		failure = nil
 	}
 	return r.publish(ctx, p.service, status.Pass{
-		Invalid:  p.invalid,
-		Unknown:  annotation.Unknown(p.service.Annotations),
-		Observed: p.record.observed,
-		External: p.wanted.FloatingIP != nil,
-		Left:     p.plan.Ops,
-		Refused:  p.plan.Refused,
-		Unready:  p.unready,
-		Err:      failure,
-		Done:     p.done,
+		Invalid:   p.invalid,
+		Unknown:   annotation.Unknown(p.service.Annotations),
+		Undecided: failure != nil && (!p.decided || p.membersOnly),
+		Observed:  p.record.observed,
+		External:  p.wanted.FloatingIP != nil,
+		Left:      p.plan.Ops,
+		Refused:   p.plan.Refused,
+		Unready:   p.unready,
+		Failed:    p.record.failed,
+		Steady:    p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
+		Err:       failure,
+		Done:      p.done,
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
@@ -19,6 +20,9 @@ import (
 type Sweeper struct {
 	// Heads lists the load balancers of the cluster.
 	Heads func(context.Context) ([]octavia.Head, error)
+	// Listed tells whether a load balancer that exists is among them: those that
+	// were adopted and not marked yet are not.
+	Listed func(lb.LoadBalancer) bool
 	// Interval lies between two sweeps; up to a fifth is added to it.
 	Interval time.Duration
 	// Enqueue asks for a pass over a Service.
@@ -57,7 +61,7 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	for _, h := range heads {
 		byID[h.ID] = h
 	}
-	for _, key := range s.memory.doubt(byID, began) {
+	for _, key := range s.memory.doubt(byID, s.Listed, began) {
 		s.Logger.Info("the load balancer was changed by somebody else; reading it again", "service", key.String())
 		s.Metrics.drift.Inc()
 		s.Enqueue(key)

@@ -217,7 +217,7 @@ func set[T any](field *T, value *T) {
 
 // Clone returns a copy that shares nothing which After changes.
 func Clone(o lb.Observed) lb.Observed {
-	c := lb.Observed{FloatingIPs: slices.Clone(o.FloatingIPs), Duplicates: slices.Clone(o.Duplicates)}
+	c := lb.Observed{FloatingIPs: slices.Clone(o.FloatingIPs), Duplicates: slices.Clone(o.Duplicates), Unsettled: slices.Clone(o.Unsettled)}
 	if o.LoadBalancer != nil {
 		l := cloneLoadBalancer(*o.LoadBalancer)
 		c.LoadBalancer = &l

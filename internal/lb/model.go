@@ -196,6 +196,9 @@ type Observed struct {
 	// Duplicates are ids of further load balancers that bear the Service's
 	// uid: made by a create whose answer was lost, and found too late.
 	Duplicates []string `json:"duplicates,omitempty"`
+	// Unsettled are such ids as well, of those on which Octavia is working, so
+	// that nothing can be done about them yet.
+	Unsettled []string `json:"unsettled,omitempty"`
 }
 
 // Address returns the address at which clients reach the load balancer: the

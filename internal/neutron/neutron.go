@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -112,18 +113,28 @@ func unlessGone(err error) error {
 	return err
 }
 
-// PortsThere returns those of the ports that exist, in one call per hundred.
+// PortsThere returns those of the VIP ports that exist, in one call per hundred.
+// A port that a person made for a VIP outlives its load balancer and does not
+// count.
 func (c *Client) PortsThere(ctx context.Context, ids []string) ([]string, error) {
 	const op = "look whether VIP ports are gone"
 	var there []string
 	for some := range slices.Chunk(ids, idsPerCall) {
-		all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"id": some, "fields": {"id"}})
+		all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"id": some, "fields": {"id", "name", "device_owner"}})
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range all {
-			there = append(there, p.ID)
+			if madeByOctavia(p) {
+				there = append(there, p.ID)
+			}
 		}
 	}
 	return there, nil
+}
+
+// madeByOctavia tells by the owner that Octavia's own network driver sets, and
+// by the names that it and the ovn provider give.
+func madeByOctavia(p ports.Port) bool {
+	return p.DeviceOwner == "Octavia" || strings.HasPrefix(p.Name, "octavia-lb-") || strings.HasPrefix(p.Name, "ovn-lb-vip-")
 }

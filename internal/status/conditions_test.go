@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,6 +76,10 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Observed: observed(lb.Error, 1)}, ok,
 			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again"),
 		},
+		"failed, and about to be made anew": {
+			Pass{Failed: "load balancer lb-0 went into ERROR; another one is made"}, ok,
+			no(ReasonFailed, "load balancer lb-0 went into ERROR; another one is made"),
+		},
 		"refused as it is written": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)},
 			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted),
@@ -121,7 +126,7 @@ func TestTheClassOfAFailureGivesTheReason(t *testing.T) {
 		openstack.Foreign:      ReasonForeign,
 		openstack.Transient:    ReasonUnavailable,
 		openstack.Throttled:    ReasonUnavailable,
-		openstack.Conflict:     ReasonUnavailable,
+		openstack.Conflict:     ReasonRejected,
 		openstack.Gone:         ReasonUnavailable,
 	} {
 		failure := &openstack.Error{Op: "create load balancer x", Class: class, Status: 418, Message: "why", RequestID: "req-1"}
@@ -141,7 +146,7 @@ func TestAServiceStaysProgrammedWhileItsPoolsFollowTheNodes(t *testing.T) {
 	for name, p := range map[string]Pass{
 		"members to set": {Observed: observed(lb.Active, 1), Left: []diff.Op{members}},
 		"two pools":      {Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{members, members}},
-		"Octavia is at":  {Observed: observed(lb.PendingUpdate, 1)},
+		"Octavia is at":  {Observed: observed(lb.PendingUpdate, 1), Steady: true},
 	} {
 		before := after(done())
 		if diff := cmp.Diff(before, Conditions(before, 1, p)); diff != "" {
@@ -161,6 +166,8 @@ func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
 		"somebody deletes the load balancer":   {Pass{Observed: observed(lb.PendingDelete, 1)}, ReasonDeleting},
 		"the load balancer is gone":            {Pass{}, ReasonCreating},
 		"the load balancer is built again":     {Pass{Observed: observed(lb.PendingCreate, 1)}, ReasonCreating},
+		"Octavia changes more than members":    {Pass{Observed: observed(lb.PendingUpdate, 1)}, ReasonUpdating},
+		"it failed and is being deleted":       {Pass{Observed: observed(lb.PendingDelete, 1), Failed: "it went into ERROR", Steady: true}, ReasonFailed},
 		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonUnready},
 		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Invalid: badAnnotation}, ReasonNotAccepted},
 		"an address is refused":                {Pass{Observed: observed(lb.Active, 1), Refused: []diff.Refusal{addressTaken}}, ReasonNotAccepted},
@@ -197,6 +204,19 @@ func TestWhatIsKnownOfAServiceStaysWhileAPassCannotTell(t *testing.T) {
 	failing.Invalid = badAnnotation
 	if c := find(t, Conditions(after(done()), 1, failing), Accepted); c.Reason != build.ReasonInvalidAnnotation {
 		t.Errorf("the Service was found to be refused before the pass failed, and it says %+v", c)
+	}
+}
+
+func TestTheSameFailureOfAnotherCallIsNotWrittenAgain(t *testing.T) {
+	failing := func(message, request string) Pass {
+		return Pass{Err: &openstack.Error{Op: "list", Class: openstack.Throttled, Message: message, RequestID: request, RetryAfter: time.Second}}
+	}
+	first := after(failing("busy", "req-1"))
+	if diff := cmp.Diff(first, Conditions(first, 1, failing("busy", "req-2"))); diff != "" {
+		t.Errorf("the same failure (-before +after):\n%s", diff)
+	}
+	if got := find(t, Conditions(first, 1, failing("broken", "req-2")), Programmed); !strings.Contains(got.Message, "broken") {
+		t.Errorf("another failure is not told: %+v", got)
 	}
 }
 

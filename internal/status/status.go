@@ -11,6 +11,7 @@ package status
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,6 +90,12 @@ type Pass struct {
 	// Undecided is whether the pass failed before it was known if the Service
 	// can be served as it is written. What was known of that before then stays.
 	Undecided bool
+	// Failed says what went wrong in Octavia with a load balancer that is now
+	// being deleted or made anew, or "".
+	Failed string
+	// Steady is whether everything wanted but members was there before the
+	// change that Octavia is working on.
+	Steady bool
 	// Done is whether everything wanted was seen in the cloud.
 	Done bool
 }
@@ -111,8 +118,22 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 	programmed := p.programmed()
 	programmed.ObservedGeneration = generation
 	programmed.Message = shorten(programmed.Message, longestMessage)
+	if before := meta.FindStatusCondition(old, Programmed); before != nil && sameFailure(*before, programmed) {
+		programmed.Message = before.Message
+	}
 	meta.SetStatusCondition(&next, programmed)
 	return next
+}
+
+// callNotes are what differs between failures of the same kind: the id of the
+// request and the patience asked for.
+var callNotes = regexp.MustCompile(` \((request|retry after) [^)]*\)`)
+
+// sameFailure tells whether b says what a said, of another call. The Service is
+// not written again for that.
+func sameFailure(a, b metav1.Condition) bool {
+	return a.Status == b.Status && a.Reason == b.Reason &&
+		callNotes.ReplaceAllString(a.Message, "") == callNotes.ReplaceAllString(b.Message, "")
 }
 
 func (p Pass) accepted() metav1.Condition {
@@ -133,7 +154,10 @@ func (p Pass) accepted() metav1.Condition {
 // onlyMembers tells whether the pass has nothing left to do but the membership
 // of pools that are there.
 func (p Pass) onlyMembers() bool {
-	if p.Invalid != nil || len(p.Refused) > 0 || p.Err != nil || p.Unready != "" || p.Done {
+	if p.Invalid != nil || len(p.Refused) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done {
+		return false
+	}
+	if len(p.Left) == 0 && !p.Steady {
 		return false
 	}
 	for _, op := range p.Left {
@@ -151,6 +175,8 @@ func (p Pass) programmed() metav1.Condition {
 	switch {
 	case p.Err != nil:
 		c.Reason, c.Message = reason(p.Err), p.Err.Error()
+	case p.Failed != "":
+		c.Reason, c.Message = ReasonFailed, p.Failed
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
 		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
@@ -204,7 +230,7 @@ func reason(err error) string {
 	switch openstack.Classify(err) {
 	case openstack.Quota:
 		return ReasonQuota
-	case openstack.Invalid:
+	case openstack.Invalid, openstack.Conflict:
 		return ReasonRejected
 	case openstack.Unauthorized:
 		return ReasonUnauthorized
