@@ -6,6 +6,7 @@ package octavia
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -13,8 +14,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
 
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
@@ -27,6 +30,9 @@ const (
 	// fewSingles is up to how many load balancers are asked for one by one;
 	// more are taken from one list.
 	fewSingles = 2
+	// singlesAtOnce is how many are asked for one by one at the same time, so
+	// that many deletions that end together do not hold up all others.
+	singlesAtOnce = 8
 )
 
 // WatcherOptions is what a Watcher asks and whom it tells.
@@ -85,8 +91,11 @@ func NewWatcher(o WatcherOptions) *Watcher {
 	return &Watcher{o: o, added: make(chan struct{}, 1), watched: map[string]watch{}}
 }
 
-// Watch follows the load balancer until it is no longer PENDING_*. Watching it
-// twice changes nothing.
+// Watch follows the load balancer until it is no longer PENDING_*. It is called
+// after Octavia has accepted a change: it made the load balancer PENDING_* in the
+// same transaction, so that one which is ACTIVE afterwards has been changed. What
+// was seen before the call is not taken for an answer. Watching twice is as
+// watching once.
 func (w *Watcher) Watch(id string) { w.watch(id, "") }
 
 // WatchDeletion follows the load balancer until it is gone and its VIP port as
@@ -140,13 +149,17 @@ func (w *Watcher) Run(ctx context.Context) error {
 		err := w.look(ctx)
 		if failed := err != nil && ctx.Err() == nil; failed != failing {
 			failing = failed
-			w.o.Logger.Info("looking at load balancers that Octavia works on", "fails", failing, "error", text(err))
+			if failing {
+				w.o.Logger.Info("cannot look at the load balancers that Octavia works on; they stay watched", "error", err.Error())
+			} else {
+				w.o.Logger.Info("can look at the load balancers that Octavia works on again")
+			}
 		}
 		wait = w.interval(failing)
 	}
 }
 
-// interval is the time to the next look, with a tenth of jitter.
+// interval is the time to the next look, up to a tenth of it less by chance.
 func (w *Watcher) interval(failing bool) time.Duration {
 	if w.idle() {
 		return firstLook
@@ -211,36 +224,68 @@ func (w *Watcher) heads(ctx context.Context, watched map[string]watch) (map[stri
 		}
 	}
 	slices.Sort(ids)
-	found := map[string]Head{}
-	if len(ids) > fewSingles {
-		listed, err := w.o.Heads(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range listed {
-			found[h.ID] = h
+	if len(ids) <= fewSingles {
+		return w.getAll(ctx, ids)
+	}
+	listed, err := w.o.Heads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Head{}
+	for _, h := range listed {
+		// Deleted load balancers may be shown for a while, and one without a
+		// status says nothing.
+		if h.ProvisioningStatus != "" && h.ProvisioningStatus != lb.Deleted {
+			all[h.ID] = h
 		}
 	}
 	heads := map[string]Head{}
-	var failures []error
+	var absent []string
 	for _, id := range ids {
-		head, listed := found[id]
-		if !listed {
-			// Absence from the list proves nothing: an adopted load balancer
-			// does not bear our tag yet.
-			var err error
-			head, err = w.o.Get(ctx, id)
-			if openstack.Classify(err) == openstack.Gone {
-				head, err = Head{ID: id, Gone: true}, nil
-			}
-			if err != nil {
-				failures = append(failures, err)
-				continue
-			}
+		if head, there := all[id]; there {
+			heads[id] = head
+		} else {
+			absent = append(absent, id)
 		}
-		heads[id] = head
+	}
+	// Absence from the list proves nothing: an adopted load balancer does not
+	// bear our tag yet.
+	rest, err := w.getAll(ctx, absent)
+	maps.Copy(heads, rest)
+	return heads, err
+}
+
+// getAll asks for load balancers one by one, a few at a time. It returns those
+// of which there was an answer.
+func (w *Watcher) getAll(ctx context.Context, ids []string) (map[string]Head, error) {
+	answers, failures := make([]Head, len(ids)), make([]error, len(ids))
+	var questions errgroup.Group
+	questions.SetLimit(singlesAtOnce)
+	for i, id := range ids {
+		questions.Go(func() error {
+			answers[i], failures[i] = w.get(ctx, id)
+			return nil
+		})
+	}
+	_ = questions.Wait() // failures has them all
+	heads := map[string]Head{}
+	for i, id := range ids {
+		if failures[i] == nil {
+			heads[id] = answers[i]
+		}
 	}
 	return heads, errors.Join(failures...)
+}
+
+func (w *Watcher) get(ctx context.Context, id string) (Head, error) {
+	head, err := w.o.Get(ctx, id)
+	switch {
+	case openstack.Classify(err) == openstack.Gone, err == nil && head.ProvisioningStatus == lb.Deleted:
+		return Head{ID: id, Gone: true}, nil
+	case err == nil && head.ProvisioningStatus == "":
+		return head, fmt.Errorf("load balancer %s is shown without a status", id)
+	}
+	return head, err
 }
 
 // lookAtPorts tells of load balancers that are gone and whose VIP port is, too.
@@ -292,11 +337,4 @@ func (w *Watcher) end(id string, head Head, call uint64) {
 	if there {
 		w.o.Changed(id, head)
 	}
-}
-
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -1,0 +1,123 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+func TestManyDeletionsTakeOneListAndOneQuestionForAllPorts(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		var gone []octavia.Head
+		for i := range 50 {
+			id := fmt.Sprint("lb-", i)
+			gone = append(gone, octavia.Head{ID: id, Gone: true})
+			s.set(lb.PendingDelete, id)
+			s.ports = append(s.ports, "port of "+id)
+			s.WatchDeletion(id, "port of "+id)
+		}
+		s.nextLook()
+		s.asked(1, 0, 0)
+		for _, h := range gone {
+			s.set("", h.ID)
+		}
+		s.ports = nil
+		s.nextLook()
+		s.asked(1, len(gone), 1)
+		s.told(gone...)
+	})
+}
+
+func TestWhatIsShownAsDeletedIsGone(t *testing.T) {
+	for _, ids := range [][]string{{"a"}, {"a", "b", "c"}} {
+		watch(t, time.Second, func(s *sky) {
+			var gone []octavia.Head
+			for _, id := range ids {
+				s.set(lb.Deleted, id)
+				s.Watch(id)
+				gone = append(gone, octavia.Head{ID: id, Gone: true})
+			}
+			s.nextLook()
+			s.told(gone...)
+		})
+	}
+}
+
+func TestWhatIsShownWithoutAStatusStaysWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		w := octavia.NewWatcher(octavia.WatcherOptions{
+			Heads: func(context.Context) ([]octavia.Head, error) {
+				return []octavia.Head{{ID: "a"}, {ID: "b"}, {ID: "c"}}, nil
+			},
+			Get:     func(_ context.Context, id string) (octavia.Head, error) { return octavia.Head{ID: id}, nil },
+			Changed: func(id string, h octavia.Head) { t.Errorf("told of %s: %+v", id, h) },
+		})
+		time.AfterFunc(30*time.Second, func() { // in the test's own time
+			w.Watch("b")
+			w.Watch("c")
+		})
+		w.Watch("a")
+		if err := w.Run(ctx); err != nil || len(w.Pending()) != 3 {
+			t.Errorf("error %v, watching %v", err, w.Pending())
+		}
+	})
+}
+
+func TestPortsThatCannotBeReadEndNoDeletion(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		for _, id := range []string{"a", "b", "c"} {
+			s.WatchDeletion(id, id)
+		}
+		s.fail("ports")
+		s.pass(time.Minute)
+		s.told()
+		s.fail()
+		s.pass(2 * time.Second)
+		s.told(octavia.Head{ID: "a", Gone: true}, octavia.Head{ID: "b", Gone: true}, octavia.Head{ID: "c", Gone: true})
+	})
+}
+
+func TestTheGaugesTellHowManyArePendingAndForHowLong(t *testing.T) {
+	watch(t, time.Second, func(s *sky) {
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(s.Watcher)
+		gauges := func(pending, longest int) {
+			t.Helper()
+			text := fmt.Sprintf(`
+# HELP kube_octavia_longest_pending_seconds How long Octavia has been working on the load balancer that it has been working on the longest; 0 if there is none.
+# TYPE kube_octavia_longest_pending_seconds gauge
+kube_octavia_longest_pending_seconds %d
+# HELP kube_octavia_pending_load_balancers Load balancers that Octavia is working on, and those deleted whose VIP port is still there.
+# TYPE kube_octavia_pending_load_balancers gauge
+kube_octavia_pending_load_balancers %d
+`, longest, pending)
+			if err := testutil.GatherAndCompare(registry, strings.NewReader(text)); err != nil {
+				t.Error(err)
+			}
+		}
+		gauges(0, 0)
+		s.set(lb.PendingCreate, "a", "b")
+		s.Watch("a")
+		s.pass(100 * time.Second)
+		s.Watch("b")
+		s.pass(20 * time.Second)
+		gauges(2, 120)
+		s.set(lb.Active, "a")
+		s.pass(2 * time.Second)
+		gauges(1, 22)
+	})
+}
