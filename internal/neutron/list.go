@@ -41,6 +41,9 @@ func list[T any](ctx context.Context, service *gophercloud.ServiceClient, op, co
 		if last == "" || !slices.Contains(links, link{Rel: "next"}) {
 			return all, nil
 		}
+		if last == query.Get("marker") {
+			return nil, unreadable(op, "no page after "+last)
+		}
 		query.Set("marker", last)
 	}
 }

@@ -42,13 +42,14 @@ func newLookups() lookups {
 }
 
 func (l lookups) get(key string, ask func() (string, error)) (string, error) {
-	l.mu.Lock()
-	a, there := l.known[key]
-	l.mu.Unlock()
-	if there && time.Now().Before(a.until) {
-		return a.text, nil
+	if text, there := l.recall(key); there {
+		return text, nil
 	}
 	text, err, _ := l.group.Do(key, func() (any, error) {
+		// The answer may have come since.
+		if text, there := l.recall(key); there {
+			return text, nil
+		}
 		text, err := ask()
 		if err == nil {
 			l.mu.Lock()
@@ -59,6 +60,13 @@ func (l lookups) get(key string, ask func() (string, error)) (string, error) {
 	})
 	found, _ := text.(string)
 	return found, err
+}
+
+func (l lookups) recall(key string) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, there := l.known[key]
+	return a.text, there && time.Now().Before(a.until)
 }
 
 // ExternalNetwork returns the id of the external network to take floating IPs
