@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
 
 // TestCallsStayWithinTheBudget counts OpenStack calls, with one port and with
@@ -55,6 +58,29 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 			s.costs("delete", 3)
 		})
 	}
+}
+
+func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
+	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: time.Second}})
+	s.forget()
+	var all []*service
+	for i := range 20 {
+		all = append(all, s.service(fmt.Sprintf("web-%d", i), tcp(8080)))
+	}
+	for _, web := range all {
+		web.programmed()
+	}
+	s.costs("20 creates", 20*4)
+	for _, web := range all {
+		web.hasOne()
+	}
+	s.forget()
+	s.addNode("c")
+	for _, web := range all {
+		web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	}
+	s.rests()
+	s.costs("a node that joins 20 Services", 20*3)
 }
 
 // rests waits until the controller has nothing in hand, no load balancer is

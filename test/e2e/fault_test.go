@@ -59,6 +59,7 @@ func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("the cloud was written to: %v", writes)
 	}
+	t.Logf("the restart took %d calls for a Service with three ports", len(s.calls()))
 	if now := web.now(); now.ResourceVersion != object.ResourceVersion {
 		t.Errorf("the Service was written to: %+v was %+v", now, object)
 	}
