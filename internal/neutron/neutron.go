@@ -9,7 +9,6 @@ package neutron
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -103,7 +102,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		err := floatingips.Delete(ctx, c.service, op.ID).ExtractErr()
 		return diff.Created{}, unlessGone(openstack.Wrap(what, err))
 	}
-	return diff.Created{}, fmt.Errorf("%s: %T is not an op of Neutron", what, op)
+	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
 }
 
 func unlessGone(err error) error {

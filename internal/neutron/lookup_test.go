@@ -1,0 +1,252 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	simulator "github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+func TestOfPortsThoseThatExistAndAreOctaviasAreReturned(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	first, _, third := c.port(), c.port(), c.port()
+	persons, err := ports.Create(t.Context(), c.service, ports.CreateOpts{NetworkID: c.IDs().PrivateNetwork, Name: "my-vip"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Recorder().Reset()
+	there, err := c.PortsThere(t.Context(), []string{first, nowhere, third, persons.ID})
+	slices.Sort(there)
+	want := []string{first, third}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, there); diff != "" || err != nil {
+		t.Errorf("error %v; there (-want +got):\n%s", err, diff)
+	}
+	c.only(1, http.MethodGet, "/v2.0/ports")
+	if there, err := c.PortsThere(t.Context(), []string{nowhere}); len(there) > 0 || err != nil {
+		t.Errorf("%v of none, error %v", there, err)
+	}
+}
+
+func TestNoPortsAreAskedForWithoutACall(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	c.port()
+	c.Recorder().Reset()
+	if there, err := c.PortsThere(t.Context(), nil); len(there) > 0 || err != nil || len(c.Recorder().Calls()) > 0 {
+		t.Errorf("%v, error %v, calls %v", there, err, c.Recorder().Counts())
+	}
+}
+
+func TestManyPortsAreAskedForInAddressesThatServersTake(t *testing.T) {
+	c := newCloud(t, simulator.Options{Quotas: map[string]int{"port": -1}})
+	var ids []string
+	for range 250 {
+		ids = append(ids, c.port())
+	}
+	c.Recorder().Reset()
+	there, err := c.PortsThere(t.Context(), append([]string{nowhere}, ids...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(there)
+	slices.Sort(ids)
+	if !slices.Equal(ids, there) {
+		t.Errorf("%d of %d are there", len(there), len(ids))
+	}
+	for _, call := range c.Recorder().Calls() {
+		if len(call.Path)+len(call.Query) > 8000 {
+			t.Errorf("an address of %d bytes", len(call.Query))
+		}
+	}
+}
+
+func TestABrokenListOfPortsIsAnErrorAndNeverEmpty(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	port := c.port("10.0.200.1")
+	for name, fault := range broken() {
+		t.Run(name, func(t *testing.T) {
+			fault.Route = "/v2.0/ports"
+			defer c.Faults().Remove(c.Faults().Add(fault))
+			if there, err := c.PortsThere(t.Context(), []string{port}); openstack.Classify(err) != openstack.Transient || there != nil {
+				t.Errorf("there %v, class %q: %v", there, openstack.Classify(err), err)
+			}
+			if id, err := c.SubnetOfAddress(t.Context(), "10.0.200.1"); openstack.Classify(err) != openstack.Transient || id != "" {
+				t.Errorf("subnet %q, class %q: %v", id, openstack.Classify(err), err)
+			}
+		})
+	}
+	if id, err := c.SubnetOfAddress(t.Context(), "10.0.200.1"); err != nil || id != c.IDs().PrivateSubnet {
+		t.Errorf("a failure is remembered: subnet %q, error %v", id, err)
+	}
+}
+
+// pages answers a list in pages of one object each, whose links lead astray.
+func (c *cloud) pages(collection string, objects ...string) {
+	for i, object := range objects {
+		links := "[]"
+		if i < len(objects)-1 {
+			links = `[{"rel": "previous", "href": "x"}, {"rel": "next", "href": "http://127.0.0.1:1/"}]`
+		}
+		c.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Route: "/v2.0/" + collection, Times: 1,
+			Header: map[string]string{"Content-Type": "application/json"},
+			Body:   fmt.Sprintf(`{%q: [%s], %q: %s}`, collection, object, collection+"_links", links)})
+	}
+}
+
+func TestAllPagesAreReadWithTheSameQuery(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	c.pages("ports", `{"id": "a", "name": "octavia-lb-1"}`, `{"id": "b", "name": "ovn-lb-vip-2"}`, `{"id": "c", "device_owner": "Octavia"}`)
+	there, err := c.PortsThere(t.Context(), []string{"a", "b", "c"})
+	if diff := cmp.Diff([]string{"a", "b", "c"}, there); diff != "" || err != nil {
+		t.Errorf("error %v; there (-want +got):\n%s", err, diff)
+	}
+	var markers []string
+	for _, q := range c.queries("/v2.0/ports") {
+		markers = append(markers, q.Get("marker"))
+		if !slices.Equal(q["id"], []string{"a", "b", "c"}) || len(q["fields"]) == 0 {
+			t.Errorf("the query is %v", q)
+		}
+	}
+	if diff := cmp.Diff([]string{"", "a", "b"}, markers); diff != "" {
+		t.Errorf("markers (-want +got):\n%s", diff)
+	}
+}
+
+func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	// The first question is held until all have asked.
+	hang := c.Faults().Add(wire.Fault{Kind: wire.FaultHang, Route: "/v2.0/networks"})
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if id, err := c.ExternalNetwork(t.Context()); err != nil || id != c.IDs().PublicNetwork {
+				t.Errorf("network %q, error %v", id, err)
+			}
+		})
+	}
+	eventually(t, "the question is held", func() bool { return c.Faults().Held() == 1 })
+	c.Faults().Remove(hang)
+	all.Wait()
+	counts := c.Recorder().Counts()
+	if diff := cmp.Diff(map[string]int{"GET /v2.0/networks": 1, "GET /v2.0/subnets": 1}, counts); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestALookupOutlivesTheOneWhoAskedFirst(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if id, err := c.ExternalNetwork(ctx); err != nil || id != c.IDs().PublicNetwork {
+		t.Errorf("network %q, error %v", id, err)
+	}
+}
+
+func TestAFailedLookupIsNotRemembered(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	for _, route := range []string{"/v2.0/networks", "/v2.0/subnets"} {
+		for name, fault := range broken() {
+			fault.Route = route
+			added := c.Faults().Add(fault)
+			if id, err := c.ExternalNetwork(t.Context()); openstack.Classify(err) != openstack.Transient || id != "" {
+				t.Errorf("%s of %s: network %q, class %q: %v", name, route, id, openstack.Classify(err), err)
+			}
+			c.Faults().Remove(added)
+		}
+	}
+	for range 2 {
+		if id, err := c.ExternalNetwork(t.Context()); err != nil || id != c.IDs().PublicNetwork {
+			t.Errorf("network %q, error %v", id, err)
+		}
+	}
+}
+
+func TestOfExternalNetworksTheFirstByNameWithIPv4IsTaken(t *testing.T) {
+	const six, four = `{"id": "s6", "network_id": "n", "ip_version": 6}`, `{"id": "s4", "network_id": "n", "ip_version": 4}`
+	for name, one := range map[string]struct {
+		networks string
+		subnets  []string // of each network, in the order of names
+		want     string
+	}{
+		"the first by name":                   {`{"id": "2", "name": "b"}, {"id": "1", "name": "a"}`, []string{four}, "1"},
+		"the first by id among those of name": {`{"id": "2", "name": "a"}, {"id": "1", "name": "a"}`, []string{four}, "1"},
+		"one whose subnets may not be seen":   {`{"id": "2", "name": "b"}, {"id": "1", "name": "a"}`, []string{""}, "1"},
+		"not one with IPv6 only":              {`{"id": "2", "name": "b"}, {"id": "1", "name": "a"}`, []string{six, six + "," + four}, "2"},
+		"none has IPv4":                       {`{"id": "1", "name": "a"}`, []string{six}, ""},
+		"there is none":                       {``, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t, simulator.Options{})
+			c.pages("networks", one.networks)
+			for _, s := range one.subnets {
+				c.pages("subnets", s)
+			}
+			id, err := c.ExternalNetwork(t.Context())
+			if id != one.want {
+				t.Errorf("network %q, want %q", id, one.want)
+			}
+			if q := c.queries("/v2.0/networks"); len(q) != 1 || q[0].Get("router:external") != "true" {
+				t.Errorf("the queries are %v", q)
+			}
+			switch {
+			case one.want != "" && err != nil:
+				t.Error(err)
+			case one.want == "" && (openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "floating-network-id")):
+				t.Errorf("class %q, want one that says what to set: %v", openstack.Classify(err), err)
+			}
+		})
+	}
+}
+
+func TestTheSubnetOfAnAddressIsThatOfThePortThatHasIt(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	c.port("10.0.200.1", "10.0.200.2")
+	c.portOn(c.IDs().PrivateNetwork, c.IDs().PrivateSubnetV6)
+	c.Recorder().Reset()
+	for range 3 {
+		for _, address := range []string{"10.0.200.1", "10.0.200.2"} {
+			if id, err := c.SubnetOfAddress(t.Context(), address); err != nil || id != c.IDs().PrivateSubnet {
+				t.Errorf("subnet of %s: %q, error %v", address, id, err)
+			}
+		}
+	}
+	c.only(2, http.MethodGet, "/v2.0/ports")
+}
+
+func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	ask := func(want string) {
+		t.Helper()
+		id, err := c.SubnetOfAddress(t.Context(), "10.0.200.1")
+		if id != "" || openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "subnet-id") {
+			t.Errorf("subnet %q, class %q, want one that says %q and what to set: %v", id, openstack.Classify(err), want, err)
+		}
+	}
+	ask("0 subnets")
+	network, err := networks.Create(t.Context(), c.service, networks.CreateOpts{Name: "twin"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	subnet, err := subnets.Create(t.Context(), c.service, subnets.CreateOpts{NetworkID: network.ID, CIDR: "10.0.0.0/16", IPVersion: 4}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.port("10.0.200.1")
+	c.portOn(network.ID, subnet.ID, "10.0.200.1")
+	ask("2 subnets")
+}
