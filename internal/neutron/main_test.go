@@ -4,101 +4,86 @@
 package neutron_test
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"go.uber.org/goleak"
 
-	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// handler answers requests without a network.
-type handler func(w http.ResponseWriter, r *http.Request)
+// answering is a Neutron of one answer for each collection, without a network,
+// so that it can be asked in a bubble of time. It counts the questions.
+type answering struct {
+	collections map[string]string // JSON, by path
+	asked       map[string]int
+}
 
 // RoundTrip implements http.RoundTripper.
-func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
+func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.asked[r.URL.Path]++
 	w := httptest.NewRecorder()
-	h(w, r)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.WriteString(a.collections[r.URL.Path])
 	return w.Result(), nil
 }
 
-// against returns a client of a Neutron that handle answers for.
-func against(handle handler) *neutron.Client {
-	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: handle}}
-	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/", ResourceBase: "http://neutron.test/v2.0/", Type: "network"})
+func (a *answering) client() *neutron.Client {
+	a.asked = map[string]int{}
+	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: a}}
+	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/", Type: "network"})
 }
 
-func answer(w http.ResponseWriter, status int, body string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
-}
-
-// plain decodes JSON; empty text is nil.
-func plain(t *testing.T, text string) any {
-	t.Helper()
-	if text == "" {
-		return nil
-	}
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Errorf("%v in %s", err, text)
-	}
-	return v
-}
-
-// simulated is a simulated cloud and clients that work on it.
-type simulated struct {
-	*cloudsim.Cloud
-	*neutron.Client
-	session *openstack.Session
-}
-
-// simulate starts a cloud and opens a session with it.
-func simulate(t *testing.T) simulated {
-	t.Helper()
-	cloud, err := cloudsim.Start(cloudsim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
+func TestALookupIsRememberedForTenMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := answering{collections: map[string]string{
+			"/networks": `{"networks": [{"id": "n1", "name": "public"}]}`,
+			"/subnets":  `{"subnets": []}`,
+			"/ports":    `{"ports": [{"id": "p1", "fixed_ips": [{"subnet_id": "s1", "ip_address": "10.0.0.1"}]}]}`,
+		}}
+		client := service.client()
+		lookUp := func() {
+			t.Helper()
+			network, err := client.ExternalNetwork(t.Context())
+			if err != nil || network != "n1" {
+				t.Errorf("network %q (%v)", network, err)
+			}
+			subnet, err := client.SubnetOfAddress(t.Context(), "10.0.0.1")
+			if err != nil || subnet != "s1" {
+				t.Errorf("subnet %q (%v)", subnet, err)
+			}
+		}
+		for i, after := range []struct {
+			wait time.Duration // in the bubble's own time
+			want int
+		}{{0, 1}, {10*time.Minute - 1, 1}, {1, 2}, {10*time.Minute - 1, 2}, {time.Hour, 3}} {
+			time.Sleep(after.wait)
+			lookUp()
+			for _, path := range []string{"/networks", "/subnets", "/ports"} {
+				if service.asked[path] != after.want {
+					t.Errorf("step %d: %s asked for %d times, want %d", i, path, service.asked[path], after.want)
+				}
+			}
 		}
 	})
-	settings, err := config.Parse("cloud.conf", []byte(cloud.CloudConf()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.Connect(t.Context(), openstack.Options{Config: settings.Global})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
-	return simulated{Cloud: cloud, Client: neutron.New(session.Network()), session: session}
 }
 
-// calls returns how often each route of Neutron was called while f ran.
-func (s simulated) calls(f func()) map[string]int {
-	s.Recorder().Reset()
-	f()
-	counts := map[string]int{}
-	for _, c := range s.Recorder().Calls() {
-		if c.Service == cloudsim.Network {
-			counts[c.Method+" "+c.Route]++
-		}
+func TestPagesThatDoNotGoOnAreAnErrorAndNoEndlessLoop(t *testing.T) {
+	service := answering{collections: map[string]string{
+		"/floatingips": `{"floatingips": [{"id": "f1", "port_id": "p1"}], "floatingips_links": [{"rel": "next", "href": "http://neutron.test/floatingips?marker=f1"}]}`,
+	}}
+	found, err := service.client().FloatingIPsOn(t.Context(), "p1")
+	if openstack.Classify(err) != openstack.Transient || found != nil {
+		t.Errorf("found %v, error %v", found, err)
 	}
-	return counts
+	if service.asked["/floatingips"] != 2 {
+		t.Errorf("asked %d times", service.asked["/floatingips"])
+	}
 }
