@@ -4,14 +4,9 @@
 package neutron_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +28,6 @@ type cloud struct {
 	*neutron.Client
 	t       *testing.T
 	service *gophercloud.ServiceClient
-	sent    *recording
 }
 
 func newCloud(t *testing.T, o simulator.Options) *cloud {
@@ -57,10 +51,8 @@ func newCloud(t *testing.T, o simulator.Options) *cloud {
 	}
 	t.Cleanup(session.Close)
 	service := session.Network()
-	sent := &recording{next: service.ProviderClient.HTTPClient.Transport}
-	service.ProviderClient.HTTPClient.Transport = sent
 	sim.Recorder().Reset()
-	return &cloud{Cloud: sim, Client: neutron.New(service), t: t, service: service, sent: sent}
+	return &cloud{Cloud: sim, Client: neutron.New(service), t: t, service: service}
 }
 
 // port makes a port on the private network, named as that of a VIP, and returns
@@ -165,44 +157,4 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		case <-tick.C:
 		}
 	}
-}
-
-// recording keeps the last write that went through it.
-type recording struct {
-	next http.RoundTripper
-
-	mu   sync.Mutex
-	last request
-}
-
-// request is what one call said, its body as plain JSON.
-type request struct {
-	Method, Path string
-	Body         any
-}
-
-func (r *recording) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method != http.MethodGet {
-		said := request{Method: req.Method, Path: req.URL.RequestURI()}
-		if req.Body != nil {
-			text, err := io.ReadAll(req.Body)
-			if err != nil {
-				return nil, err
-			}
-			req.Body = io.NopCloser(bytes.NewReader(text))
-			if err := json.Unmarshal(text, &said.Body); err != nil {
-				return nil, fmt.Errorf("the body of %s %s is not JSON: %w", said.Method, said.Path, err)
-			}
-		}
-		r.mu.Lock()
-		r.last = said
-		r.mu.Unlock()
-	}
-	return r.next.RoundTrip(req)
-}
-
-func (r *recording) lastWrite() request {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.last
 }
