@@ -47,16 +47,18 @@ type round struct {
 
 // kill kills a controller that needs no Lease.
 func kill(ctx context.Context, b *bench, r *result) error {
-	return killRounds(ctx, b, r, alone)
+	return killRounds(ctx, b, r, b.rounds, alone)
 }
 
 // killLeader kills one that has to wait until its own Lease has run out.
 func killLeader(ctx context.Context, b *bench, r *result) error {
-	return killRounds(ctx, b, r, []string{"--leader-elect-lease-duration=2s",
+	return killRounds(ctx, b, r, (b.rounds+3)/4, []string{"--leader-elect-lease-duration=2s",
 		"--leader-elect-renew-deadline=1500ms", "--leader-elect-retry-period=200ms"})
 }
 
-func killRounds(ctx context.Context, b *bench, r *result, flags []string) error {
+// killRounds makes that many rounds over the whole create, and as many over its
+// writes.
+func killRounds(ctx context.Context, b *bench, r *result, rounds int, flags []string) error {
 	random := rand.New(rand.NewPCG(b.seed, b.seed))
 	cloud := cloudsim.Options{BuildTime: killBuildTime, DeleteTime: 300 * time.Millisecond}
 	return b.on(ctx, cloud, flags, func(s *stage) error {
@@ -65,14 +67,14 @@ func killRounds(ctx context.Context, b *bench, r *result, flags []string) error 
 			if within == writeTime {
 				s.cloud.Latency().Set(wire.Operation{Method: http.MethodPost}, writeLatency)
 			}
-			for i := range b.rounds {
+			for i := range rounds {
 				done, err := s.killRound(ctx, fmt.Sprintf("kill-%d-%d", within.Milliseconds(), i), time.Duration(random.Int64N(int64(within))))
 				r.Rounds = append(r.Rounds, done)
 				if err != nil {
 					return fmt.Errorf("round %d, kill within %v: %w", i+1, within, err)
 				}
 			}
-			b.say("%d rounds with a kill within %v", b.rounds, within)
+			b.say("%d rounds with a kill within %v", rounds, within)
 		}
 		r.sumUp()
 		return nil

@@ -115,7 +115,7 @@ func (b *bench) parse(args []string) ([]scenario, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&names, "run", "all", "scenarios to run, separated by commas")
-	flags.IntVar(&b.rounds, "rounds", 20, "rounds of each kind (over the whole create, over its writes) in kill and kill-leader")
+	flags.IntVar(&b.rounds, "rounds", 20, "rounds of each kind (over the whole create, over its writes) in kill; kill-leader makes a quarter")
 	flags.Uint64Var(&b.seed, "seed", 0, "for the random moments of kill; 0 takes a new one")
 	flags.StringVar(&times, "update-times", "1s,4s", "how long Octavia takes for an update in nodejoin, separated by commas")
 	flags.DurationVar(&b.idle, "idle", time.Minute, "how long restart looks at the controller without work")
