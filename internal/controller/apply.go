@@ -285,6 +285,7 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 		return err
 	}
 	log.Info(op.String(), "created", made.ID)
+	p.wrote = true
 	r.note(p, op, made)
 	return nil
 }
@@ -330,6 +331,10 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{RequeueAfter: jitter(duplicateRetry)}, nil
 	case failure == nil && !p.record.unanswered.IsZero():
 		return reconcile.Result{RequeueAfter: jitter(max(answerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
+	case failure == nil && p.wrote && (l == nil || !l.ProvisioningStatus.Pending()):
+		// Only Neutron was written to, which has done it already: nobody else
+		// brings the Service back to say so.
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:

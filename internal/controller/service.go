@@ -67,6 +67,8 @@ type pass struct {
 	plan        diff.Plan
 	unready     string
 	done        bool
+	// wrote is whether an op was carried out.
+	wrote bool
 	// delay is how long to leave the Service alone before the next attempt.
 	delay time.Duration
 }
