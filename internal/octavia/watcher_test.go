@@ -350,8 +350,8 @@ func TestWatchesOfManyGoroutinesAreToldOnceEach(t *testing.T) {
 			go func() {
 				s.Watch(id)
 				time.Sleep(time.Duration(i) * 50 * time.Millisecond) // in the test's own time
-				s.set(lb.Active, id)
 				s.Watch(id)
+				s.set(lb.Active, id)
 				_ = s.Pending()
 			}()
 		}
