@@ -329,6 +329,8 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{RequeueAfter: jitter(slowRetry)}, nil
 	case failure == nil && !p.record.known && (l == nil || l.ProvisioningStatus == lb.Active):
 		return reconcile.Result{RequeueAfter: jitter(duplicateRetry)}, nil
+	case failure == nil && l != nil && l.ProvisioningStatus == lb.Active && len(p.plan.Ops) > 0:
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	case failure == nil && !p.record.unanswered.IsZero():
 		return reconcile.Result{RequeueAfter: jitter(max(answerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
 	case failure == nil && p.wrote && (l == nil || !l.ProvisioningStatus.Pending()):

@@ -170,7 +170,15 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
-	return r.apply(ctx, p)
+	planned := len(p.plan.Ops)
+	if err := r.apply(ctx, p); err != nil || planned == 0 {
+		return err
+	}
+	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Active && p.record.known {
+		// Neutron has done its part at once, and there is nothing to wait for.
+		return r.compare(ctx, p)
+	}
+	return nil
 }
 
 // compare plans the ops. When there are none it makes sure that this is true.
