@@ -32,12 +32,14 @@ type count struct {
 func (s *stage) forget() { s.cloud.Recorder().Reset() }
 
 // count counts the calls since forget.
+func (s *stage) count() count { return countOf(s.cloud.Recorder().Calls()) }
+
+// countOf tells the calls of passes from those of the watcher and the sweeper.
 //
 // All calls of one pass carry the same global request id, and every other call
 // has one of its own. So a look of the watcher or the sweeper is a read of the
 // kinds that those make whose id is on no other call.
-func (s *stage) count() count {
-	recorded := s.cloud.Recorder().Calls()
+func countOf(recorded []wire.Call) count {
 	alike := map[string]int{}
 	for _, c := range recorded {
 		alike[c.GlobalRequestID]++
