@@ -60,7 +60,7 @@ var Table = append([]Annotation{
 		Key:     Prefix + "enable-health-monitor",
 		Values:  "true or false",
 		Default: "[LoadBalancer] create-monitor",
-		Doc:     "Each pool has a health monitor. Services with externalTrafficPolicy: Local need one.",
+		Doc:     "Each pool has a health monitor. With externalTrafficPolicy: Local it looks at the node's health check port and decides which nodes get traffic; without one the members are the nodes that have ready endpoints.",
 		apply:   boolean(func(o *Options) *bool { return &o.Monitor }),
 	},
 	{

@@ -137,6 +137,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, version st
 	err = controller.SetUp(m, controller.Options{
 		Planner:       o.planner(m.GetClient(), session, cloud, can, uid),
 		Metrics:       counted,
+		Registry:      metrics.Registry,
 		Logger:        log,
 		Concurrency:   o.concurrency,
 		WatchInterval: o.watchInterval,

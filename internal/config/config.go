@@ -108,8 +108,6 @@ type LoadBalancer struct {
 	MonitorMaxRetries, MonitorMaxRetriesDown int
 	// Internal forces every Service to be internal: a VIP and no floating IP.
 	Internal bool
-	// CascadeDelete deletes a load balancer with all its children in one call.
-	CascadeDelete bool
 }
 
 // Notice tells of one setting that is understood and not acted on.

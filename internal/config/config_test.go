@@ -32,7 +32,7 @@ func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
 			AuthURL: "https://keystone.example.com/v3", UserID: "u", Password: "hunter2", EndpointType: "public",
 		},
 		LoadBalancer: LoadBalancer{
-			Enabled: true, Provider: "amphora", Method: "ROUND_ROBIN", CascadeDelete: true,
+			Enabled: true, Provider: "amphora", Method: "ROUND_ROBIN",
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		},
 		RequestTimeout: time.Minute,

@@ -329,14 +329,12 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{RequeueAfter: jitter(slowRetry)}, nil
 	case failure == nil && !p.record.known && (l == nil || l.ProvisioningStatus == lb.Active):
 		return reconcile.Result{RequeueAfter: jitter(duplicateRetry)}, nil
-	case failure == nil && l != nil && l.ProvisioningStatus == lb.Active && len(p.plan.Ops) > 0:
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
-	case failure == nil && !p.record.unanswered.IsZero():
-		return reconcile.Result{RequeueAfter: jitter(max(answerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
-	case failure == nil && p.wrote && (l == nil || !l.ProvisioningStatus.Pending()):
+	case failure == nil && p.wrote && !p.done && (l == nil || !l.ProvisioningStatus.Pending()):
 		// Only Neutron was written to, which has done it already: nobody else
 		// brings the Service back to say so.
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	case failure == nil && !p.record.unanswered.IsZero():
+		return reconcile.Result{RequeueAfter: jitter(max(answerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -49,7 +50,9 @@ const backlog = 1024
 type Options struct {
 	Planner *Planner
 	Metrics *Metrics
-	Logger  logr.Logger
+	// Registry is where the watcher's gauges are registered.
+	Registry prometheus.Registerer
+	Logger   logr.Logger
 	// Concurrency is how many Services are worked on at once. A pass lasts as
 	// long as its few calls, never as long as Octavia takes.
 	Concurrency int
@@ -87,6 +90,11 @@ func SetUp(m manager.Manager, o Options) error {
 			}
 		},
 	})
+	// A process may run one controller after the other.
+	o.Registry.Unregister(watcher)
+	if err := o.Registry.Register(watcher); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	reconciler := &ServiceReconciler{
 		Planner:  o.Planner,
 		Client:   m.GetClient(),
