@@ -1,0 +1,161 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+// observe fills the record with what the cloud has, unless that is known. After
+// a create that was not answered it looks once more when Octavia must have
+// ended it.
+func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
+	if late := p.record.unanswered; !late.IsZero() && r.now().Sub(late) >= answerLimit {
+		p.record.known, p.record.unanswered = false, time.Time{}
+	}
+	if p.record.known {
+		return nil
+	}
+	observed, err := r.Observe(ctx, p.service, p.owner)
+	if err != nil {
+		return err
+	}
+	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
+	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
+	p.record.reached, p.record.written = nil, r.now()
+	if len(observed.Unsettled) > 0 && p.record.unanswered.IsZero() {
+		p.record.unanswered = r.now()
+	}
+	return nil
+}
+
+// seeRequested looks at the floating IP that the user asked for, until it is on
+// the load balancer.
+func (r *ServiceReconciler) seeRequested(ctx context.Context, p *pass) error {
+	want := p.wanted.FloatingIP
+	if want == nil {
+		return nil
+	}
+	found, err := r.requested(ctx, want.Address, p.record.observed)
+	if err != nil {
+		return err
+	}
+	p.record.observed.FloatingIPs = found
+	return nil
+}
+
+// seeFloatingIPs looks again at the floating IPs that are remembered.
+func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
+	var seen []lb.FloatingIP
+	for _, f := range p.record.observed.FloatingIPs {
+		found, err := r.Neutron.FloatingIPsWithAddress(ctx, f.Address)
+		if err != nil {
+			return err
+		}
+		seen = append(seen, found...)
+	}
+	p.record.observed.FloatingIPs = seen
+	return nil
+}
+
+// releasesFloatingIP tells whether the op takes a floating IP away from where it
+// leads.
+func releasesFloatingIP(op diff.Op) bool {
+	switch op.(type) {
+	case diff.DeleteFloatingIP, diff.DisassociateFloatingIP:
+		return true
+	}
+	return false
+}
+
+// confirm checks, when nothing is left to do, that the cloud really has what
+// was only predicted so far, and that all of it is ready. If it has not, what
+// it has is read in full and planned for again.
+func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
+	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Active && !p.record.confirmed {
+		if err := r.verify(ctx, p); err != nil {
+			return err
+		}
+	}
+	l := p.record.observed.LoadBalancer
+	if l == nil || l.ProvisioningStatus != lb.Active || len(p.plan.Ops) > 0 {
+		return nil
+	}
+	p.unready = unready(*l)
+	p.record.confirmed = p.unready == ""
+	p.done = p.record.confirmed && len(p.plan.Refused) == 0
+	return nil
+}
+
+// nameless tells whether the ids of what is below the load balancer are not
+// known yet: it was just created, and nothing below it can be changed.
+func nameless(l lb.LoadBalancer) bool {
+	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
+		return l.ID == "" || l.Pool != nil && l.Pool.ID == ""
+	})
+}
+
+// verify compares the ACTIVE load balancer with its status tree, from which it
+// takes ids and statuses. One that is not as it was predicted is read in full
+// and planned for again.
+func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
+	l := *p.record.observed.LoadBalancer
+	tree, err := r.Octavia.Tree(ctx, l.ID)
+	if err != nil {
+		p.record.known = false
+		return err
+	}
+	confirmed, difference := octavia.Confirm(l, tree)
+	if difference == nil {
+		p.record.observed.LoadBalancer, p.record.confirmed = &confirmed, true
+		return nil
+	}
+	p.log.Info("the load balancer is not as it was written; reading it in full",
+		"loadBalancerID", l.ID, "difference", difference.Error())
+	p.record.known = false
+	if err := r.observe(ctx, p); err != nil {
+		return err
+	}
+	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	return nil
+}
+
+// unready names a part of an ACTIVE load balancer that is not ready itself. Some
+// versions of Octavia leave parts in PENDING_CREATE for ever.
+func unready(l lb.LoadBalancer) string {
+	var parts []string
+	add := func(kind, id string, s lb.ProvisioningStatus) {
+		if s != "" && s != lb.Active {
+			parts = append(parts, fmt.Sprintf("%s %s is in %s", kind, id, s))
+		}
+	}
+	for _, listener := range l.Listeners {
+		add("listener", listener.ID, listener.ProvisioningStatus)
+		if listener.Pool == nil {
+			continue
+		}
+		add("pool", listener.Pool.ID, listener.Pool.ProvisioningStatus)
+		if m := listener.Pool.Monitor; m != nil {
+			add("health monitor", m.ID, m.ProvisioningStatus)
+		}
+		for _, m := range listener.Pool.Members {
+			add("member", m.ID, m.ProvisioningStatus)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("load balancer %s is ACTIVE, but its %s", l.ID, parts[0])
+	if len(parts) > 1 {
+		text += fmt.Sprintf(", and %d more parts are not ready", len(parts)-1)
+	}
+	return text
+}
