@@ -1,0 +1,100 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/target"
+)
+
+// input gathers what the Service's load balancer depends on, but for what has to
+// be looked up in the cloud.
+func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
+	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
+	in.Networks = build.Networks{
+		VIPSubnetID:       p.Config.SubnetID,
+		VIPNetworkID:      p.Config.NetworkID,
+		MemberSubnetID:    p.Config.MemberSubnetID,
+		FloatingNetworkID: p.Config.FloatingNetworkID,
+		FloatingSubnetID:  p.Config.FloatingSubnetID,
+	}
+	if l := observed.LoadBalancer; l != nil {
+		// What is there decides, whatever the settings say by now.
+		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
+		if l.Provider != "" {
+			in.Capabilities.Provider = l.Provider
+		}
+	}
+	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
+	var nodes corev1.NodeList
+	if err := p.Reader.List(ctx, &nodes); err != nil {
+		return in, fmt.Errorf("list nodes: %w", err)
+	}
+	in.Nodes = nodes.Items
+	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		return in, nil
+	}
+	var endpoints discoveryv1.EndpointSliceList
+	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
+		return in, fmt.Errorf("list EndpointSlices: %w", err)
+	}
+	in.Slices = endpoints.Items
+	return in, nil
+}
+
+// build looks up what the operator's settings leave open, as far as something is
+// still to be made there, and builds what is wanted.
+func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
+	n := &in.Networks
+	if observed.LoadBalancer == nil && n.VIPSubnetID == "" && n.VIPNetworkID == "" {
+		subnet, err := p.nodeSubnet(ctx, *in)
+		if err != nil {
+			return lb.Wanted{}, err
+		}
+		n.VIPSubnetID = subnet
+		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
+	}
+	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
+	if n.FloatingNetworkID == "" && !options.Internal && !hasFloatingIP(observed) {
+		network, err := p.Neutron.ExternalNetwork(ctx)
+		if err != nil {
+			return lb.Wanted{}, err
+		}
+		n.FloatingNetworkID = network
+	}
+	return build.Wanted(*in)
+}
+
+func hasFloatingIP(o lb.Observed) bool {
+	return o.LoadBalancer != nil && slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool {
+		return f.PortID != "" && f.PortID == o.LoadBalancer.VIP.PortID
+	})
+}
+
+// nodeSubnet is the subnet in which the nodes have their addresses, as told by
+// the first of them by name.
+func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error) {
+	family := corev1.IPv4Protocol
+	if len(in.Service.Spec.IPFamilies) > 0 {
+		family = in.Service.Spec.IPFamilies[0]
+	}
+	targets, _ := target.Nodes(in.Nodes, family)
+	if len(targets) == 0 {
+		return "", &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"there is no node with an InternalIP of family %s from which to tell the subnet of the VIP; set [LoadBalancer] subnet-id in cloud.conf", family)}
+	}
+	return p.Neutron.SubnetOfAddress(ctx, targets[0].Address.String())
+}
