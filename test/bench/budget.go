@@ -32,7 +32,7 @@ func budget(ctx context.Context, b *bench, r *result) error {
 		}
 		for _, ports := range []int{1, 5} {
 			if err := budgetOf(ctx, s, r, ports); err != nil {
-				return fmt.Errorf("P=%d: %w", ports, err)
+				return fmt.Errorf("with %d ports: %w", ports, err)
 			}
 		}
 		return nil
@@ -111,8 +111,8 @@ func (s *stage) removed(ctx context.Context, m made) error {
 	return s.await(ctx, "the Services to go", func() error { return s.services.gone(m) })
 }
 
-// touched changes a label of each Service several times, each time waiting for
-// the pass that follows.
+// touched changes each Service several times in a way that means nothing, each
+// time waiting for the pass that follows.
 func (s *stage) touched(ctx context.Context, m made) error {
 	const passes = "controller_runtime_reconcile_total"
 	for i := range resyncs {
@@ -121,7 +121,7 @@ func (s *stage) touched(ctx context.Context, m made) error {
 			return err
 		}
 		for name := range m.at {
-			if err := s.services.label(ctx, name, fmt.Sprint(i)); err != nil {
+			if err := s.services.touch(ctx, name, fmt.Sprint(i)); err != nil {
 				return err
 			}
 		}

@@ -166,7 +166,7 @@ func (s *stage) doneWith(ctx context.Context, m made) error {
 			return err
 		}
 		if !programmed(service) {
-			return fmt.Errorf("Service %s has conditions %+v", name, service.Status.Conditions)
+			return fmt.Errorf("the Service %s has conditions %+v", name, service.Status.Conditions)
 		}
 	}
 	return s.controller.busy()

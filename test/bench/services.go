@@ -151,9 +151,10 @@ func (s *services) times(m made) (sinceFirst, sinceOwn []time.Duration) {
 	return sinceFirst, sinceOwn
 }
 
-// label changes a label that means nothing.
-func (s *services) label(ctx context.Context, name, value string) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"touched":%q}}}`, value)
+// touch changes a label and an annotation that mean nothing. The label alone
+// would bring about no pass.
+func (s *services) touch(ctx context.Context, name, value string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"touched":%q},"annotations":{"example.com/touched":%q}}}`, value, value)
 	_, err := s.client.CoreV1().Services(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
@@ -174,7 +175,7 @@ func (s *services) gone(m made) error {
 	defer s.mu.Unlock()
 	for name := range m.at {
 		if s.there[name] {
-			return errors.New("Service " + name + " is still there")
+			return errors.New("the Service " + name + " is still there")
 		}
 	}
 	return nil
