@@ -1,0 +1,199 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"maps"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+const ourClass = "kube-octavia.io/octavia"
+
+// served is a Service of type LoadBalancer that we have claimed.
+func served(edits ...func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{finalizer},
+			Annotations: map[string]string{managed: "uid-1", annotation.LoadBalancerID: "lb-1"}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}
+	for _, edit := range edits {
+		edit(s)
+	}
+	return s
+}
+
+func class(name string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To(name) }
+}
+
+func clusterIP(s *corev1.Service) {
+	s.Spec.Type, s.Spec.LoadBalancerClass = corev1.ServiceTypeClusterIP, nil
+}
+
+func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
+
+func unmarked(s *corev1.Service) { delete(s.Annotations, managed) }
+
+func without(key string) func(*corev1.Service) {
+	return func(s *corev1.Service) { delete(s.Annotations, key) }
+}
+
+func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
+	tests := map[string]struct {
+		service        *corev1.Service
+		explicitOnly   bool
+		serves, leaves bool
+	}{
+		"without a class": {service: served(), serves: true},
+		"without a class, where only classes are served": {service: served(), explicitOnly: true, leaves: true},
+		"of our class":                                                {service: served(class(ourClass)), explicitOnly: true, serves: true},
+		"that another controller serves":                              {service: served(class("other/x"), unmarked)},
+		"that went over to another class":                             {service: served(class("other/x")), leaves: true},
+		"being deleted":                                               {service: served(deleted), leaves: true},
+		"of openstack-cloud-controller-manager, deleted":              {service: served(unmarked, deleted), leaves: true},
+		"of another type by now":                                      {service: served(clusterIP), leaves: true},
+		"of another type, left by openstack-cloud-controller-manager": {service: served(clusterIP, unmarked), leaves: true},
+		"the same, beside openstack-cloud-controller-manager":         {service: served(clusterIP, unmarked), explicitOnly: true},
+		"of another type that never was ours":                         {service: served(clusterIP, unmarked, without(annotation.LoadBalancerID))},
+		"of another type with a mark copied from another Service": {
+			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[managed] = "uid-9" }),
+		},
+		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &Planner{LoadBalancerClass: ourClass, DefaultClass: !test.explicitOnly}
+			if got := p.Serves(test.service); got != test.serves {
+				t.Errorf("Serves: %t", got)
+			}
+			if got := p.Leaves(test.service); got != test.leaves {
+				t.Errorf("Leaves: %t", got)
+			}
+		})
+	}
+}
+
+func TestWhatWeWriteDoesNotBringAServiceBack(t *testing.T) {
+	same := map[string]func(*corev1.Service){
+		"status":           func(s *corev1.Service) { s.Status.Conditions = []metav1.Condition{{Type: "x"}} },
+		"our annotations":  func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = "203.0.113.1" },
+		"a label":          func(s *corev1.Service) { s.Labels = map[string]string{"a": "b"} },
+		"resource version": func(s *corev1.Service) { s.ResourceVersion = "2" },
+	}
+	other := map[string]func(*corev1.Service){
+		"a port":        func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Port: 80}} },
+		"an annotation": func(s *corev1.Service) { s.Annotations[annotation.KeepFloatingIP] = "true" },
+		"the finalizer": func(s *corev1.Service) { s.Finalizers = nil },
+		"deletion":      deleted,
+		"another uid":   func(s *corev1.Service) { s.UID = "uid-2" },
+	}
+	for name, edit := range same {
+		if !sameService(served(), served(edit)) {
+			t.Errorf("a change of %s brings the Service back", name)
+		}
+	}
+	for name, edit := range other {
+		if sameService(served(), served(edit)) {
+			t.Errorf("a change of %s is passed over", name)
+		}
+	}
+	s := served()
+	before := maps.Clone(s.Annotations)
+	sameService(s, served())
+	if !maps.Equal(before, s.Annotations) {
+		t.Error("comparing changed the Service in the cache")
+	}
+}
+
+func TestAnAdoptedLoadBalancerIsOneThatTheServiceKnows(t *testing.T) {
+	owner := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
+	unmarkedOne := lb.LoadBalancer{ID: "lb-1", Name: owner.LoadBalancerName(), Description: owner.Description(), Tags: []string{owner.LoadBalancerName()}}
+	ours := unmarkedOne
+	ours.Tags = owner.Tags()
+	published := func(s *corev1.Service) {
+		s.Annotations = nil
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
+	}
+	fresh := func(s *corev1.Service) { s.Annotations = nil }
+	tests := map[string]struct {
+		service *corev1.Service
+		l       lb.LoadBalancer
+		version lb.Version
+		want    bool
+	}{
+		"ours by uid":                     {served(fresh), ours, lb.Version{Major: 2, Minor: 26}, true},
+		"noted on the Service":            {served(), unmarkedOne, lb.Version{Major: 2, Minor: 26}, true},
+		"of a Service with an address":    {served(published), unmarkedOne, lb.Version{Major: 2, Minor: 26}, true},
+		"of a new Service":                {served(fresh), unmarkedOne, lb.Version{Major: 2, Minor: 26}, false},
+		"of a new Service, without tags":  {served(fresh), unmarkedOne, lb.Version{Major: 2, Minor: 4}, true},
+		"of another name, without a mark": {served(), lb.LoadBalancer{ID: "lb-1", Name: "x"}, lb.Version{Major: 2, Minor: 26}, false},
+		"of another cluster, by its uid":  {served(), func() lb.LoadBalancer { l := unmarkedOne; l.Tags = []string{lb.ClusterTag("c-2")}; return l }(), lb.Version{Major: 2, Minor: 26}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &Planner{Capabilities: lb.Capabilities{APIVersion: test.version}}
+			if got := p.claims(test.service, owner, test.l); got != test.want {
+				t.Errorf("claims: %t", got)
+			}
+		})
+	}
+}
+
+func TestTheLoadBalancerThatStaysIsChosenBeforeOthers(t *testing.T) {
+	active := lb.LoadBalancer{ID: "b", ProvisioningStatus: lb.Active}
+	leaving := lb.LoadBalancer{ID: "a", ProvisioningStatus: lb.PendingDelete}
+	noted := lb.LoadBalancer{ID: "c", ProvisioningStatus: lb.Active}
+	if preference(active, leaving, "") >= 0 || preference(active, leaving, "a") >= 0 {
+		t.Error("one on its way out is preferred")
+	}
+	if preference(noted, active, "c") >= 0 || preference(active, noted, "") >= 0 {
+		t.Error("the noted one, or else the first by id, is not preferred")
+	}
+}
+
+func TestARefusedOpDoesNotHoldUpMembership(t *testing.T) {
+	observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{DetachedPools: []lb.Pool{{ID: "detached"}}}}
+	pool := "p-2"
+	tests := map[string]struct {
+		op   diff.Op
+		want bool
+	}{
+		"members of a pool that is there":         {diff.SetMembers{PoolID: "p-1"}, true},
+		"members of a pool that was not made":     {diff.SetMembers{}, false},
+		"source ranges":                           {diff.UpdateListener{ID: "l-1", AllowedCIDRs: &[]string{}}, true},
+		"another pool behind a port":              {diff.UpdateListener{ID: "l-1", PoolID: &pool}, false},
+		"a port that nobody wants":                {diff.DeleteListener{ID: "l-1"}, true},
+		"a pool that nothing uses":                {diff.DeletePool{ID: "detached"}, true},
+		"a pool that may be in use":               {diff.DeletePool{ID: "p-1"}, false},
+		"a port whose pool could not be made":     {diff.CreateListener{}, false},
+		"the end of the load balancer altogether": {diff.DeleteLoadBalancer{ID: "lb-1"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := standsAlone(test.op, observed); got != test.want {
+				t.Errorf("stands alone: %t", got)
+			}
+		})
+	}
+	for _, class := range []openstack.Class{openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone} {
+		if !refusal(&openstack.Error{Class: class}) {
+			t.Errorf("%s is not taken for a refusal", class)
+		}
+	}
+	for _, err := range []error{nil, errors.New("x"), &openstack.Error{Class: openstack.Busy}, &openstack.Error{Class: openstack.Transient}} {
+		if refusal(err) {
+			t.Errorf("%v is taken for a refusal", err)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+var (
+	web  = types.NamespacedName{Namespace: "default", Name: "web"}
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+// converged is the record of a Service that has all it wants.
+func converged() record {
+	l := &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "11:59", VIP: lb.VIP{PortID: "port-1"}, Tags: []string{"ours"}}
+	return record{
+		serviceUID: "uid-1", known: true, confirmed: true, written: noon, reached: &lb.Wanted{LoadBalancer: l},
+		observed: lb.Observed{LoadBalancer: l, FloatingIPs: []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1", PortID: "port-1"}}},
+	}
+}
+
+func remembering(r record) *memory {
+	m := newMemory()
+	m.store(web, r)
+	return m
+}
+
+func TestARecordIsThatOfOneServiceUID(t *testing.T) {
+	m := remembering(converged())
+	if got := m.recall(web, "uid-1"); !got.known {
+		t.Error("the record is not recalled")
+	}
+	if got := m.recall(web, "uid-2"); got.known || got.observed.LoadBalancer != nil {
+		t.Errorf("a later Service of the same name gets %+v", got)
+	}
+}
+
+func TestRecordsGoInAndOutAsCopies(t *testing.T) {
+	m := remembering(converged())
+	out := m.recall(web, "uid-1")
+	out.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
+	if got := m.recall(web, "uid-1").observed.LoadBalancer.ProvisioningStatus; got != lb.Active {
+		t.Errorf("a pass changed what is remembered to %s", got)
+	}
+}
+
+func TestWhatTheWatcherSawIsNoted(t *testing.T) {
+	pending := converged()
+	pending.observed = diff.Clone(pending.observed)
+	pending.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
+	m := remembering(pending)
+	key, there := m.settle("lb-1", octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:01"}, noon)
+	if !there || key != web {
+		t.Fatalf("settled %v, %t", key, there)
+	}
+	got := m.recall(web, "uid-1").observed.LoadBalancer
+	if got.ProvisioningStatus != lb.Active || got.UpdatedAt != "12:01" {
+		t.Errorf("remembered is %s of %s", got.ProvisioningStatus, got.UpdatedAt)
+	}
+	if _, there := m.settle("lb-2", octavia.Head{}, noon); there {
+		t.Error("an unknown load balancer has a Service")
+	}
+}
+
+func TestALoadBalancerThatIsGoneLeavesItsFloatingIPDetached(t *testing.T) {
+	m := remembering(converged())
+	m.settle("lb-1", octavia.Head{ID: "lb-1", Gone: true}, noon)
+	got := m.recall(web, "uid-1")
+	want := lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1"}}}
+	if diff := cmp.Diff(want, got.observed); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+	if got.reached != nil {
+		t.Error("everything wanted is still taken to be there")
+	}
+	if _, there := m.settle("lb-1", octavia.Head{}, noon); there {
+		t.Error("the load balancer that is gone still has a Service")
+	}
+}
+
+func TestASweepDoubtsOnlyWhatItShows(t *testing.T) {
+	unchanged := octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "11:59"}
+	tests := map[string]struct {
+		change  func(*record)
+		heads   []octavia.Head
+		began   time.Time
+		doubted bool
+	}{
+		"unchanged":                   {heads: []octavia.Head{unchanged}},
+		"changed by somebody":         {heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:02"}}, doubted: true},
+		"gone into ERROR":             {heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Error, UpdatedAt: "11:59"}}, doubted: true},
+		"deleted by somebody":         {heads: nil, doubted: true},
+		"not listed because unmarked": {change: func(r *record) { r.observed.LoadBalancer.Tags = nil }, heads: nil},
+		"written since the list began": {
+			change: func(r *record) { r.written = noon.Add(time.Hour) }, heads: nil,
+		},
+		"Octavia works on it for us": {
+			change: func(r *record) { r.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate },
+			heads:  []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.PendingUpdate, UpdatedAt: "12:02"}},
+		},
+		"no load balancer": {change: func(r *record) { r.observed = lb.Observed{} }},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := converged()
+			if test.change != nil {
+				test.change(&r)
+			}
+			m := remembering(r)
+			heads := map[string]octavia.Head{}
+			for _, h := range test.heads {
+				heads[h.ID] = h
+			}
+			marked := func(l lb.LoadBalancer) bool { return len(l.Tags) > 0 }
+			doubted := m.doubt(heads, marked, noon.Add(time.Minute))
+			if got := len(doubted) == 1; got != test.doubted {
+				t.Fatalf("doubted: %v", doubted)
+			}
+			after := m.recall(web, "uid-1")
+			if after.known == test.doubted || (after.reached == nil) != test.doubted {
+				t.Errorf("known: %t, reached: %v", after.known, after.reached)
+			}
+		})
+	}
+}
+
+func TestOnlyMembershipIsSteady(t *testing.T) {
+	members := diff.SetMembers{PoolID: "p-1"}
+	wanted := lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Port: 80, Pool: &lb.Pool{Members: []lb.Member{{Address: "10.0.0.1"}}}}}}}
+	tests := map[string]struct {
+		ops  []diff.Op
+		want bool
+	}{
+		"members":             {[]diff.Op{members, members}, true},
+		"members and a port":  {[]diff.Op{members, diff.CreatePool{}}, false},
+		"nothing was planned": {nil, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := converged()
+			r.noteSteady(diff.Plan{Ops: test.ops}, wanted)
+			if got := r.steadyFor != nil; got != test.want {
+				t.Fatalf("steady: %t", got)
+			}
+		})
+	}
+}
+
+func TestWantedThatDiffersInMembersOnlyIsTheSame(t *testing.T) {
+	of := func(port int, addresses ...string) lb.Wanted {
+		pool := &lb.Pool{Name: "p"}
+		for _, a := range addresses {
+			pool.Members = append(pool.Members, lb.Member{Address: a})
+		}
+		return lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Port: port, Pool: pool}}}}
+	}
+	one, two := of(80, "10.0.0.1"), of(80, "10.0.0.1", "10.0.0.2")
+	if !sameButMembers(one, two) {
+		t.Error("another member is taken for another wish")
+	}
+	if sameButMembers(one, of(81, "10.0.0.1")) {
+		t.Error("another port is taken for the same wish")
+	}
+	if len(two.LoadBalancer.Listeners[0].Pool.Members) != 2 {
+		t.Error("comparing changed what it compared")
+	}
+}
