@@ -107,7 +107,7 @@ func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
 	}
 
 	s.cloud.neutron("PUT", "floatingips/"+other.ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
-	web.change(labelled("try", "again"))
+	web.change(touched("again"))
 	web.moved(address)
 	web.has(accepted, conditionTrue, "Accepted")
 	if got := web.programmed(); got != other.Address {

@@ -31,7 +31,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 
 			s.forget()
 			for i := range 5 {
-				s.settles(func() { web.change(labelled("touched", fmt.Sprint(i))) })
+				s.settles(func() { web.change(labelled(fmt.Sprint(i)), touched(fmt.Sprint(i))) })
 			}
 			s.costs("five changes that mean nothing", 0)
 

@@ -30,7 +30,7 @@ func TestPortsChangeWhileOthersGoOnServing(t *testing.T) {
 	// Nodes lose the endpoints of a port that is renamed for a moment, so it is
 	// not the one in use.
 	web.change(func(v *corev1.Service) { v.Spec.Ports[0].Name = "renamed" })
-	s.settles(func() { web.change(labelled("touched", "1")) })
+	s.settles(func() { web.change(touched("1")) })
 	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
 
 	web.change(without(8081))

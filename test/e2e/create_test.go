@@ -105,7 +105,7 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 	if d := cmp.Diff([]corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}, object.Status.LoadBalancer.Ingress); d != "" {
 		t.Errorf("status.loadBalancer.ingress (-want +have): %s", d)
 	}
-	if d := cmp.Diff(map[string]string{idKey: web.tree().ID, addressKey: address, managedKey: "true"}, object.Annotations); d != "" {
+	if d := cmp.Diff(map[string]string{idKey: web.tree().ID, addressKey: address, managedKey: string(object.UID)}, object.Annotations); d != "" {
 		t.Errorf("annotations (-want +have): %s", d)
 	}
 	if !slices.Contains(object.Finalizers, finalizer) {
@@ -160,7 +160,7 @@ func TestEachChangeOfStateIsOneEvent(t *testing.T) {
 	}
 	told("Creating", "Programmed")
 	for i := range 5 {
-		s.settles(func() { web.change(labelled("touched", fmt.Sprint(i))) })
+		s.settles(func() { web.change(touched(fmt.Sprint(i))) })
 	}
 	// Events are written in the background and in order: had one come of a
 	// pass above, it would be told before the next.

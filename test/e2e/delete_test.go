@@ -21,7 +21,7 @@ func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
 	web.delete()
 	s.eventually(func() error { return s.is("PENDING_DELETE", web) })
 	s.silent(address, 8080)
-	s.settles(func() { web.change(labelled("touched", "1")) })
+	s.settles(func() { web.change(touched("1")) })
 	if v := web.now(); !slices.Contains(v.Finalizers, finalizer) {
 		t.Errorf("the finalizer went off while Octavia was deleting: %v", v.Finalizers)
 	}

@@ -184,7 +184,7 @@ func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
 	}
 	// A Service may also name it, by mistake or on purpose.
 	web.change(annotated(idKey, was.ID))
-	s.settles(func() { web.change(labelled("touched", "1")) })
+	s.settles(func() { web.change(touched("1")) })
 	web.delete()
 	web.gone()
 	if d := cmp.Diff(was, foreign()); d != "" {

@@ -69,49 +69,78 @@ func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	s.answers(address, 8080)
 }
 
+// failures are the ways in which a call fails.
+var failures = []wire.Fault{
+	{ID: "reset-before", Kind: wire.FaultResetBefore},
+	{ID: "reset-after", Kind: wire.FaultResetAfter},
+	{ID: "half-an-answer", Kind: wire.FaultHalfBody},
+	{ID: "garbage", Kind: wire.FaultGarbage},
+	{ID: "silence", Kind: wire.FaultHang},
+	{ID: "500", Kind: wire.FaultStatus, Status: 500, Body: `{"faultstring": "internal"}`},
+	{ID: "503", Kind: wire.FaultStatus, Status: 503, Header: map[string]string{"Retry-After": "1"}},
+	{ID: "429", Kind: wire.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "1"}},
+}
+
+// once lets the next call of each of the operations fail.
+func (s *stage) once(how wire.Fault, operations ...wire.Operation) {
+	for _, o := range operations {
+		how.ID, how.Times = "", 1
+		how.Service, how.Method, how.Route = o.Service, o.Method, o.Route
+		s.cloud.Faults().Add(how)
+	}
+}
+
+// met fails the test, which is wrong then, if a fault was met by nobody.
+func (s *stage) met(t *testing.T) {
+	t.Helper()
+	if left := s.cloud.Faults().List(); len(left) > 0 {
+		t.Errorf("nobody met the faults %+v", left)
+	}
+	s.cloud.Faults().Clear()
+}
+
 // TestEveryFailureOfACallIsOvercome lets each write of a Service's life fail
 // once, in each way in which calls fail.
 func TestEveryFailureOfACallIsOvercome(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"[Metadata]", "request-timeout=2s"}})
-	create := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers"}
-	address := wire.Fault{Service: cloudsim.Network, Method: http.MethodPost, Route: "/v2.0/floatingips"}
-	members := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPut, Route: "/v2.0/lbaas/pools/{id}/members"}
-	release := wire.Fault{Service: cloudsim.Network, Method: http.MethodDelete, Route: "/v2.0/floatingips/{id}"}
-	remove := wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodDelete, Route: "/v2.0/lbaas/loadbalancers/{id}"}
-	for _, how := range []wire.Fault{
-		{ID: "reset-before", Kind: wire.FaultResetBefore},
-		{ID: "reset-after", Kind: wire.FaultResetAfter},
-		{ID: "half-an-answer", Kind: wire.FaultHalfBody},
-		{ID: "garbage", Kind: wire.FaultGarbage},
-		{ID: "silence", Kind: wire.FaultHang},
-		{ID: "500", Kind: wire.FaultStatus, Status: 500, Body: `{"faultstring": "internal"}`},
-		{ID: "503", Kind: wire.FaultStatus, Status: 503, Header: map[string]string{"Retry-After": "1"}},
-		{ID: "429", Kind: wire.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "1"}},
-	} {
-		t.Run(how.ID, func(t *testing.T) {
-			for _, where := range []wire.Fault{create, address, members, release, remove} {
-				fault := how
-				fault.ID, fault.Times = "", 1
-				fault.Service, fault.Method, fault.Route = where.Service, where.Method, where.Route
-				s.cloud.Faults().Add(fault)
-			}
+	create := wire.Operation{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers"}
+	address := wire.Operation{Service: cloudsim.Network, Method: http.MethodPost, Route: "/v2.0/floatingips"}
+	members := wire.Operation{Service: cloudsim.LoadBalancer, Method: http.MethodPut, Route: "/v2.0/lbaas/pools/{id}/members"}
+	release := wire.Operation{Service: cloudsim.Network, Method: http.MethodDelete, Route: "/v2.0/floatingips/{id}"}
+	remove := wire.Operation{Service: cloudsim.LoadBalancer, Method: http.MethodDelete, Route: "/v2.0/lbaas/loadbalancers/{id}"}
+	all := map[string]*service{}
+	for _, how := range failures {
+		t.Run("create/"+how.ID, func(t *testing.T) {
+			s.once(how, create, address)
 			web := s.service("web-"+how.ID, tcp(8080))
-			where := web.programmed()
-			s.answeredBy(where, 8080, s.addresses("a", "b")...)
-			s.changeNode("b", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
-			web.becomes(membersAt(s.addresses("a")...))
+			all[how.ID] = web
+			s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
 			web.hasOne()
-			s.changeNode("b", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
-			web.becomes(membersAt(s.addresses("a", "b")...))
-			web.delete()
-			web.gone()
-			if err := s.empty(); err != nil {
-				t.Errorf("when the Service was gone: %v", err)
-			}
-			if left := s.cloud.Faults().List(); len(left) > 0 {
-				t.Errorf("the test is wrong: nobody met the faults %+v", left)
-			}
+			s.met(t)
 		})
+		t.Run("update/"+how.ID, func(t *testing.T) {
+			s.once(how, members)
+			s.changeNode("b", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
+			all[how.ID].becomes(membersAt(s.addresses("a")...))
+			s.met(t)
+			s.changeNode("b", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
+			all[how.ID].becomes(membersAt(s.addresses("a", "b")...))
+		})
+	}
+	// A controller that got no answer to a create waits a minute for what it
+	// may still bring; another one knows nothing of it.
+	s.stop()
+	s.start()
+	for _, how := range failures {
+		t.Run("delete/"+how.ID, func(t *testing.T) {
+			s.once(how, release, remove)
+			all[how.ID].delete()
+			all[how.ID].gone()
+			s.met(t)
+		})
+	}
+	if err := s.empty(); err != nil {
+		t.Errorf("when the Services were gone: %v", err)
 	}
 }
 
@@ -165,7 +194,7 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 	t.Log(c.Message)
 
 	s.cloud.Octavia().SetQuota(project, octavia.Quota{LoadBalancers: 1, Listeners: -1, Pools: -1, Members: -1, HealthMonitors: -1})
-	web.change(labelled("try", "again"))
+	web.change(touched("again"))
 	s.eventually(func() error { return s.is("ACTIVE", web) })
 	c = web.has(programmed, conditionFalse, "QuotaExceeded")
 	t.Log(c.Message)
@@ -177,7 +206,7 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 	if err := s.cloud.call(cloudsim.Network, s.cloud.IDs().AdminProject, http.MethodPut, "/v2.0/quotas/"+project, quota, nil); err != nil {
 		t.Fatal(err)
 	}
-	web.change(labelled("try", "thrice"))
+	web.change(touched("thrice"))
 	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
 	web.hasOne()
 }

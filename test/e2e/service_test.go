@@ -76,9 +76,13 @@ func notAnnotated(key string) edit {
 	return func(v *corev1.Service) { delete(v.Annotations, key) }
 }
 
-// labelled sets a label, which means nothing to a load balancer.
-func labelled(key, value string) edit {
-	return func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, key, value) }
+// touched sets an annotation of somebody else's: it means nothing to a load
+// balancer, and makes the controller look at the Service.
+func touched(value string) edit { return annotated("example.com/touched", value) }
+
+// labelled sets a label of somebody else's.
+func labelled(value string) edit {
+	return func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, "touched", value) }
 }
 
 // ofType sets spec.type.

@@ -1,0 +1,151 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+// Failures and other people's objects stay apart: what goes wrong with one thing
+// holds up nothing else, and nobody's is taken.
+
+// sweeps waits until the controller has looked at everything n more times.
+func (s *stage) sweeps(n int) {
+	s.t.Helper()
+	lists := func() int {
+		count := 0
+		for _, c := range s.cloud.Recorder().Calls() {
+			if c.Route == "/v2.0/lbaas/loadbalancers" && strings.Contains(c.Query, "fields=") {
+				count++
+			}
+		}
+		return count
+	}
+	before := lists()
+	s.eventually(func() error {
+		if now := lists(); now < before+n {
+			return fmt.Errorf("%d of %d sweeps", now-before, n)
+		}
+		return nil
+	})
+}
+
+// refuse makes the cloud refuse a write until the test ends.
+func (s *stage) refuse(method, route string) {
+	s.t.Helper()
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: method, Route: route, Kind: wire.FaultStatus,
+		Status: http.StatusBadRequest, Body: `{"faultcode": "Client", "faultstring": "not like this", "debuginfo": null}`})
+}
+
+func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
+	s := newStage(t, settings{flags: sweeping})
+	s.refuse(http.MethodPost, "/v2.0/lbaas/loadbalancers")
+	web := s.service("web", tcp(8080))
+	c := web.has(programmed, conditionFalse, "RejectedByCloud")
+	if !strings.Contains(c.Message, "not like this") {
+		t.Errorf("the message hides what the cloud said: %s", c.Message)
+	}
+	s.forget()
+	s.sweeps(3)
+	if asked := s.calls(); len(asked) > 0 {
+		t.Errorf("while it had to wait, the Service caused %v", asked)
+	}
+	s.cloud.Faults().Clear()
+	web.change(touched("again"))
+	web.programmed()
+}
+
+func TestARefusedChangeDoesNotKeepPoolsFromFollowingTheNodes(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	s.refuse(http.MethodPut, "/v2.0/lbaas/listeners/{id}")
+	web.change(openTo("192.0.2.0/24"))
+	web.has(programmed, conditionFalse, "RejectedByCloud")
+	s.addNode("c")
+	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	s.cloud.Faults().Clear()
+	web.change(touched("again"))
+	web.programmed()
+	web.becomes(sources("192.0.2.0/24"))
+}
+
+func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	id := web.tree().ID
+	thief := s.service("thief", tcp(8080), annotated(annotation.LoadBalancerID, id))
+	c := thief.has(programmed, conditionFalse, "Foreign")
+	if !strings.Contains(c.Message, id) {
+		t.Errorf("the message does not name load balancer %s: %s", id, c.Message)
+	}
+	thief.delete()
+	thief.gone()
+	if have := web.tree(); have.ID != id || have.Status != "ACTIVE" {
+		t.Errorf("the other Service's load balancer is %s, %s", have.ID, have.Status)
+	}
+}
+
+func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
+	s := newStage(t, settings{})
+	name := "kube_service_kubernetes_" + s.namespace + "_web"
+	s.cloud.octavia("POST", "loadbalancers", map[string]any{"loadbalancer": map[string]any{
+		"name": name, "tags": []string{name}, "vip_subnet_id": s.cloud.IDs().PrivateSubnet,
+		"description": "Kubernetes external service " + s.namespace + "/web from cluster kubernetes",
+	}}, nil)
+	s.eventually(s.cloud.pending)
+	before := s.cloud.trees(name)[0]
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	if id := web.now().Annotations[annotation.LoadBalancerID]; id == before.ID {
+		t.Error("the Service took it")
+	}
+	for _, after := range s.cloud.trees(name) {
+		if after.ID == before.ID && after.UpdatedAt != before.UpdatedAt {
+			t.Error("it was written to")
+		}
+	}
+	s.cloud.octavia("DELETE", "loadbalancers/"+before.ID, nil, nil)
+}
+
+func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	elsewhere := s.cloud.makePort()
+	moved := s.cloud.floatingIP(address)
+	s.cloud.neutron("PUT", "floatingips/"+moved.ID, map[string]any{"floatingip": map[string]any{"port_id": elsewhere.ID}}, nil)
+	web.change(annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true"))
+	web.moved(address)
+	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID {
+		t.Errorf("it leads to port %q now", now.PortID)
+	}
+	s.cloud.neutron("DELETE", "floatingips/"+moved.ID, nil, nil)
+}
+
+func TestAServiceThatGoesOverToAnotherClassIsReleased(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	s.stop()
+	web.change(ofType(corev1.ServiceTypeClusterIP))
+	web.change(ofType(corev1.ServiceTypeLoadBalancer), ofClass("example.com/other"))
+	s.start()
+	s.eventually(func() error {
+		if left := s.cloud.trees(web.lbName()); len(left) > 0 {
+			return fmt.Errorf("load balancer %s is still there", left[0].ID)
+		}
+		return nil
+	})
+}
