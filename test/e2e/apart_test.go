@@ -143,9 +143,17 @@ func TestAServiceThatGoesOverToAnotherClassIsReleased(t *testing.T) {
 	web.change(ofType(corev1.ServiceTypeLoadBalancer), ofClass("example.com/other"))
 	s.start()
 	s.eventually(func() error {
-		if left := s.cloud.trees(web.lbName()); len(left) > 0 {
-			return fmt.Errorf("load balancer %s is still there", left[0].ID)
+		if v := web.now(); v.Annotations[annotation.LoadBalancerID] != "" {
+			return fmt.Errorf("the Service still bears our marks: %v", v.Annotations)
 		}
 		return nil
 	})
+	if left := s.cloud.trees(web.lbName()); len(left) > 0 {
+		t.Errorf("load balancer %s is still there", left[0].ID)
+	}
+	if v := web.now(); len(v.Finalizers) == 0 || len(v.Status.Conditions) > 0 {
+		t.Errorf("finalizers %v, which are the other controller's now; conditions %v, which were ours", v.Finalizers, v.Status.Conditions)
+	}
+	// So does the other controller when the Service is deleted.
+	web.change(func(v *corev1.Service) { v.Finalizers = nil })
 }
