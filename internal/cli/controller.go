@@ -71,7 +71,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.addFlags(flags)
 	o.logging.addFlags(flags)
 	flags.IntVar(&o.concurrency, "concurrency", 16, "Services worked on at once")
-	flags.DurationVar(&o.watchInterval, "watch-interval", time.Second, "time between two looks at load balancers that Octavia is working on; 2s at most")
+	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "time between two looks at load balancers that Octavia is working on; 2s at most")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "time between two looks at all load balancers for changes by others")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where /metrics is served; 0 switches it off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 switches them off")

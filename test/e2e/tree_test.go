@@ -258,11 +258,12 @@ var errLeft = errors.New("a load balancer is left")
 
 // is checks the provisioning status of the Service's load balancer.
 func (s *stage) is(status string, v *service) error {
-	for _, t := range s.cloud.trees(v.lbName()) {
-		if t.Status != status {
-			return fmt.Errorf("load balancer %s is %s, not %s", t.ID, t.Status, status)
-		}
-		return nil
+	trees := s.cloud.trees(v.lbName())
+	switch {
+	case len(trees) == 0:
+		return fmt.Errorf("Service %s has no load balancer", v.name)
+	case trees[0].Status != status:
+		return fmt.Errorf("load balancer %s is %s, not %s", trees[0].ID, trees[0].Status, status)
 	}
-	return fmt.Errorf("Service %s has no load balancer", v.name)
+	return nil
 }
