@@ -16,9 +16,9 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
+	"io"
 	"testing"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
@@ -31,6 +31,6 @@ var killRounds = flag.Int("kill-rounds", 3, "how often the controller is killed 
 func TestMain(m *testing.M) {
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.
-	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}, "test")
+	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, "test")
 	kubetest.Main(m)
 }
