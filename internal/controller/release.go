@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -50,15 +49,8 @@ func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
 	if r.mustWait(p) {
 		return nil
 	}
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-	if p.remembered && slices.ContainsFunc(p.plan.Ops, releasesFloatingIP) {
-		// Somebody may have moved the address elsewhere since it was last seen;
-		// then it is not to be deleted. Or the load balancer is gone and the
-		// address leads nowhere; then it is.
-		if err := r.seeFloatingIPs(ctx, p); err != nil {
-			return err
-		}
-		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	if err := r.plan(ctx, p); err != nil {
+		return err
 	}
 	return r.apply(ctx, p)
 }

@@ -183,19 +183,28 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 
 // compare plans the ops. When there are none it makes sure that this is true.
 func (r *ServiceReconciler) compare(ctx context.Context, p *pass) error {
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-	if p.remembered && slices.ContainsFunc(p.plan.Ops, releasesFloatingIP) {
-		// Somebody may have moved the address elsewhere since it was last seen.
-		if err := r.seeFloatingIPs(ctx, p); err != nil {
-			return err
-		}
-		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	if err := r.plan(ctx, p); err != nil {
+		return err
 	}
 	p.record.noteSteady(p.plan, p.wanted)
 	if len(p.plan.Ops) > 0 {
 		return nil
 	}
 	return r.confirm(ctx, p)
+}
+
+// plan plans the ops, and looks again at floating IPs before one is taken away
+// from where it was last seen: somebody may have moved it elsewhere since.
+func (r *ServiceReconciler) plan(ctx context.Context, p *pass) error {
+	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	if !p.remembered || !slices.ContainsFunc(p.plan.Ops, releasesFloatingIP) {
+		return nil
+	}
+	if err := r.seeFloatingIPs(ctx, p); err != nil {
+		return err
+	}
+	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	return nil
 }
 
 // finish reports the pass, remembers it, and says when to look again.
