@@ -100,7 +100,7 @@ func at(address string) edit {
 	return func(v *corev1.Service) { v.Spec.LoadBalancerIP = address }
 }
 
-// open to these sources only; none means everybody.
+// openTo lets only these sources connect; none means everybody.
 func openTo(cidrs ...string) edit {
 	return func(v *corev1.Service) { v.Spec.LoadBalancerSourceRanges = cidrs }
 }
