@@ -28,11 +28,15 @@ func (l *logging) addFlags(flags *pflag.FlagSet) {
 
 // logger makes the logger of the process, which Kubernetes' libraries use too.
 func (l *logging) logger(streams IO) (logr.Logger, error) {
-	encoder := zap.ConsoleEncoder(func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.ISO8601TimeEncoder })
+	encoder := zap.ConsoleEncoder(func(c *zapcore.EncoderConfig) {
+		c.EncodeTime, c.EncodeLevel = zapcore.ISO8601TimeEncoder, encodeLevel
+	})
 	switch l.format {
 	case "text":
 	case "json":
-		encoder = zap.JSONEncoder(func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.RFC3339NanoTimeEncoder })
+		encoder = zap.JSONEncoder(func(c *zapcore.EncoderConfig) {
+			c.EncodeTime, c.EncodeLevel = zapcore.RFC3339NanoTimeEncoder, encodeLevel
+		})
 	default:
 		return logr.Logger{}, fmt.Errorf("--log-format %q: must be text or json", l.format)
 	}
@@ -51,3 +55,11 @@ func (l *logging) logger(streams IO) (logr.Logger, error) {
 // librariesLog guards the loggers that Kubernetes' libraries have for the whole
 // process: they must not be changed while somebody logs, so the first stays.
 var librariesLog sync.Once
+
+// encodeLevel names all verbosities above 0 alike; zap has no names for most.
+func encodeLevel(level zapcore.Level, out zapcore.PrimitiveArrayEncoder) {
+	if level < zapcore.InfoLevel {
+		level = zapcore.DebugLevel
+	}
+	out.AppendString(level.String())
+}

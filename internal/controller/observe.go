@@ -28,6 +28,10 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
+	if observed.LoadBalancer != nil && p.record.observed.LoadBalancer == nil {
+		// What the create made that was not answered.
+		p.record.unanswered = time.Time{}
+	}
 	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
 	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
 	p.record.reached, p.record.written = nil, r.now()
