@@ -151,10 +151,11 @@ var serviceMatters = predicate.Funcs{
 	},
 }
 
-// sameService tells whether two states of a Service want the same.
+// sameService tells whether a Service wants the same after a change as before. A
+// finalizer that somebody took away has to be set again.
 func sameService(a, b *corev1.Service) bool {
-	return a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
-		controllerutil.ContainsFinalizer(a, finalizer) == controllerutil.ContainsFinalizer(b, finalizer) &&
+	lost := controllerutil.ContainsFinalizer(a, finalizer) && !controllerutil.ContainsFinalizer(b, finalizer)
+	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
 		equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(theirs(a.Annotations), theirs(b.Annotations))
 }
 

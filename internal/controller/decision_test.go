@@ -108,6 +108,9 @@ func TestWhatWeWriteDoesNotBringAServiceBack(t *testing.T) {
 			t.Errorf("a change of %s is passed over", name)
 		}
 	}
+	if !sameService(served(func(s *corev1.Service) { s.Finalizers = nil }), served()) {
+		t.Error("the finalizer that we set brings the Service back")
+	}
 	s := served()
 	before := maps.Clone(s.Annotations)
 	sameService(s, served())
