@@ -18,6 +18,8 @@ type balancer struct {
 	listeners map[string]*listener
 	pools     map[string]*pool
 	conns     connSet
+	// front is where listeners listen.
+	front Place
 	// source says where members are dialled from.
 	source atomic.Pointer[source]
 }
@@ -28,6 +30,8 @@ type source struct {
 	preserve bool
 	// vip is the first address of the load balancer.
 	vip netip.Addr
+	// back is where members are dialled.
+	back Place
 }
 
 func newBalancer(p *Plane, id string) *balancer {
@@ -39,16 +43,22 @@ func newBalancer(p *Plane, id string) *balancer {
 // set makes the balancer like lb. Sockets that have to go are closed before
 // any is opened, because a port may pass from one listener to another.
 func (b *balancer) set(lb LoadBalancer) error {
-	addrs, err := loopbackOnly(lb.Addresses)
-	errs := []error{err}
+	var errs []error
+	addrs := lb.Addresses
+	if lb.Front == nil {
+		var err error
+		addrs, err = loopbackOnly(lb.Addresses)
+		errs = append(errs, err)
+	}
 
-	src := source{preserve: lb.PreserveSource}
+	b.front = lb.Front
+	src := source{preserve: lb.PreserveSource, back: lb.Back}
 	if len(addrs) > 0 {
 		src.vip = addrs[0]
 	}
 	b.source.Store(&src)
 
-	errs = append(errs, b.setPools(lb.Listeners)...)
+	errs = append(errs, b.setPools(lb.Listeners, lb.Back)...)
 
 	wanted := map[string]bool{}
 	for _, l := range lb.Listeners {
@@ -80,7 +90,7 @@ func (b *balancer) set(lb LoadBalancer) error {
 
 // setPools makes or updates the pool of each listener. A pool that serves
 // several listeners exists once, so that its members are checked once.
-func (b *balancer) setPools(listeners []Listener) []error {
+func (b *balancer) setPools(listeners []Listener, back Place) []error {
 	var errs []error
 	seen := map[string]bool{}
 	for _, l := range listeners {
@@ -93,7 +103,7 @@ func (b *balancer) setPools(listeners []Listener) []error {
 			p = newPool(b.plane)
 			b.pools[l.Pool.ID] = p
 		}
-		if err := p.set(*l.Pool); err != nil {
+		if err := p.set(*l.Pool, back != nil); err != nil {
 			errs = append(errs, fmt.Errorf("pool %s: %w", l.Pool.ID, err))
 		}
 	}

@@ -60,7 +60,7 @@ func (l *listener) dialMember(ctx context.Context, m *member, protocol string, c
 	conf := l.conf.Load()
 	ctx, cancel := context.WithTimeout(ctx, conf.ConnectTimeout)
 	defer cancel()
-	raw, err := l.balancer.dialer("tcp", client, via).DialContext(ctx, "tcp", m.endpoint.String())
+	raw, err := l.balancer.connect(ctx, "tcp", client, via, m)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,19 @@ func (l *listener) dialMember(ctx context.Context, m *member, protocol string, c
 	return c, nil
 }
 
+// connect opens a socket to the member.
+func (b *balancer) connect(ctx context.Context, network string, client, via netip.AddrPort, m *member) (c net.Conn, err error) {
+	src := b.source.Load()
+	err = src.back.do(func() (err error) {
+		c, err = src.dialer(network, client, via).DialContext(ctx, network, m.endpoint.String())
+		return err
+	})
+	return c, err
+}
+
 // dialer dials from the load balancer's VIP or, for a load balancer that
 // preserves the source, from the client's address.
-func (b *balancer) dialer(network string, client, via netip.AddrPort) *net.Dialer {
-	src := b.source.Load()
+func (src *source) dialer(network string, client, via netip.AddrPort) *net.Dialer {
 	from := src.vip
 	switch {
 	case src.preserve:

@@ -163,7 +163,11 @@ type tcpSocket struct {
 }
 
 func listenTCP(l *listener, at netip.AddrPort) (socket, error) {
-	ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	var ln *net.TCPListener
+	err := l.balancer.front.do(func() (err error) {
+		ln, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+		return err
+	})
 	if err != nil {
 		return nil, plainBindError(err)
 	}

@@ -8,6 +8,18 @@ import (
 	"time"
 )
 
+// Place carries out open, which opens one socket, where the socket is to be: in
+// a network namespace, for instance. Nil is the process's own.
+type Place func(open func() error) error
+
+// do carries open out.
+func (p Place) do(open func() error) error {
+	if p == nil {
+		return open()
+	}
+	return p(open)
+}
+
 // LoadBalancer is everything the data plane needs to know of one load
 // balancer: where it listens and where it forwards to.
 type LoadBalancer struct {
@@ -20,7 +32,12 @@ type LoadBalancer struct {
 	// provider does; otherwise members see an address of the load balancer,
 	// as with amphorae.
 	PreserveSource bool
-	Listeners      []Listener
+	// Front is where the listeners' sockets are opened, and Back where members
+	// are dialled. With a Front the Addresses, and with a Back those of the
+	// members, may be other than loopback addresses. A monitor checks in the
+	// process's own place, whatever Back says.
+	Front, Back Place
+	Listeners   []Listener
 }
 
 // Listener is one open port.

@@ -22,8 +22,10 @@ type pool struct {
 	plane *Plane
 	seed  maphash.Seed
 
-	mu         sync.Mutex
-	conf       Pool
+	mu   sync.Mutex
+	conf Pool
+	// anywhere lets members have other than loopback addresses.
+	anywhere   bool
 	members    []*member
 	persistent map[netip.Addr]*persistence
 }
@@ -59,9 +61,10 @@ func newPool(p *Plane) *pool {
 
 // set makes the pool like conf. A member that stays keeps its state, its
 // connections and its place in the rotation.
-func (p *pool) set(conf Pool) error {
+func (p *pool) set(conf Pool, anywhere bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.anywhere = anywhere
 	old := map[string]*member{}
 	for _, m := range p.members {
 		old[m.id] = m
@@ -79,7 +82,7 @@ func (p *pool) set(conf Pool) error {
 		}
 		m.conf, m.present = c, true
 		p.members = append(p.members, m)
-		if !dialable(m) {
+		if !p.dialable(m) {
 			errs = append(errs, fmt.Errorf("member %s: %s is not a loopback address and port: it is taken as down", m.id, at))
 		}
 	}
@@ -152,7 +155,9 @@ func (p *pool) serves(m *member) bool {
 func (m *member) reachable() bool { return m.present && m.up && m.conf.AdminUp }
 
 // dialable reports whether the member may be dialled at all.
-func dialable(m *member) bool { return m.endpoint.Addr().IsLoopback() && m.endpoint.Port() != 0 }
+func (p *pool) dialable(m *member) bool {
+	return (p.anywhere || m.endpoint.Addr().IsLoopback()) && m.endpoint.Port() != 0
+}
 
 // remembered is the member that persistence ties to the client. A weight of
 // zero does not end that, as with haproxy.
@@ -189,7 +194,7 @@ func (p *pool) forgetOldest() {
 // state of a member whose monitor changes is kept; without a monitor it is up.
 func (p *pool) watch(m *member) {
 	mon := p.conf.Monitor
-	if !dialable(m) {
+	if !p.dialable(m) {
 		m.stopChecker()
 		m.up, m.health = false, 0
 		return

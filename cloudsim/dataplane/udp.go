@@ -38,7 +38,11 @@ type flow struct {
 }
 
 func listenUDP(l *listener, at netip.AddrPort) (socket, error) {
-	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+	var c *net.UDPConn
+	err := l.balancer.front.do(func() (err error) {
+		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+		return err
+	})
 	if err != nil {
 		return nil, plainBindError(err)
 	}
@@ -113,7 +117,7 @@ func (s *udpSocket) open(client netip.AddrPort) (*flow, error) {
 		return nil, errNoMember
 	}
 	via := addrPort(s.net.LocalAddr())
-	raw, err := l.balancer.dialer("udp", client, via).DialContext(context.Background(), "udp", m.endpoint.String())
+	raw, err := l.balancer.connect(context.Background(), "udp", client, via, m)
 	if err != nil {
 		p.release(m)
 		l.gate.leave()
