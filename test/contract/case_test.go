@@ -1,0 +1,195 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// JSON, as cases write it.
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// statement is one case: a sentence about the cloud, and how it is seen.
+type statement struct {
+	says string
+	do   func(*try)
+}
+
+// state runs the cases of a group. Groups run side by side, the cases of one
+// group one after the other; whatever the cases of a group share is made by the
+// group's test before it calls state.
+func state(t *testing.T, statements []statement) {
+	t.Helper()
+	known := loadRecordings(t, t.Name())
+	var names []string
+	ran := 0
+	for _, s := range statements {
+		names = append(names, s.says)
+		t.Run(s.says, func(t *testing.T) {
+			ran++
+			c := &try{T: t, cloud: theCloud}
+			defer func() {
+				if !t.Failed() {
+					known.check(t, s.says, c.exchanges)
+				}
+			}()
+			s.do(c)
+		})
+	}
+	if *record {
+		known.save(t, names, ran == len(statements))
+	}
+}
+
+// try is one run of a case.
+type try struct {
+	*testing.T
+	cloud     *cloud
+	exchanges []exchange
+}
+
+// newName is a name that nothing else has, in any run.
+func (c *try) newName() string { return "case-" + strings.ToLower(rand.Text()[:10]) }
+
+// caller makes calls as a user, with a token for the project of that user.
+type caller struct {
+	c    *try
+	user string
+	// quiet calls are not compared with the recorded ones.
+	quiet bool
+}
+
+// as makes calls as a user of the cloud: k8s, reader, other or admin.
+func (c *try) as(user string) caller { return caller{c: c, user: user} }
+
+// quietly makes calls that are not compared: those whose number or answer
+// differs from run to run, such as a look at what is PENDING.
+func (c *try) quietly(user string) caller { return caller{c: c, user: user, quiet: true} }
+
+// do makes a call. The path is that of the service's API: see client.send.
+// Headers are given as "Name: value".
+func (u caller) do(service, method, path string, body any, headers ...string) answer {
+	u.c.Helper()
+	token := tokens.of(u.c, u.user)
+	a := send(u.c, token.endpoint(u.c, service)+path, method, body, append(headers, "X-Auth-Token: "+token.id)...)
+	if a.Status == http.StatusUnauthorized && !u.quiet {
+		u.c.Logf("%s %s %s: %d %s", method, service, path, a.Status, a.Text)
+	}
+	if !u.quiet {
+		u.c.exchanges = append(u.c.exchanges, newExchange(service, method, path, a))
+	}
+	return a
+}
+
+// lb calls Octavia: lb("GET", "/loadbalancers", nil).
+func (u caller) lb(method, path string, body any, headers ...string) answer {
+	u.c.Helper()
+	return u.do("load-balancer", method, "/v2.0/lbaas"+path, body, headers...)
+}
+
+// net calls Neutron: net("GET", "/ports?name=x", nil).
+func (u caller) net(method, path string, body any, headers ...string) answer {
+	u.c.Helper()
+	return u.do("network", method, "/v2.0"+path, body, headers...)
+}
+
+// until asks again and again until the answer is as wanted. None of the calls
+// is compared.
+func (u caller) until(service, path, what string, wanted func(answer) bool) answer {
+	u.c.Helper()
+	u.quiet = true
+	const deadline = 2 * time.Minute
+	late := time.After(deadline)
+	tick := time.NewTicker(u.c.cloud.pace())
+	defer tick.Stop()
+	for {
+		a := u.do(service, http.MethodGet, path, nil)
+		if wanted(a) {
+			return a
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			u.c.Fatalf("waited %v until %s: %s has %d %s", deadline, what, path, a.Status, a.Text)
+		}
+	}
+}
+
+// pace is how often to look at what is PENDING: a real cloud shares this
+// machine's cores with the tests.
+func (c *cloud) pace() time.Duration {
+	if c.simulated {
+		return 10 * time.Millisecond
+	}
+	return 300 * time.Millisecond
+}
+
+// settled waits until a load balancer is ACTIVE or ERROR, and returns which.
+func (c *try) settled(id string) string {
+	c.Helper()
+	a := c.as(k8s).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is settled", func(a answer) bool {
+		status := a.text("loadbalancer.provisioning_status")
+		return a.Status == http.StatusOK && !strings.HasPrefix(status, "PENDING_")
+	})
+	return a.text("loadbalancer.provisioning_status")
+}
+
+// active waits until a load balancer is ACTIVE.
+func (c *try) active(id string) {
+	c.Helper()
+	if status := c.settled(id); status != "ACTIVE" {
+		c.Fatalf("load balancer %s is %s", id, status)
+	}
+}
+
+// gone waits until Octavia does not know a load balancer any more.
+func (c *try) gone(id string) {
+	c.Helper()
+	c.as(k8s).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is gone", func(a answer) bool {
+		return a.Status == http.StatusNotFound || a.text("loadbalancer.provisioning_status") == "DELETED"
+	})
+}
+
+// newLB makes a load balancer on the private subnet, with what extra says, and
+// waits until it is ACTIVE. It is deleted when the test that t is of ends.
+func newLB(t *testing.T, extra object) string {
+	t.Helper()
+	c := &try{T: t, cloud: theCloud}
+	wish := object{"name": c.newName(), "vip_subnet_id": c.cloud.Subnet}
+	for key, value := range extra {
+		wish[key] = value
+	}
+	a := c.quietly(k8s).lb("POST", "/loadbalancers", object{"loadbalancer": wish}).is(201)
+	id := a.text("loadbalancer.id")
+	t.Cleanup(func() { deleteLB(t, id) })
+	c.active(id)
+	return id
+}
+
+// deleteLB deletes a load balancer with all that it has, if it is there.
+func deleteLB(t *testing.T, id string) {
+	t.Helper()
+	c := &try{T: t, cloud: theCloud}
+	c.as(k8s).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is settled or gone", func(a answer) bool {
+		return !strings.HasPrefix(a.text("loadbalancer.provisioning_status"), "PENDING_")
+	})
+	c.quietly(k8s).lb("DELETE", "/loadbalancers/"+id+"?cascade=true", nil)
+	c.gone(id)
+}
+
+// must fails the case when the condition does not hold.
+func (c *try) must(holds bool, format string, args ...any) {
+	c.Helper()
+	if !holds {
+		c.Fatal(fmt.Sprintf(format, args...))
+	}
+}

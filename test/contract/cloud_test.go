@@ -1,0 +1,166 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+var (
+	openstackDir = flag.String("openstack", "", "state directory of a real OpenStack that hack/openstack runs; empty: the simulator")
+	record       = flag.Bool("record", false, "record the answers of the real OpenStack in testdata")
+)
+
+// The users. k8s is an ordinary member of the project k8s, reader may only read
+// there, other is a member of another project.
+const (
+	k8s    = "k8s"
+	reader = "k8s-reader"
+	other  = "other"
+	admin  = "admin"
+)
+
+// cloud is what a case needs to know of the cloud it is run on.
+type cloud struct {
+	// simulated tells the simulator from a real OpenStack. Only what waits or
+	// cleans up may ask; a case must not.
+	simulated bool
+	// AuthURL ends in /v3.
+	AuthURL, Region string
+	Passwords       map[string]string // by user
+	Projects        map[string]string // ids by project: k8s, other, admin
+	Network, Subnet, SubnetV6,
+	PublicNetwork string
+	PublicSubnets []string
+	Router        string
+	// Servers are ids by name.
+	Servers map[string]string
+	// Image and Flavor are what a server can be made of.
+	Image, Flavor string
+}
+
+// theCloud is the one that this run of the suite is about.
+var theCloud *cloud
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *record && *openstackDir == "" {
+		fmt.Fprintln(os.Stderr, "-record needs -openstack: answers are recorded from a real cloud only")
+		os.Exit(2)
+	}
+	var stop func() error
+	var err error
+	if *openstackDir == "" {
+		theCloud, stop, err = startSimulator()
+	} else {
+		theCloud, err = loadReal(*openstackDir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(closing{m, stop})
+}
+
+// closing stops the simulator after the tests and before the check for leaks.
+type closing struct {
+	m    *testing.M
+	stop func() error
+}
+
+// Run runs the tests.
+func (c closing) Run() int {
+	code := c.m.Run()
+	transport.CloseIdleConnections()
+	if c.stop == nil {
+		return code
+	}
+	if err := c.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// startSimulator starts one that says it is what Debian 12 has: Octavia 2.26.
+func startSimulator() (*cloud, func() error, error) {
+	sim, err := cloudsim.Start(cloudsim.Options{
+		APIVersion: "2.26",
+		BuildTime:  100 * time.Millisecond, UpdateTime: 20 * time.Millisecond, DeleteTime: 20 * time.Millisecond,
+		Nodes: []cloudsim.Node{{Name: "node-1"}, {Name: "node-2"}, {Name: "node-3"}},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := sim.IDs()
+	c := &cloud{
+		simulated: true, AuthURL: sim.AuthURL() + "/v3", Region: cloudsim.Region,
+		Passwords: map[string]string{},
+		Projects:  map[string]string{k8s: ids.Project, other: ids.OtherProject, admin: ids.AdminProject},
+		Network:   ids.PrivateNetwork, Subnet: ids.PrivateSubnet, SubnetV6: ids.PrivateSubnetV6,
+		PublicNetwork: ids.PublicNetwork, PublicSubnets: []string{ids.PublicSubnet}, Router: ids.Router,
+		Servers: map[string]string{},
+	}
+	for _, user := range []string{k8s, other, admin} {
+		c.Passwords[user] = sim.CredentialsOf(user).Password
+	}
+	for _, s := range sim.Nova().Servers() {
+		c.Servers[s.Name] = s.ID
+	}
+	return c, sim.Close, nil
+}
+
+// loadReal reads what hack/openstack wrote about the cloud it brought up.
+func loadReal(dir string) (*cloud, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "out", "ids.json"))
+	if err != nil {
+		return nil, fmt.Errorf("-openstack=%s: %w", dir, err)
+	}
+	var ids struct {
+		AuthURL       string   `json:"auth_url"`
+		Region        string   `json:"region"`
+		Project       string   `json:"project_id"`
+		Password      string   `json:"password"`
+		AdminPassword string   `json:"admin_password"`
+		Network       string   `json:"network_id"`
+		Subnet        string   `json:"subnet_id"`
+		SubnetV6      string   `json:"subnet6_id"`
+		Public        string   `json:"public_network_id"`
+		PublicSubnets []string `json:"public_subnet_ids"`
+		Router        string   `json:"router_id"`
+		Image         string   `json:"image_id"`
+		Flavor        string   `json:"flavor_id"`
+		Nodes         map[string]struct {
+			ID string `json:"id"`
+		} `json:"nodes"`
+	}
+	if err := json.Unmarshal(text, &ids); err != nil {
+		return nil, fmt.Errorf("-openstack=%s: %w", dir, err)
+	}
+	if ids.AuthURL == "" || ids.Password == "" {
+		return nil, errors.New("-openstack: ids.json names no auth_url or password")
+	}
+	c := &cloud{
+		AuthURL: ids.AuthURL, Region: ids.Region,
+		Passwords: map[string]string{k8s: ids.Password, reader: ids.Password, other: ids.Password, admin: ids.AdminPassword},
+		Projects:  map[string]string{k8s: ids.Project},
+		Network:   ids.Network, Subnet: ids.Subnet, SubnetV6: ids.SubnetV6,
+		PublicNetwork: ids.Public, PublicSubnets: ids.PublicSubnets, Router: ids.Router, Servers: map[string]string{}, Image: ids.Image, Flavor: ids.Flavor,
+	}
+	for name, n := range ids.Nodes {
+		c.Servers[name] = n.ID
+	}
+	return c, nil
+}

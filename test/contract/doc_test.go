@@ -1,0 +1,20 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package contract_test states, case by case, what kube-octavia relies on in an
+// OpenStack, and what the simulator therefore has to do. Each case is a
+// sentence. The cloud is a parameter:
+//
+//	go test ./test/contract                                     the simulator
+//	go test ./test/contract -openstack=DIR                      the real one that hack/openstack keeps in DIR
+//	go test ./test/contract -openstack=DIR -record              the same, and record its answers
+//
+// A case asserts what it says, on both clouds. Beside that, every answer it gets
+// is compared with the one recorded from the real cloud in testdata: status,
+// headers that matter, the set of keys with their JSON types, and for a refusal
+// the words (see recording.go). So the simulator cannot differ in anything that
+// a case has touched. Where the two differ, the simulator is wrong.
+//
+// Cases talk HTTP, not through the product or an SDK, so that what is stated is
+// the wire. The package imports cloudsim to start it, and nothing else of ours.
+package contract_test
