@@ -5,7 +5,6 @@ package contract_test
 
 import (
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -190,6 +189,6 @@ func deleteLB(t *testing.T, id string) {
 func (c *try) must(holds bool, format string, args ...any) {
 	c.Helper()
 	if !holds {
-		c.Fatal(fmt.Sprintf(format, args...))
+		c.Fatalf(format, args...)
 	}
 }
