@@ -26,6 +26,9 @@ type Options struct {
 	Service string
 	// Mux has one pattern a route, with method: "GET /v2.0/ports/{id}".
 	Mux *http.ServeMux
+	// Handler carries out the requests in place of Mux, which then only says what
+	// the routes are called. It gives answers request ids of its own. Nil is Mux.
+	Handler http.Handler
 	// Authenticate finds who a token belongs to. When nil no route needs one.
 	Authenticate func(token string) (Identity, bool)
 	// Allowed tells whether a valid token may be used for the request; one that
@@ -88,6 +91,8 @@ func plainError(status int, message string) http.HandlerFunc {
 
 type frame struct{ Options }
 
+const requestIDHeader = "X-Openstack-Request-Id"
+
 var globalRequestID = regexp.MustCompile(`^req-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // ServeHTTP carries out one request.
@@ -96,12 +101,12 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Service: f.Service, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
 		RequestID: "req-" + uuid.NewString(), At: time.Now(),
 	}
-	if id := r.Header.Get("X-Openstack-Request-Id"); globalRequestID.MatchString(id) {
+	if id := r.Header.Get(requestIDHeader); globalRequestID.MatchString(id) {
 		call.GlobalRequestID = id
 	}
 	_, pattern := f.Mux.Handler(r)
 	call.Route = routeOf(pattern)
-	w.Header().Set("X-Openstack-Request-Id", call.RequestID)
+	w.Header().Set(requestIDHeader, call.RequestID)
 
 	// The body is read whole at once: only then does net/http notice a client
 	// that goes away while its request is held.
@@ -146,7 +151,7 @@ func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
 		}
 	}
 	if !alive {
-		f.record(call, 0)
+		f.record(call, nil)
 		reset(w) // or net/http would answer 200 for us
 		return
 	}
@@ -185,11 +190,10 @@ func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, faul
 			_, _ = io.WriteString(w, fault.Body)
 		})
 	case FaultResetBefore:
-		f.record(call, 0)
+		f.record(call, nil)
 		reset(w)
 	case FaultResetAfter:
-		a := f.run(r, f.handle)
-		f.record(call, a.status)
+		f.record(call, f.run(r, f.handle))
 		reset(w)
 	case FaultGarbage:
 		f.answer(w, r, call, func(w http.ResponseWriter, r *http.Request) {
@@ -199,7 +203,7 @@ func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, faul
 		})
 	case FaultHalfBody:
 		a := f.run(r, f.handle)
-		f.record(call, a.status)
+		f.record(call, a)
 		a.sendHalf(w)
 		reset(w)
 	}
@@ -209,11 +213,15 @@ func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, faul
 // a client that has its answer finds its call recorded.
 func (f *frame) answer(w http.ResponseWriter, r *http.Request, call *Call, handle http.HandlerFunc) {
 	a := f.run(r, handle)
-	f.record(call, a.status)
+	f.record(call, a)
 	a.send(w)
 }
 
 func (f *frame) handle(w http.ResponseWriter, r *http.Request) {
+	if f.Handler != nil {
+		f.Handler.ServeHTTP(w, r)
+		return
+	}
 	if _, pattern := f.Mux.Handler(r); pattern != "" {
 		f.Mux.ServeHTTP(w, r)
 		return
@@ -235,8 +243,14 @@ func (f *frame) run(r *http.Request, handle http.HandlerFunc) *answer {
 	return a
 }
 
-func (f *frame) record(call *Call, status int) {
-	call.Status = status
+// record keeps the call with the answer that was made to it, nil for none.
+func (f *frame) record(call *Call, a *answer) {
+	if a != nil {
+		call.Status = a.status
+		if id := a.header.Get(requestIDHeader); id != "" {
+			call.RequestID = id
+		}
+	}
 	call.Duration = time.Since(call.At)
 	f.Recorder.record(*call)
 }

@@ -20,7 +20,7 @@ func TestClientsKeepTheirNodeWithSessionAffinity(t *testing.T) {
 	web.becomes(all(persistent("TCP/8080", "SOURCE_IP", 0), persistent("UDP/5300", "SOURCE_IP", 90)))
 	first := s.answers(address, 8080)
 	for range 6 {
-		if a, err := ask(t.Context(), "", address, 8080); err != nil || a.Client != first.Client {
+		if a, err := ask(t.Context(), s.cloud.outside(), address, 8080); err != nil || a.Client != first.Client {
 			t.Errorf("first %+v, then %+v %v", first, a, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestSourceRangesKeepOthersOut(t *testing.T) {
 		t.Helper()
 		s.eventually(func() error {
 			for _, port := range []int{8080, 8081} {
-				if _, err := ask(t.Context(), from, address, port); (err == nil) != yes {
+				if _, err := ask(t.Context(), client{address: from}, address, port); (err == nil) != yes {
 					return fmt.Errorf("%s may connect to port %d should be %v: %v", from, port, yes, err)
 				}
 			}

@@ -4,78 +4,130 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// cloud is a simulated OpenStack. What the test itself reads and writes through
-// its methods does not go over the network, so that the record of calls has the
-// controller's only.
+// cloud is the OpenStack of a stage. What the test itself reads and writes through
+// its methods does not go the way of the controller's calls, so that the record
+// of calls has the controller's only.
 type cloud struct {
-	*cloudsim.Cloud
+	backend
 	t testing.TB
 }
 
-// startCloud starts a cloud with a data plane for the test.
+// backend is what the simulator and a real OpenStack do in different ways.
+type backend interface {
+	// AuthURL is where the controller finds the cloud, CloudConf what it is told
+	// of it, and Credentials are whom the latter names.
+	AuthURL() string
+	CloudConf() string
+	Credentials() cloudsim.Credentials
+	// IDs are the ids of what the cloud had from the start.
+	IDs() cloudsim.IDs
+
+	// Recorder has the controller's calls, Faults and Latency disturb them, and
+	// ExpireTokens makes it authenticate again.
+	Recorder() *wire.Recorder
+	Faults() *wire.Faults
+	Latency() *wire.Latency
+	ExpireTokens()
+
+	// request makes a request of the test's own.
+	request(as person, service, method, path string, body []byte) (status int, answer []byte, err error)
+	// server gives the stage a server that can be the node of the name.
+	server(name string) (node.Node, error)
+
+	// provider is Octavia's default provider, amphora or ovn.
+	provider() string
+	// packets tells whether packets flow. Where none do, only the API can tell
+	// where they would go.
+	packets() bool
+	// outside is a client on the public network, inside one beside the nodes; they
+	// make requests only where packets flow.
+	outside() client
+	inside() client
+
+	// hold keeps load balancers PENDING_CREATE and PENDING_DELETE until release is
+	// called.
+	hold() (release func())
+	// fail puts a load balancer into ERROR, repair makes it work again as the
+	// cloud's operator would.
+	fail(loadBalancerID string)
+	repair(loadBalancerID string)
+	// miscarry makes the next create of a load balancer of this name end in ERROR.
+	miscarry(name string)
+}
+
+// person is who makes a request.
+type person string
+
+const (
+	asUser  person = "user" // the controller's
+	asAdmin person = "admin"
+)
+
+// startCloud starts a cloud for the test: one of its own, simulated, or the way
+// to the real one that the flag names.
 func startCloud(t testing.TB, o cloudsim.Options) *cloud {
 	t.Helper()
-	o.DataPlane = true
-	c, err := cloudsim.Start(o)
-	if err != nil {
-		t.Fatal(err)
+	if *stateDir != "" {
+		return &cloud{backend: newReal(t), t: t}
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &cloud{Cloud: c, t: t}
+	return &cloud{backend: newSimulated(t, o), t: t}
+}
+
+// simulatorOnly skips the test on a real OpenStack, and says why.
+func (s *stage) simulatorOnly(why string) {
+	s.t.Helper()
+	if *stateDir != "" {
+		s.t.Skipf("on the simulator only: %s", why)
+	}
+}
+
+// needsPackets skips the rest of a test that is about packets alone.
+func (s *stage) needsPackets() {
+	s.t.Helper()
+	if !s.cloud.packets() {
+		s.t.Skip("no packets with noop amphorae")
+	}
 }
 
 // call makes a request to Octavia or Neutron (cloudsim.LoadBalancer or
-// cloudsim.Network) as the controller's user, or as the project's when one is
-// named, and decodes the answer into it unless that is nil.
-func (c *cloud) call(service, project, method, path string, body, answer any) error {
+// cloudsim.Network) and decodes the answer into it unless that is nil.
+func (c *cloud) call(as person, service, method, path string, body, answer any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	caller := wire.Identity{UserID: c.IDs().User, ProjectID: c.IDs().Project, Roles: []string{"member", "reader", "load-balancer_member"}}
-	if project != "" {
-		caller.ProjectID = project
+	if body == nil {
+		encoded = nil
 	}
-	if project == c.IDs().AdminProject {
-		caller.Roles = append(caller.Roles, "admin", "load-balancer_admin")
+	status, text, err := c.request(as, service, method, path, encoded)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	r := httptest.NewRequest(method, path, bytes.NewReader(encoded))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	mux := c.Octavia().Mux()
-	if service == cloudsim.Network {
-		mux = c.Neutron().Mux()
-	}
-	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
-	if w.Code >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %d: %s", method, path, w.Code, w.Body)
+	if status >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)
 	}
 	if answer == nil {
 		return nil
 	}
-	return json.Unmarshal(w.Body.Bytes(), answer)
+	return json.Unmarshal(text, answer)
 }
 
 // octavia makes a request to Octavia that has to succeed.
 func (c *cloud) octavia(method, path string, body, answer any) {
 	c.t.Helper()
-	if err := c.call(cloudsim.LoadBalancer, "", method, "/v2.0/lbaas/"+path, body, answer); err != nil {
+	if err := c.call(asUser, cloudsim.LoadBalancer, method, "/v2.0/lbaas/"+path, body, answer); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -83,7 +135,7 @@ func (c *cloud) octavia(method, path string, body, answer any) {
 // neutron makes a request to Neutron that has to succeed.
 func (c *cloud) neutron(method, path string, body, answer any) {
 	c.t.Helper()
-	if err := c.call(cloudsim.Network, "", method, "/v2.0/"+path, body, answer); err != nil {
+	if err := c.call(asUser, cloudsim.Network, method, "/v2.0/"+path, body, answer); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -152,14 +204,56 @@ func (c *cloud) makePort() port {
 	return answer.Port
 }
 
-// serverAddress is the IPv4 address of a server.
-func (c *cloud) serverAddress(id string) netip.Addr {
+// count is how many objects of a kind, such as "listeners", the controller's
+// project has in Octavia.
+func (c *cloud) count(kind string) int {
 	c.t.Helper()
-	for _, server := range c.Nova().Servers() {
-		if server.ID == id {
-			return server.Interfaces[0].FixedIPs[0].Address
+	var answer map[string][]struct{ ID string }
+	c.octavia(http.MethodGet, kind+"?fields=id", nil, &answer)
+	return len(answer[kind])
+}
+
+// quota sets how many objects of a kind, such as "floatingip", the controller's
+// project may have, until the test ends.
+func (c *cloud) quota(service, kind string, limit int) {
+	c.t.Helper()
+	path := "/v2.0/quotas/" + c.IDs().Project
+	if service == cloudsim.LoadBalancer {
+		path = "/v2.0/lbaas/quotas/" + c.IDs().Project
+	}
+	c.t.Cleanup(func() {
+		if err := c.call(asAdmin, service, http.MethodDelete, path, nil, nil); err != nil {
+			c.t.Errorf("take the quota back: %v", err)
+		}
+	})
+	wish := map[string]any{"quota": map[string]int{kind: limit}}
+	if err := c.call(asAdmin, service, http.MethodPut, path, wish, nil); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// clear deletes the load balancers and floating IPs that bear the text in name or
+// description, whatever made them. It is for what a test that failed leaves.
+func (c *cloud) clear(text string) error {
+	var errs []error
+	var balancers struct{ LoadBalancers []tree }
+	if err := c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/loadbalancers", nil, &balancers); err != nil {
+		return err
+	}
+	for _, l := range balancers.LoadBalancers {
+		if strings.Contains(l.Name, text) {
+			errs = append(errs, c.call(asUser, cloudsim.LoadBalancer, http.MethodDelete, "/v2.0/lbaas/loadbalancers/"+l.ID+"?cascade=true", nil, nil))
+			errs = append(errs, fmt.Errorf("load balancer %s is left", l.ID))
 		}
 	}
-	c.t.Fatalf("no server has the id %s", id)
-	return netip.Addr{}
+	var floating struct{ FloatingIPs []floatingIP }
+	if err := c.call(asUser, cloudsim.Network, http.MethodGet, "/v2.0/floatingips", nil, &floating); err != nil {
+		return err
+	}
+	for _, f := range floating.FloatingIPs {
+		if strings.Contains(f.Description, text) {
+			errs = append(errs, c.call(asUser, cloudsim.Network, http.MethodDelete, "/v2.0/floatingips/"+f.ID, nil, nil))
+		}
+	}
+	return errors.Join(errs...)
 }

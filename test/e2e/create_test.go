@@ -123,7 +123,7 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 
 func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
 	s := newStage(t, settings{})
-	s.cloud.Octavia().HoldPending("")
+	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))
 	web.has(programmed, conditionFalse, "Creating")
 	wait := exec.CommandContext(t.Context(), kubetest.Cluster(t).Kubectl(), "--kubeconfig="+s.kubeconfig(), "--namespace="+s.namespace,
@@ -136,7 +136,7 @@ func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
 	if ingress := web.now().Status.LoadBalancer.Ingress; len(ingress) > 0 {
 		t.Errorf("a load balancer that is being built is published: %+v", ingress)
 	}
-	s.cloud.Octavia().Release("")
+	release()
 	if err := wait.Wait(); err != nil {
 		t.Errorf("kubectl wait: %v\n%s", err, out.String())
 	}

@@ -17,7 +17,7 @@ func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
 	address := web.programmed()
-	s.cloud.Octavia().HoldPending("")
+	release := s.cloud.hold()
 	web.delete()
 	s.eventually(func() error { return s.is("PENDING_DELETE", web) })
 	s.silent(address, 8080)
@@ -26,7 +26,7 @@ func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
 		t.Errorf("the finalizer went off while Octavia was deleting: %v", v.Finalizers)
 	}
 	web.has(programmed, conditionFalse, "Deleting")
-	s.cloud.Octavia().Release("")
+	release()
 	web.gone()
 	if err := s.empty(); err != nil {
 		t.Errorf("when the Service was gone: %v", err)
@@ -39,7 +39,7 @@ func TestServiceWhoseLoadBalancerSomebodyDeletedCanBeDeleted(t *testing.T) {
 	web.programmed()
 	s.cloud.octavia("DELETE", "loadbalancers/"+web.tree().ID+"?cascade=true", nil, nil)
 	s.eventually(func() error {
-		if n := s.cloud.State()[cloudsim.LoadBalancer]["loadbalancers"]; n > 0 {
+		if s.cloud.count("loadbalancers") > 0 {
 			return errLeft
 		}
 		return nil

@@ -5,15 +5,11 @@ package e2e_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // sweeping lets the controller look at all load balancers every second.
@@ -111,9 +107,11 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 
 func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
 	s := newStage(t, settings{})
-	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers",
-		Kind: wire.FaultErrorState, Times: 1})
-	web := s.service("web", tcp(8080))
+	web := &service{stage: s, name: "web"}
+	s.cloud.miscarry(web.lbName())
+	if err := web.create(tcp(8080)); err != nil {
+		t.Fatal(err)
+	}
 	s.eventually(func() error { return s.is("ERROR", web) })
 	failed := web.tree().ID
 	address := web.programmed()
@@ -128,7 +126,7 @@ func TestLoadBalancerThatFailsLaterKeepsItsAddressAndIsTold(t *testing.T) {
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
 	id := web.tree().ID
-	s.cloud.Octavia().SetError(id)
+	s.cloud.fail(id)
 	c := web.has(programmed, conditionFalse, "LoadBalancerFailed")
 	if !strings.Contains(c.Message, id) {
 		t.Errorf("the message does not name load balancer %s: %s", id, c.Message)
@@ -137,10 +135,7 @@ func TestLoadBalancerThatFailsLaterKeepsItsAddressAndIsTold(t *testing.T) {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
 	// The cloud's operator repairs it.
-	err := s.cloud.call(cloudsim.LoadBalancer, s.cloud.IDs().AdminProject, http.MethodPut, "/v2.0/lbaas/loadbalancers/"+id+"/failover", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.cloud.repair(id)
 	if got := web.programmed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}

@@ -12,8 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
-	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -36,14 +34,16 @@ func (v *service) hasOne() {
 }
 
 func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
-	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: 2 * time.Second}})
+	s := newStage(t, settings{})
+	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))
 	s.eventually(func() error { return s.is("PENDING_CREATE", web) })
 	s.stop()
 	if err := s.is("PENDING_CREATE", web); err != nil {
-		t.Fatalf("the controller did not stop at once: %v", err)
+		t.Fatal(err)
 	}
 	s.start()
+	release()
 	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
 	web.hasOne()
 }
@@ -186,14 +186,14 @@ func TestTokensThatExpireAreRenewed(t *testing.T) {
 }
 
 func TestExhaustedQuotaIsTold(t *testing.T) {
-	s := newStage(t, settings{cloud: cloudsim.Options{Neutron: neutron.Options{Quotas: map[string]int{"floatingip": 0}}}})
-	project := s.cloud.IDs().Project
-	s.cloud.Octavia().SetQuota(project, octavia.Quota{LoadBalancers: 0, Listeners: -1, Pools: -1, Members: -1, HealthMonitors: -1})
+	s := newStage(t, settings{})
+	s.cloud.quota(cloudsim.Network, "floatingip", 0)
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 0)
 	web := s.service("web", tcp(8080))
 	c := web.has(programmed, conditionFalse, "QuotaExceeded")
 	t.Log(c.Message)
 
-	s.cloud.Octavia().SetQuota(project, octavia.Quota{LoadBalancers: 1, Listeners: -1, Pools: -1, Members: -1, HealthMonitors: -1})
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 1)
 	web.change(touched("again"))
 	s.eventually(func() error { return s.is("ACTIVE", web) })
 	c = web.has(programmed, conditionFalse, "QuotaExceeded")
@@ -202,10 +202,7 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 		t.Errorf("without its floating IP the Service is published at %+v", ingress)
 	}
 
-	quota := map[string]any{"quota": map[string]any{"floatingip": 1}}
-	if err := s.cloud.call(cloudsim.Network, s.cloud.IDs().AdminProject, http.MethodPut, "/v2.0/quotas/"+project, quota, nil); err != nil {
-		t.Fatal(err)
-	}
+	s.cloud.quota(cloudsim.Network, "floatingip", 1)
 	web.change(touched("thrice"))
 	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
 	web.hasOne()

@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package e2e_test runs the controller as a user does, against a real
-// Kubernetes API (with the real endpointslice controllers), a simulated
-// OpenStack over HTTP whose load balancers really forward, and nodes whose
-// NodePorts answer.
+// Kubernetes API (with the real endpointslice controllers), an OpenStack, and
+// nodes whose NodePorts answer.
+//
+// The OpenStack is a parameter. Usually it is a simulated one, over HTTP, whose
+// load balancers really forward. With -openstack=DIR it is the real one that was
+// brought up with its state in DIR, and the controller's calls go through a proxy
+// of the test's that counts and disturbs them. With amphorae, which are noop
+// there, no packets flow, and the API has to show where they would go; see
+// traffic_test.go. What a real cloud cannot do, the test says at its start: see
+// simulatorOnly and needsPackets.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. What a test leaves in the cloud after its Services are
@@ -29,6 +36,9 @@ import (
 
 // killRounds is how often the controller is killed in the test of that.
 var killRounds = flag.Int("kill-rounds", 3, "how often the controller is killed at a random moment")
+
+// stateDir is where a real OpenStack was brought up; empty means a simulated one.
+var stateDir = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
 
 func TestMain(m *testing.M) {
 	// A command's first run sets the logger of Kubernetes' libraries, which must

@@ -72,7 +72,7 @@ func TestHealthMonitorTakesADeadNodePortOut(t *testing.T) {
 	// is sure to answer, so what is told is where connections go.
 	s.eventually(func() error {
 		for range 6 {
-			if a, err := ask(t.Context(), "", address, 8080); err == nil && a.Client == dead {
+			if a, err := ask(t.Context(), s.cloud.outside(), address, 8080); err == nil && a.Client == dead {
 				return fmt.Errorf("the dead node answered: %+v", a)
 			}
 		}
@@ -99,7 +99,7 @@ func TestLocalTrafficPolicyWithMonitorSendsTrafficOnlyToNodesWithEndpoints(t *te
 		}),
 		operating(map[string]string{s.address("a"): "ONLINE", s.address("b"): "ERROR"})))
 	for range 6 {
-		if a, err := ask(t.Context(), "", address, 8080); err != nil || a.Pod != "one" {
+		if a, err := ask(t.Context(), s.cloud.outside(), address, 8080); err != nil || a.Pod != "one" {
 			t.Errorf("answer %+v %v", a, err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestLocalTrafficPolicyWithoutMonitorHasOnlyNodesWithEndpointsAsMembers(t *t
 	}
 	web.becomes(membersAt(s.addresses("b")...))
 	s.eventually(func() error {
-		if a, err := ask(t.Context(), "", address, 8080); err != nil || a.Pod != "two" {
+		if a, err := ask(t.Context(), s.cloud.outside(), address, 8080); err != nil || a.Pod != "two" {
 			return fmt.Errorf("answer %+v, error %v", a, err)
 		}
 		return nil

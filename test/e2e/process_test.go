@@ -78,8 +78,8 @@ func (p *process) terminate() {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(deadline):
-		p.t.Fatalf("the controller still runs %v after SIGTERM", deadline)
+	case <-time.After(deadline()):
+		p.t.Fatalf("the controller still runs %v after SIGTERM", deadline())
 	}
 	if status := p.command.ProcessState.ExitCode(); status != 0 {
 		p.t.Errorf("after SIGTERM the controller ended with status %d", status)

@@ -24,12 +24,27 @@ import (
 )
 
 // deadline bounds every wait: what has not happened by then does not happen.
-const deadline = 60 * time.Second
+func deadline() time.Duration {
+	if *stateDir != "" {
+		return 3 * time.Minute
+	}
+	return time.Minute
+}
+
+// interval is the time between two looks at what is waited for. A real Octavia
+// has to do its work and answer on the same processor.
+func interval() time.Duration {
+	if *stateDir != "" {
+		return 150 * time.Millisecond
+	}
+	return 25 * time.Millisecond
+}
 
 // settings say how a stage differs from the usual one: two nodes "a" and "b"
 // with a Pod each, a cloud that builds at once, and a controller that runs.
 type settings struct {
-	// cloud are the simulator's options; its data plane is always on.
+	// cloud are the simulator's options; its data plane is always on. They are for
+	// what is a real cloud's nature: one takes its time as it is.
 	cloud cloudsim.Options
 	// conf are lines for the section [LoadBalancer] of cloud.conf.
 	conf []string
@@ -100,11 +115,11 @@ func (s *stage) startNodes() {
 func (s *stage) addNode(suffix string) {
 	s.t.Helper()
 	name := s.node(suffix)
-	id, err := s.cloud.AddServer(name)
+	server, err := s.cloud.server(name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.nodes.Add(s.t.Context(), node.Node{Name: name, Address: s.cloud.serverAddress(id), ServerID: id}); err != nil {
+	if err := s.nodes.Add(s.t.Context(), server); err != nil {
 		s.t.Fatal(err)
 	}
 	if !s.settings.podless {
@@ -213,6 +228,7 @@ func (s *stage) takeDown() {
 	if s.controller != nil {
 		s.stop()
 	}
+	s.sweepCloud()
 	// Nothing may be left for the next test's controller.
 	left, err := services.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -251,8 +267,8 @@ func (s *stage) deleteServices(ctx context.Context) error {
 // test.
 func (s *stage) empty() error {
 	var problems []error
-	for kind, n := range s.cloud.State()[cloudsim.LoadBalancer] {
-		if n > 0 {
+	for _, kind := range []string{"loadbalancers", "listeners", "pools", "healthmonitors"} {
+		if n := s.cloud.count(kind); n > 0 {
 			problems = append(problems, fmt.Errorf("%d %s are left", n, kind))
 		}
 	}
@@ -276,9 +292,9 @@ func (s *stage) empty() error {
 // poll asks again and again until check finds nothing wrong, and returns what
 // it found last when the deadline has passed.
 func (s *stage) poll(check func() error) error {
-	tick := time.NewTicker(25 * time.Millisecond)
+	tick := time.NewTicker(interval())
 	defer tick.Stop()
-	late := time.After(deadline)
+	late := time.After(deadline())
 	for {
 		err := check()
 		if err == nil {
@@ -287,7 +303,7 @@ func (s *stage) poll(check func() error) error {
 		select {
 		case <-tick.C:
 		case <-late:
-			return fmt.Errorf("waited %v in vain: %w", deadline, err)
+			return fmt.Errorf("waited %v in vain: %w", deadline(), err)
 		}
 	}
 }
@@ -309,4 +325,15 @@ func parseAddr(t testing.TB, text string) netip.Addr {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// sweepCloud takes away what is left on a real cloud, which the next test has,
+// too: what a test that failed left, and what it was the test's to delete.
+func (s *stage) sweepCloud() {
+	if *stateDir == "" {
+		return
+	}
+	if err := s.poll(func() error { return s.cloud.clear(s.namespace) }); err != nil {
+		s.t.Errorf("the next test may suffer: %v", err)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,20 +19,38 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/test/netns"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
 // patience bounds one request.
 const patience = 10 * time.Second
 
-// ask makes one HTTP request on a connection of its own, from the given source
-// address, or any if it is empty, and returns what the Pod answered.
-func ask(ctx context.Context, from, address string, port int) (node.Answer, error) {
+// client is where requests come from: a network namespace, that of the test if
+// it is empty, and a source address, any if it is empty.
+type client struct{ namespace, address string }
+
+// dial opens a connection, "tcp" or "udp", to an IP address with a port.
+func (from client) dial(ctx context.Context, network, to string) (c net.Conn, err error) {
 	dialer := net.Dialer{Timeout: patience}
-	if from != "" {
-		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	if from.address != "" {
+		local := netip.AddrPortFrom(netip.MustParseAddr(from.address), 0)
+		dialer.LocalAddr = net.TCPAddrFromAddrPort(local)
+		if network == "udp" {
+			dialer.LocalAddr = net.UDPAddrFromAddrPort(local)
+		}
 	}
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}}
+	err = netns.In(from.namespace, func() (err error) {
+		c, err = dialer.DialContext(ctx, network, to)
+		return err
+	})
+	return c, err
+}
+
+// ask makes one HTTP request on a connection of its own and returns what the Pod
+// answered.
+func ask(ctx context.Context, from client, address string, port int) (node.Answer, error) {
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial}}
 	var a node.Answer
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, strconv.Itoa(port)), nil)
 	if err != nil {
@@ -48,9 +67,9 @@ func ask(ctx context.Context, from, address string, port int) (node.Answer, erro
 
 // askUDP sends one datagram and returns what the Pod answered. A datagram that
 // stays unanswered for a second is an error.
-func askUDP(address string, port int) (node.Answer, error) {
+func askUDP(ctx context.Context, from client, address string, port int) (node.Answer, error) {
 	var a node.Answer
-	c, err := net.Dial("udp", net.JoinHostPort(address, strconv.Itoa(port)))
+	c, err := from.dial(ctx, "udp", net.JoinHostPort(address, strconv.Itoa(port)))
 	if err != nil {
 		return a, err
 	}
@@ -73,7 +92,7 @@ func (s *stage) answeredBy(address string, port int, nodes ...string) {
 	s.eventually(func() error {
 		seen := map[string]bool{}
 		for range 2 * max(1, len(nodes)) {
-			a, err := ask(s.t.Context(), "", address, port)
+			a, err := ask(s.t.Context(), s.cloud.outside(), address, port)
 			if err != nil {
 				return err
 			}
@@ -96,7 +115,7 @@ func (s *stage) answers(address string, port int) node.Answer {
 	s.t.Helper()
 	var a node.Answer
 	s.eventually(func() (err error) {
-		a, err = ask(s.t.Context(), "", address, port)
+		a, err = ask(s.t.Context(), s.cloud.outside(), address, port)
 		return err
 	})
 	return a
@@ -107,7 +126,7 @@ func (s *stage) echoes(address string, port int) node.Answer {
 	s.t.Helper()
 	var a node.Answer
 	s.eventually(func() (err error) {
-		a, err = askUDP(address, port)
+		a, err = askUDP(s.t.Context(), s.cloud.outside(), address, port)
 		return err
 	})
 	return a
@@ -117,7 +136,7 @@ func (s *stage) echoes(address string, port int) node.Answer {
 func (s *stage) silent(address string, port int) {
 	s.t.Helper()
 	s.eventually(func() error {
-		if a, err := ask(s.t.Context(), "", address, port); err == nil {
+		if a, err := ask(s.t.Context(), s.cloud.outside(), address, port); err == nil {
 			return fmt.Errorf("%s:%d is answered by %+v", address, port, a)
 		}
 		return nil
@@ -144,7 +163,7 @@ func (s *stage) visit(address string, port int) *user {
 	go func() {
 		defer close(u.done)
 		for ctx.Err() == nil {
-			_, err := ask(ctx, "", address, port)
+			_, err := ask(ctx, s.cloud.outside(), address, port)
 			if ctx.Err() != nil {
 				return
 			}

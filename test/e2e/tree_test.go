@@ -124,7 +124,7 @@ func (c *cloud) fill(t *tree) {
 // members are those of a pool, by address; none when the pool is gone.
 func (c *cloud) members(poolID string) []member {
 	var answer struct{ Members []member }
-	if c.call(cloudsim.LoadBalancer, "", http.MethodGet, "/v2.0/lbaas/pools/"+poolID+"/members", nil, &answer) != nil {
+	if c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/pools/"+poolID+"/members", nil, &answer) != nil {
 		return nil
 	}
 	slices.SortFunc(answer.Members, func(a, b member) int { return strings.Compare(a.Address, b.Address) })
@@ -134,7 +134,7 @@ func (c *cloud) members(poolID string) []member {
 // monitor is the health monitor with the id; nil when there is none.
 func (c *cloud) monitor(id string) *monitor {
 	var answer struct{ HealthMonitor *monitor }
-	if id == "" || c.call(cloudsim.LoadBalancer, "", http.MethodGet, "/v2.0/lbaas/healthmonitors/"+id, nil, &answer) != nil {
+	if id == "" || c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/healthmonitors/"+id, nil, &answer) != nil {
 		return nil
 	}
 	return answer.HealthMonitor

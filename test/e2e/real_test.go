@@ -1,0 +1,154 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/test/node"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
+)
+
+// real is a real OpenStack that was brought up on this machine, behind a proxy of
+// the test's own.
+type real struct {
+	*openstack.Proxy
+	*openstack.Cloud
+	t testing.TB
+	// people make the test's own requests, past the proxy.
+	people map[person]*openstack.Client
+	taken  map[string]bool // names of servers
+}
+
+func newReal(t testing.TB) *real {
+	t.Helper()
+	c := &real{t: t, people: map[person]*openstack.Client{}, taken: map[string]bool{}}
+	var err error
+	if c.Cloud, err = openstack.Load(*stateDir); err != nil {
+		t.Fatal(err)
+	}
+	for who, login := range map[person]openstack.Login{asUser: c.LoginAsUser(), asAdmin: c.LoginAsAdmin()} {
+		if c.people[who], err = openstack.Connect(t.Context(), login); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.Proxy, err = openstack.StartProxy(c.Cloud.AuthURL, c.people[asUser].Endpoints()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Proxy.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// AuthURL is the proxy's.
+func (c *real) AuthURL() string { return c.Proxy.AuthURL() }
+
+func (c *real) CloudConf() string { return c.Cloud.CloudConf(c.AuthURL()) }
+
+func (c *real) Credentials() cloudsim.Credentials {
+	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, Password: c.Password, ProjectID: c.Project}
+}
+
+func (c *real) IDs() cloudsim.IDs {
+	return cloudsim.IDs{
+		Project: c.Project, AdminProject: c.people[asAdmin].Project(), PublicNetwork: c.PublicNetwork, PublicSubnet: c.PublicSubnets[0],
+		PrivateNetwork: c.Network, PrivateSubnet: c.Subnet, PrivateSubnetV6: c.SubnetV6, Router: c.Router,
+	}
+}
+
+// request is made also when the test has ended, to clean up.
+func (c *real) request(as person, service, method, path string, body []byte) (status int, answer []byte, err error) {
+	a, err := c.people[as].Do(context.WithoutCancel(c.t.Context()), service, method, path, body)
+	return a.Status, a.Body, err
+}
+
+// server takes one of the servers that the cloud has. A name of the cluster's
+// does not matter to Nova.
+func (c *real) server(name string) (node.Node, error) {
+	for _, of := range slices.Sorted(maps.Keys(c.Nodes)) {
+		if c.taken[of] {
+			continue
+		}
+		c.taken[of] = true
+		s := c.Nodes[of]
+		return node.Node{Name: name, ServerID: s.ID, Address: s.Addresses[0]}, nil
+	}
+	return node.Node{}, fmt.Errorf("all %d servers of the cloud are nodes already: bring it up with more", len(c.Nodes))
+}
+
+func (c *real) provider() string { return c.Provider }
+
+// packets flow where OVN carries them.
+func (c *real) packets() bool { return c.DataPlane != nil }
+
+func (c *real) outside() client {
+	if c.DataPlane == nil {
+		return client{}
+	}
+	return client{namespace: c.DataPlane.OutsideNamespace, address: c.DataPlane.OutsideAddresses[0].String()}
+}
+
+func (c *real) inside() client {
+	if c.DataPlane == nil {
+		return client{}
+	}
+	return client{namespace: c.DataPlane.ClientNamespace}
+}
+
+func (c *real) hold() (release func()) {
+	c.t.Helper()
+	letGo, err := c.Hold(context.WithoutCancel(c.t.Context()))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return func() {
+		if err := letGo(); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// fail and repair go to the database: no API makes Octavia fail, and a failover
+// is for amphorae.
+func (c *real) fail(id string)   { c.state(id, "ERROR") }
+func (c *real) repair(id string) { c.state(id, "ACTIVE") }
+
+func (c *real) state(id, status string) {
+	c.t.Helper()
+	err := c.SQL(c.t.Context(), "octavia",
+		fmt.Sprintf("UPDATE load_balancer SET provisioning_status = '%s', updated_at = UTC_TIMESTAMP() WHERE id = '%s'", status, id))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// miscarry lets the database turn the end of the create.
+func (c *real) miscarry(name string) {
+	c.t.Helper()
+	err := c.SQL(c.t.Context(), "octavia", fmt.Sprintf(`
+DELIMITER //
+CREATE TABLE miscarriage (name VARCHAR(255) PRIMARY KEY) //
+INSERT INTO miscarriage VALUES ('%s') //
+CREATE TRIGGER miscarry BEFORE UPDATE ON load_balancer FOR EACH ROW
+IF NEW.provisioning_status = 'ACTIVE' AND OLD.provisioning_status = 'PENDING_CREATE' AND NEW.name IN (SELECT name FROM miscarriage) THEN
+  SET NEW.provisioning_status = 'ERROR';
+  DELETE FROM miscarriage;
+END IF //`, name))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if err := c.SQL(context.Background(), "octavia", "DROP TRIGGER miscarry; DROP TABLE miscarriage"); err != nil {
+			c.t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// simulated is a simulated OpenStack with a data plane.
+type simulated struct {
+	*cloudsim.Cloud
+	t testing.TB
+}
+
+func newSimulated(t testing.TB, o cloudsim.Options) simulated {
+	t.Helper()
+	o.DataPlane = true
+	c, err := cloudsim.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return simulated{Cloud: c, t: t}
+}
+
+// request does not go over the network, where it would be recorded.
+func (c simulated) request(as person, service, method, path string, body []byte) (status int, answer []byte, err error) {
+	caller := wire.Identity{UserID: c.IDs().User, ProjectID: c.IDs().Project, Roles: []string{"member", "reader", "load-balancer_member"}}
+	if as == asAdmin {
+		caller = wire.Identity{UserID: c.IDs().AdminUser, ProjectID: c.IDs().AdminProject, Roles: []string{"admin", "load-balancer_admin"}}
+	}
+	r := httptest.NewRequest(method, path, bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	mux := c.Octavia().Mux()
+	if service == cloudsim.Network {
+		mux = c.Neutron().Mux()
+	}
+	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
+	return w.Code, w.Body.Bytes(), nil
+}
+
+func (c simulated) server(name string) (node.Node, error) {
+	id, err := c.AddServer(name)
+	if err != nil {
+		return node.Node{}, err
+	}
+	for _, server := range c.Nova().Servers() {
+		if server.ID == id {
+			return node.Node{Name: name, ServerID: id, Address: server.Interfaces[0].FixedIPs[0].Address}, nil
+		}
+	}
+	return node.Node{}, fmt.Errorf("no server has the id %s", id)
+}
+
+func (c simulated) provider() string {
+	if p := c.Settings().Provider; p != "" {
+		return p
+	}
+	return "amphora"
+}
+
+func (c simulated) packets() bool   { return true }
+func (c simulated) outside() client { return client{} }
+func (c simulated) inside() client  { return client{} }
+
+func (c simulated) hold() (release func()) {
+	c.Octavia().HoldPending("")
+	return func() { c.Octavia().Release("") }
+}
+
+func (c simulated) fail(loadBalancerID string) { c.Octavia().SetError(loadBalancerID) }
+
+func (c simulated) repair(loadBalancerID string) {
+	c.t.Helper()
+	path := "/v2.0/lbaas/loadbalancers/" + loadBalancerID + "/failover"
+	if status, text, err := c.request(asAdmin, cloudsim.LoadBalancer, http.MethodPut, path, nil); err != nil || status >= http.StatusMultipleChoices {
+		c.t.Fatalf("PUT %s: %d: %s %v", path, status, text, err)
+	}
+}
+
+func (c simulated) miscarry(string) {
+	c.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: "/v2.0/lbaas/loadbalancers",
+		Kind: wire.FaultErrorState, Times: 1})
+}
