@@ -24,35 +24,23 @@ const (
 	udpIdle = 3 * time.Minute
 )
 
-// podNetwork is where Pods have their addresses.
-var podNetwork = netip.MustParsePrefix("10.240.0.0/12")
-
-// reachedAt is the loopback address behind a Pod's address; false means that
-// the address is not of the simulated pod network.
-func reachedAt(pod netip.Addr) (netip.Addr, bool) {
-	if !podNetwork.Contains(pod) {
-		return netip.Addr{}, false
-	}
-	b := pod.As4()
-	b[0] = 127
-	return netip.AddrFrom4(b), true
-}
-
 // forwarding is what the node does for the Service, as a load balancer: a
 // listener for each NodePort that has endpoints.
-func forwarding(svc *corev1.Service, all []*discoveryv1.EndpointSlice, nd Node) dataplane.LoadBalancer {
+func forwarding(svc *corev1.Service, all []*discoveryv1.EndpointSlice, nd Node, pods podNetwork) dataplane.LoadBalancer {
 	local := svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	lb := dataplane.LoadBalancer{
 		Addresses: []netip.Addr{nd.Address},
 		// With the policy Cluster the Pod sees the node, because kube-proxy
 		// masquerades; with Local it sees the peer.
 		PreserveSource: local,
+		Front:          place(nd.Namespace),
+		Back:           place(pods.namespace),
 	}
 	for _, port := range svc.Spec.Ports {
 		if port.NodePort == 0 || port.Protocol != corev1.ProtocolTCP && port.Protocol != corev1.ProtocolUDP {
 			continue
 		}
-		members := endpoints(all, port, local, nd.Name)
+		members := endpoints(all, port, local, nd.Name, pods)
 		if len(members) == 0 {
 			continue
 		}
@@ -83,7 +71,7 @@ func affinityTimeout(svc *corev1.Service) time.Duration {
 
 // endpoints are the members for one port: the ready endpoints, or if there are
 // none, those that serve while they terminate.
-func endpoints(all []*discoveryv1.EndpointSlice, port corev1.ServicePort, local bool, nodeName string) []dataplane.Member {
+func endpoints(all []*discoveryv1.EndpointSlice, port corev1.ServicePort, local bool, nodeName string, pods podNetwork) []dataplane.Member {
 	var ready, terminating []dataplane.Member
 	for _, s := range all {
 		number, ok := slicePort(s, port)
@@ -94,7 +82,7 @@ func endpoints(all []*discoveryv1.EndpointSlice, port corev1.ServicePort, local 
 			if local && !onNode(e, nodeName) {
 				continue
 			}
-			m, ok := memberOf(e, number)
+			m, ok := memberOf(e, number, pods)
 			switch {
 			case !ok:
 			case isReady(e):
@@ -133,7 +121,7 @@ func slicePort(s *discoveryv1.EndpointSlice, port corev1.ServicePort) (int, bool
 	return 0, false
 }
 
-func memberOf(e discoveryv1.Endpoint, port int) (dataplane.Member, bool) {
+func memberOf(e discoveryv1.Endpoint, port int, pods podNetwork) (dataplane.Member, bool) {
 	if len(e.Addresses) == 0 {
 		return dataplane.Member{}, false
 	}
@@ -141,7 +129,7 @@ func memberOf(e discoveryv1.Endpoint, port int) (dataplane.Member, bool) {
 	if err != nil {
 		return dataplane.Member{}, false
 	}
-	at, ok := reachedAt(pod)
+	at, ok := pods.reachedAt(pod)
 	return dataplane.Member{
 		ID:      pod.String() + ":" + strconv.Itoa(port),
 		Address: at, Port: port, Weight: 1, AdminUp: true,

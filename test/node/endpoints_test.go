@@ -60,7 +60,7 @@ func TestEndpointsOfAPort(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, m := range endpoints(c.slices, corev1.ServicePort{Name: c.port, Protocol: corev1.ProtocolTCP}, c.local, "a") {
+			for _, m := range endpoints(c.slices, corev1.ServicePort{Name: c.port, Protocol: corev1.ProtocolTCP}, c.local, "a", podNetwork{}) {
 				got = append(got, netip.AddrPortFrom(m.Address, uint16(m.Port)).String())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -72,13 +72,24 @@ func TestEndpointsOfAPort(t *testing.T) {
 
 func TestAddressesOfThePodNetworkLeadToLoopback(t *testing.T) {
 	for in, want := range map[string]string{"10.240.1.2": "127.240.1.2", "10.255.255.254": "127.255.255.254"} {
-		if got, ok := reachedAt(netip.MustParseAddr(in)); !ok || got.String() != want {
+		if got, ok := (podNetwork{}).reachedAt(netip.MustParseAddr(in)); !ok || got.String() != want {
 			t.Errorf("%s leads to %s, want %s", in, got, want)
 		}
 	}
 	for _, in := range []string{"10.1.2.3", "192.0.2.1", "::1", "127.240.0.1"} {
-		if got, ok := reachedAt(netip.MustParseAddr(in)); ok {
+		if got, ok := (podNetwork{}).reachedAt(netip.MustParseAddr(in)); ok {
 			t.Errorf("%s leads to %s", in, got)
 		}
+	}
+}
+
+func TestAddressesOfThePodNetworkLeadToThemselvesInANamespace(t *testing.T) {
+	pods := podNetwork{"pods"}
+	inside, outside := netip.MustParseAddr("10.240.1.2"), netip.MustParseAddr("10.1.2.3")
+	if got, ok := pods.reachedAt(inside); !ok || got != inside {
+		t.Errorf("%s leads to %s", inside, got)
+	}
+	if got, ok := pods.reachedAt(outside); ok {
+		t.Errorf("%s leads to %s", outside, got)
 	}
 }

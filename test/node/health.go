@@ -6,7 +6,6 @@ package node
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -20,9 +19,10 @@ import (
 
 // health is what a health check node port answers.
 type health struct {
-	node    string
-	at      netip.AddrPort
-	service serviceName
+	node      string
+	namespace string
+	at        netip.AddrPort
+	service   serviceName
 	// localEndpoints is the number of ready endpoints on the node.
 	localEndpoints int
 }
@@ -55,6 +55,7 @@ func localHealth(svc *corev1.Service, slices []*discoveryv1.EndpointSlice, nd No
 	}
 	return &health{
 		node:           nd.Name,
+		namespace:      nd.Namespace,
 		at:             netip.AddrPortFrom(nd.Address, uint16(svc.Spec.HealthCheckNodePort)),
 		service:        serviceName{svc.Namespace, svc.Name},
 		localEndpoints: len(local),
@@ -83,7 +84,7 @@ func (n *Nodes) setHealth(id string, h *health) error {
 		return nil
 	}
 	if s == nil {
-		ln, err := net.Listen("tcp", h.at.String())
+		ln, err := listen(h.namespace, h.at.String())
 		if err != nil {
 			return fmt.Errorf("health check node port: %w", err)
 		}

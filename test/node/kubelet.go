@@ -90,7 +90,7 @@ func (n *Nodes) process(id types.NamespacedName, pod *corev1.Pod) (p *process, s
 	if nd := n.nodes[pod.Spec.NodeName]; nd == nil || nd.down {
 		return nil, false, fmt.Errorf("node %s has gone", pod.Spec.NodeName)
 	}
-	if p, err = startProcess(pod); err != nil {
+	if p, err = startProcess(pod, n.network); err != nil {
 		return nil, false, err
 	}
 	n.pods[id] = p

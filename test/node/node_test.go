@@ -351,16 +351,19 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		"address not loopback": {w.nodes.Add(ctx, node.Node{Name: "x", Address: netip.MustParseAddr("192.0.2.1")}), "a loopback address"},
-		"no name":              {w.nodes.Add(ctx, node.Node{Address: randomAddr()}), "needs a name"},
-		"name taken":           {w.nodes.Add(ctx, node.Node{Name: w.a.Name, Address: randomAddr()}), "exists already"},
-		"address taken":        {w.nodes.Add(ctx, node.Node{Name: "x", Address: w.a.Address}), "exists already"},
-		"remove unknown":       {w.nodes.Remove(ctx, "x"), "not in the set"},
-		"unregister unknown":   {w.nodes.Unregister(ctx, "x"), "not in the set"},
-		"crash unknown":        {w.nodes.Crash("x"), "not in the set"},
-		"pod on unknown node":  {runPod(w, "x", nil), `node "x" is not in the set`},
-		"pod with SCTP":        {runPod(w, w.a.Name, []corev1.ContainerPort{{ContainerPort: 80, Protocol: corev1.ProtocolSCTP}}), "cannot start: container port 80"},
-		"unready unknown pod":  {w.nodes.SetPodReady(ctx, w.namespace, "x", true), "not found"},
-		"delete unknown pod":   {w.nodes.DeletePod(ctx, w.namespace, "x"), ""},
+		"no address":           {w.nodes.Add(ctx, node.Node{Name: "x"}), "needs a name and an address"},
+		"namespace without one for Pods": {w.nodes.Add(ctx, node.Node{Name: "x", Address: netip.MustParseAddr("192.0.2.1"), Namespace: "x"}),
+			"Options.PodNetwork"},
+		"no name":             {w.nodes.Add(ctx, node.Node{Address: randomAddr()}), "needs a name"},
+		"name taken":          {w.nodes.Add(ctx, node.Node{Name: w.a.Name, Address: randomAddr()}), "exists already"},
+		"address taken":       {w.nodes.Add(ctx, node.Node{Name: "x", Address: w.a.Address}), "exists already"},
+		"remove unknown":      {w.nodes.Remove(ctx, "x"), "not in the set"},
+		"unregister unknown":  {w.nodes.Unregister(ctx, "x"), "not in the set"},
+		"crash unknown":       {w.nodes.Crash("x"), "not in the set"},
+		"pod on unknown node": {runPod(w, "x", nil), `node "x" is not in the set`},
+		"pod with SCTP":       {runPod(w, w.a.Name, []corev1.ContainerPort{{ContainerPort: 80, Protocol: corev1.ProtocolSCTP}}), "cannot start: container port 80"},
+		"unready unknown pod": {w.nodes.SetPodReady(ctx, w.namespace, "x", true), "not found"},
+		"delete unknown pod":  {w.nodes.DeletePod(ctx, w.namespace, "x"), ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

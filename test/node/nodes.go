@@ -33,15 +33,26 @@ type Options struct {
 	// Logger gets what goes wrong after the call that caused it has returned.
 	// The zero value discards it.
 	Logger logr.Logger
+	// PodNetwork is the network namespace in which Pods listen, if there are
+	// nodes with network namespaces. Every address has to be local there, as it
+	// is after `ip route add local 0.0.0.0/0 dev lo`.
+	PodNetwork string
 }
 
 // Node describes one node.
 type Node struct {
 	// Name is the name of the Node object.
 	Name string
-	// Address is the InternalIP, a loopback address on which nobody else
-	// listens, such as 127.30.0.11.
+	// Address is the InternalIP: a loopback address on which nobody else
+	// listens, such as 127.30.0.11, or the address that the node has in its
+	// network namespace.
 	Address netip.Addr
+	// Namespace is the network namespace in which the node listens, as
+	// ip-netns(8) names it.
+	Namespace string
+	// Unserved leaves the node without a proxy: nothing answers at its address,
+	// which then can be any. Its Pods run.
+	Unserved bool
 	// ServerID is the id of the Nova server; it becomes the providerID
 	// openstack:///<id>. Empty: the Node has no providerID.
 	ServerID string
@@ -59,7 +70,8 @@ type Nodes struct {
 	client kubernetes.Interface
 	// plane does the forwarding of all nodes: to it, a Service on a node is a
 	// load balancer.
-	plane *dataplane.Plane
+	plane   *dataplane.Plane
+	network podNetwork
 
 	factory  informers.SharedInformerFactory
 	services cache.Indexer
@@ -105,6 +117,7 @@ func New(ctx context.Context, o Options) (*Nodes, error) {
 		logger:  o.Logger,
 		client:  client,
 		plane:   dataplane.New(dataplane.Options{Logger: o.Logger}),
+		network: podNetwork{o.PodNetwork},
 		factory: informers.NewSharedInformerFactory(client, 0),
 		proxied: newQueue(),
 		kubelet: newQueue(),
@@ -127,8 +140,8 @@ func New(ctx context.Context, o Options) (*Nodes, error) {
 // and starts to answer on its NodePorts and to run its Pods.
 func (n *Nodes) Add(ctx context.Context, add Node) error {
 	add.Address = add.Address.Unmap()
-	if add.Name == "" || !add.Address.IsLoopback() {
-		return fmt.Errorf("node %q: it needs a name and a loopback address, not %s", add.Name, add.Address)
+	if err := n.check(add); err != nil {
+		return err
 	}
 	n.mu.Lock()
 	for _, other := range n.nodes {
@@ -146,6 +159,21 @@ func (n *Nodes) Add(ctx context.Context, add Node) error {
 		return err
 	}
 	n.resync()
+	return nil
+}
+
+// check tells what is wrong with the description of a node.
+func (n *Nodes) check(add Node) error {
+	switch {
+	case add.Name == "" || !add.Address.IsValid():
+		return fmt.Errorf("node %q: it needs a name and an address, not %s", add.Name, add.Address)
+	case add.Unserved:
+		return nil
+	case add.Namespace != "" && n.network.namespace == "":
+		return fmt.Errorf("node %s: it has a network namespace, so the set needs one for Pods (Options.PodNetwork)", add.Name)
+	case add.Namespace == "" && !add.Address.IsLoopback():
+		return fmt.Errorf("node %s: without a network namespace it needs a loopback address, not %s", add.Name, add.Address)
+	}
 	return nil
 }
 

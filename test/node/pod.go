@@ -55,13 +55,13 @@ type process struct {
 
 // startProcess listens on all container ports at a free address of the pod
 // network.
-func startProcess(pod *corev1.Pod) (*process, error) {
+func startProcess(pod *corev1.Pod, pods podNetwork) (*process, error) {
 	const attempts = 20 // an address in use is a matter of chance: there are a million
 	var err error
 	for range attempts {
 		ip := netip.AddrFrom4([4]byte{10, byte(240 + rand.IntN(16)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 		p := &process{uid: pod.UID, pod: pod.Name, node: pod.Spec.NodeName, ip: ip}
-		if err = p.listen(pod); err == nil {
+		if err = p.listen(pod, pods); err == nil {
 			return p, nil
 		}
 		p.close()
@@ -72,7 +72,7 @@ func startProcess(pod *corev1.Pod) (*process, error) {
 	return nil, err
 }
 
-func (p *process) listen(pod *corev1.Pod) error {
+func (p *process) listen(pod *corev1.Pod, pods podNetwork) error {
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.answer),
 		ReadHeaderTimeout: time.Minute,
@@ -80,20 +80,20 @@ func (p *process) listen(pod *corev1.Pod) error {
 			return context.WithValue(ctx, connKey{}, c)
 		},
 	}
-	at, _ := reachedAt(p.ip)
+	at, _ := pods.reachedAt(p.ip)
 	for _, c := range pod.Spec.Containers {
 		for _, port := range c.Ports {
 			where := netip.AddrPortFrom(at, uint16(port.ContainerPort)).String()
 			switch port.Protocol {
 			case corev1.ProtocolUDP:
-				u, err := net.ListenPacket("udp", where)
+				u, err := listenPacket(pods.namespace, where)
 				if err != nil {
 					return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
 				}
 				p.udp = append(p.udp, u)
 				p.done.Go(func() { p.echo(u) })
 			case corev1.ProtocolTCP:
-				ln, err := net.Listen("tcp", where)
+				ln, err := listen(pods.namespace, where)
 				if err != nil {
 					return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
 				}

@@ -50,11 +50,11 @@ func (n *Nodes) lookup(service string) (*corev1.Service, []*discoveryv1.Endpoint
 // serve makes one node answer for one Service. The caller holds n.mu.
 func (n *Nodes) serve(nd *node, service string, svc *corev1.Service, slices []*discoveryv1.EndpointSlice) error {
 	id := nd.Name + "/" + service
-	if svc == nil || nd.down {
+	if svc == nil || nd.down || nd.Unserved {
 		n.unserve(nd, id)
 		return n.setHealth(id, nil)
 	}
-	lb := forwarding(svc, slices, nd.Node)
+	lb := forwarding(svc, slices, nd.Node, n.network)
 	lb.ID = id
 	var err error
 	if len(lb.Listeners) == 0 {

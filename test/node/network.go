@@ -1,0 +1,59 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"net"
+	"net/netip"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
+	"github.com/kube-octavia/kube-octavia/test/netns"
+)
+
+// podAddresses are those that Pods have.
+var podAddresses = netip.MustParsePrefix("10.240.0.0/12")
+
+// podNetwork is where Pods listen: in a network namespace at their addresses,
+// or, without one, on loopback addresses instead.
+type podNetwork struct{ namespace string }
+
+// reachedAt is the address at which a Pod with the address listens; false means
+// that the address is not of the simulated pod network.
+func (p podNetwork) reachedAt(pod netip.Addr) (netip.Addr, bool) {
+	if !podAddresses.Contains(pod) {
+		return netip.Addr{}, false
+	}
+	if p.namespace != "" {
+		return pod, true
+	}
+	b := pod.As4()
+	b[0] = 127
+	return netip.AddrFrom4(b), true
+}
+
+// place opens sockets in the network namespace.
+func place(namespace string) dataplane.Place {
+	if namespace == "" {
+		return nil
+	}
+	return func(open func() error) error { return netns.In(namespace, open) }
+}
+
+// listen opens a TCP port in the network namespace.
+func listen(namespace, address string) (ln net.Listener, err error) {
+	err = netns.In(namespace, func() (err error) {
+		ln, err = net.Listen("tcp", address)
+		return err
+	})
+	return ln, err
+}
+
+// listenPacket opens a UDP port in the network namespace.
+func listenPacket(namespace, address string) (c net.PacketConn, err error) {
+	err = netns.In(namespace, func() (err error) {
+		c, err = net.ListenPacket("udp", address)
+		return err
+	})
+	return c, err
+}
