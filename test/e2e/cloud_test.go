@@ -51,6 +51,9 @@ type backend interface {
 	// packets tells whether packets flow. Where none do, only the API can tell
 	// where they would go.
 	packets() bool
+	// podNetwork is the network namespace of Pods; empty where nodes are on
+	// loopback addresses.
+	podNetwork() string
 	// outside is a client on the public network, inside one beside the nodes; they
 	// make requests only where packets flow.
 	outside() client

@@ -80,7 +80,13 @@ func (c *real) server(name string) (node.Node, error) {
 		}
 		c.taken[of] = true
 		s := c.Nodes[of]
-		return node.Node{Name: name, ServerID: s.ID, Address: s.Addresses[0]}, nil
+		nd := node.Node{Name: name, ServerID: s.ID, Address: s.Addresses[0]}
+		if c.DataPlane == nil {
+			nd.Unserved = true
+		} else {
+			nd.Namespace = c.DataPlane.NodeNamespaces[of]
+		}
+		return nd, nil
 	}
 	return node.Node{}, fmt.Errorf("all %d servers of the cloud are nodes already: bring it up with more", len(c.Nodes))
 }
@@ -89,6 +95,14 @@ func (c *real) provider() string { return c.Provider }
 
 // packets flow where OVN carries them.
 func (c *real) packets() bool { return c.DataPlane != nil }
+
+// podNetwork is where any address can be bound.
+func (c *real) podNetwork() string {
+	if c.DataPlane == nil {
+		return ""
+	}
+	return c.DataPlane.PodsNamespace
+}
 
 func (c *real) outside() client {
 	if c.DataPlane == nil {

@@ -73,9 +73,10 @@ func (c simulated) provider() string {
 	return "amphora"
 }
 
-func (c simulated) packets() bool   { return true }
-func (c simulated) outside() client { return client{} }
-func (c simulated) inside() client  { return client{} }
+func (c simulated) packets() bool      { return true }
+func (c simulated) podNetwork() string { return "" }
+func (c simulated) outside() client    { return client{} }
+func (c simulated) inside() client     { return client{} }
 
 func (c simulated) hold() (release func()) {
 	c.Octavia().HoldPending("")

@@ -91,7 +91,7 @@ func newStage(t *testing.T, with settings) *stage {
 
 func (s *stage) startNodes() {
 	s.t.Helper()
-	nodes, err := node.New(s.t.Context(), node.Options{Config: kubetest.Cluster(s.t).Config()})
+	nodes, err := node.New(s.t.Context(), node.Options{Config: kubetest.Cluster(s.t).Config(), PodNetwork: s.cloud.podNetwork()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
