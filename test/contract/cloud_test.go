@@ -37,6 +37,9 @@ type cloud struct {
 	// simulated tells the simulator from a real OpenStack. Only what waits or
 	// cleans up may ask; a case must not.
 	simulated bool
+	// hold keeps the changes of a load balancer from ending until the returned
+	// function is called. It is nil on a real cloud, which is slow by itself.
+	hold func(loadBalancer string) (release func())
 	// AuthURL ends in /v3.
 	AuthURL, Region string
 	Passwords       map[string]string // by user
@@ -118,6 +121,10 @@ func startSimulator() (*cloud, func() error, error) {
 	}
 	for _, s := range sim.Nova().Servers() {
 		c.Servers[s.Name] = s.ID
+	}
+	c.hold = func(lb string) func() {
+		sim.Octavia().HoldPending(lb)
+		return func() { sim.Octavia().Release(lb) }
 	}
 	return c, sim.Close, nil
 }
