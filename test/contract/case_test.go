@@ -6,6 +6,7 @@ package contract_test
 import (
 	"crypto/rand"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,8 @@ type caller struct {
 	user string
 	// quiet calls are not compared with the recorded ones.
 	quiet bool
+	// token is sent in place of the user's own, nil for that; "" sends none.
+	token *string
 }
 
 // as makes calls as a user of the cloud: k8s, reader, other or admin.
@@ -74,12 +77,25 @@ func (c *try) as(user string) caller { return caller{c: c, user: user} }
 // differs from run to run, such as a look at what is PENDING.
 func (c *try) quietly(user string) caller { return caller{c: c, user: user, quiet: true} }
 
+// with makes the calls with another token than the user's own; "" is none.
+func (u caller) with(token string) caller {
+	u.token = &token
+	return u
+}
+
 // do makes a call. The path is that of the service's API: see client.send.
 // Headers are given as "Name: value".
 func (u caller) do(service, method, path string, body any, headers ...string) answer {
 	u.c.Helper()
 	token := tokens.of(u.c, u.user)
-	a := send(u.c, token.endpoint(u.c, service)+path, method, body, append(headers, "X-Auth-Token: "+token.id)...)
+	id := token.id
+	if u.token != nil {
+		id = *u.token
+	}
+	if id != "" {
+		headers = append(slices.Clone(headers), "X-Auth-Token: "+id)
+	}
+	a := send(u.c, token.endpoint(u.c, service)+path, method, body, headers...)
 	if a.Status == http.StatusUnauthorized && !u.quiet {
 		u.c.Logf("%s %s %s: %d %s", method, service, path, a.Status, a.Text)
 	}
@@ -99,6 +115,24 @@ func (u caller) lb(method, path string, body any, headers ...string) answer {
 func (u caller) net(method, path string, body any, headers ...string) answer {
 	u.c.Helper()
 	return u.do("network", method, "/v2.0"+path, body, headers...)
+}
+
+// identity calls Keystone: identity("GET", "/auth/projects", nil).
+func (u caller) identity(method, path string, body any, headers ...string) answer {
+	u.c.Helper()
+	return u.do("identity", method, "/v3"+path, body, headers...)
+}
+
+// compute calls Nova: compute("GET", "/servers", nil).
+func (u caller) compute(method, path string, body any, headers ...string) answer {
+	u.c.Helper()
+	return u.do("compute", method, "/v2.1"+path, body, headers...)
+}
+
+// keys calls Barbican: keys("GET", "/secrets", nil).
+func (u caller) keys(method, path string, body any, headers ...string) answer {
+	u.c.Helper()
+	return u.do("key-manager", method, "/v1"+path, body, headers...)
 }
 
 // until asks again and again until the answer is as wanted. None of the calls
