@@ -31,7 +31,7 @@ type exchange struct {
 	// Body is the answer with each text replaced by "string" (but see
 	// keysWithText), each list by its elements taken together, and numbers and
 	// booleans kept unless they vary. The texts of a refusal are kept, with {id}
-	// and {address} in them.
+	// and {address} in them; those of a 500 are Python's and are not.
 	Body any `json:"body,omitempty"`
 }
 
@@ -56,6 +56,7 @@ var (
 	// Keystone adds the whole schema that a request does not fit, as Python prints
 	// it, to the sentence that says what is wrong.
 	schemaDump = regexp.MustCompile(`(?s)\n\nFailed validating .*`)
+	unordered  = regexp.MustCompile(`(Value should be one of|Unknown attributes for argument [\w.]+): [^:]*$`)
 	unique     = regexp.MustCompile(`\bcase-[0-9a-z]+\b`)
 )
 
@@ -65,7 +66,16 @@ func normal(text string) string {
 	text = anyPort.ReplaceAllString(text, "${1}{host}")
 	text = anyAddress.ReplaceAllString(text, "{address}")
 	text = schemaDump.ReplaceAllString(text, "")
+	text = unordered.ReplaceAllStringFunc(text, inOrder)
 	return unique.ReplaceAllString(text, "{name}")
+}
+
+// inOrder sorts the words that Octavia takes from a set of Python's.
+func inOrder(text string) string {
+	before, after, _ := strings.Cut(text, ": ")
+	words := strings.Split(after, ", ")
+	slices.Sort(words)
+	return before + ": " + strings.Join(words, ", ")
 }
 
 // newExchange makes the record of a call.
@@ -79,7 +89,7 @@ func newExchange(service, method, path string, a answer) exchange {
 	switch {
 	case a.Body == nil && a.Text != "":
 		e.Body = "not JSON"
-	case a.Status >= http.StatusBadRequest && a.Status < http.StatusInternalServerError:
+	case a.Status >= http.StatusBadRequest && a.Status != http.StatusInternalServerError:
 		e.Body = words(a.Body)
 	default:
 		e.Body = shape(a.Body)
@@ -158,6 +168,9 @@ func union(a, b any) any {
 	}
 	sa, okA := a.(string)
 	sb, okB := b.(string)
+	if sa == "mixed" || sb == "mixed" {
+		return "mixed" // in whatever order a list comes
+	}
 	if okA && okB {
 		types := append(strings.Split(sa, "|"), strings.Split(sb, "|")...)
 		slices.Sort(types)
