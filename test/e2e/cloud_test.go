@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/test/node"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // cloud is the OpenStack of a stage. What the test itself reads and writes through
@@ -22,6 +23,8 @@ import (
 type cloud struct {
 	backend
 	t testing.TB
+	// made are the paths of what the test made by hand, in Neutron.
+	made []string
 }
 
 // backend is what the simulator and a real OpenStack do in different ways.
@@ -89,10 +92,22 @@ func startCloud(t testing.TB, o cloudsim.Options) *cloud {
 }
 
 // simulatorOnly skips the test on a real OpenStack, and says why.
-func (s *stage) simulatorOnly(why string) {
-	s.t.Helper()
+func simulatorOnly(t *testing.T, why string) {
+	t.Helper()
 	if *stateDir != "" {
-		s.t.Skipf("on the simulator only: %s", why)
+		t.Skipf("on the simulator only: %s", why)
+	}
+}
+
+// onlyWithProvider skips the test on a real OpenStack with another provider, and
+// says what is the matter with that. The simulator has both.
+func onlyWithProvider(t *testing.T, provider, why string) {
+	t.Helper()
+	if *stateDir == "" {
+		return
+	}
+	if c, err := openstack.Load(*stateDir); err == nil && c.Provider != provider {
+		t.Skipf("with provider %s only: %s", provider, why)
 	}
 }
 
@@ -196,6 +211,7 @@ func (c *cloud) makeFloatingIP(portID string) floatingIP {
 	}
 	var answer struct{ FloatingIP floatingIP }
 	c.neutron(http.MethodPost, "floatingips", map[string]any{"floatingip": wish}, &answer)
+	c.made = append(c.made, "floatingips/"+answer.FloatingIP.ID)
 	return answer.FloatingIP
 }
 
@@ -204,6 +220,7 @@ func (c *cloud) makePort() port {
 	c.t.Helper()
 	var answer struct{ Port port }
 	c.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"network_id": c.IDs().PrivateNetwork}}, &answer)
+	c.made = append(c.made, "ports/"+answer.Port.ID)
 	return answer.Port
 }
 
@@ -236,7 +253,8 @@ func (c *cloud) quota(service, kind string, limit int) {
 }
 
 // clear deletes the load balancers and floating IPs that bear the text in name or
-// description, whatever made them. It is for what a test that failed leaves.
+// description, whatever made them, and what the test made by hand. The error says
+// what is still there.
 func (c *cloud) clear(text string) error {
 	var errs []error
 	var balancers struct{ LoadBalancers []tree }
@@ -245,8 +263,8 @@ func (c *cloud) clear(text string) error {
 	}
 	for _, l := range balancers.LoadBalancers {
 		if strings.Contains(l.Name, text) {
-			errs = append(errs, c.call(asUser, cloudsim.LoadBalancer, http.MethodDelete, "/v2.0/lbaas/loadbalancers/"+l.ID+"?cascade=true", nil, nil))
-			errs = append(errs, fmt.Errorf("load balancer %s is left", l.ID))
+			err := c.call(asUser, cloudsim.LoadBalancer, http.MethodDelete, "/v2.0/lbaas/loadbalancers/"+l.ID+"?cascade=true", nil, nil)
+			errs = append(errs, err, fmt.Errorf("load balancer %s is left", l.ID))
 		}
 	}
 	var floating struct{ FloatingIPs []floatingIP }
@@ -256,6 +274,13 @@ func (c *cloud) clear(text string) error {
 	for _, f := range floating.FloatingIPs {
 		if strings.Contains(f.Description, text) {
 			errs = append(errs, c.call(asUser, cloudsim.Network, http.MethodDelete, "/v2.0/floatingips/"+f.ID, nil, nil))
+		}
+	}
+	for _, path := range c.made {
+		// It may have been the test's to delete it.
+		status, answer, err := c.request(asUser, cloudsim.Network, http.MethodDelete, "/v2.0/"+path, nil)
+		if err != nil || status >= http.StatusMultipleChoices && status != http.StatusNotFound {
+			errs = append(errs, fmt.Errorf("delete %s: %d: %s %w", path, status, answer, err))
 		}
 	}
 	return errors.Join(errs...)

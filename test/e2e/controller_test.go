@@ -69,8 +69,11 @@ func (s *stage) start() {
 	args := append([]string{"controller",
 		"--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
 		"--metrics-bind-address=0", "--health-probe-bind-address=" + health,
-		"--watch-interval=100ms", "--log-format=json", "--v=4",
+		"--log-format=json", "--v=4",
 	}, s.settings.flags...)
+	if *stateDir == "" {
+		args = append(args, "--watch-interval=100ms") // a simulated Octavia is done at once
+	}
 	go func() {
 		defer close(c.ended)
 		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, "test")

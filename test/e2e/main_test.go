@@ -10,8 +10,8 @@
 // brought up with its state in DIR, and the controller's calls go through a proxy
 // of the test's that counts and disturbs them. With amphorae, which are noop
 // there, no packets flow, and the API has to show where they would go; see
-// traffic_test.go. What a real cloud cannot do, the test says at its start: see
-// simulatorOnly and needsPackets.
+// noop_test.go. What a real cloud cannot do, the test says at its start: see
+// simulatorOnly, onlyWithProvider and needsPackets.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. What a test leaves in the cloud after its Services are

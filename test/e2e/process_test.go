@@ -136,13 +136,17 @@ func (s *stage) controls(program string) *process {
 	return p
 }
 
-// cutShort lets the program work for a random while of up to 2.5 s, in which a
-// create or a deletion ends or does not, and kills it.
+// cutShort lets the program work for a random while of up to 2.5 s, or 5 s with a
+// real cloud, in which a create or a deletion ends or does not, and kills it.
 func (s *stage) cutShort(program string, random *rand.Rand) {
 	s.t.Helper()
 	s.forget()
 	p := s.launch(program, alone...)
-	moment := time.Duration(random.Int64N(int64(2500 * time.Millisecond)))
+	most := 2500 * time.Millisecond
+	if *stateDir != "" {
+		most *= 2
+	}
+	moment := time.Duration(random.Int64N(int64(most)))
 	select {
 	case <-time.After(moment):
 	case <-p.ended:

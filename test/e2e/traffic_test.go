@@ -88,6 +88,10 @@ func askUDP(ctx context.Context, from client, address string, port int) (node.An
 // externalTrafficPolicy: Local it is the node's.
 func (s *stage) answeredBy(address string, port int, nodes ...string) {
 	s.t.Helper()
+	if !s.cloud.packets() {
+		s.leadsTo(address, tcpKey(port), nodes)
+		return
+	}
 	want := slices.Sorted(slices.Values(nodes))
 	s.eventually(func() error {
 		seen := map[string]bool{}
@@ -110,10 +114,18 @@ func (s *stage) answeredBy(address string, port int, nodes ...string) {
 	})
 }
 
-// answers waits until requests to the address are answered.
+// tcpKey is the port as people write it.
+func tcpKey(port int) string { return fmt.Sprintf("TCP/%d", port) }
+
+// answers waits until requests to the address are answered. The answer has
+// nothing in it where no packets flow.
 func (s *stage) answers(address string, port int) node.Answer {
 	s.t.Helper()
 	var a node.Answer
+	if !s.cloud.packets() {
+		s.leadsTo(address, tcpKey(port), nil)
+		return a
+	}
 	s.eventually(func() (err error) {
 		a, err = ask(s.t.Context(), s.cloud.outside(), address, port)
 		return err
@@ -121,10 +133,14 @@ func (s *stage) answers(address string, port int) node.Answer {
 	return a
 }
 
-// echoes waits until datagrams to the address are answered.
+// echoes waits until datagrams to the address are answered; see answers.
 func (s *stage) echoes(address string, port int) node.Answer {
 	s.t.Helper()
 	var a node.Answer
+	if !s.cloud.packets() {
+		s.leadsTo(address, fmt.Sprintf("UDP/%d", port), nil)
+		return a
+	}
 	s.eventually(func() (err error) {
 		a, err = askUDP(s.t.Context(), s.cloud.outside(), address, port)
 		return err
@@ -135,12 +151,25 @@ func (s *stage) echoes(address string, port int) node.Answer {
 // silent waits until requests to the address are not answered any more.
 func (s *stage) silent(address string, port int) {
 	s.t.Helper()
+	if !s.cloud.packets() {
+		s.leadsNowhere(address, tcpKey(port))
+		return
+	}
 	s.eventually(func() error {
 		if a, err := ask(s.t.Context(), s.cloud.outside(), address, port); err == nil {
 			return fmt.Errorf("%s:%d is answered by %+v", address, port, a)
 		}
 		return nil
 	})
+}
+
+// requests is how many requests to make where n are to show something: none where
+// no packets flow.
+func (s *stage) requests(n int) int {
+	if !s.cloud.packets() {
+		return 0
+	}
+	return n
 }
 
 // user is somebody who makes one request after the other.
@@ -162,6 +191,10 @@ func (s *stage) visit(address string, port int) *user {
 	u := &user{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(u.done)
+		if !s.cloud.packets() {
+			s.cloud.watch(ctx, address, tcpKey(port), u)
+			return
+		}
 		for ctx.Err() == nil {
 			_, err := ask(ctx, s.cloud.outside(), address, port)
 			if ctx.Err() != nil {
@@ -194,7 +227,11 @@ func (u *user) count() int {
 // test if one request of all was not answered.
 func (s *stage) happy(u *user) {
 	s.t.Helper()
-	target := u.count() + 10
+	more := 10
+	if !s.cloud.packets() {
+		more = 3
+	}
+	target := u.count() + more
 	s.eventually(func() error {
 		if n := u.count(); n < target {
 			return fmt.Errorf("the user made %d requests of %d", n, target)
@@ -206,4 +243,5 @@ func (s *stage) happy(u *user) {
 	if len(u.failures) > 0 {
 		s.t.Errorf("%d of %d requests failed, the first with: %v", len(u.failures), u.count(), u.failures[0])
 	}
+	s.t.Logf("the user made %d requests, of which %d failed", u.count(), len(u.failures))
 }

@@ -41,6 +41,7 @@ type listener struct {
 	Limit    int      `json:"connection_limit"`
 	Sources  []string `json:"allowed_cidrs"`
 	PoolID   string   `json:"default_pool_id"`
+	Status   string   `json:"provisioning_status"`
 	Tags     []string
 	Pool     *pool `json:"-"`
 }
@@ -67,6 +68,7 @@ type member struct {
 	Port        int    `json:"protocol_port"`
 	MonitorPort int    `json:"monitor_port"`
 	Subnet      string `json:"subnet_id"`
+	Status      string `json:"provisioning_status"`
 	Operating   string `json:"operating_status"`
 }
 

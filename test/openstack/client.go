@@ -83,24 +83,31 @@ func (c *Client) Do(ctx context.Context, service, method, path string, body []by
 	if root == "" {
 		return Response{}, fmt.Errorf("%s %s: the catalogue has no service %s", method, path, service)
 	}
-	answer, err := c.send(ctx, method, root+path, body)
+	answer, err := c.send(ctx, method, root+path, c.valid(), body)
 	if err == nil && answer.Status == http.StatusUnauthorized {
 		if err = c.authenticate(ctx); err == nil {
-			answer, err = c.send(ctx, method, root+path, body)
+			answer, err = c.send(ctx, method, root+path, c.valid(), body)
 		}
 	}
 	return answer, err
 }
 
-func (c *Client) send(ctx context.Context, method, url string, body []byte) (Response, error) {
+// valid is the token as it was granted.
+func (c *Client) valid() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.token
+}
+
+func (c *Client) send(ctx context.Context, method, url, token string, body []byte) (Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return Response{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	c.mu.Lock()
-	request.Header.Set("X-Auth-Token", c.token)
-	c.mu.Unlock()
+	if token != "" {
+		request.Header.Set("X-Auth-Token", token)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return Response{}, err
@@ -125,7 +132,7 @@ func (c *Client) authenticate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.send(ctx, http.MethodPost, strings.TrimSuffix(c.login.AuthURL, "/")+"/auth/tokens", body)
+	answer, err := c.send(ctx, http.MethodPost, strings.TrimSuffix(c.login.AuthURL, "/")+"/auth/tokens", "", body)
 	if err != nil {
 		return fmt.Errorf("log in as %s: %w: is the cloud up?", c.login.User, err)
 	}
