@@ -2,7 +2,8 @@
 #
 # It needs Go, make and git, no root and no container; with a C compiler the
 # race detector can be used too. The Go module proxy is the only thing that is
-# asked for on the network.
+# asked for on the network. A real OpenStack needs root and Debian 12, and asks
+# Debian's package mirror.
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
@@ -21,6 +22,7 @@ SHORT ?=
 TIMEOUT ?= 20m
 FUZZTIME ?= 20s
 ONCE ?=
+PURGE ?=
 
 # A cluster is used only when it is named in the command: KUBECONFIG in the
 # environment may point at one that a demo should not touch.
@@ -37,8 +39,8 @@ GOFILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while re
 help: ## Show this help
 	@echo "kube-octavia: load balancers for Kubernetes Services from OpenStack Octavia"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 } \
-		/^#\? / { print "                   " substr($$0, 4) }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 } \
+		/^#\? / { print "                        " substr($$0, 4) }' Makefile
 	@echo
 	@echo "The first 'make demo' or 'make test' builds a Kubernetes API from source, once, in about"
 	@echo "6 minutes. KUBE_ASSETS=DIR uses etcd, kube-apiserver, kube-controller-manager and kubectl of DIR."
@@ -55,6 +57,21 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, end-to-end ones included
 #? SHORT=1        without what takes long; RUN=REGEXP, PKG=./some/... less of it
 	$(GO) test $(TESTFLAGS) $(PKG)
 	cd hack/kube && $(GO) test ./...
+
+.PHONY: openstack-up
+openstack-up: ## Bring up a real OpenStack on this machine (root, Debian 12)
+#? OPENSTACK_PROVIDER=ovn        Octavia's provider, amphora or ovn
+#? OPENSTACK_DATAPLANE=1         real packets, with ovn; more in hack/openstack/README.md
+	@hack/openstack/up.sh
+
+.PHONY: openstack-down
+openstack-down: ## Stop it; with the same options
+#? PURGE=1        remove its state too
+	@PURGE='$(PURGE)' hack/openstack/down.sh
+
+.PHONY: openstack-status
+openstack-status: ## Tell which of its processes run and answer
+	@hack/openstack/status.sh
 
 .PHONY: test-race
 test-race: ## Same as make test RACE=1

@@ -1,0 +1,67 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Calls to the services of the cloud."""
+
+import requests
+
+REGION = 'RegionOne'
+
+
+class Cloud:
+    """The cloud as one user sees it."""
+
+    def __init__(self, settings, user, password, project):
+        self.settings = settings
+        self.urls = settings['endpoints']
+        self._credentials = user, password, project
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._sign_in()
+
+    def _sign_in(self):
+        user, password, project = self._credentials
+        domain = {'id': 'default'}
+        body = {'auth': {
+            'identity': {'methods': ['password'], 'password': {'user': {
+                'name': user, 'domain': domain, 'password': password}}},
+            'scope': {'project': {'name': project, 'domain': domain}}}}
+        url = self.urls['identity'] + '/auth/tokens'
+        answer = self._session.post(url, json=body, timeout=120)
+        if answer.status_code != 201:
+            raise SystemExit('openstack: user %s cannot sign in at %s: %s %s' % (
+                user, url, answer.status_code, answer.text[:500]))
+        self.token = answer.json()['token']
+        self._session.headers['X-Auth-Token'] = answer.headers['X-Subject-Token']
+
+    def call(self, method, service, path, body=None, also=()):
+        """The JSON of the answer, None for a status in also. Any other status
+        of 400 and above ends the program."""
+        url = self.urls[service] + path
+        answer = self._session.request(method, url, json=body, timeout=120)
+        if answer.status_code == 401:  # tokens may be made to live for seconds
+            self._sign_in()
+            answer = self._session.request(method, url, json=body, timeout=120)
+        if answer.status_code in also:
+            return None
+        if answer.status_code >= 400:
+            raise SystemExit('openstack: %s %s: %s %s' % (
+                method, url, answer.status_code, answer.text[:500]))
+        return answer.json() if answer.content else None
+
+    def get(self, service, path):
+        return self.call('GET', service, path)
+
+    def ensure(self, service, path, kind, **wanted):
+        """The object of this kind and name, made if it is not there."""
+        found = self.get(service, '%s?name=%s' % (path, wanted['name']))
+        for thing in next(v for k, v in found.items() if isinstance(v, list) and not k.endswith('_links')):
+            return thing
+        return self.call('POST', service, path, {kind: wanted})[kind]
+
+
+def administrator(settings):
+    return Cloud(settings, 'admin', settings['admin_password'], 'admin')
+
+
+def tenant(settings):
+    return Cloud(settings, 'k8s', settings['password'], 'k8s')

@@ -1,0 +1,60 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's servers: the nodes."""
+
+import time
+
+from openstack_shims import nova_image
+
+FLAVOR = 'k8s-node'
+
+
+def make(admin, tenant, settings, network):
+    """The ids of image and flavor, and all servers of the tenant."""
+    make_flavor(admin)
+    found = servers(tenant)
+    for number in range(1, settings['servers'] + 1):
+        if 'node-%d' % number not in found:
+            tenant.call('POST', 'compute', '/servers', {'server': wanted(number, network)})
+    return {'image_id': nova_image.ID, 'flavor_id': FLAVOR, 'nodes': described(built(tenant))}
+
+
+def make_flavor(admin):
+    flavors = admin.get('compute', '/flavors')['flavors']
+    if FLAVOR not in [flavor['id'] for flavor in flavors]:
+        admin.call('POST', 'compute', '/flavors', {'flavor': {
+            'id': FLAVOR, 'name': FLAVOR, 'vcpus': 1, 'ram': 64, 'disk': 1}})
+
+
+def wanted(number, network):
+    return {'name': 'node-%d' % number, 'imageRef': nova_image.ID, 'flavorRef': FLAVOR,
+            'security_groups': [{'name': 'k8s-nodes'}],
+            'networks': [{'uuid': network, 'fixed_ip': '10.0.0.%d' % (10 + number)}]}
+
+
+def servers(tenant):
+    found = tenant.get('compute', '/servers/detail')['servers']
+    return {server['name']: server for server in found}
+
+
+def built(tenant):
+    end = time.monotonic() + 90
+    while True:
+        found = servers(tenant)
+        building = [name for name, server in found.items() if server['status'] == 'BUILD']
+        if not building:
+            break
+        if time.monotonic() > end:
+            raise SystemExit('openstack: Nova does not finish %s: see nova.log' % ', '.join(building))
+        time.sleep(0.2)
+    failed = [name for name, server in found.items() if server['status'] == 'ERROR']
+    if failed:
+        raise SystemExit('openstack: Nova could not make %s: see nova.log' % ', '.join(failed))
+    return found
+
+
+def described(found):
+    return {name: {
+        'id': server['id'], 'status': server['status'],
+        'addresses': [a['addr'] for addresses in server['addresses'].values() for a in addresses],
+    } for name, server in sorted(found.items())}

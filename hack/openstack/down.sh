@@ -1,0 +1,55 @@
+#!/bin/bash
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Stops what up.sh has started, and nothing else. PURGE=1 removes the state.
+
+set -euo pipefail
+# shellcheck source=lib/all.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib/all.sh"
+
+main() {
+  locate_state
+  if [ ! -d "$STATE/run" ]; then
+    say "there is no cloud in $STATE"
+    tell_others
+    return
+  fi
+  lock_state
+  isolate
+  stop_all
+  phase "stopped, $STATE"
+  if [ "${PURGE:-0}" = 1 ]; then purge; fi
+}
+
+# stop_all goes by the pid files, so it needs no options and forgets nobody.
+stop_all() {
+  local name file
+  ovn_environment
+  for name in octavia-driver-agent nova octavia barbican placement neutron keystone; do stop "$name" & done
+  dataplane_stop
+  wait
+  for name in ovn-northd ovn-southbound ovn-northbound; do stop "$name" & done
+  stop mariadb 20
+  wait
+  for file in "$STATE"/run/*.pid; do
+    if [ -e "$file" ]; then stop "$(basename "$file" .pid)"; fi
+  done
+}
+
+# purge removes only a folder that is one of ours.
+purge() {
+  [ -e "$STATE/options" ] || fail "$STATE has no file options, so it is not taken for the state of a cloud, and is not removed"
+  rm -rf "$STATE"
+  say "removed $STATE"
+}
+
+# tell_others: perhaps another provider's cloud was meant.
+tell_others() {
+  local folder
+  for folder in "$ROOT"/.cache/openstack/*/; do
+    if ls "$folder"run/*.pid >/dev/null 2>&1; then say "there is one in ${folder%/}: set OPENSTACK_PROVIDER or OPENSTACK_STATE"; fi
+  done
+}
+
+main

@@ -1,0 +1,28 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # templates use what is set here
+#
+# Barbican: secrets and containers of certificates.
+
+barbican_configure() {
+  SERVICE_TYPE=key-manager DATABASE_URL=$(database_url barbican)
+  account barbican
+  # Barbican reads its configuration from the home folder, and from nowhere
+  # else that could be told to it.
+  mkdir -p "$STATE/etc/barbican/.barbican"
+  render barbican.conf authtoken.conf >"$STATE/etc/barbican/.barbican/barbican.conf"
+  render barbican-paste.ini >"$STATE/etc/barbican/api-paste.ini"
+  empty_policy barbican
+}
+
+barbican_schema() {
+  HOME=$STATE/etc/barbican "$PYTHON" -c 'from barbican.cmd.db_manage import main; main()' -d "$(database_url barbican)" upgrade
+}
+
+barbican_start() {
+  start_uwsgi barbican "$PORT_KEY_MANAGER" "$STATE/etc/barbican" 4 --module openstack_shims.barbican_application -- \
+    HOME="$STATE/etc/barbican" BARBICAN_PASTE="$STATE/etc/barbican/api-paste.ini"
+}
+
+answers_barbican() { answers_http "$PORT_KEY_MANAGER"; }

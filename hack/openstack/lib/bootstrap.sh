@@ -1,0 +1,40 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What is made through the APIs: see the Python package bootstrap.
+
+# write_settings: what that package has to know.
+write_settings() {
+  (
+    umask 077
+    cat >"$STATE/etc/bootstrap.json" <<SETTINGS
+{
+  "state": "$STATE",
+  "provider": "$PROVIDER",
+  "patched": $([ "$OCTAVIA_PATCH" = 1 ] && echo true || echo false),
+  "servers": $SERVERS,
+  "mysql_socket": "$(mariadb_socket)",
+  "prefix": "$PREFIX",
+  "internet_address": "$INTERNET_ADDRESS",
+  "admin_password": "$ADMIN_PASSWORD",
+  "service_password": "$SERVICE_PASSWORD",
+  "password": "$K8S_PASSWORD",
+  "reader_password": "$K8S_PASSWORD",
+  "other_password": "$OTHER_PASSWORD",
+  "endpoints": {
+    "identity": "$(keystone_url)",
+    "network": "http://$HOST:$PORT_NETWORK",
+    "load-balancer": "http://$HOST:$PORT_LOAD_BALANCER",
+    "compute": "http://$HOST:$PORT_COMPUTE/v2.1",
+    "image": "http://$HOST:$PORT_COMPUTE/image",
+    "placement": "http://$HOST:$PORT_PLACEMENT",
+    "key-manager": "http://$HOST:$PORT_KEY_MANAGER"
+  }
+}
+SETTINGS
+  )
+}
+
+# bootstrap STEP
+bootstrap() { PYTHONPATH=$HERE:$HERE/shims "$PYTHON" -m bootstrap "$1" "$STATE/etc/bootstrap.json"; }

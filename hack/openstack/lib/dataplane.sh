@@ -1,0 +1,133 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# The data plane: Neutron's ports in network namespaces, on one OVN chassis.
+#
+#   PREFIX-switch   Open vSwitch, and the switch's ends of all cables
+#   PREFIX-NAME     a Nova server: eth0 is its Neutron port
+#   PREFIX-client   a client beside the nodes
+#   PREFIX-outside  the public network's gateway, and the internet behind it
+#   PREFIX-pods     a place for Pods: any address can be bound and reached in it
+
+# An address "in the internet", behind the public network's gateway.
+INTERNET_ADDRESS=198.51.100.7
+
+dataplane_start() {
+  namespace switch
+  openvswitch_choose
+  openvswitch_start
+}
+
+# dataplane_plug: may be run again at any time; servers made since are plugged.
+dataplane_plug() {
+  openvswitch_register
+  bootstrap ports >"$STATE/tmp/ports" || exit 1
+  plug_ports
+  plug_outside
+  make_pods
+  wait_for_ports
+  wait_for_gateway
+  bootstrap data-plane || exit 1
+}
+
+# namespace NAME: made once. One that was not made here is not touched.
+namespace() {
+  local name=$PREFIX-$1
+  if [ -e "/run/netns/$name" ]; then
+    grep -qsx "$name" "$STATE/run/namespaces" ||
+      fail "the network namespace $name is there and was not made by this cloud: choose another OPENSTACK_PREFIX"
+    return 0
+  fi
+  ip netns add "$name"
+  grep -qsx "$name" "$STATE/run/namespaces" || echo "$name" >>"$STATE/run/namespaces"
+  ip -n "$name" link set lo up
+  # Neutron has seen to it that addresses are used once.
+  ip netns exec "$name" sh -c 'for f in all default; do echo 0 >/proc/sys/net/ipv6/conf/$f/accept_dad; done' 2>/dev/null || true
+}
+
+plug_ports() {
+  local name id mac addresses address
+  while read -r name id mac addresses; do
+    plug "$name" br-int "tap${id:0:11}" "$mac" "$id"
+    for address in ${addresses//,/ }; do assign "$PREFIX-$name" "$address"; done
+  done <"$STATE/tmp/ports"
+}
+
+# plug NAME BRIDGE INTERFACE MAC [PORT]: a cable from the namespace's eth0 to
+# the bridge. The switch sees packets before the kernel has filled in their
+# checksums, so that must not be put off.
+plug() {
+  local namespace=$PREFIX-$1 switch=$PREFIX-switch bridge=$2 interface=$3 mac=$4 port=${5:-}
+  namespace "$1"
+  if ! ip -n "$namespace" link show eth0 >/dev/null 2>&1; then
+    ip -n "$switch" link add "$interface" type veth peer name eth0 netns "$namespace"
+    ip netns exec "$namespace" ethtool -K eth0 tx off tso off gso off >/dev/null
+    ip netns exec "$switch" ethtool -K "$interface" tx off tso off gso off gro off >/dev/null
+    ip -n "$namespace" link set eth0 address "$mac" mtu 1400 up
+    ip -n "$switch" link set "$interface" up
+  fi
+  vswitch --may-exist add-port "$bridge" "$interface" \
+    ${port:+-- set interface "$interface" "external-ids:iface-id=$port" "external-ids:attached-mac=$mac"}
+}
+
+# assign NAMESPACE ADDRESS: the subnets' gateways are their first addresses.
+assign() {
+  case $2 in
+    *:*)
+      ip -n "$1" address replace "$2/64" dev eth0 nodad
+      ip -n "$1" -6 route replace default via "${2%%::*}::1"
+      ;;
+    *)
+      ip -n "$1" address replace "$2/24" dev eth0
+      ip -n "$1" route replace default via "${2%.*}.1"
+      ;;
+  esac
+}
+
+# plug_outside: the MAC is always the same, because the router remembers it.
+plug_outside() {
+  plug outside br-ex outside 02:00:00:24:04:01
+  ip -n "$PREFIX-outside" address replace 172.24.4.1/24 dev eth0
+  ip -n "$PREFIX-outside" address replace 172.24.5.1/24 dev eth0
+  ip -n "$PREFIX-outside" address replace "$INTERNET_ADDRESS/32" dev lo
+}
+
+make_pods() {
+  namespace pods
+  ip -n "$PREFIX-pods" route replace local 0.0.0.0/0 dev lo
+  ip -n "$PREFIX-pods" -6 route replace local ::/0 dev lo
+}
+
+wait_for_ports() {
+  local name id rest
+  while read -r name id rest; do
+    within 30 port_is_installed "$id" || fail "the port $id of $name does not get to work in OVN: see $STATE/log/ovn-controller.log"
+  done <"$STATE/tmp/ports"
+}
+
+port_is_installed() { vswitch get interface "tap${1:0:11}" external_ids:ovn-installed | grep -q true; }
+
+# wait_for_gateway: packets from inside reach the internet through the router,
+# and the router answers outside.
+wait_for_gateway() {
+  local inside=$PREFIX-client outside=$PREFIX-outside router
+  within 60 router_is_scheduled || fail "Neutron has not scheduled router1 on this chassis: see $STATE/log/neutron.log"
+  within 20 ip netns exec "$inside" ping -c 1 -W 1 "$INTERNET_ADDRESS" ||
+    fail "no packet gets from namespace $inside through router1 to $INTERNET_ADDRESS: see the logs of ovn-controller and openvswitch-switch in $STATE/log"
+  router=$(northbound --bare --columns=external_ip find NAT type=snat | head -n 1)
+  within 20 ip netns exec "$outside" ping -c 1 -W 1 -I "$INTERNET_ADDRESS" "$router" ||
+    fail "router1 does not answer at $router in namespace $outside"
+}
+
+router_is_scheduled() { southbound --bare --columns=chassis find Port_Binding type=chassisredirect | grep -q .; }
+
+dataplane_stop() {
+  local name
+  [ -s "$STATE/run/namespaces" ] || return 0
+  openvswitch_stop
+  while read -r name; do
+    if [ -e "/run/netns/$name" ]; then ip netns delete "$name"; fi
+  done <"$STATE/run/namespaces"
+  rm -f "$STATE/run/namespaces"
+}

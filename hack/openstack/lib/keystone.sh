@@ -1,0 +1,54 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Keystone: users, projects, tokens, the catalogue.
+
+keystone_url() { echo "http://$HOST:$PORT_IDENTITY/v3"; }
+
+keystone_configure() {
+  DATABASE_URL=$(database_url keystone)
+  render keystone.conf database.conf >"$STATE/etc/keystone/keystone.conf"
+  empty_policy keystone
+  make_keys fernet-keys
+  make_keys credential-keys
+}
+
+# make_keys FOLDER: keys of tokens and credentials, as keystone-manage would
+# make them.
+make_keys() {
+  local folder=$STATE/etc/keystone/$1 key
+  [ ! -e "$folder/1" ] || return 0
+  mkdir -p "$folder" && chmod 700 "$folder"
+  for key in 0 1; do
+    (umask 077 && head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '\n' >"$folder/$key")
+  done
+}
+
+keystone_schema() { keystone-manage --config-file "$STATE/etc/keystone/keystone.conf" db_sync; }
+
+# keystone_bootstrap: the first user, who makes everything else.
+keystone_bootstrap() {
+  [ ! -e "$STATE/run/made.bootstrap" ] || return 0
+  keystone-manage --config-file "$STATE/etc/keystone/keystone.conf" bootstrap \
+    --bootstrap-username admin --bootstrap-password "$ADMIN_PASSWORD" \
+    --bootstrap-project-name admin --bootstrap-role-name admin \
+    --bootstrap-service-name keystone --bootstrap-region-id RegionOne \
+    --bootstrap-admin-url "$(keystone_url)" --bootstrap-internal-url "$(keystone_url)" \
+    --bootstrap-public-url "$(keystone_url)" >"$STATE/log/keystone-bootstrap.out" 2>&1 ||
+    { tail -n 20 "$STATE/log/keystone-bootstrap.out" >&2; fail "keystone-manage bootstrap failed"; }
+  touch "$STATE/run/made.bootstrap"
+}
+
+keystone_start() {
+  start_uwsgi keystone "$PORT_IDENTITY" "$STATE/etc/keystone" 8 --wsgi-file /usr/bin/keystone-wsgi-public -- \
+    OS_KEYSTONE_CONFIG_FILES="$STATE/etc/keystone/keystone.conf"
+}
+
+answers_keystone() { answers_http "$PORT_IDENTITY"; }
+
+# account USER: makes SERVICE_ACCOUNT, how a service signs in at Keystone.
+account() {
+  SERVICE_USER=$1
+  SERVICE_ACCOUNT=$(render account.conf)
+}

@@ -1,0 +1,63 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the machine must be, looked at before anything is done.
+
+check_machine() {
+  local missing=() name
+  [ "$(id -u)" = 0 ] || missing+=("root (you are $(id -un))")
+  is_debian_12 || missing+=("Debian 12 (this is $(. /etc/os-release 2>/dev/null && echo "${PRETTY_NAME:-unknown}"))")
+  for name in apt-get dpkg-query flock setsid; do
+    command -v "$name" >/dev/null || missing+=("the command $name")
+  done
+  if [ "$DATAPLANE" = 1 ] && [ "$(id -u)" = 0 ] && ! unshare --net true 2>/dev/null; then
+    missing+=("the right to make network namespaces (OPENSTACK_DATAPLANE=1)")
+  fi
+  [ ${#missing[@]} = 0 ] && return
+  printf 'openstack: a real OpenStack from Debian packages cannot run here; nothing was done. Missing:\n' >&2
+  printf '  - %s\n' "${missing[@]}" >&2
+  exit 1
+}
+
+is_debian_12() {
+  # shellcheck disable=SC1091
+  (. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && [ "${VERSION_ID:-}" = 12 ])
+}
+
+# lock_state: only one up or down at a time for one cloud.
+lock_state() {
+  exec 9>"$STATE/run/lock"
+  flock -n 9 || fail "another openstack-up or openstack-down is at work on $STATE"
+}
+
+# isolate: services see their own folders and nothing of the caller's settings.
+isolate() {
+  export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
+  export HOME=$STATE/home TMPDIR=$STATE/tmp XDG_CACHE_HOME=$STATE/home/cache
+  export PYTHONPATH=$HERE/shims PYTHONDONTWRITEBYTECODE=1
+  unset PYTHONHOME http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY REQUESTS_CA_BUNDLE
+}
+
+make_folders() {
+  mkdir -p "$STATE"/{run,log,tmp,out,home/cache}
+  mkdir -p "$STATE"/etc/{keystone,neutron,octavia,nova,placement,barbican}
+  chmod 755 "$STATE"
+}
+
+# make_secrets: random, and the same as long as the state lives.
+make_secrets() {
+  local name
+  if [ ! -s "$STATE/etc/secrets" ]; then
+    (
+      umask 077
+      for name in ADMIN_PASSWORD SERVICE_PASSWORD K8S_PASSWORD OTHER_PASSWORD; do
+        echo "$name=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')"
+      done
+      echo "BARBICAN_KEY=$(head -c 32 /dev/urandom | base64)"
+    ) >"$STATE/etc/secrets.new"
+    mv "$STATE/etc/secrets.new" "$STATE/etc/secrets"
+  fi
+  # shellcheck disable=SC1091
+  . "$STATE/etc/secrets"
+}

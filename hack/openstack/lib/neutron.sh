@@ -1,0 +1,36 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # templates use what is set here
+#
+# Neutron: networks, ports, floating IPs, security groups; ML2 with OVN, or
+# with a driver that binds every port and has no agent behind it.
+
+neutron_configure() {
+  SERVICE_TYPE=network DATABASE_URL=$(database_url neutron)
+  # Without OVN one process is enough. With OVN the connection to its
+  # databases is made in workers only, so there must be one.
+  API_WORKERS=0 SERVICE_PLUGINS=router MECHANISM_DRIVERS=bind_all TENANT_NETWORKS=local
+  if [ "$PROVIDER" = ovn ]; then
+    API_WORKERS=1 SERVICE_PLUGINS=ovn-router MECHANISM_DRIVERS=ovn,bind_all TENANT_NETWORKS=geneve
+  fi
+  METADATA_PORTS=false && [ "$METADATA_PORT" = 0 ] || METADATA_PORTS=true
+  account neutron
+  mkdir -p "$STATE/neutron/lock"
+  render neutron.conf database.conf authtoken.conf >"$STATE/etc/neutron/neutron.conf"
+  render neutron-paste.ini >"$STATE/etc/neutron/api-paste.ini"
+  empty_policy neutron
+}
+
+neutron_schema() {
+  "$PYTHON" -c 'from neutron.db.migration.cli import main; main()' \
+    --config-file "$STATE/etc/neutron/neutron.conf" upgrade heads
+}
+
+neutron_start() {
+  start neutron "$PORT_NETWORK" "$STATE/etc/neutron" \
+    "$PYTHON" -c 'import sys; sys.argv[0] = "neutron-server"; from neutron.cmd.eventlet.server import main; main()' \
+    --config-file "$STATE/etc/neutron/neutron.conf"
+}
+
+answers_neutron() { answers_http "$PORT_NETWORK"; }

@@ -1,0 +1,61 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # templates use what is set here
+#
+# Octavia: API and worker in one process, which talk over the in-memory
+# transport; with OVN also the driver agent, which takes the provider's
+# statuses.
+
+octavia_configure() {
+  SERVICE_TYPE=load-balancer DATABASE_URL=$(database_url octavia)
+  OTHER_PROVIDERS='' PROVIDER_AGENTS=''
+  if [ "$PROVIDER" = ovn ]; then
+    OTHER_PROVIDERS=', ovn: The Octavia OVN driver.' PROVIDER_AGENTS=ovn
+  fi
+  account octavia
+  render octavia.conf database.conf authtoken.conf >"$STATE/etc/octavia/octavia.conf"
+  empty_policy octavia
+  make_amphora_certificate
+}
+
+# make_amphora_certificate: what every amphora would be given, if there were any.
+make_amphora_certificate() {
+  [ ! -s "$STATE/etc/octavia/amphora.crt" ] || return 0
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=amphora \
+    -keyout "$STATE/etc/octavia/amphora.key" -out "$STATE/etc/octavia/amphora.crt" 2>/dev/null
+}
+
+octavia_schema() { octavia-db-manage --config-file "$STATE/etc/octavia/octavia.conf" upgrade head; }
+
+# octavia_statuses: amphorae report with heartbeats that they serve, and these
+# do not exist. A trigger does in their place what a heartbeat leads to.
+octavia_statuses() {
+  local table
+  for table in load_balancer listener pool member; do
+    if [ "$ONLINE" = 1 ]; then
+      echo "CREATE OR REPLACE TRIGGER octavia.online_$table BEFORE UPDATE ON octavia.$table FOR EACH ROW
+        SET NEW.operating_status = IF(NEW.provisioning_status = 'ACTIVE' AND NEW.operating_status = 'OFFLINE' AND NEW.enabled,
+          'ONLINE', NEW.operating_status);"
+    else
+      echo "DROP TRIGGER IF EXISTS octavia.online_$table;"
+    fi
+  done >"$STATE/tmp/statuses.sql"
+  sql "$(<"$STATE/tmp/statuses.sql")"
+}
+
+octavia_start() {
+  start_uwsgi octavia "$PORT_LOAD_BALANCER" "$STATE/etc/octavia" 16 --module openstack_shims.octavia_application -- \
+    OCTAVIA_CONFIG="$STATE/etc/octavia/octavia.conf" OCTAVIA_SOCKETS="$STATE/run" \
+    OCTAVIA_PATCH="$OCTAVIA_PATCH" OCTAVIA_WORKER_DELAY="$WORKER_DELAY"
+  [ "$PROVIDER" = ovn ] || return 0
+  start octavia-driver-agent - "$STATE/etc/octavia" env OCTAVIA_SOCKETS="$STATE/run" \
+    "$PYTHON" -m openstack_shims.octavia_driver_agent \
+    --config-file "$STATE/etc/octavia/octavia.conf" --log-file "$STATE/log/octavia-driver-agent.log"
+}
+
+answers_octavia() { answers_http "$PORT_LOAD_BALANCER"; }
+
+answers_octavia_driver_agent() {
+  "$PYTHON" -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$STATE/run/octavia-status.sock"
+}

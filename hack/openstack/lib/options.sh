@@ -1,0 +1,103 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # the other files use what is set here
+#
+# The options of a cloud: read from the environment, checked, and kept with
+# the state so that status and down need to be told only where the state is.
+
+ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../../.." && pwd)
+HERE=$ROOT/hack/openstack
+HOST=127.0.0.1
+PYTHON=/usr/bin/python3
+
+fail() {
+  printf 'openstack: %s\n' "$*" >&2
+  exit 1
+}
+
+# locate_state: the folder of this cloud. Each provider has a folder of its
+# own, because networks made without OVN do not exist in OVN.
+locate_state() {
+  STATE=${OPENSTACK_STATE:-$ROOT/.cache/openstack/${OPENSTACK_PROVIDER:-amphora}}
+  case $STATE in /*) ;; *) STATE=$PWD/$STATE ;; esac
+  STATE=${STATE%/}
+  # A socket's path has 107 characters at most, and the longest of ours adds 35.
+  [ ${#STATE} -le 72 ] || fail "the path $STATE is too long for sockets below it: choose a shorter OPENSTACK_STATE"
+  CACHE=${OPENSTACK_CACHE:-$ROOT/.cache/openstack-cache}
+  case $CACHE in /*) ;; *) CACHE=$PWD/$CACHE ;; esac
+}
+
+read_options() {
+  PROVIDER=${OPENSTACK_PROVIDER:-amphora}
+  DATAPLANE=${OPENSTACK_DATAPLANE:-0}
+  PREFIX=${OPENSTACK_PREFIX:-ko}
+  METADATA_PORT=${OPENSTACK_METADATA_PORT:-1}
+  OPENVSWITCH=${OPENSTACK_OPENVSWITCH:-newer}
+  WORKER_DELAY=${OPENSTACK_WORKER_DELAY:-0.1}
+  OCTAVIA_PATCH=${OPENSTACK_OCTAVIA_PATCH:-1}
+  ONLINE=${OPENSTACK_ONLINE:-1}
+  TOKEN_LIFETIME=${OPENSTACK_TOKEN_LIFETIME:-3600}
+  SERVERS=${OPENSTACK_SERVERS:-4}
+  DEBUG=${OPENSTACK_DEBUG:-0}
+  read_ports
+  check_options
+  DEBUG_LOG=false && [ "$DEBUG" = 0 ] || DEBUG_LOG=true
+}
+
+# read_ports: the customary ports, or six in a row, or each as it is told.
+read_ports() {
+  local base=${OPENSTACK_PORT_BASE:-}
+  local customary=(5000 9696 9876 8774 8778 9311) index
+  if [ -n "$base" ]; then
+    is_number "$base" || fail "OPENSTACK_PORT_BASE=$base is no port"
+    for index in 0 1 2 3 4 5; do customary[index]=$((base + index)); done
+  fi
+  PORT_IDENTITY=${OPENSTACK_PORT_IDENTITY:-${customary[0]}}
+  PORT_NETWORK=${OPENSTACK_PORT_NETWORK:-${customary[1]}}
+  PORT_LOAD_BALANCER=${OPENSTACK_PORT_LOAD_BALANCER:-${customary[2]}}
+  PORT_COMPUTE=${OPENSTACK_PORT_COMPUTE:-${customary[3]}}
+  PORT_PLACEMENT=${OPENSTACK_PORT_PLACEMENT:-${customary[4]}}
+  PORT_KEY_MANAGER=${OPENSTACK_PORT_KEY_MANAGER:-${customary[5]}}
+}
+
+is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
+
+check_options() {
+  local name
+  case $PROVIDER in amphora | ovn) ;; *) fail "OPENSTACK_PROVIDER=$PROVIDER: it is amphora or ovn" ;; esac
+  case $OPENVSWITCH in newer | packaged) ;; *) fail "OPENSTACK_OPENVSWITCH=$OPENVSWITCH: it is newer or packaged" ;; esac
+  for name in DATAPLANE METADATA_PORT OCTAVIA_PATCH ONLINE DEBUG; do
+    case ${!name} in 0 | 1) ;; *) fail "OPENSTACK_$name=${!name}: it is 0 or 1" ;; esac
+  done
+  for name in PORT_IDENTITY PORT_NETWORK PORT_LOAD_BALANCER PORT_COMPUTE PORT_PLACEMENT PORT_KEY_MANAGER; do
+    is_number "${!name}" && [ "${!name}" -ge 1 ] && [ "${!name}" -le 65535 ] || fail "OPENSTACK_$name=${!name} is no port"
+  done
+  is_number "$TOKEN_LIFETIME" && [ "$TOKEN_LIFETIME" -ge 1 ] || fail "OPENSTACK_TOKEN_LIFETIME=$TOKEN_LIFETIME: it is a number of seconds"
+  is_number "$SERVERS" && [ "$SERVERS" -le 30 ] || fail "OPENSTACK_SERVERS=$SERVERS: it is a number up to 30"
+  [[ $WORKER_DELAY =~ ^[0-9]+(\.[0-9]+)?$ ]] || fail "OPENSTACK_WORKER_DELAY=$WORKER_DELAY: it is a number of seconds"
+  [[ $PREFIX =~ ^[a-z][a-z0-9-]*$ ]] || fail "OPENSTACK_PREFIX=$PREFIX: it begins with a letter and has a-z, 0-9 and - only"
+  [ "$DATAPLANE" = 0 ] || [ "$PROVIDER" = ovn ] || fail "OPENSTACK_DATAPLANE=1 needs OPENSTACK_PROVIDER=ovn: amphorae are not real here and forward nothing"
+}
+
+# keep_options and kept_options: what status and down know about a cloud.
+# A state never changes its provider.
+keep_options() {
+  local name
+  for name in PROVIDER DATAPLANE PREFIX PORT_IDENTITY PORT_NETWORK PORT_LOAD_BALANCER PORT_COMPUTE PORT_PLACEMENT PORT_KEY_MANAGER; do
+    printf '%s=%q\n' "$name" "${!name}"
+  done >"$STATE/options"
+}
+
+kept_options() {
+  [ -s "$STATE/options" ] || return 1
+  # shellcheck disable=SC1091  # written by keep_options
+  . "$STATE/options"
+}
+
+refuse_other_provider() {
+  local kept
+  [ -s "$STATE/options" ] || return 0
+  kept=$(kept_options && echo "$PROVIDER")
+  [ "$kept" = "$PROVIDER" ] || fail "the state in $STATE was made with provider $kept: use another OPENSTACK_STATE, or remove it with openstack-down PURGE=1"
+}

@@ -1,0 +1,51 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Debian packages. Only libraries and programs are taken, not the packages
+# that set up and start services, and nothing is started by the installation.
+
+required_packages() {
+  echo curl openssl iproute2
+  echo mariadb-server python3-mysqldb python3-pymysql uwsgi-core uwsgi-plugin-python3
+  echo python3-keystone python3-neutron python3-octavia python3-nova python3-placement python3-barbican
+  echo python3-openstackclient python3-octaviaclient python3-barbicanclient
+  [ "$PROVIDER" != ovn ] || echo ovn-central python3-ovn-octavia-provider
+  [ "$DATAPLANE" = 0 ] || echo openvswitch-switch ovn-host ethtool iputils-ping
+}
+
+install_packages() {
+  local wanted missing
+  wanted=$(required_packages)
+  # shellcheck disable=SC2086  # a list of words
+  missing=$(comm -23 <(printf '%s\n' $wanted | sort -u) \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u))
+  [ -n "$missing" ] || return 0
+  # shellcheck disable=SC2086
+  say "installs" $missing
+  forbid_starting_services
+  # shellcheck disable=SC2086
+  apt_install $missing || { apt-get -q update && apt_install $missing; } >>"$STATE/log/apt.log" 2>&1 ||
+    { tail -n 20 "$STATE/log/apt.log" >&2; fail "packages could not be installed: see $STATE/log/apt.log"; }
+  allow_starting_services
+}
+
+apt_install() {
+  DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+    -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Use-Pty=0 install "$@" >>"$STATE/log/apt.log" 2>&1
+}
+
+# A script of this name tells dpkg whether it may start services. One that is
+# there already is respected.
+SERVICE_POLICY=/usr/sbin/policy-rc.d
+
+forbid_starting_services() {
+  [ ! -e $SERVICE_POLICY ] || return 0
+  trap allow_starting_services EXIT
+  printf '#!/bin/sh\n# Made by openstack-up of kube-octavia, for the time of an installation.\nexit 101\n' >$SERVICE_POLICY
+  chmod 755 $SERVICE_POLICY
+}
+
+allow_starting_services() {
+  if grep -qs 'openstack-up of kube-octavia' $SERVICE_POLICY; then rm -f $SERVICE_POLICY; fi
+}

@@ -1,0 +1,113 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Processes. A pid file holds the pid, the start time and the boot in which it
+# was started, so that a process that was given the same pid later is never
+# taken for ours, and never ended. What was asked for is kept beside it: a
+# process whose command or configuration has changed is started anew.
+
+# process_start PID: when it began, in ticks since boot; fails when it is gone
+# or a zombie. The name in parentheses may hold spaces, so it is cut off.
+process_start() {
+  local stat
+  stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+  # shellcheck disable=SC2086  # the fields are to be split
+  set -- ${stat##*) }
+  [ "$1" != Z ] && [ "$1" != X ] && echo "${20}"
+}
+
+# process_pid NAME: the pid of our process, if it runs.
+process_pid() {
+  local pid start boot
+  read -r pid start boot 2>/dev/null <"$STATE/run/$1.pid" || return 1
+  [ "$boot" = "$(</proc/sys/kernel/random/boot_id)" ] || return 1
+  [ "$(process_start "$pid")" = "$start" ] && echo "$pid"
+}
+
+is_running() { process_pid "$1" >/dev/null; }
+
+# start NAME PORT CONFIGURATION COMMAND...: in the background, as leader of a
+# session of its own. PORT and CONFIGURATION, a folder, may be -.
+start() {
+  local name=$1 port=$2 configuration=$3 wanted
+  shift 3
+  wanted=$(fingerprint "$configuration" "$@")
+  if is_running "$name"; then
+    [ "$(cat "$STATE/run/$name.fingerprint" 2>/dev/null)" != "$wanted" ] || return 0
+    say "$name was started with other options: it is started anew"
+    stop "$name"
+  fi
+  [ "$port" = - ] || require_free_port "$name" "$port"
+  setsid "$@" >>"$STATE/log/$name.out" 2>&1 </dev/null 9>&- &
+  echo "$! $(process_start $!) $(</proc/sys/kernel/random/boot_id)" >"$STATE/run/$name.pid"
+  echo "$wanted" >"$STATE/run/$name.fingerprint"
+}
+
+# fingerprint CONFIGURATION COMMAND...: what a process was started from. The
+# shims count as configuration of everything that has one.
+fingerprint() {
+  local configuration=$1
+  shift
+  {
+    printf '%s\n' "$@"
+    [ "$configuration" = - ] || find "$configuration" "$HERE/shims" -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 cat
+  } | sha256sum | cut -d' ' -f1
+}
+
+# require_free_port: Neutron would share a port that somebody else holds,
+# without a word, and every second answer would be a stranger's.
+require_free_port() {
+  if (exec 3<>"/dev/tcp/$HOST/$2") 2>/dev/null; then
+    fail "port $2, which $1 is to have, is taken by a process that is not of this cloud: choose other ports with OPENSTACK_PORT_BASE"
+  fi
+}
+
+# stop NAME [SECONDS]: ask, wait, then end the session that it leads.
+stop() {
+  local name=$1 patience=${2:-6} pid turn
+  if pid=$(process_pid "$name"); then
+    kill -TERM "$pid" 2>/dev/null || true
+    for ((turn = 0; turn < patience * 20; turn++)); do
+      is_running "$name" || break
+      sleep 0.05
+    done
+    kill -KILL -- "-$pid" 2>/dev/null || true
+  fi
+  rm -f "$STATE/run/$name.pid" "$STATE/run/$name.fingerprint"
+}
+
+# within SECONDS COMMAND...: until it succeeds.
+within() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt "$end" ] || return 1
+    sleep 0.1
+  done
+}
+
+# wait_for NAME SECONDS: until the process answers.
+wait_for() {
+  local name=$1 end=$((SECONDS + $2))
+  until answers "$name"; do
+    is_running "$name" || give_up "$name ended instead of answering"
+    [ $SECONDS -lt "$end" ] || give_up "$name does not answer after $2 s"
+    sleep 0.1
+  done
+}
+
+# give_up MESSAGE: with the last lines of the process's logs.
+give_up() {
+  local name=${1%% *} log
+  for log in "$STATE/log/$name.out" "$STATE/log/$name.log"; do
+    [ -s "$log" ] && { echo "--- $log" && tail -n 20 "$log"; } >&2
+  done
+  fail "$1; its logs are in $STATE/log"
+}
+
+# answers NAME: each process's own test, answers_NAME.
+answers() { "answers_${1//-/_}" >/dev/null 2>&1; }
+
+# answers_http PORT: any HTTP answer will do.
+answers_http() { [ "$(curl -s -o /dev/null -m 5 -w '%{http_code}' "http://$HOST:$1/")" != 000 ]; }

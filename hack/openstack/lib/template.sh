@@ -1,0 +1,20 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Configuration files are written from the templates in config/.
+
+# render TEMPLATE...: the templates, with the variable NAME for each @NAME@.
+# A name that is not set ends the program.
+render() {
+  local text='' name template
+  for template in "$@"; do text+=$(<"$HERE/config/$template")$'\n'; done
+  while [[ $text =~ @([A-Z0-9_]+)@ ]]; do
+    name=${BASH_REMATCH[1]}
+    text=${text//"@$name@"/"${!name}"}
+  done
+  printf '%s' "$text"
+}
+
+# empty_policy SERVICE: nothing of a policy in /etc shall be read.
+empty_policy() { : >"$STATE/etc/$1/policy.yaml"; }

@@ -1,0 +1,19 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The WSGI application of octavia-api, and octavia-worker in the same process.
+
+Both use the in-memory transport of oslo.messaging, so the API's calls take
+the way that they take over a broker: the same serialisation, the same
+endpoints.
+"""
+
+import os
+
+from octavia.api import app
+from openstack_shims import octavia_sockets  # noqa: F401
+from openstack_shims import octavia_worker
+
+application = app.setup_app(
+    argv=['octavia-api', '--config-file', os.environ['OCTAVIA_CONFIG']])
+
+worker = octavia_worker.start()

@@ -1,0 +1,8 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""octavia-driver-agent, with its sockets where the state is."""
+
+from octavia.cmd import driver_agent
+from openstack_shims import octavia_sockets  # noqa: F401
+
+driver_agent.main()

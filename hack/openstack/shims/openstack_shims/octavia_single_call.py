@@ -1,0 +1,46 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Octavia 11.0.0 makes a load balancer of one call, and forgets its children:
+they stay PENDING_CREATE for ever while the load balancer is ACTIVE. This
+repairs it, as later versions do. Two faults are on the way:
+
+- ControllerWorker.run_flow hands the listeners to the engine of the flow, and
+  not to the function that builds the flow, which therefore builds one without
+  listeners.
+- The flow with listeners lacks the task that looks up the amphorae's networks,
+  which one of its tasks needs.
+"""
+
+from octavia.common import constants
+from octavia.controller.worker.v2 import controller_worker
+from octavia.controller.worker.v2.flows import load_balancer_flows
+from octavia.controller.worker.v2.tasks import amphora_driver_tasks
+from octavia.controller.worker.v2.tasks import network_tasks
+from taskflow.listeners import logging
+
+
+def run_flow(self, build, *arguments, store=None, **options):
+    engine = self.tf_engine.taskflow_load(build(*arguments, **options),
+                                          store=store)
+    with logging.DynamicLoggingListener(engine, log=controller_worker.LOG):
+        engine.run()
+
+
+create_listeners = load_balancer_flows.LoadBalancerFlows._create_listeners_flow
+
+
+def create_listeners_with_networks(self):
+    tasks = create_listeners(self)
+    needs_networks = next(
+        index for index, task in enumerate(tasks)
+        if isinstance(task, amphora_driver_tasks.AmphoraePostNetworkPlug))
+    tasks.insert(needs_networks, network_tasks.GetAmphoraeNetworkConfigs(
+        requires=constants.LOADBALANCER_ID,
+        provides=constants.AMPHORAE_NETWORK_CONFIG))
+    return tasks
+
+
+def patch():
+    controller_worker.ControllerWorker.run_flow = run_flow
+    load_balancer_flows.LoadBalancerFlows._create_listeners_flow = (
+        create_listeners_with_networks)

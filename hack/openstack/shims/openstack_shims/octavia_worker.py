@@ -1,0 +1,56 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""octavia-worker as a server within another process.
+
+The API hands its jobs over before it commits what they are about. A broker
+takes longer than the commit; the in-memory transport does not, and a worker
+that is too early finds nothing and tries again after a second. So each job
+waits a little. OCTAVIA_WORKER_DELAY, in seconds, makes that longer: a cloud in
+which amphorae take their time.
+"""
+
+import functools
+import inspect
+import os
+import time
+
+import oslo_messaging
+from octavia.common import constants
+from octavia.common import rpc
+from octavia.controller.queue.v2 import endpoints
+from openstack_shims import octavia_single_call
+from oslo_config import cfg
+from oslo_messaging.rpc import dispatcher
+
+DELAY = float(os.environ['OCTAVIA_WORKER_DELAY'])
+
+
+class DelayedEndpoints(endpoints.Endpoints):
+    """Octavia's endpoints; each job waits before it begins."""
+
+
+def delayed(job):
+    @functools.wraps(job)
+    def wait_and_run(*arguments, **options):
+        time.sleep(DELAY)
+        return job(*arguments, **options)
+    return wait_and_run
+
+
+for name, job in inspect.getmembers(endpoints.Endpoints, inspect.isfunction):
+    if not name.startswith('_'):
+        setattr(DelayedEndpoints, name, delayed(job))
+
+
+def start():
+    if os.environ['OCTAVIA_PATCH'] == '1':
+        octavia_single_call.patch()
+    if rpc.TRANSPORT is None:
+        rpc.init()
+    server = rpc.get_server(
+        oslo_messaging.Target(topic=constants.TOPIC_AMPHORA_V2,
+                              server=cfg.CONF.host, fanout=False),
+        [DelayedEndpoints()], executor='threading',
+        access_policy=dispatcher.DefaultRPCAccessPolicy)
+    server.start()
+    return server

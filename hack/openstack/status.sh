@@ -1,0 +1,51 @@
+#!/bin/bash
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tells of each process of the cloud whether it runs and answers. The exit
+# status is 0 only if all do.
+
+set -euo pipefail
+# shellcheck source=lib/all.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib/all.sh"
+
+main() {
+  local name healthy=0 sum=0
+  locate_state
+  kept_options || fail "there is no cloud in $STATE"
+  isolate
+  [ "$PROVIDER" != ovn ] || ovn_environment
+  printf '%-22s %8s %6s %10s  %s\n' process pid port 'PSS in MiB' state
+  # shellcheck disable=SC2046  # a list of words
+  for name in $(processes); do
+    tell_process "$name" || healthy=1
+  done
+  printf '%-22s %8s %6s %10s\n' all '' '' "$((sum / 1024))"
+  say "$STATE, provider $PROVIDER, data plane $([ "$DATAPLANE" = 1 ] && echo on || echo off)"
+  return $healthy
+}
+
+# tell_process NAME: fails if it is not well; adds its memory to sum.
+tell_process() {
+  local pid state=answers memory=0
+  if ! pid=$(process_pid "$1"); then
+    printf '%-22s %8s %6s %10s  %s\n' "$1" - "$(port_of "$1")" - 'does not run'
+    return 1
+  fi
+  memory=$(memory_of "$pid")
+  sum=$((sum + memory))
+  answers "$1" || state='does not answer'
+  printf '%-22s %8s %6s %10s  %s\n' "$1" "$pid" "$(port_of "$1")" "$((memory / 1024))" "$state"
+  [ "$state" = answers ]
+}
+
+# memory_of PID: KiB that the process and its descendants share of the memory.
+memory_of() {
+  local kib child
+  kib=$(awk '/^Pss:/ { print $2 }' "/proc/$1/smaps_rollup" 2>/dev/null) || true
+  kib=${kib:-0}
+  for child in $(cat "/proc/$1"/task/*/children 2>/dev/null); do kib=$((kib + $(memory_of "$child"))); done
+  echo "$kib"
+}
+
+main
