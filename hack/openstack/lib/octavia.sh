@@ -56,6 +56,8 @@ octavia_start() {
 
 answers_octavia() { answers_http "$PORT_LOAD_BALANCER"; }
 
+# The agent would wait for ever, at full speed, for the request of somebody who
+# connects and goes away, so it is only looked whether it listens.
 answers_octavia_driver_agent() {
-  "$PYTHON" -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$STATE/run/octavia-status.sock"
+  is_running octavia-driver-agent && grep -q " $STATE/run/octavia-status.sock\$" /proc/net/unix
 }

@@ -16,6 +16,9 @@ ovn_environment() {
 ovn_start() {
   ovn_database ovn-northbound nb
   ovn_database ovn-southbound sb
+  # Their tools do not wait for a socket that is not there yet.
+  wait_for ovn-northbound 30
+  wait_for ovn-southbound 30
   northbound init
   southbound init
   start ovn-northd - - ovn-northd --ovnnb-db="unix:$STATE/run/ovnnb_db.sock" --ovnsb-db="unix:$STATE/run/ovnsb_db.sock" \
