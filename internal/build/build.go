@@ -31,7 +31,10 @@ type Input struct {
 	Config       config.LoadBalancer
 	Networks     Networks
 	Capabilities lb.Capabilities
-	Owner        lb.Owner
+	// Serial makes a load balancer that is yet to be created alone, and what is
+	// below it one by one.
+	Serial bool
+	Owner  lb.Owner
 }
 
 // Networks is where addresses are taken from, after everything that had to be
@@ -112,7 +115,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	for i, port := range in.Service.Spec.Ports {
 		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
 	}
-	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP}
+	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Creation: in.creation()}
 	if options.Internal || in.family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		balancer.VIP.Address = address
@@ -176,6 +179,17 @@ func (in Input) tags() []string {
 		return nil
 	}
 	return in.Owner.Tags()
+}
+
+// creation is how much the create of the load balancer may make.
+func (in Input) creation() lb.Creation {
+	switch {
+	case in.Serial:
+		return lb.CreateAlone
+	case !in.Capabilities.Has(lb.FeatureCreateWithMonitors):
+		return lb.CreateWithoutMonitors
+	}
+	return lb.CreateComplete
 }
 
 // family is the Service's first IP family, which the load balancer serves.

@@ -108,6 +108,9 @@ type LoadBalancer struct {
 	MonitorMaxRetries, MonitorMaxRetriesDown int
 	// Internal forces every Service to be internal: a VIP and no floating IP.
 	Internal bool
+	// SerialCreate makes a new load balancer alone, and what is below it one by
+	// one afterwards.
+	SerialCreate bool
 }
 
 // Notice tells of one setting that is understood and not acted on.

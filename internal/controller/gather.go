@@ -30,6 +30,8 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 		FloatingNetworkID: p.Config.FloatingNetworkID,
 		FloatingSubnetID:  p.Config.FloatingSubnetID,
 	}
+	// How it would be created does not matter to one that is there.
+	in.Serial = observed.LoadBalancer == nil && (p.Config.SerialCreate || p.leavesParts.Load())
 	if l := observed.LoadBalancer; l != nil {
 		// What is there decides, whatever the settings say by now.
 		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID

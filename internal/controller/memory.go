@@ -40,6 +40,12 @@ type record struct {
 	deletions int
 	notBefore time.Time
 	failed    string
+	// unfinished is since when the load balancer is ACTIVE with parts that are
+	// not, and leftBehind whether that is so for good; repairs counts how often
+	// in a row it was.
+	unfinished time.Time
+	leftBehind bool
+	repairs    int
 	// unanswered is when a create failed that Octavia may still carry out, or
 	// zero: what it makes may show only later.
 	unanswered time.Time

@@ -19,6 +19,8 @@ type Metrics struct {
 	ops      *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	drift    prometheus.Counter
+	// leftBehind counts load balancers, not their parts.
+	leftBehind prometheus.Counter
 }
 
 // NewMetrics registers the controller's metrics. A second controller of the
@@ -38,8 +40,13 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_drift_detected_total",
 			Help: "Load balancers that a sweep found changed, failed or gone since the controller last touched them.",
 		}),
+		leftBehind: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "kube_octavia_left_behind_total",
+			Help: "Load balancers that Octavia made ACTIVE and left with parts that are not, which were replaced.",
+		}),
 	}
-	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift))
+	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),
+		register(registry, &m.leftBehind))
 }
 
 // register registers a collector, or takes the one that is registered already.

@@ -94,6 +94,7 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.unready = unready(*l)
+	p.record.leftBehind = false
 	p.record.confirmed = p.unready == ""
 	p.done = p.record.confirmed && len(p.plan.Refused) == 0
 	return nil
@@ -132,8 +133,8 @@ func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// unready names a part of an ACTIVE load balancer that is not ready itself. Some
-// versions of Octavia leave parts in PENDING_CREATE for ever.
+// unready names a part of an ACTIVE load balancer that is not ready itself. What
+// is done about those that stay PENDING is in leftbehind.go.
 func unready(l lb.LoadBalancer) string {
 	var parts []string
 	add := func(kind, id string, s lb.ProvisioningStatus) {

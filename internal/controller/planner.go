@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +40,10 @@ type Planner struct {
 	// DefaultClass tells whether Services without a class are, too.
 	LoadBalancerClass string
 	DefaultClass      bool
+
+	// leavesParts is whether the cloud was seen to leave parts of load balancers
+	// behind that were created complete.
+	leavesParts atomic.Bool
 }
 
 // Owner returns the Service as the owner of objects in the cloud.

@@ -159,6 +159,9 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
+	if patient, err := r.hasPatience(ctx, p); patient || err != nil {
+		return err
+	}
 	if p.membersOnly {
 		p.wanted = build.MembersOnly(p.input, p.record.observed)
 	}
@@ -212,7 +215,7 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	if p.done && !p.membersOnly {
 		wanted := p.wanted
 		p.record.reached, p.record.steadyFor = &wanted, &wanted
-		p.record.deletions, p.record.failed = 0, ""
+		p.record.deletions, p.record.repairs, p.record.failed = 0, 0, ""
 	}
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	if failure != nil && ctx.Err() != nil {

@@ -24,8 +24,8 @@ type Created struct {
 // After returns what will be observed when the cloud has carried out the op:
 // the same as observed, with the op's change made. Observed is not touched. So
 // the next op can be planned without reading the load balancer again. It does
-// not set statuses, except that a new load balancer is PENDING_CREATE, and the
-// ids of what was made below a new load balancer are empty.
+// not set statuses, except that a new load balancer is PENDING_CREATE and that a
+// listener which was PENDING is ACTIVE once it is written to, and the ids of what was made below a new load balancer are empty.
 func After(observed lb.Observed, op Op, made Created) lb.Observed {
 	next := Clone(observed)
 	switch op := op.(type) {
@@ -88,6 +88,9 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	set(&listener.ConnectionLimit, op.ConnectionLimit)
 	set(&listener.AllowedCIDRs, op.AllowedCIDRs)
 	set(&listener.AdminDown, op.AdminDown)
+	if listener.ProvisioningStatus.Pending() {
+		listener.ProvisioningStatus = lb.Active
+	}
 	if op.PoolID != nil {
 		old := listener.Pool
 		listener.Pool = takeDetached(l, *op.PoolID)

@@ -85,6 +85,9 @@ func (c *cloud) updateListener(op UpdateListener) error {
 		}
 		row.pool = *op.PoolID
 	}
+	if row.ProvisioningStatus.Pending() {
+		row.ProvisioningStatus = lb.Active
+	}
 	c.listeners[op.ID] = row
 	return nil
 }
@@ -190,6 +193,9 @@ func (c *cloud) withPool(id string, do func(*poolRow) error) error {
 	row, there := c.pools[id]
 	if !there {
 		return fmt.Errorf("no pool %q", id)
+	}
+	if row.Unfinished() {
+		return fmt.Errorf("pool %s was left behind: whatever is done to it but its deletion may lock all", id)
 	}
 	err := do(&row)
 	c.pools[id] = row

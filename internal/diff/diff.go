@@ -64,7 +64,7 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 			plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: have.ID})
 		}
 	case have == nil:
-		plan.Ops = append(plan.Ops, CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer})
+		plan.Ops = append(plan.Ops, CreateLoadBalancer{LoadBalancer: created(*wanted.LoadBalancer, wanted.Creation)})
 	case have.ProvisioningStatus == lb.Active:
 		t := compare(*wanted.LoadBalancer, *have, owner)
 		plan.Ops = append(plan.Ops, t.ops()...)
@@ -83,9 +83,9 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 // keeps traffic flowing on ports that stay comes before what opens new ports,
 // and what closes ports comes last.
 type tree struct {
-	owner                                                lb.Owner
-	id                                                   string
-	mark, listeners, members, settings, opening, closing []Op
+	owner                                                      lb.Owner
+	id                                                         string
+	mark, listeners, members, settings, left, opening, closing []Op
 	// detached are pools that no listener uses and that the plan so far does
 	// not take into use.
 	detached []lb.Pool
@@ -97,13 +97,14 @@ type tree struct {
 }
 
 func (t *tree) ops() []Op {
-	return slices.Concat(t.mark, t.listeners, t.members, t.settings, t.opening, t.closing)
+	return slices.Concat(t.mark, t.listeners, t.members, t.settings, t.left, t.opening, t.closing)
 }
 
 func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
 	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
 		users: map[string]int{}, stays: map[string]int{}}
 	t.loadBalancer(want, have)
+	t.removeLeft()
 	wanted := map[lb.ListenerKey]bool{}
 	for _, l := range want.Listeners {
 		wanted[l.Key()] = true
@@ -175,7 +176,7 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 // keep plans the changes of a listener that stays, and of its pool. Without a
 // wanted pool the listener keeps the one it has, or lacks.
 func (t *tree) keep(want, have lb.Listener) {
-	op := UpdateListener{ID: have.ID, Key: have.Key()}
+	op := UpdateListener{ID: have.ID, Key: have.Key(), LeftBehind: have.ProvisioningStatus.Pending()}
 	if want.ConnectionLimit != have.ConnectionLimit {
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
@@ -185,33 +186,54 @@ func (t *tree) keep(want, have lb.Listener) {
 	if want.AdminDown != have.AdminDown {
 		op.AdminDown = &want.AdminDown
 	}
+	replace := want.Pool != nil && !t.serves(want.Pool, have.Pool)
+	if op.LeftBehind && !replace {
+		// Any write to it will do.
+		op.ConnectionLimit = &want.ConnectionLimit
+	}
 	if op.ConnectionLimit != nil || op.AllowedCIDRs != nil || op.AdminDown != nil {
 		t.listeners = append(t.listeners, op)
 	}
-	if want.Pool == nil {
-		return
-	}
-	if have.Pool != nil && have.Pool.Protocol == want.Pool.Protocol && t.stays[have.Pool.ID] == 1 {
+	switch {
+	case want.Pool == nil:
+	case replace:
+		t.replace(want, have)
+	default:
 		t.pool(*want.Pool, *have.Pool)
-		return
 	}
-	// The listener has no pool, or one whose members another listener of ours
-	// needs to stay as they are, or one whose protocol cannot be changed into
-	// the wanted one: a complete new pool takes over, then the old one goes.
-	id := t.makePool(*want.Pool)
-	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id})
-	t.drop(have.Pool)
 }
 
-// drop plans the end of a pool that a listener no longer has, unless another
-// one has it still.
-func (t *tree) drop(p *lb.Pool) {
-	if p == nil {
+// serves tells whether the pool that a listener has can be made into the wanted
+// one.
+func (t *tree) serves(want, have *lb.Pool) bool {
+	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished()
+}
+
+// replace gives a listener another pool. The one it has is missing, or another
+// listener of ours needs its members to stay as they are, or its protocol
+// cannot be changed, or Octavia left it behind: a complete new pool takes over,
+// then the old one goes.
+func (t *tree) replace(want, have lb.Listener) {
+	id := t.makePool(*want.Pool)
+	behind := have.Pool != nil && have.Pool.Unfinished()
+	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id, LeftBehind: behind})
+	if behind {
+		t.opening = append(t.opening, t.drop(have.Pool)...)
 		return
 	}
-	if t.users[p.ID]--; t.users[p.ID] == 0 {
-		t.closing = append(t.closing, DeletePool{ID: p.ID, Name: p.Name})
+	t.closing = append(t.closing, t.drop(have.Pool)...)
+}
+
+// drop returns the end of a pool that a listener no longer has, and nothing when
+// another one has it still.
+func (t *tree) drop(p *lb.Pool) []Op {
+	if p == nil {
+		return nil
 	}
+	if t.users[p.ID]--; t.users[p.ID] > 0 {
+		return nil
+	}
+	return []Op{DeletePool{ID: p.ID, Name: p.Name, LeftBehind: p.Unfinished()}}
 }
 
 // open plans a new listener, which comes after its pool is complete, so that
@@ -227,7 +249,7 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 			continue
 		}
 		t.opening = append(t.opening, DeleteListener{ID: l.ID, Key: l.Key()})
-		t.drop(l.Pool)
+		t.closing = append(t.closing, t.drop(l.Pool)...)
 	}
 	listener := want
 	listener.Pool = nil
@@ -239,7 +261,7 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 func (t *tree) close(gone []lb.Listener) {
 	for _, l := range gone {
 		t.closing = append(t.closing, DeleteListener{ID: l.ID, Key: l.Key()})
-		t.drop(l.Pool)
+		t.closing = append(t.closing, t.drop(l.Pool)...)
 	}
 	for _, p := range t.detached {
 		if t.owner.OwnsPool(p) {

@@ -29,6 +29,7 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 	if rapid.IntRange(0, 4).Draw(t, "monitors") > 0 {
 		monitored(rapid.SampledFrom([]lb.MonitorType{lb.MonitorTCP, lb.MonitorHTTP}).Draw(t, "monitor"))(&w)
 	}
+	w.Creation = rapid.SampledFrom([]lb.Creation{lb.CreateComplete, lb.CreateComplete, lb.CreateWithoutMonitors, lb.CreateAlone}).Draw(t, "creation")
 	return w
 }
 
@@ -221,6 +222,8 @@ var drifts = []drift{
 	{"balancer untagged", func(_ *rapid.T, c *cloud) { c.balancer.Tags = []string{"billing=shop"} }},
 	{"pool left over", leftOver},
 	{"pool left over", leftOver},
+	{"port left behind", leftBehind},
+	{"all ports left behind", func(_ *rapid.T, c *cloud) { c.leaveBehind() }},
 	{"foreign listener", addForeign},
 	{"pool shared", onListener(func(t *rapid.T, c *cloud, l *listenerRow) {
 		o := c.observe().LoadBalancer.Listeners
@@ -239,6 +242,49 @@ func (c *cloud) users(pool string) int {
 		}
 	}
 	return n
+}
+
+// leftBehind leaves a listener, a pool, or something in the pool PENDING.
+var leftBehind = onListener(func(t *rapid.T, c *cloud, l *listenerRow) {
+	row, there := c.pools[l.pool]
+	switch part := rapid.SampledFrom([]string{"listener", "pool", "member", "monitor"}).Draw(t, "part"); {
+	case part == "listener":
+		l.ProvisioningStatus = rapid.SampledFrom([]lb.ProvisioningStatus{lb.PendingCreate, lb.PendingUpdate}).Draw(t, "status")
+		return
+	case !there:
+		return
+	case part == "pool":
+		row.ProvisioningStatus = rapid.SampledFrom([]lb.ProvisioningStatus{lb.PendingCreate, lb.PendingUpdate}).Draw(t, "status")
+	case part == "member" && len(row.Members) > 0:
+		row.Members = slices.Clone(row.Members)
+		row.Members[0].ProvisioningStatus = lb.PendingCreate
+	case part == "monitor" && row.Monitor != nil:
+		m := *row.Monitor
+		m.ProvisioningStatus = lb.PendingCreate
+		row.Monitor = &m
+	}
+	c.pools[l.pool] = row
+})
+
+// leaveBehind leaves all there is below the load balancer in PENDING_CREATE.
+func (c *cloud) leaveBehind() {
+	for id, row := range c.listeners {
+		row.ProvisioningStatus = lb.PendingCreate
+		c.listeners[id] = row
+	}
+	for id, row := range c.pools {
+		row.ProvisioningStatus = lb.PendingCreate
+		row.Members = slices.Clone(row.Members)
+		for i := range row.Members {
+			row.Members[i].ProvisioningStatus = lb.PendingCreate
+		}
+		if row.Monitor != nil {
+			m := *row.Monitor
+			m.ProvisioningStatus = lb.PendingCreate
+			row.Monitor = &m
+		}
+		c.pools[id] = row
+	}
 }
 
 // leftOver adds a pool that nothing uses: ours by tags or by name, another's, a

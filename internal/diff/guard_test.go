@@ -52,7 +52,8 @@ func (j *journey) guard(op Op) {
 func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
 	j.Helper()
 	shared := before.Pool != nil && !j.mine(*before.Pool)
-	if !shared && !reflect.DeepEqual(before, now) && asWanted(before, wanted) {
+	unfinished := before.Pool != nil && before.Pool.Unfinished()
+	if !shared && !unfinished && !before.ProvisioningStatus.Pending() && !reflect.DeepEqual(before, now) && asWanted(before, wanted) {
 		j.Fatalf("%T (%v) touches port %v, which is as it is wanted%s", op, op, before.Key(), j)
 	}
 	if !sameSet(now.AllowedCIDRs, before.AllowedCIDRs) && !sameSet(now.AllowedCIDRs, wanted.AllowedCIDRs) {
@@ -61,7 +62,7 @@ func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
 	if before.Pool == nil || wanted.Pool == nil {
 		return
 	}
-	if now.Pool == nil || before.Pool.Protocol == wanted.Pool.Protocol && !shared && now.Pool.ID != before.Pool.ID {
+	if now.Pool == nil || before.Pool.Protocol == wanted.Pool.Protocol && !shared && !unfinished && now.Pool.ID != before.Pool.ID {
 		j.Fatalf("%T (%v) takes the pool of %v away%s", op, op, before.Key(), j)
 	}
 	there := keys(now.Pool.Members)
@@ -151,6 +152,9 @@ func (j *journey) arrived() {
 		j.Fatalf("no load balancer%s", j)
 	}
 	l := have.LoadBalancer
+	if LeftBehind(l, j.cloud.owner) {
+		j.Errorf("parts of %+v are left behind%s", l, j)
+	}
 	for _, tag := range want.Tags {
 		if !slices.Contains(l.Tags, tag) {
 			j.Errorf("tag %s is missing: %v", tag, l.Tags)

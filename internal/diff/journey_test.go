@@ -43,8 +43,13 @@ func (j *journey) travel() Plan {
 	j.cloud.settle()
 	j.start = j.cloud.observe()
 	first := j.plan()
+	limit := len(first.Ops) + 4*j.sharers()
+	if l := j.wanted.LoadBalancer; l != nil && j.start.LoadBalancer == nil && j.wanted.Creation != lb.CreateComplete {
+		// What the create leaves out: pool, members, monitor, listener.
+		limit += 4 * len(l.Listeners)
+	}
 	for plan, passes := first, 0; len(plan.Ops) > 0; plan, passes = j.plan(), passes+1 {
-		if passes > len(first.Ops)+4*j.sharers() {
+		if passes > limit {
 			j.Fatalf("after %d passes there is still to do: %v\nfirst plan: %v\npasses: %s", passes, plan.Ops, first.Ops, j)
 		}
 		j.pass(plan)

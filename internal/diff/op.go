@@ -59,6 +59,9 @@ type UpdateListener struct {
 	AllowedCIDRs *[]string `json:"allowedCIDRs,omitempty"`
 	PoolID       *string   `json:"poolID,omitempty"`
 	AdminDown    *bool     `json:"adminDown,omitempty"`
+	// LeftBehind says that Octavia left the listener, or the pool that it is
+	// given another one for, PENDING.
+	LeftBehind bool `json:"leftBehind,omitempty"`
 }
 
 // DeleteListener closes a port. Its pool stays.
@@ -92,6 +95,8 @@ type DeletePool struct {
 	octaviaOp
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	// LeftBehind says that Octavia left it, or something in it, PENDING.
+	LeftBehind bool `json:"leftBehind,omitempty"`
 }
 
 // SetMembers makes the pool's members exactly these, in one batch call.

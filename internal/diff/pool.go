@@ -15,6 +15,7 @@ import (
 // unfinished pass is completed rather than made twice; of several, the one that
 // lacks least.
 func (t *tree) makePool(want lb.Pool) (id string) {
+	want = unmade(want)
 	best, completion := -1, []Op(nil)
 	for i, p := range t.detached {
 		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) {

@@ -12,6 +12,9 @@ import (
 )
 
 func (op CreateLoadBalancer) String() string {
+	if len(op.LoadBalancer.Listeners) == 0 {
+		return fmt.Sprintf("create load balancer %s with no port yet", op.LoadBalancer.Name)
+	}
 	ports := make([]string, len(op.LoadBalancer.Listeners))
 	for i, l := range op.LoadBalancer.Listeners {
 		ports[i] = portText(l.Key())
@@ -35,7 +38,7 @@ func (op CreateListener) String() string {
 func (op UpdateListener) String() string {
 	return fmt.Sprintf("update port %s: %s", portText(op.Key), changes(
 		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs),
-		change("pool", op.PoolID), change("admin down", op.AdminDown)))
+		change("pool", op.PoolID), change("admin down", op.AdminDown))) + behind(op.LeftBehind)
 }
 
 func (op DeleteListener) String() string {
@@ -55,7 +58,7 @@ func (op UpdatePool) String() string {
 }
 
 func (op DeletePool) String() string {
-	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID)
+	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID) + behind(op.LeftBehind)
 }
 
 func (op SetMembers) String() string {
@@ -93,6 +96,14 @@ func (op DisassociateFloatingIP) String() string {
 
 func (op DeleteFloatingIP) String() string {
 	return fmt.Sprintf("delete floating IP %s", op.Address)
+}
+
+// behind says why something is written that is as it is wanted.
+func behind(left bool) string {
+	if left {
+		return ", because Octavia left it unfinished"
+	}
+	return ""
 }
 
 func portText(k lb.ListenerKey) string { return fmt.Sprintf("%s/%d", k.Transport, k.Port) }

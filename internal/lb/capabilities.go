@@ -40,6 +40,10 @@ const (
 	FeatureHTTPMonitorOnUDP
 	// FeatureHTTPMonitor: monitors of type HTTP. Any version, not ovn.
 	FeatureHTTPMonitor
+	// FeatureCreateWithMonitors: health monitors in the create of a complete
+	// load balancer. Any version, not ovn, which never makes them and lets
+	// nobody change or delete them.
+	FeatureCreateWithMonitors
 )
 
 var features = map[Feature]struct {
@@ -52,6 +56,7 @@ var features = map[Feature]struct {
 	FeatureSourceIPPort:         {since: Version{2, 13}},
 	FeatureHTTPMonitorOnUDP:     {since: Version{2, 16}, notOVN: true},
 	FeatureHTTPMonitor:          {since: Version{2, 0}, notOVN: true},
+	FeatureCreateWithMonitors:   {since: Version{2, 0}, notOVN: true},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do

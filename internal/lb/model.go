@@ -10,6 +10,8 @@
 // SDK, and everything in it prints as JSON.
 package lb
 
+import "slices"
+
 // LoadBalancer is one Octavia load balancer with everything below it.
 //
 // As a wanted load balancer it carries no ids and no statuses. As an observed
@@ -96,6 +98,12 @@ type Pool struct {
 	AdminDown   bool           `json:"adminDown,omitempty"`
 
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
+}
+
+// Unfinished tells whether the pool or anything in it is PENDING.
+func (p Pool) Unfinished() bool {
+	return p.ProvisioningStatus.Pending() || p.Monitor != nil && p.Monitor.ProvisioningStatus.Pending() ||
+		slices.ContainsFunc(p.Members, func(m Member) bool { return m.ProvisioningStatus.Pending() })
 }
 
 // Persistence keeps a client on one member. Only Octavia's SOURCE_IP is used.
@@ -185,7 +193,23 @@ type Wanted struct {
 	// KeepFloatingIP leaves a floating IP that is no longer wanted in the
 	// project, detached, where otherwise ours would be deleted.
 	KeepFloatingIP bool `json:"keepFloatingIP,omitempty"`
+	// Creation is how much a create makes, where there is no load balancer yet.
+	Creation Creation `json:"creation,omitempty"`
 }
+
+// Creation is how much of a load balancer is made by the call that creates it.
+// What that leaves out is added afterwards, one call each.
+type Creation string
+
+// The ways to create a load balancer.
+const (
+	// CreateComplete makes everything in one call.
+	CreateComplete Creation = ""
+	// CreateWithoutMonitors leaves out the health monitors.
+	CreateWithoutMonitors Creation = "without monitors"
+	// CreateAlone makes the load balancer with nothing below it.
+	CreateAlone Creation = "alone"
+)
 
 // Observed is everything that a Service has in the cloud.
 type Observed struct {

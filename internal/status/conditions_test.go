@@ -69,6 +69,10 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Observed: observed(lb.Active, 1), Unready: "listener l-1 is in PENDING_CREATE"},
 			ok, no(ReasonUnready, "listener l-1 is in PENDING_CREATE"),
 		},
+		"a part was left behind": {
+			Pass{Observed: observed(lb.PendingUpdate, 2), Left: []diff.Op{members, diff.UpdateListener{ID: "l-2", LeftBehind: true}}},
+			ok, no(ReasonUnready, "Octavia left parts of load balancer lb-1 unfinished, others take their place: "+members.String()+" (1 more to do)"),
+		},
 		"Octavia deletes": {
 			Pass{Observed: observed(lb.PendingDelete, 1)}, ok, no(ReasonDeleting, "Octavia is deleting load balancer lb-1"),
 		},

@@ -23,6 +23,8 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 	}{
 		"while Octavia builds":                         {Pass{Observed: observed(lb.PendingCreate, 1), External: true}, nil, nil},
 		"while Octavia builds a successor":             {Pass{Observed: observed(lb.PendingCreate, 1), External: true}, published, nil},
+		"before any of its ports is open":              {Pass{Observed: observed(lb.Active, 0), External: true}, nil, nil},
+		"when somebody took its ports away":            {Pass{Observed: observed(lb.Active, 0), External: true}, []string{floating}, []string{floating}},
 		"once it is ACTIVE":                            {done(), nil, []string{floating}},
 		"while Octavia changes it":                     {Pass{Observed: observed(lb.PendingUpdate, 1), External: true}, nil, []string{floating}},
 		"when the floating IP is another":              {done(), published, []string{floating}},

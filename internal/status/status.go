@@ -192,6 +192,9 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonDeleting, fmt.Sprintf("Octavia is deleting load balancer %s", l.ID)
 	case p.Unready != "":
 		c.Reason, c.Message = ReasonUnready, p.Unready
+	case diff.Repairs(p.Left):
+		c.Reason = ReasonUnready
+		c.Message = fmt.Sprintf("Octavia left parts of load balancer %s unfinished, others take their place: %s", l.ID, p.progress())
 	case !p.Done:
 		c.Reason, c.Message = ReasonUpdating, p.progress()
 	default:
@@ -251,6 +254,10 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	}
 	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
 		return nil
+	}
+	if len(l.Listeners) == 0 && !p.Done {
+		// It was created alone, or somebody took its ports away.
+		return old
 	}
 	address := p.Observed.Address()
 	if address == "" || p.External && address == l.VIP.Address {

@@ -1,0 +1,61 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+)
+
+// How long parts of an ACTIVE load balancer may take to become ACTIVE, too, the
+// first time and at most: some providers are not done with all of them at once.
+const (
+	firstPatience = 5 * time.Second
+	lastPatience  = 5 * time.Minute
+)
+
+// hasPatience tells whether it is too early to do anything about parts that are
+// PENDING below an ACTIVE load balancer, and leaves them alone meanwhile: whatever
+// is written to them may be refused. Those that are still PENDING later are what
+// Octavia left behind, and are planned for.
+func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, error) {
+	if !diff.LeftBehind(p.record.observed.LoadBalancer, p.owner) {
+		p.record.leftBehind, p.record.unfinished = false, time.Time{}
+		return false, nil
+	}
+	if p.record.leftBehind {
+		// Only our own writes end that; they are under way.
+		return false, nil
+	}
+	if p.record.unfinished.IsZero() {
+		p.record.unfinished = r.now()
+	}
+	patience := min(firstPatience<<p.record.repairs, lastPatience)
+	if left := patience - r.now().Sub(p.record.unfinished); left > 0 {
+		p.unready, p.delay = unready(*p.record.observed.LoadBalancer), left
+		return true, nil
+	}
+	return r.judge(ctx, p)
+}
+
+// judge looks once more at parts that had time enough.
+func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
+	if err := r.verify(ctx, p); err != nil {
+		return false, err
+	}
+	l := p.record.observed.LoadBalancer
+	if !p.record.known || !diff.LeftBehind(l, p.owner) {
+		p.record.unfinished = time.Time{}
+		return false, nil
+	}
+	p.record.leftBehind, p.record.repairs = true, min(p.record.repairs+1, 10)
+	r.Metrics.leftBehind.Inc()
+	if !r.leavesParts.Swap(true) {
+		p.log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
+	}
+	p.log.Info("Octavia left parts of the load balancer unfinished; they are replaced", "loadBalancerID", l.ID, "what", unready(*l))
+	return false, nil
+}

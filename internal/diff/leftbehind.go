@@ -1,0 +1,91 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// Some versions of Octavia make a load balancer ACTIVE and leave parts of it
+// PENDING for ever: Octavia 11.0 with provider amphora everything below a load
+// balancer that was created complete, provider ovn the health monitors of such a
+// create, and at times what is above a monitor that was deleted. What becomes of
+// a write to such a part differs: it is repaired, or it is refused, or, with a
+// monitor of provider ovn, the load balancer is locked for ever, also against its
+// deletion. All of them let such a pool be deleted, though, and such a listener
+// be changed. So another pool takes the pool's place, and the listener is written
+// to once more.
+
+// LeftBehind tells whether the load balancer is ACTIVE and has parts of ours
+// that are PENDING nevertheless. Whether Octavia is still at work on them only
+// time can tell; New takes them for left behind.
+func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
+	if l == nil || l.ProvisioningStatus != lb.Active {
+		return false
+	}
+	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
+		return owner.OwnsListener(l) && (l.ProvisioningStatus.Pending() || l.Pool != nil && l.Pool.Unfinished())
+	}) || slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.OwnsPool(p) && p.Unfinished() })
+}
+
+// Repairs tells whether ops are there because of what was left behind.
+func Repairs(ops []Op) bool {
+	return slices.ContainsFunc(ops, func(op Op) bool {
+		switch op := op.(type) {
+		case UpdateListener:
+			return op.LeftBehind
+		case DeletePool:
+			return op.LeftBehind
+		}
+		return false
+	})
+}
+
+// removeLeft plans the end of pools that were left behind and have been replaced.
+// It does not come last: many may have to be replaced, and the quota may hold no
+// more than one pool besides those that are needed.
+func (t *tree) removeLeft() {
+	t.detached = slices.DeleteFunc(t.detached, func(p lb.Pool) bool {
+		left := p.Unfinished() && t.owner.OwnsPool(p)
+		if left {
+			t.left = append(t.left, DeletePool{ID: p.ID, Name: p.Name, LeftBehind: true})
+		}
+		return left
+	})
+}
+
+// created returns as much of a load balancer as the call that creates it makes.
+func created(l lb.LoadBalancer, how lb.Creation) lb.LoadBalancer {
+	switch how {
+	case lb.CreateAlone:
+		l.Listeners = nil
+	case lb.CreateWithoutMonitors:
+		l = cloneLoadBalancer(l)
+		for i := range l.Listeners {
+			if p := l.Listeners[i].Pool; p != nil {
+				p.Monitor = nil
+			}
+		}
+	}
+	return l
+}
+
+// unmade returns a pool as it is to be made: what is wanted may have been
+// observed, with the statuses of what it is to replace.
+func unmade(p lb.Pool) lb.Pool {
+	p.ID, p.ProvisioningStatus = "", ""
+	p.Members = slices.Clone(p.Members)
+	for i := range p.Members {
+		m := &p.Members[i]
+		m.ID, m.ProvisioningStatus, m.OperatingStatus = "", "", ""
+	}
+	if p.Monitor != nil {
+		m := *p.Monitor
+		m.ID, m.ProvisioningStatus = "", ""
+		p.Monitor = &m
+	}
+	return p
+}
