@@ -22,6 +22,7 @@ SHORT ?=
 TIMEOUT ?= 20m
 FUZZTIME ?= 20s
 ONCE ?=
+CLOUD ?=
 PURGE ?=
 
 # A cluster is used only when it is named in the command: KUBECONFIG in the
@@ -48,8 +49,9 @@ help: ## Show this help
 .PHONY: demo
 demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Show the main job on this machine, until Ctrl-C
 #? ONCE=1         end by itself, exit 0 only if each step was seen
+#? CLOUD=openstack  with a real OpenStack and real packets (root, Debian 12)
 #? KUBECONFIG=F   use the cluster of this file instead of one of its own
-	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' $(GO) run ./hack/demo
+	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' $(GO) run ./hack/demo
 
 .PHONY: test
 test: kube $(if $(RACE),need-cc) ## Run all tests, end-to-end ones included

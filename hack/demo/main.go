@@ -7,6 +7,8 @@
 //
 // It needs no root and no network: a real Kubernetes API, a simulated OpenStack
 // that really forwards, two nodes and the controller, all on loopback. With
+// CLOUD=openstack the OpenStack is a real one, from Debian's packages, and real
+// packets flow between network namespaces; that needs root and Debian 12. With
 // KUBECONFIG in the environment it uses that cluster instead of one of its own,
 // and only a namespace and two Nodes in it. With ONCE=1 it ends by itself and
 // exits 0 only if every step was really seen.
@@ -23,7 +25,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Getenv("KUBECONFIG"), os.Getenv("ONCE") != ""); err != nil {
+	if err := run(ctx, os.Getenv("CLOUD"), os.Getenv("KUBECONFIG"), os.Getenv("ONCE") != ""); err != nil {
 		fmt.Fprintf(os.Stderr, "demo: failed: %v\n", err)
 		os.Exit(1)
 	}
@@ -31,9 +33,9 @@ func main() {
 }
 
 // run sets the stage, plays the story, and clears the stage whatever happened.
-func run(ctx context.Context, kubeconfig string, once bool) (err error) {
+func run(ctx context.Context, cloud, kubeconfig string, once bool) (err error) {
 	n := newNarrator(os.Stdout)
-	s, err := newStage(ctx, n, kubeconfig)
+	s, err := newStage(ctx, n, cloud, kubeconfig)
 	defer func() {
 		if closed := s.close(); err == nil {
 			err = closed
@@ -52,11 +54,12 @@ func run(ctx context.Context, kubeconfig string, once bool) (err error) {
 	if err := s.addNode(ctx, 2); err != nil {
 		return err
 	}
+	clouds, name := s.cloud.clientConfig()
 	n.say(`
 Now it is yours. In another terminal:
 
   export KUBECONFIG=%s
-  export OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=cloudsim
+  export OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=%s
   alias kubectl=%s
 
   kubectl -n %s get pods,services
@@ -65,7 +68,7 @@ Now it is yours. In another terminal:
 The controller's log is %s.
 Services of class %s get a load balancer; ports from 1024 on need no root.
 Ctrl-C ends the demo and removes everything.`,
-		s.kubeconfig, s.path("clouds.yaml"), s.kubectlPath, namespace, s.path("controller.log"), class)
+		s.kubeconfig, clouds, name, s.kubectlPath, namespace, s.path("controller.log"), class)
 	<-ctx.Done()
 	n.say("\nRemoving everything.")
 	return nil

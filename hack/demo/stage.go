@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -54,28 +52,33 @@ type stage struct {
 	cluster     *kube.Cluster
 	config      *rest.Config
 	client      *kubernetes.Clientset
-	cloud       *cloudsim.Cloud
+	cloud       cloud
 	nodes       *node.Nodes
 	session     *openstack.Session
-	stop        context.CancelFunc
-	stopped     chan int
-	log         *os.File
+	// before is what the cloud had when the demo began.
+	before  inventory
+	stop    context.CancelFunc
+	stopped chan int
+	log     *os.File
 }
 
-func newStage(ctx context.Context, n *narrator, kubeconfig string) (*stage, error) {
+func newStage(ctx context.Context, n *narrator, cloud, kubeconfig string) (*stage, error) {
 	s := &stage{kubeconfig: kubeconfig}
 	var err error
 	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
 		return s, err
 	}
+	if s.cloud, err = newCloud(cloud, s.dir); err != nil {
+		return s, err
+	}
 	if err := s.startCluster(ctx, n); err != nil {
 		return s, err
 	}
-	n.step("OpenStack (simulated, its load balancers really forward): Keystone, Neutron, Nova, Octavia")
-	if err := s.startCloud(ctx); err != nil {
+	n.step("OpenStack (%s): Keystone, Neutron, Nova, Octavia", s.cloud.what())
+	if err := s.startCloud(ctx, n); err != nil {
 		return s, err
 	}
-	n.note("Keystone answers at %s", s.cloud.AuthURL())
+	n.note("Keystone answers at %s", s.cloud.authURL())
 	n.step("Two nodes, and a Pod on each")
 	return s, s.startNodes(ctx, n)
 }
@@ -115,30 +118,26 @@ func (s *stage) startCluster(ctx context.Context, n *narrator) (err error) {
 	return err
 }
 
-func (s *stage) startCloud(ctx context.Context) (err error) {
-	s.cloud, err = cloudsim.Start(cloudsim.Options{
-		DataPlane: true, BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: deleteTime,
-		Nodes: []cloudsim.Node{{Name: nodeName(1)}, {Name: nodeName(2)}},
-	})
-	if err != nil {
+func (s *stage) startCloud(ctx context.Context, n *narrator) error {
+	if err := s.cloud.start(ctx, n); err != nil {
 		return err
 	}
-	if err := cloudsim.WriteFile(s.path("cloud.conf"), s.cloud.CloudConf()); err != nil {
-		return err
-	}
-	if err := cloudsim.WriteFile(s.path("clouds.yaml"), s.cloud.CloudsYAML()); err != nil {
+	if err := cloudsim.WriteFile(s.path("cloud.conf"), s.cloud.cloudConf()); err != nil {
 		return err
 	}
 	conf, err := config.Load(s.path("cloud.conf"))
 	if err != nil {
 		return err
 	}
-	s.session, err = openstack.Connect(ctx, openstack.Options{Config: conf.Global})
+	if s.session, err = openstack.Connect(ctx, openstack.Options{Config: conf.Global}); err != nil {
+		return err
+	}
+	s.before, err = s.inventory(ctx)
 	return err
 }
 
 func (s *stage) startNodes(ctx context.Context, n *narrator) (err error) {
-	if s.nodes, err = node.New(ctx, node.Options{Config: s.config}); err != nil {
+	if s.nodes, err = node.New(ctx, node.Options{Config: s.config, PodNetwork: s.cloud.podNetwork()}); err != nil {
 		return err
 	}
 	for i := 1; i <= 2; i++ {
@@ -155,16 +154,14 @@ func nodeName(i int) string { return fmt.Sprintf("demo-node-%d", i) }
 
 // addNode makes node i with a Pod of the application on it.
 func (s *stage) addNode(ctx context.Context, i int) error {
-	servers := s.cloud.Nova().Servers()
-	at := slices.IndexFunc(servers, func(v nova.Server) bool { return v.Name == nodeName(i) })
-	if at < 0 {
-		return fmt.Errorf("the cloud has no server %s", nodeName(i))
-	}
-	address := servers[at].Interfaces[0].FixedIPs[0].Address
-	if err := s.nodes.Add(ctx, node.Node{Name: nodeName(i), Address: address, ServerID: servers[at].ID}); err != nil {
+	add, err := s.cloud.node(i)
+	if err != nil {
 		return err
 	}
-	_, err := s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
+	if err := s.nodes.Add(ctx, add); err != nil {
+		return err
+	}
+	_, err = s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
 		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}})
 	return err
 }
@@ -244,7 +241,7 @@ func (s *stage) close() error {
 		s.session.Close()
 	}
 	if s.cloud != nil {
-		problems = append(problems, s.cloud.Close())
+		problems = append(problems, s.cloud.close())
 	}
 	problems = append(problems, os.RemoveAll(s.dir))
 	return errors.Join(problems...)
