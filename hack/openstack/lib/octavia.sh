@@ -59,5 +59,5 @@ answers_octavia() { answers_http "$PORT_LOAD_BALANCER"; }
 # The agent would wait for ever, at full speed, for the request of somebody who
 # connects and goes away, so it is only looked whether it listens.
 answers_octavia_driver_agent() {
-  is_running octavia-driver-agent && grep -q " $STATE/run/octavia-status.sock\$" /proc/net/unix
+  is_running octavia-driver-agent && grep -q " 00010000 .* $STATE/run/octavia-status.sock\$" /proc/net/unix
 }
