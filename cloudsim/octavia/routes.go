@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -225,5 +226,12 @@ func newTags(v values) ([]string, error) {
 		}
 		seen[t] = true
 	}
-	return tags, nil
+	return sorted(tags), nil
+}
+
+// sorted are the tags in the order in which Octavia's database keeps them.
+func sorted(tags []string) []string {
+	tags = slices.Clone(tags)
+	slices.Sort(tags)
+	return tags
 }
