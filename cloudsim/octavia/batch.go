@@ -147,7 +147,7 @@ func (u update) apply() {
 		m.subnet = share(v.text("subnet_id"))
 	}
 	if v.texts("tags") != nil {
-		m.tags = v.texts("tags")
+		m.tags = sorted(v.texts("tags"))
 	}
 }
 
