@@ -106,7 +106,7 @@ func TestSourceRangesThatCannotBeEnforcedAreRefused(t *testing.T) {
 	}
 	other := s.service("other", tcp(8081), openTo("192.0.2.0/24"))
 	other.has(accepted, conditionFalse, "Unsupported")
-	if have := s.cloud.trees(other.lbName()); len(have) > 0 {
+	if have := s.cloud.balancers(other.lbName()); len(have) > 0 {
 		t.Errorf("a load balancer was made that is open to everybody: %s", cmp.Diff(nil, have))
 	}
 	web.change(openTo())

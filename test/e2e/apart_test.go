@@ -105,13 +105,13 @@ func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
 		"description": "Kubernetes external service " + s.namespace + "/web from cluster kubernetes",
 	}}, nil)
 	s.eventually(s.cloud.pending)
-	before := s.cloud.trees(name)[0]
+	before := s.cloud.balancers(name)[0]
 	web := s.service("web", tcp(8080))
 	web.programmed()
 	if id := web.now().Annotations[annotation.LoadBalancerID]; id == before.ID {
 		t.Error("the Service took it")
 	}
-	for _, after := range s.cloud.trees(name) {
+	for _, after := range s.cloud.balancers(name) {
 		if after.ID == before.ID && after.UpdatedAt != before.UpdatedAt {
 			t.Error("it was written to")
 		}
@@ -148,7 +148,7 @@ func TestAServiceThatGoesOverToAnotherClassIsReleased(t *testing.T) {
 		}
 		return nil
 	})
-	if left := s.cloud.trees(web.lbName()); len(left) > 0 {
+	if left := s.cloud.balancers(web.lbName()); len(left) > 0 {
 		t.Errorf("load balancer %s is still there", left[0].ID)
 	}
 	if v := web.now(); len(v.Finalizers) == 0 || len(v.Status.Conditions) > 0 {

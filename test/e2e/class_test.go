@@ -30,7 +30,7 @@ func (v *service) untouched(was *corev1.Service) {
 			v.t.Errorf("the cloud was asked for it: %s %s?%s", c.Method, c.Path, query)
 		}
 	}
-	if trees := v.cloud.trees(v.lbName()); len(trees) > 0 {
+	if trees := v.cloud.balancers(v.lbName()); len(trees) > 0 {
 		v.t.Errorf("Service %s has a load balancer: %+v", v.name, trees)
 	}
 }

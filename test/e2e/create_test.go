@@ -57,7 +57,7 @@ func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := "kube_service_kubernetes_" + s.namespace + "_web"
-	tags := []string{name, "kube-octavia.cluster=" + string(system.UID), "kube-octavia.service=" + string(object.UID)}
+	tags := []string{"kube-octavia.cluster=" + string(system.UID), "kube-octavia.service=" + string(object.UID), name}
 	var got []string
 	for _, l := range have.Listeners {
 		got = append(got, fmt.Sprintf("listener %s %s limit %d, open to %v, %v", l.key(), l.Name, l.Limit, l.Sources, l.Tags))
@@ -91,7 +91,7 @@ func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 	description := s.cloud.floatingIP(address).Description
 	if !strings.HasPrefix(description, "Floating IP for Kubernetes external service "+s.namespace+"/web") ||
 		!strings.HasSuffix(description, " from cluster kubernetes") ||
-		!strings.Contains(description, tags[1]) || !strings.Contains(description, tags[2]) {
+		!strings.Contains(description, tags[0]) || !strings.Contains(description, tags[1]) {
 		t.Errorf("the floating IP is described as %q", description)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // floating IP of its own in the cloud.
 func (v *service) hasOne() {
 	v.t.Helper()
-	if n := len(v.cloud.trees(v.lbName())); n != 1 {
+	if n := len(v.cloud.balancers(v.lbName())); n != 1 {
 		v.t.Errorf("Service %s has %d load balancers", v.name, n)
 	}
 	n := 0

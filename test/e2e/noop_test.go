@@ -134,7 +134,7 @@ func (s *stage) leadsNowhere(address, key string) {
 // watch looks again and again whether the address and port lead to a member, for
 // a user whose requests could not be answered otherwise.
 func (c *cloud) watch(ctx context.Context, address, key string, u *user) {
-	tick := time.NewTicker(2 * interval())
+	tick := time.NewTicker(interval())
 	defer tick.Stop()
 	for {
 		_, err := c.membersBehind(address, key)

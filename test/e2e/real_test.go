@@ -150,9 +150,9 @@ func (c *real) miscarry(name string) {
 	c.t.Helper()
 	err := c.SQL(c.t.Context(), "octavia", fmt.Sprintf(`
 DELIMITER //
-CREATE TABLE miscarriage (name VARCHAR(255) PRIMARY KEY) //
+CREATE OR REPLACE TABLE miscarriage (name VARCHAR(255) PRIMARY KEY) //
 INSERT INTO miscarriage VALUES ('%s') //
-CREATE TRIGGER miscarry BEFORE UPDATE ON load_balancer FOR EACH ROW
+CREATE OR REPLACE TRIGGER miscarry BEFORE UPDATE ON load_balancer FOR EACH ROW
 IF NEW.provisioning_status = 'ACTIVE' AND OLD.provisioning_status = 'PENDING_CREATE' AND NEW.name IN (SELECT name FROM miscarriage) THEN
   SET NEW.provisioning_status = 'ERROR';
   DELETE FROM miscarriage;

@@ -288,14 +288,15 @@ func (v *service) becomes(check func(tree) error) tree {
 	v.t.Helper()
 	var last tree
 	v.eventually(func() error {
-		trees := v.cloud.trees(v.lbName())
-		if len(trees) != 1 {
-			return fmt.Errorf("Service %s has %d load balancers", v.name, len(trees))
+		found := v.cloud.balancers(v.lbName())
+		if len(found) != 1 {
+			return fmt.Errorf("Service %s has %d load balancers", v.name, len(found))
 		}
-		last = trees[0]
+		last = found[0]
 		if last.Status != "ACTIVE" {
 			return fmt.Errorf("load balancer %s is %s", last.ID, last.Status)
 		}
+		v.cloud.fill(&last)
 		return check(last)
 	})
 	return last

@@ -35,7 +35,7 @@ func deadline() time.Duration {
 // has to do its work and answer on the same processor.
 func interval() time.Duration {
 	if *stateDir != "" {
-		return 150 * time.Millisecond
+		return 400 * time.Millisecond
 	}
 	return 25 * time.Millisecond
 }

@@ -89,11 +89,18 @@ type monitor struct {
 // of it may be missing.
 func (c *cloud) trees(name string) []tree {
 	c.t.Helper()
+	balancers := c.balancers(name)
+	for i := range balancers {
+		c.fill(&balancers[i])
+	}
+	return balancers
+}
+
+// balancers are the load balancers with the name, without what is below them.
+func (c *cloud) balancers(name string) []tree {
+	c.t.Helper()
 	var answer struct{ LoadBalancers []tree }
 	c.octavia(http.MethodGet, "loadbalancers?name="+url.QueryEscape(name), nil, &answer)
-	for i := range answer.LoadBalancers {
-		c.fill(&answer.LoadBalancers[i])
-	}
 	return answer.LoadBalancers
 }
 
@@ -260,7 +267,7 @@ var errLeft = errors.New("a load balancer is left")
 
 // is checks the provisioning status of the Service's load balancer.
 func (s *stage) is(status string, v *service) error {
-	trees := s.cloud.trees(v.lbName())
+	trees := s.cloud.balancers(v.lbName())
 	switch {
 	case len(trees) == 0:
 		return fmt.Errorf("Service %s has no load balancer", v.name)
