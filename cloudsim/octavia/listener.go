@@ -13,7 +13,7 @@ import (
 func (s *Service) newListener(lb *loadBalancer, v values, p *pool) (*listener, error) {
 	tags, err := newTags(v)
 	if err != nil {
-		return nil, err
+		return nil, duplicateListener(v.text("protocol"), v.number("protocol_port", 0)) // whatever the database refuses
 	}
 	l := &listener{
 		object: s.newObject(), lb: lb, name: v.text("name"), description: v.text("description"),
@@ -27,6 +27,7 @@ func (s *Service) newListener(lb *loadBalancer, v values, p *pool) (*listener, e
 			return nil, err
 		}
 		l.pool = p
+		l.updated = l.created // the real service writes such a listener twice
 	}
 	if err := checkHeaders(l); err != nil {
 		return nil, err
@@ -36,10 +37,14 @@ func (s *Service) newListener(lb *loadBalancer, v values, p *pool) (*listener, e
 	}
 	for _, other := range lb.listeners {
 		if other.port == l.port && s.portsCollide(other, l) {
-			return nil, faultf(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", other.protocol, l.port)
+			return nil, duplicateListener(other.protocol, l.port)
 		}
 	}
 	return l, checkCIDRs(lb, l.cidrs)
+}
+
+func duplicateListener(protocol string, port int) error {
+	return faultf(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", protocol, port)
 }
 
 // set takes the timeouts of a request; null stands for the default.
@@ -265,7 +270,7 @@ func (s *Service) updateListener(r *request) (answer, error) {
 
 // changeListener applies and checks an update.
 func (s *Service) changeListener(l *listener, v values) error {
-	tags, err := newTags(v)
+	tags, err := changedTags(v)
 	if err != nil {
 		return err
 	}

@@ -107,9 +107,8 @@ func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bo
 	for _, l := range lb.listeners {
 		s.registerListener(l)
 	}
-	if !s.options.StuckChildren {
-		c.touched = lb.children()
-	}
+	c.touched = lb.children()
+	s.unfinish(c)
 	s.start(c)
 	return nil
 }
@@ -231,10 +230,10 @@ func (s *Service) updateLoadBalancer(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if v.text("vip_qos_policy_id") != "" {
+	if v.has("vip_qos_policy_id") {
 		return answer{}, invalid("VIP QoS policy is not allowed in this deployment.")
 	}
-	tags, err := newTags(v)
+	tags, err := changedTags(v)
 	if err != nil {
 		return answer{}, err
 	}

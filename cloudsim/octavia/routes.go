@@ -216,7 +216,8 @@ func (s *Service) member(r *request, may func(string) error) (*member, error) {
 	return access(m, ok, "Member", id, func(m *member) string { return m.pool.lb.project }, may)
 }
 
-// newTags copies the tags of a request; a tag that comes twice is refused.
+// newTags copies the tags of a request for a new object; a tag that comes twice
+// is refused.
 func newTags(v values) ([]string, error) {
 	tags := v.texts("tags")
 	seen := make(map[string]bool, len(tags))
@@ -234,4 +235,14 @@ func sorted(tags []string) []string {
 	tags = slices.Clone(tags)
 	slices.Sort(tags)
 	return tags
+}
+
+// changedTags copies the tags of a request to change an object. Here the real
+// service does not expect its database to refuse a tag that comes twice.
+func changedTags(v values) ([]string, error) {
+	tags, err := newTags(v)
+	if err != nil {
+		return nil, faultf(http.StatusInternalServerError, "duplicate tag")
+	}
+	return tags, nil
 }
