@@ -15,12 +15,23 @@ import (
 type fault struct {
 	status int
 	text   string
+	// outside says that Octavia refuses before its API framework has taken the
+	// request: it then answers with another document.
+	outside bool
 }
 
 func (f *fault) Error() string { return f.text }
 
 func faultf(status int, format string, args ...any) *fault {
 	return &fault{status: status, text: fmt.Sprintf(format, args...)}
+}
+
+// outsideFault is a refusal of what Octavia looks at before it has found out
+// which call it is: paging, sorting, and the pool or policy in a longer path.
+func outsideFault(status int, format string, args ...any) *fault {
+	f := faultf(status, format, args...)
+	f.outside = true
+	return f
 }
 
 func invalid(format string, args ...any) *fault {
@@ -37,7 +48,7 @@ func badSubresource(resource, id string) *fault {
 }
 
 func notFound(resource, id string) *fault {
-	return faultf(http.StatusNotFound, "%s %s not found.", resource, id)
+	return faultf(http.StatusNotFound, "%s %s not found.", resource, orDefault(id, "None"))
 }
 
 func immutable(resource, id string) *fault {
@@ -57,8 +68,10 @@ func unsupported(provider, format string, args ...any) *fault {
 }
 
 var (
-	errForbidden    = faultf(http.StatusForbidden, "Policy does not allow this request to be performed.")
-	errFilter       = faultf(http.StatusBadRequest, "One or more arguments are either duplicate or invalid")
+	errForbidden = faultf(http.StatusForbidden, "Policy does not allow this request to be performed.")
+	errFilter    = faultf(http.StatusBadRequest, "One or more arguments are either duplicate or invalid")
+	// Octavia hands repeated filters to the database as they are.
+	errRepeated     = faultf(http.StatusInternalServerError, "(MySQLdb._exceptions.OperationalError) (4078, \"Illegal parameter data types varchar and row for operation '='\")")
 	errDuplicateID  = faultf(http.StatusConflict, "Already an entity with that specified id.")
 	errNotJSON      = faultf(http.StatusBadRequest, "Request is not in valid JSON format")
 	errNestedCreate = faultf(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")
@@ -69,6 +82,14 @@ func writeFault(w http.ResponseWriter, err error) {
 	var f *fault
 	if !errors.As(err, &f) {
 		f = faultf(http.StatusInternalServerError, "%v", err)
+	}
+	if f.outside {
+		wire.JSON(w, f.status, struct {
+			Code        int    `json:"code"`
+			Title       string `json:"title"`
+			Description string `json:"description"`
+		}{f.status, http.StatusText(f.status), f.text})
+		return
 	}
 	code := "Client"
 	if f.status >= http.StatusInternalServerError {

@@ -106,6 +106,9 @@ func (s *Service) buildPool(lb *loadBalancer, spec values) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.setPoolTLS(p, spec); err != nil {
+		return nil, err
+	}
 	if hm := spec.object("healthmonitor"); hm != nil {
 		if p.monitor, err = s.newMonitor(p, hm); err != nil {
 			return nil, err

@@ -71,7 +71,7 @@ type row interface {
 }
 
 // listing is the GET of one collection. The real service has its own rules: a
-// filter that is not known is refused, repeated ones too; and the links to
+// filter that is not known is refused, a repeated one fails; and the links to
 // other pages carry limit and sorting but lose the filters.
 type listing[T row] struct {
 	key    string // of the answer
@@ -136,7 +136,7 @@ func pageLimit(r *request) (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, faultf(http.StatusBadRequest, "Supplied pagination limit '%s' is not valid.", text)
+		return 0, outsideFault(http.StatusBadRequest, "Supplied pagination limit '%s' is not valid.", text)
 	}
 	return min(max(limit, 0), pageSize), nil
 }
@@ -166,7 +166,7 @@ func sortKeys(r *request) ([]sortKey, error) {
 		case "desc":
 			keys[i] = sortKey{name: pair[0], descending: true}
 		default:
-			return nil, faultf(http.StatusBadRequest, "Supplied sort direction '%s' is not valid.", pair[1])
+			return nil, outsideFault(http.StatusBadRequest, "Supplied sort direction '%s' is not valid.", pair[1])
 		}
 	}
 	return keys, nil
@@ -197,6 +197,7 @@ func (l listing[T]) order(keys []sortKey) (func(a, b T) int, error) {
 func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
 	wanted := map[string]string{}
 	tags := map[string][]string{}
+	repeated := false
 	for key, given := range r.query {
 		switch {
 		case slices.Contains(framing, key):
@@ -205,7 +206,8 @@ func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
 				tags[key] = append(tags[key], strings.Split(v, ",")...)
 			}
 		case len(given) > 1:
-			return nil, errFilter
+			repeated = true
+			fallthrough
 		default:
 			wanted[key] = given[0]
 		}
@@ -214,6 +216,9 @@ func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
 		if l.sample.column(key).is == isUnknown {
 			return nil, errFilter
 		}
+	}
+	if repeated {
+		return nil, errRepeated
 	}
 	var kept []T
 	for _, item := range l.rows {

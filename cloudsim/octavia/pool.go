@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 )
 
@@ -20,7 +21,7 @@ func (s *Service) newPool(lb *loadBalancer, v values) (*pool, error) {
 		adminUp: v.flag("admin_state_up", true), tags: tags,
 		persistence: newPersistence(v.object("session_persistence"), nil),
 	}
-	return p, s.setPoolTLS(p, v)
+	return p, nil
 }
 
 // newPersistence makes a session persistence, or changes the one there was.
@@ -42,13 +43,18 @@ func newPersistence(v values, old *persistence) *persistence {
 	return &sp
 }
 
-func (p *pool) checkPersistence() error {
+// badCookieName finds characters that no cookie's name has.
+var badCookieName = regexp.MustCompile(`[\x00-\x20"(),/:;<=>?@[\\\]{}\x7f]`)
+
+// checkPersistence refuses what a pool cannot have. who is how Octavia calls
+// the pools that may have a timeout, which differs from create to update.
+func (p *pool) checkPersistence(who string) error {
 	sp := p.persistence
 	if sp == nil {
 		return nil
 	}
 	if !p.usesUDP() && (sp.timeout != 0 || sp.granularity != "") {
-		return invalid("persistence_timeout and persistence_granularity is only for UDP and SCTP protocol pools.")
+		return invalid("persistence_timeout and persistence_granularity is only for %s pools.", who)
 	}
 	if p.usesUDP() {
 		switch {
@@ -65,6 +71,8 @@ func (p *pool) checkPersistence() error {
 		return invalid("Invalid session_persistence provided.")
 	case sp.cookie != "" && sp.kind != "APP_COOKIE":
 		return invalid(`Field "cookie_name" can only be specified with session persistence of type "APP_COOKIE".`)
+	case badCookieName.MatchString(sp.cookie):
+		return invalid(`Supplied "cookie_name" is invalid.`)
 	case sp.cookie == "" && sp.kind == "APP_COOKIE":
 		return invalid(`Field "cookie_name" must be specified when using the "APP_COOKIE" session persistence type.`)
 	}
@@ -101,11 +109,14 @@ func (s *Service) createPool(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := s.checkNewPool(p, l); err != nil {
+	if err := s.checkNewPool(p, l, v.text("loadbalancer_id") == ""); err != nil {
 		return answer{}, err
 	}
 	if lb.prov != active {
 		return answer{}, immutable("Load Balancer", lb.id.String())
+	}
+	if err := s.setPoolTLS(p, v); err != nil {
+		return answer{}, err
 	}
 	if len(v.objects("members")) > 0 || v.object("healthmonitor") != nil {
 		return answer{}, errNestedCreate
@@ -145,13 +156,15 @@ func (s *Service) poolParents(r *request, v values) (*loadBalancer, *listener, e
 	return l.lb, l, r.mayWrite(l.lb.project)
 }
 
-func (s *Service) checkNewPool(p *pool, l *listener) error {
-	if l != nil {
+// checkNewPool checks the pool against its listener, nil for none. Octavia looks
+// at the listener's protocol only if the request named no load balancer.
+func (s *Service) checkNewPool(p *pool, l *listener, byListener bool) error {
+	if byListener {
 		if err := checkDefaultPool(l, p); err != nil {
 			return err
 		}
 	}
-	if err := p.checkPersistence(); err != nil {
+	if err := p.checkPersistence("UDP and SCTP protocol"); err != nil {
 		return err
 	}
 	if err := s.checkQuota(p.lb.project, poolQuota, 1); err != nil {
@@ -232,11 +245,11 @@ func (s *Service) changePool(p *pool, v values) error {
 	}
 	if v.has("session_persistence") {
 		p.persistence = newPersistence(v.object("session_persistence"), p.persistence)
-		if err := p.checkPersistence(); err != nil {
+		if err := p.checkPersistence("UDP protocol"); err != nil {
 			return err
 		}
 	}
-	return s.setPoolTLS(p, v)
+	return s.changePoolTLS(p, v)
 }
 
 func (s *Service) deletePool(r *request) (answer, error) {

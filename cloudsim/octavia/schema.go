@@ -47,6 +47,18 @@ type attribute struct {
 	pattern  *regexp.Regexp
 	check    func(string) (problem string)
 	of       []attribute // of objects
+	// checked says that Octavia itself looks whether a required attribute is null;
+	// else its database fails.
+	checked bool
+}
+
+// nullFault answers null for what must be given. Only an id that is null is
+// looked for, and not found.
+func (a *attribute) nullFault() *fault {
+	if a.checked {
+		return invalidOption("None", a.name)
+	}
+	return faultf(http.StatusInternalServerError, "(MySQLdb._exceptions.OperationalError) (1048, \"Column '%s' cannot be null\")", a.name)
 }
 
 // choice is a word of an enumeration, known since an API version.
@@ -147,8 +159,8 @@ func (p *parser) object(x any, of []attribute, path []string) (values, error) {
 			return nil, inputFault(a.name, "None", "Mandatory field missing.")
 		case !ok:
 			continue
-		case given == nil && a.required:
-			return nil, invalidOption("None", a.name)
+		case given == nil && a.required && a.kind != idKind:
+			return nil, a.nullFault()
 		}
 		parsed, err := p.value(a, given, path)
 		if err != nil {

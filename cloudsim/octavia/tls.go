@@ -11,7 +11,8 @@ import (
 
 const (
 	defaultCiphers = "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:" +
-		"DHE-RSA-AES256-GCM-SHA384:DHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256"
+		"DHE-RSA-AES256-GCM-SHA384:DHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:" +
+		"DHE-RSA-AES256-SHA256:DHE-RSA-AES128-SHA256:ECDHE-RSA-AES256-SHA384:ECDHE-RSA-AES128-SHA256"
 )
 
 var (
@@ -147,46 +148,108 @@ func (s *Service) checkSecrets(project string, refs []string) error {
 	return nil
 }
 
-// setPoolTLS applies and checks what the request says about TLS to members.
+// setPoolTLS applies and checks what the request says about TLS to the members
+// of a new pool.
 func (s *Service) setPoolTLS(p *pool, v values) error {
+	t := poolTLS{enabled: v.flag("tls_enabled", false)}
+	t.apply(v)
+	if t.crl != "" && t.ca == "" {
+		return invalid("A CA certificate reference is required to specify a revocation list.")
+	}
+	if err := s.checkPoolSecrets(p, &t); err != nil {
+		return err
+	}
+	if t.enabled {
+		t.setDefaults(s.version())
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	p.setTLS(t)
+	return nil
+}
+
+// changePoolTLS applies and checks an update. Unlike with a create, TLS need not
+// be enabled for its options to be checked.
+func (s *Service) changePoolTLS(p *pool, v values) error {
 	t := poolTLS{}
 	if p.tls != nil {
 		t = *p.tls
 	}
+	hadCRL := t.crl != ""
+	t.enabled = v.flag("tls_enabled", t.enabled)
+	t.apply(v)
+	switch {
+	case t.crl != "" && t.ca == "" && hadCRL && v.has("ca_tls_container_ref") && p.tls.ca != "":
+		return invalid("A CA reference cannot be removed when a certificate revocation list is present.")
+	case t.crl != "" && t.ca == "":
+		return invalid("A CA reference is required to specify a certificate revocation list.")
+	}
+	if err := s.checkPoolSecrets(p, &t); err != nil {
+		return err
+	}
+	if v.isNull("tls_versions") {
+		t.versions = defaultTLSVersions
+	}
+	if v.isNull("tls_ciphers") {
+		t.ciphers = defaultCiphers
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	p.setTLS(t)
+	return nil
+}
+
+// apply takes what the request says.
+func (t *poolTLS) apply(v values) {
 	setText(&t.certificate, v, "tls_container_ref")
 	setText(&t.ca, v, "ca_tls_container_ref")
 	setText(&t.crl, v, "crl_container_ref")
 	setText(&t.ciphers, v, "tls_ciphers")
-	t.enabled = v.flag("tls_enabled", t.enabled)
 	if v.has("tls_versions") {
 		t.versions = v.texts("tls_versions")
 	}
 	if v.has("alpn_protocols") {
 		t.alpn = v.texts("alpn_protocols")
 	}
-	if t.crl != "" && t.ca == "" {
-		return invalid("A CA certificate reference is required to specify a revocation list.")
+}
+
+func (t *poolTLS) setDefaults(minor int) {
+	if minor >= 15 {
+		t.ciphers = orDefault(t.ciphers, defaultCiphers)
 	}
-	if err := s.checkSecrets(p.lb.project, []string{t.certificate, t.ca, t.crl}); err != nil {
+	if minor >= 18 && t.versions == nil {
+		t.versions = defaultTLSVersions
+	}
+	if minor >= 24 && t.alpn == nil {
+		t.alpn = defaultALPN
+	}
+}
+
+// check refuses lists that are given and name nothing; what the lists name was
+// checked before, but for the versions.
+func (t *poolTLS) check() error {
+	if err := checkTLSVersions(t.versions); err != nil {
 		return err
 	}
-	if t.enabled {
-		if err := checkTLSVersions(t.versions); err != nil {
-			return err
-		}
-		if s.version() >= 15 {
-			t.ciphers = orDefault(t.ciphers, defaultCiphers)
-		}
-		if s.version() >= 18 && t.versions == nil {
-			t.versions = defaultTLSVersions
-		}
-		if s.version() >= 24 && t.alpn == nil {
-			t.alpn = defaultALPN
-		}
+	if t.alpn != nil && len(t.alpn) == 0 {
+		return invalid("Empty ALPN protocol list. Either specify at least one ALPN protocol or remove this parameter to use the default.")
 	}
+	return nil
+}
+
+func (s *Service) checkPoolSecrets(p *pool, t *poolTLS) error {
+	if err := s.checkSecrets(p.lb.project, []string{t.certificate}); err != nil {
+		return err
+	}
+	return s.checkSecrets(p.lb.project, []string{t.ca, t.crl})
+}
+
+// setTLS keeps the options of TLS if there are any.
+func (p *pool) setTLS(t poolTLS) {
 	p.tls = nil
 	if t.enabled || t.certificate != "" || t.ca != "" || t.crl != "" || t.ciphers != "" || len(t.versions)+len(t.alpn) > 0 {
 		p.tls = &t
 	}
-	return nil
 }

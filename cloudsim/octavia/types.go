@@ -84,9 +84,9 @@ var (
 
 var (
 	monitorUpdate = with(named,
-		attribute{name: "delay", kind: numberKind},
-		attribute{name: "timeout", kind: numberKind},
-		attribute{name: "max_retries", kind: numberKind, min: 1, max: 10},
+		attribute{name: "delay", kind: numberKind, checked: true},
+		attribute{name: "timeout", kind: numberKind, checked: true},
+		attribute{name: "max_retries", kind: numberKind, min: 1, max: 10, checked: true},
 		attribute{name: "max_retries_down", kind: numberKind, min: 1, max: 10},
 		attribute{name: "http_method", oneOf: monitorMethods},
 		attribute{name: "url_path", check: checkPath},
@@ -94,7 +94,7 @@ var (
 		attribute{name: "http_version", kind: decimalKind, oneOf: words("1.0", "1.1"), since: 10},
 		attribute{name: "domain_name", longest: 255, pattern: domainName, since: 10},
 	)
-	monitorInPool = required(with(monitorUpdate, attribute{name: "type", oneOf: monitorTypes}),
+	monitorInPool = required(with(monitorUpdate, attribute{name: "type", oneOf: monitorTypes, checked: true}),
 		"type", "delay", "timeout", "max_retries")
 	monitorCreate = with(monitorInPool, append(owned, attribute{name: "pool_id", kind: idKind, required: true})...)
 )
@@ -158,8 +158,8 @@ var (
 		attribute{name: "hsts_preload", kind: flagKind, since: 27},
 	)
 	listenerInTree = required(with(listenerUpdate,
-		attribute{name: "protocol", oneOf: listenerProtocols},
-		attribute{name: "protocol_port", kind: numberKind, min: 1, max: 65535},
+		attribute{name: "protocol", oneOf: listenerProtocols, checked: true},
+		attribute{name: "protocol_port", kind: numberKind, min: 1, max: 65535, checked: true},
 		attribute{name: "default_pool", kind: objectKind, of: poolInTree},
 		attribute{name: "l7policies", kind: objectsKind},
 	), "protocol", "protocol_port")
