@@ -16,13 +16,14 @@ main() {
   make_folders
   lock_state
   isolate
+  check_ports
   install_packages
   phase packages
   configure
   start_foundation
   phase "database, tables"
   start_services
-  bootstrap identity
+  bootstrap_identity
   phase "Keystone, users, catalogue"
   nova_start
   wait_for_services
@@ -35,6 +36,13 @@ main() {
   fi
   total
   tell
+}
+
+check_ports() {
+  local service
+  for service in $APIS; do
+    is_running "$service" || require_free_port "$service" "$(port_of "$service")"
+  done
 }
 
 configure() {

@@ -26,21 +26,27 @@ class Cloud:
                 'name': user, 'domain': domain, 'password': password}}},
             'scope': {'project': {'name': project, 'domain': domain}}}}
         url = self.urls['identity'] + '/auth/tokens'
-        answer = self._session.post(url, json=body, timeout=120)
+        answer = self._send('POST', url, body)
         if answer.status_code != 201:
             raise SystemExit('openstack: user %s cannot sign in at %s: %s %s' % (
                 user, url, answer.status_code, answer.text[:500]))
         self.token = answer.json()['token']
         self._session.headers['X-Auth-Token'] = answer.headers['X-Subject-Token']
 
+    def _send(self, method, url, body):
+        try:
+            return self._session.request(method, url, json=body, timeout=120)
+        except requests.RequestException as error:
+            raise SystemExit('openstack: %s %s: %s' % (method, url, error))
+
     def call(self, method, service, path, body=None, also=()):
         """The JSON of the answer, None for a status in also. Any other status
         of 400 and above ends the program."""
         url = self.urls[service] + path
-        answer = self._session.request(method, url, json=body, timeout=120)
+        answer = self._send(method, url, body)
         if answer.status_code == 401:  # tokens may be made to live for seconds
             self._sign_in()
-            answer = self._session.request(method, url, json=body, timeout=120)
+            answer = self._send(method, url, body)
         if answer.status_code in also:
             return None
         if answer.status_code >= 400:

@@ -38,3 +38,13 @@ SETTINGS
 
 # bootstrap STEP
 bootstrap() { PYTHONPATH=$HERE:$HERE/shims "$PYTHON" -m bootstrap "$1" "$STATE/etc/bootstrap.json"; }
+
+# bootstrap_identity: users and catalogue change only if the settings do, so
+# that a second openstack-up need not look at each of them.
+bootstrap_identity() {
+  local made
+  made=$(cat "$STATE/etc/bootstrap.json" "$HERE/bootstrap/identity.py" | sha256sum)
+  [ "$made" != "$(cat "$STATE/run/made.identity" 2>/dev/null)" ] || return 0
+  bootstrap identity
+  echo "$made" >"$STATE/run/made.identity"
+}

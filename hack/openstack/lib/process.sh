@@ -8,13 +8,15 @@
 # process whose command or configuration has changed is started anew.
 
 # process_start PID: when it began, in ticks since boot; fails when it is gone
-# or a zombie. The name in parentheses may hold spaces, so it is cut off.
+# or a zombie without threads that still end and hold its sockets. The name in
+# parentheses may hold spaces, so it is cut off.
 process_start() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
   # shellcheck disable=SC2086  # the fields are to be split
   set -- ${stat##*) }
-  [ "$1" != Z ] && [ "$1" != X ] && echo "${20}"
+  case $1 in Z | X) [ "${18}" -gt 1 ] || return 1 ;; esac
+  echo "${20}"
 }
 
 # process_pid NAME: the pid of our process, if it runs.
@@ -65,16 +67,24 @@ require_free_port() {
 
 # stop NAME [SECONDS]: ask, wait, then end the session that it leads.
 stop() {
-  local name=$1 patience=${2:-6} pid turn
+  local name=$1 patience=${2:-6} pid
   if pid=$(process_pid "$name"); then
     kill -TERM "$pid" 2>/dev/null || true
-    for ((turn = 0; turn < patience * 20; turn++)); do
-      is_running "$name" || break
-      sleep 0.05
-    done
+    ended "$name" "$patience" || true
     kill -KILL -- "-$pid" 2>/dev/null || true
+    ended "$name" 10 || fail "$name, process $pid, does not end"
   fi
   rm -f "$STATE/run/$name.pid" "$STATE/run/$name.fingerprint"
+}
+
+# ended NAME SECONDS: whether it ends within that time.
+ended() {
+  local turn
+  for ((turn = 0; turn < $2 * 20; turn++)); do
+    is_running "$1" || return 0
+    sleep 0.05
+  done
+  return 1
 }
 
 # within SECONDS COMMAND...: until it succeeds.
