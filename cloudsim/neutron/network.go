@@ -53,7 +53,7 @@ func networkMissing(id string) *apiError {
 // visibleNetwork returns the network if the caller may see it, else nil.
 func (s *Service) visibleNetwork(c wire.Identity, id string) *network {
 	n := s.networks[id]
-	if n == nil || !owns(c, n.project) && !n.shared && !n.external {
+	if n == nil || !owns(c, n.project) && !n.sharedWith(c.ProjectID) && !n.external {
 		return nil
 	}
 	return n
@@ -61,7 +61,7 @@ func (s *Service) visibleNetwork(c wire.Identity, id string) *network {
 
 func (s *Service) viewNetwork(c wire.Identity, n *network) *networkView {
 	v := &networkView{
-		standardView: n.view(), Name: n.name, Tags: n.tags, AdminStateUp: n.adminUp, Status: "ACTIVE", Subnets: n.subnets, Shared: n.shared,
+		standardView: n.view(), Name: n.name, Tags: n.tags, AdminStateUp: n.adminUp, Status: "ACTIVE", Subnets: n.subnets, Shared: n.sharedWith(c.ProjectID),
 		External: n.external, MTU: n.mtu, PortSecurity: n.portSecurity, AvailabilityZones: []string{}, AvailabilityHints: []string{},
 	}
 	if n.external {

@@ -130,7 +130,7 @@ func (s *Service) admitPort(c wire.Identity, v values) error {
 		return networkMissing(v.text("network_id"))
 	case owns(c, n.project):
 		return nil
-	case !n.shared:
+	case !n.sharedWith(c.ProjectID):
 		return refuse(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create port on this network", v.text("project_id"))
 	}
 	return foreignNetwork("create_port", v)

@@ -91,6 +91,20 @@ func (s *Service) AddNetwork(spec NetworkSpec) (id string, err error) {
 	return id, err
 }
 
+// ShareNetwork lets a project use another's network, and see its subnets, as an
+// RBAC policy of the action access_as_shared does. It fails with ErrNotFound if
+// there is no such network.
+func (s *Service) ShareNetwork(networkID, projectID string) error {
+	return s.change(func() error {
+		n := s.networks[networkID]
+		if n == nil {
+			return networkMissing(networkID)
+		}
+		n.guests = append(slices.Clip(n.guests), projectID)
+		return nil
+	})
+}
+
 // AddSubnet adds a subnet and returns its id. It fails if the id is taken, the
 // network does not exist, or the blocks, pools and gateway do not fit together.
 func (s *Service) AddSubnet(spec SubnetSpec) (id string, err error) {

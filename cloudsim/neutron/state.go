@@ -5,6 +5,7 @@ package neutron
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -35,6 +36,13 @@ type network struct {
 	kind                                               string
 	physical                                           *string
 	subnets                                            []string // in order of creation
+	guests                                             []string // projects that it is shared with, besides shared
+}
+
+// sharedWith tells whether the project may use the network though it is
+// another's.
+func (n *network) sharedWith(project string) bool {
+	return n.shared || slices.Contains(n.guests, project)
 }
 
 type subnet struct {

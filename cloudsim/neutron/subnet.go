@@ -43,7 +43,7 @@ func (s *Service) subnetResource() *resource {
 		for _, sub := range s.subnets {
 			if s.visibleSubnet(c, sub.id) != nil {
 				views = append(views, sub.show())
-				shared[sub.id] = s.networks[sub.network].shared
+				shared[sub.id] = s.networks[sub.network].sharedWith(c.ProjectID)
 			}
 		}
 		return writeList(res, r, views, func(v *subnetView, key string, values []string) (bool, bool) {
@@ -79,7 +79,7 @@ func (s *Service) visibleSubnet(c wire.Identity, id string) *subnet {
 		return nil
 	}
 	n := s.networks[sub.network]
-	if owns(c, sub.project) || n.shared || n.external && s.options.ShowExternalSubnets {
+	if owns(c, sub.project) || n.sharedWith(c.ProjectID) || n.external && s.options.ShowExternalSubnets {
 		return sub
 	}
 	return nil
@@ -108,7 +108,7 @@ func (s *Service) admitSubnet(c wire.Identity, v values) error {
 		return networkMissing(v.text("network_id"))
 	case owns(c, n.project):
 		return nil
-	case n.shared:
+	case n.sharedWith(c.ProjectID):
 		return forbidden("rule:create_subnet")
 	}
 	return refuse(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create subnet on this network", v.text("project_id"))

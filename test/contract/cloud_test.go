@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 )
 
 var (
@@ -103,17 +105,26 @@ func startSimulator() (*cloud, func() error, error) {
 		APIVersion: "2.26",
 		BuildTime:  100 * time.Millisecond, UpdateTime: 20 * time.Millisecond, DeleteTime: 20 * time.Millisecond,
 		Nodes: []cloudsim.Node{{Name: "node-1"}, {Name: "node-2"}, {Name: "node-3"}},
+		// The networks and the quotas are those of hack/openstack.
+		PrivateCIDR: "10.0.0.0/24", PublicCIDR: "172.24.4.0/24",
+		Neutron: neutron.Options{Quotas: map[string]int{
+			"network": 1000, "subnet": 1000, "port": 100000, "router": 1000, "floatingip": 10000, "security_group": 10000, "security_group_rule": 100000,
+		}},
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	ids := sim.IDs()
+	second, err := addPublicSubnet(sim)
+	if err != nil {
+		return nil, nil, errors.Join(err, sim.Close())
+	}
 	c := &cloud{
 		simulated: true, AuthURL: sim.AuthURL() + "/v3", Region: cloudsim.Region,
 		Passwords: map[string]string{},
 		Projects:  map[string]string{k8s: ids.Project, other: ids.OtherProject, admin: ids.AdminProject},
 		Network:   ids.PrivateNetwork, Subnet: ids.PrivateSubnet, SubnetV6: ids.PrivateSubnetV6,
-		PublicNetwork: ids.PublicNetwork, PublicSubnets: []string{ids.PublicSubnet}, Router: ids.Router,
+		PublicNetwork: ids.PublicNetwork, PublicSubnets: []string{ids.PublicSubnet, second}, Router: ids.Router,
 		Servers: map[string]string{},
 	}
 	for _, user := range []string{k8s, other, admin} {
@@ -127,6 +138,17 @@ func startSimulator() (*cloud, func() error, error) {
 		return func() { sim.Octavia().Release(lb) }
 	}
 	return c, sim.Close, nil
+}
+
+// addPublicSubnet gives the public network a second subnet, with tags, and lets
+// the project k8s see the network's subnets, which tenants do not.
+func addPublicSubnet(sim *cloudsim.Cloud) (id string, err error) {
+	ids := sim.IDs()
+	id, err = sim.Neutron().AddSubnet(neutron.SubnetSpec{
+		Name: "public-subnet-2", ProjectID: ids.AdminProject, NetworkID: ids.PublicNetwork, Tags: []string{"lb-public", "oslb"},
+		CIDR: netip.MustParsePrefix("172.24.5.0/24"),
+	})
+	return id, errors.Join(err, sim.Neutron().ShareNetwork(ids.PublicNetwork, ids.Project))
 }
 
 // loadReal reads what hack/openstack wrote about the cloud it brought up.
