@@ -21,6 +21,7 @@ type change struct {
 	remove  func()    // takes deleted children out of the state; may be nil
 	fail    bool
 	due     bool // its time is over, but the load balancer is held
+	stuck   bool // it never ends
 	timer   *time.Timer
 }
 
@@ -69,7 +70,7 @@ func (s *Service) touchPool(c *change, p *pool, to provisioning) {
 // start lets the change run: it ends after its time, never before the caller
 // has given up the lock.
 func (s *Service) start(c *change) {
-	if s.closed {
+	if s.closed || c.stuck {
 		return
 	}
 	d := s.times.update
@@ -142,6 +143,7 @@ func (s *Service) settle(c *change) {
 	for _, o := range c.touched {
 		s.mark(o, active)
 	}
+	s.finishListeners(c)
 	if c.remove != nil {
 		c.remove()
 	}
@@ -154,8 +156,7 @@ func (s *Service) settle(c *change) {
 func (s *Service) drop(lb *loadBalancer) {
 	u := s.used(lb.project)
 	for _, l := range lb.listeners {
-		delete(s.listeners, l.id)
-		u.listeners--
+		s.dropListener(l)
 	}
 	for _, p := range lb.pools {
 		s.dropPool(p)

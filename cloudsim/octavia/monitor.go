@@ -111,7 +111,7 @@ func (s *Service) createMonitor(r *request) (answer, error) {
 	p.monitor = m
 	s.monitors[m.id] = m
 	s.used(p.lb.project).monitors++
-	s.touchPool(c, p, pendingUpdate)
+	s.touchMonitored(c, p, false)
 	s.add(c, &m.object)
 	s.start(c)
 	return s.one(r, http.StatusCreated, "healthmonitor", m.render), nil
@@ -170,9 +170,9 @@ func (s *Service) updateMonitor(r *request) (answer, error) {
 	}
 	c := s.lock(r.Context(), m.pool.lb, pendingUpdate)
 	*m = changed
-	s.touchPool(c, m.pool, pendingUpdate)
+	s.touchMonitored(c, m.pool, false)
 	s.touch(c, &m.object, pendingUpdate)
-	s.start(c)
+	s.startMonitor(c, m)
 	return s.one(r, http.StatusOK, "healthmonitor", m.render), nil
 }
 
@@ -224,13 +224,13 @@ func (s *Service) deleteMonitor(r *request) (answer, error) {
 		return answer{}, err
 	}
 	c := s.lock(r.Context(), m.pool.lb, pendingUpdate)
-	s.touchPool(c, m.pool, pendingUpdate)
+	s.touchMonitored(c, m.pool, true)
 	s.touch(c, &m.object, pendingDelete)
 	c.remove = func() {
 		m.pool.monitor = nil
 		delete(s.monitors, m.id)
 		s.used(m.pool.lb.project).monitors--
 	}
-	s.start(c)
+	s.startMonitor(c, m)
 	return answer{status: http.StatusNoContent}, nil
 }

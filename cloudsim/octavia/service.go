@@ -55,7 +55,7 @@ type Options struct {
 	// PENDING_CREATE when their load balancer becomes ACTIVE, as Octavia 11.0.0
 	// does with amphorae. As there, members and monitors of such a pool cannot be
 	// changed, while a PUT on the listener or pool itself is taken and ends in
-	// ACTIVE.
+	// ACTIVE, and any change of a pool ends with all listeners ACTIVE.
 	StuckChildren bool
 	// MonitorsReport says that SetMemberStatus tells how members with a health
 	// monitor are doing: they are OFFLINE until then. When false they are ONLINE
@@ -86,6 +86,8 @@ type Service struct {
 	pools     map[uuid.UUID]*pool
 	members   map[uuid.UUID]*member
 	monitors  map[uuid.UUID]*monitor
+	policies  map[uuid.UUID]*l7policy
+	rules     map[uuid.UUID]*l7rule
 	byPort    map[string]*loadBalancer
 	usage     map[string]*usage
 	quotas    map[string]*quota
@@ -116,6 +118,8 @@ func New(o Options) (*Service, error) {
 		pools:     map[uuid.UUID]*pool{},
 		members:   map[uuid.UUID]*member{},
 		monitors:  map[uuid.UUID]*monitor{},
+		policies:  map[uuid.UUID]*l7policy{},
+		rules:     map[uuid.UUID]*l7rule{},
 		byPort:    map[string]*loadBalancer{},
 		usage:     map[string]*usage{},
 		quotas:    map[string]*quota{},

@@ -11,6 +11,7 @@ package build
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,8 +32,7 @@ type Input struct {
 	Config       config.LoadBalancer
 	Networks     Networks
 	Capabilities lb.Capabilities
-	// Serial makes a load balancer that is yet to be created alone, and what is
-	// below it one by one.
+	// Serial is whether the cloud needs what lb.Wanted says of it.
 	Serial bool
 	Owner  lb.Owner
 }
@@ -115,7 +115,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	for i, port := range in.Service.Spec.Ports {
 		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
 	}
-	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Creation: in.creation()}
+	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
 	if options.Internal || in.family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		balancer.VIP.Address = address
@@ -181,15 +181,11 @@ func (in Input) tags() []string {
 	return in.Owner.Tags()
 }
 
-// creation is how much the create of the load balancer may make.
-func (in Input) creation() lb.Creation {
-	switch {
-	case in.Serial:
-		return lb.CreateAlone
-	case !in.Capabilities.Has(lb.FeatureCreateWithMonitors):
-		return lb.CreateWithoutMonitors
-	}
-	return lb.CreateComplete
+// serial tells whether one call cannot make the load balancer with everything
+// below it.
+func (in Input) serial(listeners []lb.Listener) bool {
+	monitored := slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Pool.Monitor != nil })
+	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
 // family is the Service's first IP family, which the load balancer serves.

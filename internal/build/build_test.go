@@ -31,6 +31,8 @@ func TestWhatAServiceIsToHave(t *testing.T) {
 		"local_with_a_monitor_below_2_16_follows_udp_endpoints": input(local, monitor, dns, apiVersion(15)),
 		"ovn_balances_by_source_ip_port":                        input(dns, provider(lb.ProviderOVN)),
 		"ovn_has_no_http_monitor_so_local_follows_endpoints":    input(local, monitor, dns, provider(lb.ProviderOVN)),
+		"ovn_with_monitors_is_made_one_by_one":                  input(monitor, provider(lb.ProviderOVN)),
+		"a_cloud_that_needs_it_gets_all_one_by_one":             input(func(in *Input) { in.Serial = true }),
 		"client_affinity_has_a_timeout_for_datagrams_only":      input(dns, affinity(ptr.To[int32](600))),
 		"client_affinity_without_a_timeout":                     input(dns, affinity(nil)),
 		"source_ranges_of_the_spec":                             input(ranges("198.51.100.77/24", "10.0.0.0/8", "10.1.2.3/8")),

@@ -53,9 +53,10 @@ func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	}
 	p.record.leftBehind, p.record.repairs = true, min(p.record.repairs+1, 10)
 	r.Metrics.leftBehind.Inc()
-	if !r.leavesParts.Swap(true) {
+	p.log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
+		"loadBalancerID", l.ID, "what", unready(*l))
+	if diff.LeftAtBirth(*l, p.owner) && !r.leavesParts.Swap(true) {
 		p.log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
 	}
-	p.log.Info("Octavia left parts of the load balancer unfinished; they are replaced", "loadBalancerID", l.ID, "what", unready(*l))
 	return false, nil
 }

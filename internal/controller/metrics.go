@@ -42,7 +42,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}),
 		leftBehind: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "kube_octavia_left_behind_total",
-			Help: "Load balancers that Octavia made ACTIVE and left with parts that are not, which were replaced.",
+			Help: "Load balancers that Octavia made ACTIVE and left with parts that are not, whose parts were replaced or written once more.",
 		}),
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),

@@ -64,7 +64,11 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 			plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: have.ID})
 		}
 	case have == nil:
-		plan.Ops = append(plan.Ops, CreateLoadBalancer{LoadBalancer: created(*wanted.LoadBalancer, wanted.Creation)})
+		create := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
+		if wanted.Serial {
+			create.LoadBalancer.Listeners = nil
+		}
+		plan.Ops = append(plan.Ops, create)
 	case have.ProvisioningStatus == lb.Active:
 		t := compare(*wanted.LoadBalancer, *have, owner)
 		plan.Ops = append(plan.Ops, t.ops()...)

@@ -29,7 +29,7 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 	if rapid.IntRange(0, 4).Draw(t, "monitors") > 0 {
 		monitored(rapid.SampledFrom([]lb.MonitorType{lb.MonitorTCP, lb.MonitorHTTP}).Draw(t, "monitor"))(&w)
 	}
-	w.Creation = rapid.SampledFrom([]lb.Creation{lb.CreateComplete, lb.CreateComplete, lb.CreateWithoutMonitors, lb.CreateAlone}).Draw(t, "creation")
+	w.Serial = rapid.Bool().Draw(t, "serial")
 	return w
 }
 

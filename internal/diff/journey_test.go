@@ -44,8 +44,8 @@ func (j *journey) travel() Plan {
 	j.start = j.cloud.observe()
 	first := j.plan()
 	limit := len(first.Ops) + 4*j.sharers()
-	if l := j.wanted.LoadBalancer; l != nil && j.start.LoadBalancer == nil && j.wanted.Creation != lb.CreateComplete {
-		// What the create leaves out: pool, members, monitor, listener.
+	if l := j.wanted.LoadBalancer; l != nil && j.start.LoadBalancer == nil && j.wanted.Serial {
+		// Pool, members, monitor and listener.
 		limit += 4 * len(l.Listeners)
 	}
 	for plan, passes := first, 0; len(plan.Ops) > 0; plan, passes = j.plan(), passes+1 {

@@ -23,12 +23,20 @@ import (
 // that are PENDING nevertheless. Whether Octavia is still at work on them only
 // time can tell; New takes them for left behind.
 func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
-	if l == nil || l.ProvisioningStatus != lb.Active {
-		return false
-	}
+	return l != nil && l.ProvisioningStatus == lb.Active && anyOfOurs(*l, owner, lb.ProvisioningStatus.Pending)
+}
+
+// LeftAtBirth tells whether parts of ours are in PENDING_CREATE. When they were
+// left behind, so will be others that are created together with their load
+// balancer.
+func LeftAtBirth(l lb.LoadBalancer, owner lb.Owner) bool {
+	return anyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.PendingCreate })
+}
+
+func anyOfOurs(l lb.LoadBalancer, owner lb.Owner, is func(lb.ProvisioningStatus) bool) bool {
 	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
-		return owner.OwnsListener(l) && (l.ProvisioningStatus.Pending() || l.Pool != nil && l.Pool.Unfinished())
-	}) || slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.OwnsPool(p) && p.Unfinished() })
+		return owner.OwnsListener(l) && (is(l.ProvisioningStatus) || l.Pool != nil && l.Pool.Any(is))
+	}) || slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.OwnsPool(p) && p.Any(is) })
 }
 
 // Repairs tells whether ops are there because of what was left behind.
@@ -55,22 +63,6 @@ func (t *tree) removeLeft() {
 		}
 		return left
 	})
-}
-
-// created returns as much of a load balancer as the call that creates it makes.
-func created(l lb.LoadBalancer, how lb.Creation) lb.LoadBalancer {
-	switch how {
-	case lb.CreateAlone:
-		l.Listeners = nil
-	case lb.CreateWithoutMonitors:
-		l = cloneLoadBalancer(l)
-		for i := range l.Listeners {
-			if p := l.Listeners[i].Pool; p != nil {
-				p.Monitor = nil
-			}
-		}
-	}
-	return l
 }
 
 // unmade returns a pool as it is to be made: what is wanted may have been

@@ -9,7 +9,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func creation(how lb.Creation) edit { return func(w *lb.Wanted) { w.Creation = how } }
+func serial(w *lb.Wanted) { w.Serial = true }
 
 // Golden files show the plans and the passes.
 func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
@@ -42,10 +42,8 @@ func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
 			id := c.addPool(replacement)
 			c.changeListener(80, func(l *listenerRow) { l.pool, l.ProvisioningStatus = id, lb.Active })
 		}},
-		"created_alone_it_gets_its_ports_one_by_one":           {before: []edit{nothing}, after: []edit{creation(lb.CreateAlone), monitored(lb.MonitorTCP)}},
-		"created_without_monitors_it_gets_them_one_by_one":     {before: []edit{nothing}, after: []edit{creation(lb.CreateWithoutMonitors), monitored(lb.MonitorTCP)}},
-		"without_monitors_wanted_it_is_created_by_one_call":    {before: []edit{nothing}, after: []edit{creation(lb.CreateWithoutMonitors)}},
-		"how_it_would_be_created_does_not_matter_to_one_there": {after: []edit{creation(lb.CreateAlone)}},
+		"created_alone_it_gets_its_ports_one_by_one":           {before: []edit{nothing}, after: []edit{serial, monitored(lb.MonitorTCP)}},
+		"how_it_would_be_created_does_not_matter_to_one_there": {after: []edit{serial}},
 	} {
 		t.Run(name, func(t *testing.T) { c.travel(t, name) })
 	}
@@ -53,15 +51,15 @@ func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
 
 func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 	tests := map[string]struct {
-		change func(*lb.LoadBalancer)
-		left   bool
+		change      func(*lb.LoadBalancer)
+		left, birth bool
 	}{
 		"all is ACTIVE": {change: func(*lb.LoadBalancer) {}},
-		"a listener":    {change: func(l *lb.LoadBalancer) { l.Listeners[0].ProvisioningStatus = lb.PendingCreate }, left: true},
+		"a listener":    {change: func(l *lb.LoadBalancer) { l.Listeners[0].ProvisioningStatus = lb.PendingCreate }, left: true, birth: true},
 		"a pool":        {change: func(l *lb.LoadBalancer) { l.Listeners[1].Pool.ProvisioningStatus = lb.PendingUpdate }, left: true},
-		"a member":      {change: func(l *lb.LoadBalancer) { l.Listeners[1].Pool.Members[1].ProvisioningStatus = lb.PendingCreate }, left: true},
-		"a monitor":     {change: func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Monitor.ProvisioningStatus = lb.PendingCreate }, left: true},
-		"an unused pool": {left: true, change: func(l *lb.LoadBalancer) {
+		"a member":      {change: func(l *lb.LoadBalancer) { l.Listeners[1].Pool.Members[1].ProvisioningStatus = lb.PendingCreate }, left: true, birth: true},
+		"a monitor":     {change: func(l *lb.LoadBalancer) { l.Listeners[0].Pool.Monitor.ProvisioningStatus = lb.PendingCreate }, left: true, birth: true},
+		"an unused pool": {left: true, birth: true, change: func(l *lb.LoadBalancer) {
 			l.DetachedPools = []lb.Pool{{Name: web.PoolName(0), Tags: web.Tags(), ProvisioningStatus: lb.PendingCreate}}
 		}},
 		"somebody else's": {change: func(l *lb.LoadBalancer) {
@@ -79,6 +77,9 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 			test.change(l)
 			if got := LeftBehind(l, web); got != test.left {
 				t.Errorf("left behind: %t", got)
+			}
+			if got := LeftAtBirth(*l, web); test.left && got != test.birth {
+				t.Errorf("left at birth: %t", got)
 			}
 		})
 	}

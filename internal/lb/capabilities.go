@@ -40,9 +40,9 @@ const (
 	FeatureHTTPMonitorOnUDP
 	// FeatureHTTPMonitor: monitors of type HTTP. Any version, not ovn.
 	FeatureHTTPMonitor
-	// FeatureCreateWithMonitors: health monitors in the create of a complete
-	// load balancer. Any version, not ovn, which never makes them and lets
-	// nobody change or delete them.
+	// FeatureCreateWithMonitors: health monitors in the call that creates a
+	// complete load balancer. Any version, not ovn, which does not make them, and
+	// locks a load balancer for ever on which one of them is changed or deleted.
 	FeatureCreateWithMonitors
 )
 

@@ -100,11 +100,15 @@ type Pool struct {
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 }
 
-// Unfinished tells whether the pool or anything in it is PENDING.
-func (p Pool) Unfinished() bool {
-	return p.ProvisioningStatus.Pending() || p.Monitor != nil && p.Monitor.ProvisioningStatus.Pending() ||
-		slices.ContainsFunc(p.Members, func(m Member) bool { return m.ProvisioningStatus.Pending() })
+// Any tells whether the status of the pool, or of anything in it, is one of those
+// that is asks for.
+func (p Pool) Any(is func(ProvisioningStatus) bool) bool {
+	return is(p.ProvisioningStatus) || p.Monitor != nil && is(p.Monitor.ProvisioningStatus) ||
+		slices.ContainsFunc(p.Members, func(m Member) bool { return is(m.ProvisioningStatus) })
 }
+
+// Unfinished tells whether the pool or anything in it is PENDING.
+func (p Pool) Unfinished() bool { return p.Any(ProvisioningStatus.Pending) }
 
 // Persistence keeps a client on one member. Only Octavia's SOURCE_IP is used.
 type Persistence struct {
@@ -193,23 +197,10 @@ type Wanted struct {
 	// KeepFloatingIP leaves a floating IP that is no longer wanted in the
 	// project, detached, where otherwise ours would be deleted.
 	KeepFloatingIP bool `json:"keepFloatingIP,omitempty"`
-	// Creation is how much a create makes, where there is no load balancer yet.
-	Creation Creation `json:"creation,omitempty"`
+	// Serial makes a load balancer that is yet to be created alone, and what is
+	// below it afterwards, by one call each, where otherwise one call makes all.
+	Serial bool `json:"serial,omitempty"`
 }
-
-// Creation is how much of a load balancer is made by the call that creates it.
-// What that leaves out is added afterwards, one call each.
-type Creation string
-
-// The ways to create a load balancer.
-const (
-	// CreateComplete makes everything in one call.
-	CreateComplete Creation = ""
-	// CreateWithoutMonitors leaves out the health monitors.
-	CreateWithoutMonitors Creation = "without monitors"
-	// CreateAlone makes the load balancer with nothing below it.
-	CreateAlone Creation = "alone"
-)
 
 // Observed is everything that a Service has in the cloud.
 type Observed struct {
