@@ -125,12 +125,16 @@ func notImplemented(flavor bool) error {
 	if flavor {
 		reason = "This provider does not support validating flavors."
 	}
+	return notSupported(reason)
+}
+
+// notSupported is ovn's refusal of what it has not.
+func notSupported(reason string) error {
 	return faultf(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", ovn, reason)
 }
 
 func (s *Service) catalogueRoutes(route func(method, path string, h handler)) {
 	route("GET", "/providers", s.listProviders)
-	route("GET", "/l7policies", func(r *request) (answer, error) { return s.nothing(r, "l7policies") })
 	route("GET", "/quotas", s.listQuotas)
 	route("GET", "/quotas/{project}", s.showQuota)
 	route("GET", "/quotas/{project}/default", s.showDefaultQuota)
@@ -150,14 +154,6 @@ func (s *Service) since(minor int, route func(method, path string, h handler)) f
 			return h(r)
 		})
 	}
-}
-
-// nothing answers a list of what is not simulated.
-func (s *Service) nothing(r *request, key string) (answer, error) {
-	if err := r.mayRead(r.who.ProjectID); err != nil {
-		return answer{}, err
-	}
-	return answer{http.StatusOK, []byte(`{"` + key + `":[],"` + key + `_links":[]}`)}, nil
 }
 
 func (s *Service) listProviders(r *request) (answer, error) {

@@ -72,6 +72,7 @@ var (
 	errFilter    = faultf(http.StatusBadRequest, "One or more arguments are either duplicate or invalid")
 	// Octavia hands repeated filters to the database as they are.
 	errRepeated     = faultf(http.StatusInternalServerError, "(MySQLdb._exceptions.OperationalError) (4078, \"Illegal parameter data types varchar and row for operation '='\")")
+	errNoChildren   = faultf(http.StatusBadRequest, "Protocol PROMETHEUS listeners cannot have child objects.")
 	errDuplicateID  = faultf(http.StatusConflict, "Already an entity with that specified id.")
 	errNotJSON      = faultf(http.StatusBadRequest, "Request is not in valid JSON format")
 	errNestedCreate = faultf(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")

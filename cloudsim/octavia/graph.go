@@ -3,8 +3,6 @@
 
 package octavia
 
-import "net/http"
-
 // buildTree makes the children of a fully populated create. Listeners share
 // pools by name: one of them, or the top level, defines the pool.
 func (s *Service) buildTree(lb *loadBalancer, v values) error {
@@ -56,11 +54,7 @@ func (s *Service) checkTreeQuota(project string, members, monitors, listeners in
 func poolSpecs(v values) ([]values, error) {
 	specs := append([]values(nil), v.objects("pools")...)
 	var referenced []string
-	for _, l := range v.objects("listeners") {
-		p := l.object("default_pool")
-		if p == nil {
-			continue
-		}
+	for _, p := range poolsOf(v.objects("listeners")) {
 		if p.text("name") == "" {
 			return nil, invalid("Pools must be named when creating a fully populated loadbalancer.")
 		}
@@ -83,6 +77,22 @@ func poolSpecs(v values) ([]values, error) {
 		}
 	}
 	return specs, nil
+}
+
+// poolsOf are the pools that listeners and their policies define or name.
+func poolsOf(listeners []values) []values {
+	var all []values
+	for _, l := range listeners {
+		if p := l.object("default_pool"); p != nil {
+			all = append(all, p)
+		}
+		for _, policy := range l.objects("l7policies") {
+			if p := policy.object("redirect_pool"); p != nil {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // isReference tells a pool that is only named from one that is defined. What
@@ -143,14 +153,25 @@ func (s *Service) buildListener(lb *loadBalancer, spec values, byName map[string
 	} else if id := spec.text("default_pool_id"); id != "" {
 		return notFound("Pool", id) // none is there yet
 	}
-	if spec.has("l7policies") && len(spec.objects("l7policies")) > 0 {
-		return faultf(http.StatusNotImplemented, "L7 policies are not simulated.")
-	}
 	l, err := s.newListener(lb, spec, p)
 	if err != nil {
 		return err
 	}
 	lb.listeners = append(lb.listeners, l)
+	for _, given := range spec.objects("l7policies") {
+		if l.protocol == "PROMETHEUS" {
+			return errNoChildren
+		}
+		var redirect *pool
+		if named := given.object("redirect_pool"); named != nil {
+			redirect = byName[named.text("name")]
+		}
+		policy, err := s.newPolicy(l, given, redirect)
+		if err != nil {
+			return err
+		}
+		l.placePolicy(policy, given.number("position", lastPosition))
+	}
 	return nil
 }
 

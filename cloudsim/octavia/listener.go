@@ -89,7 +89,7 @@ var poolsOfListeners = map[string][]string{
 
 func checkDefaultPool(l *listener, p *pool) error {
 	if l.protocol == "PROMETHEUS" {
-		return faultf(http.StatusBadRequest, "Protocol PROMETHEUS listeners cannot have child objects.")
+		return errNoChildren
 	}
 	return checkProtocols(l.protocol, p.protocol)
 }
@@ -150,6 +150,19 @@ func checkHeaders(l *listener) error {
 func (s *Service) registerListener(l *listener) {
 	s.listeners[l.id] = l
 	s.used(l.lb.project).listeners++
+	for _, policy := range l.policies {
+		s.registerPolicy(policy)
+	}
+}
+
+// dropListener takes a listener and its policies out of the state, but not out of
+// its load balancer's list.
+func (s *Service) dropListener(l *listener) {
+	for _, policy := range l.policies {
+		s.dropPolicy(policy)
+	}
+	delete(s.listeners, l.id)
+	s.used(l.lb.project).listeners--
 }
 
 func (s *Service) createListener(r *request) (answer, error) {
@@ -321,8 +334,7 @@ func (s *Service) deleteListener(r *request) (answer, error) {
 	s.touch(c, &l.object, pendingDelete)
 	c.remove = func() {
 		l.lb.listeners = slices.DeleteFunc(l.lb.listeners, func(other *listener) bool { return other == l })
-		delete(s.listeners, l.id)
-		s.used(l.lb.project).listeners--
+		s.dropListener(l)
 	}
 	s.start(c)
 	return answer{status: http.StatusNoContent}, nil

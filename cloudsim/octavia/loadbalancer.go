@@ -113,20 +113,38 @@ func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bo
 	return nil
 }
 
-// children returns all parts of a load balancer.
+// children returns all parts of a load balancer that Octavia brings to ACTIVE
+// with it. With amphorae it forgets pools that no listener and no policy uses.
 func (lb *loadBalancer) children() []*object {
 	var all []*object
+	used := map[*pool]bool{}
 	for _, l := range lb.listeners {
 		all = append(all, &l.object)
+		used[l.pool] = true
+		for _, policy := range l.policies {
+			all = append(all, &policy.object)
+			used[policy.pool] = true
+			for _, rule := range policy.rules {
+				all = append(all, &rule.object)
+			}
+		}
 	}
 	for _, p := range lb.pools {
-		all = append(all, &p.object)
-		if p.monitor != nil {
-			all = append(all, &p.monitor.object)
+		if used[p] || lb.provider == ovn {
+			all = append(all, p.parts()...)
 		}
-		for _, m := range p.members {
-			all = append(all, &m.object)
-		}
+	}
+	return all
+}
+
+// parts returns a pool and what is in it.
+func (p *pool) parts() []*object {
+	all := []*object{&p.object}
+	if p.monitor != nil {
+		all = append(all, &p.monitor.object)
+	}
+	for _, m := range p.members {
+		all = append(all, &m.object)
 	}
 	return all
 }

@@ -41,6 +41,12 @@ func (s *Service) rollUp(lb *loadBalancer) {
 	whole := upIf(lb.adminUp)
 	for _, l := range lb.listeners {
 		s.setOperating(&l.object, upIf(lb.adminUp && l.adminUp))
+		for _, policy := range l.policies {
+			s.setOperating(&policy.object, upIf(policy.adminUp))
+			for _, rule := range policy.rules {
+				s.setOperating(&rule.object, upIf(rule.adminUp))
+			}
+		}
 	}
 	for _, p := range lb.pools {
 		status := s.rollUpPool(p)

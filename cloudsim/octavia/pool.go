@@ -259,14 +259,19 @@ func (s *Service) deletePool(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if users := p.policies(); len(users) > 0 {
+		return answer{}, faultf(http.StatusConflict, "Pool %s is in use by L7 policy %s", p.id, users[0].id)
+	}
 	c := s.lock(r.Context(), p.lb, pendingUpdate)
 	if c == nil {
 		return answer{}, immutable("Load Balancer", p.lb.id.String())
 	}
 	s.touchPool(c, p, pendingDelete)
 	c.remove = func() {
-		for _, l := range p.listeners() {
-			l.pool = nil
+		for _, l := range p.lb.listeners {
+			if l.pool == p {
+				l.pool = nil
+			}
 		}
 		p.lb.pools = slices.DeleteFunc(p.lb.pools, func(other *pool) bool { return other == p })
 		s.dropPool(p)

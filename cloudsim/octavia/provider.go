@@ -22,6 +22,7 @@ type provider struct {
 	pool        func(*pool) error
 	member      func(*member) error
 	monitor     func(*monitor) error
+	policy      func(*l7policy) error
 }
 
 var providers = map[string]provider{
@@ -31,6 +32,7 @@ var providers = map[string]provider{
 		pool:        amphoraPool,
 		member:      amphoraMember,
 		monitor:     func(*monitor) error { return nil },
+		policy:      amphoraPolicy,
 	},
 	ovn: {
 		description: "Octavia OVN driver.",
@@ -38,6 +40,7 @@ var providers = map[string]provider{
 		pool:        ovnPool,
 		member:      ovnMember,
 		monitor:     ovnMonitor,
+		policy:      ovnPolicy,
 	},
 	"octavia": {
 		description: "Deprecated alias of the Octavia Amphora driver.",
@@ -45,6 +48,7 @@ var providers = map[string]provider{
 		pool:        amphoraPool,
 		member:      amphoraMember,
 		monitor:     func(*monitor) error { return nil },
+		policy:      amphoraPolicy,
 	},
 }
 
@@ -68,6 +72,13 @@ func amphoraMember(m *member) error {
 	same := func(vip string) bool { return isIPv6(vip) == isIPv6(m.address.Value()) }
 	if !slices.ContainsFunc(vips, same) {
 		return unsupported(lb.provider, "This provider doesn't support mixing IPv4 and IPv6 addresses for its VIP and members in %s load balancers.", m.pool.protocol)
+	}
+	return nil
+}
+
+func amphoraPolicy(policy *l7policy) error {
+	if l := policy.listener; l.protocol != "HTTP" && l.protocol != "TERMINATED_HTTPS" {
+		return unsupported(l.lb.provider, "%s protocol listeners do not support L7 policies", l.protocol)
 	}
 	return nil
 }
@@ -123,4 +134,8 @@ func ovnMonitor(m *monitor) error {
 		return unsupported(ovn, "OVN provider does not support %s health monitor type. Supported types: UDP-CONNECT, TCP", m.kind)
 	}
 	return nil
+}
+
+func ovnPolicy(*l7policy) error {
+	return notSupported("This provider does not support creating l7policies.")
 }

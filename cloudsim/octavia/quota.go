@@ -18,13 +18,15 @@ const (
 	poolQuota         = "Pool"
 	memberQuota       = "Member"
 	monitorQuota      = "Health Monitor"
+	policyQuota       = "L7 Policy"
+	ruleQuota         = "L7 Rule"
 )
 
 // usage is how many objects a project has.
-type usage struct{ loadBalancers, listeners, pools, members, monitors int }
+type usage struct{ loadBalancers, listeners, pools, members, monitors, policies, rules int }
 
 // quota is what was set for a project, by resource; what is not in it has the
-// default. L7 quotas are kept but count nothing.
+// default.
 type quota map[string]int
 
 const unlimited = -1
@@ -46,7 +48,7 @@ func (s *Service) checkQuota(project, resource string, more int) error {
 	}
 	has := map[string]int{
 		loadBalancerQuota: u.loadBalancers, listenerQuota: u.listeners, poolQuota: u.pools,
-		memberQuota: u.members, monitorQuota: u.monitors,
+		memberQuota: u.members, monitorQuota: u.monitors, policyQuota: u.policies, ruleQuota: u.rules,
 	}[resource]
 	limit := s.limit(project, resource)
 	if more > 0 && limit != unlimited && has+more > limit {
@@ -83,8 +85,8 @@ var quotaNames = []struct{ attribute, older, resource string }{
 	{"member", "", memberQuota},
 	{"pool", "", poolQuota},
 	{"healthmonitor", "health_monitor", monitorQuota},
-	{"l7policy", "", "L7Policy"},
-	{"l7rule", "", "L7Rule"},
+	{"l7policy", "", policyQuota},
+	{"l7rule", "", ruleQuota},
 }
 
 func quotaAttributes() []attribute {

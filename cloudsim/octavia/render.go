@@ -45,8 +45,12 @@ func (lb *loadBalancer) render(d *document, full bool) {
 
 // renderCommon writes what all resources of a tree have.
 func renderCommon(d *document, o *object, name, project string, adminUp bool) {
-	d.id("id", o.id)
 	d.text("name", name)
+	renderUnnamed(d, o, project, adminUp)
+}
+
+func renderUnnamed(d *document, o *object, project string, adminUp bool) {
+	d.id("id", o.id)
 	d.text("provisioning_status", o.prov.String())
 	d.text("operating_status", o.oper.String())
 	d.flag("admin_state_up", adminUp)
@@ -70,7 +74,11 @@ func (l *listener) render(d *document, full bool) {
 	} else {
 		d.raw("default_pool_id", "null")
 	}
-	d.raw("l7policies", "[]")
+	if full {
+		d.list("l7policies", len(l.policies), func(i int) { l.policies[i].render(d, true) })
+	} else {
+		d.refs("l7policies", len(l.policies), func(i int) uuid.UUID { return l.policies[i].id })
+	}
 	d.nested("insert_headers", func() {
 		for _, name := range sortedKeys(l.headers) {
 			d.text(name, l.headers[name])
@@ -230,6 +238,49 @@ func (m *monitor) render(d *document) {
 	}
 }
 
+func (policy *l7policy) render(d *document, full bool) {
+	lb := policy.listener.lb
+	renderCommon(d, &policy.object, policy.name, lb.project, policy.adminUp)
+	d.text("description", policy.description)
+	d.text("action", policy.action)
+	d.id("listener_id", policy.listener.id)
+	if policy.pool != nil {
+		d.id("redirect_pool_id", policy.pool.id)
+	} else {
+		d.raw("redirect_pool_id", "null")
+	}
+	d.optional("redirect_url", policy.url)
+	d.optional("redirect_prefix", policy.prefix)
+	d.number("position", policy.position())
+	if full {
+		d.list("rules", len(policy.rules), func(i int) { policy.rules[i].render(d) })
+	} else {
+		d.refs("rules", len(policy.rules), func(i int) uuid.UUID { return policy.rules[i].id })
+	}
+	if d.since(5) {
+		d.texts("tags", policy.tags)
+	}
+	if d.since(9) {
+		if policy.code > 0 {
+			d.number("redirect_http_code", policy.code)
+		} else {
+			d.raw("redirect_http_code", "null")
+		}
+	}
+}
+
+func (rule *l7rule) render(d *document) {
+	renderUnnamed(d, &rule.object, rule.policy.listener.lb.project, rule.adminUp)
+	d.text("type", rule.kind)
+	d.text("compare_type", rule.compare)
+	d.optional("key", rule.key)
+	d.text("value", rule.value)
+	d.flag("invert", rule.invert)
+	if d.since(5) {
+		d.texts("tags", rule.tags)
+	}
+}
+
 // renderStatus writes the status tree. Pools that no listener uses are not in
 // it.
 func (lb *loadBalancer) renderStatus(d *document) {
@@ -237,11 +288,8 @@ func (lb *loadBalancer) renderStatus(d *document) {
 	d.list("listeners", len(lb.listeners), func(i int) {
 		l := lb.listeners[i]
 		renderState(d, &l.object, l.name)
-		if l.pool == nil {
-			d.raw("pools", "[]")
-			return
-		}
-		d.list("pools", 1, func(int) { l.pool.renderStatus(d) })
+		pools := l.pools()
+		d.list("pools", len(pools), func(i int) { pools[i].renderStatus(d) })
 	})
 }
 

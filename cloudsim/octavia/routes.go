@@ -81,6 +81,18 @@ func (s *Service) treeRoutes(route func(method, path string, h handler)) {
 	route("PUT", "/pools/{id}/members/{member}", s.updateMember)
 	route("DELETE", "/pools/{id}/members/{member}", s.deleteMember)
 
+	route("GET", "/l7policies", s.listPolicies)
+	route("POST", "/l7policies", s.createPolicy)
+	route("GET", "/l7policies/{id}", s.showPolicy)
+	route("PUT", "/l7policies/{id}", s.updatePolicy)
+	route("DELETE", "/l7policies/{id}", s.deletePolicy)
+
+	route("GET", "/l7policies/{id}/rules", s.listRules)
+	route("POST", "/l7policies/{id}/rules", s.createRule)
+	route("GET", "/l7policies/{id}/rules/{rule}", s.showRule)
+	route("PUT", "/l7policies/{id}/rules/{rule}", s.updateRule)
+	route("DELETE", "/l7policies/{id}/rules/{rule}", s.deleteRule)
+
 	route("GET", "/healthmonitors", s.listMonitors)
 	route("POST", "/healthmonitors", s.createMonitor)
 	route("GET", "/healthmonitors/{id}", s.showMonitor)
@@ -201,6 +213,11 @@ func (s *Service) pool(id string, may func(string) error) (*pool, error) {
 func (s *Service) monitor(id string, may func(string) error) (*monitor, error) {
 	m, ok := s.monitors[parseID(id)]
 	return access(m, ok, "Health Monitor", id, func(m *monitor) string { return m.pool.lb.project }, may)
+}
+
+func (s *Service) policy(id string, may func(string) error) (*l7policy, error) {
+	policy, ok := s.policies[parseID(id)]
+	return access(policy, ok, "L7 Policy", id, func(policy *l7policy) string { return policy.listener.lb.project }, may)
 }
 
 // member finds a member of the pool that the path names.

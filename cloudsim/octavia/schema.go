@@ -50,6 +50,8 @@ type attribute struct {
 	// checked says that Octavia itself looks whether a required attribute is null;
 	// else its database fails.
 	checked bool
+	// nullable says that null is taken and checked with the rest.
+	nullable bool
 }
 
 // nullFault answers null for what must be given. Only an id that is null is
@@ -159,7 +161,7 @@ func (p *parser) object(x any, of []attribute, path []string) (values, error) {
 			return nil, inputFault(a.name, "None", "Mandatory field missing.")
 		case !ok:
 			continue
-		case given == nil && a.required && a.kind != idKind:
+		case given == nil && a.required && a.kind != idKind && !a.nullable:
 			return nil, a.nullFault()
 		}
 		parsed, err := p.value(a, given, path)
@@ -266,6 +268,12 @@ func (p *parser) number(a *attribute, x any) (any, error) {
 		return nil, p.malformed("invalid literal for int() with base 10: %s", python(x))
 	}
 	n := int(f)
+	if a.oneOf != nil {
+		if problem := p.problem(a, plain(x)); problem != "" {
+			return nil, inputFault(a.name, plain(x), problem)
+		}
+		return n, nil
+	}
 	switch {
 	case n < a.min:
 		return nil, inputFault(a.name, strconv.Itoa(n), fmt.Sprintf("Value should be greater or equal to %d", a.min))
@@ -293,6 +301,9 @@ func (p *parser) texts(a *attribute, x any) (any, error) {
 			}
 			text = prefix.String()
 		} else if problem := p.problem(a, text); problem != "" {
+			if a.name == "alpn_protocols" {
+				problem = "Value should be a valid ALPN protocol ID"
+			}
 			return nil, inputFault(a.name, python(x), problem)
 		}
 		all[i] = text

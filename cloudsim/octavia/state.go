@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"net/netip"
+	"slices"
 	"unique"
 
 	"github.com/google/uuid"
@@ -79,6 +80,7 @@ type listener struct {
 	port, limit       int
 	adminUp           bool
 	pool              *pool // the default pool, may be nil
+	policies          []*l7policy
 	timeouts          timeouts
 	headers           map[string]string
 	cidrs, tags       []string
@@ -159,15 +161,45 @@ type monitor struct {
 	unmade               bool // see unfinish
 }
 
-// listeners returns the listeners whose default pool it is.
+// listeners returns the listeners whose default pool it is, and those with a
+// policy that really sends requests to it.
 func (p *pool) listeners() []*listener {
 	var ls []*listener
 	for _, l := range p.lb.listeners {
-		if l.pool == p {
+		if slices.Contains(l.pools(), p) {
 			ls = append(ls, l)
 		}
 	}
 	return ls
+}
+
+// pools returns the default pool and those that policies really send requests
+// to: policies that are switched on and have rules.
+func (l *listener) pools() []*pool {
+	var ps []*pool
+	if l.pool != nil {
+		ps = append(ps, l.pool)
+	}
+	for _, policy := range l.policies {
+		if policy.pool != nil && policy.adminUp && len(policy.rules) > 0 && !slices.Contains(ps, policy.pool) {
+			ps = append(ps, policy.pool)
+		}
+	}
+	return ps
+}
+
+// policies returns the policies that send requests to the pool, now or when they
+// are switched on and have rules.
+func (p *pool) policies() []*l7policy {
+	var all []*l7policy
+	for _, l := range p.lb.listeners {
+		for _, policy := range l.policies {
+			if policy.pool == p {
+				all = append(all, policy)
+			}
+		}
+	}
+	return all
 }
 
 func (p *pool) usesUDP() bool { return p.protocol == "UDP" || p.protocol == "SCTP" }

@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -132,6 +133,56 @@ var (
 	)...), "protocol", "lb_algorithm")
 )
 
+// lastPosition is the greatest position of an L7 policy, which stands for the
+// end.
+const lastPosition = 1<<31 - 1
+
+var (
+	policyActions = words(reject, redirectToURL, redirectToPool, redirectToPrefix)
+	redirectCodes = words("301", "302", "303", "307", "308")
+	ruleTypes     = words("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD")
+	comparisons   = words("REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO")
+	oneLine       = regexp.MustCompile(`^[^\r\n]*$`)
+)
+
+var (
+	ruleUpdate = with(without(named, "name"),
+		attribute{name: "type", oneOf: ruleTypes, nullable: true},
+		attribute{name: "compare_type", oneOf: comparisons, nullable: true},
+		attribute{name: "key", longest: 255, pattern: oneLine},
+		attribute{name: "value", longest: 255, pattern: oneLine, nullable: true},
+		attribute{name: "invert", kind: flagKind},
+	)
+	ruleInPolicy = required(ruleUpdate, "type", "compare_type", "value")
+	ruleCreate   = with(ruleInPolicy, owned...)
+
+	policyUpdate = with(named,
+		attribute{name: "description", longest: 255},
+		attribute{name: "action", oneOf: policyActions, nullable: true},
+		attribute{name: "redirect_pool_id", kind: idKind},
+		attribute{name: "redirect_url", check: checkURL},
+		attribute{name: "redirect_prefix", check: checkURL},
+		attribute{name: "position", kind: numberKind, min: 1, max: lastPosition},
+		attribute{name: "redirect_http_code", kind: numberKind, oneOf: redirectCodes, since: 9},
+	)
+	policyCreate = with(required(policyUpdate, "action"), append(owned,
+		attribute{name: "listener_id", kind: idKind, required: true},
+		attribute{name: "rules", kind: objectsKind, of: ruleInPolicy},
+	)...)
+	policyInTree = with(without(required(policyUpdate, "action"), "redirect_pool_id"),
+		attribute{name: "redirect_pool", kind: objectKind, of: poolInTree},
+		attribute{name: "rules", kind: objectsKind, of: ruleInPolicy},
+	)
+)
+
+func checkURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "Value must be a valid URL string"
+	}
+	return ""
+}
+
 func timeout(name string) attribute {
 	return attribute{name: name, kind: numberKind, max: maxTimeout, since: 1}
 }
@@ -161,7 +212,7 @@ var (
 		attribute{name: "protocol", oneOf: listenerProtocols, checked: true},
 		attribute{name: "protocol_port", kind: numberKind, min: 1, max: 65535, checked: true},
 		attribute{name: "default_pool", kind: objectKind, of: poolInTree},
-		attribute{name: "l7policies", kind: objectsKind},
+		attribute{name: "l7policies", kind: objectsKind, of: policyInTree},
 	), "protocol", "protocol_port")
 	listenerCreate = with(listenerInTree, append(owned, attribute{name: "loadbalancer_id", kind: idKind, required: true})...)
 )

@@ -1,0 +1,203 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// condition is what an L7 rule asks of a request.
+type condition struct {
+	kind, compare, key, value string
+	invert                    bool
+}
+
+// What headers and cookies consist of.
+var (
+	headerName   = regexp.MustCompile("^[a-zA-Z0-9!#$%&'*+,\\-.^_`|~]+$")
+	cookieValue  = regexp.MustCompile("^[a-zA-Z0-9!#$%&'()*+,\\-./:<=>?@\\[\\]^_`{|}~]+$")
+	headerValue  = regexp.MustCompile("^[a-zA-Z0-9!\"#$%&'()*+,\\-./:;<=>?@\\[\\]^_`{|}~\\\\]+$")
+	quotedHeader = regexp.MustCompile("^\"[a-zA-Z0-9 \\t!\"#$%&'()*+,\\-./:;<=>?@\\[\\]^_`{|}~\\\\]*\"$")
+	nameField    = regexp.MustCompile(`^([a-zA-Z][A-Za-z0-9-]*)$`)
+	digits       = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// usesKey tells whether the type of rule has a key, such as a header's name.
+func (c *condition) usesKey() bool {
+	return c.kind != "HOST_NAME" && c.kind != "PATH" && c.kind != "FILE_TYPE"
+}
+
+// check refuses conditions that make no sense.
+func (c *condition) check() error {
+	if err := c.problem(); err != nil {
+		return faultf(http.StatusBadRequest, "Error parsing L7Rule: %v", err)
+	}
+	return nil
+}
+
+func (c *condition) problem() error {
+	if c.value == "" {
+		return badRule("L7 rule type requires a value")
+	}
+	switch c.kind {
+	case "HEADER":
+		return c.keyed(isHeaderValue, "header value")
+	case "COOKIE":
+		return c.keyed(cookieValue.MatchString, "cookie value")
+	case "HOST_NAME", "PATH":
+		return c.compared(isHeaderValue, "comparison value")
+	case "FILE_TYPE":
+		if c.compare != "REGEX" && c.compare != "EQUAL_TO" {
+			return badRule("invalid comparison type for rule type")
+		}
+		return c.compared(isHeaderValue, "comparison value")
+	case "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT":
+		return c.onCertificate()
+	case "SSL_DN_FIELD":
+		return c.onName()
+	}
+	return badRule("invalid rule type")
+}
+
+func badRule(problem string) error { return errors.New("Invalid L7 Rule: " + problem) }
+
+func isHeaderValue(text string) bool {
+	return headerValue.MatchString(text) || quotedHeader.MatchString(text)
+}
+
+// keyed checks a condition on a header or cookie.
+func (c *condition) keyed(fits func(string) bool, what string) error {
+	if c.key == "" {
+		return badRule("L7 rule type requires a key")
+	}
+	if !headerName.MatchString(c.key) {
+		return errors.New("Invalid characters in key")
+	}
+	return c.compared(fits, what)
+}
+
+// compared checks the value against the kind of comparison.
+func (c *condition) compared(fits func(string) bool, what string) error {
+	if c.compare == "REGEX" {
+		if problem := regexProblem(c.value); problem != "" {
+			return fmt.Errorf("Unable to parse regular expression: %s", problem)
+		}
+		return nil
+	}
+	if c.compare == "" {
+		return badRule("invalid comparison type for rule type")
+	}
+	if !fits(c.value) {
+		return errors.New("Invalid characters in " + what)
+	}
+	return nil
+}
+
+// onCertificate checks a condition on whether a client has a certificate, or on
+// how that was verified.
+func (c *condition) onCertificate() error {
+	switch {
+	case c.key != "":
+		return badRule(fmt.Sprintf(`L7rule type %s does not use the "key" field.`, c.kind))
+	case c.kind == "SSL_CONN_HAS_CERT" && strings.ToLower(c.value) != "true":
+		return badRule(fmt.Sprintf("L7rule value %s is not a boolean True string.", c.value))
+	case c.kind == "SSL_VERIFY_RESULT" && !digits.MatchString(c.value):
+		return badRule("L7rule type SSL_VERIFY_RESULT needs a int value, which is >= 0")
+	case c.compare != "EQUAL_TO":
+		return badRule(fmt.Sprintf("L7rule type %s only supports the EQUAL_TO compare type.", c.kind))
+	}
+	return nil
+}
+
+// onName checks a condition on a field of a certificate's distinguished name.
+func (c *condition) onName() error {
+	if c.compare == "REGEX" {
+		if problem := regexProblem(c.value); problem != "" {
+			return fmt.Errorf("Unable to parse regular expression: %s", problem)
+		}
+	}
+	switch {
+	case c.key == "":
+		return badRule("L7rule type SSL_DN_FIELD needs to specify a key and a value.")
+	case !nameField.MatchString(c.key):
+		return badRule("Invalid L7rule distinguished name field.")
+	}
+	return nil
+}
+
+// regexProblem tells what Python finds wrong with a regular expression, "" for
+// nothing. It knows the usual mistakes, and takes what Go has no words for, such
+// as a look-ahead.
+func regexProblem(pattern string) string {
+	var open []int
+	repeatable, repeated := false, false
+	for i := 0; i < len(pattern); i++ {
+		again := false
+		switch pattern[i] {
+		case '\\':
+			if i+1 == len(pattern) {
+				return fmt.Sprintf("bad escape (end of pattern) at position %d", i)
+			}
+			i++
+			repeatable = true
+		case '[':
+			end := endOfSet(pattern, i)
+			if end < 0 {
+				return fmt.Sprintf("unterminated character set at position %d", i)
+			}
+			i, repeatable = end, true
+		case '(':
+			open = append(open, i)
+			repeatable = false
+			if strings.HasPrefix(pattern[i+1:], "?") {
+				i++
+			}
+		case ')':
+			if len(open) == 0 {
+				return fmt.Sprintf("unbalanced parenthesis at position %d", i)
+			}
+			open, repeatable = open[:len(open)-1], true
+		case '*', '+', '?':
+			again = true
+			switch {
+			case repeated && pattern[i] == '?':
+				again = false // a lazy repeat
+			case repeated:
+				return fmt.Sprintf("multiple repeat at position %d", i)
+			case !repeatable:
+				return fmt.Sprintf("nothing to repeat at position %d", i)
+			}
+		case '|', '^':
+			repeatable = false
+		default:
+			repeatable = true
+		}
+		repeated = again
+	}
+	if len(open) > 0 {
+		return fmt.Sprintf("missing ), unterminated subpattern at position %d", open[len(open)-1])
+	}
+	return ""
+}
+
+// endOfSet finds the bracket that closes a set of characters, -1 if none does.
+func endOfSet(pattern string, at int) int {
+	i := at + 1
+	if strings.HasPrefix(pattern[i:], "^") {
+		i++
+	}
+	for first := true; i < len(pattern); i, first = i+1, false {
+		switch {
+		case pattern[i] == '\\':
+			i++
+		case pattern[i] == ']' && !first:
+			return i
+		}
+	}
+	return -1
+}
