@@ -156,7 +156,8 @@ func (s *Service) settle(c *change) {
 func (s *Service) drop(lb *loadBalancer) {
 	u := s.used(lb.project)
 	for _, l := range lb.listeners {
-		s.dropListener(l)
+		delete(s.listeners, l.id)
+		u.listeners--
 	}
 	for _, p := range lb.pools {
 		s.dropPool(p)

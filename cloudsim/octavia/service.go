@@ -86,8 +86,6 @@ type Service struct {
 	pools     map[uuid.UUID]*pool
 	members   map[uuid.UUID]*member
 	monitors  map[uuid.UUID]*monitor
-	policies  map[uuid.UUID]*l7policy
-	rules     map[uuid.UUID]*l7rule
 	byPort    map[string]*loadBalancer
 	usage     map[string]*usage
 	quotas    map[string]*quota
@@ -118,8 +116,6 @@ func New(o Options) (*Service, error) {
 		pools:     map[uuid.UUID]*pool{},
 		members:   map[uuid.UUID]*member{},
 		monitors:  map[uuid.UUID]*monitor{},
-		policies:  map[uuid.UUID]*l7policy{},
-		rules:     map[uuid.UUID]*l7rule{},
 		byPort:    map[string]*loadBalancer{},
 		usage:     map[string]*usage{},
 		quotas:    map[string]*quota{},
