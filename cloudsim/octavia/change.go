@@ -156,8 +156,7 @@ func (s *Service) settle(c *change) {
 func (s *Service) drop(lb *loadBalancer) {
 	u := s.used(lb.project)
 	for _, l := range lb.listeners {
-		delete(s.listeners, l.id)
-		u.listeners--
+		s.dropListener(l)
 	}
 	for _, p := range lb.pools {
 		s.dropPool(p)

@@ -86,6 +86,8 @@ type Service struct {
 	pools     map[uuid.UUID]*pool
 	members   map[uuid.UUID]*member
 	monitors  map[uuid.UUID]*monitor
+	policies  map[uuid.UUID]*l7policy
+	rules     map[uuid.UUID]*l7rule
 	byPort    map[string]*loadBalancer
 	usage     map[string]*usage
 	quotas    map[string]*quota
@@ -116,6 +118,8 @@ func New(o Options) (*Service, error) {
 		pools:     map[uuid.UUID]*pool{},
 		members:   map[uuid.UUID]*member{},
 		monitors:  map[uuid.UUID]*monitor{},
+		policies:  map[uuid.UUID]*l7policy{},
+		rules:     map[uuid.UUID]*l7rule{},
 		byPort:    map[string]*loadBalancer{},
 		usage:     map[string]*usage{},
 		quotas:    map[string]*quota{},
