@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,8 @@ type cloud struct {
 	t testing.TB
 	// made are the paths of what the test made by hand, in Neutron.
 	made []string
+	// limited are the paths of quotas that the test set.
+	limited []string
 }
 
 // backend is what the simulator and a real OpenStack do in different ways.
@@ -57,9 +60,10 @@ type backend interface {
 	// podNetwork is the network namespace of Pods; empty where nodes are on
 	// loopback addresses.
 	podNetwork() string
-	// outside is a client on the public network, inside one beside the nodes; they
-	// make requests only where packets flow.
+	// outside is a client on the public network, internet one beyond it, and inside
+	// one beside the nodes; they make requests only where packets flow.
 	outside() client
+	internet() client
 	inside() client
 
 	// hold keeps load balancers PENDING_CREATE and PENDING_DELETE until release is
@@ -241,11 +245,14 @@ func (c *cloud) quota(service, kind string, limit int) {
 	if service == cloudsim.LoadBalancer {
 		path = "/v2.0/lbaas/quotas/" + c.IDs().Project
 	}
-	c.t.Cleanup(func() {
-		if err := c.call(asAdmin, service, http.MethodDelete, path, nil, nil); err != nil {
-			c.t.Errorf("take the quota back: %v", err)
-		}
-	})
+	if !slices.Contains(c.limited, path) {
+		c.limited = append(c.limited, path)
+		c.t.Cleanup(func() {
+			if err := c.call(asAdmin, service, http.MethodDelete, path, nil, nil); err != nil {
+				c.t.Errorf("take the quota back: %v", err)
+			}
+		})
+	}
 	wish := map[string]any{"quota": map[string]int{kind: limit}}
 	if err := c.call(asAdmin, service, http.MethodPut, path, wish, nil); err != nil {
 		c.t.Fatal(err)

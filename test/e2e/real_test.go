@@ -111,6 +111,13 @@ func (c *real) outside() client {
 	return client{namespace: c.DataPlane.OutsideNamespace, address: c.DataPlane.OutsideAddresses[0].String()}
 }
 
+func (c *real) internet() client {
+	if c.DataPlane == nil {
+		return client{}
+	}
+	return client{namespace: c.DataPlane.OutsideNamespace, address: c.DataPlane.InternetAddress.String()}
+}
+
 func (c *real) inside() client {
 	if c.DataPlane == nil {
 		return client{}

@@ -78,6 +78,10 @@ func (c simulated) podNetwork() string { return "" }
 func (c simulated) outside() client    { return client{} }
 func (c simulated) inside() client     { return client{} }
 
+// internet is told apart by its address only: in the simulator all are on
+// loopback.
+func (c simulated) internet() client { return client{address: "127.0.0.7"} }
+
 func (c simulated) hold() (release func()) {
 	c.Octavia().HoldPending("")
 	return func() { c.Octavia().Release("") }

@@ -1,0 +1,190 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// keepAsking starts users of the Service's address, one by TCP and one by UDP.
+func (s *stage) keepAsking(address string) []*user {
+	s.t.Helper()
+	s.answers(address, packetPorts[corev1.ProtocolTCP])
+	s.echoes(address, packetPorts[corev1.ProtocolUDP])
+	return []*user{
+		s.busy(func(ctx context.Context) error {
+			_, err := ask(ctx, s.cloud.outside(), address, packetPorts[corev1.ProtocolTCP])
+			return err
+		}),
+		s.busy(s.senders(endpoint(address, packetPorts[corev1.ProtocolUDP]))),
+	}
+}
+
+// busy starts a user who makes one request after the other.
+func (s *stage) busy(makeRequest func(context.Context) error) *user {
+	ctx, stop := context.WithCancel(context.Background())
+	u := &user{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(u.done)
+		for ctx.Err() == nil {
+			err := makeRequest(ctx)
+			if ctx.Err() == nil {
+				u.note(err)
+			}
+		}
+	}()
+	s.t.Cleanup(func() { stop(); <-u.done })
+	return u
+}
+
+// senders returns what sends a datagram and waits for the answer, from one of
+// some source ports in turn. A port of its own for each would be a flow of its
+// own for each, of which everybody on the way keeps a memory.
+func (s *stage) senders(to string) func(context.Context) error {
+	s.t.Helper()
+	var sockets []net.Conn
+	for range 16 {
+		c, err := s.cloud.outside().dial(s.t.Context(), "udp", to)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { _ = c.Close() })
+		sockets = append(sockets, c)
+	}
+	n := 0
+	return func(context.Context) error {
+		n++
+		return exchange(sockets[n%len(sockets)], strconv.Itoa(n))
+	}
+}
+
+// exchange sends the text and waits a second until it comes back.
+func exchange(c net.Conn, text string) error {
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(c, text); err != nil {
+		return err
+	}
+	buffer := make([]byte, 1024)
+	for {
+		n, err := c.Read(buffer)
+		if err != nil {
+			return err
+		}
+		var a node.Answer
+		if err := json.Unmarshal(buffer[:n], &a); err != nil || a.Data == text {
+			return err
+		}
+	}
+}
+
+// allHappy ends the visits of the users, of whose requests none may have failed.
+func (s *stage) allHappy(users []*user) {
+	s.t.Helper()
+	for i, u := range users {
+		s.t.Logf("by %s:", protocols[i])
+		s.happy(u)
+	}
+}
+
+func TestCordonedNodeGetsNoNewConnection(t *testing.T) {
+	s := newStage(t, settings{nodes: []string{"a", "b", "c"}})
+	s.needsPackets()
+	web := s.service("web", tcp(8080), udp(5300))
+	address := web.programmed()
+	users := s.keepAsking(address)
+	out := s.address("c")
+
+	s.changeNode("c", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
+	web.becomes(membersAt(s.addresses("a", "b")...))
+	for _, protocol := range protocols {
+		s.keepsOut(out, protocol, address, 60)
+	}
+	s.changeNode("c", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
+	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	for _, protocol := range protocols {
+		s.spreads(s.cloud.outside(), protocol, address, packetPorts[protocol], s.addresses("a", "b", "c")...)
+	}
+	s.allHappy(users)
+}
+
+func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
+	s := newStage(t, settings{})
+	s.needsPackets()
+	web := s.service("web", tcp(8080), udp(5300))
+	address := web.programmed()
+	users := s.keepAsking(address)
+	for range 2 {
+		web.change(tcp(8081), udp(5301))
+		web.becomes(ports("TCP/8080", "TCP/8081", "UDP/5300", "UDP/5301"))
+		s.spreads(s.cloud.outside(), corev1.ProtocolTCP, address, 8081, s.addresses("a", "b")...)
+		s.spreads(s.cloud.outside(), corev1.ProtocolUDP, address, 5301, s.addresses("a", "b")...)
+		web.change(without(8081), without(5301))
+		web.becomes(ports("TCP/8080", "UDP/5300"))
+		s.silent(address, 8081)
+		s.deaf(s.cloud.outside(), corev1.ProtocolUDP, address, 5301)
+	}
+	web.programmed()
+	s.allHappy(users)
+}
+
+// TestTrafficGoesOnWhileTheControllerIsKilled kills it with SIGKILL in the middle
+// of changes to a Service, while clients loop on a port that stays, and starts it
+// again: the changes are completed and no request fails. See -kill-rounds.
+func TestTrafficGoesOnWhileTheControllerIsKilled(t *testing.T) {
+	program := build(t)
+	s := newStage(t, settings{off: true, nodes: []string{"a", "b", "c"}})
+	s.needsPackets()
+	seed := rand.Uint64()
+	t.Logf("the random moments come from seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	web := s.service("web", tcp(8080), udp(5300))
+	p := s.controls(program)
+	address := web.programmed()
+	users := s.keepAsking(address)
+	for round := range *killRounds {
+		added := int32(8081 + round)
+		web.change(tcp(added))
+		s.killWithin(p, random)
+		s.changeNode("c", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
+		p = s.controls(program)
+		web.becomes(all(ports("TCP/8080", "UDP/5300", fmt.Sprintf("TCP/%d", added)), membersAt(s.addresses("a", "b")...)))
+		s.spreads(s.cloud.outside(), corev1.ProtocolTCP, address, int(added), s.addresses("a", "b")...)
+
+		web.change(without(added))
+		s.changeNode("c", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
+		s.killWithin(p, random)
+		p = s.controls(program)
+		web.becomes(all(ports("TCP/8080", "UDP/5300"), membersAt(s.addresses("a", "b", "c")...)))
+		web.hasOne()
+	}
+	s.allHappy(users)
+	p.terminate()
+}
+
+// killWithin kills the controller at a random moment of the next 2.5 s.
+func (s *stage) killWithin(p *process, random *rand.Rand) {
+	s.t.Helper()
+	moment := time.Duration(random.Int64N(int64(2500 * time.Millisecond)))
+	select {
+	case <-time.After(moment):
+	case <-p.ended:
+		s.t.Fatal("the controller ended by itself")
+	}
+	p.kill()
+	s.t.Logf("killed after %v", moment)
+}
