@@ -38,6 +38,7 @@ func TestServiceBecomesInternalAndExternalAgain(t *testing.T) {
 }
 
 func TestAllServicesAreInternalWhereTheConfigurationSaysSo(t *testing.T) {
+	spares(t, "TestServiceBecomesInternalAndExternalAgain has an internal Service, too")
 	s := newStage(t, settings{conf: []string{"internal-lb=true"}})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()

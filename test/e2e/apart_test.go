@@ -48,6 +48,7 @@ func (s *stage) refuse(method, route string) {
 }
 
 func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
+	spares(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{flags: sweeping})
 	s.refuse(http.MethodPost, "/v2.0/lbaas/loadbalancers")
 	web := s.service("web", tcp(8080))
@@ -66,6 +67,7 @@ func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 }
 
 func TestARefusedChangeDoesNotKeepPoolsFromFollowingTheNodes(t *testing.T) {
+	spares(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	web.programmed()
@@ -81,6 +83,7 @@ func TestARefusedChangeDoesNotKeepPoolsFromFollowingTheNodes(t *testing.T) {
 }
 
 func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T) {
+	spares(t, "it writes nothing")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	web.programmed()

@@ -71,6 +71,7 @@ func pick(v *corev1.Service, numbers ...int32) []corev1.ServicePort {
 }
 
 func TestMembersFollowANodePortThatChanges(t *testing.T) {
+	spares(t, "TestPortsChangeWhileOthersGoOnServing changes members, too")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081))
 	address := web.programmed()
@@ -100,6 +101,7 @@ func TestMembersFollowANodePortThatChanges(t *testing.T) {
 }
 
 func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	web.programmed()

@@ -36,6 +36,7 @@ func (v *service) untouched(was *corev1.Service) {
 }
 
 func TestServicesOfAnotherClassAreNeverTouched(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	own := s.service("own", tcp(8081), ofClass(ourClass))
 	own.programmed()
@@ -62,6 +63,7 @@ func TestServicesOfAnotherClassAreNeverTouched(t *testing.T) {
 }
 
 func TestServicesWithoutAClassAreLeftAloneWhenToldSo(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: []string{"--handle-default-class=false"}})
 	plain := s.service("plain", tcp(8080))
 	was := plain.now()
@@ -71,6 +73,7 @@ func TestServicesWithoutAClassAreLeftAloneWhenToldSo(t *testing.T) {
 }
 
 func TestClassToServeCanBeChosen(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: []string{"--load-balancer-class=example.com/lb"}})
 	usual := s.service("usual", tcp(8080), ofClass(ourClass))
 	was := usual.now()
@@ -80,6 +83,7 @@ func TestClassToServeCanBeChosen(t *testing.T) {
 }
 
 func TestOtherTypesOfServicesAreLeftAlone(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	plain := s.service("plain", tcp(8080), ofType(corev1.ServiceTypeNodePort))
 	was := plain.now()

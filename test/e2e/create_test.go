@@ -146,6 +146,7 @@ func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
 }
 
 func TestEachChangeOfStateIsOneEvent(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	web.programmed()

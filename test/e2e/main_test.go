@@ -11,7 +11,8 @@
 // of the test's that counts and disturbs them. With amphorae, which are noop
 // there, no packets flow, and the API has to show where they would go; see
 // noop_test.go. What a real cloud cannot do, the test says at its start: see
-// simulatorOnly, onlyWithProvider and needsPackets.
+// simulatorOnly, onlyWithProvider and needsPackets. With -short a real cloud is
+// spared some tests that do not depend on it: see spares.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. What a test leaves in the cloud after its Services are

@@ -35,6 +35,7 @@ func TestHealthMonitorsComeFromTheConfigurationAndAnnotations(t *testing.T) {
 }
 
 func TestHealthMonitorCanBeAskedForByAnnotation(t *testing.T) {
+	spares(t, "TestHealthMonitorsComeFromTheConfigurationAndAnnotations makes monitors, too")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
 	web.programmed()

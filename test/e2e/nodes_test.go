@@ -31,6 +31,7 @@ func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
 }
 
 func TestNodesThatAreToTakeNoTrafficAreLeftOut(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -76,6 +77,7 @@ func deleteNode(s *stage, suffix string) {
 }
 
 func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{nodes: []string{"a"}})
 	web := s.service("web", tcp(8080))
 	web.programmed()

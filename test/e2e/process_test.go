@@ -157,6 +157,7 @@ func (s *stage) cutShort(program string, random *rand.Rand) {
 }
 
 func TestOneOfTwoControllersWorksAndTheOtherTakesOver(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	program := build(t)
 	s := newStage(t, settings{off: true})
 	lease := "--leader-elect-resource-name=" + s.namespace

@@ -11,6 +11,7 @@ import (
 )
 
 func TestServiceWithAnInvalidAnnotationKeepsServing(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
