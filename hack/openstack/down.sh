@@ -5,7 +5,7 @@
 # Stops what up.sh has started, and nothing else. PURGE=1 removes the state.
 
 set -euo pipefail
-# shellcheck source=lib/all.sh
+# shellcheck source-path=SCRIPTDIR source=lib/all.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib/all.sh"
 
 main() {

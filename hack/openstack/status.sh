@@ -6,7 +6,7 @@
 # status is 0 only if all do.
 
 set -euo pipefail
-# shellcheck source=lib/all.sh
+# shellcheck source-path=SCRIPTDIR source=lib/all.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib/all.sh"
 
 main() {
@@ -27,16 +27,16 @@ main() {
 
 # tell_process NAME: fails if it is not well; adds its memory to sum.
 tell_process() {
-  local pid state=answers memory=0
+  local pid condition=answers memory=0
   if ! pid=$(process_pid "$1"); then
     printf '%-22s %8s %6s %10s  %s\n' "$1" - "$(port_of "$1")" - 'does not run'
     return 1
   fi
   memory=$(memory_of "$pid")
   sum=$((sum + memory))
-  answers "$1" || state='does not answer'
-  printf '%-22s %8s %6s %10s  %s\n' "$1" "$pid" "$(port_of "$1")" "$((memory / 1024))" "$state"
-  [ "$state" = answers ]
+  answers "$1" || condition='does not answer'
+  printf '%-22s %8s %6s %10s  %s\n' "$1" "$pid" "$(port_of "$1")" "$((memory / 1024))" "$condition"
+  [ "$condition" = answers ]
 }
 
 # memory_of PID: KiB that the process and its descendants share of the memory.
@@ -44,8 +44,10 @@ memory_of() {
   local kib child
   kib=$(awk '/^Pss:/ { print $2 }' "/proc/$1/smaps_rollup" 2>/dev/null) || true
   kib=${kib:-0}
-  for child in $(cat "/proc/$1"/task/*/children 2>/dev/null); do kib=$((kib + $(memory_of "$child"))); done
+  for child in $(children_of "$1"); do kib=$((kib + $(memory_of "$child"))); done
   echo "$kib"
 }
+
+children_of() { cat "/proc/$1"/task/*/children 2>/dev/null || true; }
 
 main

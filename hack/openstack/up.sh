@@ -5,7 +5,7 @@
 # Brings up a real OpenStack on this machine; README.md tells what and how.
 
 set -euo pipefail
-# shellcheck source=lib/all.sh
+# shellcheck source-path=SCRIPTDIR source=lib/all.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib/all.sh"
 
 main() {

@@ -39,16 +39,13 @@ class Cloud:
         except requests.RequestException as error:
             raise SystemExit('openstack: %s %s: %s' % (method, url, error))
 
-    def call(self, method, service, path, body=None, also=()):
-        """The JSON of the answer, None for a status in also. Any other status
-        of 400 and above ends the program."""
+    def call(self, method, service, path, body=None):
+        """The JSON of the answer. A refusal ends the program."""
         url = self.urls[service] + path
         answer = self._send(method, url, body)
         if answer.status_code == 401:  # tokens may be made to live for seconds
             self._sign_in()
             answer = self._send(method, url, body)
-        if answer.status_code in also:
-            return None
         if answer.status_code >= 400:
             raise SystemExit('openstack: %s %s: %s %s' % (
                 method, url, answer.status_code, answer.text[:500]))
@@ -59,10 +56,10 @@ class Cloud:
 
     def ensure(self, service, path, kind, **wanted):
         """The object of this kind and name, made if it is not there."""
-        found = self.get(service, '%s?name=%s' % (path, wanted['name']))
-        for thing in next(v for k, v in found.items() if isinstance(v, list) and not k.endswith('_links')):
-            return thing
-        return self.call('POST', service, path, {kind: wanted})[kind]
+        answer = self.get(service, '%s?name=%s' % (path, wanted['name']))
+        found = next(value for key, value in answer.items()
+                     if isinstance(value, list) and not key.endswith('_links'))
+        return found[0] if found else self.call('POST', service, path, {kind: wanted})[kind]
 
 
 def administrator(settings):

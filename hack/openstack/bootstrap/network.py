@@ -93,16 +93,17 @@ def make_security_group(admin, project):
     """Nodes may do anything among each other. From elsewhere only NodePorts
     can be reached, which the controller does not open by itself yet."""
     group = ensure(admin, 'security_group', name='k8s-nodes', project_id=project)['id']
-    for family in ('IPv4', 'IPv6'):
-        make_rule(admin, project, group, family, remote_group_id=group)
-        for protocol in ('tcp', 'udp'):
-            make_rule(admin, project, group, family, protocol=protocol,
-                      remote_ip_prefix=ANYWHERE[family], **NODE_PORTS)
+    path = '/v2.0/security-group-rules'
+    found = admin.get('network', '%s?direction=ingress&security_group_id=%s' % (path, group))
+    if not found['security_group_rules']:
+        admin.call('POST', 'network', path, {'security_group_rules': [
+            dict(rule, security_group_id=group, project_id=project, direction='ingress')
+            for rule in wanted_rules(group)]})
     return group
 
 
-def make_rule(admin, project, group, family, **rule):
-    exists = 409
-    admin.call('POST', 'network', '/v2.0/security-group-rules', {'security_group_rule': dict(
-        rule, security_group_id=group, project_id=project, direction='ingress',
-        ethertype=family)}, also=(exists,))
+def wanted_rules(group):
+    for family, anywhere in ANYWHERE.items():
+        yield {'ethertype': family, 'remote_group_id': group}
+        for protocol in ('tcp', 'udp'):
+            yield dict(NODE_PORTS, ethertype=family, protocol=protocol, remote_ip_prefix=anywhere)

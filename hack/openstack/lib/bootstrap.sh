@@ -12,7 +12,7 @@ write_settings() {
 {
   "state": "$STATE",
   "provider": "$PROVIDER",
-  "patched": $([ "$OCTAVIA_PATCH" = 1 ] && echo true || echo false),
+  "patched": $(true_if "$OCTAVIA_PATCH"),
   "servers": $SERVERS,
   "mysql_socket": "$(mariadb_socket)",
   "prefix": "$PREFIX",
@@ -39,11 +39,11 @@ SETTINGS
 # bootstrap STEP
 bootstrap() { PYTHONPATH=$HERE:$HERE/shims "$PYTHON" -m bootstrap "$1" "$STATE/etc/bootstrap.json"; }
 
-# bootstrap_identity: users and catalogue change only if the settings do, so
-# that a second openstack-up need not look at each of them.
+# bootstrap_identity: users and catalogue change only if the endpoints do,
+# so that a second openstack-up need not look at each of them.
 bootstrap_identity() {
   local made
-  made=$(cat "$STATE/etc/bootstrap.json" "$HERE/bootstrap/identity.py" | sha256sum)
+  made=$({ grep http "$STATE/etc/bootstrap.json" && cat "$HERE/bootstrap/identity.py"; } | sha256sum)
   [ "$made" != "$(cat "$STATE/run/made.identity" 2>/dev/null)" ] || return 0
   bootstrap identity
   echo "$made" >"$STATE/run/made.identity"

@@ -23,6 +23,7 @@ dataplane_start() {
 dataplane_plug() {
   openvswitch_register
   bootstrap ports >"$STATE/tmp/ports" || exit 1
+  unplug_gone
   plug_ports
   plug_outside
   make_pods
@@ -43,7 +44,19 @@ namespace() {
   grep -qsx "$name" "$STATE/run/namespaces" || echo "$name" >>"$STATE/run/namespaces"
   ip -n "$name" link set lo up
   # Neutron has seen to it that addresses are used once.
-  ip netns exec "$name" sh -c 'for f in all default; do echo 0 >/proc/sys/net/ipv6/conf/$f/accept_dad; done' 2>/dev/null || true
+  ip netns exec "$name" sh -c 'cd /proc/sys/net/ipv6/conf && echo 0 >all/accept_dad && echo 0 >default/accept_dad' 2>/dev/null || true
+}
+
+# unplug_gone: what Nova has deleted leaves the switch, and its namespace goes.
+unplug_gone() {
+  local interface id name wanted=" switch client outside pods "
+  while read -r name id _; do wanted+="$name tap${id:0:11} "; done <"$STATE/tmp/ports"
+  for interface in $(vswitch list-ports br-int); do
+    case $interface in tap*) [[ $wanted == *" $interface "* ]] || vswitch del-port br-int "$interface" ;; esac
+  done
+  for name in $(<"$STATE/run/namespaces"); do
+    [[ $wanted == *" ${name#"$PREFIX-"} "* ]] || delete_namespace "$name"
+  done
 }
 
 plug_ports() {
@@ -60,7 +73,8 @@ plug_ports() {
 plug() {
   local namespace=$PREFIX-$1 switch=$PREFIX-switch bridge=$2 interface=$3 mac=$4 port=${5:-}
   namespace "$1"
-  if ! ip -n "$namespace" link show eth0 >/dev/null 2>&1; then
+  if ! ip -n "$switch" link show "$interface" >/dev/null 2>&1; then
+    ip -n "$namespace" link delete eth0 2>/dev/null || true # a server of that name was there before
     ip -n "$switch" link add "$interface" type veth peer name eth0 netns "$namespace"
     ip netns exec "$namespace" ethtool -K eth0 tx off tso off gso off >/dev/null
     ip netns exec "$switch" ethtool -K "$interface" tx off tso off gso off gro off >/dev/null
@@ -126,8 +140,12 @@ dataplane_stop() {
   local name
   [ -s "$STATE/run/namespaces" ] || return 0
   openvswitch_stop
-  while read -r name; do
-    if [ -e "/run/netns/$name" ]; then ip netns delete "$name"; fi
-  done <"$STATE/run/namespaces"
+  for name in $(<"$STATE/run/namespaces"); do delete_namespace "$name"; done
   rm -f "$STATE/run/namespaces"
+}
+
+# delete_namespace NAME, which is on the list of those made here.
+delete_namespace() {
+  if [ -e "/run/netns/$1" ]; then ip netns delete "$1"; fi
+  sed -i "/^$1\$/d" "$STATE/run/namespaces"
 }

@@ -1,6 +1,7 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # templates use what is set here
 #
 # Keystone: users, projects, tokens, the catalogue.
 

@@ -14,7 +14,7 @@ neutron_configure() {
   if [ "$PROVIDER" = ovn ]; then
     API_WORKERS=1 SERVICE_PLUGINS=ovn-router MECHANISM_DRIVERS=ovn,bind_all TENANT_NETWORKS=geneve
   fi
-  METADATA_PORTS=false && [ "$METADATA_PORT" = 0 ] || METADATA_PORTS=true
+  METADATA_ENABLED=$(true_if "$METADATA_PORT")
   account neutron
   mkdir -p "$STATE/neutron/lock"
   render neutron.conf database.conf authtoken.conf >"$STATE/etc/neutron/neutron.conf"

@@ -16,12 +16,19 @@ openvswitch_choose() {
   local root=$CACHE/openvswitch libraries loader
   VSWITCHD=(ovs-vswitchd) VSWITCH_SCHEMA=/usr/share/openvswitch/vswitch.ovsschema
   [ "$OPENVSWITCH" = newer ] || return 0
-  [ -e "$root/.complete" ] || unpack_newer "$root"
+  unpack_newer_once "$root"
   libraries=$(echo "$root"/usr/lib/*-linux-gnu*)
   loader=$(echo "$libraries"/ld-linux*.so.*)
   VSWITCHD=("$loader" --library-path "$libraries" "$root/usr/lib/openvswitch-switch/ovs-vswitchd")
   VSWITCH_SCHEMA=$root/usr/share/openvswitch/vswitch.ovsschema
   "${VSWITCHD[@]}" --version >/dev/null || fail "the Open vSwitch in $root does not run: remove it, or set OPENSTACK_OPENVSWITCH=packaged"
+}
+
+unpack_newer_once() {
+  exec 8>"$CACHE/openvswitch.lock"
+  flock 8
+  [ -e "$1/.complete" ] || unpack_newer "$1"
+  exec 8>&-
 }
 
 unpack_newer() {
@@ -44,6 +51,7 @@ unpack_newer() {
 fetch_newer() {
   local work=$1 mirror settings
   shift
+  # shellcheck disable=SC2016  # apt-get fills these in
   mirror=$(apt-get indextargets --format '$(REPO_URI) $(COMPONENT)' 'Created-By: Packages' | awk '$2 == "main" { print $1; exit }')
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$work/sources.list"
   settings=(-q -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$work/lists"

@@ -42,7 +42,7 @@ read_options() {
   DEBUG=${OPENSTACK_DEBUG:-0}
   read_ports
   check_options
-  DEBUG_LOG=false && [ "$DEBUG" = 0 ] || DEBUG_LOG=true
+  DEBUG_LOG=$(true_if "$DEBUG")
 }
 
 # read_ports: the customary ports, or six in a row, or each as it is told.
@@ -50,7 +50,7 @@ read_ports() {
   local base=${OPENSTACK_PORT_BASE:-}
   local customary=(5000 9696 9876 8774 8778 9311) index
   if [ -n "$base" ]; then
-    is_number "$base" || fail "OPENSTACK_PORT_BASE=$base is no port"
+    is_between 1 65530 "$base" || fail "OPENSTACK_PORT_BASE=$base is no port"
     for index in 0 1 2 3 4 5; do customary[index]=$((base + index)); done
   fi
   PORT_IDENTITY=${OPENSTACK_PORT_IDENTITY:-${customary[0]}}
@@ -61,7 +61,10 @@ read_ports() {
   PORT_KEY_MANAGER=${OPENSTACK_PORT_KEY_MANAGER:-${customary[5]}}
 }
 
-is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
+# true_if 0|1: the word that configuration files have for it.
+true_if() { if [ "$1" = 1 ]; then echo true; else echo false; fi; }
+
+is_between() { [[ $3 =~ ^[0-9]+$ ]] && [ "$3" -ge "$1" ] && [ "$3" -le "$2" ]; }
 
 check_options() {
   local name
@@ -71,10 +74,10 @@ check_options() {
     case ${!name} in 0 | 1) ;; *) fail "OPENSTACK_$name=${!name}: it is 0 or 1" ;; esac
   done
   for name in PORT_IDENTITY PORT_NETWORK PORT_LOAD_BALANCER PORT_COMPUTE PORT_PLACEMENT PORT_KEY_MANAGER; do
-    is_number "${!name}" && [ "${!name}" -ge 1 ] && [ "${!name}" -le 65535 ] || fail "OPENSTACK_$name=${!name} is no port"
+    is_between 1 65535 "${!name}" || fail "OPENSTACK_$name=${!name} is no port"
   done
-  is_number "$TOKEN_LIFETIME" && [ "$TOKEN_LIFETIME" -ge 1 ] || fail "OPENSTACK_TOKEN_LIFETIME=$TOKEN_LIFETIME: it is a number of seconds"
-  is_number "$SERVERS" && [ "$SERVERS" -le 30 ] || fail "OPENSTACK_SERVERS=$SERVERS: it is a number up to 30"
+  is_between 1 86400 "$TOKEN_LIFETIME" || fail "OPENSTACK_TOKEN_LIFETIME=$TOKEN_LIFETIME: it is a number of seconds, up to 86400"
+  is_between 0 30 "$SERVERS" || fail "OPENSTACK_SERVERS=$SERVERS: it is a number up to 30"
   [[ $WORKER_DELAY =~ ^[0-9]+(\.[0-9]+)?$ ]] || fail "OPENSTACK_WORKER_DELAY=$WORKER_DELAY: it is a number of seconds"
   [[ $PREFIX =~ ^[a-z][a-z0-9-]*$ ]] || fail "OPENSTACK_PREFIX=$PREFIX: it begins with a letter and has a-z, 0-9 and - only"
   [ "$DATAPLANE" = 0 ] || [ "$PROVIDER" = ovn ] || fail "OPENSTACK_DATAPLANE=1 needs OPENSTACK_PROVIDER=ovn: amphorae are not real here and forward nothing"

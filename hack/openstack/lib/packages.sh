@@ -14,7 +14,17 @@ required_packages() {
   [ "$DATAPLANE" = 0 ] || echo openvswitch-switch ovn-host ethtool iputils-ping
 }
 
+# install_packages, one cloud after the other: what forbids to start services
+# must not be taken away by a cloud that ends first.
 install_packages() {
+  mkdir -p "$CACHE"
+  exec 8>"$CACHE/packages.lock"
+  flock 8
+  install_missing
+  exec 8>&-
+}
+
+install_missing() {
   local wanted missing
   wanted=$(required_packages)
   # shellcheck disable=SC2086  # a list of words
