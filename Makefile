@@ -75,6 +75,10 @@ openstack-down: ## Stop it; with the same options
 openstack-status: ## Tell which of its processes run and answer
 	@hack/openstack/status.sh
 
+.PHONY: test-openstack
+test-openstack: kube ## Run the contract and end-to-end tests on real OpenStacks (root, Debian 12)
+	@hack/openstack/test.sh
+
 .PHONY: test-race
 test-race: ## Same as make test RACE=1
 	@$(MAKE) --no-print-directory test RACE=1

@@ -2,7 +2,8 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Brings up a real OpenStack on this machine; README.md tells what and how.
+# Brings up a real OpenStack on this machine; README.md tells what and how. With
+# --check it only tells whether the machine is one for that.
 
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib/all.sh
@@ -12,6 +13,7 @@ main() {
   locate_state
   read_options
   check_machine
+  [ "${1:-}" != --check ] || return 0
   refuse_other_provider
   make_folders
   lock_state
@@ -99,4 +101,4 @@ tell() {
   say "cloud.conf and ids.json are in $STATE/out, logs in $STATE/log"
 }
 
-main
+main "$@"

@@ -1,0 +1,115 @@
+#!/bin/bash
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# `make test-openstack`: brings real clouds up, runs the tests that are for them,
+# and takes them down. The clouds are the test's own: other states, ports and
+# namespaces than those of `make openstack-up`. Two things run side by side: with
+# noop amphorae the contract and the end-to-end tests; with OVN the end-to-end
+# tests with packets, and then those of an Octavia without the patch.
+#
+#   STATES=DIR   where the clouds' states are (.cache/openstack); kept if a test fails
+#
+# On a machine that cannot run OpenStack it says so and succeeds, except where
+# CI=true and the machine is root's Debian.
+
+set -euo pipefail
+HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+cd "$HERE/../.."
+STATES=${STATES:-$PWD/.cache/openstack}
+LOGS=$STATES/test-logs
+
+main() {
+  local why_not amphora=0 ovn=0
+  # shellcheck disable=SC2046  # a list of words
+  if ! why_not=$(env $(options ovn) "$HERE/up.sh" --check 2>&1); then
+    echo "skipped: ${why_not#openstack: }"
+    if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then
+      echo "In CI, as root on Debian, that is a failure." >&2
+      exit 1
+    fi
+    exit 0
+  fi
+  mkdir -p "$LOGS"
+  # The first one installs the packages that the second needs too.
+  up amphora
+  amphora_lane & local first=$!
+  ovn_lane & local second=$!
+  wait $first || amphora=$?
+  wait $second || ovn=$?
+  [ $amphora = 0 ] && [ $ovn = 0 ] || { tell "failed; logs are in $LOGS, states in $STATES"; exit 1; }
+  tell "ok, $SECONDS s"
+}
+
+amphora_lane() {
+  run contract-amphora amphora ./test/contract
+  run e2e-amphora amphora ./test/e2e
+  down amphora
+}
+
+ovn_lane() {
+  up ovn
+  run e2e-ovn ovn ./test/e2e
+  down ovn
+  up unpatched
+  run e2e-unpatched unpatched ./test/e2e -run 'Unpatched|LeftBehind|Stuck'
+  down unpatched
+}
+
+# options NAME: the environment of a cloud.
+options() {
+  echo "OPENSTACK_STATE=$STATES/test-$1"
+  case $1 in
+    amphora) echo OPENSTACK_PORT_BASE=27000 ;;
+    ovn) printf '%s\n' OPENSTACK_PORT_BASE=27010 OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
+    unpatched) printf '%s\n' OPENSTACK_PORT_BASE=27020 OPENSTACK_OCTAVIA_PATCH=0 ;;
+  esac
+}
+
+# up NAME: a fresh cloud.
+up() {
+  local began=$SECONDS
+  # shellcheck disable=SC2046  # a list of words
+  env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
+  # shellcheck disable=SC2046
+  env $(options "$1") "$HERE/up.sh" >"$LOGS/up-$1.log" 2>&1 || { tell "$1: up failed: $(tail -n 5 "$LOGS/up-$1.log")"; return 1; }
+  tell "$1: up in $((SECONDS - began)) s"
+}
+
+# down NAME: tells first how much memory it has taken.
+down() {
+  local memory
+  # shellcheck disable=SC2046
+  memory=$(env $(options "$1") "$HERE/status.sh" | awk '$1 == "all" { print $2 }')
+  # shellcheck disable=SC2046
+  env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
+  tell "$1: down, had $memory MiB"
+}
+
+# run STAGE CLOUD PACKAGE [FLAG...]: the package's tests on the cloud.
+run() {
+  local stage=$1 cloud=$2 package=$3 began=$SECONDS status=0
+  shift 3
+  go test "$package" -count=1 -v -timeout 30m "$@" -args -openstack="$STATES/test-$cloud" >"$LOGS/$stage.log" 2>&1 || status=$?
+  tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
+  groups "$LOGS/$stage.log" "$stage"
+  [ $status = 0 ] || grep -E '^ *(--- FAIL|panic:|FAIL)' "$LOGS/$stage.log" | head -n 40 | sed "s/^/  $stage: /"
+  return $status
+}
+
+verdict() { if [ "$1" = 0 ]; then echo ok; else echo FAILED; fi; }
+
+counts() {
+  awk '/^ *--- PASS/ { p++ } /^ *--- FAIL/ { f++ } /^ *--- SKIP/ { s++ }
+    END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$1"
+}
+
+# groups LOG STAGE: the cases of each group of the contract.
+groups() {
+  [[ $2 = contract-* ]] || return 0
+  awk '/^    --- / { split($3, name, "/"); n[name[1]]++ } END { for (g in n) printf "  %-28s %4d cases\n", substr(g, 5), n[g] }' "$1" | sort
+}
+
+tell() { printf 'test-openstack: [%4d s] %s\n' "$SECONDS" "$*"; }
+
+main
