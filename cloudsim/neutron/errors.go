@@ -22,11 +22,21 @@ var (
 	// ErrInvalidAddress says that the address cannot be had from that subnet,
 	// network or port.
 	ErrInvalidAddress = errors.New("invalid address")
+	// ErrAmbiguous says that several addresses fit and none was chosen.
+	ErrAmbiguous = errors.New("ambiguous address")
 	// ErrQuota says that the project has no quota left.
 	ErrQuota = errors.New("quota exceeded")
 	// ErrNoAddresses says that the allocation pools are used up.
 	ErrNoAddresses = errors.New("no addresses left")
 )
+
+// PortInUseError says that a port has a device already.
+type PortInUseError struct{ PortID, DeviceID string }
+
+// Error names port and device.
+func (e *PortInUseError) Error() string {
+	return "port " + e.PortID + " is used by device " + e.DeviceID
+}
 
 // apiError is a refusal: what the API answers, and which of the errors above it
 // is to Go callers, if any.

@@ -49,7 +49,8 @@ type SubnetInfo struct {
 
 // AllocateVIP makes a VIP port, owned by the project and counted in its quota,
 // or takes the given one. Its errors wrap ErrNotFound, ErrAddressInUse,
-// ErrInvalidAddress, ErrQuota or ErrNoAddresses; it then has changed nothing.
+// ErrInvalidAddress, ErrAmbiguous, ErrQuota, ErrNoAddresses or a PortInUseError;
+// it then has changed nothing.
 // What it may use does not depend on the project, as Octavia asks Neutron with
 // an account of its own: ask Subnet and Network before.
 func (s *Service) AllocateVIP(req VIPRequest) (vip VIP, err error) {
@@ -67,23 +68,33 @@ func (s *Service) AllocateVIP(req VIPRequest) (vip VIP, err error) {
 	return vip, nil
 }
 
-// vipOnPort uses a port that the user brought.
+// vipOnPort uses a port that the user brought. Of several addresses in the
+// subnet of the VIP Octavia takes the first, even if another was asked for; and
+// it does not mark the port as used.
 func (s *Service) vipOnPort(req VIPRequest) (VIP, error) {
 	p := s.ports[req.PortID]
 	if p == nil {
 		return VIP{}, portMissing(req.PortID)
 	}
-	vip := VIP{PortID: p.id, NetworkID: p.network}
+	if p.deviceID != "" {
+		return VIP{}, &PortInUseError{p.id, p.deviceID}
+	}
+	if req.SubnetID == "" && req.Address == "" && len(p.fixed) != 1 {
+		return VIP{}, fmt.Errorf("%w: port %s has %d addresses", ErrAmbiguous, p.id, len(p.fixed))
+	}
+	at := slices.IndexFunc(p.fixed, func(f FixedIP) bool {
+		return (req.SubnetID == "" || req.SubnetID == f.SubnetID) && (req.Address == "" || sameAddress(req.Address, f.IPAddress))
+	})
+	if at < 0 {
+		return VIP{}, fmt.Errorf("%w: port %s has no address that fits (subnet %q, address %q)", ErrInvalidAddress, p.id, req.SubnetID, req.Address)
+	}
+	vip := VIP{PortID: p.id, NetworkID: p.network, SubnetID: p.fixed[at].SubnetID}
 	for _, f := range p.fixed {
-		chosen := vip.Address == "" && (req.SubnetID == "" || req.SubnetID == f.SubnetID) && (req.Address == "" || sameAddress(req.Address, f.IPAddress))
-		if chosen {
-			vip.SubnetID, vip.Address = f.SubnetID, f.IPAddress
+		if vip.Address == "" && f.SubnetID == vip.SubnetID {
+			vip.Address = f.IPAddress
 			continue
 		}
 		vip.Additional = append(vip.Additional, VIPAddress{SubnetID: f.SubnetID, Address: f.IPAddress})
-	}
-	if vip.Address == "" {
-		return VIP{}, fmt.Errorf("%w: port %s has no address that fits (subnet %q, address %q)", ErrInvalidAddress, p.id, req.SubnetID, req.Address)
 	}
 	return vip, nil
 }
@@ -113,6 +124,9 @@ func (s *Service) newVIP(req VIPRequest) (VIP, error) {
 	}
 	if err := s.plug(n, p, wishes); err != nil {
 		return VIP{}, err
+	}
+	if req.Provider != "ovn" {
+		p.groups = []string{s.newVIPGroup(p.id, req.LoadBalancerID)}
 	}
 	granted := inWishedOrder(p.fixed, wishes)
 	vip := VIP{PortID: p.id, NetworkID: n.id, SubnetID: granted[0].SubnetID, Address: granted[0].Address, Created: true}
@@ -200,6 +214,14 @@ func (s *Service) vipSubnet(req VIPRequest) (string, error) {
 	return n.subnets[0], nil
 }
 
+// newVIPGroup makes the security group of a VIP's port, of a project that no
+// tenant is in, and returns its id.
+func (s *Service) newVIPGroup(portID, loadBalancerID string) string {
+	g := s.newGroup("", s.serviceProject, "lb-"+loadBalancerID, "", true)
+	s.vipGroups[portID] = g.id
+	return g.id
+}
+
 // ReleaseVIP deletes the VIP port if AllocateVIP made it, and leaves it alone if
 // not; the floating IPs on a port that goes are disassociated and kept. That the
 // port is gone already is no error.
@@ -208,6 +230,10 @@ func (s *Service) ReleaseVIP(portID string) error {
 		if p := s.ports[portID]; p != nil && p.madeByOctavia {
 			s.removePort(p)
 		}
+		if g := s.groups[s.vipGroups[portID]]; g != nil && !s.groupInUse(g.id) {
+			s.dropGroup(g)
+		}
+		delete(s.vipGroups, portID)
 		return nil
 	})
 }

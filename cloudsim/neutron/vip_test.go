@@ -50,7 +50,7 @@ func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
 			VIP{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{v4, "127.16.0.3"}}, Created: true}},
 		{"one subnet twice, the second time with an address", VIPRequest{SubnetID: v4, Additional: []VIPAddress{{v4, "127.16.0.88"}}},
 			VIP{SubnetID: v4, Address: "127.16.0.4", Additional: []VIPAddress{{v4, "127.16.0.88"}}, Created: true}},
-		{"a port", VIPRequest{PortID: both}, VIP{SubnetID: v4, Address: "127.16.0.200", Additional: []VIPAddress{{v6, "fd00:1::200"}}}},
+		{"a port and which subnet", VIPRequest{PortID: both, SubnetID: v4}, VIP{SubnetID: v4, Address: "127.16.0.200", Additional: []VIPAddress{{v6, "fd00:1::200"}}}},
 		{"a port and which address", VIPRequest{PortID: both, Address: "fd00:1::200"}, VIP{SubnetID: v6, Address: "fd00:1::200", Additional: []VIPAddress{{v4, "127.16.0.200"}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -84,6 +84,7 @@ func TestVIPIsRefused(t *testing.T) {
 	if _, err := c.AllocateVIP(VIPRequest{ProjectID: alice.ProjectID, SubnetID: full}); err != nil {
 		t.Fatal(err)
 	}
+	both := c.create(alice, "/v2.0/ports", `{"port": {"network_id": "`+c.ids.PrivateNetworkID+`", "fixed_ips": [{"ip_address": "127.16.0.200"}, {"ip_address": "127.16.0.201"}]}}`)["id"].(string)
 	for _, test := range []struct {
 		name string
 		req  VIPRequest
@@ -99,6 +100,7 @@ func TestVIPIsRefused(t *testing.T) {
 		{"an address elsewhere", VIPRequest{SubnetID: c.ids.PrivateSubnetID, Address: "10.0.0.1"}, ErrInvalidAddress},
 		{"an address that is none", VIPRequest{SubnetID: c.ids.PrivateSubnetID, Address: "x"}, ErrInvalidAddress},
 		{"an address that no subnet has", VIPRequest{NetworkID: network, Address: "10.9.9.9"}, ErrInvalidAddress},
+		{"a port with several addresses", VIPRequest{PortID: both}, ErrAmbiguous},
 		{"a pool with nothing left", VIPRequest{SubnetID: full}, ErrNoAddresses},
 		{"a project with no quota", VIPRequest{ProjectID: bob.ProjectID, SubnetID: c.ids.PrivateSubnetID}, ErrQuota},
 	} {

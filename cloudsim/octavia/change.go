@@ -162,7 +162,9 @@ func (s *Service) drop(lb *loadBalancer) {
 		s.dropPool(p)
 	}
 	delete(s.lbs, lb.id)
-	delete(s.byPort, lb.port)
+	if s.byPort[lb.port] == lb {
+		delete(s.byPort, lb.port)
+	}
 	u.loadBalancers--
 }
 

@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 )
 
 // step is a request and what a real Octavia 11.0.0 answered, recorded at its
@@ -39,6 +42,7 @@ func TestAnswersAreThoseOfARealOctavia(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCloud(t, Options{APIVersion: "2.26"})
+	c.options.Network = forgetful{c.options.Network, map[string]string{}}
 	known := map[string]string{"project": alice.ProjectID, "subnet": c.ids.PrivateSubnetID, "network": c.ids.PublicNetworkID}
 	for i, s := range steps {
 		path := s.Path
@@ -61,6 +65,25 @@ func TestAnswersAreThoseOfARealOctavia(t *testing.T) {
 			c.await(lb, "ACTIVE")
 		}
 	}
+}
+
+// forgetful is a network as that of the recording, which kept no ports: what a
+// refused create leaves behind is not in the way of the next.
+type forgetful struct {
+	VIPNetwork
+	ports map[string]string // by address
+}
+
+func (n forgetful) AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error) {
+	vip, err := n.VIPNetwork.AllocateVIP(req)
+	if errors.Is(err, neutron.ErrAddressInUse) {
+		if err := n.ReleaseVIP(n.ports[req.Address]); err != nil {
+			return vip, err
+		}
+		vip, err = n.VIPNetwork.AllocateVIP(req)
+	}
+	n.ports[vip.Address] = vip.PortID
+	return vip, err
 }
 
 // names returns the names, the longest first, as one may begin another.

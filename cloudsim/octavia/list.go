@@ -56,12 +56,16 @@ func (c cell) matches(value string) bool {
 		truth := slices.Contains([]string{"1", "t", "true", "on", "y", "yes"}, strings.ToLower(value))
 		return truth == (c.number == 1)
 	}
-	return c.text == value
+	return folded(c.text) == folded(value)
 }
 
 func compareCells(a, b cell) int {
-	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.text, b.text))
+	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(folded(a.text), folded(b.text)))
 }
+
+// folded is a text as the real service's database compares it: neither case nor
+// spaces at the end count.
+func folded(text string) string { return strings.ToLower(strings.TrimRight(text, " ")) }
 
 // row is a resource in a list.
 type row interface {
@@ -122,10 +126,14 @@ func (l listing[T]) answer(s *Service, r *request) (answer, error) {
 	if limit > 0 && len(rows) > limit {
 		rows = rows[:limit]
 	}
+	if limit == 0 && len(rows) > 0 {
+		return answer{}, faultf(http.StatusInternalServerError, "'>=' not supported between instances of 'int' and 'NoneType'")
+	}
 	return l.write(s, r, rows, limit), nil
 }
 
-// pageLimit is the page's size, 0 if the client wants everything.
+// pageLimit is the page's size, 0 if the client wants everything, which the real
+// service breaks on when there is something.
 func pageLimit(r *request) (int, error) {
 	text := r.query.Get("limit")
 	if !r.query.Has("limit") {
@@ -146,6 +154,9 @@ func sortKeys(r *request) ([]sortKey, error) {
 	if sort := r.query.Get("sort"); sort != "" {
 		for part := range strings.SplitSeq(sort, ",") {
 			name, direction, _ := strings.Cut(part, ":")
+			if words := strings.Split(part, ":"); len(words) > 2 {
+				return nil, outsideFault(http.StatusBadRequest, "Supplied sort key '['%s']' is not valid.", strings.Join(words, "', '"))
+			}
 			pairs = append(pairs, [2]string{name, direction})
 		}
 	} else if names := r.query.Get("sort_key"); names != "" {
@@ -242,7 +253,7 @@ func matchesTags(has []string, wanted map[string][]string) bool {
 	for key, tags := range wanted {
 		all, some := true, false
 		for _, t := range tags {
-			if slices.Contains(has, t) {
+			if slices.ContainsFunc(has, func(h string) bool { return folded(h) == folded(t) }) {
 				some = true
 			} else {
 				all = false
@@ -271,7 +282,7 @@ func (l listing[T]) write(s *Service, r *request, rows []T, limit int) answer {
 		if r.query.Has("marker") {
 			d.link("previous", pageLink(r, limit)+"&marker="+first+"&page_reverse=True")
 		}
-		if limit == 0 || len(rows) >= limit {
+		if len(rows) >= limit {
 			d.link("next", pageLink(r, limit)+"&marker="+last)
 		}
 	}
@@ -288,11 +299,7 @@ func (d *document) link(rel, href string) {
 }
 
 func pageLink(r *request, limit int) string {
-	size := "None"
-	if limit > 0 {
-		size = strconv.Itoa(limit)
-	}
-	link := "http://" + r.Host + r.URL.Path + "?limit=" + size
+	link := "http://" + r.Host + r.URL.Path + "?limit=" + strconv.Itoa(limit)
 	for _, key := range []string{"sort", "sort_key"} {
 		if v := r.query.Get(key); v != "" {
 			link += "&" + key + "=" + printable(v)

