@@ -71,11 +71,15 @@ var (
 	errForbidden = faultf(http.StatusForbidden, "Policy does not allow this request to be performed.")
 	errFilter    = faultf(http.StatusBadRequest, "One or more arguments are either duplicate or invalid")
 	// Octavia hands repeated filters to the database as they are.
-	errRepeated     = faultf(http.StatusInternalServerError, "(MySQLdb._exceptions.OperationalError) (4078, \"Illegal parameter data types varchar and row for operation '='\")")
-	errNoChildren   = faultf(http.StatusBadRequest, "Protocol PROMETHEUS listeners cannot have child objects.")
-	errDuplicateID  = faultf(http.StatusConflict, "Already an entity with that specified id.")
-	errNotJSON      = faultf(http.StatusBadRequest, "Request is not in valid JSON format")
-	errNestedCreate = faultf(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")
+	errRepeated   = faultf(http.StatusInternalServerError, "(MySQLdb._exceptions.OperationalError) (4078, \"Illegal parameter data types varchar and row for operation '='\")")
+	errNoChildren = faultf(http.StatusBadRequest, "Protocol PROMETHEUS listeners cannot have child objects.")
+	// Octavia compares the delay that an update of a UDP-CONNECT monitor names, also
+	// when it names none.
+	errNoDelay       = faultf(http.StatusInternalServerError, "'<' not supported between instances of 'UnsetType' and 'int'")
+	errSecondMonitor = faultf(http.StatusConflict, "This pool already has a health monitor")
+	errDuplicateID   = faultf(http.StatusConflict, "Already an entity with that specified id.")
+	errNotJSON       = faultf(http.StatusBadRequest, "Request is not in valid JSON format")
+	errNestedCreate  = faultf(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")
 )
 
 // writeFault answers with the refusal, or with 500 if the error is none.

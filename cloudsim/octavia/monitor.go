@@ -12,7 +12,7 @@ const shortestUDPDelay = 3
 func (s *Service) newMonitor(p *pool, v values) (*monitor, error) {
 	tags, err := newTags(v)
 	if err != nil {
-		return nil, err
+		return nil, errSecondMonitor // Octavia takes one duplicate for another
 	}
 	m := &monitor{
 		object: s.newObject(), pool: p, name: v.text("name"), kind: v.text("type"),
@@ -102,7 +102,7 @@ func (s *Service) createMonitor(r *request) (answer, error) {
 		return answer{}, err
 	}
 	if p.monitor != nil {
-		return answer{}, faultf(http.StatusConflict, "This pool already has a health monitor")
+		return answer{}, errSecondMonitor
 	}
 	if err := providers[p.lb.provider].monitor(m); err != nil {
 		return answer{}, err
@@ -161,6 +161,9 @@ func (s *Service) updateMonitor(r *request) (answer, error) {
 	changed := *m
 	if err := changed.change(v); err != nil {
 		return answer{}, err
+	}
+	if m.kind == "UDP-CONNECT" && !v.has("delay") {
+		return answer{}, errNoDelay
 	}
 	if err := checkMonitorFitsPool(m.kind, changed.delay, m.pool); err != nil {
 		return answer{}, err

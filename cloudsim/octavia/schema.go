@@ -355,7 +355,10 @@ func (p *parser) word(a *attribute, x any) (any, error) {
 		problem = p.problem(a, text)
 	}
 	if problem != "" {
-		return nil, inputFault(a.name, plain(x), problem)
+		if a.kind != decimalKind {
+			text = plain(x)
+		}
+		return nil, inputFault(a.name, text, problem)
 	}
 	if a.kind == idKind {
 		text = uuid.MustParse(text).String() // problem has parsed it

@@ -166,7 +166,7 @@ type monitor struct {
 func (p *pool) listeners() []*listener {
 	var ls []*listener
 	for _, l := range p.lb.listeners {
-		if slices.Contains(l.pools(), p) {
+		if l.pool == p || len(l.policies) > 0 && slices.Contains(l.pools(), p) {
 			ls = append(ls, l)
 		}
 	}

@@ -14,8 +14,9 @@ const maxTimeout = 24 * 24 * 60 * 60 * 1000 // milliseconds
 
 var (
 	cookieName    = regexp.MustCompile(`^[^\s,;\\]+$`)
+	domainLabel   = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+	urlPath       = regexp.MustCompile(`^([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$`)
 	expectedCodes = regexp.MustCompile(`^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$`)
-	domainName    = regexp.MustCompile(`^(?i)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
 func words(w ...string) []choice {
@@ -93,7 +94,7 @@ var (
 		attribute{name: "url_path", check: checkPath},
 		attribute{name: "expected_codes", pattern: expectedCodes},
 		attribute{name: "http_version", kind: decimalKind, oneOf: words("1.0", "1.1"), since: 10},
-		attribute{name: "domain_name", longest: 255, pattern: domainName, since: 10},
+		attribute{name: "domain_name", longest: 255, check: checkDomain, since: 10},
 	)
 	monitorInPool = required(with(monitorUpdate, attribute{name: "type", oneOf: monitorTypes, checked: true}),
 		"type", "delay", "timeout", "max_retries")
@@ -101,8 +102,36 @@ var (
 )
 
 func checkPath(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, " \t\r\n") {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !validPath(path) {
 		return "Value must be a valid URL Path string"
+	}
+	return ""
+}
+
+// validPath tells whether the path of a URL, which comes before any query, has
+// only characters that one may have.
+func validPath(url string) bool {
+	path := url
+	if end := strings.IndexAny(url, "?#"); end >= 0 {
+		path = url[:end]
+	}
+	return !strings.ContainsAny(url, " \t\r\n") && urlPath.MatchString(path)
+}
+
+// checkDomain checks a domain name the way of Octavia's regular expression, which
+// looks ahead and behind: labels have up to 63 characters, begin and end without
+// a hyphen, and may have an underscore at their beginning only.
+func checkDomain(name string) string {
+	if name == "" {
+		return "Value should have a minimum character requirement of 1"
+	}
+	bare := strings.TrimSuffix(name, ".")
+	good := len(bare) <= 253
+	for label := range strings.SplitSeq(bare, ".") {
+		good = good && domainLabel.MatchString(label)
+	}
+	if !good {
+		return `Value should match the pattern ^(?=.{1,253}\.?$)(?:(?!-|[^.]+_)[A-Za-z0-9-_]{1,63}(?<!-)(?:\.|$))+$`
 	}
 	return ""
 }
@@ -177,7 +206,7 @@ var (
 
 func checkURL(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !validPath(text) {
 		return "Value must be a valid URL string"
 	}
 	return ""
