@@ -53,7 +53,6 @@ var extensions = func() []extension {
 		{"standard-attr-tag", "Tag support for resources with standard attribute", "2017-01-01T00:00:00-00:00"},
 		{"standard-attr-timestamp", "Resource timestamps", "2016-09-12T10:00:00-00:00"},
 		{"stateful-security-group", "Stateful security group", "2019-11-26T09:00:00-00:00"},
-		{"tag-ports-during-bulk-creation", "Tag Ports During Bulk Creation", "2019-12-29T19:00:00-00:00"},
 	} {
 		all = append(all, extension{Alias: e[0], Name: e[1], Description: e[1], Updated: e[2], Links: []string{}})
 	}

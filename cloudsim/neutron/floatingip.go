@@ -13,7 +13,7 @@ import (
 
 func (s *Service) floatingIPResource() *resource {
 	res := &resource{
-		one: "floatingip", many: "floatingips", path: "floatingips", taggable: true, missing: floatingIPMissing,
+		one: "floatingip", many: "floatingips", path: "floatingips", taggable: true, single: true, missing: floatingIPMissing,
 		add: s.addFloatingIP, set: s.setFloatingIP,
 	}
 	res.attributes = withStandard(attributes{
@@ -41,7 +41,7 @@ func (s *Service) floatingIPResource() *resource {
 				views = append(views, s.viewFloatingIP(f))
 			}
 		}
-		return writeList(res, r, views, nil)
+		return writeList(res, s.options.MaxPage, r, views, nil)
 	}
 	return res
 }
@@ -75,6 +75,7 @@ func (s *Service) addFloatingIP(c wire.Identity, v values) (string, error) {
 		return "", badRequest("floatingip", "Network %s does not contain any IPv4 subnet", n.id)
 	}
 	f := &floatingIP{standard: s.newStandard("", v.text("project_id"), "", v.text("description"), nil), network: n.id}
+	f.revision = 0
 	external, err := s.externalPort(n, f, v)
 	if err != nil {
 		return "", err

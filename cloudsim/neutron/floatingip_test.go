@@ -21,7 +21,7 @@ func TestFloatingIPIsCreatedOnAPort(t *testing.T) {
 	want := jsonObject{
 		"id": got["id"], "project_id": "project-a", "tenant_id": "project-a", "description": "for a service",
 		"floating_network_id": c.ids.PublicNetworkID, "floating_ip_address": "127.16.128.11", "fixed_ip_address": "127.16.0.2",
-		"port_id": port, "router_id": c.ids.RouterID, "status": "ACTIVE", "tags": []any{}, "revision_number": 1.0,
+		"port_id": port, "router_id": c.ids.RouterID, "status": "ACTIVE", "tags": []any{}, "revision_number": 0.0,
 		"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z",
 		"port_details": jsonObject{
 			"name": "", "network_id": c.ids.PrivateNetworkID, "admin_state_up": true, "status": "DOWN", "device_id": "", "device_owner": "",
@@ -135,7 +135,7 @@ func TestFloatingIPIsRefusedItsAddress(t *testing.T) {
 		{"a subnet of another network", alice, `{"floating_network_id": "` + public + `", "subnet_id": "` + islandSubnet + `"}`, 400, "InvalidInput",
 			"Invalid input for operation: Failed to create port on network " + public + ", because fixed_ips included invalid subnet " + islandSubnet + "."},
 		{"another project as the owner", alice, `{"floating_network_id": "` + public + `", "project_id": "project-b"}`, 400, "HTTPBadRequest",
-			"Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges"},
+			"Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or advsvc privileges"},
 		{"an attribute that is read-only", alice, `{"floating_network_id": "` + public + `", "status": "ACTIVE"}`, 400, "HTTPBadRequest", "Attribute 'status' not allowed in POST"},
 		{"an attribute that does not exist", alice, `{"floating_network_id": "` + public + `", "colour": 1}`, 400, "HTTPBadRequest", "Unrecognized attribute(s) 'colour'"},
 	})

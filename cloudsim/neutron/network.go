@@ -41,7 +41,7 @@ func (s *Service) networkResource() *resource {
 				views = append(views, s.viewNetwork(c, n))
 			}
 		}
-		return writeList(res, r, views, nil)
+		return writeList(res, s.options.MaxPage, r, views, nil)
 	}
 	return res
 }

@@ -38,7 +38,7 @@ func (s *Service) portResource() *resource {
 				views = append(views, viewPort(c, p))
 			}
 		}
-		return writeList(res, r, views, filterPort)
+		return writeList(res, s.options.MaxPage, r, views, filterPort)
 	}
 	return res
 }
@@ -85,7 +85,7 @@ func viewPort(c wire.Identity, p *port) *portView {
 	v := &portView{
 		standardView: p.view(), Name: p.name, Tags: p.tags, NetworkID: p.network, MACAddress: p.mac, AdminStateUp: p.adminUp, Status: p.status,
 		DeviceID: p.deviceID, DeviceOwner: p.deviceOwner, FixedIPs: p.fixed, SecurityGroups: p.groups, AllowedAddressPairs: p.pairs,
-		PortSecurity: p.portSecurity, VNICType: p.vnic,
+		PortSecurity: p.portSecurity, VNICType: p.vnic, ExtraDHCPOptions: []any{},
 	}
 	if c.Admin() {
 		v.portBindingView = &portBindingView{HostID: p.host, Profile: map[string]any{}, VIFType: "unbound", VIFDetails: map[string]any{}}
@@ -143,7 +143,7 @@ func foreignNetwork(action string, v values) error {
 	case strings.HasPrefix(v.text("device_owner"), "network:"):
 		return forbiddenAttribute(action, "device_owner")
 	case slices.ContainsFunc(wishes, func(w addressWish) bool { return w.address.IsValid() }):
-		return forbidden("(rule:" + action + " and (rule:" + action + ":fixed_ips and rule:" + action + ":fixed_ips:ip_address))")
+		return forbidden("(rule:" + action + " and (rule:" + action + ":fixed_ips and (rule:" + action + ":fixed_ips:ip_address)))")
 	}
 	for _, name := range []string{"mac_address", "allowed_address_pairs", "port_security_enabled"} {
 		if v.has(name) {
@@ -155,9 +155,8 @@ func foreignNetwork(action string, v values) error {
 
 func (s *Service) addPort(c wire.Identity, v values) (string, error) {
 	n := s.networks[v.text("network_id")]
-	tags, _ := v["tags"].([]string)
 	p := &port{
-		standard: s.newStandard("", v.text("project_id"), v.text("name"), v.text("description"), tags),
+		standard: s.newStandard("", v.text("project_id"), v.text("name"), v.text("description"), nil), // no tags: that takes an extension
 		network:  n.id, mac: v.text("mac_address"), deviceID: v.text("device_id"), deviceOwner: v.text("device_owner"),
 		adminUp: v.flag("admin_state_up", true), portSecurity: v.flag("port_security_enabled", n.portSecurity),
 		host: v.text("binding:host_id"), vnic: "normal", groups: []string{}, pairs: []addressPair{},
@@ -267,11 +266,12 @@ func completePairs(wanted []addressPair, mac string) ([]addressPair, error) {
 		if pair.IPAddress == "" {
 			return nil, refuse(http.StatusBadRequest, "AllowedAddressPairsMissingIP", "AllowedAddressPair must contain ip_address")
 		}
-		if pair.MACAddress == "" {
-			pair.MACAddress = mac
+		given := pair.MACAddress
+		if given == "" {
+			given, pair.MACAddress = "None", mac
 		}
 		if slices.Contains(pairs, pair) {
-			return nil, refuse(http.StatusBadRequest, "DuplicateAddressPairInRequest", "Request contains duplicate address pair: mac_address %s ip_address %s.", pair.MACAddress, pair.IPAddress)
+			return nil, refuse(http.StatusBadRequest, "DuplicateAddressPairInRequest", "Request contains duplicate address pair: mac_address %s ip_address %s.", given, pair.IPAddress)
 		}
 		pairs = append(pairs, pair)
 	}

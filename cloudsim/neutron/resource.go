@@ -23,8 +23,12 @@ type resource struct {
 	one, many, path string
 	attributes      attributes
 	taggable        bool
+	// single says that one request makes one object, not several.
+	single bool
 	// missing is the refusal of an id that does not exist or is not visible.
 	missing func(id string) *apiError
+	// together refuses items that one request cannot make together; may be nil.
+	together func(items []values) error
 	// find returns the object if the caller may see it, and whether the caller
 	// may also change it.
 	find func(c wire.Identity, id string) (o object, mine bool)
@@ -73,6 +77,9 @@ func (s *Service) creating(res *resource) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := wire.Caller(r.Context())
 		items, bulk, err := res.attributes.body(r, res.one, res.many, true)
+		if err == nil && bulk && res.single {
+			err = badBody("Bulk operation not supported")
+		}
 		if err != nil {
 			writeError(w, err)
 			return
@@ -98,6 +105,11 @@ func (s *Service) creating(res *resource) http.HandlerFunc {
 
 // addAll makes all of the items or none.
 func (s *Service) addAll(res *resource, c wire.Identity, items []values) (ids []string, err error) {
+	if res.together != nil && len(items) > 1 {
+		if err := res.together(items); err != nil {
+			return nil, err
+		}
+	}
 	for _, v := range items {
 		id, err := s.addOne(res, c, v)
 		if err != nil {
@@ -118,7 +130,7 @@ func (s *Service) addOne(res *resource, c wire.Identity, v values) (string, erro
 		v["project_id"] = c.ProjectID
 	}
 	if v.text("project_id") != c.ProjectID && !c.Admin() {
-		return "", badBody("Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges")
+		return "", badBody("Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or advsvc privileges")
 	}
 	if res.admit != nil {
 		if err := res.admit(c, v); err != nil {
@@ -229,10 +241,10 @@ func matchRevision(r *http.Request, o object) error {
 
 // writeList returns what writes a list of views. Extra decides the filters that
 // are special to the resource; it may be nil.
-func writeList[T view](res *resource, r *http.Request, views []T, extra func(v T, key string, values []string) (match, known bool)) func(http.ResponseWriter) {
+func writeList[T view](res *resource, maxPage int, r *http.Request, views []T, extra func(v T, key string, values []string) (match, known bool)) func(http.ResponseWriter) {
 	collection := wire.Collection[T]{
-		Key: res.many,
-		ID:  func(v T) string { return v.base().ID },
+		Key: res.many, MaxLimit: maxPage,
+		ID: func(v T) string { return v.base().ID },
 		Filter: func(v T, key string, values []string) (bool, bool) {
 			if key == "changed_since" {
 				since, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(values[0], "Z"))

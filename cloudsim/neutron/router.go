@@ -12,7 +12,7 @@ import (
 )
 
 func (s *Service) routerResource() *resource {
-	res := &resource{one: "router", many: "routers", path: "routers", taggable: true, missing: routerMissing, add: s.addRouter, set: s.setRouter}
+	res := &resource{one: "router", many: "routers", path: "routers", taggable: true, single: true, missing: routerMissing, add: s.addRouter, set: s.setRouter}
 	res.attributes = withStandard(attributes{
 		"name":                  {post: true, put: true, filter: true, sort: true, check: isString(255)},
 		"admin_state_up":        {post: true, put: true, filter: true, sort: true, check: isBool},
@@ -36,7 +36,7 @@ func (s *Service) routerResource() *resource {
 				views = append(views, s.viewRouter(router))
 			}
 		}
-		return writeList(res, r, views, nil)
+		return writeList(res, s.options.MaxPage, r, views, nil)
 	}
 	return res
 }

@@ -47,7 +47,7 @@ func (s *Service) securityGroupResource() *resource {
 				views = append(views, s.viewGroup(g))
 			}
 		}
-		return writeList(res, r, views, nil)
+		return writeList(res, s.options.MaxPage, r, views, nil)
 	}
 	return res
 }
@@ -68,9 +68,10 @@ func groupMissing(id string) *apiError {
 }
 
 func (s *Service) viewGroup(g *securityGroup) *securityGroupView {
-	v := &securityGroupView{standardView: g.view(), Name: g.name, Tags: g.tags, Stateful: g.stateful, Rules: []*securityGroupRuleView{}}
+	v := &securityGroupView{standardView: g.view(), Name: g.name, Tags: g.tags, Stateful: g.stateful, Rules: []*ruleOfGroup{}}
 	for _, id := range g.rules {
-		v.Rules = append(v.Rules, s.rules[id].show())
+		rule := s.rules[id]
+		v.Rules = append(v.Rules, &ruleOfGroup{rule.show(), rule.tags, rule.number})
 	}
 	return v
 }
@@ -138,16 +139,21 @@ func (s *Service) removeGroup(c wire.Identity, g *securityGroup) error {
 	case isDefault && !c.Admin():
 		return conflict("SecurityGroupCannotRemoveDefault", "Insufficient rights for removing default security group.")
 	}
-	for _, id := range g.rules {
-		delete(s.rules, id)
-	}
-	// Rules of other groups that name this one go with it.
-	for _, rule := range inOrder(s.rules, func(r *securityGroupRule) bool { return r.remote == g.id }) {
-		s.removeRule(rule)
-	}
 	if isDefault {
 		delete(s.defaultGroup, g.project)
 	}
-	delete(s.groups, g.id)
+	s.dropGroup(g)
 	return nil
+}
+
+// dropGroup removes a group, its rules, and the rules of other groups that name
+// it.
+func (s *Service) dropGroup(g *securityGroup) {
+	for _, id := range g.rules {
+		delete(s.rules, id)
+	}
+	for _, rule := range inOrder(s.rules, func(r *securityGroupRule) bool { return r.remote == g.id }) {
+		s.removeRule(rule)
+	}
+	delete(s.groups, g.id)
 }

@@ -99,7 +99,7 @@ func TestSecurityGroupsAreRefused(t *testing.T) {
 		{"a rule in another project's group", bob, "POST", "security-group-rules", in(""), 404, "SecurityGroupNotFound", "Security group " + group + " does not exist"},
 		{"no direction", alice, "POST", "security-group-rules", `{"security_group_rule": {"security_group_id": "` + group + `"}}`, 400, "HTTPBadRequest", "Failed to parse request. Required attribute 'direction' not specified"},
 		{"a direction that does not exist", alice, "POST", "security-group-rules", `{"security_group_rule": {"security_group_id": "` + group + `", "direction": "up"}}`, 400, "HTTPBadRequest",
-			"Invalid input for direction. Reason: up is not in ['ingress', 'egress']."},
+			"Invalid input for direction. Reason: up is not in valid_values."},
 		{"ports without a protocol", alice, "POST", "security-group-rules", in(`, "port_range_min": 1, "port_range_max": 2`), 400, "SecurityGroupProtocolRequiredWithPorts", "Must also specify protocol if port range is given."},
 		{"ports in the wrong order", alice, "POST", "security-group-rules", in(`, "protocol": "tcp", "port_range_min": 3, "port_range_max": 2`), 400, "SecurityGroupInvalidPortRange",
 			"For TCP/UDP protocols, port_range_min must be <= port_range_max"},

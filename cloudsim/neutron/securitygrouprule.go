@@ -4,7 +4,9 @@
 package neutron
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -28,13 +30,24 @@ func (s *Service) securityGroupRuleResource() *resource {
 		"normalized_cidr":   {filter: true, sort: true},
 		"description":       {post: true, put: true, filter: true, sort: true, check: orNull(isString(255))},
 	})
+	res.together = func(items []values) error {
+		for _, v := range items {
+			if v.text("security_group_id") != items[0].text("security_group_id") {
+				return invalidRule("SecurityGroupNotSingleGroupRules", "Only allowed to update rules for one security profile at a time")
+			}
+		}
+		return nil
+	}
 	res.find = func(c wire.Identity, id string) (object, bool) {
 		if r := s.rules[id]; r != nil && (owns(c, r.project) || owns(c, s.groups[r.group].project)) {
 			return r, true
 		}
 		return nil, false
 	}
-	res.set = func(wire.Identity, string, values) error { return nil }
+	// The real service has no code for it.
+	res.set = func(wire.Identity, string, values) error {
+		return errors.New("security group rules cannot be updated")
+	}
 	res.remove = func(_ wire.Identity, id string) error { s.removeRule(s.rules[id]); return nil }
 	res.show = func(_ wire.Identity, id string) any { return s.rules[id].show() }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
@@ -45,7 +58,7 @@ func (s *Service) securityGroupRuleResource() *resource {
 				views = append(views, rule.show())
 			}
 		}
-		return writeList(res, r, views, nil)
+		return writeList(res, s.options.MaxPage, r, views, nil)
 	}
 	return res
 }
@@ -56,7 +69,7 @@ func ruleMissing(id string) *apiError {
 
 func (r *securityGroupRule) show() *securityGroupRuleView {
 	v := &securityGroupRuleView{
-		standardView: r.view(), SecurityGroupID: r.group, Direction: r.direction, EtherType: r.ethertype, Protocol: orNone(r.protocol),
+		standardView: r.view(), Description: r.about, SecurityGroupID: r.group, Direction: r.direction, EtherType: r.ethertype, Protocol: orNone(r.protocol),
 		PortRangeMin: r.min, PortRangeMax: r.max, RemoteIPPrefix: orNone(r.prefix), RemoteGroupID: orNone(r.remote),
 	}
 	if prefix, err := netip.ParsePrefix(r.prefix); err == nil {
@@ -66,8 +79,10 @@ func (r *securityGroupRule) show() *securityGroupRuleView {
 }
 
 func (s *Service) newRule(g *securityGroup, r securityGroupRule) *securityGroupRule {
-	r.standard = s.newStandard("", g.project, "", r.description, nil)
-	r.group = g.id
+	r.standard = s.newStandard("", g.project, "", "", nil)
+	r.revision = 0
+	s.ruleNumber++
+	r.group, r.number = g.id, s.ruleNumber
 	s.rules[r.id] = &r
 	g.rules = append(slices.Clip(g.rules), r.id)
 	return &r
@@ -127,6 +142,13 @@ var protocols = map[string]int{
 	"udp": 17, "udplite": 136, "vrrp": 112,
 }
 
+// protocolNames are the names in the order in which a refusal has them.
+var protocolNames = func() []string {
+	names := slices.Sorted(maps.Keys(protocols))
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "icmpv6" })
+	return slices.Insert(names, slices.Index(names, "ipv6-icmp")+1, "icmpv6")
+}()
+
 // protocolNumber is the protocol as a number, or what it was when it has none.
 func protocolNumber(name string) string {
 	if n, ok := protocols[name]; ok {
@@ -138,7 +160,8 @@ func protocolNumber(name string) string {
 // readRule makes a rule of a request, or says what is wrong with it.
 func readRule(v values) (*securityGroupRule, error) {
 	r := &securityGroupRule{group: v.text("security_group_id"), direction: v.text("direction"), ethertype: "IPv4", remote: v.text("remote_group_id")}
-	r.description = v.text("description")
+	about := v.text("description")
+	r.about = &about
 	if v.has("ethertype") {
 		switch strings.ToLower(v.text("ethertype")) {
 		case "ipv4":
@@ -182,13 +205,9 @@ func (r *securityGroupRule) readProtocol(v any) error {
 	r.protocol = strings.ToLower(shown(v))
 	n, err := strconv.Atoi(protocolNumber(r.protocol))
 	if err != nil || n < 0 || n > 255 {
-		known := []string{"None"}
-		for name := range protocols {
-			known = append(known, "'"+name+"'")
-		}
-		slices.Sort(known)
-		return invalidRule("SecurityGroupRuleInvalidProtocol", "Security group rule protocol %s not supported. Only protocol values [%s] and integer representations [0 to 255] are supported.",
-			shown(v), strings.Join(known, ", "))
+		return invalidRule("SecurityGroupRuleInvalidProtocol",
+			"Security group rule protocol %s not supported. Only protocol values [None, %s] and integer representations [0 to 255] are supported.",
+			shown(v), strings.Trim(pythonList(protocolNames), "[]"))
 	}
 	if r.ethertype == "IPv6" && (r.protocol == "icmp" || r.protocol == "icmpv6") {
 		r.protocol = "ipv6-icmp"

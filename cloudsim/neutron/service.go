@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ type Options struct {
 	// keep Neutron's defaults: 100 networks, 100 subnets, 500 ports, 10 routers,
 	// 50 floating IPs, 10 security groups, 100 security group rules.
 	Quotas map[string]int
+	// MaxPage is the size of pages when the client gives none or a larger one; 0
+	// is no limit. Where there is one all lists have links.
+	MaxPage int
 	// MTU of networks; 0 means 1450.
 	MTU int
 	// TenantsChooseFloatingIPs lets everybody create a floating IP with a given
@@ -55,9 +59,14 @@ type Service struct {
 	// association; defaultGroup a project's default security group.
 	floatingOf   map[string][]string
 	defaultGroup map[string]string
-	macs         map[networkMAC]struct{}   // those in use
-	quotas       map[string]map[string]int // by project, then resource
-	segments     int                       // the last segmentation id
+	// vipGroups are the security groups of VIPs' ports, by port, which belong to
+	// serviceProject.
+	vipGroups      map[string]string
+	serviceProject string
+	macs           map[networkMAC]struct{}   // those in use
+	quotas         map[string]map[string]int // by project, then resource
+	segments       int                       // the last segmentation id
+	ruleNumber     int                       // of the last security group rule
 	// touched are the ports whose floating IPs the change in hand changes.
 	touched []string
 }
@@ -81,9 +90,11 @@ func New(o Options) *Service {
 		rules:        map[string]*securityGroupRule{},
 		floatingOf:   map[string][]string{},
 		defaultGroup: map[string]string{},
+		vipGroups:    map[string]string{},
 		macs:         map[networkMAC]struct{}{},
 		quotas:       map[string]map[string]int{},
 	}
+	s.serviceProject = strings.ReplaceAll(uuid.NewString(), "-", "")
 	s.resources = []*resource{
 		s.networkResource(), s.subnetResource(), s.portResource(), s.routerResource(),
 		s.floatingIPResource(), s.securityGroupResource(), s.securityGroupRuleResource(),

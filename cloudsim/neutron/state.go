@@ -131,4 +131,6 @@ type securityGroupRule struct {
 	group, direction, ethertype string
 	protocol, prefix, remote    string // "" for none
 	min, max                    *int
+	about                       *string // the description; nil for the rules that a group has from the start
+	number                      int     // in order of creation, of all rules
 }

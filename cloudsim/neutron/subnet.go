@@ -46,7 +46,7 @@ func (s *Service) subnetResource() *resource {
 				shared[sub.id] = s.networks[sub.network].sharedWith(c.ProjectID)
 			}
 		}
-		return writeList(res, r, views, func(v *subnetView, key string, values []string) (bool, bool) {
+		return writeList(res, s.options.MaxPage, r, views, func(v *subnetView, key string, values []string) (bool, bool) {
 			if key != "shared" {
 				return false, false
 			}
@@ -128,6 +128,7 @@ func (s *Service) addSubnet(_ wire.Identity, v values) (string, error) {
 		network:  n.id, cidr: cidr, dhcp: v.flag("enable_dhcp", true), raMode: v.text("ipv6_ra_mode"), addressMode: v.text("ipv6_address_mode"),
 		dns: []string{}, routes: []hostRoute{},
 	}
+	sub.revision = 0
 	if version := v["ip_version"].(int); version != sub.ipVersion() {
 		return "", invalidInput("cidr '%s' does not match the ip_version '%d'", cidr, version)
 	}
@@ -145,7 +146,10 @@ func (s *Service) addSubnet(_ wire.Identity, v values) (string, error) {
 
 // configure gives a new subnet its gateway, pools, name servers and routes.
 func (s *Service) configure(sub *subnet, v values) error {
-	sub.gateway = sub.cidr.Addr().Next()
+	sub.gateway = sub.cidr.Addr() // an IPv6 router's anycast address
+	if sub.ipVersion() == 4 {
+		sub.gateway = sub.gateway.Next()
+	}
 	if v.has("gateway_ip") {
 		sub.gateway, _ = v["gateway_ip"].(netip.Addr)
 	}

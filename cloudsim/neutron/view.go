@@ -93,6 +93,7 @@ type portView struct {
 	AllowedAddressPairs []addressPair `json:"allowed_address_pairs"`
 	PortSecurity        bool          `json:"port_security_enabled"`
 	VNICType            string        `json:"binding:vnic_type"`
+	ExtraDHCPOptions    []any         `json:"extra_dhcp_opts"` // never any
 	*portBindingView                  // for admins
 }
 
@@ -146,15 +147,23 @@ type portDetailsView struct {
 
 type securityGroupView struct {
 	standardView
-	Name     string                   `json:"name"`
-	Tags     []string                 `json:"tags"`
-	Stateful bool                     `json:"stateful"`
-	Shared   bool                     `json:"shared"`
-	Rules    []*securityGroupRuleView `json:"security_group_rules"`
+	Name     string         `json:"name"`
+	Tags     []string       `json:"tags"`
+	Stateful bool           `json:"stateful"`
+	Shared   bool           `json:"shared"`
+	Rules    []*ruleOfGroup `json:"security_group_rules"`
+}
+
+// ruleOfGroup is a rule as its group shows it: with more than it shows itself.
+type ruleOfGroup struct {
+	*securityGroupRuleView
+	Tags           []string `json:"tags"`
+	StandardAttrID int      `json:"standard_attr_id"`
 }
 
 type securityGroupRuleView struct {
 	standardView
+	Description     *string `json:"description"` // null for rules that a group has from the start
 	SecurityGroupID string  `json:"security_group_id"`
 	Direction       string  `json:"direction"`
 	EtherType       string  `json:"ethertype"`
@@ -164,6 +173,7 @@ type securityGroupRuleView struct {
 	RemoteIPPrefix  *string `json:"remote_ip_prefix"`
 	NormalizedCIDR  *string `json:"normalized_cidr"`
 	RemoteGroupID   *string `json:"remote_group_id"`
+	RemoteAddresses *string `json:"remote_address_group_id"` // never any
 }
 
 // orNone is how an empty string is shown: as null.

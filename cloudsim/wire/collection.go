@@ -17,9 +17,9 @@ import (
 type LinkStyle int
 
 const (
-	// LinksBoth is Neutron's: the list of links is there only when it has some;
-	// a full page has a next link and, except where it went backwards and was
-	// not full, a previous one.
+	// LinksBoth is Neutron's: the list of links is there only where pages have a
+	// size; a full page has a next link and, except where it went backwards and
+	// was not full, a previous one. So an empty list has a link, too.
 	LinksBoth LinkStyle = iota
 	// LinksAlways is Octavia's: the list is always there, if empty; a full page
 	// has a next link, and one that started at a marker a previous one.

@@ -235,7 +235,8 @@ func TestLinksAreThoseOfTheService(t *testing.T) {
 		{LinksBoth, "", false, false, false},
 		{LinksBoth, "limit=2", true, true, true},
 		{LinksBoth, "limit=9", false, true, true},
-		{LinksBoth, "limit=2&marker=a&page_reverse=True", false, false, false}, // empty page
+		{LinksBoth, "limit=2&marker=a&page_reverse=True", true, false, true}, // empty page
+		{LinksBoth, "limit=2&name=nobody", false, true, true},                // empty page
 		{LinksBoth, "limit=2&marker=b&page_reverse=True", true, false, true},
 		{LinksAlways, "", false, false, true},
 		{LinksAlways, "limit=2", true, false, true},
@@ -261,7 +262,7 @@ func TestLinksKeepTheQueryAndLeadFromTheRequestsHost(t *testing.T) {
 	c := collectionOf()
 	c.MaxLimit = 1
 	_, body := list(t, c, "name=web&fields=id&limit=500", someItems)
-	if got, want := linksOf(t, body)["next"], "http://cloud.test/v2/items?fields=id&limit=1&marker=b&name=web"; got != want {
+	if got, want := linksOf(t, body)["next"], "http://cloud.test/v2/items?fields=id&limit=500&marker=b&name=web"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	c.Links = func(*http.Request) string { return "https://proxy.test/items" }

@@ -64,7 +64,7 @@ func (c Collection[T]) page(items []T, marker string, limit int, backwards bool)
 
 func (c Collection[T]) links(r *http.Request, query url.Values, page []T, limit int, backwards bool) []link {
 	links := []link{}
-	if limit == 0 || len(page) == 0 || c.LinkStyle == LinksNone {
+	if limit == 0 || len(page) == 0 && c.LinkStyle != LinksBoth || c.LinkStyle == LinksNone {
 		return links
 	}
 	base := "http://" + r.Host + r.URL.Path
@@ -76,15 +76,23 @@ func (c Collection[T]) links(r *http.Request, query url.Values, page []T, limit 
 		for k, v := range query {
 			q[k] = v
 		}
-		q.Set("limit", strconv.Itoa(limit))
-		q.Set("marker", marker)
+		q.Del("marker")
+		if marker != "" {
+			q.Set("marker", marker)
+		}
+		if c.LinkStyle != LinksBoth {
+			q.Set("limit", strconv.Itoa(limit))
+		}
 		q.Del("page_reverse")
 		if reverse {
 			q.Set("page_reverse", "True")
 		}
 		links = append(links, link{Rel: rel, Href: base + "?" + q.Encode()})
 	}
-	first, last := c.ID(page[0]), c.ID(page[len(page)-1])
+	first, last := "", ""
+	if len(page) > 0 {
+		first, last = c.ID(page[0]), c.ID(page[len(page)-1])
+	}
 	full := len(page) == limit
 	switch c.LinkStyle {
 	case LinksAlways:

@@ -107,7 +107,7 @@ func startSimulator() (*cloud, func() error, error) {
 		Nodes: []cloudsim.Node{{Name: "node-1"}, {Name: "node-2"}, {Name: "node-3"}},
 		// The networks and the quotas are those of hack/openstack.
 		PrivateCIDR: "10.0.0.0/24", PublicCIDR: "172.24.4.0/24",
-		Neutron: neutron.Options{Quotas: map[string]int{
+		Neutron: neutron.Options{MaxPage: 1000, Quotas: map[string]int{
 			"network": 1000, "subnet": 1000, "port": 100000, "router": 1000, "floatingip": 10000, "security_group": 10000, "security_group_rule": 100000,
 		}},
 	})
@@ -127,7 +127,7 @@ func startSimulator() (*cloud, func() error, error) {
 		PublicNetwork: ids.PublicNetwork, PublicSubnets: []string{ids.PublicSubnet, second}, Router: ids.Router,
 		Servers: map[string]string{},
 	}
-	for _, user := range []string{k8s, other, admin} {
+	for _, user := range []string{k8s, reader, other, admin} {
 		c.Passwords[user] = sim.CredentialsOf(user).Password
 	}
 	for _, s := range sim.Nova().Servers() {
