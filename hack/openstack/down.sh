@@ -37,9 +37,9 @@ stop_all() {
   done
 }
 
-# purge removes only a folder that is one of ours.
+# purge removes only a folder that openstack-up has made.
 purge() {
-  [ -e "$STATE/options" ] || fail "$STATE has no file options, so it is not taken for the state of a cloud, and is not removed"
+  [ -e "$STATE/.openstack" ] || fail "$STATE was not made by openstack-up (it has no file .openstack): it is not removed"
   rm -rf "$STATE"
   say "removed $STATE"
 }

@@ -101,4 +101,4 @@ tell() {
   say "cloud.conf and ids.json are in $STATE/out, logs in $STATE/log"
 }
 
-main "$@"
+main "$@"; exit # now, lest bash reads on in a file that has changed

@@ -40,9 +40,12 @@ isolate() {
 }
 
 make_folders() {
+  [ -d "$STATE" ] && [ -n "$(ls -A "$STATE")" ] && [ ! -e "$STATE/.openstack" ] && [ ! -e "$STATE/options" ] &&
+    fail "$STATE is there, has something in it, and is not the state of a cloud: choose another OPENSTACK_STATE"
   mkdir -p "$STATE"/{run,log,tmp,out,home/cache}
   mkdir -p "$STATE"/etc/{keystone,neutron,octavia,nova,placement,barbican}
   chmod 755 "$STATE"
+  touch "$STATE/.openstack"
 }
 
 # make_secrets: random, and the same as long as the state lives.

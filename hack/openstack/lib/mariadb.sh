@@ -28,10 +28,11 @@ answers_mariadb() { mariadb-admin --no-defaults --socket="$(mariadb_socket)" pin
 # sql STATEMENTS
 sql() { mariadb --no-defaults --socket="$(mariadb_socket)" --user=root --skip-column-names --batch --execute "$1"; }
 
-# database_url DATABASE: the driver in C for services with threads, the one in
-# Python for those of eventlet, which could not switch in the one in C.
+# database_url DATABASE [USER]: the driver in C for services with threads, the
+# one in Python for those of eventlet, which could not switch in the one in C.
+# Every user may do everything; the name only tells who it was.
 database_url() {
   local driver=pymysql
   case $1 in keystone | octavia | placement | barbican) driver=mysqldb ;; esac
-  echo "mysql+$driver://root@localhost/$1?unix_socket=$(mariadb_socket)&charset=utf8"
+  echo "mysql+$driver://${2:-root}@localhost/$1?unix_socket=$(mariadb_socket)&charset=utf8"
 }

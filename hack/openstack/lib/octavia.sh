@@ -15,6 +15,8 @@ octavia_configure() {
   fi
   account octavia
   render octavia.conf database.conf authtoken.conf >"$STATE/etc/octavia/octavia.conf"
+  DATABASE_URL=$(database_url octavia "$AGENT_USER")
+  render database.conf >"$STATE/etc/octavia/driver-agent.conf"
   empty_policy octavia
   make_amphora_certificate
 }
@@ -28,6 +30,10 @@ make_amphora_certificate() {
 
 octavia_schema() { octavia-db-manage --config-file "$STATE/etc/octavia/octavia.conf" upgrade head; }
 
+# What the driver agent writes comes from provider ovn, which knows better
+# than the trigger below; so it is told apart.
+AGENT_USER=driver_agent
+
 # octavia_statuses: amphorae report with heartbeats that they serve, and these
 # do not exist. A trigger does in their place what a heartbeat leads to.
 octavia_statuses() {
@@ -35,8 +41,8 @@ octavia_statuses() {
   for table in load_balancer listener pool member; do
     if [ "$ONLINE" = 1 ]; then
       echo "CREATE OR REPLACE TRIGGER octavia.online_$table BEFORE UPDATE ON octavia.$table FOR EACH ROW
-        SET NEW.operating_status = IF(NEW.provisioning_status = 'ACTIVE' AND NEW.operating_status = 'OFFLINE' AND NEW.enabled,
-          'ONLINE', NEW.operating_status);"
+        SET NEW.operating_status = IF(NEW.provisioning_status = 'ACTIVE' AND NEW.operating_status = 'OFFLINE' AND NEW.enabled
+          AND USER() NOT LIKE '$AGENT_USER@%', 'ONLINE', NEW.operating_status);"
     else
       echo "DROP TRIGGER IF EXISTS octavia.online_$table;"
     fi
@@ -51,7 +57,7 @@ octavia_start() {
   [ "$PROVIDER" = ovn ] || return 0
   start octavia-driver-agent - "$STATE/etc/octavia" env OCTAVIA_SOCKETS="$STATE/run" \
     "$PYTHON" -m openstack_shims.octavia_driver_agent \
-    --config-file "$STATE/etc/octavia/octavia.conf" --log-file "$STATE/log/octavia-driver-agent.log"
+    --config-file "$STATE/etc/octavia/octavia.conf" --config-file "$STATE/etc/octavia/driver-agent.conf" --log-file "$STATE/log/octavia-driver-agent.log"
 }
 
 answers_octavia() { answers_http "$PORT_LOAD_BALANCER"; }
