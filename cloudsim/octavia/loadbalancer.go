@@ -40,7 +40,7 @@ func (s *Service) createLoadBalancer(r *request) (answer, error) {
 		return answer{}, vipFault(err, vip)
 	}
 	s.placeVIP(lb, given)
-	lost := s.missingSubnet("", treeSubnets(v)) != ""
+	lost := len(v.objects("listeners")) > 0 && s.missingSubnet("", treeSubnets(v)) != ""
 
 	s.mu.Lock()
 	err = s.plant(r.Context(), lb, v, lost)
@@ -79,7 +79,7 @@ func (s *Service) newLoadBalancer(v values, project string) (*loadBalancer, erro
 
 // plant puts a new load balancer with all its children into the state, or
 // nothing of it. lost says that a member's subnet is not there: Octavia finds
-// out only when it builds.
+// out only when it builds, and looks only if there are listeners.
 func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bool) error {
 	if err := s.checkQuota(lb.project, loadBalancerQuota, 1); err != nil {
 		return err

@@ -72,7 +72,7 @@ func TestAMemberInAnUnknownSubnetIsRefusedExceptInAFullCreate(t *testing.T) {
 	member := fmt.Sprintf(`{"address": "10.0.0.9", "protocol_port": 1, "subnet_id": %q}`, none)
 	c.call("POST", "/pools/"+tr.pool+"/members", `{"member": `+member+`}`).refused(http.StatusBadRequest, "Subnet "+none+" not found.")
 	c.call("PUT", "/pools/"+tr.pool+"/members", `{"members": [`+member+`]}`).refused(http.StatusBadRequest, "Subnet "+none+" not found.")
-	id := c.post(`"pools": [{"name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN", "members": [` + member + `]}]`).must(http.StatusCreated).str("loadbalancer.id")
+	id := c.post(`"listeners": [{"protocol": "TCP", "protocol_port": 80, "default_pool": {"name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN", "members": [` + member + `]}}]`).must(http.StatusCreated).str("loadbalancer.id")
 	c.await(id, "ERROR") // Octavia finds out when it builds
 }
 
