@@ -140,7 +140,7 @@ func (u caller) keys(method, path string, body any, headers ...string) answer {
 func (u caller) until(service, path, what string, wanted func(answer) bool) answer {
 	u.c.Helper()
 	u.quiet = true
-	const deadline = 2 * time.Minute
+	const deadline = 5 * time.Minute // a real cloud shares two cores with everything else
 	late := time.After(deadline)
 	tick := time.NewTicker(u.c.cloud.pace())
 	defer tick.Stop()
