@@ -203,6 +203,9 @@ func (s *Service) showLoadBalancer(r *request) (answer, error) {
 }
 
 func (s *Service) loadBalancerStatus(r *request) (answer, error) {
+	if names := sortedKeys(r.query); len(names) > 0 {
+		return answer{}, faultf(http.StatusBadRequest, "Unknown argument: %q", names[0])
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	lb, err := s.loadBalancer(r.PathValue("id"), r.mayRead)

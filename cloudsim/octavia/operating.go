@@ -49,6 +49,9 @@ func (s *Service) rollUp(lb *loadBalancer) {
 		}
 	}
 	for _, p := range lb.pools {
+		if p.prov == pendingCreate && len(p.listeners()) == 0 {
+			continue // nobody has made it, nobody reports of it
+		}
 		status := s.rollUpPool(p)
 		s.setOperating(&p.object, status)
 		if whole != offline && (status == broken || status == degraded && whole == online) {
