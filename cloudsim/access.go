@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/barbican"
 	"github.com/kube-octavia/kube-octavia/cloudsim/keystone"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
@@ -25,11 +26,13 @@ type Credentials struct {
 	UserDomainName, ProjectDomainName string
 }
 
-// The users, each with a project of the same name.
+// The users. Each has a project of the same name, but for the reader, who has
+// the role reader in the project k8s and no other.
 const (
-	UserK8s   = "k8s"
-	UserOther = "other"
-	UserAdmin = "admin"
+	UserK8s    = "k8s"
+	UserOther  = "other"
+	UserAdmin  = "admin"
+	UserReader = "k8s-reader"
 )
 
 func (c *Cloud) addPeople() {
@@ -37,15 +40,24 @@ func (c *Cloud) addPeople() {
 	if password == "" {
 		password = rand.Text()
 	}
-	for name, roles := range map[string][]string{
-		UserK8s:   {"member", "reader", "load-balancer_member"},
-		UserOther: {"member", "reader", "load-balancer_member"},
-		UserAdmin: {"admin", "member", "reader", "load-balancer_admin"},
+	projects := map[string]string{}
+	for _, name := range []string{UserK8s, UserOther, UserAdmin} {
+		projects[name] = c.keystone.AddProject(name)
+	}
+	for _, u := range []struct {
+		name, project string
+		roles         []string
+	}{
+		{UserK8s, UserK8s, []string{"member", "reader", "load-balancer_member", "creator"}},
+		{UserOther, UserOther, []string{"member", "reader", "load-balancer_member", "creator"}},
+		{UserAdmin, UserAdmin, []string{"admin", "member", "reader", "load-balancer_admin"}},
+		{UserReader, UserK8s, []string{"reader"}},
 	} {
-		project, user := c.keystone.AddProject(name), c.keystone.AddUser(name, password)
-		c.keystone.Assign(user, project, roles...)
-		c.credentials[name] = Credentials{
-			AuthURL: c.AuthURL(), Region: Region, Username: name, UserID: user, Password: password, ProjectName: name, ProjectID: project,
+		user := c.keystone.AddUser(u.name, password)
+		c.keystone.SetDefaultProject(user, projects[u.project])
+		c.keystone.Assign(user, projects[u.project], u.roles...)
+		c.credentials[u.name] = Credentials{
+			AuthURL: c.AuthURL(), Region: Region, Username: u.name, UserID: user, Password: password, ProjectName: u.project, ProjectID: projects[u.project],
 			UserDomainName: keystone.DomainName, ProjectDomainName: keystone.DomainName,
 		}
 	}
@@ -56,7 +68,7 @@ func (c *Cloud) addPeople() {
 }
 
 func (c *Cloud) addCatalog() {
-	for service, name := range map[string]string{Identity: "keystone", Network: "neutron", Compute: "nova", LoadBalancer: "octavia", Image: "glance"} {
+	for service, name := range map[string]string{Identity: "keystone", Network: "neutron", Compute: "nova", LoadBalancer: "octavia", KeyManager: "barbican", Image: "glance"} {
 		c.keystone.AddEndpoint(service, name, Region, c.Endpoint(service))
 	}
 }
@@ -65,7 +77,7 @@ func (c *Cloud) addCatalog() {
 func (c *Cloud) AuthURL() string { return c.servers[Identity].url() }
 
 // Endpoint is a service's URL in the catalogue; service is one of Identity,
-// Network, Compute, LoadBalancer and Image. It is empty for others.
+// Network, Compute, LoadBalancer, KeyManager and Image. It is empty for others.
 func (c *Cloud) Endpoint(service string) string {
 	s := c.servers[service]
 	switch {
@@ -85,7 +97,7 @@ func (c *Cloud) AdminURL() string { return c.servers["admin"].url() }
 // Credentials are those of the user k8s.
 func (c *Cloud) Credentials() Credentials { return c.credentials[UserK8s] }
 
-// CredentialsOf are those of a user: UserK8s, UserOther or UserAdmin.
+// CredentialsOf are those of a user: UserK8s, UserOther, UserAdmin or UserReader.
 func (c *Cloud) CredentialsOf(user string) Credentials { return c.credentials[user] }
 
 // IDs are the ids of what the cloud had from the start.
@@ -105,6 +117,9 @@ func (c *Cloud) Keystone() *keystone.Service { return c.keystone }
 
 // Nova is the compute service.
 func (c *Cloud) Nova() *nova.Service { return c.nova }
+
+// Barbican is the key manager.
+func (c *Cloud) Barbican() *barbican.Service { return c.barbican }
 
 // Neutron is the network service.
 func (c *Cloud) Neutron() *neutron.Service { return c.neutron }

@@ -111,7 +111,8 @@ func TestPasswordAuthenticatesByNameAndByID(t *testing.T) {
 	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserK8s)), "node-1")
 	wantServers(t, mustLogin(t, gophercloud.AuthOptions{IdentityEndpoint: c.AuthURL(), UserID: u.UserID, Password: u.Password, Scope: &gophercloud.AuthScope{ProjectID: u.ProjectID}}), "node-1")
 	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserOther)), "")
-	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserAdmin)), "node-1")
+	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserAdmin)), "")
+	wantServers(t, mustLogin(t, passwordOf(c, cloudsim.UserReader)), "node-1")
 
 	wrong := passwordOf(c, cloudsim.UserK8s)
 	wrong.Password = "wrong"
@@ -221,7 +222,7 @@ func TestCloudsYAMLLogsIn(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(c.CloudsYAML()), &file); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"cloudsim": "node-1", "cloudsim-other": "", "cloudsim-admin": "node-1"} {
+	for name, want := range map[string]string{"cloudsim": "node-1", "cloudsim-other": "", "cloudsim-admin": ""} {
 		cloud := file.Clouds[name]
 		if cloud.Region != cloudsim.Region {
 			t.Errorf("%s: region %q", name, cloud.Region)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cloudsim is an OpenStack on one machine, for tests and for trying
-// things out: Keystone, Neutron, Nova, Octavia and a little of Glance, each
-// behind its own HTTP server on loopback, with a data plane that really forwards, with knobs that
+// things out: Keystone, Neutron, Nova, Octavia, Barbican and a little of Glance,
+// each behind its own HTTP server on loopback, with a data plane that really forwards, with knobs that
 // let things go slow or wrong, and with a record of every call. Nothing of it
 // outlives Close. It imports the packages below it and none of the product.
 package cloudsim
@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/barbican"
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 	"github.com/kube-octavia/kube-octavia/cloudsim/glance"
 	"github.com/kube-octavia/kube-octavia/cloudsim/keystone"
@@ -36,6 +37,7 @@ const (
 	Network      = "network"
 	Compute      = "compute"
 	LoadBalancer = "load-balancer"
+	KeyManager   = "key-manager"
 	Image        = "image"
 )
 
@@ -78,7 +80,7 @@ type Options struct {
 }
 
 // Ports are the TCP ports of the services.
-type Ports struct{ Identity, Network, LoadBalancer, Compute, Image, Admin int }
+type Ports struct{ Identity, Network, LoadBalancer, Compute, KeyManager, Image, Admin int }
 
 // Node is a server that is to be a Kubernetes node.
 type Node struct {
@@ -106,6 +108,7 @@ type Cloud struct {
 
 	keystone *keystone.Service
 	nova     *nova.Service
+	barbican *barbican.Service
 	glance   *glance.Service
 	neutron  *neutron.Service
 	octavia  *octavia.Service
@@ -126,9 +129,10 @@ type Cloud struct {
 }
 
 // Start starts a cloud: a private and a public network with a router between
-// them; the project k8s with the user k8s, who has the roles member, reader and
-// load-balancer_member; the project other with its user other; and the user
-// admin. The caller must Close it.
+// them; the project k8s with the user k8s, who has the roles member, reader,
+// load-balancer_member and creator, and the user k8s-reader, who has the role
+// reader; the project other with its user other; and the user admin. The caller
+// must Close it.
 func Start(o Options) (*Cloud, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1"
@@ -156,7 +160,8 @@ func (c *Cloud) start() error {
 	c.keystone = keystone.New(keystone.Options{TokenLifetime: c.options.TokenLifetime})
 	c.addPeople()
 	c.addCatalog()
-	c.nova = nova.New(nova.Options{})
+	c.nova = nova.New(nova.Options{SecurityGroups: c.securityGroupsOf})
+	c.barbican = barbican.New(barbican.Options{})
 	c.glance = glance.New("ubuntu-24.04", c.ids.AdminProject, time.Now())
 	if err := c.makeNetworkAndBalancer(); err != nil {
 		return err
@@ -189,7 +194,7 @@ func (c *Cloud) claimAddresses() error {
 
 func (c *Cloud) listen() error {
 	p := c.options.Ports
-	for name, port := range map[string]int{Identity: p.Identity, Network: p.Network, LoadBalancer: p.LoadBalancer, Compute: p.Compute, Image: p.Image, "admin": p.Admin} {
+	for name, port := range map[string]int{Identity: p.Identity, Network: p.Network, LoadBalancer: p.LoadBalancer, Compute: p.Compute, KeyManager: p.KeyManager, Image: p.Image, "admin": p.Admin} {
 		s, err := listen(c.options.Listen, port)
 		if err != nil {
 			return err
@@ -224,7 +229,7 @@ func (c *Cloud) makeNetworkAndBalancer() error {
 // serve puts each service into its frame and lets it answer.
 func (c *Cloud) serve() {
 	frame := func(o wire.Options) {
-		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()
+		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()+"/v3"
 		o.Authenticate = c.keystone.Authenticate
 		if o.Service != Identity {
 			o.Allowed = func(token string, r *http.Request) bool {
@@ -233,11 +238,12 @@ func (c *Cloud) serve() {
 		}
 		c.servers[o.Service].serve(wire.New(o))
 	}
-	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized})
-	frame(wire.Options{Service: Compute, Mux: c.nova.Mux(), Public: nova.Public, NotFound: nova.NotFound})
+	frame(wire.Options{Service: Identity, Mux: c.keystone.Mux(), Public: keystone.Public, Unauthorized: keystone.Unauthorized, NotFound: keystone.NotFound})
+	frame(wire.Options{Service: Compute, Mux: c.nova.Mux(), Public: nova.Public, Unnumbered: nova.Unnumbered, NotFound: nova.NotFound})
+	frame(wire.Options{Service: KeyManager, Mux: c.barbican.Mux(), Public: barbican.Public, Unnumbered: barbican.Unnumbered, NotFound: barbican.NotFound})
 	frame(wire.Options{Service: Image, Mux: c.glance.Mux(), Public: glance.Public})
-	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: neutron.Public, NotFound: neutron.NotFound})
-	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: func(route string) bool { return route == "/" }})
+	frame(wire.Options{Service: Network, Mux: c.neutron.Mux(), Public: neutron.Public, Unnumbered: neutron.Unnumbered, NotFound: neutron.NotFound})
+	frame(wire.Options{Service: LoadBalancer, Mux: c.octavia.Mux(), Public: func(route string) bool { return route == "/" }, Unnumbered: octavia.Unnumbered})
 	c.servers["admin"].serve(c.adminMux())
 }
 

@@ -70,7 +70,7 @@ func (c *Cloud) seedNetworks() error {
 	}
 	c.private = private
 	v6 := ula()
-	c.ids.PublicNetwork = s.create(c.ids.AdminProject, "networks", "network", map[string]any{"name": "public", "router:external": true})
+	c.ids.PublicNetwork = s.create(c.ids.AdminProject, "networks", "network", map[string]any{"name": "public", "router:external": true, "is_default": true})
 	c.ids.PublicSubnet = s.create(c.ids.AdminProject, "subnets", "subnet", map[string]any{
 		"name": "public-subnet", "network_id": c.ids.PublicNetwork, "ip_version": 4, "cidr": public.prefix.String(),
 		"gateway_ip": public.gateway.String(), "enable_dhcp": false, "allocation_pools": pools(public),
@@ -158,9 +158,19 @@ func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) 
 		nic.FixedIPs = append(nic.FixedIPs, nova.FixedIP{SubnetID: ip.SubnetID, Address: a})
 	}
 	c.nova.AddServer(nova.Server{
-		ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, ImageID: c.glance.ImageID(), Interfaces: []nova.Interface{nic}, SecurityGroups: []string{"default"},
+		ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, ImageID: c.glance.ImageID(), Interfaces: []nova.Interface{nic},
 	})
 	return id, nil
+}
+
+// securityGroupsOf are the security groups on ports, as Nova asks Neutron for
+// them.
+func (c *Cloud) securityGroupsOf(portIDs ...string) []nova.SecurityGroup {
+	var groups []nova.SecurityGroup
+	for _, g := range c.neutron.SecurityGroupsOf(portIDs...) {
+		groups = append(groups, nova.SecurityGroup(g))
+	}
+	return groups
 }
 
 // freeNodeAddress is the lowest address for a node that no server has. It lies

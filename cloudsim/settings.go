@@ -95,7 +95,7 @@ func (c *Cloud) SetDeleteTime(d time.Duration) {
 func (c *Cloud) State() map[string]map[string]int {
 	n := c.octavia.Counts()
 	return map[string]map[string]int{
-		Identity: c.keystone.Counts(), Network: c.neutron.Counts(), Compute: c.nova.Counts(),
+		Identity: c.keystone.Counts(), Network: c.neutron.Counts(), Compute: c.nova.Counts(), KeyManager: c.barbican.Counts(),
 		LoadBalancer: {
 			"loadbalancers": n.LoadBalancers, "listeners": n.Listeners, "pools": n.Pools, "members": n.Members, "healthmonitors": n.HealthMonitors,
 		},

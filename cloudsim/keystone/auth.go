@@ -7,20 +7,21 @@ import (
 	"bytes"
 	"crypto/subtle"
 	"encoding/json"
+	"net/http"
 	"slices"
 )
 
 // authRequest is the body of POST /v3/auth/tokens.
 type authRequest struct {
-	Identity struct {
+	Identity *struct {
 		Methods  []string `json:"methods"`
-		Password struct {
+		Password *struct {
 			User userReference `json:"user"`
 		} `json:"password"`
-		Token struct {
+		Token *struct {
 			ID string `json:"id"`
 		} `json:"token"`
-		ApplicationCredential struct {
+		ApplicationCredential *struct {
 			ID     string         `json:"id"`
 			Name   string         `json:"name"`
 			Secret string         `json:"secret"`
@@ -61,11 +62,36 @@ type scopeRequest struct {
 	} `json:"OS-TRUST:trust"`
 }
 
+// check refuses a request that lacks what every login needs.
+func (a *authRequest) check() *problem {
+	given := map[string]bool{
+		"password": a.Identity.Password != nil, "token": a.Identity.Token != nil, "application_credential": a.Identity.ApplicationCredential != nil,
+	}
+	if a.Identity.Methods == nil {
+		return invalid("Invalid input for field 'identity': 'methods' is a required property")
+	}
+	for _, method := range a.Identity.Methods {
+		if !given[method] {
+			return malformed("Expecting to find " + method + " in identity.")
+		}
+	}
+	if len(a.Identity.Methods) == 0 {
+		return denied()
+	}
+	if a.Identity.Password != nil && a.Identity.Password.User.incomplete() {
+		return malformed("Expecting to find domain in user.")
+	}
+	return nil
+}
+
+// incomplete tells that a user is named and the domain is not.
+func (u *userReference) incomplete() bool { return u.ID == "" && u.Domain == nil }
+
 // authenticate finds out who asks for a token and for what, and makes the token,
 // not yet issued.
 func (s *Service) authenticate(a *authRequest) (*token, *problem) {
-	if len(a.Identity.Methods) == 0 {
-		return nil, malformed("Expecting to find methods in identity.")
+	if p := a.check(); p != nil {
+		return nil, p
 	}
 	t := &token{}
 	var old *token
@@ -95,24 +121,25 @@ func (s *Service) authenticate(a *authRequest) (*token, *problem) {
 		}
 	}
 	if old != nil && old.trust != nil {
-		return nil, forbidden("rescope a token that is scoped to a trust")
+		return nil, forbidden("Using trust-scoped token to create another token. Create a new trust-scoped token instead")
 	}
 	return t, s.scope(t, a.Scope)
 }
 
 func (s *Service) byPassword(a *authRequest) (*user, *problem) {
 	u := s.find(&a.Identity.Password.User)
-	if u == nil || !same(u.password, a.Identity.Password.User.Password) {
+	if u == nil || u.disabled || !same(u.password, a.Identity.Password.User.Password) {
 		return nil, denied()
 	}
 	return u, nil
 }
 
 func (s *Service) byToken(a *authRequest) (*token, *problem) {
-	if t := s.valid(a.Identity.Token.ID); t != nil {
-		return t, nil
+	t, p := s.known(a.Identity.Token.ID)
+	if p == nil && t.hasRules() {
+		p = unknownToken()
 	}
-	return nil, denied()
+	return t, p
 }
 
 func (s *Service) byCredential(a *authRequest) (*credential, *problem) {
@@ -127,7 +154,7 @@ func (s *Service) byCredential(a *authRequest) (*credential, *problem) {
 		if want.ID != "" && c.id != want.ID || want.ID == "" && (c.name != want.Name || c.user != owner) {
 			continue
 		}
-		if !same(c.secret, want.Secret) || c.expired(s.now()) {
+		if !same(c.secret, want.Secret) || c.expired(s.now()) || c.user.disabled {
 			return nil, denied()
 		}
 		return c, nil
@@ -172,7 +199,12 @@ func (s *Service) scope(t *token, raw json.RawMessage) *problem {
 	case t.credential != nil:
 		return s.scopeToCredential(t, want)
 	case unscoped:
+		if home := t.user.defaultProject; len(raw) == 0 && home != nil && len(t.user.roles[home.id]) > 0 && !home.disabled {
+			return s.scopeToProject(t, home)
+		}
 		return nil
+	case want.Project != nil && want.Project.ID == "" && want.Project.Domain == nil:
+		return malformed("Expecting to find domain in project.")
 	case want.Project != nil:
 		return s.scopeToProject(t, s.wantedProject(want))
 	default:
@@ -193,10 +225,10 @@ func (s *Service) wantedProject(want scopeRequest) *project {
 }
 
 func (s *Service) scopeToProject(t *token, p *project) *problem {
-	if p == nil || len(t.user.roles[p.id]) == 0 {
+	if p == nil || p.disabled || len(t.user.roles[p.id]) == 0 {
 		return denied()
 	}
-	t.project, t.roles = p, t.user.roles[p.id]
+	t.project, t.roles = p, withImplied(t.user.roles[p.id])
 	return nil
 }
 
@@ -204,12 +236,15 @@ func (s *Service) scopeToProject(t *token, p *project) *problem {
 // application credential, as far as the user still has them.
 func (s *Service) scopeToCredential(t *token, want scopeRequest) *problem {
 	c := t.credential
+	if t.methods[0] == "application_credential" && (want.Project != nil || want.Domain != nil || want.System != nil) {
+		return &problem{http.StatusUnauthorized, "Error authenticating with application credential: Application credentials cannot request a scope."}
+	}
 	if want.Project != nil && s.wantedProject(want) != c.project || want.Domain != nil || want.System != nil {
 		return denied()
 	}
 	t.project = c.project
-	t.roles = intersect(c.roles, c.user.roles[c.project.id])
-	if len(t.roles) == 0 {
+	t.roles = intersect(c.roles, withImplied(c.user.roles[c.project.id]))
+	if len(t.roles) == 0 || c.project.disabled {
 		return denied()
 	}
 	return nil
@@ -219,14 +254,15 @@ func (s *Service) scopeToTrust(t *token, id string) *problem {
 	tr := s.trustByID(id)
 	switch {
 	case tr == nil:
-		return notFound("trust", id)
-	case t.user != tr.trustee || t.credential != nil:
-		return forbidden("User is not a trustee")
+		return denied()
+	case t.user != tr.trustee || t.credential != nil || tr.trustor.disabled:
+		return forbidden("")
 	}
-	t.roles = intersect(tr.roles, tr.trustor.roles[tr.project.id])
-	if len(t.roles) < len(tr.roles) {
-		return forbidden("Trustee has no delegated roles")
+	held := withImplied(tr.trustor.roles[tr.project.id])
+	if len(intersect(tr.roles, held)) < len(tr.roles) || tr.project.disabled {
+		return forbidden("")
 	}
+	t.roles = withImplied(tr.roles)
 	if tr.remainingUses != nil {
 		if *tr.remainingUses--; *tr.remainingUses <= 0 {
 			// The last use: the trust is gone for others, this token stays.

@@ -5,7 +5,6 @@ package keystone
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"time"
 
@@ -18,52 +17,12 @@ type credential struct {
 	user                          *user
 	project                       *project
 	roles                         []string
-	unrestricted                  bool
+	unrestricted                  *bool     // nil: not said, which is false
 	expires                       time.Time // zero: never
-	rules                         []accessRule
+	rules                         []*accessRule
 }
 
-// accessRule is one request that an application credential may be used for.
-type accessRule struct {
-	ID      string `json:"id"`
-	Service string `json:"service"`
-	Method  string `json:"method"`
-	// Path may have * and {name} for one segment, ** for any number.
-	Path string `json:"path"`
-}
-
-var wildcard = regexp.MustCompile(`\*\*|\*|{[^}]*}|[^*{]+|{`)
-
-func (a accessRule) matches(service, method, path string) bool {
-	if a.Service != service || a.Method != method {
-		return false
-	}
-	pattern := wildcard.ReplaceAllStringFunc(a.Path, func(part string) string {
-		switch {
-		case part == "**":
-			return ".+"
-		case part == "*" || len(part) > 1 && part[0] == '{':
-			return "[^/]+"
-		}
-		return regexp.QuoteMeta(part)
-	})
-	re, err := regexp.Compile("^" + pattern + "$")
-	return err == nil && re.MatchString(path)
-}
-
-// Allowed tells whether a valid token may be used for a request of a service:
-// always, unless it was had for an application credential with access rules,
-// one of which must then match. Keystone itself does not ask.
-func (s *Service) Allowed(token, service, method, path string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.valid(token)
-	if t == nil {
-		return false
-	}
-	return t.credential == nil || len(t.credential.rules) == 0 ||
-		slices.ContainsFunc(t.credential.rules, func(a accessRule) bool { return a.matches(service, method, path) })
-}
+func (c *credential) isUnrestricted() bool { return c.unrestricted != nil && *c.unrestricted }
 
 func (c *credential) expired(now time.Time) bool {
 	return !c.expires.IsZero() && !now.Before(c.expires)
@@ -72,18 +31,18 @@ func (c *credential) expired(now time.Time) bool {
 func (s *Service) describeCredential(r *http.Request, c *credential) map[string]any {
 	roles := make([]any, 0, len(c.roles))
 	for _, name := range c.roles {
-		roles = append(roles, map[string]any{"id": s.role(name).ID, "name": name, "domain_id": nil, "description": nil, "options": map[string]any{}})
+		roles = append(roles, describeRole(s.role(name)))
 	}
 	d := map[string]any{
 		"id": c.id, "name": c.name, "description": nil, "project_id": c.project.id, "user_id": c.user.id, "system": nil,
 		"roles": roles, "unrestricted": c.unrestricted, "expires_at": nil,
-		"links": links(r, "users", c.user.id, "application_credentials", c.id),
+		"links": links(r, "application_credentials", c.id),
 	}
 	if c.description != "" {
 		d["description"] = c.description
 	}
 	if !c.expires.IsZero() {
-		d["expires_at"] = c.expires.UTC().Format("2006-01-02T15:04:05.000000")
+		d["expires_at"] = timestamp(c.expires)
 	}
 	if c.rules != nil {
 		d["access_rules"] = c.rules
@@ -97,8 +56,8 @@ type credentialRequest struct {
 	Secret       string          `json:"secret"`
 	ExpiresAt    string          `json:"expires_at"`
 	Roles        []roleReference `json:"roles"`
-	Unrestricted bool            `json:"unrestricted"`
-	AccessRules  []accessRule    `json:"access_rules"`
+	Unrestricted *bool           `json:"unrestricted"`
+	AccessRules  []*accessRule   `json:"access_rules"`
 }
 
 type roleReference struct {
@@ -136,34 +95,37 @@ func (s *Service) newCredential(r *http.Request, req *credentialRequest) (*crede
 		return nil, denied()
 	case t.user.id != r.PathValue("id") || t.project == nil:
 		return nil, forbidden("identity:create_application_credential")
-	case t.credential != nil && !t.credential.unrestricted:
-		return nil, forbidden("Using method 'application_credential' is not allowed for managing additional application credentials")
-	case req == nil:
-		return nil, malformed("Expecting to find application_credential in request body.")
-	case req.Name == "":
-		return nil, malformed("'name' is a required property.")
+	case req == nil || req.Name == "":
+		return nil, invalid("'name' is a required property")
+	case t.credential != nil && !t.credential.isUnrestricted():
+		return nil, restricted()
 	}
 	for _, other := range s.credentials {
 		if other.user == t.user && other.name == req.Name {
-			return nil, &problem{http.StatusConflict, "Conflict occurred attempting to store application_credential - Duplicate entry found with name " + req.Name + "."}
+			return nil, conflict("application_credential", "name "+req.Name)
 		}
 	}
 	c := &credential{
 		id: newID(), name: req.Name, description: req.Description, secret: req.Secret, user: t.user, project: t.project,
-		unrestricted: req.Unrestricted, rules: req.AccessRules,
+		unrestricted: req.Unrestricted,
 	}
 	if c.secret == "" {
 		c.secret = newSecret(64)
-	}
-	for i := range c.rules {
-		c.rules[i].ID = newID()
 	}
 	var p *problem
 	if c.expires, p = parseTime(req.ExpiresAt); p != nil {
 		return nil, p
 	}
-	c.roles, p = s.delegate(t, req.Roles)
+	if c.roles, p = s.delegate(t, req.Roles); p != nil {
+		return nil, p
+	}
+	c.rules, p = s.rulesOf(t.user, req.AccessRules)
 	return c, p
+}
+
+// restricted refuses what only unrestricted application credentials may do.
+func restricted() *problem {
+	return forbidden("Using method 'application_credential' is not allowed for managing additional application credentials.")
 }
 
 // delegate returns the names of the wanted roles, all of the token's when none
@@ -178,7 +140,7 @@ func (s *Service) delegate(t *token, wanted []roleReference) ([]string, *problem
 			return ref.Name == name || ref.ID != "" && s.role(name).ID == ref.ID
 		})
 		if at < 0 {
-			return nil, malformed("Invalid application credential: Could not find role assignment with role: " + ref.ID + ref.Name + ".")
+			return nil, invalid("Invalid application credential: Cannot create an application credential with unassigned role")
 		}
 		names = append(names, t.roles[at])
 	}
@@ -195,7 +157,7 @@ func parseTime(text string) (time.Time, *problem) {
 			return t, nil
 		}
 	}
-	return time.Time{}, malformed("'" + text + "' is not a time.")
+	return time.Time{}, malformed("Timestamp not in expected format.")
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -206,11 +168,11 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // ownCredentials returns the application credentials of the user in the path,
-// if the caller may see them.
-func (s *Service) ownCredentials(r *http.Request) ([]*credential, *problem) {
+// if the caller may do with them what the action names.
+func (s *Service) ownCredentials(r *http.Request, action string) ([]*credential, *problem) {
 	caller := wire.Caller(r.Context())
 	if caller.UserID != r.PathValue("id") && !caller.Admin() {
-		return nil, forbidden("identity:list_application_credentials")
+		return nil, forbidden("identity:" + action)
 	}
 	var own []*credential
 	for _, c := range s.credentials {
@@ -224,7 +186,7 @@ func (s *Service) ownCredentials(r *http.Request) ([]*credential, *problem) {
 func (s *Service) listCredentials(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own, p := s.ownCredentials(r)
+	own, p := s.ownCredentials(r, "list_application_credentials")
 	if p != nil {
 		p.write(w, r)
 		return
@@ -238,8 +200,8 @@ func (s *Service) listCredentials(w http.ResponseWriter, r *http.Request) {
 	writeList(w, r, "application_credentials", described)
 }
 
-func (s *Service) pathCredential(r *http.Request) (*credential, *problem) {
-	own, p := s.ownCredentials(r)
+func (s *Service) pathCredential(r *http.Request, action string) (*credential, *problem) {
+	own, p := s.ownCredentials(r, action)
 	if p != nil {
 		return nil, p
 	}
@@ -254,7 +216,7 @@ func (s *Service) pathCredential(r *http.Request) (*credential, *problem) {
 func (s *Service) showCredential(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, p := s.pathCredential(r)
+	c, p := s.pathCredential(r, "get_application_credential")
 	if p != nil {
 		p.write(w, r)
 		return
@@ -265,10 +227,10 @@ func (s *Service) showCredential(w http.ResponseWriter, r *http.Request) {
 func (s *Service) deleteCredential(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, p := s.pathCredential(r)
+	c, p := s.pathCredential(r, "delete_application_credential")
 	if p == nil {
-		if t := s.valid(r.Header.Get("X-Auth-Token")); t != nil && t.credential != nil && !t.credential.unrestricted {
-			p = forbidden("Using method 'application_credential' is not allowed for managing additional application credentials")
+		if t := s.valid(r.Header.Get("X-Auth-Token")); t != nil && t.credential != nil && !t.credential.isUnrestricted() {
+			p = restricted()
 		}
 	}
 	if p != nil {
@@ -277,19 +239,4 @@ func (s *Service) deleteCredential(w http.ResponseWriter, r *http.Request) {
 	}
 	s.credentials = slices.DeleteFunc(s.credentials, func(other *credential) bool { return other == c })
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Service) listAccessRules(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own, p := s.ownCredentials(r)
-	if p != nil {
-		p.write(w, r)
-		return
-	}
-	rules := []accessRule{}
-	for _, c := range own {
-		rules = append(rules, c.rules...)
-	}
-	writeList(w, r, "access_rules", rules)
 }

@@ -11,16 +11,30 @@ import (
 
 func describeProject(r *http.Request, p *project) map[string]any {
 	return map[string]any{
-		"id": p.id, "name": p.name, "domain_id": DomainID, "parent_id": DomainID, "description": "", "enabled": true,
+		"id": p.id, "name": p.name, "domain_id": DomainID, "parent_id": DomainID, "description": p.description, "enabled": !p.disabled,
 		"is_domain": false, "tags": []string{}, "options": map[string]any{}, "links": links(r, "projects", p.id),
 	}
 }
 
 func describeUser(r *http.Request, u *user) map[string]any {
-	return map[string]any{
-		"id": u.id, "name": u.name, "domain_id": DomainID, "enabled": true, "password_expires_at": nil,
+	d := map[string]any{
+		"id": u.id, "name": u.name, "domain_id": DomainID, "enabled": !u.disabled, "password_expires_at": nil,
 		"options": map[string]any{}, "links": links(r, "users", u.id),
 	}
+	if u.defaultProject != nil {
+		d["default_project_id"] = u.defaultProject.id
+	}
+	return d
+}
+
+// describeRole is a role in full. Those that every Keystone has cannot be
+// changed.
+func describeRole(known role) map[string]any {
+	options := map[string]any{}
+	if known.Name == "admin" || known.Name == "member" || known.Name == "reader" {
+		options["immutable"] = true
+	}
+	return map[string]any{"id": known.ID, "name": known.Name, "domain_id": nil, "description": nil, "options": options}
 }
 
 func describeDomain(r *http.Request) map[string]any {
@@ -131,9 +145,9 @@ func (s *Service) listRoles(w http.ResponseWriter, r *http.Request) {
 	described := []any{}
 	for _, known := range s.roles {
 		if name := r.URL.Query().Get("name"); name == "" || name == known.Name {
-			described = append(described, map[string]any{
-				"id": known.ID, "name": known.Name, "domain_id": nil, "description": nil, "options": map[string]any{}, "links": links(r, "roles", known.ID),
-			})
+			d := describeRole(known)
+			d["links"] = links(r, "roles", known.ID)
+			described = append(described, d)
 		}
 	}
 	writeList(w, r, "roles", described)

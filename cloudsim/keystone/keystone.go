@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,13 +45,19 @@ type Service struct {
 	catalog     []catalogEntry
 	tokens      map[string]*token
 	credentials []*credential
+	rules       []*ownedRule
 	trusts      []*trust
 }
 
-type project struct{ id, name string }
+type project struct {
+	id, name, description string
+	disabled              bool
+}
 
 type user struct {
 	id, name, password string
+	disabled           bool
+	defaultProject     *project            // what a login without scope is for; nil: nothing
 	roles              map[string][]string // project id -> names of roles
 }
 
@@ -100,6 +107,16 @@ func (s *Service) AddUser(name, password string) string {
 	u := &user{id: newID(), name: name, password: password, roles: map[string][]string{}}
 	s.users = append(s.users, u)
 	return u.id
+}
+
+// SetDefaultProject makes the project the one that the user's logins without a
+// scope are for.
+func (s *Service) SetDefaultProject(userID, projectID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.userByID(userID); u != nil {
+		u.defaultProject = s.projectByID(projectID)
+	}
 }
 
 // Assign gives a user roles in a project, in place of those it had there; none
@@ -177,6 +194,7 @@ func (s *Service) Mux() *http.ServeMux {
 		"POST /v3/auth/tokens":                        s.postToken,
 		"GET /v3/auth/tokens":                         s.getToken,
 		"DELETE /v3/auth/tokens":                      s.deleteToken,
+		"HEAD /v3/auth/tokens":                        s.getToken,
 		"GET /v3/auth/catalog":                        s.getCatalog,
 		"GET /v3/auth/projects":                       s.listOwnProjects,
 		"GET /v3/projects":                            s.listProjects,
@@ -192,6 +210,19 @@ func (s *Service) Mux() *http.ServeMux {
 		"GET /v3/users/{id}/application_credentials/{cred}":    s.showCredential,
 		"DELETE /v3/users/{id}/application_credentials/{cred}": s.deleteCredential,
 		"GET /v3/users/{id}/access_rules":                      s.listAccessRules,
+		"GET /v3/users/{id}/access_rules/{rule}":               s.showAccessRule,
+		"DELETE /v3/users/{id}/access_rules/{rule}":            s.deleteAccessRule,
+		"POST /v3/projects":                                    s.postProject,
+		"PATCH /v3/projects/{id}":                              s.patchProject,
+		"DELETE /v3/projects/{id}":                             s.deleteProject,
+		"POST /v3/users":                                       s.postUser,
+		"PATCH /v3/users/{id}":                                 s.patchUser,
+		"DELETE /v3/users/{id}":                                s.deleteUser,
+		"GET /v3/role_assignments":                             s.listAssignments,
+		"GET /v3/projects/{id}/users/{user}/roles":             s.listAssigned,
+		"PUT /v3/projects/{id}/users/{user}/roles/{role}":      s.assignRole,
+		"HEAD /v3/projects/{id}/users/{user}/roles/{role}":     s.hasRole,
+		"DELETE /v3/projects/{id}/users/{user}/roles/{role}":   s.unassignRole,
 		"GET /v3/OS-TRUST/trusts":                              s.listTrusts,
 		"POST /v3/OS-TRUST/trusts":                             s.postTrust,
 		"GET /v3/OS-TRUST/trusts/{id}":                         s.showTrust,
@@ -226,6 +257,28 @@ func (s *Service) projectByID(id string) *project {
 		}
 	}
 	return nil
+}
+
+func (s *Service) roleByID(id string) (role, bool) {
+	i := slices.IndexFunc(s.roles, func(r role) bool { return r.ID == id })
+	if i < 0 {
+		return role{}, false
+	}
+	return s.roles[i], true
+}
+
+// implied are the roles that come with a role: those of every Keystone.
+var implied = map[string]string{"admin": "member", "member": "reader"}
+
+// withImplied adds the roles that the roles imply.
+func withImplied(roles []string) []string {
+	all := slices.Clone(roles)
+	for i := 0; i < len(all); i++ {
+		if also := implied[all[i]]; also != "" && !slices.Contains(all, also) {
+			all = append(all, also)
+		}
+	}
+	return all
 }
 
 // role returns the role of that name, which it makes if need be.

@@ -47,15 +47,34 @@ func (s *Service) valid(id string) *token {
 		delete(s.tokens, id)
 		return nil
 	}
-	if t.credential != nil && !slices.Contains(s.credentials, t.credential) || t.trust != nil && !slices.Contains(s.trusts, t.trust) {
+	if t.credential != nil && !slices.Contains(s.credentials, t.credential) || t.trust != nil && t.trust.deleted ||
+		t.user.disabled || t.project != nil && t.project.disabled {
 		delete(s.tokens, id)
 		return nil
 	}
 	return t
 }
 
+// known returns the token with the id, or tells why there is none: it was made
+// up, or is good no more.
+func (s *Service) known(id string) (*token, *problem) {
+	if t := s.valid(id); t != nil {
+		return t, nil
+	}
+	if len(id) < tokenLength {
+		return nil, &problem{http.StatusNotFound, "Could not recognize Fernet token"}
+	}
+	return nil, unknownToken()
+}
+
+// hasRules tells that the token may be used only as access rules allow.
+func (t *token) hasRules() bool { return t.credential != nil && t.credential.rules != nil }
+
 // manyTokens is when issuing a token also clears away the expired ones.
 const manyTokens = 10_000
+
+// tokenLength is that of Keystone's tokens.
+const tokenLength = 182
 
 func (s *Service) issue(t *token) {
 	now := s.now()
@@ -65,7 +84,8 @@ func (s *Service) issue(t *token) {
 	}
 	// Of the length and look of Keystone's own (Fernet) tokens: clients have been
 	// known to cut long ones.
-	t.id = "gAAAAA" + newSecret(132)
+	t.id = newSecret(tokenLength)
+	t.id = "gAAAAA" + t.id[:tokenLength-len("gAAAAA")]
 	t.auditIDs = append([]string{newSecret(16)}, t.auditIDs...)
 	if len(s.tokens) >= manyTokens {
 		for id, old := range s.tokens {
@@ -86,18 +106,20 @@ func (s *Service) describe(t *token, catalog bool) map[string]any {
 	}
 	if t.project != nil {
 		d["project"] = map[string]any{"id": t.project.id, "name": t.project.name, "domain": domain}
-		d["is_domain"] = false
-		roles := make([]role, 0, len(t.roles))
-		for _, name := range t.roles {
-			roles = append(roles, s.role(name))
+		d["roles"] = s.tokenRoles(t)
+		if t.trust == nil {
+			d["is_domain"] = false
 		}
-		d["roles"] = roles
 		if catalog {
 			d["catalog"] = s.catalog
 		}
 	}
 	if c := t.credential; c != nil {
-		d["application_credential"] = map[string]any{"id": c.id, "name": c.name, "restricted": !c.unrestricted}
+		shown := map[string]any{"id": c.id, "name": c.name, "restricted": !c.isUnrestricted()}
+		if c.rules != nil {
+			shown["access_rules"] = c.rules
+		}
+		d["application_credential"] = shown
 	}
 	if t.trust != nil {
 		d["OS-TRUST:trust"] = map[string]any{
@@ -108,6 +130,20 @@ func (s *Service) describe(t *token, catalog bool) map[string]any {
 	return map[string]any{"token": d}
 }
 
+// tokenRoles are the roles as a token shows them: those of a trust in full.
+func (s *Service) tokenRoles(t *token) []any {
+	roles := make([]any, 0, len(t.roles))
+	for _, name := range t.roles {
+		known := s.role(name)
+		if t.trust == nil {
+			roles = append(roles, known)
+			continue
+		}
+		roles = append(roles, describeRole(known))
+	}
+	return roles
+}
+
 func (s *Service) postToken(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Auth *authRequest `json:"auth"`
@@ -116,8 +152,12 @@ func (s *Service) postToken(w http.ResponseWriter, r *http.Request) {
 		p.write(w, r)
 		return
 	}
-	if body.Auth == nil {
+	switch {
+	case body.Auth == nil:
 		malformed("Expecting to find auth in request body.").write(w, r)
+		return
+	case body.Auth.Identity == nil:
+		invalid("'identity' is a required property").write(w, r)
 		return
 	}
 	s.mu.Lock()
@@ -144,12 +184,18 @@ func (s *Service) subject(r *http.Request) (*token, *problem) {
 		return nil, denied()
 	}
 	id := r.Header.Get("X-Subject-Token")
-	t := s.valid(id)
-	switch {
-	case t == nil:
-		return nil, notFound("token", id)
-	case t.user.id != caller.user.id && !slices.Contains(caller.roles, "admin"):
+	if id == "" {
 		return nil, forbidden("identity:validate_token")
+	}
+	t, p := s.known(id)
+	switch {
+	case p != nil:
+		return nil, p
+	case t.user.id != caller.user.id && !slices.Contains(caller.roles, "admin"):
+		return nil, forbidden(map[bool]string{true: "identity:revoke_token", false: "identity:validate_token"}[r.Method == http.MethodDelete])
+	case t.hasRules() && r.Method != http.MethodDelete && r.Header.Get("OpenStack-Identity-Access-Rules") == "":
+		// Who does not know of access rules must not take the token for one without.
+		return nil, unknownToken()
 	}
 	return t, nil
 }
@@ -179,7 +225,7 @@ func (s *Service) deleteToken(w http.ResponseWriter, r *http.Request) {
 
 func (s *Service) getCatalog(w http.ResponseWriter, r *http.Request) {
 	if wire.Caller(r.Context()).ProjectID == "" {
-		forbidden("identity:get_auth_catalog").write(w, r)
+		forbidden("").write(w, r)
 		return
 	}
 	s.mu.Lock()

@@ -21,24 +21,26 @@ type trust struct {
 	impersonation    bool
 	expires          time.Time // zero: never
 	remainingUses    *int      // nil: unlimited
-	usedUp           bool
+	// usedUp and deleted trusts are kept: another that expires at the same time
+	// between the same two is refused.
+	usedUp, deleted bool
 }
 
 func (s *Service) trustByID(id string) *trust {
 	for _, t := range s.trusts {
-		if t.id == id && !t.usedUp && (t.expires.IsZero() || s.now().Before(t.expires)) {
+		if t.id == id && !t.usedUp && !t.deleted && (t.expires.IsZero() || s.now().Before(t.expires)) {
 			return t
 		}
 	}
 	return nil
 }
 
+// describeTrust is the trust as a list has it, which is without its roles.
 func (s *Service) describeTrust(r *http.Request, t *trust) map[string]any {
 	d := map[string]any{
 		"id": t.id, "trustor_user_id": t.trustor.id, "trustee_user_id": t.trustee.id, "project_id": t.project.id,
 		"impersonation": t.impersonation, "expires_at": nil, "deleted_at": nil, "remaining_uses": t.remainingUses,
-		"redelegation_count": 0, "roles": s.trustRoles(r, t), "links": links(r, "OS-TRUST/trusts", t.id),
-		"roles_links": map[string]any{"self": links(r, "OS-TRUST/trusts", t.id, "roles")["self"], "previous": nil, "next": nil},
+		"redelegated_trust_id": nil, "redelegation_count": 0, "links": links(r, "OS-TRUST/trusts", t.id),
 	}
 	if !t.expires.IsZero() {
 		d["expires_at"] = timestamp(t.expires)
@@ -46,11 +48,20 @@ func (s *Service) describeTrust(r *http.Request, t *trust) map[string]any {
 	return d
 }
 
+// showTrustInFull is the trust with its roles. Their link is not where they are.
+func (s *Service) showTrustInFull(r *http.Request, t *trust) map[string]any {
+	d := s.describeTrust(r, t)
+	d["roles"] = s.trustRoles(r, t)
+	d["roles_links"] = map[string]any{"self": links(r, t.id, "roles")["self"], "previous": nil, "next": nil}
+	return d
+}
+
 func (s *Service) trustRoles(r *http.Request, t *trust) []any {
 	roles := make([]any, 0, len(t.roles))
 	for _, name := range t.roles {
-		known := s.role(name)
-		roles = append(roles, map[string]any{"id": known.ID, "name": known.Name, "domain_id": nil, "links": links(r, "roles", known.ID)})
+		d := describeRole(s.role(name))
+		d["links"] = links(r, "roles", s.role(name).ID)
+		roles = append(roles, d)
 	}
 	return roles
 }
@@ -81,7 +92,7 @@ func (s *Service) postTrust(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.trusts = append(s.trusts, t)
-	wire.JSON(w, http.StatusCreated, map[string]any{"trust": s.describeTrust(r, t)})
+	wire.JSON(w, http.StatusCreated, map[string]any{"trust": s.showTrustInFull(r, t)})
 }
 
 func (s *Service) newTrust(r *http.Request, req *trustRequest) (*trust, *problem) {
@@ -89,31 +100,81 @@ func (s *Service) newTrust(r *http.Request, req *trustRequest) (*trust, *problem
 	switch {
 	case caller == nil:
 		return nil, denied()
-	case req == nil || req.Impersonation == nil || req.TrusteeUserID == "":
-		return nil, malformed("A trust needs trustee_user_id, trustor_user_id and impersonation.")
-	case req.TrustorUserID != caller.user.id || caller.trust != nil || caller.credential != nil && !caller.credential.unrestricted:
-		return nil, forbidden("identity:create_trust")
-	case caller.project == nil || req.ProjectID != caller.project.id:
+	case req == nil:
+		return nil, invalid("'trust' is a required property")
+	case req.TrusteeUserID == "":
+		return nil, invalid("'trustee_user_id' is a required property")
+	case req.Impersonation == nil:
+		return nil, invalid("'impersonation' is a required property")
+	case caller.trust != nil:
+		return nil, forbidden("")
+	case caller.credential != nil && !caller.credential.isUnrestricted():
+		return nil, forbidden("Using method 'application_credential' is not allowed for managing trusts.")
+	case req.TrustorUserID != caller.user.id:
 		return nil, forbidden("identity:create_trust")
 	case req.RemainingUses != nil && *req.RemainingUses < 1:
-		return nil, malformed("remaining_uses must be a positive integer or null.")
+		return nil, invalid("remaining_uses must be a positive integer or null.")
 	case len(req.Roles) == 0:
 		return nil, forbidden("At least one role should be specified")
 	}
-	trustee := s.userByID(req.TrusteeUserID)
-	if trustee == nil {
+	trustee, p := s.userByID(req.TrusteeUserID), s.projectByID(req.ProjectID)
+	switch {
+	case trustee == nil:
 		return nil, notFound("user", req.TrusteeUserID)
+	case p == nil:
+		return nil, notFound("project", req.ProjectID)
 	}
-	roles, p := s.delegate(caller, req.Roles)
-	if p != nil {
-		return nil, p
+	roles, refusal := s.trustedRoles(caller, p, req.Roles)
+	if refusal != nil {
+		return nil, refusal
 	}
 	t := &trust{
-		id: newID(), trustor: caller.user, trustee: trustee, project: caller.project, roles: roles,
+		id: newID(), trustor: caller.user, trustee: trustee, project: p, roles: roles,
 		impersonation: *req.Impersonation, remainingUses: req.RemainingUses,
 	}
-	t.expires, p = parseTime(req.ExpiresAt)
-	return t, p
+	t.expires, refusal = parseTime(req.ExpiresAt)
+	if refusal == nil && !t.expires.IsZero() {
+		refusal = s.checkExpiry(t)
+	}
+	return t, refusal
+}
+
+// trustedRoles returns the names of the roles of the trust, all of which the
+// trustor must have in the project.
+func (s *Service) trustedRoles(caller *token, p *project, wanted []roleReference) ([]string, *problem) {
+	held := withImplied(caller.user.roles[p.id])
+	var names []string
+	for _, ref := range wanted {
+		known, ok := s.roleByID(ref.ID)
+		if ref.ID == "" {
+			at := slices.IndexFunc(s.roles, func(r role) bool { return r.Name == ref.Name })
+			if ok = at >= 0; ok {
+				known = s.roles[at]
+			}
+		}
+		switch {
+		case !ok:
+			return nil, notFound("role", ref.ID+ref.Name)
+		case !slices.Contains(held, known.Name):
+			return nil, notFound("role", known.ID)
+		}
+		names = append(names, known.Name)
+	}
+	return names, nil
+}
+
+// checkExpiry refuses a trust that has expired already, and one that expires
+// when another between the two does.
+func (s *Service) checkExpiry(t *trust) *problem {
+	if !s.now().Before(t.expires) {
+		return malformed("The 'expires_at' must not be before now.")
+	}
+	for _, o := range s.trusts {
+		if o.trustor == t.trustor && o.trustee == t.trustee && o.project == t.project && o.impersonation == t.impersonation && o.expires.Equal(t.expires) {
+			return conflict("trust", "ID "+t.id)
+		}
+	}
+	return nil
 }
 
 // visibleTrust returns the trust in the path, if the caller has a part in it.
@@ -134,12 +195,19 @@ func (s *Service) listTrusts(w http.ResponseWriter, r *http.Request) {
 	who := wire.Caller(r.Context())
 	trustor, trustee := r.URL.Query().Get("trustor_user_id"), r.URL.Query().Get("trustee_user_id")
 	if trustor != who.UserID && trustee != who.UserID && !who.Admin() {
-		forbidden("identity:list_trusts").write(w, r)
+		action := "identity:list_trusts"
+		switch {
+		case trustor != "":
+			action += "_for_trustor"
+		case trustee != "":
+			action += "_for_trustee"
+		}
+		forbidden(action).write(w, r)
 		return
 	}
 	described := []any{}
 	for _, t := range s.trusts {
-		if (trustor == "" || trustor == t.trustor.id) && (trustee == "" || trustee == t.trustee.id) && s.trustByID(t.id) != nil {
+		if (trustor == "" || trustor == t.trustor.id) && (trustee == "" || trustee == t.trustee.id) && !t.deleted {
 			described = append(described, s.describeTrust(r, t))
 		}
 	}
@@ -154,7 +222,7 @@ func (s *Service) showTrust(w http.ResponseWriter, r *http.Request) {
 		p.write(w, r)
 		return
 	}
-	wire.JSON(w, http.StatusOK, map[string]any{"trust": s.describeTrust(r, t)})
+	wire.JSON(w, http.StatusOK, map[string]any{"trust": s.showTrustInFull(r, t)})
 }
 
 func (s *Service) listTrustRoles(w http.ResponseWriter, r *http.Request) {
@@ -179,6 +247,6 @@ func (s *Service) deleteTrust(w http.ResponseWriter, r *http.Request) {
 		p.write(w, r)
 		return
 	}
-	s.trusts = slices.DeleteFunc(s.trusts, func(other *trust) bool { return other == t })
+	t.deleted = true
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -5,6 +5,7 @@ package keystone
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -22,17 +23,23 @@ type problem struct {
 
 func (p *problem) write(w http.ResponseWriter, r *http.Request) {
 	if p.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Keystone uri="http://`+r.Host+`"`)
+		w.Header().Set("WWW-Authenticate", `Keystone uri="http://`+r.Host+`/v3"`)
 	}
-	wire.JSON(w, p.status, map[string]any{"error": map[string]any{
-		"code": p.status, "message": p.message, "title": http.StatusText(p.status),
-	}})
+	body := map[string]any{"code": p.status, "message": p.message, "title": http.StatusText(p.status)}
+	if p.status == http.StatusUnauthorized && p.message != unauthorized {
+		body["identity"] = map[string]any{} // what else the login could have had
+	}
+	wire.JSON(w, p.status, map[string]any{"error": body})
 }
 
 func denied() *problem { return &problem{http.StatusUnauthorized, unauthorized} }
 
+// forbidden refuses an action; one that Keystone does not name is "".
 func forbidden(action string) *problem {
-	return &problem{http.StatusForbidden, "You are not authorized to perform the requested action: " + action + "."}
+	if action != "" {
+		action = ": " + action
+	}
+	return &problem{http.StatusForbidden, "You are not authorized to perform the requested action" + action + "."}
 }
 
 func notFound(kind, id string) *problem {
@@ -43,25 +50,39 @@ func malformed(what string) *problem {
 	return &problem{http.StatusBadRequest, what + " The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error."}
 }
 
+// invalid refuses what does not fit the schema.
+func invalid(what string) *problem { return &problem{http.StatusBadRequest, what} }
+
+// unknownToken refuses a token that was good once, or may not be looked at.
+func unknownToken() *problem { return &problem{http.StatusNotFound, "Failed to validate token"} }
+
+// conflict refuses a second thing of the same name.
+func conflict(what, id string) *problem {
+	return &problem{http.StatusConflict, "Conflict occurred attempting to store " + what + " - Duplicate entry found with " + id + "."}
+}
+
 // Unauthorized answers a request that lacks a valid token.
 func Unauthorized(w http.ResponseWriter, r *http.Request) { denied().write(w, r) }
 
 // readBody decodes the request's body into v.
 func readBody(r *http.Request, v any) *problem {
 	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
-		return malformed("The request body is not what it should be: " + err.Error() + ".")
+		return malformed("Expecting to find valid JSON in request body.")
 	}
 	return nil
 }
 
-// timestamp writes a time as Keystone does in tokens.
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+// timestamp writes a time as Keystone does in tokens, which know seconds only.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") + ".000000Z" }
 
 // writeList answers a GET of a list that Keystone never pages.
 func writeList(w http.ResponseWriter, r *http.Request, key string, items any) {
-	wire.JSON(w, http.StatusOK, map[string]any{
-		key: items, "links": map[string]any{"self": selfLink(r), "previous": nil, "next": nil},
-	})
+	wire.JSON(w, http.StatusOK, listed(r, key, items))
+}
+
+// listed is the body of an answer that is a list.
+func listed(r *http.Request, key string, items any) map[string]any {
+	return map[string]any{key: items, "links": map[string]any{"self": selfLink(r), "previous": nil, "next": nil}}
 }
 
 func selfLink(r *http.Request) string { return "http://" + r.Host + r.URL.RequestURI() }
@@ -70,7 +91,15 @@ func links(r *http.Request, path ...string) map[string]string {
 	return map[string]string{"self": "http://" + r.Host + "/v3/" + strings.Join(path, "/")}
 }
 
+// NotFound answers requests for paths Keystone does not have.
+func NotFound(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, "<!doctype html>\n<html lang=en>\n<title>404 Not Found</title>\n<h1>Not Found</h1>\n") // the client may have gone away
+}
+
 func (s *Service) listVersions(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Location", "http://"+r.Host+"/v3/")
 	wire.JSON(w, http.StatusMultipleChoices, map[string]any{"versions": map[string]any{"values": []any{version(r)}}})
 }
 

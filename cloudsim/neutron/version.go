@@ -17,6 +17,9 @@ type linkView struct {
 // Public tells which routes need no token: the version documents.
 func Public(route string) bool { return route == "/" }
 
+// Unnumbered tells which answers bear no request id: the list of versions.
+func Unnumbered(route string, _ bool) bool { return Public(route) }
+
 func (s *Service) routeVersions(mux *http.ServeMux) {
 	base := func(r *http.Request) string { return "http://" + r.Host }
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {

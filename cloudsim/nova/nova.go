@@ -32,8 +32,6 @@ type Server struct {
 	Metadata   map[string]string `json:"-"`
 	Tags       []string          `json:"tags"`
 	Interfaces []Interface       `json:"-"`
-	// SecurityGroups are the names of the groups on its ports.
-	SecurityGroups []string `json:"-"`
 	// Created is when AddServer took it, unless it is set.
 	Created time.Time `json:"created_at"`
 
@@ -54,6 +52,9 @@ type FixedIP struct {
 	Address  netip.Addr
 }
 
+// SecurityGroup is a group on ports of a server.
+type SecurityGroup struct{ ID, Name, Description, ProjectID string }
+
 // Flavor is a size of server.
 type Flavor struct {
 	ID    string `json:"id"`
@@ -65,13 +66,16 @@ type Flavor struct {
 
 // Options are what New makes a Service of.
 type Options struct {
+	// SecurityGroups finds the security groups on ports; nil means none.
+	SecurityGroups func(portIDs ...string) []SecurityGroup
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 }
 
 // Service is Nova. It is used by many goroutines.
 type Service struct {
-	now func() time.Time
+	now    func() time.Time
+	groups func(portIDs ...string) []SecurityGroup
 
 	mu      sync.RWMutex
 	servers []*Server
@@ -84,7 +88,10 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Service{now: o.Now, flavors: []Flavor{
+	if o.SecurityGroups == nil {
+		o.SecurityGroups = func(...string) []SecurityGroup { return nil }
+	}
+	return &Service{now: o.Now, groups: o.SecurityGroups, flavors: []Flavor{
 		{ID: "2", Name: "m1.small", VCPUs: 1, RAM: 2048, Disk: 20},
 		{ID: "3", Name: "m1.medium", VCPUs: 2, RAM: 4096, Disk: 40},
 		{ID: "4", Name: "m1.large", VCPUs: 4, RAM: 8192, Disk: 80},
@@ -146,13 +153,18 @@ func (s *Service) Counts() map[string]int {
 func (s *Service) Mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", listVersions)
-	mux.HandleFunc("GET /v2.1", showVersion)
-	mux.HandleFunc("GET /v2.1/{$}", showVersion)
+	mux.Handle("GET /v2.1", versioned(showVersion))
+	mux.Handle("GET /v2.1/{$}", versioned(showVersion))
 	for pattern, handler := range map[string]versioned{
 		"GET /v2.1/servers":                         s.listServers(false),
 		"GET /v2.1/servers/detail":                  s.listServers(true),
 		"GET /v2.1/servers/{id}":                    s.showServer,
 		"GET /v2.1/servers/{id}/ips":                s.showAddresses,
+		"GET /v2.1/servers/{id}/ips/{network}":      s.showAddressesOf,
+		"GET /v2.1/servers/{id}/metadata":           s.showMetadata,
+		"GET /v2.1/servers/{id}/metadata/{key}":     s.showMetadatum,
+		"GET /v2.1/servers/{id}/tags":               s.showTags,
+		"GET /v2.1/servers/{id}/os-security-groups": s.listSecurityGroups,
 		"GET /v2.1/servers/{id}/os-interface":       s.listInterfaces,
 		"GET /v2.1/servers/{id}/os-interface/{nic}": s.showInterface,
 		"GET /v2.1/flavors":                         s.listFlavors(false),
@@ -167,3 +179,6 @@ func (s *Service) Mux() *http.ServeMux {
 
 // Public tells which of Nova's routes need no token: the version documents.
 func Public(route string) bool { return route == "/" || route == "/v2.1" || route == "/v2.1/" }
+
+// Unnumbered tells which answers bear no request id: the list of versions.
+func Unnumbered(route string, _ bool) bool { return route == "/" }

@@ -18,16 +18,24 @@ const serverLimit = 1000
 
 func (s *Service) listServers(detail bool) versioned {
 	return func(w http.ResponseWriter, r *http.Request, minor int) {
-		if p := badPatterns(r); p != nil {
+		who := wire.Caller(r.Context())
+		p := checkQuery(r.URL.Query())
+		if p == nil && isTrue(r.URL.Query().Get("all_tenants")) && !who.Admin() {
+			p = &problem{http.StatusForbidden, "forbidden", "Policy doesn't allow os_compute_api:servers:index:get_all_tenants to be performed."}
+		}
+		if p != nil {
 			p.write(w)
+			return
+		}
+		if r.URL.Query().Get("limit") == "0" {
+			wire.JSON(w, http.StatusOK, map[string]any{"servers": []any{}})
 			return
 		}
 		s.mu.RLock()
 		defer s.mu.RUnlock()
-		who := wire.Caller(r.Context())
 		visible := make([]*Server, 0, len(s.servers))
 		for _, server := range s.servers {
-			if server.ProjectID == who.ProjectID || who.Admin() {
+			if server.ProjectID == who.ProjectID || isTrue(r.URL.Query().Get("all_tenants")) {
 				visible = append(visible, server)
 			}
 		}
@@ -72,7 +80,8 @@ func (s *Service) matches(server *Server, key string, values []string) (match, k
 	case "ip", "ip6":
 		for _, nic := range server.Interfaces {
 			for _, ip := range nic.FixedIPs {
-				if ip.Address.Is6() == (key == "ip6") && patternMatches(value, ip.Address.String()) {
+				// Neutron finds the port, by a part of the address.
+				if ip.Address.Is6() == (key == "ip6") && strings.Contains(ip.Address.String(), value) {
 					return true, true
 				}
 			}
@@ -85,16 +94,6 @@ func (s *Service) matches(server *Server, key string, values []string) (match, k
 		return value == "" || strings.EqualFold(value, "false") || value == "0", true
 	}
 	return true, true
-}
-
-// badPatterns refuses a query whose regular expressions cannot be read.
-func badPatterns(r *http.Request) *problem {
-	for _, key := range []string{"name", "ip", "ip6"} {
-		if _, err := regexp.Compile(r.URL.Query().Get(key)); err != nil {
-			return badRequest("Invalid input for query parameters " + key + ". '" + r.URL.Query().Get(key) + "' is not a regular expression.")
-		}
-	}
-	return nil
 }
 
 // patternMatches searches text for a regular expression, as Nova's database does
@@ -128,23 +127,6 @@ func (s *Service) showServer(w http.ResponseWriter, r *http.Request, minor int) 
 		d["server_groups"] = []string{}
 	}
 	wire.JSON(w, http.StatusOK, map[string]any{"server": d})
-}
-
-func (s *Service) showAddresses(w http.ResponseWriter, r *http.Request, _ int) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	server, p := s.find(r)
-	if p != nil {
-		p.write(w)
-		return
-	}
-	plain := map[string][]map[string]any{}
-	for network, addresses := range addresses(server) {
-		for _, a := range addresses {
-			plain[network] = append(plain[network], map[string]any{"addr": a.Address, "version": a.Version})
-		}
-	}
-	wire.JSON(w, http.StatusOK, map[string]any{"addresses": plain})
 }
 
 type address struct {
@@ -199,8 +181,8 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 		metadata = map[string]string{}
 	}
 	groups := []any{}
-	for _, name := range server.SecurityGroups {
-		groups = append(groups, map[string]string{"name": name})
+	for _, group := range s.groupsOf(server) {
+		groups = append(groups, map[string]string{"name": group.Name})
 	}
 	d := map[string]any{
 		"id": server.ID, "name": server.Name, "status": server.Status, "tenant_id": server.ProjectID, "user_id": server.UserID,
@@ -216,7 +198,7 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 		d["progress"] = 0
 	}
 	for since, field := range map[int]map[string]any{
-		9: {"locked": false}, 19: {"description": nil}, 26: {"tags": append([]string{}, server.Tags...)},
+		9: {"locked": false}, 19: {"description": server.Name}, 26: {"tags": append([]string{}, server.Tags...)},
 		63: {"trusted_image_certificates": nil}, 73: {"locked_reason": nil}, 90: {"OS-EXT-SRV-ATTR:hostname": strings.ToLower(server.Name)},
 	} {
 		for name, value := range field {
@@ -228,6 +210,14 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 	if admin {
 		d["OS-EXT-SRV-ATTR:host"], d["OS-EXT-SRV-ATTR:hypervisor_hostname"] = "compute-1", "compute-1"
 		d["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + server.ID[:min(8, len(server.ID))]
+	}
+	if admin && minor >= 3 {
+		d["OS-EXT-SRV-ATTR:reservation_id"], d["OS-EXT-SRV-ATTR:launch_index"] = "r-"+server.ID[:min(8, len(server.ID))], 0
+		d["OS-EXT-SRV-ATTR:kernel_id"], d["OS-EXT-SRV-ATTR:ramdisk_id"], d["OS-EXT-SRV-ATTR:user_data"] = "", "", nil
+		d["OS-EXT-SRV-ATTR:root_device_name"] = "/dev/sda"
+	}
+	if admin && minor >= 16 {
+		d["host_status"] = "UP"
 	}
 	return d
 }
@@ -250,48 +240,4 @@ func volumes(server *Server, minor int) []any {
 		v["delete_on_termination"] = true
 	}
 	return []any{v}
-}
-
-func (s *Service) listInterfaces(w http.ResponseWriter, r *http.Request, minor int) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	server, p := s.find(r)
-	if p != nil {
-		p.write(w)
-		return
-	}
-	described := []any{}
-	for _, nic := range server.Interfaces {
-		described = append(described, describeInterface(nic, minor))
-	}
-	wire.JSON(w, http.StatusOK, map[string]any{"interfaceAttachments": described})
-}
-
-func (s *Service) showInterface(w http.ResponseWriter, r *http.Request, minor int) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	server, p := s.find(r)
-	if p != nil {
-		p.write(w)
-		return
-	}
-	for _, nic := range server.Interfaces {
-		if nic.PortID == r.PathValue("nic") {
-			wire.JSON(w, http.StatusOK, map[string]any{"interfaceAttachment": describeInterface(nic, minor)})
-			return
-		}
-	}
-	notFound("Interface attachment", r.PathValue("nic")).write(w)
-}
-
-func describeInterface(nic Interface, minor int) map[string]any {
-	ips := []any{}
-	for _, ip := range nic.FixedIPs {
-		ips = append(ips, map[string]string{"subnet_id": ip.SubnetID, "ip_address": ip.Address.String()})
-	}
-	d := map[string]any{"port_id": nic.PortID, "net_id": nic.NetworkID, "mac_addr": nic.MAC, "port_state": "ACTIVE", "fixed_ips": ips}
-	if minor >= 70 {
-		d["tag"] = nil
-	}
-	return d
 }

@@ -31,10 +31,11 @@ var microversion = regexp.MustCompile(`^([1-9][0-9]*)\.([1-9][0-9]*|0)$`)
 
 // ServeHTTP finds the microversion that the request asks for.
 func (handle versioned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	minor, err := wantedMinor(r)
-	shown := fmt.Sprintf("2.%d", minor)
-	w.Header().Set(newHeader, "compute "+shown)
-	w.Header().Set(oldHeader, shown)
+	minor, shown, err := wantedMinor(r)
+	if shown != "" {
+		w.Header().Set(newHeader, "compute "+shown)
+		w.Header().Set(oldHeader, shown)
+	}
 	w.Header().Add("Vary", newHeader)
 	w.Header().Add("Vary", oldHeader)
 	if err != nil {
@@ -44,7 +45,9 @@ func (handle versioned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handle(w, r, minor)
 }
 
-func wantedMinor(r *http.Request) (int, *problem) {
+// wantedMinor returns the microversion 2.minor that the request asks for, and
+// the version that the answer says it is in: none when it cannot be read.
+func wantedMinor(r *http.Request) (minor int, shown string, p *problem) {
 	wanted := r.Header.Get(oldHeader)
 	for _, v := range r.Header.Values(newHeader) {
 		for part := range strings.SplitSeq(v, ",") {
@@ -55,20 +58,20 @@ func wantedMinor(r *http.Request) (int, *problem) {
 	}
 	switch wanted {
 	case "":
-		return minMinor, nil
+		wanted = fmt.Sprintf("2.%d", minMinor)
 	case "latest":
-		return maxMinor, nil
+		wanted = fmt.Sprintf("2.%d", maxMinor)
 	}
 	parts := microversion.FindStringSubmatch(wanted)
 	if parts == nil {
-		return minMinor, badRequest("API Version String " + wanted + " is of invalid format. Must be of format MajorNum.MinorNum.")
+		return minMinor, "", badRequest("API Version String " + wanted + " is of invalid format. Must be of format MajorNum.MinorNum.")
 	}
 	minor, err := strconv.Atoi(parts[2])
 	if err != nil || parts[1] != "2" || minor < minMinor || minor > maxMinor {
-		return minMinor, &problem{http.StatusNotAcceptable, "computeFault", fmt.Sprintf(
+		return minMinor, wanted, &problem{http.StatusNotAcceptable, "computeFault", fmt.Sprintf(
 			"Version %s is not supported by the API. Minimum is 2.%d and maximum is 2.%d.", wanted, minMinor, maxMinor)}
 	}
-	return minor, nil
+	return minor, wanted, nil
 }
 
 // problem is an error in Nova's shape, {kind: {code, message}}.
@@ -91,7 +94,9 @@ func notFound(what, id string) *problem {
 
 // NotFound answers requests for paths Nova does not have.
 func NotFound(w http.ResponseWriter, _ *http.Request) {
-	(&problem{http.StatusNotFound, "itemNotFound", "The resource could not be found."}).write(w)
+	wire.JSON(w, http.StatusNotFound, map[string]string{
+		"code": "404 Not Found", "title": "Not Found", "message": "The resource could not be found.<br /><br />\n\n\n",
+	})
 }
 
 func describeVersion(r *http.Request) map[string]any {
@@ -102,11 +107,18 @@ func describeVersion(r *http.Request) map[string]any {
 }
 
 func listVersions(w http.ResponseWriter, r *http.Request) {
-	wire.JSON(w, http.StatusOK, map[string]any{"versions": []any{describeVersion(r)}})
+	wire.JSON(w, http.StatusOK, map[string]any{"versions": []any{
+		map[string]any{
+			"id": "v2.0", "status": "SUPPORTED", "version": "", "min_version": "", "updated": "2011-01-21T11:33:21Z",
+			"links": []any{map[string]string{"rel": "self", "href": "http://" + r.Host + "/v2/"}},
+		},
+		describeVersion(r),
+	}})
 }
 
-func showVersion(w http.ResponseWriter, r *http.Request) {
+func showVersion(w http.ResponseWriter, r *http.Request, _ int) {
 	v := describeVersion(r)
+	v["links"] = append(v["links"].([]any), map[string]string{"rel": "describedby", "type": "text/html", "href": "http://docs.openstack.org/"})
 	v["media-types"] = []any{map[string]string{"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1"}}
 	wire.JSON(w, http.StatusOK, map[string]any{"version": v})
 }

@@ -33,6 +33,10 @@ type link struct {
 	Rel  string `json:"rel"`
 }
 
+// Unnumbered tells which answers bear no request id: refusals for want of a
+// token, which are made before Octavia sees the request.
+func Unnumbered(_ string, refused bool) bool { return refused }
+
 // versions answers which API versions there are, from the oldest to the newest.
 func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
 	newest := s.version()

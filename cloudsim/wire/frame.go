@@ -37,6 +37,10 @@ type Options struct {
 	// Public tells which routes (templates, without the method) need no token;
 	// nil means none.
 	Public func(route string) bool
+	// Unnumbered tells which answers bear no request id: those of a route (a
+	// template, without the method), to a request that was refused for want of a
+	// token or not. Nil numbers all.
+	Unnumbered func(route string, refused bool) bool
 	// Recorder, Faults and Latency may be nil.
 	Recorder *Recorder
 	Faults   *Faults
@@ -65,6 +69,9 @@ func New(o Options) http.Handler {
 	}
 	if o.Public == nil {
 		o.Public = func(string) bool { return false }
+	}
+	if o.Unnumbered == nil {
+		o.Unnumbered = func(string, bool) bool { return false }
 	}
 	if o.Unauthorized == nil {
 		o.Unauthorized = o.unauthorized
@@ -106,7 +113,9 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, pattern := f.Mux.Handler(r)
 	call.Route = routeOf(pattern)
-	w.Header().Set(requestIDHeader, call.RequestID)
+	if !f.Unnumbered(call.Route, false) {
+		w.Header().Set(requestIDHeader, call.RequestID)
+	}
 
 	// The body is read whole at once: only then does net/http notice a client
 	// that goes away while its request is held.
@@ -122,6 +131,9 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get("X-Auth-Token")
 		who, ok := f.Authenticate(token)
 		if !ok || f.Allowed != nil && !f.Allowed(token, r) {
+			if f.Unnumbered(call.Route, true) {
+				w.Header().Del(requestIDHeader)
+			}
 			f.answer(w, r, &call, f.Unauthorized)
 			return
 		}

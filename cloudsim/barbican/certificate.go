@@ -1,0 +1,150 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package barbican
+
+import (
+	"crypto/tls"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// ErrUnreadablePKCS12 is a secret that can be read and is no PKCS#12 bundle.
+var ErrUnreadablePKCS12 = errors.New("the PKCS12 bundle is unreadable")
+
+// Reader reads secrets for another service, Octavia, which is a user of its own.
+// As Octavia does, it first puts itself on the list of access of a secret, with
+// the rights of whoever names the secret to it.
+type Reader struct {
+	service *Service
+	// UserID is who reads.
+	userID string
+}
+
+// ReaderFor makes a Reader for the user.
+func (s *Service) ReaderFor(userID string) *Reader { return &Reader{s, userID} }
+
+// Certificate checks that a reference leads to a certificate with its key: a
+// secret that is a PKCS#12 bundle, or a certificate container. Of a bundle only
+// the outer form is looked at. The error is ErrUnreadablePKCS12 for a secret that
+// is something else; whatever else is wrong, there is no such certificate that
+// the caller may use.
+func (r *Reader) Certificate(caller wire.Identity, reference string) error {
+	r.service.mu.Lock()
+	defer r.service.mu.Unlock()
+	if err := r.grant(caller, reference); err != nil {
+		return err
+	}
+	if x := r.service.secret(idOf(reference)); x != nil {
+		if x.contentType == "" {
+			return notFound("Not Found. Sorry but your secret has no payload.")
+		}
+		return checkPKCS12(x.payload)
+	}
+	x := r.service.container(idOf(reference))
+	certificate, key := r.held(x, "certificate"), r.held(x, "private_key")
+	if certificate == nil || key == nil {
+		return notFound("the container holds no certificate and key")
+	}
+	if r.held(x, "private_key_passphrase") != nil {
+		return nil // what it opens is not looked at
+	}
+	_, err := tls.X509KeyPair(certificate.payload, key.payload)
+	return err
+}
+
+// Payload is the payload of the secret that a reference names.
+func (r *Reader) Payload(caller wire.Identity, reference string) ([]byte, error) {
+	r.service.mu.Lock()
+	defer r.service.mu.Unlock()
+	if err := r.grant(caller, reference); err != nil {
+		return nil, err
+	}
+	x := r.service.secret(idOf(reference))
+	if x == nil || x.contentType == "" {
+		return nil, notFound("Secret not found.")
+	}
+	return slices.Clone(x.payload), nil
+}
+
+// Release takes the reader off the list of access again.
+func (r *Reader) Release(reference string) {
+	r.service.mu.Lock()
+	defer r.service.mu.Unlock()
+	objects, _ := r.objects(reference)
+	for _, o := range objects {
+		if o.acl != nil {
+			o.acl.users = slices.DeleteFunc(slices.Clone(o.acl.users), func(user string) bool { return user == r.userID })
+		}
+	}
+}
+
+// grant lets the reader read what the reference names, and what that holds.
+func (r *Reader) grant(caller wire.Identity, reference string) error {
+	objects, err := r.objects(reference)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := r.service.grant(caller, o, r.userID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// objects are the secret that a reference names, or the container and the
+// secrets that it holds.
+func (r *Reader) objects(reference string) ([]*object, error) {
+	if strings.Contains(reference, "/containers/") {
+		x := r.service.container(idOf(reference))
+		if x == nil {
+			return nil, notFound("Secrets container not found.")
+		}
+		objects := []*object{&x.object}
+		for _, held := range x.refs {
+			if y := r.service.secret(held.secretID); y != nil {
+				objects = append(objects, &y.object)
+			}
+		}
+		return objects, nil
+	}
+	if x := r.service.secret(idOf(reference)); x != nil {
+		return []*object{&x.object}, nil
+	}
+	return nil, refused(http.StatusNotFound, "no secret is at %q", reference)
+}
+
+// held is the secret that a container holds under a name, nil if none.
+func (r *Reader) held(x *container, name string) *secret {
+	for _, held := range x.refs {
+		if held.name == name {
+			return r.service.secret(held.secretID)
+		}
+	}
+	return nil
+}
+
+// checkPKCS12 tells whether the bytes have the outer form of a bundle: version
+// 3, contents, and mostly a checksum.
+func checkPKCS12(bundle []byte) error {
+	var pfx struct {
+		Version  int
+		Contents asn1.RawValue
+		MAC      asn1.RawValue `asn1:"optional"`
+	}
+	rest, err := asn1.Unmarshal(bundle, &pfx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
+	case len(rest) > 0 || pfx.Version != 3:
+		return ErrUnreadablePKCS12
+	}
+	return nil
+}
