@@ -1,0 +1,122 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// nowhere is an id that nothing has.
+const nowhere = unknown
+
+// nursery has the load balancers that a group makes, and deletes them all when
+// the group ends: together, because one by one takes a real cloud a minute.
+type nursery struct{ ids []string }
+
+func newNursery(t *testing.T) *nursery {
+	n := &nursery{}
+	t.Cleanup(func() {
+		c := &try{T: t, cloud: theCloud}
+		for _, id := range n.ids {
+			c.as(k8s).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is settled or gone", func(a answer) bool {
+				return !strings.HasPrefix(a.text("loadbalancer.provisioning_status"), "PENDING_")
+			})
+			c.quietly(k8s).lb("DELETE", "/loadbalancers/"+id+"?cascade=true", nil)
+		}
+		for _, id := range n.ids {
+			c.gone(id)
+		}
+	})
+	return n
+}
+
+// post asks for a load balancer on the private subnet with what extra says;
+// missing leaves an attribute out.
+func (n *nursery) post(u caller, extra object) answer {
+	u.c.Helper()
+	wish := with(object{"name": u.c.newName(), "vip_subnet_id": u.c.cloud.Subnet}, extra)
+	a := u.lb("POST", "/loadbalancers", object{"loadbalancer": wish})
+	if id := a.text("loadbalancer.id"); id != "" {
+		n.ids = append(n.ids, id)
+	}
+	return a
+}
+
+// make makes load balancers for a whole group, all at once.
+func (n *nursery) make(t *testing.T, wishes ...object) []string {
+	t.Helper()
+	c := &try{T: t, cloud: theCloud}
+	var ids []string
+	for _, wish := range wishes {
+		ids = append(ids, n.post(c.quietly(k8s), wish).is(http.StatusCreated).text("loadbalancer.id"))
+	}
+	for _, id := range ids {
+		c.active(id)
+	}
+	return ids
+}
+
+// saw lets calls that were made before, for the whole group, be compared with
+// the recorded ones as part of this case.
+func (c *try) saw(earlier *try) { c.exchanges = append(c.exchanges, earlier.exchanges...) }
+
+// whilePending waits until the load balancer is ACTIVE, locks it with an update
+// and then does what must not take longer than that update. If the cloud was
+// faster, it is tried again.
+func (c *try) whilePending(id string, do func()) {
+	c.Helper()
+	for {
+		before := len(c.exchanges)
+		pending := false
+		c.active(id)
+		c.during(id, func() {
+			c.quietly(k8s).lb("PUT", "/loadbalancers/"+id, object{"loadbalancer": object{}}).is(http.StatusOK)
+		}, func() {
+			do()
+			pending = c.status("/loadbalancers/"+id, "loadbalancer") == "PENDING_UPDATE"
+		})
+		if pending {
+			return
+		}
+		c.exchanges = c.exchanges[:before]
+	}
+}
+
+// keys are the sorted names of what an object in an answer has.
+func (a answer) keys(path string) []string {
+	m, _ := a.at(path).(map[string]any)
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// texts are the strings in a list.
+func texts(items []any) []string {
+	var all []string
+	for _, item := range items {
+		text, _ := item.(string)
+		all = append(all, text)
+	}
+	return all
+}
+
+// same tells whether two lists have the same elements, in any order.
+func same(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+// postLB is nursery.post for a load balancer of one case.
+func (u caller) postLB(extra object) answer {
+	u.c.Helper()
+	return newNursery(u.c.T).post(u, extra)
+}
