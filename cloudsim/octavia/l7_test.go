@@ -1,0 +1,68 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+func TestMistakesInRegularExpressionsAreToldAsPythonTellsThem(t *testing.T) {
+	for pattern, problem := range map[string]string{
+		"": "", "^/a(b|c)*$": "", "a+?": "", "(?=a)b": "", "(?:a)*": "", `\(`: "", "[]a]": "", "[^]a]": "", `[\]]`: "", "a{2,3}": "",
+		"/(a": "missing ), unterminated subpattern at position 1",
+		"a)":  "unbalanced parenthesis at position 1",
+		"[a":  "unterminated character set at position 0",
+		"*a":  "nothing to repeat at position 0",
+		"(*)": "nothing to repeat at position 1",
+		"a**": "multiple repeat at position 2",
+		`a\`:  "bad escape (end of pattern) at position 1",
+	} {
+		if got := regexProblem(pattern); got != problem {
+			t.Errorf("%q: %q, want %q", pattern, got, problem)
+		}
+	}
+}
+
+func TestL7PoliciesAndRulesCountForTheirQuotas(t *testing.T) {
+	c := newCloud(t, Options{})
+	lb := c.create(`"listeners": [{"protocol": "HTTP", "protocol_port": 80}]`)
+	listener := c.call("GET", "/loadbalancers/"+lb, "").str("loadbalancer.listeners.0.id")
+	c.as(admin, "PUT", "/quotas/"+alice.ProjectID, `{"quota": {"l7policy": 1, "l7rule": 1}}`).must(http.StatusAccepted)
+	policy := fmt.Sprintf(`{"l7policy": {"listener_id": %q, "action": "REJECT"}}`, listener)
+	id := c.settled(lb, c.call("POST", "/l7policies", policy)).str("l7policy.id")
+	c.call("POST", "/l7policies", policy).refused(http.StatusForbidden, "Quota has been met for resources: L7 Policy")
+	rules, rule := "/l7policies/"+id+"/rules", `{"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}}`
+	c.settled(lb, c.call("POST", rules, rule))
+	c.call("POST", rules, rule).refused(http.StatusForbidden, "Quota has been met for resources: L7 Rule")
+	c.settled(lb, c.call("DELETE", "/listeners/"+listener, ""))
+	if got := *c.used(alice.ProjectID); got.policies != 0 || got.rules != 0 || len(c.policies) != 0 || len(c.rules) != 0 {
+		t.Errorf("a deleted listener leaves %+v", got)
+	}
+}
+
+func TestAPolicyTakesAtMostFiftyRules(t *testing.T) {
+	c := newCloud(t, Options{})
+	rules := func(n int) string {
+		list := ""
+		for i := range n {
+			if i > 0 {
+				list += ","
+			}
+			list += `{"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}`
+		}
+		return fmt.Sprintf(`"listeners": [{"protocol": "HTTP", "protocol_port": 80, "l7policies": [{"action": "REJECT", "rules": [%s]}]}]`, list)
+	}
+	c.post(rules(mostRules + 1)).must(http.StatusConflict)
+	lb := c.create(rules(mostRules))
+	id := c.call("GET", "/l7policies", "").str("l7policies.0.id")
+	c.call("POST", "/l7policies/"+id+"/rules", `{"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}}`).
+		refused(http.StatusConflict, "Too many rules on L7 policy "+id)
+	c.as(alice, "DELETE", "/loadbalancers/"+lb+"?cascade=true", "").must(http.StatusNoContent)
+	c.await(lb, "")
+	if len(c.policies) != 0 || len(c.rules) != 0 {
+		t.Errorf("a cascade delete leaves %d policies and %d rules", len(c.policies), len(c.rules))
+	}
+}
