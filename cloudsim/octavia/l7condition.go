@@ -4,7 +4,6 @@
 package octavia
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -34,13 +33,14 @@ func (c *condition) usesKey() bool {
 
 // check refuses conditions that make no sense.
 func (c *condition) check() error {
-	if err := c.problem(); err != nil {
-		return faultf(http.StatusBadRequest, "Error parsing L7Rule: %v", err)
+	if problem := c.problem(); problem != "" {
+		return faultf(http.StatusBadRequest, "Error parsing L7Rule: %s", problem)
 	}
 	return nil
 }
 
-func (c *condition) problem() error {
+// problem tells what is wrong with the condition, "" if nothing is.
+func (c *condition) problem() string {
 	if c.value == "" {
 		return badRule("L7 rule type requires a value")
 	}
@@ -64,43 +64,43 @@ func (c *condition) problem() error {
 	return badRule("invalid rule type")
 }
 
-func badRule(problem string) error { return errors.New("Invalid L7 Rule: " + problem) }
+func badRule(problem string) string { return "Invalid L7 Rule: " + problem }
 
 func isHeaderValue(text string) bool {
 	return headerValue.MatchString(text) || quotedHeader.MatchString(text)
 }
 
 // keyed checks a condition on a header or cookie.
-func (c *condition) keyed(fits func(string) bool, what string) error {
+func (c *condition) keyed(fits func(string) bool, what string) string {
 	if c.key == "" {
 		return badRule("L7 rule type requires a key")
 	}
 	if !headerName.MatchString(c.key) {
-		return errors.New("Invalid characters in key")
+		return "Invalid characters in key"
 	}
 	return c.compared(fits, what)
 }
 
 // compared checks the value against the kind of comparison.
-func (c *condition) compared(fits func(string) bool, what string) error {
+func (c *condition) compared(fits func(string) bool, what string) string {
 	if c.compare == "REGEX" {
 		if problem := regexProblem(c.value); problem != "" {
-			return fmt.Errorf("Unable to parse regular expression: %s", problem)
+			return "Unable to parse regular expression: " + problem
 		}
-		return nil
+		return ""
 	}
 	if c.compare == "" {
 		return badRule("invalid comparison type for rule type")
 	}
 	if !fits(c.value) {
-		return errors.New("Invalid characters in " + what)
+		return "Invalid characters in " + what
 	}
-	return nil
+	return ""
 }
 
 // onCertificate checks a condition on whether a client has a certificate, or on
 // how that was verified.
-func (c *condition) onCertificate() error {
+func (c *condition) onCertificate() string {
 	switch {
 	case c.key != "":
 		return badRule(fmt.Sprintf(`L7rule type %s does not use the "key" field.`, c.kind))
@@ -111,14 +111,14 @@ func (c *condition) onCertificate() error {
 	case c.compare != "EQUAL_TO":
 		return badRule(fmt.Sprintf("L7rule type %s only supports the EQUAL_TO compare type.", c.kind))
 	}
-	return nil
+	return ""
 }
 
 // onName checks a condition on a field of a certificate's distinguished name.
-func (c *condition) onName() error {
+func (c *condition) onName() string {
 	if c.compare == "REGEX" {
 		if problem := regexProblem(c.value); problem != "" {
-			return fmt.Errorf("Unable to parse regular expression: %s", problem)
+			return "Unable to parse regular expression: " + problem
 		}
 	}
 	switch {
@@ -127,7 +127,7 @@ func (c *condition) onName() error {
 	case !nameField.MatchString(c.key):
 		return badRule("Invalid L7rule distinguished name field.")
 	}
-	return nil
+	return ""
 }
 
 // regexProblem tells what Python finds wrong with a regular expression, "" for

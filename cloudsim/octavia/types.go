@@ -15,7 +15,6 @@ const maxTimeout = 24 * 24 * 60 * 60 * 1000 // milliseconds
 var (
 	cookieName    = regexp.MustCompile(`^[^\s,;\\]+$`)
 	domainLabel   = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
-	urlPath       = regexp.MustCompile(`^([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$`)
 	expectedCodes = regexp.MustCompile(`^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$`)
 )
 
@@ -102,20 +101,10 @@ var (
 )
 
 func checkPath(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !validPath(path) {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, " \t\r\n") {
 		return "Value must be a valid URL Path string"
 	}
 	return ""
-}
-
-// validPath tells whether the path of a URL, which comes before any query, has
-// only characters that one may have.
-func validPath(url string) bool {
-	path := url
-	if end := strings.IndexAny(url, "?#"); end >= 0 {
-		path = url[:end]
-	}
-	return !strings.ContainsAny(url, " \t\r\n") && urlPath.MatchString(path)
 }
 
 // checkDomain checks a domain name the way of Octavia's regular expression, which
@@ -206,7 +195,7 @@ var (
 
 func checkURL(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !validPath(text) {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return "Value must be a valid URL string"
 	}
 	return ""
