@@ -18,9 +18,9 @@ const (
 )
 
 // hasPatience tells whether it is too early to do anything about parts that are
-// PENDING below an ACTIVE load balancer, and leaves them alone meanwhile: whatever
-// is written to them may be refused. Those that are still PENDING later are what
-// Octavia left behind, and are planned for.
+// PENDING below an ACTIVE load balancer: whatever is written to them may be
+// refused. Meanwhile only the pools that are finished follow the nodes. Parts that
+// are still PENDING later are what Octavia left behind, and are planned for.
 func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, error) {
 	if !diff.LeftBehind(p.record.observed.LoadBalancer, p.owner) {
 		p.record.leftBehind, p.record.unfinished = false, time.Time{}
@@ -46,9 +46,9 @@ func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	if err := r.verify(ctx, p); err != nil {
 		return false, err
 	}
+	p.record.unfinished = time.Time{}
 	l := p.record.observed.LoadBalancer
 	if !p.record.known || !diff.LeftBehind(l, p.owner) {
-		p.record.unfinished = time.Time{}
 		return false, nil
 	}
 	p.record.leftBehind, p.record.repairs = true, min(p.record.repairs+1, 10)

@@ -159,8 +159,12 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
-	if patient, err := r.hasPatience(ctx, p); patient || err != nil {
+	if patient, err := r.hasPatience(ctx, p); err != nil {
 		return err
+	} else if patient {
+		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+		p.plan.Ops = diff.OnlyMembers(p.plan.Ops, p.record.observed.LoadBalancer)
+		return r.apply(ctx, p)
 	}
 	if p.membersOnly {
 		p.wanted = build.MembersOnly(p.input, p.record.observed)

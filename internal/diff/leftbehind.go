@@ -52,6 +52,17 @@ func Repairs(ops []Op) bool {
 	})
 }
 
+// OnlyMembers returns those of the ops that set the members of pools which
+// listeners have and which are finished.
+func OnlyMembers(ops []Op, l *lb.LoadBalancer) []Op {
+	return slices.DeleteFunc(slices.Clone(ops), func(op Op) bool {
+		set, ok := op.(SetMembers)
+		return !ok || !slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
+			return l.Pool != nil && l.Pool.ID == set.PoolID && !l.Pool.Unfinished()
+		})
+	})
+}
+
 // removeLeft plans the end of pools that were left behind and have been replaced.
 // It does not come last: many may have to be replaced, and the quota may hold no
 // more than one pool besides those that are needed.

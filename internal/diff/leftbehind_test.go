@@ -6,6 +6,8 @@ package diff
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -85,6 +87,20 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 	}
 	if LeftBehind(nil, web) {
 		t.Error("nothing is left behind")
+	}
+}
+
+func TestPoolsThatAreFinishedFollowTheNodesBeforeAnythingElseIsDone(t *testing.T) {
+	c := cloudWith(usual(monitored(lb.MonitorTCP)))
+	c.changePool(443, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingCreate })
+	observed := c.observe()
+	plan := New(usual(nodes("11", "13"), sourceRanges("10.0.0.0/8")), observed, web)
+	if len(plan.Ops) < 6 {
+		t.Fatalf("the plan is %v", texts(plan.Ops))
+	}
+	want := []string{"set the 2 members of pool pool_0_kube_service_kubernetes_shop_web: 1 added, 1 removed, 0 changed"}
+	if d := cmp.Diff(want, texts(OnlyMembers(plan.Ops, observed.LoadBalancer))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
