@@ -39,7 +39,7 @@ stop_all() {
 
 # purge removes only a folder that openstack-up has made.
 purge() {
-  [ -e "$STATE/.openstack" ] || fail "$STATE was not made by openstack-up (it has no file .openstack): it is not removed"
+  [ -e "$STATE/.openstack" ] || [ -e "$STATE/options" ] || fail "$STATE was not made by openstack-up (it has no file .openstack): it is not removed"
   rm -rf "$STATE"
   say "removed $STATE"
 }
