@@ -71,6 +71,15 @@ const (
 	ReasonNoSubnet            = "NoSubnet"
 )
 
+// The reasons for which a part of what a Service asks for is left out.
+const (
+	// ReasonMonitorUnsupported: health monitors of this cloud do harm.
+	ReasonMonitorUnsupported = "MonitorUnsupported"
+	// ReasonMetadataPortMissing: a monitor that is there drops all traffic, since
+	// nothing in the network can carry its checks out.
+	ReasonMetadataPortMissing = "MetadataPortMissing"
+)
+
 // Options reads what the Service's annotations say. The error is an *Invalid
 // that names every annotation that is wrong.
 func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.Options, error) {
@@ -116,6 +125,10 @@ func Wanted(in Input) (lb.Wanted, error) {
 		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
 	}
 	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
+	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
+	if options.Monitor && wanted.MonitorsAsFound {
+		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
+	}
 	if options.Internal || in.family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		balancer.VIP.Address = address

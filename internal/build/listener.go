@@ -48,7 +48,7 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options)
 		Persistence: in.persistence(port.Protocol),
 	}
 	local, monitorPort := in.local(), 0
-	if options.Monitor {
+	if options.Monitor && in.Capabilities.Has(lb.FeatureMonitor) {
 		pool.Monitor = in.monitor(i, port.Protocol, options)
 		if pool.Monitor.Type == lb.MonitorHTTP {
 			// The monitor finds out which nodes have endpoints.

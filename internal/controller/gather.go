@@ -77,7 +77,28 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 		}
 		n.FloatingNetworkID = network
 	}
-	return build.Wanted(*in)
+	wanted, err := build.Wanted(*in)
+	if err != nil || !wanted.MonitorsAsFound {
+		return wanted, err
+	}
+	err = p.lookAtMonitors(ctx, *in, observed, &wanted)
+	return wanted, err
+}
+
+// lookAtMonitors tells of monitors that are left as they are and do harm.
+func (p *Planner) lookAtMonitors(ctx context.Context, in build.Input, observed lb.Observed, wanted *lb.Wanted) error {
+	subnet := in.Networks.MemberSubnetID
+	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {
+		return l.Pool != nil && l.Pool.Monitor != nil
+	})
+	if !monitored || subnet == "" {
+		return nil
+	}
+	there, err := p.Neutron.HasMetadataPort(ctx, subnet)
+	if err == nil && !there {
+		wanted.Withheld = append(wanted.Withheld, build.MetadataPortMissing(subnet))
+	}
+	return err
 }
 
 func hasFloatingIP(o lb.Observed) bool {

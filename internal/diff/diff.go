@@ -57,6 +57,12 @@ const (
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	addresses := floatingIPs(wanted, observed, owner)
 	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
+	for _, w := range wanted.Withheld {
+		plan.Refused = append(plan.Refused, Refusal(w))
+	}
+	if wanted.MonitorsAsFound {
+		wanted.LoadBalancer = monitorsAsFound(wanted.LoadBalancer, observed.LoadBalancer)
+	}
 	switch have := observed.LoadBalancer; {
 	case wanted.LoadBalancer == nil && have == nil:
 	case wanted.LoadBalancer == nil:

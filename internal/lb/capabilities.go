@@ -44,11 +44,18 @@ const (
 	// complete load balancer. Any version, not ovn, which does not make them, and
 	// locks a load balancer for ever on which one of them is changed or deleted.
 	FeatureCreateWithMonitors
+	// FeatureMonitor: health monitors that do no harm. Any version, ovn since
+	// 2.27. Before, provider ovn locks a load balancer for ever, also against its
+	// deletion, on which a listener is made beside a monitor, and drops the
+	// traffic of all other pools when it deletes the monitor of one.
+	FeatureMonitor
 )
 
 var features = map[Feature]struct {
 	since  Version
 	notOVN bool
+	// ovnSince is set where provider ovn got the feature later.
+	ovnSince Version
 }{
 	FeatureTags:                 {since: Version{2, 5}},
 	FeatureAllowedCIDRs:         {since: Version{2, 12}, notOVN: true},
@@ -57,6 +64,7 @@ var features = map[Feature]struct {
 	FeatureHTTPMonitorOnUDP:     {since: Version{2, 16}, notOVN: true},
 	FeatureHTTPMonitor:          {since: Version{2, 0}, notOVN: true},
 	FeatureCreateWithMonitors:   {since: Version{2, 0}, notOVN: true},
+	FeatureMonitor:              {since: Version{2, 0}, ovnSince: Version{2, 27}},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do
@@ -75,7 +83,10 @@ type Capabilities struct {
 // table is one nobody has.
 func (c Capabilities) Has(f Feature) bool {
 	needs, known := features[f]
-	return known && c.APIVersion.AtLeast(needs.since) && !(needs.notOVN && c.Provider == ProviderOVN)
+	if c.Provider == ProviderOVN && (needs.notOVN || !c.APIVersion.AtLeast(needs.ovnSince)) {
+		return false
+	}
+	return known && c.APIVersion.AtLeast(needs.since)
 }
 
 // Needs says what the feature asks of a cloud, for messages to people: "API
@@ -85,6 +96,9 @@ func (f Feature) Needs() string {
 	text := "Octavia API version " + needs.since.String()
 	if needs.notOVN {
 		text += " and a provider other than ovn"
+	}
+	if needs.ovnSince != (Version{}) {
+		text += ", with provider ovn " + needs.ovnSince.String()
 	}
 	return text
 }

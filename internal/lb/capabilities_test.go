@@ -75,6 +75,17 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 			}
 		})
 	}
+	for version, want := range map[Version]bool{{2, 26}: false, {2, 27}: true} {
+		if got := (Capabilities{APIVersion: version, Provider: ProviderOVN}).Has(FeatureMonitor); got != want {
+			t.Errorf("provider ovn of version %s has monitors that do no harm: %v, want %v", version, got, want)
+		}
+	}
+	if !(Capabilities{APIVersion: Version{2, 0}, Provider: "amphora"}).Has(FeatureMonitor) {
+		t.Error("amphorae of version 2.0 lack monitors")
+	}
+	if needs := FeatureMonitor.Needs(); !strings.Contains(needs, "ovn 2.27") {
+		t.Errorf("Needs() = %q does not say when provider ovn got it", needs)
+	}
 	if (Capabilities{APIVersion: Version{9, 9}}).Has(Feature(999)) {
 		t.Error("an unknown feature is there")
 	}

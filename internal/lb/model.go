@@ -200,6 +200,19 @@ type Wanted struct {
 	// Serial makes a load balancer that is yet to be created alone, and what is
 	// below it afterwards, by one call each, where otherwise one call makes all.
 	Serial bool `json:"serial,omitempty"`
+	// MonitorsAsFound neither makes, changes nor deletes health monitors.
+	MonitorsAsFound bool `json:"monitorsAsFound,omitempty"`
+	// Withheld is what the Service asks for and cannot have in this cloud. The
+	// rest is wanted without it.
+	Withheld []Withheld `json:"withheld,omitempty"`
+}
+
+// Withheld is a part that is left out, and why.
+type Withheld struct {
+	// Reason is a condition's reason, in CamelCase.
+	Reason string `json:"reason"`
+	// Message tells the user what is missing and what can be done.
+	Message string `json:"message"`
 }
 
 // Observed is everything that a Service has in the cloud.

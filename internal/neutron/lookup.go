@@ -96,6 +96,31 @@ func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 		Message: "the project sees no external network with IPv4 addresses; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
 }
 
+// HasMetadataPort tells whether the project sees a metadata port of OVN with an
+// address in the subnet. One of a network that another project shares is not
+// seen.
+func (c *Client) HasMetadataPort(ctx context.Context, subnetID string) (bool, error) {
+	id, err := c.lookups.get("metadata port in "+subnetID, func() (string, error) { return c.findMetadataPort(context.WithoutCancel(ctx), subnetID) })
+	return id != "", err
+}
+
+func (c *Client) findMetadataPort(ctx context.Context, subnetID string) (string, error) {
+	const owner = "network:distributed"
+	all, err := list[ports.Port](ctx, c.service, "look for a metadata port in subnet "+subnetID, "ports",
+		url.Values{"device_owner": {owner}, "fixed_ips": {"subnet_id=" + subnetID}})
+	if err != nil {
+		return "", err
+	}
+	for _, p := range all {
+		// A service that does not know a filter answers with everything.
+		inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip ports.IP) bool { return ip.SubnetID == subnetID })
+		if p.DeviceOwner == owner && inSubnet {
+			return p.ID, nil
+		}
+	}
+	return "", nil
+}
+
 // SubnetOfAddress returns the id of the subnet in which a port of the project
 // has the address.
 func (c *Client) SubnetOfAddress(ctx context.Context, address string) (string, error) {

@@ -1,0 +1,26 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// monitorWithheld says why health monitors are left out.
+func monitorWithheld(can lb.Capabilities) lb.Withheld {
+	return lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
+		"health monitors need %s; this cloud has version %s and load balancers of provider %s, whose monitors lock load balancers and drop traffic. "+
+			"The Service is served without; set annotation loadbalancer.openstack.org/enable-health-monitor to false to do without for good",
+		lb.FeatureMonitor.Needs(), can.APIVersion, can.Provider)}
+}
+
+// MetadataPortMissing says what a health monitor does that nothing in the
+// members' subnet can carry out.
+func MetadataPortMissing(subnetID string) lb.Withheld {
+	return lb.Withheld{Reason: ReasonMetadataPortMissing, Message: fmt.Sprintf(
+		"the load balancer has a health monitor, and no metadata port is seen in subnet %s from which provider ovn could check its members: it then drops all traffic "+
+			"to the VIP, whatever the statuses say. Ask the cloud's operator for a metadata port, or delete the monitor", subnetID)}
+}

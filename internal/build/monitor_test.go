@@ -1,0 +1,50 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
+	monitor := annotate(keyMonitor, "true")
+	for name, c := range map[string]struct {
+		in                           Input
+		monitored, asFound, withheld bool
+	}{
+		"amphorae":              {in: input(monitor, apiVersion(26)), monitored: true},
+		"ovn since 2.27":        {in: input(monitor, provider(lb.ProviderOVN), apiVersion(27)), monitored: true},
+		"ovn before":            {in: input(monitor, provider(lb.ProviderOVN), apiVersion(26)), asFound: true, withheld: true},
+		"ovn before, not asked": {in: input(provider(lb.ProviderOVN), apiVersion(26)), asFound: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted, err := Wanted(c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := wanted.LoadBalancer.Listeners[0].Pool.Monitor != nil; got != c.monitored {
+				t.Errorf("a monitor is wanted: %v, want %v", got, c.monitored)
+			}
+			if wanted.MonitorsAsFound != c.asFound {
+				t.Errorf("monitors stay as found: %v, want %v", wanted.MonitorsAsFound, c.asFound)
+			}
+			if got := len(wanted.Withheld) > 0; got != c.withheld {
+				t.Fatalf("withheld: %+v", wanted.Withheld)
+			}
+			if members := wanted.LoadBalancer.Listeners[0].Pool.Members; len(members) != 2 {
+				t.Errorf("members %+v", members)
+			}
+			if !c.withheld {
+				return
+			}
+			w := wanted.Withheld[0]
+			if w.Reason != ReasonMonitorUnsupported || !strings.Contains(w.Message, "2.27") || !strings.Contains(w.Message, "2.26") || !strings.Contains(w.Message, keyMonitor) {
+				t.Errorf("withheld: %+v", w)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron_test
+
+import (
+	"testing"
+
+	simulator "github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+func TestMetadataPortIsOneOfOVNsInTheSubnet(t *testing.T) {
+	for name, c := range map[string]struct {
+		ports string
+		want  bool
+	}{
+		"no port":             {"", false},
+		"a metadata port":     {`{"id": "p", "device_owner": "network:distributed", "fixed_ips": [{"subnet_id": "other"}, {"subnet_id": "nodes"}]}`, true},
+		"of another subnet":   {`{"id": "p", "device_owner": "network:distributed", "fixed_ips": [{"subnet_id": "other"}]}`, false},
+		"a port of a server":  {`{"id": "p", "device_owner": "compute:nova", "fixed_ips": [{"subnet_id": "nodes"}]}`, false},
+		"without any address": {`{"id": "p", "device_owner": "network:distributed", "fixed_ips": []}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := newCloud(t, simulator.Options{})
+			cloud.listed("ports", c.ports)
+			for range 2 { // the second answer is remembered
+				if got, err := cloud.HasMetadataPort(t.Context(), "nodes"); err != nil || got != c.want {
+					t.Errorf("there is one: %v, %v", got, err)
+				}
+			}
+		})
+	}
+}
+
+func TestMetadataPortThatCannotBeLookedForIsAnError(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	for name, fault := range broken() {
+		t.Run(name, func(t *testing.T) {
+			fault.Route = "/v2.0/ports"
+			defer c.Faults().Remove(c.Faults().Add(fault))
+			if _, err := c.HasMetadataPort(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient {
+				t.Errorf("class %q: %v", openstack.Classify(err), err)
+			}
+		})
+	}
+}
