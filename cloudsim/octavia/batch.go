@@ -10,6 +10,9 @@ type batch struct {
 	fresh   []*member
 	updated []update
 	gone    []*member
+	// twice says that a member that is there was named twice. Octavia takes that,
+	// and its worker for amphorae then gives up with the load balancer locked.
+	twice bool
 }
 
 type update struct {
@@ -52,6 +55,7 @@ func (s *Service) replaceMembers(r *request) (answer, error) {
 		return answer{}, err
 	}
 	c := s.lock(r.Context(), p.lb, pendingUpdate)
+	c.stuck = b.twice && p.lb.provider != ovn
 	s.touchPool(c, p, pendingUpdate)
 	for _, u := range b.updated {
 		u.apply()
@@ -84,6 +88,7 @@ func (s *Service) sortOut(p *pool, given []values) (batch, error) {
 	for _, v := range given {
 		at := place{v.text("address"), v.number("protocol_port", 0)}
 		if m := old[at]; m != nil {
+			b.twice = b.twice || seen[at]
 			seen[at] = true
 			b.updated = append(b.updated, update{m, v})
 			continue

@@ -334,3 +334,17 @@ func TestAPortOfTheUserSurvivesTheLoadBalancer(t *testing.T) {
 	again := c.call("POST", "/loadbalancers", fmt.Sprintf(`{"loadbalancer": {"vip_port_id": %q}}`, port.ID))
 	c.await(again.must(http.StatusCreated).str("loadbalancer.id"), "ACTIVE")
 }
+
+func TestABatchThatNamesAMemberTwiceLocksTheLoadBalancerForEver(t *testing.T) {
+	c := newCloud(t, Options{})
+	tr := c.web()
+	twice := `{"members": [{"address": "10.0.0.11", "protocol_port": 30080}, {"address": "10.0.0.11", "protocol_port": 30080, "weight": 9}]}`
+	c.call("PUT", "/pools/"+tr.pool+"/members", twice).must(http.StatusAccepted)
+	other := c.create("") // Octavia is not stuck itself
+	c.call("DELETE", "/loadbalancers/"+other, "").must(http.StatusNoContent)
+	c.await(other, "")
+	if got := c.status(tr.lb); got != "PENDING_UPDATE" {
+		t.Errorf("the load balancer is %s", got)
+	}
+	c.call("DELETE", "/loadbalancers/"+tr.lb+"?cascade=true", "").must(http.StatusConflict)
+}

@@ -161,6 +161,9 @@ func memberChanges(tree parts) []statement {
 	}
 }
 
+// memberBatches leaves out one surprise, because it leaves behind a load balancer
+// that nobody can delete: a batch PUT that names a member twice that is there
+// already is taken, and the load balancer stays PENDING_UPDATE for ever.
 func memberBatches(tree parts) []statement {
 	put := func(c *try, pool, query string, members ...any) {
 		c.Helper()
@@ -225,11 +228,6 @@ func memberBatches(tree parts) []statement {
 			put(c, "many", "?additive_only=true", at("10.2.0.5", 80, nil))
 			all := c.inPool(tree, "many")
 			c.must(len(all) == 2 && all["10.2.0.5:80"] != nil && all["10.2.0.2:80"] != nil, "there are %v", all)
-		}},
-		{"a batch PUT that names a member there is twice is taken, and the last one counts", func(c *try) {
-			put(c, "many", "", at("10.2.0.2", 80, object{"weight": 2}), at("10.2.0.2", 80, object{"weight": 9}))
-			all := c.inPool(tree, "many")
-			c.must(len(all) == 1 && all["10.2.0.2:80"]["weight"] == 9.0, "there are %v", all)
 		}},
 		{"an empty batch PUT removes all members", func(c *try) {
 			put(c, "many", "")
