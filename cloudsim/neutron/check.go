@@ -127,12 +127,16 @@ func orNull(c check) check {
 	}
 }
 
-// isCIDR converts to a netip.Prefix with no host bits.
+// unreadable is what should be a block of addresses and is not one.
+type unreadable string
+
+// isCIDR converts to a netip.Prefix with no host bits, or to unreadable: what is
+// no block at all has a refusal of another kind.
 func isCIDR(v any) (any, string) {
 	s, _ := v.(string)
 	prefix, err := netip.ParsePrefix(s)
 	if err != nil {
-		return nil, fmt.Sprintf("'%s' is not a valid IP subnet", shown(v))
+		return unreadable(shown(v)), ""
 	}
 	if masked := prefix.Masked(); masked != prefix {
 		return nil, fmt.Sprintf("'%s' isn't a recognized IP subnet cidr, '%s' is recommended", s, masked)

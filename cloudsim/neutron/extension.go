@@ -34,6 +34,7 @@ var extensions = func() []extension {
 		{"fip-port-details", "Floating IP Port Details Extension", "2018-04-09T10:00:00-00:00"},
 		{"floatingip-pools", "Floating IP Pools Extension", "2018-03-21T10:00:00-00:00"},
 		{"ip-substring-filtering", "IP address substring filtering", "2017-11-28T09:00:00-00:00"},
+		{"network-ip-availability", "Network IP Availability", "2015-09-24T00:00:00-00:00"},
 		{"net-mtu", "Network MTU", "2015-03-25T10:00:00-00:00"},
 		{"net-mtu-writable", "Network MTU (writable)", "2017-07-12T00:00:00-00:00"},
 		{"pagination", "Pagination support", "2016-06-12T00:00:00-00:00"},
@@ -70,7 +71,10 @@ func (s *Service) routeExtensions(mux *http.ServeMux) {
 				return
 			}
 		}
-		writeError(w, refuse(http.StatusNotFound, "HTTPNotFound", "Extension with alias %s does not exist", r.PathValue("alias")))
+		wire.JSON(w, http.StatusNotFound, map[string]any{
+			"code": "404 Not Found", "title": "Not Found",
+			"message": "The resource could not be found.<br /><br />\nExtension with alias " + r.PathValue("alias") + " does not exist\n\n",
+		})
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 func (s *Service) floatingIPResource() *resource {
 	res := &resource{
-		one: "floatingip", many: "floatingips", path: "floatingips", taggable: true, single: true, missing: floatingIPMissing,
+		one: "floatingip", many: "floatingips", path: "floatingips", taggable: true, single: true, startsOver: true, missing: floatingIPMissing,
 		add: s.addFloatingIP, set: s.setFloatingIP,
 	}
 	res.attributes = withStandard(attributes{

@@ -33,6 +33,12 @@ func (s *Service) networkResource() *resource {
 		return nil, false
 	}
 	res.remove = func(_ wire.Identity, id string) error { return s.removeNetwork(s.networks[id]) }
+	// Only the answer to a create tells it of every network.
+	res.showNew = func(c wire.Identity, id string) any {
+		v := s.viewNetwork(c, s.networks[id])
+		v.IsDefault = &s.networks[id].isDefault
+		return v
+	}
 	res.show = func(c wire.Identity, id string) any { return s.viewNetwork(c, s.networks[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
 		var views []*networkView

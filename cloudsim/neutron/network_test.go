@@ -17,7 +17,7 @@ func TestNetworkIsShownWholeToAdminsAndWithoutProviderToOthers(t *testing.T) {
 	got := c.create(alice, "/v2.0/networks", `{"network": {"name": "n", "description": "d", "admin_state_up": false}}`)
 	want := jsonObject{
 		"id": got["id"], "name": "n", "description": "d", "project_id": "project-a", "tenant_id": "project-a", "admin_state_up": false,
-		"status": "ACTIVE", "subnets": []any{}, "shared": false, "router:external": false, "mtu": 1400.0, "port_security_enabled": true,
+		"status": "ACTIVE", "subnets": []any{}, "shared": false, "router:external": false, "is_default": false, "mtu": 1400.0, "port_security_enabled": true,
 		"availability_zones": []any{}, "availability_zone_hints": []any{}, "ipv4_address_scope": nil, "ipv6_address_scope": nil,
 		"tags": []any{}, "revision_number": 1.0, "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z",
 	}
@@ -97,7 +97,7 @@ func TestNetworksAndSubnetsAreRefused(t *testing.T) {
 		{"a subnet of the other IP version", alice, "POST", "subnets", subnet(`, "cidr": "fd00::/64"`), 400, "InvalidInput",
 			"Invalid input for operation: cidr 'fd00::/64' does not match the ip_version '4'."},
 		{"an IP version that does not exist", alice, "POST", "subnets", `{"subnet": {"network_id": "` + network + `", "ip_version": 5}}`, 400, "HTTPBadRequest",
-			"Invalid input for ip_version. Reason: 5 is not in [4, 6]."},
+			"Invalid input for ip_version. Reason: 5 is not in valid_values."},
 		{"a gateway that is the broadcast address", alice, "POST", "subnets", subnet(`, "cidr": "10.2.0.0/24", "gateway_ip": "10.2.0.255"`), 400, "InvalidInput",
 			"Invalid input for operation: Gateway is not valid on subnet."},
 		{"a pool with the gateway", alice, "POST", "subnets", subnet(`, "cidr": "10.2.0.0/24", "allocation_pools": [{"start": "10.2.0.1", "end": "10.2.0.9"}]`), 409, "GatewayConflictWithAllocationPools",

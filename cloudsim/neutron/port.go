@@ -143,7 +143,12 @@ func foreignNetwork(action string, v values) error {
 	case strings.HasPrefix(v.text("device_owner"), "network:"):
 		return forbiddenAttribute(action, "device_owner")
 	case slices.ContainsFunc(wishes, func(w addressWish) bool { return w.address.IsValid() }):
-		return forbidden("(rule:" + action + " and (rule:" + action + ":fixed_ips and (rule:" + action + ":fixed_ips:ip_address)))")
+		rule := "rule:" + action + ":fixed_ips"
+		parts := rule + ":ip_address"
+		if slices.ContainsFunc(wishes, func(w addressWish) bool { return w.subnet != "" }) {
+			parts += " and " + rule + ":subnet_id"
+		}
+		return forbidden("(rule:" + action + " and (" + rule + " and (" + parts + ")))")
 	}
 	for _, name := range []string{"mac_address", "allowed_address_pairs", "port_security_enabled"} {
 		if v.has(name) {

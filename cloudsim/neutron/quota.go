@@ -82,7 +82,7 @@ func (s *Service) setQuota(project, resource string, limit int) {
 }
 
 func (s *Service) routeQuotas(mux *http.ServeMux) {
-	mux.HandleFunc("GET /v2.0/quotas", s.quotaHandler("", s.listQuotas))
+	mux.HandleFunc("GET /v2.0/quotas", s.quotaHandler("rule:get_quota", s.listQuotas))
 	mux.HandleFunc("GET /v2.0/quotas/{project}", s.quotaHandler("rule:get_quota", func(w http.ResponseWriter, r *http.Request) error {
 		if r.PathValue("project") == "tenant" || r.PathValue("project") == "project" {
 			// Not a project's id, but the question which project is the caller's.
@@ -123,8 +123,6 @@ func (s *Service) quotaHandler(rule string, do func(http.ResponseWriter, *http.R
 			switch {
 			case c.Admin() || asksForOwn && id != "":
 				return do(w, r)
-			case rule == "":
-				return refuse(http.StatusForbidden, "AdminRequired", "User does not have admin privileges: Only admin can view or configure quota.")
 			case rule == "details":
 				return refuse(http.StatusForbidden, "AdminRequired", "User does not have admin privileges: Only admin is authorized to access quotas for another project.")
 			}
@@ -137,7 +135,7 @@ func (s *Service) quotaHandler(rule string, do func(http.ResponseWriter, *http.R
 }
 
 func (s *Service) projectQuota(project string) map[string]any {
-	quota := map[string]any{"project_id": project, "tenant_id": project}
+	quota := map[string]any{}
 	for name := range neutronQuotas {
 		quota[name] = s.limit(project, name)
 	}
@@ -147,7 +145,9 @@ func (s *Service) projectQuota(project string) map[string]any {
 func (s *Service) listQuotas(w http.ResponseWriter, _ *http.Request) error {
 	quotas := []map[string]any{}
 	for _, project := range slices.Sorted(maps.Keys(s.quotas)) {
-		quotas = append(quotas, s.projectQuota(project))
+		quota := s.projectQuota(project)
+		quota["project_id"], quota["tenant_id"] = project, project
+		quotas = append(quotas, quota)
 	}
 	wire.JSON(w, http.StatusOK, map[string]any{"quotas": quotas})
 	return nil

@@ -23,6 +23,9 @@ type resource struct {
 	one, many, path string
 	attributes      attributes
 	taggable        bool
+	// startsOver says that a list from a marker that is not there starts from the
+	// beginning; for others it is refused.
+	startsOver bool
 	// single says that one request makes one object, not several.
 	single bool
 	// missing is the refusal of an id that does not exist or is not visible.
@@ -40,8 +43,9 @@ type resource struct {
 	set func(c wire.Identity, id string, v values) error
 	// remove deletes an object that the caller may change.
 	remove func(c wire.Identity, id string) error
-	// show returns the JSON form of an object.
-	show func(c wire.Identity, id string) any
+	// show returns the JSON form of an object, showNew that in the answer to its
+	// creation; nil is show.
+	show, showNew func(c wire.Identity, id string) any
 	// list returns a function that writes the list of what the caller may see;
 	// it is called without the lock.
 	list func(c wire.Identity, r *http.Request) func(w http.ResponseWriter)
@@ -88,6 +92,10 @@ func (s *Service) creating(res *resource) http.HandlerFunc {
 		err = s.change(func() error {
 			ids, err := s.addAll(res, c, items)
 			for _, id := range ids {
+				if res.showNew != nil {
+					made = append(made, res.showNew(c, id))
+					continue
+				}
 				made = append(made, res.show(c, id))
 			}
 			return err
@@ -258,5 +266,17 @@ func writeList[T view](res *resource, maxPage int, r *http.Request, views []T, e
 		BadMarker: func(w http.ResponseWriter, marker string) { writeError(w, res.missing(marker)) },
 		BadQuery:  func(w http.ResponseWriter, message string) { writeError(w, badBody("%s", message)) },
 	}
+	marker := r.URL.Query().Get("marker")
+	if res.startsOver && !slices.ContainsFunc(views, func(v T) bool { return v.base().ID == marker }) {
+		r = withoutMarker(r)
+	}
 	return func(w http.ResponseWriter) { collection.Write(w, r, views) }
+}
+
+func withoutMarker(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	query := r.URL.Query()
+	query.Del("marker")
+	r.URL.RawQuery = query.Encode()
+	return r
 }

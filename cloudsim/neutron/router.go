@@ -12,7 +12,7 @@ import (
 )
 
 func (s *Service) routerResource() *resource {
-	res := &resource{one: "router", many: "routers", path: "routers", taggable: true, single: true, missing: routerMissing, add: s.addRouter, set: s.setRouter}
+	res := &resource{one: "router", many: "routers", path: "routers", taggable: true, single: true, startsOver: true, missing: routerMissing, add: s.addRouter, set: s.setRouter}
 	res.attributes = withStandard(attributes{
 		"name":                  {post: true, put: true, filter: true, sort: true, check: isString(255)},
 		"admin_state_up":        {post: true, put: true, filter: true, sort: true, check: isBool},

@@ -12,7 +12,7 @@ import (
 )
 
 func (s *Service) securityGroupResource() *resource {
-	res := &resource{one: "security_group", many: "security_groups", path: "security-groups", taggable: true, missing: groupMissing}
+	res := &resource{one: "security_group", many: "security_groups", path: "security-groups", taggable: true, startsOver: true, missing: groupMissing}
 	res.attributes = withStandard(attributes{
 		"name":                 {post: true, put: true, filter: true, sort: true, check: isString(255)},
 		"stateful":             {post: true, put: true, filter: true, sort: true, check: isBool},

@@ -17,7 +17,7 @@ import (
 )
 
 func (s *Service) securityGroupRuleResource() *resource {
-	res := &resource{one: "security_group_rule", many: "security_group_rules", path: "security-group-rules", missing: ruleMissing, add: s.addRule}
+	res := &resource{one: "security_group_rule", many: "security_group_rules", path: "security-group-rules", startsOver: true, missing: ruleMissing, add: s.addRule}
 	res.attributes = withStandard(attributes{
 		"security_group_id": {post: true, required: true, filter: true, sort: true, check: isString(36)},
 		"direction":         {post: true, required: true, filter: true, sort: true, check: isOneOf("ingress", "egress")},

@@ -60,7 +60,7 @@ func (s *Service) subnetResource() *resource {
 func isIPVersion(v any) (any, string) {
 	n, reason := isInt(-1<<31, 1<<31)(v)
 	if reason == "" && n != 4 && n != 6 {
-		return nil, shown(v) + " is not in [4, 6]"
+		return nil, shown(v) + " is not in valid_values"
 	}
 	return n, reason
 }
@@ -100,16 +100,18 @@ func (s *subnet) show() *subnetView {
 	return v
 }
 
-// admitSubnet leaves subnets to the owner of the network.
+// admitSubnet leaves subnets to those who may use the network: its owner and,
+// surprisingly, who it is shared with.
 func (s *Service) admitSubnet(c wire.Identity, v values) error {
+	if text, bad := v["cidr"].(unreadable); bad {
+		return invalidInput("%s is not in a CIDR format", text)
+	}
 	n := s.visibleNetwork(c, v.text("network_id"))
 	switch {
 	case n == nil:
 		return networkMissing(v.text("network_id"))
-	case owns(c, n.project):
+	case owns(c, n.project), n.sharedWith(c.ProjectID):
 		return nil
-	case n.sharedWith(c.ProjectID):
-		return forbidden("rule:create_subnet")
 	}
 	return refuse(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create subnet on this network", v.text("project_id"))
 }

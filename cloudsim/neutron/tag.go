@@ -40,7 +40,7 @@ func (s *Service) routeTags(mux *http.ServeMux, res *resource) {
 		if !slices.Contains(std.tags, tag.(string)) {
 			std.tags = append(slices.Clip(std.tags), tag.(string))
 		}
-		w.WriteHeader(http.StatusCreated)
+		wire.JSON(w, http.StatusCreated, nil)
 		return nil
 	}))
 	mux.HandleFunc("DELETE "+one, s.tags(res, true, func(w http.ResponseWriter, r *http.Request, std *standard) error {

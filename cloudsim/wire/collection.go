@@ -137,10 +137,8 @@ func Project(r *http.Request, v any) any {
 func fieldNames(query url.Values) []string {
 	var names []string
 	for _, v := range query["fields"] {
-		for name := range strings.SplitSeq(v, ",") {
-			if name != "" {
-				names = append(names, name)
-			}
+		if v != "" {
+			names = append(names, v)
 		}
 	}
 	return names

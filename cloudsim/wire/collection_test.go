@@ -184,7 +184,7 @@ func TestListFiltersTheItemsAndShowsWhatRenderMakes(t *testing.T) {
 
 func TestProjectReducesOneItem(t *testing.T) {
 	w := httptest.NewRecorder()
-	JSON(w, 200, Project(httptest.NewRequest("GET", "/x?fields=id,vip", nil), someItems[0]))
+	JSON(w, 200, Project(httptest.NewRequest("GET", "/x?fields=id&fields=vip&fields=id,name", nil), someItems[0]))
 	if got, want := w.Body.String(), `{"id":"c","vip":{"address":""}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

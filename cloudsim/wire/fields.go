@@ -146,6 +146,9 @@ func text(v any) string {
 // textEqual compares a field with a query's value. Python's True and False are
 // what the services' own clients send for booleans.
 func textEqual(v any, want string) bool {
+	if isNull(v) {
+		return false // as in SQL
+	}
 	if _, isBool := v.(bool); isBool {
 		switch strings.ToLower(want) {
 		case "true", "1":
@@ -155,6 +158,14 @@ func textEqual(v any, want string) bool {
 		}
 	}
 	return text(v) == want
+}
+
+func isNull(v any) bool {
+	if v == nil {
+		return true
+	}
+	rv := reflect.ValueOf(v)
+	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
 
 // textList is a field's value as a list of strings, such as tags.

@@ -115,6 +115,11 @@ func startSimulator() (*cloud, func() error, error) {
 		return nil, nil, err
 	}
 	ids := sim.IDs()
+	for _, project := range []string{ids.Project, ids.OtherProject, ids.AdminProject} {
+		for _, resource := range []string{"network", "subnet", "port", "router", "floatingip", "security_group", "security_group_rule", "subnetpool", "rbac_policy"} {
+			sim.Neutron().SetQuota(project, resource, -1)
+		}
+	}
 	second, err := addPublicSubnet(sim)
 	if err != nil {
 		return nil, nil, errors.Join(err, sim.Close())

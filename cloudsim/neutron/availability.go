@@ -1,0 +1,88 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// availabilityView tells how many addresses a network has and how many are used.
+type availabilityView struct {
+	NetworkID   string               `json:"network_id"`
+	NetworkName string               `json:"network_name"`
+	TenantID    string               `json:"tenant_id"`
+	ProjectID   string               `json:"project_id"`
+	TotalIPs    float64              `json:"total_ips"`
+	UsedIPs     int                  `json:"used_ips"`
+	Subnets     []subnetAvailability `json:"subnet_ip_availability"`
+}
+
+type subnetAvailability struct {
+	SubnetID   string  `json:"subnet_id"`
+	SubnetName string  `json:"subnet_name"`
+	CIDR       string  `json:"cidr"`
+	IPVersion  int     `json:"ip_version"`
+	TotalIPs   float64 `json:"total_ips"`
+	UsedIPs    int     `json:"used_ips"`
+}
+
+// routeAvailability serves, to admins, how many addresses networks have left.
+func (s *Service) routeAvailability(mux *http.ServeMux) {
+	const path = "/v2.0/network-ip-availabilities"
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all := []availabilityView{}
+		if wire.Caller(r.Context()).Admin() {
+			for _, n := range inOrder(s.networks, func(*network) bool { return true }) {
+				all = append(all, s.availability(n))
+			}
+		}
+		wire.JSON(w, http.StatusOK, map[string]any{"network_ip_availabilities": all})
+	})
+	mux.HandleFunc("GET "+path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n := s.networks[r.PathValue("id")]
+		switch {
+		case !wire.Caller(r.Context()).Admin():
+			NotFound(w, r)
+		case n == nil:
+			writeError(w, networkMissing(r.PathValue("id")))
+		default:
+			wire.JSON(w, http.StatusOK, map[string]any{"network_ip_availability": s.availability(n)})
+		}
+	})
+}
+
+func (s *Service) availability(n *network) availabilityView {
+	v := availabilityView{NetworkID: n.id, NetworkName: n.name, TenantID: n.project, ProjectID: n.project, Subnets: []subnetAvailability{}}
+	for _, id := range n.subnets {
+		sub := s.subnets[id]
+		one := subnetAvailability{
+			SubnetID: id, SubnetName: sub.name, CIDR: sub.cidr.String(), IPVersion: sub.ipVersion(), UsedIPs: len(sub.free.used),
+		}
+		for _, pool := range sub.pools {
+			one.TotalIPs += pool.size()
+		}
+		v.TotalIPs += one.TotalIPs
+		v.UsedIPs += one.UsedIPs
+		v.Subnets = append(v.Subnets, one)
+	}
+	return v
+}
+
+// size is how many addresses the range has; it may be more than an integer
+// holds.
+func (r AddressRange) size() float64 {
+	first, last := r.First.As16(), r.Last.As16()
+	n := 1.0
+	for i := range first {
+		n += (float64(last[i]) - float64(first[i])) * math.Pow(256, float64(len(first)-1-i))
+	}
+	return n
+}
