@@ -27,6 +27,9 @@ func (s *Service) replaceMembers(r *request) (answer, error) {
 	if s.version() < 11 && r.query.Has("additive_only") {
 		return answer{}, faultf(http.StatusBadRequest, `Unknown argument: "additive_only"`)
 	}
+	if len(r.body) == 0 {
+		return answer{}, faultf(http.StatusInternalServerError, "'NoneType' object has no attribute 'members'")
+	}
 	v, err := s.parse(r.body, "members_", "members", memberCreate, true)
 	if err != nil {
 		return answer{}, err
@@ -37,7 +40,7 @@ func (s *Service) replaceMembers(r *request) (answer, error) {
 	additive := r.flag("additive_only")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, err := s.pool(r.PathValue("id"), r.mayWrite)
+	p, err := s.poolInPath(r, r.mayWrite)
 	if err != nil {
 		return answer{}, err
 	}

@@ -93,7 +93,7 @@ func writeFault(w http.ResponseWriter, err error) {
 			Code        int    `json:"code"`
 			Title       string `json:"title"`
 			Description string `json:"description"`
-		}{f.status, http.StatusText(f.status), f.text})
+		}{f.status, "Bad Request", f.text}) // whatever the status
 		return
 	}
 	code := "Client"

@@ -14,13 +14,13 @@ const reservedAddress = "169.254.169.254"
 // newMember makes a member without putting it into the state.
 func (s *Service) newMember(p *pool, v values) (*member, error) {
 	tags, err := newTags(v)
-	if err != nil {
-		return nil, err
-	}
 	m := &member{
 		object: s.newObject(), pool: p, tags: tags,
 		name: share(v.text("name")), address: share(v.text("address")),
 		port: uint16(v.number("protocol_port", 0)), subnet: share(v.text("subnet_id")),
+	}
+	if err != nil {
+		return nil, duplicateMember(m) // Octavia takes one duplicate for another
 	}
 	m.oper = noMonitor
 	if p.monitor != nil {
@@ -62,7 +62,7 @@ func (p *pool) checkParents() error {
 // before the lock is taken.
 func (s *Service) checkMemberSubnets(r *request, ids []string) error {
 	s.mu.RLock()
-	_, err := s.pool(r.PathValue("id"), r.mayWrite)
+	_, err := s.poolInPath(r, r.mayWrite)
 	s.mu.RUnlock()
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Service) createMember(r *request) (answer, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, err := s.pool(r.PathValue("id"), r.mayWrite)
+	p, err := s.poolInPath(r, r.mayWrite)
 	if err != nil {
 		return answer{}, err
 	}
@@ -121,7 +121,7 @@ func (s *Service) addMember(c *change, m *member) {
 func (s *Service) listMembers(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	p, err := s.pool(r.PathValue("id"), r.mayRead)
+	p, err := s.poolInPath(r, r.mayRead)
 	if err != nil {
 		return answer{}, err
 	}

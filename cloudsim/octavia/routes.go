@@ -220,9 +220,18 @@ func (s *Service) policy(id string, may func(string) error) (*l7policy, error) {
 	return access(policy, ok, "L7 Policy", id, func(policy *l7policy) string { return policy.listener.lb.project }, may)
 }
 
+// poolInPath finds the pool whose members the path names.
+func (s *Service) poolInPath(r *request, may func(string) error) (*pool, error) {
+	id := r.PathValue("id")
+	if s.pools[parseID(id)] == nil {
+		return nil, outsideFault(http.StatusNotFound, "Pool %s not found.", id)
+	}
+	return s.pool(id, may)
+}
+
 // member finds a member of the pool that the path names.
 func (s *Service) member(r *request, may func(string) error) (*member, error) {
-	if _, err := s.pool(r.PathValue("id"), may); err != nil {
+	if _, err := s.poolInPath(r, may); err != nil {
 		return nil, err
 	}
 	id := r.PathValue("member")

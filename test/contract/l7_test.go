@@ -92,7 +92,7 @@ func policyShapes(tree parts) []statement {
 				c.must(slices.Equal(a.texts("l7policies", "name"), []string{want}), "%s has %s", query, a.Text)
 			}
 			c.as(k8s).lb("GET", of, nil).is(200)
-			c.as(k8s).lb("GET", of+"&fields=position&limit=2", nil).is(200)
+			c.as(k8s).lb("GET", of+"&fields=position&limit=2&sort_key=position", nil).is(200)
 			c.as(k8s).lb("GET", "/l7policies?loadbalancer_id="+tree.lb, nil).is(400)
 		}},
 		{"rules are listed by type, key and value, with all that they have", func(c *try) {
