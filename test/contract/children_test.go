@@ -82,7 +82,7 @@ func (c *try) refuse(status int, method, path, key string, bodies ...object) {
 	}
 }
 
-// with is an object with more attributes; nil leaves one out.
+// with is an object with more attributes; the value missing leaves one out.
 func with(o object, more object) object {
 	all := object{}
 	for key, value := range o {

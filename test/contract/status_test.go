@@ -65,7 +65,7 @@ func statusShape(tree parts) []statement {
 			c.must(all == 2, "it has %d pools", all)
 			c.must(len(listenerIn(a, tree.listeners["bare"])["pools"].(list)) == 0, "a listener without a pool has one")
 		}},
-		{"the status tree names no listener, member or monitor without a name null", func(c *try) {
+		{"what has no name has an empty one in the status tree, not null", func(c *try) {
 			a := get(c)
 			for _, l := range a.list("statuses.loadbalancer.listeners") {
 				c.must(l.(object)["name"] != nil, "null in %v", l)
