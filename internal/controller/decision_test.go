@@ -119,6 +119,34 @@ func TestWhatWeWriteDoesNotBringAServiceBack(t *testing.T) {
 	}
 }
 
+func TestCreateOfAKilledControllerIsLookedForOnceMore(t *testing.T) {
+	one := &lb.LoadBalancer{ID: "lb-1"}
+	other := &lb.LoadBalancer{ID: "lb-2"}
+	fresh := func(s *corev1.Service) { s.Finalizers, s.Annotations = nil, nil }
+	tests := map[string]struct {
+		service *corev1.Service
+		found   *lb.LoadBalancer
+		want    bool
+	}{
+		"a new Service":                           {served(fresh), nil, false},
+		"claimed, and nothing noted or found":     {served(without(annotation.LoadBalancerID)), nil, true},
+		"claimed, and found what was never noted": {served(without(annotation.LoadBalancerID)), one, true},
+		"noted and found":                         {served(), one, false},
+		"noted, and another one found":            {served(), other, true},
+		"noted and gone":                          {served(), nil, false},
+		"of openstack-cloud-controller-manager":   {served(unmarked, without(annotation.LoadBalancerID)), one, false},
+		"claimed and deleted before it was noted": {served(deleted, without(annotation.LoadBalancerID)), nil, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &pass{service: test.service, claimed: claimed(test.service)}
+			if got := mayStillAppear(p, test.found); got != test.want {
+				t.Errorf("may still appear: %t", got)
+			}
+		})
+	}
+}
+
 func TestAnAdoptedLoadBalancerIsOneThatTheServiceKnows(t *testing.T) {
 	owner := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
 	unmarkedOne := lb.LoadBalancer{ID: "lb-1", Name: owner.LoadBalancerName(), Description: owner.Description(), Tags: []string{owner.LoadBalancerName()}}

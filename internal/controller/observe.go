@@ -9,14 +9,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
 // observe fills the record with what the cloud has, unless that is known. After
-// a create that was not answered it looks once more when Octavia must have
-// ended it.
+// a create that was not answered, to us or to a controller before us, it looks
+// once more when Octavia must have ended it.
 func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	if late := p.record.unanswered; !late.IsZero() && r.now().Sub(late) >= answerLimit {
 		p.record.known, p.record.unanswered = false, time.Time{}
@@ -32,6 +33,9 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 		// What the create made that was not answered.
 		p.record.unanswered = time.Time{}
 	}
+	if p.record.written.IsZero() && mayStillAppear(p, observed.LoadBalancer) {
+		p.record.unanswered = r.now()
+	}
 	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
 	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
 	p.record.reached, p.record.written = nil, r.now()
@@ -39,6 +43,15 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 		p.record.unanswered = r.now()
 	}
 	return nil
+}
+
+// mayStillAppear tells, at the first look that this controller takes at a Service,
+// whether a controller before it may have asked for a load balancer that does not
+// show yet. It was killed then: the Service is claimed, and what was made for it
+// was never noted on it. Octavia takes a while to show what it was asked for.
+func mayStillAppear(p *pass, found *lb.LoadBalancer) bool {
+	noted := p.service.Annotations[annotation.LoadBalancerID]
+	return p.claimed && (noted == "" || found != nil && found.ID != noted)
 }
 
 // seeRequested looks at the floating IP that the user asked for, until it is on

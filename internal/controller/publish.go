@@ -31,7 +31,7 @@ const managed = "kube-octavia.io/managed"
 // cloud, and that it is known as ours whatever becomes of its type and class. It
 // comes before the first create.
 func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) error {
-	if controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == string(service.UID) {
+	if claimed(service) {
 		return nil
 	}
 	before := service.DeepCopy()
@@ -41,6 +41,11 @@ func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) 
 		return fmt.Errorf("add the finalizer: %w", err)
 	}
 	return nil
+}
+
+// claimed tells whether the Service bears the marks that claim sets.
+func claimed(service *corev1.Service) bool {
+	return controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == string(service.UID)
 }
 
 // publish writes conditions, addresses, annotations and events, and nothing

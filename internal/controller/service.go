@@ -53,8 +53,9 @@ type pass struct {
 	owner   lb.Owner
 	log     logr.Logger
 	record  record
-	// remembered is whether the record was known before the pass.
-	remembered bool
+	// remembered is whether the record was known before the pass, and claimed
+	// whether the Service was claimed before it.
+	remembered, claimed bool
 	// input and wanted come from gathering and building.
 	input  build.Input
 	wanted lb.Wanted
@@ -93,7 +94,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		log:     ctrl.LoggerFrom(ctx).WithValues("requestID", id),
 		record:  r.memory.recall(request.NamespacedName, service.UID),
 	}
-	p.remembered = p.record.known
+	p.remembered, p.claimed = p.record.known, claimed(service)
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)

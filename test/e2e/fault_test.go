@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,8 +20,15 @@ import (
 // floating IP of its own in the cloud.
 func (v *service) hasOne() {
 	v.t.Helper()
+	if err := v.one(); err != nil {
+		v.t.Error(err)
+	}
+}
+
+func (v *service) one() error {
+	v.t.Helper()
 	if n := len(v.cloud.balancers(v.lbName())); n != 1 {
-		v.t.Errorf("Service %s has %d load balancers", v.name, n)
+		return fmt.Errorf("Service %s has %d load balancers", v.name, n)
 	}
 	n := 0
 	for _, f := range v.cloud.floatingIPs() {
@@ -29,8 +37,9 @@ func (v *service) hasOne() {
 		}
 	}
 	if n != 1 {
-		v.t.Errorf("Service %s has %d floating IPs: %+v", v.name, n, v.cloud.floatingIPs())
+		return fmt.Errorf("Service %s has %d floating IPs: %+v", v.name, n, v.cloud.floatingIPs())
 	}
+	return nil
 }
 
 func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {

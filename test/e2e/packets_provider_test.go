@@ -1,0 +1,72 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+// oldOVN is provider ovn of the age at which its health monitors do harm.
+func oldOVN(t *testing.T) settings {
+	t.Helper()
+	onlyWithProvider(t, "ovn", "the monitors of amphorae do no harm")
+	return settings{cloud: cloudsim.Options{Provider: "ovn", APIVersion: "2.26"}, conf: []string{"lb-provider=ovn"}}
+}
+
+func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
+	s := newStage(t, oldOVN(t))
+	web := s.service("web", tcp(8080), udp(5300), annotated(monitorKey, "true"))
+	t.Log(web.has(accepted, conditionFalse, "MonitorUnsupported").Message)
+	web.has(programmed, conditionFalse, "NotAccepted")
+	address := web.address()
+	visitor := s.visit(address, 8080)
+	s.echoes(address, 5300)
+	web.change(tcp(8081))
+	web.becomes(all(ports("TCP/8080", "TCP/8081", "UDP/5300"), monitored(nil)))
+	s.answeredBy(address, 8081, s.addresses("a", "b")...)
+	web.change(annotated(monitorKey, "false"))
+	web.has(accepted, conditionTrue, "Accepted")
+	web.programmed()
+	s.happy(visitor)
+}
+
+func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {
+	s := newStage(t, oldOVN(t))
+	web := s.service("web", tcp(8080), local)
+	web.programmed()
+	web.becomes(eachPool(func(p pool) error {
+		if p.Algorithm != "SOURCE_IP_PORT" {
+			return fmt.Errorf("pool %s balances by %s", p.Name, p.Algorithm)
+		}
+		return nil
+	}))
+}
+
+// TestMonitorThatDropsAllTrafficIsTold has a monitor that somebody made, in a
+// network in which nothing can carry its checks out.
+func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
+	simulatorOnly(t, "real networks here have a metadata port")
+	with := oldOVN(t)
+	with.flags = sweeping
+	s := newStage(t, with)
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	have := web.tree()
+	s.ages(have)
+	var made struct {
+		HealthMonitor struct{ ID string }
+	}
+	s.cloud.octavia(http.MethodPost, "healthmonitors", map[string]any{"healthmonitor": map[string]any{
+		"pool_id": have.listener("TCP/8080").PoolID, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1}}, &made)
+	t.Log(web.has(accepted, conditionFalse, "MetadataPortMissing").Message)
+	web.becomes(monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
+	s.ages(web.tree())
+	s.cloud.octavia(http.MethodDelete, "healthmonitors/"+made.HealthMonitor.ID, nil, nil)
+	web.has(accepted, conditionTrue, "Accepted")
+	web.programmed()
+}
