@@ -35,14 +35,8 @@ func (s *stage) finished(t tree) error {
 		if l.Status != "ACTIVE" {
 			return fmt.Errorf("listener %s is %s", l.key(), l.Status)
 		}
-		var p struct {
-			Pool struct {
-				Status string `json:"provisioning_status"`
-			}
-		}
-		s.cloud.octavia(http.MethodGet, "pools/"+l.PoolID, nil, &p)
-		if p.Pool.Status != "ACTIVE" {
-			return fmt.Errorf("the pool of %s is %s", l.key(), p.Pool.Status)
+		if err := s.active("pools", "pool", l.PoolID); err != nil {
+			return err
 		}
 		for _, m := range l.Pool.Members {
 			if m.Status != "ACTIVE" {
@@ -52,15 +46,23 @@ func (s *stage) finished(t tree) error {
 		if l.Pool.Monitor == nil {
 			continue
 		}
-		var m struct {
-			HealthMonitor struct {
-				Status string `json:"provisioning_status"`
-			}
+		if err := s.active("healthmonitors", "healthmonitor", l.Pool.Monitor.ID); err != nil {
+			return err
 		}
-		s.cloud.octavia(http.MethodGet, "healthmonitors/"+l.Pool.Monitor.ID, nil, &m)
-		if m.HealthMonitor.Status != "ACTIVE" {
-			return fmt.Errorf("the monitor of %s is %s", l.key(), m.HealthMonitor.Status)
-		}
+	}
+	return nil
+}
+
+// active checks one part, which may have gone since its id was read.
+func (s *stage) active(kind, key, id string) error {
+	var answer map[string]struct {
+		Status string `json:"provisioning_status"`
+	}
+	if err := s.cloud.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/"+kind+"/"+id, nil, &answer); err != nil {
+		return err
+	}
+	if status := answer[key].Status; status != "ACTIVE" {
+		return fmt.Errorf("%s %s is %s", key, id, status)
 	}
 	return nil
 }
