@@ -98,7 +98,7 @@ func (f Feature) Needs() string {
 		text += " and a provider other than ovn"
 	}
 	if needs.ovnSince != (Version{}) {
-		text += ", with provider ovn " + needs.ovnSince.String()
+		text += " (" + needs.ovnSince.String() + " with provider ovn)"
 	}
 	return text
 }

@@ -83,7 +83,7 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 	if !(Capabilities{APIVersion: Version{2, 0}, Provider: "amphora"}).Has(FeatureMonitor) {
 		t.Error("amphorae of version 2.0 lack monitors")
 	}
-	if needs := FeatureMonitor.Needs(); !strings.Contains(needs, "ovn 2.27") {
+	if needs := FeatureMonitor.Needs(); !strings.Contains(needs, "2.27 with provider ovn") {
 		t.Errorf("Needs() = %q does not say when provider ovn got it", needs)
 	}
 	if (Capabilities{APIVersion: Version{9, 9}}).Has(Feature(999)) {
