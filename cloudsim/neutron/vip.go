@@ -22,8 +22,8 @@ type VIPRequest struct {
 	// Address is the address wanted; empty for any. With PortID it must be one
 	// of the port's.
 	Address string
-	// Additional are further addresses, in subnets of the same network. They are
-	// ignored with PortID: what else the port has is what counts then.
+	// Additional are further addresses, in subnets of the same network. With
+	// PortID they are those that the port has in these subnets.
 	Additional []VIPAddress
 }
 
@@ -69,8 +69,8 @@ func (s *Service) AllocateVIP(req VIPRequest) (vip VIP, err error) {
 }
 
 // vipOnPort uses a port that the user brought. Of several addresses in the
-// subnet of the VIP Octavia takes the first, even if another was asked for; and
-// it does not mark the port as used.
+// subnet of the VIP Octavia takes the first, even if another was asked for; it
+// does not mark the port as used, and replaces its security groups.
 func (s *Service) vipOnPort(req VIPRequest) (VIP, error) {
 	p := s.ports[req.PortID]
 	if p == nil {
@@ -90,11 +90,16 @@ func (s *Service) vipOnPort(req VIPRequest) (VIP, error) {
 	}
 	vip := VIP{PortID: p.id, NetworkID: p.network, SubnetID: p.fixed[at].SubnetID}
 	for _, f := range p.fixed {
-		if vip.Address == "" && f.SubnetID == vip.SubnetID {
+		wished := slices.ContainsFunc(req.Additional, func(a VIPAddress) bool { return a.SubnetID == f.SubnetID })
+		switch {
+		case vip.Address == "" && f.SubnetID == vip.SubnetID:
 			vip.Address = f.IPAddress
-			continue
+		case wished:
+			vip.Additional = append(vip.Additional, VIPAddress{SubnetID: f.SubnetID, Address: f.IPAddress})
 		}
-		vip.Additional = append(vip.Additional, VIPAddress{SubnetID: f.SubnetID, Address: f.IPAddress})
+	}
+	if s.vipGroups[p.id] == "" {
+		p.groups = []string{s.newVIPGroup(p.id, req.LoadBalancerID)}
 	}
 	return vip, nil
 }
@@ -222,13 +227,17 @@ func (s *Service) newVIPGroup(portID, loadBalancerID string) string {
 	return g.id
 }
 
-// ReleaseVIP deletes the VIP port if AllocateVIP made it, and leaves it alone if
-// not; the floating IPs on a port that goes are disassociated and kept. That the
+// ReleaseVIP deletes the VIP port if AllocateVIP made it. Another one it keeps,
+// without the security group of the VIP. The floating IPs on a port that goes are disassociated and kept. That the
 // port is gone already is no error.
 func (s *Service) ReleaseVIP(portID string) error {
 	return s.change(func() error {
-		if p := s.ports[portID]; p != nil && p.madeByOctavia {
+		switch p := s.ports[portID]; {
+		case p == nil:
+		case p.madeByOctavia:
 			s.removePort(p)
+		default:
+			p.groups = slices.DeleteFunc(slices.Clone(p.groups), func(id string) bool { return id == s.vipGroups[portID] })
 		}
 		if g := s.groups[s.vipGroups[portID]]; g != nil && !s.groupInUse(g.id) {
 			s.dropGroup(g)

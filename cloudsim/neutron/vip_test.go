@@ -50,8 +50,8 @@ func TestVIPIsAllocatedFromWhatIsGiven(t *testing.T) {
 			VIP{SubnetID: v6, Address: "fd00:1::77", Additional: []VIPAddress{{v4, "127.16.0.3"}}, Created: true}},
 		{"one subnet twice, the second time with an address", VIPRequest{SubnetID: v4, Additional: []VIPAddress{{v4, "127.16.0.88"}}},
 			VIP{SubnetID: v4, Address: "127.16.0.4", Additional: []VIPAddress{{v4, "127.16.0.88"}}, Created: true}},
-		{"a port and which subnet", VIPRequest{PortID: both, SubnetID: v4}, VIP{SubnetID: v4, Address: "127.16.0.200", Additional: []VIPAddress{{v6, "fd00:1::200"}}}},
-		{"a port and which address", VIPRequest{PortID: both, Address: "fd00:1::200"}, VIP{SubnetID: v6, Address: "fd00:1::200", Additional: []VIPAddress{{v4, "127.16.0.200"}}}},
+		{"a port and which subnet", VIPRequest{PortID: both, SubnetID: v4}, VIP{SubnetID: v4, Address: "127.16.0.200"}},
+		{"a port, which address and another subnet", VIPRequest{PortID: both, Address: "fd00:1::200", Additional: []VIPAddress{{SubnetID: v4}}}, VIP{SubnetID: v6, Address: "fd00:1::200", Additional: []VIPAddress{{v4, "127.16.0.200"}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.req.ProjectID, test.req.LoadBalancerID = alice.ProjectID, "lb"
