@@ -18,8 +18,8 @@ func TestImmutability(t *testing.T) {
 				"healthmonitor": object{"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2},
 			})},
 			object{"name": "idle", "protocol": "TCP", "protocol_port": 81},
+			object{"name": "third", "protocol": "TCP", "protocol_port": 82, "default_pool": pool("idle")},
 		},
-		"pools": list{pool("idle")},
 	}, nil)
 	id, free := ids[0], ids[1]
 	setup := &try{T: t, cloud: theCloud}
@@ -119,7 +119,7 @@ func TestImmutability(t *testing.T) {
 			c.during(id, func() { c.as(k8s).lb("PUT", member, object{"member": object{"weight": 7}}).is(200) }, func() {
 				for path, wanted := range map[string]string{
 					"loadbalancers/" + id: "PENDING_UPDATE", "pools/" + pools["used"]: "PENDING_UPDATE", "listeners/" + listeners["used"]: "PENDING_UPDATE", member[1:]: "PENDING_UPDATE",
-					"pools/" + pools["idle"]: "ACTIVE", "listeners/" + listeners["idle"]: "ACTIVE", monitor[1:]: "ACTIVE",
+					"pools/" + pools["idle"]: "ACTIVE", "listeners/" + listeners["third"]: "ACTIVE", monitor[1:]: "ACTIVE",
 				} {
 					have := c.quietly(k8s).lb("GET", "/"+path, nil).is(200)
 					for _, part := range have.Body.(object) {
@@ -140,7 +140,7 @@ func TestImmutability(t *testing.T) {
 			c.must(l.text("listener.name") == "idle" && l.at("listener.default_pool_id") == nil, "the listener is %s", l.Text)
 			p := c.quietly(k8s).lb("GET", "/pools/"+pools["used"], nil).is(200)
 			c.must(len(p.list("pool.members")) == 1 && p.text("pool.healthmonitor_id") != "", "the pool is %s", p.Text)
-			c.must(len(c.byName("listeners", id)) == 2 && len(c.byName("pools", id)) == 2, "there are new parts")
+			c.must(len(c.byName("listeners", id)) == 3 && len(c.byName("pools", id)) == 2, "there are new parts")
 			c.change(id, "PUT", "/listeners/"+listeners["idle"], named("listener"), 200)
 			c.change(id, "DELETE", "/pools/"+pools["idle"], nil, 204)
 		}},

@@ -18,8 +18,8 @@ func TestListeners(t *testing.T) {
 		"listeners": list{
 			object{"name": "tcp", "protocol": "TCP", "protocol_port": 80},
 			object{"name": "http", "protocol": "HTTP", "protocol_port": 81, "default_pool": object{"name": "http"}},
-			object{"name": "https", "protocol": "HTTPS", "protocol_port": 82},
-			object{"name": "udp", "protocol": "UDP", "protocol_port": 83},
+			object{"name": "https", "protocol": "HTTPS", "protocol_port": 82, "default_pool": object{"name": "tcp"}},
+			object{"name": "udp", "protocol": "UDP", "protocol_port": 83, "default_pool": object{"name": "udp"}},
 			object{"name": "sctp", "protocol": "SCTP", "protocol_port": 84},
 			object{"name": "prometheus", "protocol": "PROMETHEUS", "protocol_port": 85},
 		},
@@ -166,7 +166,7 @@ func TestListeners(t *testing.T) {
 		{"a pool may serve several listeners and names them all", func(c *try) {
 			changed(c, "tcp", object{"default_pool_id": pools["tcp"]})
 			p := c.as(k8s).lb("GET", "/pools/"+pools["tcp"], nil).is(200)
-			c.must(same(p.texts("pool.listeners", "id"), []string{listeners["tcp"], added}), "it has %s", p.Text)
+			c.must(same(p.texts("pool.listeners", "id"), []string{listeners["tcp"], listeners["https"], added}), "it has %s", p.Text)
 		}},
 		{"an update answers with the new values and PENDING_UPDATE", func(c *try) {
 			c.active(id)
@@ -219,7 +219,7 @@ func TestListeners(t *testing.T) {
 			c.as(k8s).lb("GET", "/listeners/"+listeners["tcp"], nil).is(404)
 			c.as(k8s).lb("DELETE", "/listeners/"+listeners["tcp"], nil).is(404)
 			p := c.as(k8s).lb("GET", "/pools/"+pools["tcp"], nil).is(200)
-			c.must(len(p.list("pool.listeners")) == 0, "the pool is %s", p.Text)
+			c.must(same(p.texts("pool.listeners", "id"), []string{listeners["https"]}), "the pool is %s", p.Text)
 		}},
 	})
 }

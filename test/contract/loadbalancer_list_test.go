@@ -180,7 +180,7 @@ func TestLoadBalancerLists(t *testing.T) {
 			refused(c, "limit=1&marker=web")
 		}},
 		{"a marker without a limit is allowed, and one that the filters leave out too", func(c *try) {
-			get(c, "tags="+own+"&fields=id&marker="+a)
+			lists(c, "tags="+own+"&sort=name&fields=id&marker="+a, b, twin)
 			lists(c, "tags="+own+"&name="+own+"-b&sort=name&fields=id&marker="+a, b, twin)
 		}},
 	})

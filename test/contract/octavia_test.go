@@ -22,13 +22,15 @@ func newNursery(t *testing.T) *nursery {
 	t.Cleanup(func() {
 		c := &try{T: t, cloud: theCloud}
 		for _, id := range n.ids {
-			c.as(k8s).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is settled or gone", func(a answer) bool {
+			c.as(admin).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is settled or gone", func(a answer) bool {
 				return !strings.HasPrefix(a.text("loadbalancer.provisioning_status"), "PENDING_")
 			})
-			c.quietly(k8s).lb("DELETE", "/loadbalancers/"+id+"?cascade=true", nil)
+			c.quietly(admin).lb("DELETE", "/loadbalancers/"+id+"?cascade=true", nil)
 		}
 		for _, id := range n.ids {
-			c.gone(id)
+			c.as(admin).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is gone", func(a answer) bool {
+				return a.Status == http.StatusNotFound
+			})
 		}
 	})
 	return n

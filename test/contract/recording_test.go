@@ -54,11 +54,13 @@ var (
 	anyAddress = regexp.MustCompile(`\b(10|127|172)(\.\d{1,3}){3}(/\d+)?\b|\bfd[0-9a-f]{2}:[0-9a-f:]+`)
 	anyMAC     = regexp.MustCompile(`\bfa:16:3e(:[0-9a-f]{2}){3}\b`)
 	anyPort    = regexp.MustCompile(`(http://)[^/" ]+`)
+	// Octavia hands on what libraries say of a certificate that they cannot read.
+	libraryWords = regexp.MustCompile(`Error: (\[\('|Unable to load PEM file).*`)
 	// Keystone adds the whole schema that a request does not fit, as Python prints
 	// it, to the sentence that says what is wrong.
 	schemaDump = regexp.MustCompile(`(?s)\n\nFailed validating .*`)
 	unordered  = regexp.MustCompile(`(Value should be one of|Unknown attributes for argument [\w.]+): [^:]*$`)
-	unique     = regexp.MustCompile(`\bcase-[0-9a-z]+\b`)
+	unique     = regexp.MustCompile(`(?i)\bcase-[0-9a-z]+\b`)
 )
 
 // normal replaces what differs from run to run in a text.
@@ -68,6 +70,7 @@ func normal(text string) string {
 	text = anyAddress.ReplaceAllString(text, "{address}")
 	text = anyMAC.ReplaceAllString(text, "{mac}")
 	text = schemaDump.ReplaceAllString(text, "")
+	text = libraryWords.ReplaceAllString(text, "Error: {words}")
 	text = unordered.ReplaceAllStringFunc(text, inOrder)
 	return unique.ReplaceAllString(text, "{name}")
 }

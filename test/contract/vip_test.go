@@ -109,7 +109,7 @@ func TestVIPs(t *testing.T) {
 		{"an additional VIP on a subnet that there is not is refused with 500", func(c *try) {
 			at(c, object{"vip_subnet_id": net.subnet, "additional_vips": list{object{"subnet_id": unknown}}}).is(500)
 		}},
-		{"a VIP on a port of the user's has its address; the port is kept when the load balancer goes", func(c *try) {
+		{"a VIP on a port of the user's has its address; the port is kept when the load balancer goes, but has lost its security groups", func(c *try) {
 			p := port(c, object{"fixed_ips": on(net.subnet, "10.98.0.50")})
 			a := at(c, object{"vip_port_id": p}).is(201)
 			id := a.text("loadbalancer.id")
@@ -118,7 +118,7 @@ func TestVIPs(t *testing.T) {
 			c.as(k8s).lb("DELETE", "/loadbalancers/"+id, nil).is(204)
 			c.gone(id)
 			kept := c.as(k8s).net("GET", "/ports/"+p, nil).is(200)
-			c.must(kept.text("port.device_id") == "", "the port is %s", kept.Text)
+			c.must(kept.text("port.device_id") == "" && len(kept.list("port.security_groups")) == 0, "the port is %s", kept.Text)
 		}},
 		{"a port of the user's that is a load balancer's VIP can be made another one's as well", func(c *try) {
 			p := port(c, object{"fixed_ips": on(net.subnet, "10.98.0.55")})
