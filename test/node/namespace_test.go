@@ -4,6 +4,7 @@
 package node_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -82,15 +83,15 @@ func newNamespacedWorld(t *testing.T) *world {
 // within makes a client whose connections begin in the namespace, at the
 // client's address.
 func within(namespace string) *http.Client {
-	dial := func(network, address string) (c net.Conn, err error) {
+	dial := func(ctx context.Context, network, address string) (c net.Conn, err error) {
 		err = netns.In(namespace, func() (err error) {
 			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: clientAddress.AsSlice()}}
-			c, err = d.Dial(network, address)
+			c, err = d.DialContext(ctx, network, address)
 			return err
 		})
 		return c, err
 	}
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Dial: dial}}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 }
 
 func get(client *http.Client, url string) (status int, body string, err error) {
