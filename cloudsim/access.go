@@ -61,6 +61,9 @@ func (c *Cloud) addPeople() {
 			UserDomainName: keystone.DomainName, ProjectDomainName: keystone.DomainName,
 		}
 	}
+	service := c.keystone.AddProject("service")
+	c.octaviaUser = c.keystone.AddUser("octavia", rand.Text())
+	c.keystone.Assign(c.octaviaUser, service, "admin")
 	k8s, other, admin := c.credentials[UserK8s], c.credentials[UserOther], c.credentials[UserAdmin]
 	c.ids.Project, c.ids.User = k8s.ProjectID, k8s.UserID
 	c.ids.OtherProject, c.ids.OtherUser = other.ProjectID, other.UserID

@@ -105,6 +105,7 @@ type Cloud struct {
 	private     subnetPlan
 	ids         IDs
 	credentials map[string]Credentials // by user name
+	octaviaUser string                 // the id of the user that Octavia itself is
 
 	keystone *keystone.Service
 	nova     *nova.Service
@@ -213,6 +214,7 @@ func (c *Cloud) makeNetworkAndBalancer() error {
 	c.neutron = neutron.New(n)
 	o := c.options.Octavia
 	o.Network, o.APIVersion, o.Provider = c.neutron, c.options.APIVersion, c.options.Provider
+	o.Secrets = c.barbican.ReaderFor(c.octaviaUser)
 	o.BuildTime, o.UpdateTime, o.DeleteTime = c.options.BuildTime, c.options.UpdateTime, c.options.DeleteTime
 	c.settings = Settings{
 		APIVersion: o.APIVersion, Provider: o.Provider, BuildTime: Duration(o.BuildTime), UpdateTime: Duration(o.UpdateTime),

@@ -5,9 +5,7 @@ package barbican
 
 import (
 	"crypto/tls"
-	"encoding/asn1"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,10 +29,9 @@ type Reader struct {
 func (s *Service) ReaderFor(userID string) *Reader { return &Reader{s, userID} }
 
 // Certificate checks that a reference leads to a certificate with its key: a
-// secret that is a PKCS#12 bundle, or a certificate container. Of a bundle only
-// the outer form is looked at. The error is ErrUnreadablePKCS12 for a secret that
-// is something else; whatever else is wrong, there is no such certificate that
-// the caller may use.
+// secret that is a PKCS#12 bundle without a password, or a certificate container.
+// The error is ErrUnreadablePKCS12 for a secret that is something else; whatever
+// else is wrong, there is no such certificate that the caller may use.
 func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
@@ -42,12 +39,12 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 		return err
 	}
 	if x := r.service.secret(idOf(reference)); x != nil {
-		if x.contentType == "" {
-			return notFound("Not Found. Sorry but your secret has no payload.")
-		}
 		return checkPKCS12(x.payload)
 	}
 	x := r.service.container(idOf(reference))
+	if x.kind != "certificate" {
+		return notFound("the container is of another type")
+	}
 	certificate, key := r.held(x, "certificate"), r.held(x, "private_key")
 	if certificate == nil || key == nil {
 		return notFound("the container holds no certificate and key")
@@ -71,18 +68,6 @@ func (r *Reader) Payload(caller wire.Identity, reference string) ([]byte, error)
 		return nil, notFound("Secret not found.")
 	}
 	return slices.Clone(x.payload), nil
-}
-
-// Release takes the reader off the list of access again.
-func (r *Reader) Release(reference string) {
-	r.service.mu.Lock()
-	defer r.service.mu.Unlock()
-	objects, _ := r.objects(reference)
-	for _, o := range objects {
-		if o.acl != nil {
-			o.acl.users = slices.DeleteFunc(slices.Clone(o.acl.users), func(user string) bool { return user == r.userID })
-		}
-	}
 }
 
 // grant lets the reader read what the reference names, and what that holds.
@@ -127,24 +112,6 @@ func (r *Reader) held(x *container, name string) *secret {
 		if held.name == name {
 			return r.service.secret(held.secretID)
 		}
-	}
-	return nil
-}
-
-// checkPKCS12 tells whether the bytes have the outer form of a bundle: version
-// 3, contents, and mostly a checksum.
-func checkPKCS12(bundle []byte) error {
-	var pfx struct {
-		Version  int
-		Contents asn1.RawValue
-		MAC      asn1.RawValue `asn1:"optional"`
-	}
-	rest, err := asn1.Unmarshal(bundle, &pfx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
-	case len(rest) > 0 || pfx.Version != 3:
-		return ErrUnreadablePKCS12
 	}
 	return nil
 }

@@ -3,9 +3,11 @@
 
 package octavia
 
+import "context"
+
 // buildTree makes the children of a fully populated create. Listeners share
 // pools by name: one of them, or the top level, defines the pool.
-func (s *Service) buildTree(lb *loadBalancer, v values) error {
+func (s *Service) buildTree(ctx context.Context, lb *loadBalancer, v values) error {
 	specs, err := poolSpecs(v)
 	if err != nil {
 		return err
@@ -16,7 +18,7 @@ func (s *Service) buildTree(lb *loadBalancer, v values) error {
 	byName := map[string]*pool{}
 	members, monitors := 0, 0
 	for _, spec := range specs {
-		p, err := s.buildPool(lb, spec)
+		p, err := s.buildPool(ctx, lb, spec)
 		if err != nil {
 			return err
 		}
@@ -32,7 +34,7 @@ func (s *Service) buildTree(lb *loadBalancer, v values) error {
 		return err
 	}
 	for _, spec := range listeners {
-		if err := s.buildListener(lb, spec, byName); err != nil {
+		if err := s.buildListener(ctx, lb, spec, byName); err != nil {
 			return err
 		}
 	}
@@ -106,7 +108,7 @@ func isReference(p values) bool {
 	return true
 }
 
-func (s *Service) buildPool(lb *loadBalancer, spec values) (*pool, error) {
+func (s *Service) buildPool(ctx context.Context, lb *loadBalancer, spec values) (*pool, error) {
 	for _, name := range []string{"protocol", "lb_algorithm"} {
 		if spec.text(name) == "" {
 			return nil, invalid("Pool definition for '%s' missing required attribute: %s", spec.text("name"), name)
@@ -116,7 +118,7 @@ func (s *Service) buildPool(lb *loadBalancer, spec values) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setPoolTLS(p, spec); err != nil {
+	if err := s.setPoolTLS(ctx, p, spec); err != nil {
 		return nil, err
 	}
 	if hm := spec.object("healthmonitor"); hm != nil {
@@ -146,14 +148,14 @@ func (s *Service) buildPool(lb *loadBalancer, spec values) (*pool, error) {
 	return p, nil
 }
 
-func (s *Service) buildListener(lb *loadBalancer, spec values, byName map[string]*pool) error {
+func (s *Service) buildListener(ctx context.Context, lb *loadBalancer, spec values, byName map[string]*pool) error {
 	var p *pool
 	if given := spec.object("default_pool"); given != nil {
 		p = byName[given.text("name")]
 	} else if id := spec.text("default_pool_id"); id != "" {
 		return notFound("Pool", id) // none is there yet
 	}
-	l, err := s.newListener(lb, spec, p)
+	l, err := s.newListener(ctx, lb, spec, p)
 	if err != nil {
 		return err
 	}

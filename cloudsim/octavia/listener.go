@@ -4,13 +4,14 @@
 package octavia
 
 import (
+	"context"
 	"net/http"
 	"slices"
 )
 
 // newListener makes and checks a listener with its default pool (nil for none),
 // without putting it into the state.
-func (s *Service) newListener(lb *loadBalancer, v values, p *pool) (*listener, error) {
+func (s *Service) newListener(ctx context.Context, lb *loadBalancer, v values, p *pool) (*listener, error) {
 	tags, err := newTags(v)
 	if err != nil {
 		return nil, duplicateListener(v.text("protocol"), v.number("protocol_port", 0)) // whatever the database refuses
@@ -32,7 +33,7 @@ func (s *Service) newListener(lb *loadBalancer, v values, p *pool) (*listener, e
 	if err := checkHeaders(l); err != nil {
 		return nil, err
 	}
-	if err := s.setListenerTLS(l, v); err != nil {
+	if err := s.setListenerTLS(ctx, l, v); err != nil {
 		return nil, err
 	}
 	for _, other := range lb.listeners {
@@ -194,7 +195,7 @@ func (s *Service) createListener(r *request) (answer, error) {
 	if lb.prov != active {
 		return answer{}, immutable("Load Balancer", lb.id.String())
 	}
-	l, err := s.newListener(lb, v, p)
+	l, err := s.newListener(r.Context(), lb, v, p)
 	if err != nil {
 		return answer{}, err
 	}
@@ -274,7 +275,7 @@ func (s *Service) updateListener(r *request) (answer, error) {
 		return answer{}, err
 	}
 	changed := *l
-	if err := s.changeListener(&changed, v); err != nil {
+	if err := s.changeListener(r.Context(), &changed, v); err != nil {
 		return answer{}, err
 	}
 	if l.lb.prov != active {
@@ -292,7 +293,7 @@ func (s *Service) updateListener(r *request) (answer, error) {
 }
 
 // changeListener applies and checks an update.
-func (s *Service) changeListener(l *listener, v values) error {
+func (s *Service) changeListener(ctx context.Context, l *listener, v values) error {
 	tags, err := changedTags(v)
 	if err != nil {
 		return err
@@ -319,7 +320,7 @@ func (s *Service) changeListener(l *listener, v values) error {
 			return err
 		}
 	}
-	if err := s.setListenerTLS(l, v); err != nil {
+	if err := s.setListenerTLS(ctx, l, v); err != nil {
 		return err
 	}
 	if v.has("default_pool_id") {

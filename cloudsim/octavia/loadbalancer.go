@@ -84,7 +84,7 @@ func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bo
 	if err := s.checkQuota(lb.project, loadBalancerQuota, 1); err != nil {
 		return err
 	}
-	if err := s.buildTree(lb, v); err != nil {
+	if err := s.buildTree(ctx, lb, v); err != nil {
 		return err
 	}
 	lb.prov = active // so that it can be locked

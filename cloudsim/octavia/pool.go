@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"slices"
@@ -115,7 +116,7 @@ func (s *Service) createPool(r *request) (answer, error) {
 	if lb.prov != active {
 		return answer{}, immutable("Load Balancer", lb.id.String())
 	}
-	if err := s.setPoolTLS(p, v); err != nil {
+	if err := s.setPoolTLS(r.Context(), p, v); err != nil {
 		return answer{}, err
 	}
 	if len(v.objects("members")) > 0 || v.object("healthmonitor") != nil {
@@ -212,7 +213,7 @@ func (s *Service) updatePool(r *request) (answer, error) {
 		return answer{}, err
 	}
 	changed := *p
-	if err := s.changePool(&changed, v); err != nil {
+	if err := s.changePool(r.Context(), &changed, v); err != nil {
 		return answer{}, err
 	}
 	if p.lb.prov != active {
@@ -229,7 +230,7 @@ func (s *Service) updatePool(r *request) (answer, error) {
 }
 
 // changePool applies and checks an update.
-func (s *Service) changePool(p *pool, v values) error {
+func (s *Service) changePool(ctx context.Context, p *pool, v values) error {
 	tags, err := newTags(v)
 	if err != nil {
 		return err
@@ -249,7 +250,7 @@ func (s *Service) changePool(p *pool, v values) error {
 			return err
 		}
 	}
-	return s.changePoolTLS(p, v)
+	return s.changePoolTLS(ctx, p, v)
 }
 
 func (s *Service) deletePool(r *request) (answer, error) {

@@ -4,10 +4,14 @@
 package octavia
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/barbican"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 func TestVIPsThatCannotBeHadAreRefused(t *testing.T) {
@@ -152,12 +156,30 @@ func TestAdminsMakeFlavorsAndProfiles(t *testing.T) {
 	c.as(admin, "DELETE", "/flavorprofiles/"+id, "").must(http.StatusNoContent)
 }
 
+// oneSecret has a certificate at "good" that alice may use, and something else
+// at "text".
+type oneSecret struct{}
+
+func (oneSecret) Certificate(caller wire.Identity, ref string) error {
+	switch {
+	case ref == "text":
+		return barbican.ErrUnreadablePKCS12
+	case ref != "good" || caller.UserID != alice.UserID:
+		return errors.New("no such secret")
+	}
+	return nil
+}
+
+func (oneSecret) Payload(wire.Identity, string) ([]byte, error) { return []byte("hello"), nil }
+
 func TestCertificatesThatCannotBeReadAreRefused(t *testing.T) {
-	c := newCloud(t, Options{HasSecret: func(project, ref string) bool { return project == alice.ProjectID && ref == "good" }})
+	c := newCloud(t, Options{Secrets: oneSecret{}})
 	listener := func(ref string) reply {
 		return c.post(`"listeners": [{"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": "` + ref + `"}]`)
 	}
 	listener("bad").refused(http.StatusBadRequest, "Could not retrieve certificate: ['bad']")
+	listener("text").refused(http.StatusBadRequest, "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. "+
+		"In addition, make sure it does not require a pass phrase. Error: [('the PKCS12 bundle is unreadable')]")
 	a := listener("good").must(http.StatusCreated)
 	if got := fmt.Sprint(a.get("loadbalancer.listeners.0.tls_versions")); got != "[TLSv1.2 TLSv1.3]" {
 		t.Errorf("tls_versions are %s", got)

@@ -61,9 +61,9 @@ type Options struct {
 	// monitor are doing: they are OFFLINE until then. When false they are ONLINE
 	// once they are ACTIVE.
 	MonitorsReport bool
-	// HasSecret tells whether a certificate container is there to be read; nil
-	// takes every reference.
-	HasSecret func(projectID, ref string) bool
+	// Secrets reads what certificate references lead to; nil takes every
+	// reference.
+	Secrets SecretReader
 	// OnChange is called, without any lock held, when a change of a load balancer
 	// has ended: it is ACTIVE, in ERROR or gone. It must not call Close.
 	OnChange func(loadBalancerID string)

@@ -4,7 +4,7 @@
 package octavia
 
 import (
-	"net/http"
+	"context"
 	"slices"
 	"strings"
 )
@@ -22,7 +22,7 @@ var (
 )
 
 // setListenerTLS applies and checks what the request says about TLS.
-func (s *Service) setListenerTLS(l *listener, v values) error {
+func (s *Service) setListenerTLS(ctx context.Context, l *listener, v values) error {
 	t := listenerTLS{clientAuth: "NONE", hstsMaxAge: -1}
 	if l.tls != nil {
 		t = *l.tls
@@ -48,7 +48,7 @@ func (s *Service) setListenerTLS(l *listener, v values) error {
 	}
 	t.hstsSubdomains = v.flag("hsts_include_subdomains", t.hstsSubdomains)
 	t.hstsPreload = v.flag("hsts_preload", t.hstsPreload)
-	if err := s.checkListenerTLS(l, &t); err != nil {
+	if err := s.checkListenerTLS(ctx, l, &t); err != nil {
 		return err
 	}
 	if l.protocol == "TERMINATED_HTTPS" {
@@ -87,7 +87,7 @@ func (t *listenerTLS) refs() []string {
 	return refs
 }
 
-func (s *Service) checkListenerTLS(l *listener, t *listenerTLS) error {
+func (s *Service) checkListenerTLS(ctx context.Context, l *listener, t *listenerTLS) error {
 	offload := l.protocol == "TERMINATED_HTTPS" || l.protocol == "PROMETHEUS" && len(t.refs()) > 0
 	switch {
 	case (l.protocol == "UDP" || l.protocol == "SCTP") && len(t.refs()) > 0:
@@ -112,7 +112,10 @@ func (s *Service) checkListenerTLS(l *listener, t *listenerTLS) error {
 			return err
 		}
 	}
-	return s.checkSecrets(l.lb.project, append(t.refs(), t.clientCA, t.crl))
+	if err := s.checkCertificates(ctx, t.refs()...); err != nil {
+		return err
+	}
+	return s.checkAuthority(ctx, t.clientCA, t.crl)
 }
 
 func checkTLSVersions(versions []string) error {
@@ -131,32 +134,15 @@ func checkTLSVersions(versions []string) error {
 	return nil
 }
 
-// checkSecrets refuses references to certificates that cannot be read.
-func (s *Service) checkSecrets(project string, refs []string) error {
-	if s.options.HasSecret == nil {
-		return nil
-	}
-	var bad []any
-	for _, ref := range refs {
-		if ref != "" && !s.options.HasSecret(project, ref) {
-			bad = append(bad, ref)
-		}
-	}
-	if len(bad) > 0 {
-		return faultf(http.StatusBadRequest, "Could not retrieve certificate: %s", python(bad))
-	}
-	return nil
-}
-
 // setPoolTLS applies and checks what the request says about TLS to the members
 // of a new pool.
-func (s *Service) setPoolTLS(p *pool, v values) error {
+func (s *Service) setPoolTLS(ctx context.Context, p *pool, v values) error {
 	t := poolTLS{enabled: v.flag("tls_enabled", false)}
 	t.apply(v)
 	if t.crl != "" && t.ca == "" {
 		return invalid("A CA certificate reference is required to specify a revocation list.")
 	}
-	if err := s.checkPoolSecrets(p, &t); err != nil {
+	if err := s.checkPoolSecrets(ctx, &t); err != nil {
 		return err
 	}
 	if t.enabled {
@@ -171,7 +157,7 @@ func (s *Service) setPoolTLS(p *pool, v values) error {
 
 // changePoolTLS applies and checks an update. Unlike with a create, TLS need not
 // be enabled for its options to be checked.
-func (s *Service) changePoolTLS(p *pool, v values) error {
+func (s *Service) changePoolTLS(ctx context.Context, p *pool, v values) error {
 	t := poolTLS{}
 	if p.tls != nil {
 		t = *p.tls
@@ -185,7 +171,7 @@ func (s *Service) changePoolTLS(p *pool, v values) error {
 	case t.crl != "" && t.ca == "":
 		return invalid("A CA reference is required to specify a certificate revocation list.")
 	}
-	if err := s.checkPoolSecrets(p, &t); err != nil {
+	if err := s.checkPoolSecrets(ctx, &t); err != nil {
 		return err
 	}
 	if v.isNull("tls_versions") {
@@ -239,11 +225,13 @@ func (t *poolTLS) check() error {
 	return nil
 }
 
-func (s *Service) checkPoolSecrets(p *pool, t *poolTLS) error {
-	if err := s.checkSecrets(p.lb.project, []string{t.certificate}); err != nil {
-		return err
+func (s *Service) checkPoolSecrets(ctx context.Context, t *poolTLS) error {
+	if t.certificate != "" {
+		if err := s.checkCertificates(ctx, t.certificate); err != nil {
+			return err
+		}
 	}
-	return s.checkSecrets(p.lb.project, []string{t.ca, t.crl})
+	return s.checkAuthority(ctx, t.ca, t.crl)
 }
 
 // setTLS keeps the options of TLS if there are any.

@@ -30,9 +30,9 @@ func newCommand() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "cloudsim",
-		Short: "An OpenStack on one machine: Keystone, Neutron, Nova and Octavia, simulated on loopback",
-		Long: `cloudsim simulates an OpenStack cloud on loopback: Keystone, Neutron, Nova and Octavia, with a data
-plane that really forwards (--data-plane). It prints how to reach it and runs until it is interrupted.
+		Short: "An OpenStack on one machine: Keystone, Neutron, Nova, Octavia and Barbican, simulated on loopback",
+		Long: `cloudsim simulates an OpenStack cloud on loopback: Keystone, Neutron, Nova, Octavia and Barbican, with a
+data plane that really forwards (--data-plane). It prints how to reach it and runs until it is interrupted.
 
 The admin API, whose address it prints, steers it: GET /calls and /counts, POST /reset, GET, POST and
 DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /state.`,
@@ -60,6 +60,7 @@ DELETE /faults, GET and PUT /latency and /settings, GET and POST /servers, GET /
 	set.IntVar(&o.Ports.Network, "network-port", 0, "port of Neutron")
 	set.IntVar(&o.Ports.LoadBalancer, "load-balancer-port", 0, "port of Octavia")
 	set.IntVar(&o.Ports.Compute, "compute-port", 0, "port of Nova")
+	set.IntVar(&o.Ports.KeyManager, "key-manager-port", 0, "port of Barbican")
 	set.IntVar(&o.Ports.Image, "image-port", 0, "port of Glance")
 	set.IntVar(&o.Ports.Admin, "admin-port", 0, "port of the admin API")
 	set.StringSliceVar(&f.nodes, "nodes", nil, "servers that are there from the start, name or name=address, separated by commas")
