@@ -235,7 +235,7 @@ func memberBatches(tree parts) []statement {
 		}},
 		{"a batch PUT is refused as a whole when one member of it is wrong", func(c *try) {
 			for _, wrong := range []object{
-				at("10.2.0.9", 0, nil), at("node-1", 80, nil), at("10.2.0.9", 80, object{"weight": 257}), object{"address": "10.2.0.9"},
+				at("10.2.0.9", 0, nil), at("node-1", 80, nil), at("10.2.0.9", 80, object{"weight": 257}), {"address": "10.2.0.9"},
 				at("169.254.169.254", 80, nil), at("10.2.0.9", 80, object{"colour": "red"}),
 			} {
 				c.as(k8s).lb("PUT", tree.members("many"), object{"members": list{at("10.2.0.8", 80, nil), wrong}}).is(400)
