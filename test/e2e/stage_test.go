@@ -267,7 +267,10 @@ func (s *stage) deleteServices(ctx context.Context) error {
 // test.
 func (s *stage) empty() error {
 	var problems []error
-	for _, kind := range []string{"loadbalancers", "listeners", "pools", "healthmonitors"} {
+	if n := s.cloud.count("loadbalancers"); n > 0 {
+		return fmt.Errorf("%d load balancers are left", n) // and what they have
+	}
+	for _, kind := range []string{"listeners", "pools", "healthmonitors"} {
 		if n := s.cloud.count(kind); n > 0 {
 			problems = append(problems, fmt.Errorf("%d %s are left", n, kind))
 		}
