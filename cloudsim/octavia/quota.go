@@ -175,7 +175,10 @@ func (s *Service) updateQuota(r *request) (answer, error) {
 	}
 	for _, n := range quotaNames {
 		for _, name := range []string{n.attribute, n.older} {
-			if v[name] != nil {
+			switch {
+			case v.isNull(name):
+				delete(*q, n.resource)
+			case v.has(name):
 				(*q)[n.resource] = v.number(name, unlimited)
 			}
 		}

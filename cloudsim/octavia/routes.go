@@ -43,11 +43,31 @@ func (s *Service) Mux() *http.ServeMux {
 		mux.HandleFunc("GET "+base, func(w http.ResponseWriter, _ *http.Request) { wire.JSON(w, http.StatusOK, "v2") })
 		route := func(method, path string, h handler) {
 			mux.HandleFunc(method+" "+base+path, serve(h))
+			mux.HandleFunc(method+" "+base+path+"/{$}", serve(h))
 		}
 		s.treeRoutes(route)
 		s.catalogueRoutes(route)
+		oddRoutes(route, map[string]handler{
+			"loadbalancers": s.showLoadBalancer, "listeners": s.showListener, "pools": s.showPool, "l7policies": s.showPolicy, "healthmonitors": s.showMonitor,
+		})
 	}
 	return mux
+}
+
+// oddRoutes are what the real service makes of paths and methods that nobody
+// means: what follows an id is a field to show, and a change must have an id.
+func oddRoutes(route func(method, path string, h handler), show map[string]handler) {
+	for _, collection := range sortedKeys(show) {
+		route("GET", "/"+collection+"/{id}/{field}", func(r *request) (answer, error) {
+			r.query.Set("fields", r.PathValue("field"))
+			return show[collection](r)
+		})
+		for _, method := range []string{"PUT", "DELETE"} {
+			route(method, "/"+collection, func(*request) (answer, error) {
+				return answer{}, faultf(http.StatusBadRequest, "Missing argument: %q", "id")
+			})
+		}
+	}
 }
 
 func (s *Service) treeRoutes(route func(method, path string, h handler)) {

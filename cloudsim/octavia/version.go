@@ -6,6 +6,7 @@ package octavia
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -36,6 +37,15 @@ type link struct {
 // Unnumbered tells which answers bear no request id: refusals for want of a
 // token, which are made before Octavia sees the request.
 func Unnumbered(_ string, refused bool) bool { return refused }
+
+// NotFound answers requests for paths that there are not.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	var description any
+	if strings.HasPrefix(r.URL.Path, "/v2") {
+		description = ""
+	}
+	wire.JSON(w, http.StatusNotFound, map[string]any{"title": "Not Found", "description": description, "code": http.StatusNotFound})
+}
 
 // versions answers which API versions there are, from the oldest to the newest.
 func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
