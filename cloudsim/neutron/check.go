@@ -130,7 +130,7 @@ func orNull(c check) check {
 // unreadable is what should be a block of addresses and is not one.
 type unreadable string
 
-// isCIDR converts to a netip.Prefix with no host bits, or to unreadable: what is
+// isCIDR converts to a netip.Prefix without host bits, or to unreadable: what is
 // no block at all has a refusal of another kind.
 func isCIDR(v any) (any, string) {
 	s, _ := v.(string)
@@ -138,10 +138,7 @@ func isCIDR(v any) (any, string) {
 	if err != nil {
 		return unreadable(shown(v)), ""
 	}
-	if masked := prefix.Masked(); masked != prefix {
-		return nil, fmt.Sprintf("'%s' isn't a recognized IP subnet cidr, '%s' is recommended", s, masked)
-	}
-	return prefix, ""
+	return prefix.Masked(), ""
 }
 
 // isTags converts to a list of tags with none twice.
@@ -241,7 +238,17 @@ var isRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason s
 })
 
 // isAddressPairs converts to []addressPair; the MAC address may be missing.
-var isAddressPairs = listOf("allowed address pair", func(o map[string]any) (p addressPair, reason string) {
+func isAddressPairs(v any) (any, string) {
+	list, _ := v.([]any)
+	for _, each := range list {
+		if _, ok := each.(map[string]any); !ok {
+			return nil, fmt.Sprintf("'%s' is not a dictionary", shown(each))
+		}
+	}
+	return readAddressPairs(v)
+}
+
+var readAddressPairs = listOf("allowed address pair", func(o map[string]any) (p addressPair, reason string) {
 	p.IPAddress, _ = o["ip_address"].(string)
 	if _, err := netip.ParseAddr(p.IPAddress); err != nil && p.IPAddress != "" {
 		if _, err := netip.ParsePrefix(p.IPAddress); err != nil {

@@ -109,6 +109,12 @@ func writeError(w http.ResponseWriter, err error) {
 	wire.JSON(w, e.status, map[string]any{"NeutronError": map[string]string{"type": e.kind, "message": e.message, "detail": ""}})
 }
 
+// NotAllowed answers a method that a path has not.
+func NotAllowed(w http.ResponseWriter, _ *http.Request) {
+	writeError(w, refuse(http.StatusMethodNotAllowed, "HTTPMethodNotAllowed",
+		"The server could not comply with the request since it is either malformed or otherwise incorrect."))
+}
+
 // NotFound answers a request for a path that the API has not.
 func NotFound(w http.ResponseWriter, _ *http.Request) {
 	writeError(w, refuse(http.StatusNotFound, "HTTPNotFound", "The resource could not be found."))

@@ -17,7 +17,7 @@ import (
 )
 
 func (s *Service) securityGroupRuleResource() *resource {
-	res := &resource{one: "security_group_rule", many: "security_group_rules", path: "security-group-rules", startsOver: true, missing: ruleMissing, add: s.addRule}
+	res := &resource{one: "security_group_rule", many: "security_group_rules", path: "security-group-rules", startsOver: true, missing: s.ruleMissing, add: s.addRule}
 	res.attributes = withStandard(attributes{
 		"security_group_id": {post: true, required: true, filter: true, sort: true, check: isString(36)},
 		"direction":         {post: true, required: true, filter: true, sort: true, check: isOneOf("ingress", "egress")},
@@ -63,7 +63,11 @@ func (s *Service) securityGroupRuleResource() *resource {
 	return res
 }
 
-func ruleMissing(id string) *apiError {
+// ruleMissing says of another project's rule less than of one that is not there.
+func (s *Service) ruleMissing(id string) *apiError {
+	if s.rules[id] != nil {
+		return refuse(http.StatusNotFound, "HTTPNotFound", "The resource could not be found.")
+	}
 	return notFound("SecurityGroupRuleNotFound", "Security group rule %s does not exist", id)
 }
 

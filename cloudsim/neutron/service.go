@@ -113,8 +113,8 @@ func (s *Service) Mux() *http.ServeMux {
 		mux.HandleFunc("GET "+path+"/{id}", s.showing(res))
 		mux.HandleFunc("PUT "+path+"/{id}", s.updating(res))
 		mux.HandleFunc("POST "+path+"/{id}", s.creating(res)) // the id is not looked at
-		mux.HandleFunc("PUT "+path, nothingIn(res))
-		mux.HandleFunc("DELETE "+path, nothingIn(res))
+		mux.HandleFunc("PUT "+path, s.nothingIn(res))
+		mux.HandleFunc("DELETE "+path, s.nothingIn(res))
 		mux.HandleFunc("DELETE "+path+"/{id}", s.deleting(res))
 		if res.taggable {
 			s.routeTags(mux, res)
@@ -130,8 +130,12 @@ func (s *Service) Mux() *http.ServeMux {
 
 // nothingIn answers a change of a whole collection: the object that it names
 // none of is not found.
-func nothingIn(res *resource) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { writeError(w, res.missing("None")) }
+func (s *Service) nothingIn(res *resource) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		writeError(w, res.missing("None"))
+	}
 }
 
 // Counts tells how many objects of each kind there are, by the API's names of
