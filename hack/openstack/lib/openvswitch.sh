@@ -59,7 +59,7 @@ fetch_newer() {
   cd "$work/packages" && apt-get "${settings[@]}" update && apt-get "${settings[@]}" download "${@/%//trixie}"
 }
 
-vswitch() { ovs-vsctl --timeout=20 --db="unix:$STATE/run/vswitch.sock" "$@"; }
+vswitch() { ovs-vsctl --retry --timeout=20 --db="unix:$STATE/run/vswitch.sock" "$@"; }
 
 # openvswitch_start: the switch, and the OVN controller that programs it. Its
 # chassis has the name of the host to which Nova and Neutron bind ports.
