@@ -48,6 +48,8 @@ func duplicateListener(protocol string, port int) error {
 	return faultf(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", protocol, port)
 }
 
+func (l *listener) overUDP() bool { return l.protocol == "UDP" || l.protocol == "SCTP" }
+
 // set takes the timeouts of a request; null stands for the default.
 func (t *timeouts) set(v values) {
 	for name, field := range map[string]struct {
@@ -298,6 +300,9 @@ func (s *Service) changeListener(ctx context.Context, l *listener, v values) err
 	if err != nil {
 		return err
 	}
+	if l.overUDP() && (len(v.headers()) > 0 || v.text("default_tls_container_ref") != "" || len(v.texts("sni_container_refs")) > 0) {
+		return invalid("%s protocol listener does not support TLS or header insertion.", l.protocol)
+	}
 	setText(&l.name, v, "name")
 	setText(&l.description, v, "description")
 	l.adminUp = v.flag("admin_state_up", l.adminUp)
@@ -318,6 +323,9 @@ func (s *Service) changeListener(ctx context.Context, l *listener, v values) err
 		l.cidrs = v.texts("allowed_cidrs")
 		if err := checkCIDRs(l.lb, l.cidrs); err != nil {
 			return err
+		}
+		if len(slices.Compact(slices.Sorted(slices.Values(l.cidrs)))) < len(l.cidrs) {
+			return faultf(http.StatusInternalServerError, "duplicate source range") // unlike with a create
 		}
 	}
 	if err := s.setListenerTLS(ctx, l, v); err != nil {
