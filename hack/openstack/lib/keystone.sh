@@ -41,8 +41,11 @@ keystone_bootstrap() {
   touch "$STATE/run/made.bootstrap"
 }
 
+# One thread: Keystone 22 keeps the token of the request that it serves in a
+# place that all threads share (AuthContextMiddleware.token), so that with more
+# a request may be judged by another one's token.
 keystone_start() {
-  start_uwsgi keystone "$PORT_IDENTITY" "$STATE/etc/keystone" 8 --wsgi-file /usr/bin/keystone-wsgi-public -- \
+  start_uwsgi keystone "$PORT_IDENTITY" "$STATE/etc/keystone" 1 --wsgi-file /usr/bin/keystone-wsgi-public -- \
     OS_KEYSTONE_CONFIG_FILES="$STATE/etc/keystone/keystone.conf"
 }
 
