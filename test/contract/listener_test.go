@@ -104,7 +104,7 @@ func TestListeners(t *testing.T) {
 			refused(c, 400, object{"protocol_port": 0}, object{"protocol_port": 65536}, object{"protocol_port": -1}, object{"protocol_port": "http"}, object{"protocol_port": missing})
 		}},
 		{"a protocol that there is not is refused with the list of those that there are", func(c *try) {
-			refused(c, 400, object{"protocol": "QUIC"}, object{"protocol": "tcp"}, object{"protocol": missing}, object{"protocol": nil})
+			refused(c, 400, object{"protocol": "QUIC"}, object{"protocol": "tcp"}, object{"protocol": missing})
 		}},
 		{"timeouts are from 0 to 24 days", func(c *try) {
 			refused(c, 400, object{"timeout_client_data": -1}, object{"timeout_member_connect": 24*24*3600*1000 + 1}, object{"timeout_member_data": "soon"}, object{"timeout_tcp_inspect": -1})
@@ -114,7 +114,7 @@ func TestListeners(t *testing.T) {
 		}},
 		{"source ranges must be CIDRs of the VIP's family", func(c *try) {
 			refused(c, 400, object{"allowed_cidrs": list{"2001:db8::/32"}}, object{"allowed_cidrs": list{"10.0.0.0/8", "::/0"}}, object{"allowed_cidrs": list{"10.0.0.0/33"}},
-				object{"allowed_cidrs": list{"everybody"}}, object{"allowed_cidrs": "10.0.0.0/8"}, object{"allowed_cidrs": list{7}})
+				object{"allowed_cidrs": list{"everybody"}}, object{"allowed_cidrs": "10.0.0.0/8"})
 		}},
 		{"headers to insert are X-Forwarded-For, -Port and -Proto, and only with HTTP; those about TLS need it", func(c *try) {
 			http := object{"protocol": "HTTP"}
@@ -190,6 +190,16 @@ func TestListeners(t *testing.T) {
 			changed(c, "new", object{"allowed_cidrs": list{}})
 			a = show(c, "new")
 			c.must(a.at("listener.allowed_cidrs") == nil, "it has %v", a.at("listener.allowed_cidrs"))
+		}},
+		{"source ranges that come twice in an update, and tags that do, are answered with 500; nothing is changed", func(c *try) {
+			c.active(id)
+			update(c, "new", object{"allowed_cidrs": list{"192.0.2.0/24", "192.0.2.7/24"}}).is(500)
+			update(c, "new", object{"tags": list{"a", "a"}}).is(500)
+			a := show(c, "new")
+			c.must(a.at("listener.allowed_cidrs") == nil && a.text("listener.provisioning_status") == "ACTIVE", "it is %s", a.Text)
+		}},
+		{"a tag given twice to a new listener is refused with a text about its port: 409", func(c *try) {
+			refused(c, 409, object{"protocol_port": 91, "tags": list{"a", "a"}})
 		}},
 		{"headers to insert are replaced as a whole", func(c *try) {
 			a := changed(c, "http", object{"insert_headers": object{"X-Forwarded-For": "true", "X-Forwarded-Port": "false"}})

@@ -66,23 +66,47 @@ func (n *nursery) make(t *testing.T, wishes ...object) []string {
 // the recorded ones as part of this case.
 func (c *try) saw(earlier *try) { c.exchanges = append(c.exchanges, earlier.exchanges...) }
 
-// whilePending waits until the load balancer is ACTIVE, locks it with an update
-// and then does what must not take longer than that update. If the cloud was
-// faster, it is tried again.
-func (c *try) whilePending(id string, do func()) {
+// refusedWhilePending locks the load balancer with an update and makes calls
+// meanwhile, which must all be refused with 409. If the cloud was done before,
+// which answers tell that are others, it is tried again: so none of the calls may
+// do harm when it is carried out.
+func (c *try) refusedWhilePending(id string, calls ...func() answer) {
 	c.Helper()
-	for {
-		before := len(c.exchanges)
-		pending := false
+	c.lockedBy(calls, func() (string, string) {
 		c.active(id)
-		c.during(id, func() {
-			c.quietly(k8s).lb("PUT", "/loadbalancers/"+id, object{"loadbalancer": object{}}).is(http.StatusOK)
-		}, func() {
-			do()
-			pending = c.status("/loadbalancers/"+id, "loadbalancer") == "PENDING_UPDATE"
-		})
-		if pending {
+		c.quietly(k8s).lb("PUT", "/loadbalancers/"+id, object{"loadbalancer": object{}}).is(http.StatusOK)
+		return id, "PENDING_UPDATE"
+	})
+}
+
+// lockedBy makes calls after lock has put a load balancer, which it names, into
+// a PENDING state.
+func (c *try) lockedBy(calls []func() answer, lock func() (id, state string)) {
+	c.Helper()
+	const tries = 20
+	for i := range tries {
+		before := len(c.exchanges)
+		release := func() {}
+		id, state := lock()
+		if c.cloud.hold != nil {
+			release = c.cloud.hold(id)
+		}
+		missed := ""
+		for _, call := range calls {
+			if a := call(); a.Status != http.StatusConflict || !strings.Contains(a.Text, "immutable") && !strings.Contains(a.Text, "Invalid state") {
+				missed = a.what + ": " + a.Text
+				break
+			}
+		}
+		if missed == "" && c.status("/loadbalancers/"+id, "loadbalancer") != state {
+			missed = "the load balancer is not " + state + " any more"
+		}
+		release()
+		if missed == "" {
 			return
+		}
+		if i == tries-1 {
+			c.Fatal(missed)
 		}
 		c.exchanges = c.exchanges[:before]
 	}
