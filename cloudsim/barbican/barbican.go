@@ -87,6 +87,7 @@ func (s *Service) Mux() *http.ServeMux {
 		"DELETE /v1/containers/{id}/acl":       s.ofContainer(s.deleteACL),
 	} {
 		mux.Handle(pattern, s.locked(handle))
+		mux.Handle(pattern+"/{$}", s.locked(handle)) // as Barbican's own client asks
 	}
 	return mux
 }

@@ -250,6 +250,15 @@ func TestSecrets(t *testing.T) {
 			c.as(k8s).keys("PUT", p+"/acl", object{"read": object{"nonsense": 1}}).is(400)
 			c.as(k8s).keys("PUT", p+"/acl", object{"write": object{}}).is(400)
 		}},
+		{"a slash at the end of a path counts for nothing", func(c *try) {
+			a := c.as(k8s).keys("POST", "/secrets/", c.text("hello")).is(201)
+			p := "/secrets/" + path.Base(a.text("secret_ref"))
+			c.Cleanup(func() { c.quietly(k8s).keys("DELETE", p, nil) })
+			c.as(k8s).keys("GET", p+"/", nil).is(200)
+			c.as(k8s).keys("GET", p+"/acl/", nil).is(200)
+			c.as(k8s).keys("GET", "/secrets/?name=none", nil).is(200)
+			c.as(k8s).keys("GET", "/containers/?name=none", nil).is(200)
+		}},
 		{"a secret has metadata of the user's", func(c *try) {
 			p := c.newSecret(c.text("hello"))
 			c.must(len(c.as(k8s).keys("GET", p+"/metadata", nil).is(200).at("metadata").(map[string]any)) == 0, "it has some")
