@@ -44,7 +44,16 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/v2") {
 		description = ""
 	}
-	wire.JSON(w, http.StatusNotFound, map[string]any{"title": "Not Found", "description": description, "code": http.StatusNotFound})
+	writeOutside(w, http.StatusNotFound, description)
+}
+
+// NotAllowed answers requests with a method that a path does not take.
+func NotAllowed(w http.ResponseWriter, _ *http.Request) {
+	writeOutside(w, http.StatusMethodNotAllowed, "")
+}
+
+func writeOutside(w http.ResponseWriter, status int, description any) {
+	wire.JSON(w, status, map[string]any{"title": http.StatusText(status), "description": description, "code": status})
 }
 
 // versions answers which API versions there are, from the oldest to the newest.
