@@ -70,6 +70,7 @@ func TestListenerTLS(t *testing.T) {
 		object{"name": "certificate", "secret_ref": authority}, object{"name": "private_key", "secret_ref": text(key)}}})
 	gone := web[:len(web)-len(path.Base(web))] + unknown
 
+	net := newNetwork(t, k8s)
 	lbs := newNursery(t)
 	id := lbs.make(t, object{"pools": list{object{"name": "http", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}}, "listeners": list{
 		object{"name": "tls", "protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": web, "default_pool": object{"name": "http"}},
@@ -133,8 +134,11 @@ func TestListenerTLS(t *testing.T) {
 			add(c, object{"protocol_port": 80}).is(409)
 			add(c, object{"protocol": "TCP", "protocol_port": 443, "default_tls_container_ref": missing}).is(409)
 		}},
-		{"a create with a certificate that is not there is refused", func(c *try) {
-			lbs.post(c.as(k8s), object{"listeners": list{object{"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": gone}}}).is(400)
+		{"a create with a certificate that is not there is refused, and leaves the port of its VIP behind", func(c *try) {
+			lbs.post(c.as(k8s), object{"vip_subnet_id": net.subnet, "vip_address": "10.98.0.71", "listeners": list{
+				object{"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": gone}}}).is(400)
+			left := c.portsAt("10.98.0.71")
+			c.must(len(left) == 1, "ports are %v", left)
 		}},
 		{"a listener may have a certificate container, more certificates, an authority, versions, and headers about the client's certificate", func(c *try) {
 			c.active(id)

@@ -140,9 +140,3 @@ func same(a, b []string) bool {
 	slices.Sort(b)
 	return slices.Equal(a, b)
 }
-
-// postLB is nursery.post for a load balancer of one case.
-func (u caller) postLB(extra object) answer {
-	u.c.Helper()
-	return newNursery(u.c.T).post(u, extra)
-}
