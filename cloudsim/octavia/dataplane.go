@@ -59,7 +59,8 @@ func (l *listener) dataPlane() dataplane.Listener {
 
 func (p *pool) dataPlane() *dataplane.Pool {
 	plane := &dataplane.Pool{ID: p.id.String(), Protocol: p.protocol, Algorithm: p.algorithm}
-	if p.persistence != nil && p.persistence.kind == "SOURCE_IP" {
+	// Provider ovn 3.0 takes session persistence and carries none out.
+	if p.persistence != nil && p.persistence.kind == "SOURCE_IP" && p.lb.provider != ovn {
 		plane.SourceIPPersistence = true
 		plane.PersistenceTimeout = time.Duration(p.persistence.timeout) * time.Second
 	}

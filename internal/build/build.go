@@ -75,6 +75,9 @@ const (
 const (
 	// ReasonMonitorUnsupported: health monitors of this cloud do harm.
 	ReasonMonitorUnsupported = "MonitorUnsupported"
+	// ReasonSessionAffinityUnsupported: the provider takes session persistence and
+	// does not carry it out.
+	ReasonSessionAffinityUnsupported = "SessionAffinityUnsupported"
 	// ReasonMetadataPortMissing: a monitor that is there drops all traffic, since
 	// nothing in the network can carry its checks out.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
@@ -128,6 +131,9 @@ func Wanted(in Input) (lb.Wanted, error) {
 	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
 	if options.Monitor && wanted.MonitorsAsFound {
 		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
+	}
+	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {
+		wanted.Withheld = append(wanted.Withheld, affinityWithheld(in.Capabilities))
 	}
 	if options.Internal || in.family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.

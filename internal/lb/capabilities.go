@@ -49,6 +49,10 @@ const (
 	// deletion, on which a listener is made beside a monitor, and drops the
 	// traffic of all other pools when it deletes the monitor of one.
 	FeatureMonitor
+	// FeatureSessionAffinity: session persistence by source address that is
+	// carried out. Any version, ovn since 2.27. Before, provider ovn takes the
+	// wish, shows it, and does nothing.
+	FeatureSessionAffinity
 )
 
 var features = map[Feature]struct {
@@ -65,6 +69,7 @@ var features = map[Feature]struct {
 	FeatureHTTPMonitor:          {since: Version{2, 0}, notOVN: true},
 	FeatureCreateWithMonitors:   {since: Version{2, 0}, notOVN: true},
 	FeatureMonitor:              {since: Version{2, 0}, ovnSince: Version{2, 27}},
+	FeatureSessionAffinity:      {since: Version{2, 0}, ovnSince: Version{2, 27}},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do

@@ -14,6 +14,7 @@ import (
 )
 
 func TestClientsKeepTheirNodeWithSessionAffinity(t *testing.T) {
+	onlyWithProvider(t, "amphora", "OVN keeps no client at its node")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300), sticky(90))
 	address := web.programmed()

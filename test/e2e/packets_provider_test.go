@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 )
 
@@ -33,6 +35,18 @@ func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing
 	web.has(accepted, conditionTrue, "Accepted")
 	web.programmed()
 	s.happy(visitor)
+}
+
+func TestSessionAffinityThatProviderOVNDoesNotCarryOutIsTold(t *testing.T) {
+	s := newStage(t, oldOVN(t))
+	web := s.service("web", tcp(8080), sticky(90))
+	t.Log(web.has(accepted, conditionFalse, "SessionAffinityUnsupported").Message)
+	s.answeredBy(web.address(), 8080, s.addresses("a", "b")...)
+	web.change(func(v *corev1.Service) {
+		v.Spec.SessionAffinity, v.Spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
+	})
+	web.has(accepted, conditionTrue, "Accepted")
+	web.programmed()
 }
 
 func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {

@@ -17,6 +17,14 @@ func monitorWithheld(can lb.Capabilities) lb.Withheld {
 		lb.FeatureMonitor.Needs(), can.APIVersion, can.Provider)}
 }
 
+// affinityWithheld says that sessionAffinity ClientIP is not carried out.
+func affinityWithheld(can lb.Capabilities) lb.Withheld {
+	return lb.Withheld{Reason: ReasonSessionAffinityUnsupported, Message: fmt.Sprintf(
+		"sessionAffinity ClientIP needs %s; this cloud has version %s and load balancers of provider %s, which take the wish and do not carry it out. "+
+			"The Service is served, each connection by any node; set spec.sessionAffinity to None to be content with that",
+		lb.FeatureSessionAffinity.Needs(), can.APIVersion, can.Provider)}
+}
+
 // MetadataPortMissing says what a health monitor does that nothing in the
 // members' subnet can carry out.
 func MetadataPortMissing(subnetID string) lb.Withheld {
