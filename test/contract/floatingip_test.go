@@ -28,6 +28,7 @@ func TestFloatingIPs(t *testing.T) {
 	v6 := g.has(k8s, "ports", object{"network_id": g.cloud.Network, "fixed_ips": list{object{"subnet_id": g.cloud.SubnetV6}}})
 	foreign := g.hasSubnet(other, "10.77.2.0/24")
 	foreignPort := g.has(other, "ports", object{"network_id": foreign.network})
+	loose := "/floatingips/" + g.has(k8s, "floatingips", wish(nil)) // never on a port when a case ends
 
 	state(t, []statement{
 		{"a floating IP without a port is DOWN and leads nowhere", func(c *try) {
@@ -125,19 +126,17 @@ func TestFloatingIPs(t *testing.T) {
 			c.as(k8s).net("POST", "/floatingips", one(object{"fixed_ip_address": "10.0.0.254"})).refused(400, "BadRequest")
 		}},
 		{"a floating IP is put on a port, moved to another in one PUT, and taken off by null", func(c *try) {
-			path := "/floatingips/" + c.quietly(k8s).make("floatingips", wish(nil)).text("floatingip.id")
 			for _, port := range []string{first, second} {
-				a := c.as(k8s).net("PUT", path, object{"floatingip": object{"port_id": port}}).is(200)
+				a := c.as(k8s).net("PUT", loose, object{"floatingip": object{"port_id": port}}).is(200)
 				c.must(a.text("floatingip.port_id") == port, "it leads to %v", a.at("floatingip.port_id"))
 			}
-			a := c.as(k8s).net("PUT", path, object{"floatingip": object{"port_id": nil}}).is(200)
+			a := c.as(k8s).net("PUT", loose, object{"floatingip": object{"port_id": nil}}).is(200)
 			c.must(a.at("floatingip.port_id") == nil && a.at("floatingip.fixed_ip_address") == nil, "it leads to %v", a.at("floatingip.port_id"))
 		}},
 		{"a port that has a floating IP gets no second one for its address, neither by a create nor by an update: 409", func(c *try) {
 			c.quietly(k8s).make("floatingips", wish(object{"port_id": first}))
-			loose := c.quietly(k8s).make("floatingips", wish(nil)).text("floatingip.id")
 			c.as(k8s).net("POST", "/floatingips", one(object{"port_id": first})).refused(409, "FloatingIPPortAlreadyAssociated")
-			c.as(k8s).net("PUT", "/floatingips/"+loose, object{"floatingip": object{"port_id": first}}).refused(409, "FloatingIPPortAlreadyAssociated")
+			c.as(k8s).net("PUT", loose, object{"floatingip": object{"port_id": first}}).refused(409, "FloatingIPPortAlreadyAssociated")
 		}},
 		{"a floating IP may be put once more on the port that it is on", func(c *try) {
 			a := c.quietly(k8s).make("floatingips", wish(object{"port_id": first}))
@@ -159,13 +158,11 @@ func TestFloatingIPs(t *testing.T) {
 			c.must(c.as(k8s).net("GET", path, nil).is(200).text("floatingip.port_id") == first, "it has left its port")
 		}},
 		{"an update to a port that cannot be reached is refused with 404", func(c *try) {
-			a := c.quietly(k8s).make("floatingips", wish(nil))
-			c.as(k8s).net("PUT", "/floatingips/"+a.text("floatingip.id"), object{"floatingip": object{"port_id": unreachable}}).refused(404, "ExternalGatewayForFloatingIPNotFound")
+			c.as(k8s).net("PUT", loose, object{"floatingip": object{"port_id": unreachable}}).refused(404, "ExternalGatewayForFloatingIPNotFound")
 		}},
 		{"the address of a floating IP cannot be changed", func(c *try) {
-			a := c.quietly(k8s).make("floatingips", wish(nil))
-			c.as(k8s).net("PUT", "/floatingips/"+a.text("floatingip.id"), object{"floatingip": object{"floating_ip_address": "172.24.4.201"}}).refused(400, "HTTPBadRequest")
-			c.as(k8s).net("PUT", "/floatingips/"+a.text("floatingip.id"), object{"floatingip": object{"floating_network_id": public}}).refused(400, "HTTPBadRequest")
+			c.as(k8s).net("PUT", loose, object{"floatingip": object{"floating_ip_address": "172.24.4.201"}}).refused(400, "HTTPBadRequest")
+			c.as(k8s).net("PUT", loose, object{"floatingip": object{"floating_network_id": public}}).refused(400, "HTTPBadRequest")
 		}},
 		{"tags cannot be given with a create, and so a description must say whose a new floating IP is", func(c *try) {
 			c.as(k8s).net("POST", "/floatingips", one(object{"tags": list{"a"}})).refused(400, "HTTPBadRequest")
@@ -186,11 +183,10 @@ func TestFloatingIPs(t *testing.T) {
 			c.as(k8s).net("PUT", path, object{"floatingip": object{"port_id": nil}}).refused(404, "FloatingIPNotFound")
 		}},
 		{"another project's floating IP is not found, neither to read nor to change", func(c *try) {
-			path := "/floatingips/" + c.quietly(k8s).make("floatingips", wish(nil)).text("floatingip.id")
-			c.as(other).net("GET", path, nil).refused(404, "FloatingIPNotFound")
-			c.as(other).net("PUT", path, object{"floatingip": object{"description": "mine"}}).refused(404, "FloatingIPNotFound")
-			c.as(other).net("DELETE", path, nil).refused(404, "FloatingIPNotFound")
-			c.as(admin).net("GET", path, nil).is(200)
+			c.as(other).net("GET", loose, nil).refused(404, "FloatingIPNotFound")
+			c.as(other).net("PUT", loose, object{"floatingip": object{"description": "mine"}}).refused(404, "FloatingIPNotFound")
+			c.as(other).net("DELETE", loose, nil).refused(404, "FloatingIPNotFound")
+			c.as(admin).net("GET", loose, nil).is(200)
 		}},
 		{"another project's port is not found", func(c *try) {
 			c.as(k8s).net("POST", "/floatingips", one(object{"port_id": foreignPort})).refused(404, "PortNotFound")
@@ -218,10 +214,9 @@ func TestFloatingIPs(t *testing.T) {
 			c.as(k8s).net("PUT", path, body, ifMatch(revision)).is(200)
 		}},
 		{"a revision that is no number is refused with 400, another kind of etag is ignored", func(c *try) {
-			path := "/floatingips/" + c.quietly(k8s).make("floatingips", wish(nil)).text("floatingip.id")
 			body := object{"floatingip": object{"description": "new"}}
-			c.as(k8s).net("PUT", path, body, "If-Match: revision_number=one").is(400)
-			c.as(k8s).net("PUT", path, body, "If-Match: abc").is(200)
+			c.as(k8s).net("PUT", loose, body, "If-Match: revision_number=one").is(400)
+			c.as(k8s).net("PUT", loose, body, "If-Match: abc").is(200)
 		}},
 		{"more floating IPs than the quota are refused with 409", func(c *try) {
 			project := c.project()
