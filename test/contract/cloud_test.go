@@ -168,6 +168,8 @@ func loadReal(dir string) (*cloud, error) {
 		Project       string   `json:"project_id"`
 		Password      string   `json:"password"`
 		AdminPassword string   `json:"admin_password"`
+		OtherPassword string   `json:"other_password"`
+		Reader        string   `json:"reader_password"`
 		Network       string   `json:"network_id"`
 		Subnet        string   `json:"subnet_id"`
 		SubnetV6      string   `json:"subnet6_id"`
@@ -188,7 +190,7 @@ func loadReal(dir string) (*cloud, error) {
 	}
 	c := &cloud{
 		AuthURL: ids.AuthURL, Region: ids.Region,
-		Passwords: map[string]string{k8s: ids.Password, reader: ids.Password, other: ids.Password, admin: ids.AdminPassword},
+		Passwords: map[string]string{k8s: ids.Password, reader: ids.Reader, other: ids.OtherPassword, admin: ids.AdminPassword},
 		Projects:  map[string]string{k8s: ids.Project},
 		Network:   ids.Network, Subnet: ids.Subnet, SubnetV6: ids.SubnetV6,
 		PublicNetwork: ids.Public, PublicSubnets: ids.PublicSubnets, Router: ids.Router, Servers: map[string]string{}, Image: ids.Image, Flavor: ids.Flavor,
