@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 )
 
 var (
@@ -108,18 +109,14 @@ func startSimulator() (*cloud, func() error, error) {
 		// The networks and the quotas are those of hack/openstack.
 		PrivateCIDR: "10.0.0.0/24", PublicCIDR: "172.24.4.0/24",
 		Neutron: neutron.Options{MaxPage: 1000, Quotas: map[string]int{
-			"network": 1000, "subnet": 1000, "port": 100000, "router": 1000, "floatingip": 10000, "security_group": 10000, "security_group_rule": 100000,
+			"network": 100, "subnet": 100, "port": 500, "router": 10, "floatingip": 50, "security_group": 100, "security_group_rule": 1000,
 		}},
+		Octavia: octavia.Options{DefaultQuota: &octavia.Quota{LoadBalancers: 100, Listeners: 500, Pools: 500, Members: 5000, HealthMonitors: 500}},
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	ids := sim.IDs()
-	for _, project := range []string{ids.Project, ids.OtherProject, ids.AdminProject} {
-		for _, resource := range []string{"network", "subnet", "port", "router", "floatingip", "security_group", "security_group_rule", "subnetpool", "rbac_policy"} {
-			sim.Neutron().SetQuota(project, resource, -1)
-		}
-	}
 	second, err := addPublicSubnet(sim)
 	if err != nil {
 		return nil, nil, errors.Join(err, sim.Close())

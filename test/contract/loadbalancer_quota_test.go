@@ -33,7 +33,7 @@ func TestLoadBalancerQuotas(t *testing.T) {
 	state(t, []statement{
 		{"a project sees its quotas, and -1 is no limit", func(c *try) {
 			a := c.as(k8s).lb("GET", "/quotas/"+c.cloud.Projects[k8s], nil).is(200)
-			c.must(a.at("quota.load_balancer") == -1.0, "it has %s", a.Text)
+			c.must(a.at("quota.l7policy") == -1.0, "it has %s", a.Text)
 		}},
 		{"a project sees the defaults by its own id", func(c *try) {
 			c.as(k8s).lb("GET", "/quotas/"+c.cloud.Projects[k8s]+"/default", nil).is(200)
@@ -52,12 +52,12 @@ func TestLoadBalancerQuotas(t *testing.T) {
 		{"an admin sets quotas, by the names with or without underscore; answers have those with it", func(c *try) {
 			set(c, object{"load_balancer": 5, "healthmonitor": 6})
 			a := c.as(admin).lb("GET", quota, nil).is(200)
-			c.must(a.at("quota.load_balancer") == 5.0 && a.at("quota.health_monitor") == 6.0 && a.at("quota.listener") == -1.0, "it has %s", a.Text)
+			c.must(a.at("quota.load_balancer") == 5.0 && a.at("quota.health_monitor") == 6.0 && a.at("quota.l7policy") == -1.0, "it has %s", a.Text)
 		}},
 		{"a quota of null is the default again", func(c *try) {
 			set(c, object{"load_balancer": nil})
 			a := c.as(admin).lb("GET", quota, nil).is(200)
-			c.must(a.at("quota.load_balancer") == -1.0, "it has %s", a.Text)
+			c.must(a.at("quota.load_balancer") == c.as(admin).lb("GET", quota+"/default", nil).at("quota.load_balancer"), "it has %s", a.Text)
 		}},
 		{"quotas below -1 and of what there is not are refused", func(c *try) {
 			c.as(admin).lb("PUT", quota, object{"quota": object{"load_balancer": -2}}).is(400)

@@ -58,9 +58,10 @@ var (
 	libraryWords = regexp.MustCompile(`Error: (\[\('|Unable to load PEM file).*`)
 	// Keystone adds the whole schema that a request does not fit, as Python prints
 	// it, to the sentence that says what is wrong.
-	schemaDump = regexp.MustCompile(`(?s)\n\nFailed validating .*`)
-	unordered  = regexp.MustCompile(`(Value should be one of|Unknown attributes for argument [\w.]+): [^:]*$`)
-	unique     = regexp.MustCompile(`(?i)\bcase-[0-9a-z]+\b`)
+	schemaDump   = regexp.MustCompile(`(?s)\n\nFailed validating .*`)
+	unordered    = regexp.MustCompile(`(Value should be one of|Unknown attributes for argument [\w.]+): [^:]*$`)
+	unrecognized = regexp.MustCompile(`Unrecognized attribute\(s\) '[^']*'`)
+	unique       = regexp.MustCompile(`(?i)\bcase-[0-9a-z]+\b`)
 )
 
 // normal replaces what differs from run to run in a text.
@@ -72,6 +73,7 @@ func normal(text string) string {
 	text = schemaDump.ReplaceAllString(text, "")
 	text = libraryWords.ReplaceAllString(text, "Error: {words}")
 	text = unordered.ReplaceAllStringFunc(text, inOrder)
+	text = unrecognized.ReplaceAllStringFunc(text, inQuotedOrder)
 	return unique.ReplaceAllString(text, "{name}")
 }
 
@@ -81,6 +83,14 @@ func inOrder(text string) string {
 	words := strings.Split(after, ", ")
 	slices.Sort(words)
 	return before + ": " + strings.Join(words, ", ")
+}
+
+// inQuotedOrder does the same for what Neutron puts between quotation marks.
+func inQuotedOrder(text string) string {
+	before, after, _ := strings.Cut(text, "'")
+	words := strings.Split(strings.TrimSuffix(after, "'"), ", ")
+	slices.Sort(words)
+	return before + "'" + strings.Join(words, ", ") + "'"
 }
 
 // newExchange makes the record of a call.
@@ -110,8 +120,11 @@ func shapeAt(key string, x any) any {
 	switch v := x.(type) {
 	case map[string]any:
 		m := map[string]any{}
-		for key, value := range v {
-			m[normal(key)] = shapeAt(key, value)
+		for name, value := range v {
+			// Keystone shows links of a role if somebody has looked at it lately.
+			if key != "roles" || name != "links" {
+				m[normal(name)] = shapeAt(name, value)
+			}
 		}
 		return m
 	case []any:

@@ -80,10 +80,10 @@ func TestServers(t *testing.T) {
 			c.must(len(c.as(k8s).compute("GET", "/servers?nonsense=1&name=node-1", nil).is(200).list("servers")) == 1, "the key counts")
 		}},
 		{"a full page has a link to the next one, and following it shows every server once", func(c *try) {
-			a := c.as(k8s).compute("GET", "/servers?limit=2&name=^node-&sort_key=display_name&sort_dir=asc", nil).is(200)
+			a := c.as(k8s).compute("GET", "/servers?limit=2&name=^node-[123]$&sort_key=display_name&sort_dir=asc", nil).is(200)
 			c.must(slices.Equal(a.texts("servers", "name"), []string{"node-1", "node-2"}), "the page has %s", a.Text)
 			c.must(a.text("servers_links.0.rel") == "next", "no next link in %s", a.Text)
-			b := c.as(k8s).compute("GET", "/servers?limit=2&name=^node-&sort_key=display_name&sort_dir=asc&marker="+a.text("servers.1.id"), nil).is(200)
+			b := c.as(k8s).compute("GET", "/servers?limit=2&name=^node-[123]$&sort_key=display_name&sort_dir=asc&marker="+a.text("servers.1.id"), nil).is(200)
 			c.must(slices.Equal(b.texts("servers", "name"), []string{"node-3"}) && b.at("servers_links") == nil, "the last page has %s", b.Text)
 		}},
 		{"a page that is full but last has a link to the next one all the same, which is empty", func(c *try) {
@@ -107,7 +107,7 @@ func TestServers(t *testing.T) {
 			c.as(k8s).compute("GET", "/servers?sort_key=nonsense", nil).is(400)
 		}},
 		{"servers are sorted as they are asked to be", func(c *try) {
-			a := c.as(k8s).compute("GET", "/servers?name=^node-&sort_key=display_name&sort_dir=desc", nil).is(200)
+			a := c.as(k8s).compute("GET", "/servers?name=^node-[123]$&sort_key=display_name&sort_dir=desc", nil).is(200)
 			c.must(slices.Equal(a.texts("servers", "name"), []string{"node-3", "node-2", "node-1"}), "they are %v", a.texts("servers", "name"))
 		}},
 		{"a server that is not there is answered 404", func(c *try) {
@@ -156,7 +156,8 @@ func TestServers(t *testing.T) {
 		}},
 		{"the security groups of a server are those of its ports", func(c *try) {
 			ports := c.quietly(k8s).net("GET", "/ports?device_id="+c.cloud.Servers["node-1"], nil).is(200)
-			a := c.as(k8s).compute("GET", node(c)+"/os-security-groups", nil).is(200)
+			// Not compared: each cloud has rules of its own.
+			a := c.quietly(k8s).compute("GET", node(c)+"/os-security-groups", nil).is(200)
 			var want []string
 			for _, id := range ports.list("ports.0.security_groups") {
 				want = append(want, id.(string))
