@@ -8,6 +8,7 @@
 # noop amphorae the contract and the end-to-end tests; with OVN the end-to-end
 # tests with packets, and then those of an Octavia without the patch.
 #
+#   ROUNDS=1     how often the controller is killed in the tests of that
 #   STATES=DIR   where the clouds' states are (.cache/openstack); kept if a test fails
 #
 # On a machine that cannot run OpenStack it says so and succeeds, except where
@@ -17,6 +18,7 @@ set -euo pipefail
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cd "$HERE/../.."
 STATES=${STATES:-$PWD/.cache/openstack}
+ROUNDS=${ROUNDS:-1}
 LOGS=$STATES/test-logs
 # What is run with OVN: the tests about packets, and those of the provider.
 PACKETS='Outside|Inside|GivenFloatingIP|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN|MembersFollow|PoolsFollow'
@@ -49,13 +51,13 @@ main() {
 amphora_lane() {
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
   run contract-amphora amphora ./test/contract -parallel 6
-  run e2e-amphora amphora ./test/e2e -short
+  run e2e-amphora amphora ./test/e2e -short "-kill-rounds=$ROUNDS"
   down amphora
 }
 
 ovn_lane() {
   up ovn
-  run e2e-ovn ovn ./test/e2e -short -run "$PACKETS"
+  run e2e-ovn ovn ./test/e2e -short -run "$PACKETS" "-kill-rounds=$ROUNDS"
   down ovn
   up unpatched
   run e2e-unpatched unpatched ./test/e2e -run 'Unfinished|OneByOne'
@@ -118,4 +120,4 @@ groups() {
 
 tell() { printf 'test-openstack: [%4d s] %s\n' "$SECONDS" "$*"; }
 
-main
+main; exit # bash reads a script while it runs

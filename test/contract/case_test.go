@@ -163,7 +163,7 @@ func (c *cloud) pace() time.Duration {
 	if c.simulated {
 		return 10 * time.Millisecond
 	}
-	return 300 * time.Millisecond
+	return 700 * time.Millisecond
 }
 
 // settled waits until a load balancer is ACTIVE or ERROR, and returns which.

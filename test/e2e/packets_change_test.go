@@ -33,30 +33,6 @@ func (s *stage) keepAsking(address string) []*user {
 	}
 }
 
-// pace bounds the requests of a busy user, who shares the processor with all that
-// is to answer.
-const pace = 4 * time.Millisecond
-
-// busy starts a user who makes one request after the other.
-func (s *stage) busy(makeRequest func(context.Context) error) *user {
-	ctx, stop := context.WithCancel(context.Background())
-	u := &user{stop: stop, done: make(chan struct{})}
-	go func() {
-		defer close(u.done)
-		tick := time.NewTicker(pace)
-		defer tick.Stop()
-		for ctx.Err() == nil {
-			err := makeRequest(ctx)
-			if ctx.Err() == nil {
-				u.note(err)
-			}
-			<-tick.C
-		}
-	}()
-	s.t.Cleanup(func() { stop(); <-u.done })
-	return u
-}
-
 // senders returns what sends a datagram and waits for the answer, from one of
 // some source ports in turn. A port of its own for each would be a flow of its
 // own for each, of which everybody on the way keeps a memory.

@@ -187,20 +187,40 @@ type user struct {
 func (s *stage) visit(address string, port int) *user {
 	s.t.Helper()
 	s.answers(address, port)
+	if s.cloud.packets() {
+		return s.busy(func(ctx context.Context) error {
+			_, err := ask(ctx, s.cloud.outside(), address, port)
+			return err
+		})
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	u := &user{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(u.done)
-		if !s.cloud.packets() {
-			s.cloud.watch(ctx, address, tcpKey(port), u)
-			return
-		}
+		s.cloud.watch(ctx, address, tcpKey(port), u)
+	}()
+	s.t.Cleanup(func() { stop(); <-u.done })
+	return u
+}
+
+// pace bounds the requests of a busy user, who shares the processor with all that
+// is to answer.
+const pace = 10 * time.Millisecond
+
+// busy starts a user who makes one request after the other.
+func (s *stage) busy(makeRequest func(context.Context) error) *user {
+	ctx, stop := context.WithCancel(context.Background())
+	u := &user{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(u.done)
+		tick := time.NewTicker(pace)
+		defer tick.Stop()
 		for ctx.Err() == nil {
-			_, err := ask(ctx, s.cloud.outside(), address, port)
-			if ctx.Err() != nil {
-				return
+			err := makeRequest(ctx)
+			if ctx.Err() == nil {
+				u.note(err)
 			}
-			u.note(err)
+			<-tick.C
 		}
 	}()
 	s.t.Cleanup(func() { stop(); <-u.done })
