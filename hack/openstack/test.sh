@@ -48,20 +48,25 @@ main() {
   tell "ok, $SECONDS s"
 }
 
+# A stage that fails keeps no other from being run.
 amphora_lane() {
+  local failed=0
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
-  run contract-amphora amphora ./test/contract -parallel 6
-  run e2e-amphora amphora ./test/e2e -short "-kill-rounds=$ROUNDS"
-  down amphora
+  run contract-amphora amphora ./test/contract -parallel 6 || failed=1
+  run e2e-amphora amphora ./test/e2e -short "-kill-rounds=$ROUNDS" || failed=1
+  down amphora $failed
 }
 
 ovn_lane() {
+  local failed=0 earlier
   up ovn
-  run e2e-ovn ovn ./test/e2e -short -run "$PACKETS" "-kill-rounds=$ROUNDS"
-  down ovn
+  run e2e-ovn ovn ./test/e2e -short -run "$PACKETS" "-kill-rounds=$ROUNDS" || failed=1
+  down ovn $failed || true
+  earlier=$failed failed=0
   up unpatched
-  run e2e-unpatched unpatched ./test/e2e -run 'Unfinished|OneByOne'
-  down unpatched
+  run e2e-unpatched unpatched ./test/e2e -run 'Unfinished|OneByOne' || failed=1
+  down unpatched $failed
+  return "$earlier"
 }
 
 # options NAME: the environment of a cloud.
@@ -84,14 +89,16 @@ up() {
   tell "$1: up in $((SECONDS - began)) s"
 }
 
-# down NAME: tells first how much memory it has taken.
+# down NAME FAILED: tells how much memory it has taken. The state of one on which
+# something failed is kept, with its logs, and down fails.
 down() {
   local memory
   # shellcheck disable=SC2046
   memory=$(env $(options "$1") "$HERE/status.sh" | awk '$1 == "all" { print $2 }')
   # shellcheck disable=SC2046
-  env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
+  env $(options "$1") PURGE=$((1 - $2)) "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
   tell "$1: down, had $memory MiB"
+  return "$2"
 }
 
 # run STAGE CLOUD PACKAGE [FLAG...]: the package's tests on the cloud.
