@@ -5,8 +5,10 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 )
 
@@ -19,9 +21,12 @@ const (
 
 // hasPatience tells whether it is too early to do anything about parts that are
 // PENDING below an ACTIVE load balancer: whatever is written to them may be
-// refused. Meanwhile only the pools that are finished follow the nodes. Parts that
-// are still PENDING later are what Octavia left behind, and are planned for.
+// refused. Parts that are still PENDING later are what Octavia left behind, and are planned for.
 func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, error) {
+	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus.Pending() {
+		// Nothing can be done now, and what is known of its parts stays so.
+		return false, nil
+	}
 	if !diff.LeftBehind(p.record.observed.LoadBalancer, p.owner) {
 		p.record.leftBehind, p.record.unfinished = false, time.Time{}
 		return false, nil
@@ -39,6 +44,17 @@ func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, err
 		return true, nil
 	}
 	return r.judge(ctx, p)
+}
+
+// meanwhile plans what cannot wait and cannot be refused: source ranges, and that
+// pools follow the nodes. Members are those of the monitors that the pools have,
+// which stay as they are for now.
+func meanwhile(p *pass) diff.Plan {
+	l := p.record.observed.LoadBalancer
+	plan := diff.New(p.wanted, p.record.observed, p.owner)
+	follow := diff.New(build.MembersOnly(p.input, p.record.observed), p.record.observed, p.owner)
+	plan.Ops = slices.Concat(diff.OnlySources(plan.Ops, l), diff.OnlyMembers(follow.Ops, l))
+	return plan
 }
 
 // judge looks once more at parts that had time enough.

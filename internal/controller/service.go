@@ -163,8 +163,7 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 	if patient, err := r.hasPatience(ctx, p); err != nil {
 		return err
 	} else if patient {
-		p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-		p.plan.Ops = diff.OnlyMembers(p.plan.Ops, p.record.observed.LoadBalancer)
+		p.plan = meanwhile(p)
 		return r.apply(ctx, p)
 	}
 	if p.membersOnly {

@@ -63,6 +63,21 @@ func OnlyMembers(ops []Op, l *lb.LoadBalancer) []Op {
 	})
 }
 
+// OnlySources returns those of the ops that change who may connect to listeners
+// which are finished, and leaves out what else they change.
+func OnlySources(ops []Op, l *lb.LoadBalancer) []Op {
+	var sources []Op
+	for _, op := range ops {
+		update, ok := op.(UpdateListener)
+		if ok && update.AllowedCIDRs != nil && slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
+			return l.ID == update.ID && !l.ProvisioningStatus.Pending()
+		}) {
+			sources = append(sources, UpdateListener{ID: update.ID, Key: update.Key, AllowedCIDRs: update.AllowedCIDRs})
+		}
+	}
+	return sources
+}
+
 // removeLeft plans the end of pools that were left behind and have been replaced.
 // It does not come last: many may have to be replaced, and the quota may hold no
 // more than one pool besides those that are needed.

@@ -104,6 +104,22 @@ func TestPoolsThatAreFinishedFollowTheNodesBeforeAnythingElseIsDone(t *testing.T
 	}
 }
 
+func TestAccessToPortsThatAreFinishedIsChangedBeforeAnythingElseIsDone(t *testing.T) {
+	c := cloudWith(usual(monitored(lb.MonitorTCP)))
+	c.changePool(80, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingCreate })
+	c.changeListener(80, func(l *listenerRow) { l.ConnectionLimit = 5 })
+	c.changeListener(443, func(l *listenerRow) { l.ProvisioningStatus = lb.PendingUpdate })
+	observed := c.observe()
+	plan := New(usual(sourceRanges("10.0.0.0/8"), nodes("11", "13")), observed, web)
+	want := []string{"update port TCP/80: sources 10.0.0.0/8"}
+	if d := cmp.Diff(want, texts(OnlySources(plan.Ops, observed.LoadBalancer))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := OnlySources(New(usual(nodes("11", "13")), observed, web).Ops, observed.LoadBalancer); len(got) > 0 {
+		t.Errorf("nobody asked for %v", texts(got))
+	}
+}
+
 func TestAReplacementIsMadeWithoutTheStatusesOfWhatItReplaces(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.leaveBehind()
