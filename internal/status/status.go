@@ -255,6 +255,10 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
 		return nil
 	}
+	if len(old) == 0 && l.ProvisioningStatus.Pending() {
+		// What is known of it is how it will be, and it may fail yet.
+		return nil
+	}
 	if len(l.Listeners) == 0 && !p.Done {
 		// It was created alone, or somebody took its ports away.
 		return old
