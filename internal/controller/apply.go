@@ -128,7 +128,10 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
 	switch op := op.(type) {
 	case diff.CreateLoadBalancer:
-		p.record.failed = ""
+		p.record.failed, p.record.madeComplete = "", ""
+		if len(op.LoadBalancer.Listeners) > 0 {
+			p.record.madeComplete = made.ID
+		}
 	case diff.DeleteLoadBalancer:
 		p.record.noteDeletion(r.now())
 		if l := p.record.observed.LoadBalancer; l != nil && l.ID == op.ID {

@@ -35,15 +35,26 @@ func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, err
 		// Only our own writes end that; they are under way.
 		return false, nil
 	}
-	if p.record.unfinished.IsZero() {
-		p.record.unfinished = r.now()
-	}
-	patience := min(firstPatience<<p.record.repairs, lastPatience)
-	if left := patience - r.now().Sub(p.record.unfinished); left > 0 {
-		p.unready, p.delay = unready(*p.record.observed.LoadBalancer), left
+	if r.waits(p) {
 		return true, nil
 	}
 	return r.judge(ctx, p)
+}
+
+// waits gives unfinished parts their time, which begins when they are first seen,
+// and tells whether some of it is left.
+func (r *ServiceReconciler) waits(p *pass) bool {
+	l := *p.record.observed.LoadBalancer
+	if p.record.unfinished.IsZero() {
+		p.record.unfinished, p.record.unfinishedIDs = r.now(), diff.UnfinishedIDs(l, p.owner)
+	}
+	patience := min(firstPatience<<p.record.repairs, lastPatience)
+	left := patience - r.now().Sub(p.record.unfinished)
+	if left <= 0 {
+		return false
+	}
+	p.unready, p.delay = unready(l), left
+	return true
 }
 
 // meanwhile plans what cannot wait and cannot be refused: source ranges, and that
@@ -57,7 +68,8 @@ func meanwhile(p *pass) diff.Plan {
 	return plan
 }
 
-// judge looks once more at parts that had time enough.
+// judge looks once more at parts that had time enough. When one of them has become
+// ACTIVE, Octavia is at work on them, and the others get as much time again.
 func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	if err := r.verify(ctx, p); err != nil {
 		return false, err
@@ -67,12 +79,21 @@ func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	if !p.record.known || !diff.LeftBehind(l, p.owner) {
 		return false, nil
 	}
+	if someFinished(p.record.unfinishedIDs, diff.UnfinishedIDs(*l, p.owner)) {
+		return r.waits(p), nil
+	}
 	p.record.leftBehind, p.record.repairs = true, min(p.record.repairs+1, 10)
 	r.Metrics.leftBehind.Inc()
 	p.log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
 		"loadBalancerID", l.ID, "what", unready(*l))
-	if diff.LeftAtBirth(*l, p.owner) && !r.leavesParts.Swap(true) {
+	if p.record.madeComplete == l.ID && diff.LeftAtBirth(*l, p.owner) && !r.leavesParts.Swap(true) {
 		p.log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
 	}
 	return false, nil
+}
+
+// someFinished tells whether any of the parts that were unfinished is not any
+// more.
+func someFinished(before, now []string) bool {
+	return slices.ContainsFunc(before, func(id string) bool { return !slices.Contains(now, id) })
 }

@@ -4,16 +4,22 @@
 package controller
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
 // An observed load balancer with a part that is PENDING below it, or none.
@@ -102,5 +108,113 @@ func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) 
 	}
 	if len(got.Refused) != 1 {
 		t.Errorf("what is withheld is told no more: %+v", got.Refused)
+	}
+}
+
+// seeing is a reconciler at noon for which the load balancer of withPart has
+// status ACTIVE, and its listener, pool and a member these.
+func seeing(t *testing.T, listener, pool, member lb.ProvisioningStatus) *ServiceReconciler {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"statuses": {"loadbalancer": {"id": "lb-1", "provisioning_status": "ACTIVE", "listeners": [{
+			"id": "l-1", "provisioning_status": %q, "pools": [{
+				"id": "p-1", "provisioning_status": %q, "members": [{
+					"id": "m-1", "address": "10.0.0.11", "protocol_port": 30080, "provisioning_status": %q}]}]}]}}}`, listener, pool, member)
+	}))
+	t.Cleanup(server.Close)
+	metrics, err := NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
+	return &ServiceReconciler{
+		Planner: &Planner{Octavia: octavia.New(client, lb.Capabilities{})},
+		Metrics: metrics,
+		now:     func() time.Time { return noon },
+	}
+}
+
+// withMember is withPart with a member, whose status is that of the pool.
+func withMember(listener, pool lb.ProvisioningStatus) lb.Observed {
+	o := withPart(lb.Active, listener)
+	p := o.LoadBalancer.Listeners[0].Pool
+	p.ProvisioningStatus = pool
+	p.Members = []lb.Member{{ID: "m-1", Address: "10.0.0.11", Port: 30080, ProvisioningStatus: pool}}
+	return o
+}
+
+func TestPartsAreLeftBehindWhenNoneOfThemBecameActiveInTime(t *testing.T) {
+	const active, creating, updating = lb.Active, lb.PendingCreate, lb.PendingUpdate
+	long := noon.Add(-time.Minute)
+	tests := map[string]struct {
+		was                    lb.Observed
+		listener, pool, member lb.ProvisioningStatus
+		madeComplete           string
+		patient, left, learns  bool
+	}{
+		"all of them became ACTIVE":            {was: withMember(creating, creating), listener: active, pool: active, member: active},
+		"one of them became ACTIVE":            {was: withMember(creating, creating), listener: creating, pool: active, member: creating, patient: true},
+		"none of them did":                     {was: withMember(creating, creating), listener: creating, pool: creating, member: creating, left: true},
+		"none of those that one call made":     {was: withMember(creating, creating), listener: creating, pool: creating, member: creating, madeComplete: "lb-1", left: true, learns: true},
+		"one call made another load balancer":  {was: withMember(creating, creating), listener: creating, pool: creating, member: creating, madeComplete: "lb-0", left: true},
+		"none, and one more is unfinished":     {was: withMember(updating, active), listener: updating, pool: active, member: creating, left: true},
+		"a later change of what one call made": {was: withMember(updating, active), listener: updating, pool: active, member: active, madeComplete: "lb-1", left: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := seeing(t, test.listener, test.pool, test.member)
+			p := &pass{owner: lb.Owner{ClusterUID: "c", ServiceUID: "s"}, record: record{
+				known: true, observed: test.was, unfinished: long, madeComplete: test.madeComplete,
+			}}
+			p.record.unfinishedIDs = diff.UnfinishedIDs(*test.was.LoadBalancer, p.owner)
+			patient, err := r.hasPatience(t.Context(), p)
+			if err != nil || patient != test.patient || p.record.leftBehind != test.left {
+				t.Errorf("patient: %t, left behind: %t, %v", patient, p.record.leftBehind, err)
+			}
+			if patient && (!p.record.unfinished.Equal(noon) || len(p.record.unfinishedIDs) != 2) {
+				t.Errorf("those that are still unfinished get no time of their own: %v since %v", p.record.unfinishedIDs, p.record.unfinished)
+			}
+			if got := r.leavesParts.Load(); got != test.learns {
+				t.Errorf("the cloud is taken for one that leaves parts behind: %t", got)
+			}
+		})
+	}
+}
+
+func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
+	repair := []diff.Op{diff.DeletePool{ID: "p-0", LeftBehind: true}}
+	tests := map[string]struct {
+		listener lb.ProvisioningStatus
+		record   record
+		ops      []diff.Op
+		waits    bool
+		left     int
+	}{
+		"all is ACTIVE":                                {listener: lb.Active},
+		"a part is PENDING":                            {listener: lb.PendingUpdate, waits: true},
+		"a part is PENDING, and was planned for":       {listener: lb.PendingUpdate, ops: repair, waits: true},
+		"a part is PENDING after its repair":           {listener: lb.PendingUpdate, record: record{leftBehind: true, repairs: 1}, waits: true},
+		"a part is PENDING whose repair is not at end": {listener: lb.PendingUpdate, record: record{leftBehind: true, repairs: 1}, ops: repair, left: 1},
+		"there is more to do":                          {listener: lb.Active, ops: repair, left: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := seeing(t, test.listener, lb.Active, lb.Active)
+			test.record.known, test.record.observed = true, withMember(lb.Active, lb.Active)
+			p := &pass{owner: lb.Owner{ClusterUID: "c", ServiceUID: "s"}, record: test.record}
+			p.plan.Ops = test.ops
+			if err := r.confirm(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			if waits := p.delay > 0; waits != test.waits || len(p.plan.Ops) != test.left {
+				t.Errorf("waits: %t, and then does %v", waits, p.plan.Ops)
+			}
+			if test.waits && (p.delay != firstPatience<<test.record.repairs || p.record.leftBehind || p.record.confirmed || p.unready == "") {
+				t.Errorf("waits %v, unready: %q, record: %+v", p.delay, p.unready, p.record)
+			}
+			if p.done != (!test.waits && len(test.ops) == 0) {
+				t.Errorf("done: %t", p.done)
+			}
+		})
 	}
 }

@@ -41,11 +41,15 @@ type record struct {
 	notBefore time.Time
 	failed    string
 	// unfinished is since when the load balancer is ACTIVE with parts that are
-	// not, and leftBehind whether that is so for good; repairs counts how often
-	// in a row it was.
-	unfinished time.Time
-	leftBehind bool
-	repairs    int
+	// not, unfinishedIDs which these were then, and leftBehind whether that is so
+	// for good; repairs counts how often in a row it was.
+	unfinished    time.Time
+	unfinishedIDs []string
+	leftBehind    bool
+	repairs       int
+	// madeComplete is the id of the load balancer if we made it by one call with
+	// everything below it.
+	madeComplete string
 	// unanswered is when a create failed that Octavia may still carry out, or
 	// zero: what it makes may show only later.
 	unanswered time.Time

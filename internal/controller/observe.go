@@ -103,7 +103,17 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 		}
 	}
 	l := p.record.observed.LoadBalancer
-	if l == nil || l.ProvisioningStatus != lb.Active || len(p.plan.Ops) > 0 {
+	if l == nil || l.ProvisioningStatus != lb.Active {
+		return nil
+	}
+	if diff.LeftBehind(l, p.owner) && (len(p.plan.Ops) == 0 || !p.record.leftBehind) {
+		// Some parts were seen PENDING only now: what was planned for them, if
+		// anything, comes too early.
+		p.plan.Ops, p.record.leftBehind, p.record.confirmed = nil, false, false
+		r.waits(p)
+		return nil
+	}
+	if len(p.plan.Ops) > 0 {
 		return nil
 	}
 	p.unready = unready(*l)

@@ -26,6 +26,40 @@ func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
 	return l != nil && l.ProvisioningStatus == lb.Active && anyOfOurs(*l, owner, lb.ProvisioningStatus.Pending)
 }
 
+// UnfinishedIDs returns the ids of the parts of ours that are PENDING.
+func UnfinishedIDs(l lb.LoadBalancer, owner lb.Owner) []string {
+	var ids []string
+	add := func(id string, s lb.ProvisioningStatus) {
+		if s.Pending() {
+			ids = append(ids, id)
+		}
+	}
+	addPool := func(p lb.Pool) {
+		add(p.ID, p.ProvisioningStatus)
+		if p.Monitor != nil {
+			add(p.Monitor.ID, p.Monitor.ProvisioningStatus)
+		}
+		for _, m := range p.Members {
+			add(m.ID, m.ProvisioningStatus)
+		}
+	}
+	for _, listener := range l.Listeners {
+		if !owner.OwnsListener(listener) {
+			continue
+		}
+		add(listener.ID, listener.ProvisioningStatus)
+		if listener.Pool != nil {
+			addPool(*listener.Pool)
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if owner.OwnsPool(p) {
+			addPool(p)
+		}
+	}
+	return ids
+}
+
 // LeftAtBirth tells whether parts of ours are in PENDING_CREATE. When they were
 // left behind, so will be others that are created together with their load
 // balancer.
