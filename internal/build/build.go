@@ -170,7 +170,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		}
 		kept.Listeners = append(kept.Listeners, l)
 	}
-	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true}
+	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, MonitorsAsFound: !in.Capabilities.Has(lb.FeatureMonitor)}
 	for _, f := range observed.FloatingIPs {
 		if f.PortID != "" && f.PortID == kept.VIP.PortID {
 			wanted.FloatingIP = &f

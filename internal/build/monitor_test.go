@@ -4,9 +4,11 @@
 package build
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -44,6 +46,28 @@ func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
 			w := wanted.Withheld[0]
 			if w.Reason != ReasonMonitorUnsupported || !strings.Contains(w.Message, "2.27") || !strings.Contains(w.Message, "2.26") || !strings.Contains(w.Message, keyMonitor) {
 				t.Errorf("withheld: %+v", w)
+			}
+		})
+	}
+}
+
+func TestARepairForARefusedServiceMakesNoMonitorsThatDoHarm(t *testing.T) {
+	for name, c := range map[string]struct {
+		cloud change
+		made  bool
+	}{
+		"amphorae":       {cloud: apiVersion(26), made: true},
+		"ovn since 2.27": {cloud: func(in *Input) { provider(lb.ProviderOVN)(in); apiVersion(27)(in) }, made: true},
+		"ovn before":     {cloud: func(in *Input) { provider(lb.ProviderOVN)(in); apiVersion(26)(in) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			have := observed(t, input(annotate(keyMonitor, "true")))
+			have.LoadBalancer.Listeners[0].Pool.ProvisioningStatus = lb.PendingCreate
+			now := input(c.cloud, annotate(keyMonitor, "rubbish"))
+			plan := diff.New(MembersOnly(now, have), have, now.Owner)
+			made := slices.ContainsFunc(plan.Ops, func(op diff.Op) bool { return diff.Kind(op) == "CreateMonitor" })
+			if made != c.made || diff.Kind(plan.Ops[0]) != "CreatePool" {
+				t.Errorf("a monitor is made: %v, want %v: %v", made, c.made, plan.Ops)
 			}
 		})
 	}

@@ -46,6 +46,9 @@ const (
 	ReasonAddressFixed = "AddressFixed"
 	// ReasonPortInUse: somebody else's listener has the port.
 	ReasonPortInUse = "PortInUse"
+	// ReasonMonitorInTheWay: a health monitor is there, and to open a port beside
+	// it would lock the load balancer for ever.
+	ReasonMonitorInTheWay = "MonitorInTheWay"
 )
 
 // New plans the way from observed to wanted for the owner's Service. Octavia
@@ -60,9 +63,6 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	for _, w := range wanted.Withheld {
 		plan.Refused = append(plan.Refused, Refusal(w))
 	}
-	if wanted.MonitorsAsFound {
-		wanted.LoadBalancer = monitorsAsFound(wanted.LoadBalancer, observed.LoadBalancer)
-	}
 	switch have := observed.LoadBalancer; {
 	case wanted.LoadBalancer == nil && have == nil:
 	case wanted.LoadBalancer == nil:
@@ -71,12 +71,15 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		}
 	case have == nil:
 		create := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
+		if wanted.MonitorsAsFound {
+			create.LoadBalancer = withoutMonitors(create.LoadBalancer)
+		}
 		if wanted.Serial {
 			create.LoadBalancer.Listeners = nil
 		}
 		plan.Ops = append(plan.Ops, create)
 	case have.ProvisioningStatus == lb.Active:
-		t := compare(*wanted.LoadBalancer, *have, owner)
+		t := compare(wanted, *have, owner)
 		plan.Ops = append(plan.Ops, t.ops()...)
 		plan.Refused = append(plan.Refused, t.refused...)
 	}
@@ -103,16 +106,19 @@ type tree struct {
 	// stays those of ours that stay. Octavia lets listeners share a pool, and
 	// somebody may have made them do so by hand.
 	users, stays map[string]int
-	refused      []Refusal
+	// monitorsAsFound is what lb.Wanted says.
+	monitorsAsFound bool
+	refused         []Refusal
 }
 
 func (t *tree) ops() []Op {
 	return slices.Concat(t.mark, t.listeners, t.members, t.settings, t.left, t.opening, t.closing)
 }
 
-func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
+func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
+	want := *all.LoadBalancer
 	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
-		users: map[string]int{}, stays: map[string]int{}}
+		users: map[string]int{}, stays: map[string]int{}, monitorsAsFound: all.MonitorsAsFound}
 	t.loadBalancer(want, have)
 	t.removeLeft()
 	wanted := map[lb.ListenerKey]bool{}
@@ -122,15 +128,18 @@ func compare(want, have lb.LoadBalancer, owner lb.Owner) *tree {
 	gone := t.sort(have.Listeners, wanted)
 	for _, l := range want.Listeners {
 		i := slices.IndexFunc(have.Listeners, func(o lb.Listener) bool { return o.Key() == l.Key() })
+		// Octavia cannot change a listener's protocol.
+		opens := i < 0 || have.Listeners[i].Protocol != l.Protocol
 		switch {
-		case i < 0:
-			gone = t.open(l, gone)
-		case !owner.OwnsListener(have.Listeners[i]):
+		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
 				"port %s of load balancer %s is taken by listener %s, which is not this Service's; use another port",
 				portText(l.Key()), have.ID, have.Listeners[i].ID)})
-		case have.Listeners[i].Protocol != l.Protocol:
-			// Octavia cannot change a listener's protocol.
+		case opens && t.monitorsAsFound && hasMonitor(have):
+			t.refused = append(t.refused, monitorInTheWay(l, have))
+		case i < 0:
+			gone = t.open(l, gone)
+		case opens:
 			gone = t.open(l, append(gone, have.Listeners[i]))
 		default:
 			t.keep(l, have.Listeners[i])

@@ -4,34 +4,33 @@
 package diff
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// monitorsAsFound returns want with the health monitors that the ports have now,
-// and with none for others, so that none is planned for. A pool that was left
-// unfinished will be replaced: the other has none.
-func monitorsAsFound(want, have *lb.LoadBalancer) *lb.LoadBalancer {
-	if want == nil {
-		return nil
-	}
-	kept := cloneLoadBalancer(*want)
-	for _, l := range kept.Listeners {
-		if l.Pool == nil {
-			continue
-		}
-		l.Pool.Monitor = nil
-		if have == nil {
-			continue
-		}
-		i := slices.IndexFunc(have.Listeners, func(there lb.Listener) bool { return there.Key() == l.Key() })
-		if i < 0 {
-			continue
-		}
-		if there := have.Listeners[i].Pool; there != nil && !there.Unfinished() {
-			l.Pool.Monitor = there.Monitor
-		}
-	}
-	return &kept
+// withoutMonitors returns a load balancer that is yet to be made without the
+// health monitors wanted of it.
+func withoutMonitors(l lb.LoadBalancer) lb.LoadBalancer {
+	bare := cloneLoadBalancer(l)
+	eachPool(&bare, func(p *lb.Pool) { p.Monitor = nil })
+	return bare
+}
+
+// hasMonitor tells whether any pool of the load balancer has a health monitor,
+// be it ours or not, used or not.
+func hasMonitor(l lb.LoadBalancer) bool {
+	has := func(p *lb.Pool) bool { return p != nil && p.Monitor != nil }
+	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool { return has(l.Pool) }) ||
+		slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return has(&p) })
+}
+
+// monitorInTheWay refuses a port that would be opened beside a health monitor
+// which is to be left alone: those that do harm lock the load balancer then. A
+// monitor that was left PENDING must not be deleted; its pool will be replaced.
+func monitorInTheWay(want lb.Listener, have lb.LoadBalancer) Refusal {
+	return Refusal{ReasonMonitorInTheWay, fmt.Sprintf(
+		"port %s cannot be opened while load balancer %s has a health monitor: in this cloud that would lock the load balancer for ever. "+
+			"Delete its monitors that are ACTIVE, or delete the Service and make it again", portText(want.Key()), have.ID)}
 }

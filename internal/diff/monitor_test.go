@@ -4,53 +4,140 @@
 package diff
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 func asFound(w *lb.Wanted) { w.MonitorsAsFound = true }
 
-func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
-	there := func(changes ...edit) lb.Observed {
-		l := usual(append(changes, ports(port(lb.TCP, 80, 30080)), monitored(lb.MonitorTCP))...).LoadBalancer
-		l.ID, l.ProvisioningStatus, l.Listeners[0].ID, l.Listeners[0].Pool.ID, l.Listeners[0].Pool.Monitor.ID = "lb", lb.Active, "l", "p", "m"
-		return lb.Observed{LoadBalancer: l}
+// asFoundPasses carries out plan after plan until nothing is left to do, and
+// returns the ops by pass and the refusals' reasons at the start and at the end.
+// It watches that monitors are left alone and nothing is opened beside one.
+func asFoundPasses(t reporter, c *cloud, wanted lb.Wanted) (passes [][]string, first, last []string) {
+	t.Helper()
+	for len(passes) < 100 {
+		c.settle()
+		observed := c.observe()
+		plan := New(wanted, observed, web)
+		last = nil
+		for _, r := range plan.Refused {
+			last = append(last, r.Reason)
+		}
+		if len(passes) == 0 {
+			first = last
+		}
+		passes = append(passes, texts(plan.Ops))
+		for _, op := range plan.Ops {
+			leavesMonitorsAlone(t, op, observed.LoadBalancer)
+		}
+		i := slices.IndexFunc(plan.Ops, func(op Op) bool { return op.Octavia() })
+		if i < 0 {
+			return passes, first, last
+		}
+		if _, err := c.apply(plan.Ops[i]); err != nil {
+			t.Fatalf("the cloud refuses %v: %v", plan.Ops[i], err)
+		}
 	}
-	left := there()
-	left.LoadBalancer.Listeners[0].Pool.Monitor.ProvisioningStatus = lb.PendingCreate
+	t.Fatalf("there is no end: %v", passes[90:])
+	return nil, nil, nil
+}
+
+func leavesMonitorsAlone(t reporter, op Op, there *lb.LoadBalancer) {
+	t.Helper()
+	switch op := op.(type) {
+	case CreateMonitor, UpdateMonitor, DeleteMonitor:
+		t.Errorf("a monitor is touched: %s", op)
+	case CreateListener:
+		if hasMonitor(*there) {
+			t.Errorf("beside a monitor: %s", op)
+		}
+	case CreateLoadBalancer:
+		if hasMonitor(op.LoadBalancer) {
+			t.Errorf("with monitors: %s", op)
+		}
+	}
+}
+
+func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
+	eighty := func(change ...edit) []edit {
+		return append([]edit{internal, ports(port(lb.TCP, 80, 30080))}, change...)
+	}
+	both := func(change ...edit) []edit { return append([]edit{internal}, change...) }
+	p0, refused := web.PoolName(0), []string{ReasonMonitorInTheWay}
 	for name, c := range map[string]struct {
-		wanted   lb.Wanted
-		observed lb.Observed
-		some     bool
+		before, after []edit
+		drift         func(*cloud)
+		passes        []string // the first op of each
+		first, last   []string
 	}{
-		"one that is there":                      {wanted: usual(ports(port(lb.TCP, 80, 30080)), asFound), observed: there()},
-		"beside a port that opens":               {wanted: usual(asFound), observed: there(), some: true},
-		"one that was left unfinished, replaced": {wanted: usual(ports(port(lb.TCP, 80, 30080)), asFound), observed: left, some: true},
-		"none yet":                               {wanted: usual(asFound), some: true},
+		"one that is there": {before: both(monitored(lb.MonitorTCP)), after: both()},
+		"none yet":          {before: []edit{nothing}, after: both(monitored(lb.MonitorTCP)), passes: []string{"create load balancer " + web.LoadBalancerName() + " with ports TCP/80, TCP/443"}},
+		"a port that would open beside one": {before: eighty(monitored(lb.MonitorTCP)), after: both(nodes("11")), first: refused, last: refused,
+			passes: []string{"set the 1 members of pool " + p0 + ": 0 added, 1 removed, 0 changed"}},
+		"a port of another protocol beside one stays": {before: both(monitored(lb.MonitorTCP)), after: both(), first: refused, last: refused,
+			drift: func(c *cloud) {
+				c.changeListener(80, func(l *listenerRow) { l.Protocol = lb.ListenerHTTP })
+			}},
+		"a port that takes the place of the last monitored one": {before: eighty(monitored(lb.MonitorTCP)), first: refused,
+			after:  []edit{internal, ports(port(lb.TCP, 443, 30443))},
+			passes: []string{"close", "delete pool", "create pool", "set the 2 members", "open port TCP/443"}},
+		"a port that was lost and left its monitored pool": {before: eighty(monitored(lb.MonitorTCP)), after: eighty(), first: refused,
+			drift:  func(c *cloud) { delete(c.listeners, c.listenerID(80)) },
+			passes: []string{"delete pool", "create pool", "set the 2 members", "open port TCP/80"}},
+		"one of a pool that nobody uses and that is ours, beside one that works": {before: both(monitored(lb.MonitorTCP)), after: both(),
+			drift: func(c *cloud) {
+				c.changePool(80, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingUpdate })
+				spare := c.pools[c.poolID(80)].Pool
+				spare.ProvisioningStatus = lb.Active
+				c.addPool(spare)
+			},
+			passes: []string{"update port TCP/80: pool", "delete pool"}},
+		"one that was left unfinished goes with its pool": {before: eighty(monitored(lb.MonitorTCP)), after: eighty(),
+			drift: func(c *cloud) {
+				c.changePool(80, func(p *lb.Pool) { p.Monitor.ProvisioningStatus = lb.PendingCreate })
+			},
+			passes: []string{"create pool", "set the 2 members", "update port TCP/80: pool", "delete pool"}},
+		"one of a pool that two ports share": {before: both(monitored(lb.MonitorTCP)), after: both(monitored(lb.MonitorTCP)),
+			drift: func(c *cloud) {
+				pool := c.poolID(80)
+				delete(c.pools, c.poolID(443))
+				c.changeListener(443, func(l *listenerRow) { l.pool = pool })
+			},
+			passes: []string{"create pool " + p0, "set the 2 members", "update port TCP/80: pool", "set the 2 members"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.wanted.FloatingIP = nil
-			ops := New(c.wanted, c.observed, web).Ops
-			for _, op := range ops {
-				switch op := op.(type) {
-				case CreateMonitor, UpdateMonitor, DeleteMonitor:
-					t.Errorf("a monitor is touched: %s", op)
-				case CreateLoadBalancer:
-					for _, l := range op.LoadBalancer.Listeners {
-						if l.Pool.Monitor != nil {
-							t.Errorf("a monitor is made with the load balancer: %+v", l.Pool.Monitor)
-						}
-					}
+			cloud := cloudWith(usual(c.before...))
+			if c.drift != nil {
+				c.drift(cloud)
+			}
+			passes, first, last := asFoundPasses(t, cloud, usual(append(c.after, asFound)...))
+			if len(passes) != len(c.passes)+1 {
+				t.Fatalf("passes: %q", passes)
+			}
+			for i, start := range c.passes {
+				if !strings.HasPrefix(passes[i][0], start) {
+					t.Errorf("pass %d begins with %q, want %q", i+1, passes[i][0], start)
 				}
 			}
-			if got := len(ops) > 0; got != c.some {
-				t.Errorf("plan: %v", ops)
+			if d := cmp.Diff([][]string{c.first, c.last}, [][]string{first, last}); d != "" {
+				t.Errorf("refused at first and in the end (-want +got):\n%s", d)
 			}
 		})
 	}
+}
+
+func TestMonitorsAreLeftAloneWhateverIsThereAndWanted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		wanted := anyWanted(t, true)
+		wanted.FloatingIP, wanted.MonitorsAsFound = nil, true
+		asFoundPasses(t, anyCloud(t, wanted, true), wanted)
+	})
 }
 
 func TestWhatIsWithheldIsRefusedInWords(t *testing.T) {

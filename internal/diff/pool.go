@@ -16,12 +16,15 @@ import (
 // lacks least.
 func (t *tree) makePool(want lb.Pool) (id string) {
 	want = unmade(want)
+	if t.monitorsAsFound {
+		want.Monitor = nil
+	}
 	best, completion := -1, []Op(nil)
 	for i, p := range t.detached {
 		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) {
 			continue
 		}
-		half := &tree{}
+		half := &tree{monitorsAsFound: t.monitorsAsFound}
 		half.pool(want, p)
 		if ops := half.ops(); best < 0 || len(ops) < len(completion) {
 			best, completion = i, ops
@@ -49,6 +52,9 @@ func (t *tree) makePool(want lb.Pool) (id string) {
 // goes before the members change and comes after it, because it may look at
 // another port then: the members would be taken for dead meanwhile.
 func (t *tree) pool(want, have lb.Pool) {
+	if t.monitorsAsFound {
+		want.Monitor = have.Monitor
+	}
 	monitor := have.Monitor
 	if monitor != nil && (want.Monitor == nil || want.Monitor.Type != monitor.Type) {
 		t.members = append(t.members, DeleteMonitor{ID: monitor.ID, PoolName: have.Name})

@@ -200,7 +200,8 @@ type Wanted struct {
 	// Serial makes a load balancer that is yet to be created alone, and what is
 	// below it afterwards, by one call each, where otherwise one call makes all.
 	Serial bool `json:"serial,omitempty"`
-	// MonitorsAsFound neither makes, changes nor deletes health monitors.
+	// MonitorsAsFound neither makes, changes nor deletes health monitors, and opens
+	// no port beside one.
 	MonitorsAsFound bool `json:"monitorsAsFound,omitempty"`
 	// Withheld is what the Service asks for and cannot have in this cloud. The
 	// rest is wanted without it.
