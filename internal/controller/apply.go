@@ -36,7 +36,7 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 			failures = append(failures, err)
 		}
 		if op.Octavia() {
-			refused = refused || refusal(err)
+			refused = refused || refusal(err) && holdsUp(op)
 			octaviaDone = !refusal(err)
 		}
 	}
@@ -51,6 +51,13 @@ func refusal(err error) bool {
 		return true
 	}
 	return false
+}
+
+// holdsUp tells whether an op that was refused holds up those after it. The end of
+// a pool frees room at most; nothing else depends on it.
+func holdsUp(op diff.Op) bool {
+	_, ok := op.(diff.DeletePool)
+	return !ok
 }
 
 // standsAlone tells whether an op is right whatever became of those before it:

@@ -217,6 +217,9 @@ func TestARefusedOpDoesNotHoldUpMembership(t *testing.T) {
 			}
 		})
 	}
+	if holdsUp(diff.DeletePool{ID: "detached", LeftBehind: true}) || !holdsUp(diff.CreatePool{}) {
+		t.Error("a pool that cannot be deleted holds up what is to open, or one that cannot be made does not")
+	}
 	for _, class := range []openstack.Class{openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone} {
 		if !refusal(&openstack.Error{Class: class}) {
 			t.Errorf("%s is not taken for a refusal", class)

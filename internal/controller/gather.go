@@ -32,7 +32,8 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	}
 	// How it would be created does not matter to one that is there.
 	in.Serial = observed.LoadBalancer == nil && (p.Config.SerialCreate || p.leavesParts.Load())
-	if l := observed.LoadBalancer; l != nil {
+	in.Found = observed.LoadBalancer
+	if l := in.Found; l != nil {
 		// What is there decides, whatever the settings say by now.
 		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
 		if l.Provider != "" {
@@ -85,7 +86,8 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 	return wanted, err
 }
 
-// lookAtMonitors tells of monitors that are left as they are and do harm.
+// lookAtMonitors tells of monitors that are left as they are and do harm. In
+// another project's network there may be a metadata port that is not seen.
 func (p *Planner) lookAtMonitors(ctx context.Context, in build.Input, observed lb.Observed, wanted *lb.Wanted) error {
 	subnet := in.Networks.MemberSubnetID
 	monitored := observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.Listeners, func(l lb.Listener) bool {
@@ -93,6 +95,9 @@ func (p *Planner) lookAtMonitors(ctx context.Context, in build.Input, observed l
 	})
 	if !monitored || subnet == "" {
 		return nil
+	}
+	if own, err := p.Neutron.OwnsSubnet(ctx, subnet); err != nil || !own {
+		return err
 	}
 	there, err := p.Neutron.HasMetadataPort(ctx, subnet)
 	if err == nil && !there {

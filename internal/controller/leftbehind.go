@@ -53,7 +53,7 @@ func (r *ServiceReconciler) waits(p *pass) bool {
 	if left <= 0 {
 		return false
 	}
-	p.unready, p.delay = unready(l), left
+	p.unready, p.delay = unready(l, p.owner), left
 	return true
 }
 
@@ -85,7 +85,7 @@ func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	p.record.leftBehind, p.record.repairs = true, min(p.record.repairs+1, 10)
 	r.Metrics.leftBehind.Inc()
 	p.log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
-		"loadBalancerID", l.ID, "what", unready(*l))
+		"loadBalancerID", l.ID, "what", unready(*l, p.owner))
 	if p.record.madeComplete == l.ID && diff.LeftAtBirth(*l, p.owner) && !r.leavesParts.Swap(true) {
 		p.log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,17 @@ func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) 
 	}
 }
 
+func TestAnUnusedPoolThatIsNotReadyIsNamedWhenItIsOurs(t *testing.T) {
+	owner := lb.Owner{ClusterUID: "c", ServiceUID: "s"}
+	for name, tags := range map[string][]string{"ours": owner.Tags(), "somebody else's": {"x"}} {
+		l := *withPart(lb.Active, lb.Active).LoadBalancer
+		l.DetachedPools = []lb.Pool{{ID: "p-9", Name: "canary", Tags: tags, ProvisioningStatus: lb.PendingUpdate}}
+		if got := unready(l, owner); strings.Contains(got, "pool p-9 is in PENDING_UPDATE") != (name == "ours") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // seeing is a reconciler at noon for which the load balancer of withPart has
 // status ACTIVE, and its listener, pool and a member these.
 func seeing(t *testing.T, listener, pool, member lb.ProvisioningStatus) *ServiceReconciler {
@@ -187,10 +199,13 @@ func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
 		listener lb.ProvisioningStatus
 		record   record
 		ops      []diff.Op
+		refused  []diff.Refusal
 		waits    bool
 		left     int
 	}{
 		"all is ACTIVE":                                {listener: lb.Active},
+		"all is ACTIVE at last":                        {listener: lb.Active, record: record{deletions: 2, repairs: 1, failed: "x"}},
+		"all is ACTIVE that can be had":                {listener: lb.Active, record: record{deletions: 2, repairs: 1, failed: "x"}, refused: []diff.Refusal{{Reason: "x"}}},
 		"a part is PENDING":                            {listener: lb.PendingUpdate, waits: true},
 		"a part is PENDING, and was planned for":       {listener: lb.PendingUpdate, ops: repair, waits: true},
 		"a part is PENDING after its repair":           {listener: lb.PendingUpdate, record: record{leftBehind: true, repairs: 1}, waits: true},
@@ -202,7 +217,7 @@ func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
 			r := seeing(t, test.listener, lb.Active, lb.Active)
 			test.record.known, test.record.observed = true, withMember(lb.Active, lb.Active)
 			p := &pass{owner: lb.Owner{ClusterUID: "c", ServiceUID: "s"}, record: test.record}
-			p.plan.Ops = test.ops
+			p.plan = diff.Plan{Ops: test.ops, Refused: test.refused}
 			if err := r.confirm(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +227,10 @@ func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
 			if test.waits && (p.delay != firstPatience<<test.record.repairs || p.record.leftBehind || p.record.confirmed || p.unready == "") {
 				t.Errorf("waits %v, unready: %q, record: %+v", p.delay, p.unready, p.record)
 			}
-			if p.done != (!test.waits && len(test.ops) == 0) {
+			if test.listener == lb.Active && len(test.ops) == 0 && (p.record.deletions > 0 || p.record.repairs > 0 || p.record.failed != "") {
+				t.Errorf("what failed before it served counts still: %+v", p.record)
+			}
+			if p.done != (!test.waits && len(test.ops) == 0 && len(test.refused) == 0) {
 				t.Errorf("done: %t", p.done)
 			}
 		})

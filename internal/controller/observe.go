@@ -116,9 +116,13 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 	if len(p.plan.Ops) > 0 {
 		return nil
 	}
-	p.unready = unready(*l)
+	p.unready = unready(*l, p.owner)
 	p.record.leftBehind = false
 	p.record.confirmed = p.unready == ""
+	if p.record.confirmed {
+		// It serves, whatever else is refused.
+		p.record.deletions, p.record.repairs, p.record.failed = 0, 0, ""
+	}
 	p.done = p.record.confirmed && len(p.plan.Refused) == 0
 	return nil
 }
@@ -152,30 +156,43 @@ func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
 	if err := r.observe(ctx, p); err != nil {
 		return err
 	}
+	if p.record.observed.LoadBalancer == nil {
+		// What was wanted suited the one that has gone.
+		if err := r.gather(ctx, p); err != nil {
+			return err
+		}
+	}
 	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
 	return nil
 }
 
-// unready names a part of an ACTIVE load balancer that is not ready itself. What
-// is done about those that stay PENDING is in leftbehind.go.
-func unready(l lb.LoadBalancer) string {
+// unready names a part of an ACTIVE load balancer that is not ready itself; of the
+// pools that no listener uses, only the owner's count. What is done about those that stay PENDING is in leftbehind.go.
+func unready(l lb.LoadBalancer, owner lb.Owner) string {
 	var parts []string
 	add := func(kind, id string, s lb.ProvisioningStatus) {
 		if s != "" && s != lb.Active {
 			parts = append(parts, fmt.Sprintf("%s %s is in %s", kind, id, s))
 		}
 	}
-	for _, listener := range l.Listeners {
-		add("listener", listener.ID, listener.ProvisioningStatus)
-		if listener.Pool == nil {
-			continue
-		}
-		add("pool", listener.Pool.ID, listener.Pool.ProvisioningStatus)
-		if m := listener.Pool.Monitor; m != nil {
+	addPool := func(p lb.Pool) {
+		add("pool", p.ID, p.ProvisioningStatus)
+		if m := p.Monitor; m != nil {
 			add("health monitor", m.ID, m.ProvisioningStatus)
 		}
-		for _, m := range listener.Pool.Members {
+		for _, m := range p.Members {
 			add("member", m.ID, m.ProvisioningStatus)
+		}
+	}
+	for _, listener := range l.Listeners {
+		add("listener", listener.ID, listener.ProvisioningStatus)
+		if listener.Pool != nil {
+			addPool(*listener.Pool)
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if owner.OwnsPool(p) {
+			addPool(p)
 		}
 	}
 	if len(parts) == 0 {

@@ -219,7 +219,6 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	if p.done && !p.membersOnly {
 		wanted := p.wanted
 		p.record.reached, p.record.steadyFor = &wanted, &wanted
-		p.record.deletions, p.record.repairs, p.record.failed = 0, 0, ""
 	}
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	if failure != nil && ctx.Err() != nil {

@@ -111,7 +111,7 @@ func TestAccessToPortsThatAreFinishedIsChangedBeforeAnythingElseIsDone(t *testin
 	c.changeListener(443, func(l *listenerRow) { l.ProvisioningStatus = lb.PendingUpdate })
 	observed := c.observe()
 	plan := New(usual(sourceRanges("10.0.0.0/8"), nodes("11", "13")), observed, web)
-	want := []string{"update port TCP/80: sources 10.0.0.0/8"}
+	want := []string{`update port TCP/80: allowed sources ["10.0.0.0/8"]`}
 	if d := cmp.Diff(want, texts(OnlySources(plan.Ops, observed.LoadBalancer))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
