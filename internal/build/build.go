@@ -35,6 +35,9 @@ type Input struct {
 	// Serial is whether the cloud needs what lb.Wanted says of it.
 	Serial bool
 	Owner  lb.Owner
+	// Found is the load balancer that is there, nil when none is. Only what is
+	// withheld depends on it.
+	Found *lb.LoadBalancer
 }
 
 // Networks is where addresses are taken from, after everything that had to be
@@ -129,7 +132,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	}
 	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
 	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
-	if options.Monitor && wanted.MonitorsAsFound {
+	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(balancer.Listeners) {
 		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
 	}
 	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {

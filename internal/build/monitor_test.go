@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -68,6 +70,38 @@ func TestARepairForARefusedServiceMakesNoMonitorsThatDoHarm(t *testing.T) {
 			made := slices.ContainsFunc(plan.Ops, func(op diff.Op) bool { return diff.Kind(op) == "CreateMonitor" })
 			if made != c.made || diff.Kind(plan.Ops[0]) != "CreatePool" {
 				t.Errorf("a monitor is made: %v, want %v: %v", made, c.made, plan.Ops)
+			}
+		})
+	}
+}
+
+func TestMonitorsAreWithheldOnlyFromPortsThatHaveNone(t *testing.T) {
+	two := ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 443, 30443))
+	for name, c := range map[string]struct {
+		change   func(*lb.LoadBalancer)
+		withheld bool
+	}{
+		"all have one":           {change: func(*lb.LoadBalancer) {}},
+		"Octavia works on pools": {change: func(l *lb.LoadBalancer) { l.Listeners[0].Pool.ProvisioningStatus = lb.PendingUpdate }},
+		"one pool has none":      {change: func(l *lb.LoadBalancer) { l.Listeners[1].Pool.Monitor = nil }, withheld: true},
+		"one has no pool":        {change: func(l *lb.LoadBalancer) { l.Listeners[1].Pool = nil }, withheld: true},
+		"one port is not there":  {change: func(l *lb.LoadBalancer) { l.Listeners = l.Listeners[:1] }, withheld: true},
+		"one port is another":    {change: func(l *lb.LoadBalancer) { l.Listeners[1].Port = 444 }, withheld: true},
+		"one was left unmade": {withheld: true, change: func(l *lb.LoadBalancer) {
+			l.Listeners[1].Pool.Monitor.ProvisioningStatus = lb.PendingCreate
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := observed(t, input(two, annotate(keyMonitor, "true"))).LoadBalancer
+			c.change(found)
+			wanted, err := Wanted(input(two, annotate(keyMonitor, "true"), provider(lb.ProviderOVN), apiVersion(26), func(in *Input) {
+				in.Found = found
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(wanted.Withheld) > 0; got != c.withheld {
+				t.Errorf("withheld: %+v", wanted.Withheld)
 			}
 		})
 	}

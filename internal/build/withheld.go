@@ -5,6 +5,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -13,8 +14,19 @@ import (
 func monitorWithheld(can lb.Capabilities) lb.Withheld {
 	return lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
 		"health monitors need %s; this cloud has version %s and load balancers of provider %s, whose monitors lock load balancers and drop traffic. "+
-			"The Service is served without; set annotation loadbalancer.openstack.org/enable-health-monitor to false to do without for good",
+			"They are left out where there are none yet; set annotation loadbalancer.openstack.org/enable-health-monitor to false to do without for good",
 		lb.FeatureMonitor.Needs(), can.APIVersion, can.Provider)}
+}
+
+// allMonitored tells whether all ports have health monitors already, which are
+// left as they are. One that is PENDING was left behind and will be replaced by
+// none: monitors that are left alone are never under way.
+func (in Input) allMonitored(ports []lb.Listener) bool {
+	return in.Found != nil && !slices.ContainsFunc(ports, func(wanted lb.Listener) bool {
+		return !slices.ContainsFunc(in.Found.Listeners, func(l lb.Listener) bool {
+			return l.Key() == wanted.Key() && l.Pool != nil && l.Pool.Monitor != nil && !l.Pool.Monitor.ProvisioningStatus.Pending()
+		})
+	})
 }
 
 // affinityWithheld says that sessionAffinity ClientIP is not carried out.

@@ -126,7 +126,7 @@ func (c *connection) planner(reader client.Reader, session *openstack.Session, c
 	return &controller.Planner{
 		Reader:            reader,
 		Octavia:           octavia.New(session.LoadBalancer(), can),
-		Neutron:           neutron.New(session.Network()),
+		Neutron:           neutron.New(session.Network(), session.ProjectID()),
 		Config:            cloud.LoadBalancer,
 		Capabilities:      can,
 		ClusterName:       c.clusterName,

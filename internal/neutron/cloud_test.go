@@ -52,7 +52,7 @@ func newCloud(t *testing.T, o simulator.Options) *cloud {
 	t.Cleanup(session.Close)
 	service := session.Network()
 	sim.Recorder().Reset()
-	return &cloud{Cloud: sim, Client: neutron.New(service), t: t, service: service}
+	return &cloud{Cloud: sim, Client: neutron.New(service, session.ProjectID()), t: t, service: service}
 }
 
 // port makes a port on the private network, named as that of a VIP, and returns

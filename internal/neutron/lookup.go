@@ -121,6 +121,26 @@ func (c *Client) findMetadataPort(ctx context.Context, subnetID string) (string,
 	return "", nil
 }
 
+// OwnsSubnet tells whether the subnet is one of the project's own networks.
+func (c *Client) OwnsSubnet(ctx context.Context, subnetID string) (bool, error) {
+	id, err := c.lookups.get("own network of "+subnetID, func() (string, error) { return c.findOwnNetwork(context.WithoutCancel(ctx), subnetID) })
+	return id != "", err
+}
+
+func (c *Client) findOwnNetwork(ctx context.Context, subnetID string) (string, error) {
+	all, err := list[networks.Network](ctx, c.service, "look for the network of subnet "+subnetID, "networks",
+		url.Values{"project_id": {c.projectID}})
+	if err != nil {
+		return "", err
+	}
+	for _, network := range all {
+		if network.ProjectID == c.projectID && slices.Contains(network.Subnets, subnetID) {
+			return network.ID, nil
+		}
+	}
+	return "", nil
+}
+
 // SubnetOfAddress returns the id of the subnet in which a port of the project
 // has the address.
 func (c *Client) SubnetOfAddress(ctx context.Context, address string) (string, error) {

@@ -38,7 +38,7 @@ func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
 func (a *answering) client() *neutron.Client {
 	a.asked = map[string]int{}
 	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: a}}
-	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/", Type: "network"})
+	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/", Type: "network"}, "own")
 }
 
 func TestALookupIsRememberedForTenMinutes(t *testing.T) {

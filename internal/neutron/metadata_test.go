@@ -33,6 +33,23 @@ func TestMetadataPortIsOneOfOVNsInTheSubnet(t *testing.T) {
 	}
 }
 
+func TestOwnSubnetIsOneOfAnOwnNetwork(t *testing.T) {
+	cloud := newCloud(t, simulator.Options{})
+	for subnet, want := range map[string]bool{cloud.IDs().PrivateSubnet: true, cloud.IDs().PublicSubnet: false, "none": false} {
+		for range 2 { // the second answer is remembered
+			if own, err := cloud.OwnsSubnet(t.Context(), subnet); err != nil || own != want {
+				t.Errorf("subnet %s is own: %v, %v", subnet, own, err)
+			}
+		}
+	}
+	cloud.only(3, "GET", "/v2.0/networks")
+	// One that does not know the filter answers with those of others too.
+	cloud.listed("networks", `{"id": "n", "project_id": "another", "subnets": ["shared"]}`)
+	if own, err := cloud.OwnsSubnet(t.Context(), "shared"); err != nil || own {
+		t.Errorf("another project's subnet is own: %v, %v", own, err)
+	}
+}
+
 func TestMetadataPortThatCannotBeLookedForIsAnError(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
@@ -41,6 +58,11 @@ func TestMetadataPortThatCannotBeLookedForIsAnError(t *testing.T) {
 			defer c.Faults().Remove(c.Faults().Add(fault))
 			if _, err := c.HasMetadataPort(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient {
 				t.Errorf("class %q: %v", openstack.Classify(err), err)
+			}
+			fault.Route = "/v2.0/networks"
+			defer c.Faults().Remove(c.Faults().Add(fault))
+			if _, err := c.OwnsSubnet(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient {
+				t.Errorf("whose it is, class %q: %v", openstack.Classify(err), err)
 			}
 		})
 	}

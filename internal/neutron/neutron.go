@@ -28,13 +28,14 @@ const idsPerCall = 100
 // Client reads and writes what load balancers need of Neutron. It is for use by
 // many goroutines. All its errors are of type *openstack.Error.
 type Client struct {
-	service *gophercloud.ServiceClient
-	lookups lookups
+	service   *gophercloud.ServiceClient
+	projectID string
+	lookups   lookups
 }
 
-// New returns a Client for a session's Neutron.
-func New(service *gophercloud.ServiceClient) *Client {
-	return &Client{service: service, lookups: newLookups()}
+// New returns a Client for a session's Neutron, which acts in the project.
+func New(service *gophercloud.ServiceClient, projectID string) *Client {
+	return &Client{service: service, projectID: projectID, lookups: newLookups()}
 }
 
 // FloatingIPsOn returns the floating IPs that lead to the port, in one call.

@@ -37,7 +37,7 @@ func against(handle handler) *neutron.Client {
 	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: handle}}
 	return neutron.New(&gophercloud.ServiceClient{
 		ProviderClient: provider, Endpoint: "http://neutron.test/", ResourceBase: "http://neutron.test/v2.0/", Type: "network",
-	})
+	}, "own")
 }
 
 func answer(w http.ResponseWriter, status int, body string) {
