@@ -98,6 +98,11 @@ func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 
 // write carries out one op and notes what it leads to.
 func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) error {
+	if _, creates := op.(diff.CreateLoadBalancer); creates {
+		if err := r.dropNote(ctx, p.service); err != nil {
+			return err
+		}
+	}
 	apply := r.Neutron.Apply
 	if op.Octavia() {
 		apply = r.Octavia.Apply

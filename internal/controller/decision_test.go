@@ -4,13 +4,16 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -142,6 +145,51 @@ func TestCreateOfAKilledControllerIsLookedForOnceMore(t *testing.T) {
 			p := &pass{service: test.service, claimed: claimed(test.service)}
 			if got := mayStillAppear(p, test.found); got != test.want {
 				t.Errorf("may still appear: %t", got)
+			}
+		})
+	}
+}
+
+// patching is a client that can only patch, and keeps what was patched.
+type patching struct {
+	client.Client
+	fails   error
+	patched []client.Object
+}
+
+func (c *patching) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	c.patched = append(c.patched, o)
+	return c.fails
+}
+
+func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		service          *corev1.Service
+		fails            error
+		patches, creates int
+	}{
+		"one was noted":                 {service: served(), patches: 1, creates: 1},
+		"none was noted":                {service: served(without(annotation.LoadBalancerID)), creates: 1},
+		"the note cannot be taken away": {service: served(), fails: errors.New("no"), patches: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, creates := &patching{fails: test.fails}, 0
+			r := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+				if creates++; test.service.Annotations[annotation.LoadBalancerID] != "" {
+					t.Error("the create comes before the note is gone")
+				}
+				w.WriteHeader(http.StatusBadRequest)
+			})
+			r.Client = kube
+			p := &pass{service: test.service, owner: r.Owner(test.service)}
+			if err := r.write(t.Context(), p, diff.CreateLoadBalancer{}); err == nil {
+				t.Error("what was refused went well")
+			}
+			if len(kube.patched) != test.patches || creates != test.creates {
+				t.Errorf("%d patches and %d creates", len(kube.patched), creates)
+			}
+			if test.fails == nil && !mayStillAppear(&pass{service: test.service, claimed: true}, nil) {
+				t.Error("the next controller does not look for what may still appear")
 			}
 		})
 	}

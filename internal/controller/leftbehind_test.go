@@ -127,12 +127,18 @@ func TestAnUnusedPoolThatIsNotReadyIsNamedWhenItIsOurs(t *testing.T) {
 // status ACTIVE, and its listener, pool and a member these.
 func seeing(t *testing.T, listener, pool, member lb.ProvisioningStatus) *ServiceReconciler {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return calling(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"statuses": {"loadbalancer": {"id": "lb-1", "provisioning_status": "ACTIVE", "listeners": [{
 			"id": "l-1", "provisioning_status": %q, "pools": [{
 				"id": "p-1", "provisioning_status": %q, "members": [{
 					"id": "m-1", "address": "10.0.0.11", "protocol_port": 30080, "provisioning_status": %q}]}]}]}}}`, listener, pool, member)
-	}))
+	})
+}
+
+// calling is a reconciler at noon whose calls to Octavia are answered by handle.
+func calling(t *testing.T, handle http.HandlerFunc) *ServiceReconciler {
+	t.Helper()
+	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {

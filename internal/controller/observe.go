@@ -167,7 +167,8 @@ func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
 }
 
 // unready names a part of an ACTIVE load balancer that is not ready itself; of the
-// pools that no listener uses, only the owner's count. What is done about those that stay PENDING is in leftbehind.go.
+// pools that no listener uses, only the owner's count. What is done about those
+// that stay PENDING is in leftbehind.go.
 func unready(l lb.LoadBalancer, owner lb.Owner) string {
 	var parts []string
 	add := func(kind, id string, s lb.ProvisioningStatus) {

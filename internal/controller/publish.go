@@ -91,6 +91,21 @@ func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Servic
 	return nil
 }
 
+// dropNote takes the id of a load balancer that has gone off the Service, before
+// another one is made. If we are killed before the other's id is there, the next
+// controller knows from that to look for it.
+func (r *ServiceReconciler) dropNote(ctx context.Context, service *corev1.Service) error {
+	if _, there := service.Annotations[annotation.LoadBalancerID]; !there {
+		return nil
+	}
+	before := service.DeepCopy()
+	delete(service.Annotations, annotation.LoadBalancerID)
+	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("remove annotation %s: %w", annotation.LoadBalancerID, err)
+	}
+	return nil
+}
+
 func setAnnotation(service *corev1.Service, key, value string) {
 	if service.Annotations == nil {
 		service.Annotations = map[string]string{}
