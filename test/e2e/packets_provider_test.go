@@ -6,6 +6,7 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,7 +63,7 @@ func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {
 }
 
 // TestMonitorThatDropsAllTrafficIsTold has a monitor that somebody made, in a
-// network in which nothing can carry its checks out.
+// network in which nothing can carry its checks out. No port is opened beside it.
 func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
 	simulatorOnly(t, "real networks here have a metadata port")
 	with := oldOVN(t)
@@ -79,8 +80,17 @@ func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
 		"pool_id": have.listener("TCP/8080").PoolID, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1}}, &made)
 	t.Log(web.has(accepted, conditionFalse, "MetadataPortMissing").Message)
 	web.becomes(monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
+	web.change(tcp(8081))
+	s.eventually(func() error {
+		if c := web.has(accepted, conditionFalse, "MetadataPortMissing"); !strings.Contains(c.Message, "port TCP/8081 cannot be opened") {
+			return fmt.Errorf("the port that is not opened is not told of: %s", c.Message)
+		}
+		return nil
+	})
+	web.becomes(ports("TCP/8080"))
 	s.ages(web.tree())
 	s.cloud.octavia(http.MethodDelete, "healthmonitors/"+made.HealthMonitor.ID, nil, nil)
 	web.has(accepted, conditionTrue, "Accepted")
 	web.programmed()
+	web.becomes(ports("TCP/8080", "TCP/8081"))
 }
