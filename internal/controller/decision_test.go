@@ -6,8 +6,10 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -192,6 +195,38 @@ func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
 				t.Error("the next controller does not look for what may still appear")
 			}
 		})
+	}
+}
+
+// nothing is a Kubernetes API without objects.
+type nothing struct{ client.Reader }
+
+func (nothing) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+func TestALoadBalancerInThePlaceOfOneThatHasGoneIsMadeAsTheCloudNeedsIt(t *testing.T) {
+	r := calling(t, func(w http.ResponseWriter, request *http.Request) {
+		answer := `{"loadbalancers": []}`
+		if strings.HasSuffix(request.URL.Path, "/status") {
+			answer = `{"statuses": {"loadbalancer": {"id": "lb-1", "provisioning_status": "ACTIVE"}}}`
+		}
+		fmt.Fprint(w, answer)
+	})
+	r.Reader, r.Capabilities.APIVersion = nothing{}, lb.Version{Major: 2, Minor: 26}
+	r.Config = config.LoadBalancer{Provider: "amphora", Method: "ROUND_ROBIN", SubnetID: "configured", FloatingNetworkID: "public"}
+	r.leavesParts.Store(true)
+	service := served(without(annotation.LoadBalancerID), func(s *corev1.Service) {
+		s.Spec.Ports = []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}}
+	})
+	p := &pass{service: service, owner: r.Owner(service), record: record{known: true, observed: withPart(lb.Active, lb.Active)}}
+	if err := r.gather(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.verify(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	create, ok := p.plan.Ops[0].(diff.CreateLoadBalancer)
+	if !ok || len(create.LoadBalancer.Listeners) > 0 || create.LoadBalancer.VIP.SubnetID != "configured" {
+		t.Errorf("planned: %v", p.plan.Ops)
 	}
 }
 
