@@ -28,7 +28,7 @@ func deadline() time.Duration {
 	if *stateDir != "" {
 		return 3 * time.Minute
 	}
-	return time.Minute
+	return 90 * time.Second // more than the minute for which a create of a killed controller is waited for
 }
 
 // interval is the time between two looks at what is waited for. A real Octavia
