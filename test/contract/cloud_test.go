@@ -147,7 +147,7 @@ func startSimulator() (*cloud, func() error, error) {
 func addPublicSubnet(sim *cloudsim.Cloud) (id string, err error) {
 	ids := sim.IDs()
 	id, err = sim.Neutron().AddSubnet(neutron.SubnetSpec{
-		Name: "public-subnet-2", ProjectID: ids.AdminProject, NetworkID: ids.PublicNetwork, Tags: []string{"lb-public", "oslb"},
+		Name: "public-subnet-2", ProjectID: ids.AdminProject, NetworkID: ids.PublicNetwork, Tags: []string{"lb-public"},
 		CIDR: netip.MustParsePrefix("172.24.5.0/24"),
 	})
 	return id, errors.Join(err, sim.Neutron().ShareNetwork(ids.PublicNetwork, ids.Project))
