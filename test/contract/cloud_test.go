@@ -4,13 +4,11 @@
 package contract_test
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 var (
@@ -153,46 +152,20 @@ func addPublicSubnet(sim *cloudsim.Cloud) (id string, err error) {
 	return id, errors.Join(err, sim.Neutron().ShareNetwork(ids.PublicNetwork, ids.Project))
 }
 
-// loadReal reads what hack/openstack wrote about the cloud it brought up.
+// loadReal is the cloud that hack/openstack brought up.
 func loadReal(dir string) (*cloud, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "out", "ids.json"))
+	real, err := openstack.Load(dir)
 	if err != nil {
-		return nil, fmt.Errorf("-openstack=%s: %w", dir, err)
-	}
-	var ids struct {
-		AuthURL       string   `json:"auth_url"`
-		Region        string   `json:"region"`
-		Project       string   `json:"project_id"`
-		Password      string   `json:"password"`
-		AdminPassword string   `json:"admin_password"`
-		OtherPassword string   `json:"other_password"`
-		Reader        string   `json:"reader_password"`
-		Network       string   `json:"network_id"`
-		Subnet        string   `json:"subnet_id"`
-		SubnetV6      string   `json:"subnet6_id"`
-		Public        string   `json:"public_network_id"`
-		PublicSubnets []string `json:"public_subnet_ids"`
-		Router        string   `json:"router_id"`
-		Image         string   `json:"image_id"`
-		Flavor        string   `json:"flavor_id"`
-		Nodes         map[string]struct {
-			ID string `json:"id"`
-		} `json:"nodes"`
-	}
-	if err := json.Unmarshal(text, &ids); err != nil {
-		return nil, fmt.Errorf("-openstack=%s: %w", dir, err)
-	}
-	if ids.AuthURL == "" || ids.Password == "" {
-		return nil, errors.New("-openstack: ids.json names no auth_url or password")
+		return nil, err
 	}
 	c := &cloud{
-		AuthURL: ids.AuthURL, Region: ids.Region,
-		Passwords: map[string]string{k8s: ids.Password, reader: ids.Reader, other: ids.OtherPassword, admin: ids.AdminPassword},
-		Projects:  map[string]string{k8s: ids.Project},
-		Network:   ids.Network, Subnet: ids.Subnet, SubnetV6: ids.SubnetV6,
-		PublicNetwork: ids.Public, PublicSubnets: ids.PublicSubnets, Router: ids.Router, Servers: map[string]string{}, Image: ids.Image, Flavor: ids.Flavor,
+		AuthURL: real.AuthURL, Region: real.Region,
+		Passwords: map[string]string{k8s: real.Password, reader: real.ReaderPassword, other: real.OtherPassword, admin: real.AdminPassword},
+		Projects:  map[string]string{k8s: real.Project},
+		Network:   real.Network, Subnet: real.Subnet, SubnetV6: real.SubnetV6,
+		PublicNetwork: real.PublicNetwork, PublicSubnets: real.PublicSubnets, Router: real.Router, Servers: map[string]string{}, Image: real.Image, Flavor: real.Flavor,
 	}
-	for name, n := range ids.Nodes {
+	for name, n := range real.Nodes {
 		c.Servers[name] = n.ID
 	}
 	return c, nil

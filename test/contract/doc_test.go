@@ -11,10 +11,11 @@
 //
 // A case asserts what it says, on both clouds. Beside that, every answer it gets
 // is compared with the one recorded from the real cloud in testdata: status,
-// headers that matter, the set of keys with their JSON types, and for a refusal
-// the words (see recording.go). So the simulator cannot differ in anything that
+// headers that matter, the set of keys with their JSON types, numbers and booleans,
+// and for a refusal the words (see recording_test.go). So the simulator cannot differ in anything that
 // a case has touched. Where the two differ, the simulator is wrong.
 //
 // Cases talk HTTP, not through the product or an SDK, so that what is stated is
-// the wire. The package imports cloudsim to start it, and nothing else of ours.
+// the wire. Of the project the package imports cloudsim to start it, and
+// test/openstack to find a real one.
 package contract_test

@@ -22,6 +22,10 @@ type Cloud struct {
 	User          string `json:"user"`
 	Password      string `json:"password"`
 	AdminPassword string `json:"admin_password"`
+	// OtherPassword is that of the user other, of the project other;
+	// ReaderPassword that of k8s-reader, who may only read in Project.
+	OtherPassword  string `json:"other_password"`
+	ReaderPassword string `json:"reader_password"`
 	// Network is where nodes and VIPs are; it has two subnets, and Router leads
 	// from it to PublicNetwork, where floating IPs are.
 	Network       string   `json:"network_id"`
@@ -38,6 +42,9 @@ type Cloud struct {
 	// Patched tells whether Octavia ends what a fully populated create began;
 	// Octavia 11 as it was released does not.
 	Patched bool `json:"patched"`
+	// Image and Flavor are what a server can be made of.
+	Image  string `json:"image_id"`
+	Flavor string `json:"flavor_id"`
 	// Nodes are the servers, by name.
 	Nodes map[string]Server `json:"nodes"`
 	// DataPlane is where packets flow; nil where none do.
