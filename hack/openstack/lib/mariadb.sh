@@ -33,6 +33,9 @@ sql() { mariadb --no-defaults --socket="$(mariadb_socket)" --user=root --skip-co
 # Every user may do everything; the name only tells who it was.
 database_url() {
   local driver=pymysql
-  case $1 in keystone | octavia | placement | barbican) driver=mysqldb ;; esac
+  case $1 in
+    keystone | octavia | placement | barbican) driver=mysqldb ;;
+    neutron) [ "$PROVIDER" = ovn ] || driver=mysqldb ;;
+  esac
   echo "mysql+$driver://${2:-root}@localhost/$1?unix_socket=$(mariadb_socket)&charset=utf8"
 }

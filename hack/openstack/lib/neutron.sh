@@ -8,8 +8,8 @@
 
 neutron_configure() {
   SERVICE_TYPE=network DATABASE_URL=$(database_url neutron)
-  # Without OVN one process is enough. With OVN the connection to its
-  # databases is made in workers only, so there must be one.
+  # With OVN the connection to its databases is made in workers only, so there
+  # must be one.
   API_WORKERS=0 SERVICE_PLUGINS=router MECHANISM_DRIVERS=bind_all TENANT_NETWORKS=local
   if [ "$PROVIDER" = ovn ]; then
     API_WORKERS=1 SERVICE_PLUGINS=ovn-router MECHANISM_DRIVERS=ovn,bind_all TENANT_NETWORKS=geneve
@@ -27,10 +27,16 @@ neutron_schema() {
     --config-file "$STATE/etc/neutron/neutron.conf" upgrade heads
 }
 
+# Only OVN needs neutron-server with its eventlet and its workers; as a WSGI
+# application Neutron takes the driver in C for the database.
 neutron_start() {
-  start neutron "$PORT_NETWORK" "$STATE/etc/neutron" \
-    "$PYTHON" -c 'import sys; sys.argv[0] = "neutron-server"; from neutron.cmd.eventlet.server import main; main()' \
-    --config-file "$STATE/etc/neutron/neutron.conf"
+  if [ "$PROVIDER" = ovn ]; then
+    start neutron "$PORT_NETWORK" "$STATE/etc/neutron" \
+      "$PYTHON" -m openstack_shims.neutron_server --config-file "$STATE/etc/neutron/neutron.conf"
+  else
+    start_uwsgi neutron "$PORT_NETWORK" "$STATE/etc/neutron" 1 --module openstack_shims.neutron_application -- \
+      OS_NEUTRON_CONFIG_FILES="$STATE/etc/neutron/neutron.conf"
+  fi
 }
 
 answers_neutron() { answers_http "$PORT_NETWORK"; }

@@ -1,0 +1,10 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The WSGI application of Neutron for a server without eventlet. Nothing that
+needs eventlet may be configured: no RPC, no notifications of Nova, no OVN."""
+
+from openstack_shims import quick_database  # noqa: F401
+from neutron import server
+from neutron.server import api_eventlet
+
+application = server.boot_server(api_eventlet.eventlet_api_server)
