@@ -80,7 +80,7 @@ func TestLoadBalancerQuotas(t *testing.T) {
 		{"a listener or pool beyond its quota is refused with 403 on a load balancer that is there", func(c *try) {
 			set(c, object{"listener": 0, "pool": 0, "load_balancer": 1})
 			id := make(c, nil).is(201).text("loadbalancer.id")
-			c.as(admin).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "it is ACTIVE", func(a answer) bool { return a.text("loadbalancer.provisioning_status") == "ACTIVE" })
+			c.as(admin).until(id, "is ACTIVE", func(status string) bool { return status == "ACTIVE" })
 			c.as(admin).lb("POST", "/listeners", object{"listener": object{"loadbalancer_id": id, "protocol": "TCP", "protocol_port": 80}}).is(403)
 			c.as(admin).lb("POST", "/pools", object{"pool": with(pool, object{"loadbalancer_id": id})}).is(403)
 			make(c, nil).is(403)

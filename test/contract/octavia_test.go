@@ -22,15 +22,12 @@ func newNursery(t *testing.T) *nursery {
 	t.Cleanup(func() {
 		c := &try{T: t, cloud: theCloud}
 		for _, id := range n.ids {
-			c.as(admin).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is settled or gone", func(a answer) bool {
-				return !strings.HasPrefix(a.text("loadbalancer.provisioning_status"), "PENDING_")
-			})
-			c.quietly(admin).lb("DELETE", "/loadbalancers/"+id+"?cascade=true", nil)
+			if c.as(admin).until(id, "is settled or gone", isSettledOrGone) != "" {
+				c.quietly(admin).lb("DELETE", "/loadbalancers/"+id+"?cascade=true", nil).is(http.StatusNoContent)
+			}
 		}
 		for _, id := range n.ids {
-			c.as(admin).until("load-balancer", "/v2.0/lbaas/loadbalancers/"+id, "the load balancer is gone", func(a answer) bool {
-				return a.Status == http.StatusNotFound
-			})
+			c.as(admin).until(id, "is gone", isGone)
 		}
 	})
 	return n

@@ -6,7 +6,6 @@ package contract_test
 import (
 	"maps"
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -153,11 +152,10 @@ func TestVIPs(t *testing.T) {
 			a := c.as(other).lb("POST", "/loadbalancers", object{"loadbalancer": object{"name": c.newName(),
 				"vip_subnet_id": subnet(4, "10.97.0.0/24"), "additional_vips": list{object{"subnet_id": subnet(6, "fd97::/64")}},
 				"listeners": list{object{"protocol": "TCP", "protocol_port": 80, "allowed_cidrs": list{"192.0.2.0/24"}}}}}).is(201)
-			path := "/loadbalancers/" + a.text("loadbalancer.id")
-			failed := c.as(other).until("load-balancer", "/v2.0/lbaas"+path, "the load balancer is settled", func(a answer) bool {
-				return !strings.HasPrefix(a.text("loadbalancer.provisioning_status"), "PENDING_")
-			})
-			c.must(failed.text("loadbalancer.provisioning_status") == "ERROR", "it is ACTIVE")
+			id := a.text("loadbalancer.id")
+			status := c.as(other).until(id, "is settled", isSettled)
+			c.must(status == "ERROR", "it is %s", status)
+			path := "/loadbalancers/" + id
 			c.as(other).lb("GET", path, nil).is(200)
 			l := c.as(other).lb("GET", "/listeners/"+a.text("loadbalancer.listeners.0.id"), nil).is(200)
 			c.must(l.text("listener.provisioning_status") == "PENDING_CREATE", "the listener is %s", l.text("listener.provisioning_status"))

@@ -28,6 +28,10 @@ type cloud struct {
 	made []string
 	// limited are the paths of quotas that the test set.
 	limited []string
+	// earlier are the ids of what the project had before the test: on a real cloud
+	// something may have been left behind that nobody can delete any more. It is
+	// the trouble of the test that left it.
+	earlier map[string]bool
 }
 
 // backend is what the simulator and a real OpenStack do in different ways.
@@ -89,10 +93,30 @@ const (
 // to the real one that the flag names.
 func startCloud(t testing.TB, o cloudsim.Options) *cloud {
 	t.Helper()
-	if *stateDir != "" {
-		return &cloud{backend: newReal(t), t: t}
+	if *stateDir == "" {
+		return &cloud{backend: newSimulated(t, o), t: t}
 	}
-	return &cloud{backend: newSimulated(t, o), t: t}
+	c := &cloud{backend: newReal(t), t: t}
+	c.earlier = c.everything()
+	return c
+}
+
+// everything has the ids of all that empty looks at.
+func (c *cloud) everything() map[string]bool {
+	c.t.Helper()
+	all := map[string]bool{}
+	for _, kind := range []string{"loadbalancers", "listeners", "pools", "healthmonitors"} {
+		for _, id := range c.ids(kind) {
+			all[id] = true
+		}
+	}
+	for _, p := range c.ports() {
+		all[p.ID] = true
+	}
+	for _, f := range c.floatingIPs() {
+		all[f.ID] = true
+	}
+	return all
 }
 
 // simulatorOnly skips the test on a real OpenStack, and says why.
@@ -180,12 +204,12 @@ type port struct {
 	DeviceOwner string `json:"device_owner"`
 }
 
-// ports are all Neutron ports of the controller's project.
+// ports are all Neutron ports of the controller's project, but earlier ones.
 func (c *cloud) ports() []port {
 	c.t.Helper()
 	var answer struct{ Ports []port }
 	c.neutron(http.MethodGet, "ports", nil, &answer)
-	return answer.Ports
+	return slices.DeleteFunc(answer.Ports, func(p port) bool { return c.earlier[p.ID] })
 }
 
 // floatingIP is a floating IP, as far as tests look at it.
@@ -196,12 +220,12 @@ type floatingIP struct {
 	Description string `json:"description"`
 }
 
-// floatingIPs are all floating IPs of the controller's project.
+// floatingIPs are all floating IPs of the controller's project, but earlier ones.
 func (c *cloud) floatingIPs() []floatingIP {
 	c.t.Helper()
 	var answer struct{ FloatingIPs []floatingIP }
 	c.neutron(http.MethodGet, "floatingips", nil, &answer)
-	return answer.FloatingIPs
+	return slices.DeleteFunc(answer.FloatingIPs, func(f floatingIP) bool { return c.earlier[f.ID] })
 }
 
 // floatingIP is the one with the address; its ID is empty when there is none.
@@ -239,12 +263,23 @@ func (c *cloud) makePort() port {
 }
 
 // count is how many objects of a kind, such as "listeners", the controller's
-// project has in Octavia.
+// project has in Octavia, not counting earlier ones.
 func (c *cloud) count(kind string) int {
+	c.t.Helper()
+	return len(c.ids(kind))
+}
+
+func (c *cloud) ids(kind string) []string {
 	c.t.Helper()
 	var answer map[string][]struct{ ID string }
 	c.octavia(http.MethodGet, kind+"?fields=id", nil, &answer)
-	return len(answer[kind])
+	var all []string
+	for _, o := range answer[kind] {
+		if !c.earlier[o.ID] {
+			all = append(all, o.ID)
+		}
+	}
+	return all
 }
 
 // quota sets how many objects of a kind, such as "floatingip", the controller's

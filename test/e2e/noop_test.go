@@ -134,16 +134,15 @@ func (s *stage) leadsNowhere(address, key string) {
 // watch looks again and again whether the address and port lead to a member, for
 // a user whose requests could not be answered otherwise.
 func (c *cloud) watch(ctx context.Context, address, key string, u *user) {
-	tick := time.NewTicker(interval())
-	defer tick.Stop()
 	for {
+		began := time.Now()
 		_, err := c.membersBehind(address, key)
 		if ctx.Err() != nil {
 			return
 		}
 		u.note(err)
 		select {
-		case <-tick.C:
+		case <-time.After(pause(time.Since(began))):
 		case <-ctx.Done():
 			return
 		}

@@ -31,14 +31,10 @@ func deadline() time.Duration {
 	return 90 * time.Second // more than the minute for which a create of a killed controller is waited for
 }
 
-// interval is the time between two looks at what is waited for. A real Octavia
-// has to do its work and answer on the same processor.
-func interval() time.Duration {
-	if *stateDir != "" {
-		return 400 * time.Millisecond
-	}
-	return 25 * time.Millisecond
-}
+// pause is the time from one look at what is waited for, which took a while, to
+// the next. A real Octavia has to do its work and answer on the same processor, so
+// most of the time is left to it.
+func pause(took time.Duration) time.Duration { return max(25*time.Millisecond, 5*took) }
 
 // settings say how a stage differs from the usual one: two nodes "a" and "b"
 // with a Pod each, a cloud that builds at once, and a controller that runs.
@@ -295,16 +291,15 @@ func (s *stage) empty() error {
 // poll asks again and again until check finds nothing wrong, and returns what
 // it found last when the deadline has passed.
 func (s *stage) poll(check func() error) error {
-	tick := time.NewTicker(interval())
-	defer tick.Stop()
 	late := time.After(deadline())
 	for {
+		began := time.Now()
 		err := check()
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause(time.Since(began))):
 		case <-late:
 			return fmt.Errorf("waited %v in vain: %w", deadline(), err)
 		}

@@ -249,13 +249,13 @@ func monitored(want *monitor) func(tree) error {
 	})
 }
 
-// pending names a load balancer that Octavia is working on.
+// pending names a load balancer, no earlier one, that Octavia is working on.
 func (c *cloud) pending() error {
 	c.t.Helper()
 	var answer struct{ LoadBalancers []tree }
 	c.octavia(http.MethodGet, "loadbalancers", nil, &answer)
 	for _, l := range answer.LoadBalancers {
-		if strings.HasPrefix(l.Status, "PENDING_") {
+		if strings.HasPrefix(l.Status, "PENDING_") && !c.earlier[l.ID] {
 			return fmt.Errorf("load balancer %s is %s", l.ID, l.Status)
 		}
 	}
