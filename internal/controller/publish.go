@@ -118,9 +118,7 @@ func setAnnotation(service *corev1.Service, key, value string) {
 // finalizer are its own by now.
 func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) error {
 	before := service.DeepCopy()
-	service.Status.Conditions = slices.Clone(before.Status.Conditions)
-	meta.RemoveStatusCondition(&service.Status.Conditions, status.Accepted)
-	meta.RemoveStatusCondition(&service.Status.Conditions, status.Programmed)
+	removeConditions(service)
 	foreign := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.ours(service)
 	if !foreign {
 		service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
@@ -141,6 +139,30 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 		return fmt.Errorf("remove the finalizer: %w", err)
 	}
 	return nil
+}
+
+// retract takes the conditions off a Service that this controller refused and that
+// is not to be served any more. It bears no other mark of ours: it was never
+// claimed.
+func (r *ServiceReconciler) retract(ctx context.Context, p *pass) error {
+	if !p.remembered {
+		return nil
+	}
+	before := p.service.DeepCopy()
+	removeConditions(p.service)
+	if equality.Semantic.DeepEqual(before.Status, p.service.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, p.service, optimistic(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the conditions: %w", err)
+	}
+	return nil
+}
+
+func removeConditions(service *corev1.Service) {
+	service.Status.Conditions = slices.Clone(service.Status.Conditions)
+	meta.RemoveStatusCondition(&service.Status.Conditions, status.Accepted)
+	meta.RemoveStatusCondition(&service.Status.Conditions, status.Programmed)
 }
 
 // optimistic makes a patch that fails when somebody else has written to the

@@ -100,27 +100,41 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		return r.serve(ctx, p)
 	case r.Leaves(service):
 		return r.release(ctx, p)
-	default:
-		r.forget(request.NamespacedName)
-		return reconcile.Result{}, nil
 	}
-}
-
-// serve is the pass for a Service that is to have a load balancer.
-func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Result, error) {
-	if err := r.claim(ctx, p.service); apierrors.IsConflict(err) {
+	if err := r.retract(ctx, p); apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.forget(request.NamespacedName)
+	return reconcile.Result{}, nil
+}
+
+// serve is the pass for a Service that is to have a load balancer.
+func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Result, error) {
 	err := r.observe(ctx, p)
 	if err == nil {
 		err = r.gather(ctx, p)
+	}
+	if hasOrGets(p) {
+		if err := r.claim(ctx, p.service); apierrors.IsConflict(err) {
+			return reconcile.Result{RequeueAfter: staleRetry}, nil
+		} else if err != nil {
+			return reconcile.Result{}, err
+		}
 	}
 	if p.decided && !r.settled(p) {
 		err = errors.Join(err, r.advance(ctx, p))
 	}
 	return r.finish(ctx, p, err)
+}
+
+// hasOrGets tells whether the Service has anything in the cloud, or may get it in
+// this pass. One that is refused and has nothing is not claimed: it can go at any
+// time, whether or not a controller runs.
+func hasOrGets(p *pass) bool {
+	o := p.record.observed
+	return o.LoadBalancer != nil || len(o.FloatingIPs) > 0 || len(o.Unsettled) > 0 || p.decided && !p.membersOnly
 }
 
 // gather finds out what is wanted. A Service that is refused is no error; nor

@@ -121,13 +121,7 @@ func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
 	id := web.tree().ID
 
 	web.change(ofType(corev1.ServiceTypeClusterIP))
-	s.eventually(func() error {
-		v := web.now()
-		if len(v.Finalizers)+len(v.Annotations)+len(v.Status.Conditions)+len(v.Status.LoadBalancer.Ingress) > 0 {
-			return fmt.Errorf("marks are left: %v %v %+v", v.Finalizers, v.Annotations, v.Status)
-		}
-		return nil
-	})
+	web.unmarked()
 	if err := s.empty(); err != nil {
 		t.Errorf("the finalizer went off before everything was gone: %v", err)
 	}

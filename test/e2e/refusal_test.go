@@ -68,3 +68,25 @@ func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
 		t.Errorf("the cloud was written to for Services that are refused: %v", writes)
 	}
 }
+
+func TestARefusedServiceIsHeldByNothing(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	tooMuch := openTo("2001:db8::/32")
+	web := s.service("web", tcp(8080), tooMuch)
+	web.has(accepted, conditionFalse, "InvalidSourceRanges")
+	if v := web.now(); len(v.Finalizers)+len(v.Annotations) > 0 {
+		t.Errorf("it has nothing in the cloud, but finalizers %v and annotations %v", v.Finalizers, v.Annotations)
+	}
+
+	web.change(ofType(corev1.ServiceTypeClusterIP), openTo())
+	web.unmarked()
+
+	web.change(ofType(corev1.ServiceTypeLoadBalancer), tooMuch)
+	web.has(accepted, conditionFalse, "InvalidSourceRanges")
+	web.change(openTo())
+	web.programmed()
+	if v := web.now(); len(v.Finalizers) == 0 {
+		t.Error("it is served, and could vanish")
+	}
+}

@@ -200,6 +200,19 @@ func (v *service) gone() {
 	})
 }
 
+// unmarked waits until the Service bears nothing of the controller's any more. It
+// must have no annotations of its own.
+func (v *service) unmarked() {
+	v.t.Helper()
+	v.eventually(func() error {
+		now := v.now()
+		if len(now.Finalizers)+len(now.Annotations)+len(now.Status.Conditions)+len(now.Status.LoadBalancer.Ingress) > 0 {
+			return fmt.Errorf("marks are left: %v %v %+v", now.Finalizers, now.Annotations, now.Status)
+		}
+		return nil
+	})
+}
+
 // has waits until the condition has the status and the reason, and returns it.
 func (v *service) has(kind string, is metav1.ConditionStatus, reason string) metav1.Condition {
 	v.t.Helper()
