@@ -14,7 +14,7 @@ import (
 func monitorWithheld(can lb.Capabilities) lb.Withheld {
 	return lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
 		"health monitors need %s; this cloud has version %s and load balancers of provider %s, whose monitors lock load balancers and drop traffic. "+
-			"They are left out where there are none yet; set annotation loadbalancer.openstack.org/enable-health-monitor to false to do without for good",
+			"They are left out where there are none yet; set annotation loadbalancer.openstack.org/enable-health-monitor, or create-monitor in cloud.conf, to false to do without for good",
 		lb.FeatureMonitor.Needs(), can.APIVersion, can.Provider)}
 }
 

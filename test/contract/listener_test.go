@@ -182,14 +182,6 @@ func TestListeners(t *testing.T) {
 			c.must(a.at("listener.connection_limit") == -1.0 && a.at("listener.timeout_client_data") == 50000.0, "it is %s", a.Text)
 			c.must(a.at("listener.default_pool_id") == nil && a.at("listener.allowed_cidrs") == nil, "it is %s", a.Text)
 		}},
-		// Here, too, the worker goes on with what the API cannot make.
-		{"source ranges that come twice in an update, and tags that do, are answered with 500; nothing is changed", func(c *try) {
-			c.active(id)
-			update(c, "new", object{"allowed_cidrs": list{"192.0.2.0/24", "192.0.2.7/24"}}).is(500)
-			update(c, "new", object{"tags": list{"a", "a"}}).is(500)
-			a := show(c, "new")
-			c.must(a.at("listener.allowed_cidrs") == nil && a.text("listener.provisioning_status") == "ACTIVE", "it is %s", a.Text)
-		}},
 		{"source ranges are replaced as a whole; an empty list lets everybody in", func(c *try) {
 			changed(c, "new", object{"allowed_cidrs": list{"192.0.2.0/24", "198.51.100.0/24"}})
 			changed(c, "new", object{"allowed_cidrs": list{"203.0.113.0/24"}})

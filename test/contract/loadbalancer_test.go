@@ -86,12 +86,6 @@ func TestLoadBalancers(t *testing.T) {
 			c.must(a.text("statuses.loadbalancer.id") == id, "it has %s", a.Text)
 		}},
 
-		// The worker has been told of the update when the API finds that it cannot make
-		// it, so others have to follow before the load balancer is deleted.
-		{"a tag given twice in an update is refused with 500", func(c *try) {
-			update(c, object{"tags": list{"a", "a"}}).is(500)
-			c.active(id)
-		}},
 		{"an update answers at once with PENDING_UPDATE and the new values", func(c *try) {
 			name := c.newName()
 			c.active(id)

@@ -142,7 +142,7 @@ func TestNetworks(t *testing.T) {
 		{"how many addresses are left is for admins to see", func(c *try) {
 			c.as(k8s).net("GET", "/network-ip-availabilities/"+mine.network, nil).is(404)
 			a := c.as(admin).net("GET", "/network-ip-availabilities/"+mine.network, nil).is(200)
-			c.must(a.at("network_ip_availability.total_ips") == 253.0, "it says %s", a.Text)
+			c.must(a.at("network_ip_availability.total_ips") == 100.0, "it says %s", a.Text)
 		}},
 	})
 }

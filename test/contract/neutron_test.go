@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,7 +57,16 @@ type subnetPair struct{ network, subnet string }
 func (c *try) hasSubnet(user, cidr string) subnetPair {
 	c.Helper()
 	n := c.has(user, "networks", object{"name": c.newName()})
-	return subnetPair{n, c.has(user, "subnets", object{"network_id": n, "ip_version": 4, "cidr": cidr})}
+	return subnetPair{n, c.has(user, "subnets", object{"network_id": n, "ip_version": 4, "cidr": cidr, "allocation_pools": highAddresses(c, cidr)})}
+}
+
+// highAddresses are those from .100 on of a subnet with 24 bits: the cases ask
+// for others by themselves, which must not be given to a port before.
+func highAddresses(c *try, cidr string) list {
+	c.Helper()
+	net, of := strings.CutSuffix(cidr, ".0/24")
+	c.must(of, "%s is no subnet with 24 bits", cidr)
+	return list{object{"start": net + ".100", "end": net + ".199"}}
 }
 
 // refused asserts the type of a Neutron refusal and its status.

@@ -24,7 +24,7 @@ func newNetwork(t *testing.T, user string) network {
 		return id
 	}
 	n := network{id: make("network", object{"name": c.newName()})}
-	n.subnet = make("subnet", object{"network_id": n.id, "ip_version": 4, "cidr": "10.98.0.0/24"})
+	n.subnet = make("subnet", object{"network_id": n.id, "ip_version": 4, "cidr": "10.98.0.0/24", "allocation_pools": highAddresses(c, "10.98.0.0/24")})
 	n.subnetV6 = make("subnet", object{"network_id": n.id, "ip_version": 6, "cidr": "fd98::/64"})
 	t.Cleanup(func() {
 		for _, port := range c.quietly(user).net("GET", "/ports?network_id="+n.id, nil).texts("ports", "id") {

@@ -93,6 +93,7 @@ func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
 }
 
 func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
+	spares(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{})
 	other := s.cloud.makeFloatingIP(s.cloud.makePort().ID)
 	s.given = []string{other.Address}

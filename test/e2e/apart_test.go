@@ -101,6 +101,7 @@ func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T
 }
 
 func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
+	spares(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{})
 	name := "kube_service_kubernetes_" + s.namespace + "_web"
 	s.cloud.octavia("POST", "loadbalancers", map[string]any{"loadbalancer": map[string]any{
@@ -123,6 +124,7 @@ func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
 }
 
 func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
+	spares(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -138,6 +140,7 @@ func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
 }
 
 func TestAServiceThatGoesOverToAnotherClassIsReleased(t *testing.T) {
+	spares(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	web.programmed()

@@ -61,6 +61,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 }
 
 func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
+	spares(t, "the calls of each are counted by TestCallsStayWithinTheBudget")
 	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: time.Second}})
 	n := 20
 	if *stateDir != "" {

@@ -14,6 +14,7 @@ import (
 // TestPortsChangeWhileOthersGoOnServing changes the ports of a live Service in
 // every way while a client uses port 8080, which does not change.
 func TestPortsChangeWhileOthersGoOnServing(t *testing.T) {
+	spares(t, "TestPortComesAndGoesWithoutAFailureOnOthers changes them with packets")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -115,6 +116,7 @@ func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
 }
 
 func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
+	spares(t, "for the cloud it is a deletion and a creation")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	first := web.programmed()
@@ -135,6 +137,7 @@ func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
 }
 
 func TestManyChangesAtOnceEndInTheLast(t *testing.T) {
+	spares(t, "which change is the last is not for the cloud to say")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()

@@ -55,6 +55,7 @@ func (s *stage) plans(status int) []planned {
 }
 
 func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
+	spares(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{off: true, conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
 	refused := s.service("refused", tcp(8080), annotated(internalKey, "maybe"))
@@ -103,6 +104,7 @@ func TestPlanTellsWhatTheControllerWouldDoAndDoesNothing(t *testing.T) {
 }
 
 func TestPlanSaysWhatItCannotFindOut(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{off: true})
 	s.service("web", tcp(8080))
 	if status, out, errs := s.run("plan", "-n", s.namespace, "other"); status != 1 || !strings.Contains(errs, s.namespace+"/other") {

@@ -122,6 +122,7 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 }
 
 func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))

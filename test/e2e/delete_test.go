@@ -63,6 +63,7 @@ func TestServiceDeletedBeforeItsLoadBalancerIsReady(t *testing.T) {
 }
 
 func TestServiceOfTheSameNameIsMadeRightAfterDeletion(t *testing.T) {
+	spares(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{cloud: cloudsim.Options{DeleteTime: time.Second}})
 	web := s.service("web", tcp(8080))
 	web.programmed()

@@ -83,6 +83,7 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 }
 
 func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
+	spares(t, "TestSweepRepairsWhatSomebodyChangedByHand sees what changed")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -153,6 +154,7 @@ func TestLoadBalancerThatFailsLaterKeepsItsAddressAndIsTold(t *testing.T) {
 }
 
 func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
+	spares(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := &service{stage: s, name: "web"}
 	var made struct{ LoadBalancer tree }

@@ -43,6 +43,7 @@ func (v *service) one() error {
 }
 
 func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
+	spares(t, "TestServiceSurvivesAControllerThatIsKilled does worse")
 	s := newStage(t, settings{})
 	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))
@@ -123,8 +124,11 @@ func TestEveryFailureOfACallIsOvercome(t *testing.T) {
 	remove := wire.Operation{Service: cloudsim.LoadBalancer, Method: http.MethodDelete, Route: "/v2.0/lbaas/loadbalancers/{id}"}
 	for _, how := range failures {
 		t.Run(how.ID, func(t *testing.T) {
-			if how.Kind == wire.FaultStatus || how.Kind == wire.FaultResetBefore {
+			switch how.Kind {
+			case wire.FaultStatus, wire.FaultResetBefore:
 				spares(t, "the cloud does not see the calls that fail")
+			case wire.FaultHalfBody, wire.FaultGarbage, wire.FaultHang:
+				spares(t, "for the cloud it is the same as reset-after")
 			}
 			s.once(how, create, address)
 			web := s.service("web-"+how.ID, tcp(8080))
@@ -180,6 +184,7 @@ func TestRequestForPatienceIsHonoured(t *testing.T) {
 }
 
 func TestTokensThatExpireAreRenewed(t *testing.T) {
+	spares(t, "what becomes of a token is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -220,6 +225,7 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 }
 
 func TestSecretsAreNeverLogged(t *testing.T) {
+	spares(t, "it is about requests, not about who answers them")
 	s := newStage(t, settings{flags: []string{"--v=9"}})
 	web := s.service("web", tcp(8080))
 	web.programmed()

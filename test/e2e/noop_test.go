@@ -86,7 +86,7 @@ func (c *cloud) balancerAt(address string) (string, error) {
 		return "", err
 	}
 	for _, l := range answer.LoadBalancers {
-		if works(l.Status) {
+		if works(l.Status) && !c.earlier[l.ID] {
 			return l.ID, nil
 		}
 	}

@@ -36,6 +36,7 @@ func TestServiceWithAnInvalidAnnotationKeepsServing(t *testing.T) {
 }
 
 func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	for _, c := range []struct {
 		name   string
