@@ -35,7 +35,8 @@ func TestSecurityGroups(t *testing.T) {
 		{"a project has one security group named default: another is refused with 409", func(c *try) {
 			c.as(k8s).net("POST", "/security-groups", object{"security_group": object{"name": "default"}}).refused(409, "SecurityGroupDefaultAlreadyExists")
 		}},
-		{"the default security group cannot be renamed or deleted by its project: 409", func(c *try) {
+		{"the default security group cannot be renamed or, while a port has it, deleted by its project: 409", func(c *try) {
+			c.has(k8s, "ports", object{"network_id": c.cloud.Network})
 			id := c.as(k8s).net("GET", "/security-groups?fields=id&name=default", nil).is(200).text("security_groups.0.id")
 			c.as(k8s).net("PUT", "/security-groups/"+id, object{"security_group": object{"name": "x"}}).refused(409, "SecurityGroupCannotUpdateDefault")
 			c.as(k8s).net("DELETE", "/security-groups/"+id, nil).is(409)
