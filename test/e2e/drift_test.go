@@ -32,6 +32,7 @@ func (s *stage) ages(t tree) {
 }
 
 func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
+	spares(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping, conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
 	address := web.programmed()
@@ -83,7 +84,7 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 }
 
 func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
-	spares(t, "TestSweepRepairsWhatSomebodyChangedByHand sees what changed")
+	spares(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -107,6 +108,7 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 }
 
 func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
+	spares(t, "the part of the cloud is but a status")
 	s := newStage(t, settings{})
 	web := &service{stage: s, name: "web"}
 	s.cloud.miscarry(web.lbName())

@@ -134,6 +134,7 @@ func (s *stage) operating(want map[string]string) func(tree) error {
 }
 
 func TestLocalTrafficPolicyWithoutMonitorHasOnlyNodesWithEndpointsAsMembers(t *testing.T) {
+	spares(t, "the cloud sees the same batches of members as ever")
 	s := newStage(t, settings{podless: true})
 	s.runPod("one", "a")
 	web := s.service("web", tcp(8080), local)

@@ -125,6 +125,7 @@ func TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished(t *testing.T) {
 }
 
 func TestWhatOctaviaLeftUnfinishedSurvivesAControllerThatIsKilled(t *testing.T) {
+	spares(t, "TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished sees what Octavia leaves, and the kill tests run on others")
 	program := build(t)
 	s := newStage(t, settings{off: true, cloud: unfinishing(t), conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
