@@ -23,7 +23,7 @@ ROUNDS=${ROUNDS:-1}
 LOGS=$STATES/test-logs
 # What is run with OVN: the tests about packets, those of the provider, and what
 # does not depend on the provider, whose load balancers cost OVN least.
-PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN|MembersFollow|PoolsFollow'
+PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
 EITHER='CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart'
 
 main() {
@@ -57,7 +57,7 @@ amphora_lane() {
   local failed=0
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
   run contract amphora ./test/contract -parallel 6 || failed=1
-  run e2e-amphora amphora ./test/e2e -short -skip "$EITHER|PoolsFollow" "-kill-rounds=$ROUNDS" || failed=1
+  run e2e-amphora amphora ./test/e2e -short -skip "$EITHER" "-kill-rounds=$ROUNDS" || failed=1
   down amphora $failed
 }
 

@@ -10,6 +10,7 @@ import (
 )
 
 func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
+	spares(t, "TestCordonedNodeGetsNoNewConnection sees it with packets")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
