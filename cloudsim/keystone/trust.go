@@ -109,7 +109,7 @@ func (s *Service) newTrust(r *http.Request, req *trustRequest) (*trust, *problem
 	case caller.trust != nil:
 		return nil, forbidden("")
 	case caller.credential != nil && !caller.credential.isUnrestricted():
-		return nil, forbidden("Using method 'application_credential' is not allowed for managing trusts.")
+		return nil, forbidden("Delegated tokens cannot manage trusts.")
 	case req.TrustorUserID != caller.user.id:
 		return nil, forbidden("identity:create_trust")
 	case req.RemainingUses != nil && *req.RemainingUses < 1:

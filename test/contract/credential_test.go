@@ -144,7 +144,8 @@ func TestApplicationCredentials(t *testing.T) {
 			token := c.use(made)
 			c.as(k8s).with(token).identity("POST", mine(c), object{"application_credential": object{"name": c.newName()}}).is(403)
 			c.as(k8s).with(token).identity("DELETE", mine(c)+"/"+made.text("application_credential.id"), nil).is(403)
-			c.as(k8s).with(token).identity("POST", "/OS-TRUST/trusts", object{"trust": c.trust(nil)}).is(403)
+			// Debian's security updates of Keystone 22 say it in other words than it did before.
+			c.quietly(k8s).with(token).identity("POST", "/OS-TRUST/trusts", object{"trust": c.trust(nil)}).is(403)
 		}},
 		{"an unrestricted application credential may delete itself", func(c *try) {
 			made := c.newCredential(object{"unrestricted": true})
