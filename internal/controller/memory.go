@@ -117,6 +117,15 @@ func (m *memory) recall(key types.NamespacedName, uid types.UID) record {
 	return r
 }
 
+// has tells whether there is a record of the Service: this controller has looked
+// at it.
+func (m *memory) has(key types.NamespacedName, uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, there := m.records[key]
+	return there && r.serviceUID == uid
+}
+
 func (m *memory) store(key types.NamespacedName, r record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -141,11 +141,11 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 	return nil
 }
 
-// retract takes the conditions off a Service that this controller refused and that
-// is not to be served any more. It bears no other mark of ours: it was never
-// claimed.
+// retract takes the conditions off a Service that this controller could not serve
+// and that is not to be served any more. It bears no other mark of ours: it was
+// never claimed.
 func (r *ServiceReconciler) retract(ctx context.Context, p *pass) error {
-	if !p.remembered {
+	if !r.memory.has(client.ObjectKeyFromObject(p.service), p.service.UID) {
 		return nil
 	}
 	before := p.service.DeepCopy()

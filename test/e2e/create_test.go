@@ -18,7 +18,7 @@ import (
 )
 
 func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
-	spares(t, "TestCallsStayWithinTheBudget has one and five ports, TestFloatingIPAnswersFromOutsideThroughEveryNode TCP and UDP")
+	spares(t, "TestCallsStayWithinTheBudget has five ports, TestFloatingIPAnswersFromOutsideThroughEveryNode TCP and UDP")
 	for _, c := range []struct {
 		name  string
 		edits []edit
