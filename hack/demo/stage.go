@@ -180,7 +180,7 @@ func (s *stage) startController() (err error) {
 	s.stop, s.stopped = stop, make(chan int, 1)
 	args := append([]string{"controller", "--leader-elect-resource-namespace=" + namespace,
 		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0"}, s.flags()...)
-	go func() { s.stopped <- cli.Run(ctx, args, cli.IO{Out: s.log, Err: s.log}, "demo") }()
+	go func() { s.stopped <- cli.Run(ctx, args, cli.IO{Out: s.log, Err: s.log}, cli.Options{Version: "demo"}) }()
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (s *stage) startController() (err error) {
 func (s *stage) plan(ctx context.Context) (status int, output string) {
 	var out bytes.Buffer
 	args := append([]string{"plan", "-n", namespace}, s.flags()...)
-	status = cli.Run(ctx, args, cli.IO{Out: &out, Err: &out}, "demo")
+	status = cli.Run(ctx, args, cli.IO{Out: &out, Err: &out}, cli.Options{Version: "demo"})
 	return status, out.String()
 }
 

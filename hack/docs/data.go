@@ -66,7 +66,7 @@ func commandLine() (any, error) {
 	for _, name := range []string{"", "controller", "plan", "version"} {
 		args := append(strings.Fields(name), "--help")
 		var out bytes.Buffer
-		if status := cli.Run(context.Background(), args, cli.IO{Out: &out, Err: &out}, ""); status != 0 {
+		if status := cli.Run(context.Background(), args, cli.IO{Out: &out, Err: &out}, cli.Options{}); status != 0 {
 			return nil, fmt.Errorf("kube-octavia %s: exit status %d: %s", strings.Join(args, " "), status, out.String())
 		}
 		commands = append(commands, command{strings.TrimSpace("kube-octavia " + name), out.String()})

@@ -12,6 +12,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
 )
 
 // The exit statuses of all subcommands.
@@ -31,8 +33,20 @@ type IO struct {
 	Out, Err io.Writer
 }
 
+// Options are what the program is, beside its command line.
+type Options struct {
+	// Version is the version of the build; empty stands for the commit.
+	Version string
+	// Timing is how long the controller leaves things alone; zero stands for
+	// controller.DefaultTiming.
+	Timing controller.Timing
+}
+
 // Run runs the command line and returns its exit status.
-func Run(ctx context.Context, args []string, streams IO, version string) int {
+func Run(ctx context.Context, args []string, streams IO, o Options) int {
+	if o.Timing == (controller.Timing{}) {
+		o.Timing = controller.DefaultTiming()
+	}
 	root := &cobra.Command{
 		Use:           "kube-octavia",
 		Short:         "Load balancers for Kubernetes Services from OpenStack Octavia",
@@ -45,7 +59,7 @@ func Run(ctx context.Context, args []string, streams IO, version string) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(newController(streams, version), newPlan(streams, version), newVersion(streams, version))
+	root.AddCommand(newController(streams, o), newPlan(streams, o.Version), newVersion(streams, o.Version))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK

@@ -47,7 +47,7 @@ type controllerOptions struct {
 	leaseDuration, renewDeadline, retryPeriod time.Duration
 }
 
-func newController(streams IO, version string) *cobra.Command {
+func newController(streams IO, program Options) *cobra.Command {
 	var o controllerOptions
 	c := &cobra.Command{
 		Use:   "controller --cloud-config=FILE",
@@ -60,7 +60,7 @@ func newController(streams IO, version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.run(c.Context(), log, version)
+			return o.run(c.Context(), log, program)
 		},
 	}
 	o.addFlags(c.Flags())
@@ -98,7 +98,7 @@ func (o *controllerOptions) check() error {
 }
 
 // run connects to cloud and cluster and works until the context ends.
-func (o *controllerOptions) run(ctx context.Context, log logr.Logger, version string) error {
+func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, version st
 	if err != nil {
 		return err
 	}
-	session, can, err := o.session(ctx, cloud, version, log, metrics.Registry)
+	session, can, err := o.session(ctx, cloud, program.Version, log, metrics.Registry)
 	if err != nil {
 		return err
 	}
@@ -142,6 +142,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, version st
 		Concurrency:   o.concurrency,
 		WatchInterval: o.watchInterval,
 		SweepInterval: o.sweepInterval,
+		Timing:        program.Timing,
 	})
 	if err != nil {
 		return err

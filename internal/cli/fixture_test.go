@@ -29,7 +29,7 @@ type ran struct {
 func runCommand(t *testing.T, args ...string) ran {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status := Run(t.Context(), args, IO{Out: &out, Err: &errs}, "v1.2.3")
+	status := Run(t.Context(), args, IO{Out: &out, Err: &errs}, Options{Version: "v1.2.3"})
 	return ran{status, out.String(), errs.String()}
 }
 

@@ -145,7 +145,7 @@ func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
 			p.record.madeComplete = made.ID
 		}
 	case diff.DeleteLoadBalancer:
-		p.record.noteDeletion(r.now())
+		p.record.noteDeletion(r.now(), r.timing)
 		if l := p.record.observed.LoadBalancer; l != nil && l.ID == op.ID {
 			l.ProvisioningStatus = lb.PendingDelete
 			return

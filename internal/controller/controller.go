@@ -36,12 +36,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
-// How long a Service waits after a failed pass, the first time and at most.
-const (
-	firstBackoff = 500 * time.Millisecond
-	lastBackoff  = 2 * time.Minute
-)
-
 // backlog is how many load balancers may end their changes at once before the
 // watcher has to wait for the queue.
 const backlog = 1024
@@ -60,6 +54,8 @@ type Options struct {
 	WatchInterval time.Duration
 	// SweepInterval lies between two looks at everything.
 	SweepInterval time.Duration
+	// Timing is how long things are left alone; DefaultTiming is for real clouds.
+	Timing Timing
 }
 
 // SetUp adds the Service reconciler, the watcher and the sweeper to the manager.
@@ -101,6 +97,7 @@ func SetUp(m manager.Manager, o Options) error {
 		Recorder: m.GetEventRecorder("kube-octavia"),
 		Watcher:  watcher,
 		Metrics:  o.Metrics,
+		timing:   o.Timing,
 		memory:   known,
 		now:      time.Now,
 	}
@@ -129,7 +126,7 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 			queue.Add(reconcile.Request{NamespacedName: e.Object})
 		},
 	}
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.timing.FirstBackoff, r.timing.LastBackoff)
 	return ctrl.NewControllerManagedBy(m).
 		Named("service").
 		For(&corev1.Service{}, builder.WithPredicates(serviceMatters)).

@@ -12,14 +12,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// How long to wait after the deletion of a load balancer, the first time and at
-// most, before another one is built in its place, or before it is deleted again
-// because Octavia could not.
-const (
-	firstRebirth = 5 * time.Second
-	lastRebirth  = 5 * time.Minute
-)
-
 // failedAtBirth plans the end of a load balancer of ours that went into ERROR
 // before the Service ever had an address: it never served anybody, so another
 // one may take its place.
@@ -55,7 +47,7 @@ func (r *ServiceReconciler) mustWait(p *pass) bool {
 }
 
 // noteDeletion counts a deletion and puts off what may come after it.
-func (r *record) noteDeletion(now time.Time) {
-	r.notBefore = now.Add(jitter(min(firstRebirth<<r.deletions, lastRebirth)))
+func (r *record) noteDeletion(now time.Time, t Timing) {
+	r.notBefore = now.Add(jitter(min(t.FirstRebirth<<r.deletions, t.LastRebirth)))
 	r.deletions = min(r.deletions+1, 10)
 }

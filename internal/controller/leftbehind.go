@@ -12,13 +12,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 )
 
-// How long parts of an ACTIVE load balancer may take to become ACTIVE, too, the
-// first time and at most: some providers are not done with all of them at once.
-const (
-	firstPatience = 5 * time.Second
-	lastPatience  = 5 * time.Minute
-)
-
 // hasPatience tells whether it is too early to do anything about parts that are
 // PENDING below an ACTIVE load balancer: whatever is written to them may be
 // refused. Parts that are still PENDING later are what Octavia left behind, and are planned for.
@@ -48,7 +41,7 @@ func (r *ServiceReconciler) waits(p *pass) bool {
 	if p.record.unfinished.IsZero() {
 		p.record.unfinished, p.record.unfinishedIDs = r.now(), diff.UnfinishedIDs(l, p.owner)
 	}
-	patience := min(firstPatience<<p.record.repairs, lastPatience)
+	patience := min(r.timing.FirstPatience<<p.record.repairs, r.timing.LastPatience)
 	left := patience - r.now().Sub(p.record.unfinished)
 	if left <= 0 {
 		return false

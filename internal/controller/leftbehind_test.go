@@ -32,6 +32,9 @@ func withPart(whole, part lb.ProvisioningStatus) lb.Observed {
 	}}}}
 }
 
+// defaults are how long users wait.
+var defaults = DefaultTiming()
+
 func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	tests := map[string]struct {
@@ -44,17 +47,17 @@ func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
 		"all is ACTIVE by now":                {record: record{observed: withPart(lb.Active, lb.Active), unfinished: now.Add(-time.Second), leftBehind: true}},
 		"Octavia builds":                      {record: record{observed: withPart(lb.PendingCreate, lb.PendingCreate)}},
 		"nothing is there":                    {record: record{}},
-		"seen for the first time":             {record: record{observed: withPart(lb.Active, lb.PendingCreate)}, patient: true, delay: firstPatience, since: now},
+		"seen for the first time":             {record: record{observed: withPart(lb.Active, lb.PendingCreate)}, patient: true, delay: defaults.FirstPatience, since: now},
 		"seen a while ago":                    {record: record{observed: withPart(lb.Active, lb.PendingUpdate), unfinished: now.Add(-2 * time.Second)}, patient: true, delay: 3 * time.Second, since: now.Add(-2 * time.Second)},
-		"seen again after a repair":           {record: record{observed: withPart(lb.Active, lb.PendingCreate), repairs: 2}, patient: true, delay: 4 * firstPatience, since: now},
-		"seen again after repair upon repair": {record: record{observed: withPart(lb.Active, lb.PendingCreate), repairs: 10}, patient: true, delay: lastPatience, since: now},
+		"seen again after a repair":           {record: record{observed: withPart(lb.Active, lb.PendingCreate), repairs: 2}, patient: true, delay: 4 * defaults.FirstPatience, since: now},
+		"seen again after repair upon repair": {record: record{observed: withPart(lb.Active, lb.PendingCreate), repairs: 10}, patient: true, delay: defaults.LastPatience, since: now},
 		"changed while it is waited for":      {record: record{observed: withPart(lb.PendingUpdate, lb.PendingUpdate), unfinished: now.Add(-2 * time.Second)}, since: now.Add(-2 * time.Second)},
 		"changed while it is repaired":        {record: record{observed: withPart(lb.PendingUpdate, lb.PendingCreate), leftBehind: true}},
 		"being repaired":                      {record: record{observed: withPart(lb.Active, lb.PendingCreate), leftBehind: true}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := &ServiceReconciler{now: func() time.Time { return now }}
+			r := &ServiceReconciler{timing: defaults, now: func() time.Time { return now }}
 			p := &pass{owner: lb.Owner{ClusterUID: "c", ServiceUID: "s"}, record: test.record}
 			patient, err := r.hasPatience(t.Context(), p)
 			if err != nil || patient != test.patient || p.delay != test.delay || !p.record.unfinished.Equal(test.since) {
@@ -148,6 +151,7 @@ func calling(t *testing.T, handle http.HandlerFunc) *ServiceReconciler {
 	return &ServiceReconciler{
 		Planner: &Planner{Octavia: octavia.New(client, lb.Capabilities{})},
 		Metrics: metrics,
+		timing:  defaults,
 		now:     func() time.Time { return noon },
 	}
 }
@@ -230,7 +234,7 @@ func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
 			if waits := p.delay > 0; waits != test.waits || len(p.plan.Ops) != test.left {
 				t.Errorf("waits: %t, and then does %v", waits, p.plan.Ops)
 			}
-			if test.waits && (p.delay != firstPatience<<test.record.repairs || p.record.leftBehind || p.record.confirmed || p.unready == "") {
+			if test.waits && (p.delay != defaults.FirstPatience<<test.record.repairs || p.record.leftBehind || p.record.confirmed || p.unready == "") {
 				t.Errorf("waits %v, unready: %q, record: %+v", p.delay, p.unready, p.record)
 			}
 			if test.listener == lb.Active && len(test.ops) == 0 && (p.record.deletions > 0 || p.record.repairs > 0 || p.record.failed != "") {

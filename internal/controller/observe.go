@@ -19,7 +19,7 @@ import (
 // a create that was not answered, to us or to a controller before us, it looks
 // once more when Octavia must have ended it.
 func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
-	if late := p.record.unanswered; !late.IsZero() && r.now().Sub(late) >= answerLimit {
+	if late := p.record.unanswered; !late.IsZero() && r.now().Sub(late) >= r.timing.AnswerLimit {
 		p.record.known, p.record.unanswered = false, time.Time{}
 	}
 	if p.record.known {

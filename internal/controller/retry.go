@@ -5,7 +5,6 @@ package controller
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -13,21 +12,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
-
-// How long to wait before looking again at what will not change by itself soon:
-// a request that the cloud refuses, an exhausted quota, an address in use.
-const slowRetry = 2 * time.Minute
-
-// answerLimit is how long Octavia may take to show what a create made that it
-// did not answer.
-const answerLimit = time.Minute
-
-// duplicateRetry is how soon to look whether a second load balancer is gone.
-const duplicateRetry = 2 * time.Second
-
-// partsRetry is how long to wait for parts of a load balancer that Octavia left
-// unready although it has ended its work.
-const partsRetry = 10 * time.Second
 
 // next says when to look at the Service again, by the class of what failed.
 func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, error) {
@@ -38,17 +22,17 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 	case failure == nil && p.delay > 0:
 		return reconcile.Result{RequeueAfter: p.delay}, nil
 	case failure == nil && p.unready != "":
-		return reconcile.Result{RequeueAfter: jitter(partsRetry)}, nil
+		return reconcile.Result{RequeueAfter: jitter(r.timing.PartsRetry)}, nil
 	case failure == nil && len(p.plan.Refused) > 0:
-		return reconcile.Result{RequeueAfter: jitter(slowRetry)}, nil
+		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
 	case failure == nil && !p.record.known && (l == nil || l.ProvisioningStatus == lb.Active):
-		return reconcile.Result{RequeueAfter: jitter(duplicateRetry)}, nil
+		return reconcile.Result{RequeueAfter: jitter(r.timing.DuplicateRetry)}, nil
 	case failure == nil && p.wrote && !p.done && (l == nil || !l.ProvisioningStatus.Pending()):
 		// Only Neutron was written to, which has done it already: nobody else
 		// brings the Service back to say so.
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	case failure == nil && !p.record.unanswered.IsZero():
-		return reconcile.Result{RequeueAfter: jitter(max(answerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
+		return reconcile.Result{RequeueAfter: jitter(max(r.timing.AnswerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:
@@ -59,14 +43,8 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 	case class == openstack.Throttled:
 		return reconcile.Result{RequeueAfter: jitter(max(cloud.RetryAfter, time.Second))}, nil
 	case class == openstack.Invalid, class == openstack.Quota, class == openstack.Foreign:
-		return reconcile.Result{RequeueAfter: jitter(slowRetry)}, nil
+		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
 	default:
 		return reconcile.Result{}, failure
 	}
-}
-
-// jitter lengthens d by up to a fifth, so that what failed together does not
-// come back together.
-func jitter(d time.Duration) time.Duration {
-	return d + rand.N(d/5+1)
 }

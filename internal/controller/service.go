@@ -28,10 +28,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// staleRetry is how soon to look again at a Service that was read from a cache
-// which was behind.
-const staleRetry = 100 * time.Millisecond
-
 // ServiceReconciler gives Services their load balancers. Its queue key is the
 // Service that owns the load balancer, so that writes to one load balancer come
 // one after the other.
@@ -43,6 +39,7 @@ type ServiceReconciler struct {
 	Watcher  *octavia.Watcher
 	Metrics  *Metrics
 
+	timing Timing
 	memory *memory
 	now    func() time.Time
 }

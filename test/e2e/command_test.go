@@ -141,7 +141,7 @@ func TestControllerDoesNotStartOnAWrongConfiguration(t *testing.T) {
 			}
 			var out, errs log
 			args := append([]string{"controller", "--cloud-config=" + conf}, c.args...)
-			status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, "test")
+			status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{Version: "test"})
 			if status != 1 {
 				t.Errorf("status %s", strconv.Itoa(status))
 			}

@@ -76,7 +76,7 @@ func (s *stage) start() {
 	}
 	go func() {
 		defer close(c.ended)
-		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, "test")
+		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, cli.Options{Version: "test"})
 	}()
 	s.t.Cleanup(func() {
 		if s.t.Failed() {
@@ -189,6 +189,6 @@ func (s *stage) run(args ...string) (status int, out, errs string) {
 	s.t.Helper()
 	var stdout, stderr log
 	args = append(args, "--cloud-config="+s.cloudConf(), "--kubeconfig="+s.kubeconfig())
-	status = cli.Run(s.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, "test")
+	status = cli.Run(s.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, cli.Options{Version: "test"})
 	return status, stdout.String(), stderr.String()
 }

@@ -44,7 +44,7 @@ var stateDir = flag.String("openstack", "", "run on the real OpenStack with its 
 func TestMain(m *testing.M) {
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.
-	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, "test")
+	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
 	// Stopping a controller races with its queue handing out an item; the
 	// goroutine that loses stays behind. It is controller-runtime's, and a
 	// process that stops its controller ends.

@@ -1,0 +1,63 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Timing is how long the controller leaves things alone. Users have no say in
+// it; tests, which play with clouds that are faster than real ones, have.
+type Timing struct {
+	// FirstBackoff and LastBackoff are how long a Service waits after a failed
+	// pass, the first time and at most.
+	FirstBackoff, LastBackoff time.Duration
+	// SlowRetry is how long to wait before looking again at what will not change
+	// by itself soon: a request that the cloud refuses, an exhausted quota, an
+	// address in use.
+	SlowRetry time.Duration
+	// AnswerLimit is how long Octavia may take to show what a create made that it
+	// did not answer.
+	AnswerLimit time.Duration
+	// DuplicateRetry is how soon to look whether a second load balancer is gone.
+	DuplicateRetry time.Duration
+	// PartsRetry is how long to wait for parts of a load balancer that Octavia
+	// left unready although it has ended its work.
+	PartsRetry time.Duration
+	// FirstRebirth and LastRebirth are how long to wait after the deletion of a
+	// load balancer, the first time and at most, before another one is built in
+	// its place, or before it is deleted again because Octavia could not.
+	FirstRebirth, LastRebirth time.Duration
+	// FirstPatience and LastPatience are how long parts of an ACTIVE load balancer
+	// may take to become ACTIVE, too, the first time and at most: some providers
+	// are not done with all of them at once.
+	FirstPatience, LastPatience time.Duration
+}
+
+// DefaultTiming is for clouds that people use.
+func DefaultTiming() Timing {
+	return Timing{
+		FirstBackoff:   500 * time.Millisecond,
+		LastBackoff:    2 * time.Minute,
+		SlowRetry:      2 * time.Minute,
+		AnswerLimit:    time.Minute,
+		DuplicateRetry: 2 * time.Second,
+		PartsRetry:     10 * time.Second,
+		FirstRebirth:   5 * time.Second,
+		LastRebirth:    5 * time.Minute,
+		FirstPatience:  5 * time.Second,
+		LastPatience:   5 * time.Minute,
+	}
+}
+
+// staleRetry is how soon to look again at a Service that was read from a cache
+// which was behind.
+const staleRetry = 100 * time.Millisecond
+
+// jitter lengthens d by up to a fifth, so that what failed together does not
+// come back together.
+func jitter(d time.Duration) time.Duration {
+	return d + rand.N(d/5+1)
+}
