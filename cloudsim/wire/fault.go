@@ -22,6 +22,9 @@ const (
 	// it is not zero) or the fault is removed; in the last two cases the request
 	// then goes on as if nothing had been.
 	FaultHang FaultKind = "hang"
+	// FaultHangAfter runs the handler to its end, then holds the answer as FaultHang
+	// holds the request.
+	FaultHangAfter FaultKind = "hang-after"
 	// FaultResetBefore resets the TCP connection without running the handler.
 	FaultResetBefore FaultKind = "reset-before"
 	// FaultResetAfter runs the handler to its end, then resets the connection.
@@ -39,7 +42,7 @@ const (
 	FaultErrorState FaultKind = "error-state"
 )
 
-var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultLatency, FaultErrorState}
+var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultHangAfter, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultLatency, FaultErrorState}
 
 // Fault says what goes wrong on which requests. Faults hit requests that carry
 // a valid token or need none; a request answered 401 uses none up.
@@ -60,7 +63,7 @@ type Fault struct {
 	Times int `json:"times,omitempty"`
 	// Skip lets the first requests that match pass.
 	Skip int `json:"skip,omitempty"`
-	// Delay is how long FaultHang and FaultLatency hold a request.
+	// Delay is how long FaultHang, FaultHangAfter and FaultLatency hold a request.
 	Delay time.Duration `json:"-"`
 }
 
@@ -163,7 +166,8 @@ func (s *Faults) List() []Fault {
 	return faults
 }
 
-// Held returns how many requests are being held by faults of kind FaultHang.
+// Held returns how many requests are being held by faults of the kinds FaultHang and
+// FaultHangAfter.
 func (s *Faults) Held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -207,6 +207,14 @@ func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, faul
 	case FaultResetAfter:
 		f.record(call, f.run(r, f.handle))
 		reset(w)
+	case FaultHangAfter:
+		a := f.run(r, f.handle)
+		f.record(call, a)
+		if !f.hang(r.Context(), fault) {
+			reset(w)
+			return
+		}
+		a.send(w)
 	case FaultGarbage:
 		f.answer(w, r, call, func(w http.ResponseWriter, r *http.Request) {
 			f.run(r, f.handle)

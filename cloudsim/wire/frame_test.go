@@ -308,17 +308,19 @@ func TestFaultErrorStateReachesTheHandlersOfChangesOnly(t *testing.T) {
 	}
 }
 
-func TestFaultHangEnds(t *testing.T) {
-	held := func(t *testing.T, s *service) {
-		t.Helper()
-		deadline := time.Now().Add(20 * time.Second)
-		for s.Faults.Held() == 0 {
-			if time.Now().After(deadline) {
-				t.Fatal("the request is not held")
-			}
-			time.Sleep(time.Millisecond) // between looks, not in place of one
+// held waits until a request is held.
+func held(t *testing.T, s *service) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for s.Faults.Held() == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("no request is held")
 		}
+		time.Sleep(time.Millisecond) // between looks, not in place of one
 	}
+}
+
+func TestFaultHangEnds(t *testing.T) {
 	t.Run("when it is removed, though used up", func(t *testing.T) {
 		s := newService(t, nil)
 		id := s.Faults.Add(Fault{Kind: FaultHang, Times: 1})
@@ -371,6 +373,28 @@ func TestFaultHangEnds(t *testing.T) {
 			t.Errorf("got %v %v", resp, err)
 		}
 	})
+}
+
+func TestFaultHangAfterHoldsTheAnswerOfACallThatWasCarriedOut(t *testing.T) {
+	s := newService(t, nil)
+	id := s.Faults.Add(Fault{Kind: FaultHangAfter, Times: 1})
+	status := make(chan int)
+	go func() {
+		resp, _, err := s.call(t, "POST", "/things")
+		if err != nil {
+			status <- 0
+			return
+		}
+		status <- resp.StatusCode
+	}()
+	held(t, s)
+	if s.ran.Load() != 1 || len(s.Recorder.Calls()) != 1 {
+		t.Errorf("the handler ran %d times and %d calls are recorded while the answer is held", s.ran.Load(), len(s.Recorder.Calls()))
+	}
+	s.Faults.Remove(id)
+	if got := <-status; got != 201 {
+		t.Errorf("the answer that was let go is %d", got)
+	}
 }
 
 func TestLatencyIsThatOfTheMostSpecificSetting(t *testing.T) {
