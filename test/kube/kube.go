@@ -26,6 +26,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+// Administrator is the name of the user whose credentials Config and Kubeconfig
+// hold.
+const Administrator = "kube-octavia-admin"
+
 // Defaults of Options.
 const (
 	// DefaultServiceCIDRs leaves room for 65,000 Services of each family.
@@ -71,6 +75,8 @@ type Options struct {
 	// Empty: DefaultNodePortRange. Widen it downwards for thousands of ports,
 	// because the ephemeral ports of Linux begin at 32768.
 	NodePortRange string
+	// Audited are the users whose requests Requests returns.
+	Audited []string
 	// StartTimeout bounds Start. Zero: DefaultStartTimeout.
 	StartTimeout time.Duration
 }
@@ -158,11 +164,14 @@ func (c *Cluster) Config() *rest.Config {
 
 // Kubeconfig writes a kubeconfig file of an administrator to path. The file is
 // readable by its owner only. Missing directories are made.
-func (c *Cluster) Kubeconfig(path string) error {
+func (c *Cluster) Kubeconfig(path string) error { return c.KubeconfigFor(path, c.token) }
+
+// KubeconfigFor is Kubeconfig for whoever the token is of.
+func (c *Cluster) KubeconfigFor(path, token string) error {
 	const name = "kube-octavia"
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: c.server, CertificateAuthorityData: c.ca}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: c.token}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	config.CurrentContext = name
 	if err := clientcmd.WriteToFile(*config, path); err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(abandonVariable) != "" {
 		abandonCluster()
 	}
-	kubetest.Main(m)
+	kubetest.MainWith(m, kube.Options{Audited: []string{kube.Administrator}})
 }
 
 // eventually waits until condition returns nil.
@@ -261,4 +263,34 @@ func createNode(t *testing.T) *corev1.Node {
 		}
 	})
 	return node
+}
+
+func TestRequestsOfAuditedUsersAreRecorded(t *testing.T) {
+	client, cluster := kubetest.Client(t), kubetest.Cluster(t)
+	if _, err := client.CoreV1().Services("recorded").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Services("recorded").UpdateStatus(t.Context(),
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.UpdateOptions{}); err == nil {
+		t.Fatal("a Service that is not there was updated")
+	}
+	want := []kube.Request{
+		{Verb: "list", Resource: "services", Namespace: "recorded", Status: 200, Path: "/api/v1/namespaces/recorded/services"},
+		{Verb: "update", Resource: "services", Subresource: "status", Namespace: "recorded", Name: "web", Status: 404,
+			Path: "/api/v1/namespaces/recorded/services/web/status"},
+	}
+	for i := range want {
+		want[i].User = kube.Administrator
+	}
+	eventually(t, func(context.Context) error {
+		all, err := cluster.Requests()
+		if err != nil {
+			return err
+		}
+		got := slices.DeleteFunc(all, func(r kube.Request) bool { return r.Namespace != "recorded" })
+		if diff := cmp.Diff(want, got); diff != "" {
+			return fmt.Errorf("requests (-want +got):\n%s", diff)
+		}
+		return nil
+	})
 }

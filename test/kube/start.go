@@ -57,7 +57,7 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 // of service accounts. The certificates are made by kube-apiserver itself.
 func (c *Cluster) writeKeys() error {
 	c.token = uuid.NewString()
-	tokens := c.token + ",kube-octavia-admin,kube-octavia-admin,system:masters\n"
+	tokens := fmt.Sprintf("%s,%s,%[2]s,system:masters\n", c.token, Administrator)
 	if err := os.WriteFile(filepath.Join(c.dir, tokenFile), []byte(tokens), 0o600); err != nil {
 		return err
 	}
@@ -98,7 +98,12 @@ func (c *Cluster) startAPIServer(opts Options) (*process, error) {
 		return nil, err
 	}
 	c.server = fmt.Sprintf("https://127.0.0.1:%d", port)
-	p, err := c.run(apiserverBinary,
+	audit, err := c.auditFlags(opts.Audited)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	p, err := c.run(apiserverBinary, append(audit,
 		"--etcd-servers="+etcdSocket,
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", port),
@@ -118,7 +123,7 @@ func (c *Cluster) startAPIServer(opts Options) (*process, error) {
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--profiling=false",
-	)
+	)...)
 	if err != nil {
 		release()
 		return nil, err

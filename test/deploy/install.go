@@ -1,0 +1,101 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package deploy installs the manifests of the directory deploy/ in a cluster of
+// test/kube, as an operator would, and lets a controller outside the cluster be
+// who it is inside: the ServiceAccount with its roles. Its tests are about the
+// manifests. It imports test/kube and client-go.
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kube-octavia/kube-octavia/test/kube"
+)
+
+// What the manifests call things, spelled out so that a change of it is seen.
+const (
+	// Namespace is where everything is.
+	Namespace = "kube-octavia"
+	// Name is that of the Deployment, the ServiceAccount, the roles and the Lease.
+	Name = "kube-octavia"
+	// User is who the controller is to kube-apiserver.
+	User = "system:serviceaccount:" + Namespace + ":" + Name
+)
+
+// Kubectl runs kubectl as the cluster's administrator and returns what it prints,
+// warnings included.
+func Kubectl(ctx context.Context, cluster *kube.Cluster, args ...string) (string, error) {
+	kubeconfig := filepath.Join(cluster.Dir(), "kubectl.kubeconfig")
+	if err := cluster.Kubeconfig(kubeconfig); err != nil {
+		return "", err
+	}
+	command := exec.CommandContext(ctx, cluster.Kubectl(), append([]string{"--kubeconfig=" + kubeconfig}, args...)...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %v: %w\n%s", args, err, out)
+	}
+	return string(out), nil
+}
+
+// Install applies the manifests of the directory and waits until the roles are in
+// force, which kube-apiserver learns a moment later.
+func Install(ctx context.Context, cluster *kube.Cluster, dir string) error {
+	if _, err := Kubectl(ctx, cluster, "apply", "-k", dir); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return err
+	}
+	for _, one := range []authorizationv1.ResourceAttributes{
+		{Verb: "list", Resource: "services"},
+		{Verb: "create", Resource: "leases", Group: "coordination.k8s.io", Namespace: Namespace},
+	} {
+		if err := awaitRight(ctx, client, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitRight waits until the controller may do this.
+func awaitRight(ctx context.Context, client *kubernetes.Clientset, what authorizationv1.ResourceAttributes) error {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: User, ResourceAttributes: &what}}
+	err := wait.PollUntilContextTimeout(ctx, 25*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		return err == nil && answer.Status.Allowed, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s may %s %s: %w", User, what.Verb, what.Resource, err)
+	}
+	return nil
+}
+
+// tokenLifetime is longer than any run of tests.
+const tokenLifetime = 24 * time.Hour
+
+// Token returns a token of the controller's ServiceAccount.
+func Token(ctx context.Context, cluster *kube.Cluster) (string, error) {
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return "", err
+	}
+	seconds := int64(tokenLifetime.Seconds())
+	answer, err := client.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, Name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("get a token of %s: %w", User, err)
+	}
+	return answer.Status.Token, nil
+}

@@ -1,0 +1,220 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+)
+
+func TestMain(m *testing.M) { kubetest.Main(m) }
+
+// manifests is the directory that is under test.
+const manifests = "../../deploy"
+
+// kubectl runs kubectl, which has to succeed.
+func kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// installed is the Deployment, once the manifests are in the cluster.
+func installed(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	if err := deploy.Install(t.Context(), kubetest.Cluster(t), manifests); err != nil {
+		t.Fatal(err)
+	}
+	d, err := kubetest.Client(t).AppsV1().Deployments(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestKubeAPIServerAcceptsTheManifestsWithoutAWarning(t *testing.T) {
+	installed(t)
+	out := kubectl(t, "apply", "-k", manifests, "--validate=strict")
+	if lines := strings.Count(out, "\n"); lines != 9 || strings.Contains(out, "Warning") || strings.Contains(out, "created") {
+		t.Errorf("applied a second time, %d objects instead of 9:\n%s", lines, out)
+	}
+	if out := kubectl(t, "apply", "-f", filepath.Join(manifests, "example"), "--dry-run=server", "--validate=strict"); out != "secret/cloud-config created (server dry run)\n" {
+		t.Errorf("the example: %s", out)
+	}
+}
+
+// altered is a copy of the manifests in which one text is replaced by another.
+func altered(t *testing.T, file, from, to string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(manifests)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), from) {
+		t.Fatalf("%s has no %q", file, from)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), from, to)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestASlipInTheManifestsWouldBeNoticed(t *testing.T) {
+	installed(t)
+	dir := altered(t, "deployment.yaml", "readOnlyRootFilesystem", "readOnlyRootFilesytem")
+	_, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), "apply", "-k", dir, "--validate=strict", "--dry-run=server")
+	if err == nil || !strings.Contains(err.Error(), "readOnlyRootFilesytem") {
+		t.Errorf("a misspelled field: %v", err)
+	}
+	dir = altered(t, "deployment.yaml", "runAsNonRoot: true", "runAsNonRoot: false")
+	if out := kubectl(t, "apply", "-k", dir, "--dry-run=server"); !strings.Contains(out, "would violate PodSecurity") {
+		t.Errorf("there is no warning of a Pod that would be refused:\n%s", out)
+	}
+}
+
+func TestTheSecretIsNeverOverwritten(t *testing.T) {
+	installed(t)
+	const mine = "[Global]\nauth-url=https://keystone.example.com/v3\n"
+	secrets := kubetest.Client(t).CoreV1().Secrets(deploy.Namespace)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloud-config"}, StringData: map[string]string{"cloud.conf": mine}}
+	if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "apply", "-k", manifests)
+	got, err := secrets.Get(t.Context(), "cloud-config", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(mine, string(got.Data["cloud.conf"])); diff != "" {
+		t.Errorf("cloud.conf (-before +after):\n%s", diff)
+	}
+}
+
+func TestTheExampleIsWhatThePodReads(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(manifests, "example", "secret.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secret corev1.Secret
+	if err := yaml.UnmarshalStrict(text, &secret); err != nil {
+		t.Fatal(err)
+	}
+	pod := installed(t).Spec.Template.Spec
+	if len(pod.Volumes) != 1 || pod.Volumes[0].Secret == nil || pod.Volumes[0].Secret.SecretName != secret.Name || secret.Namespace != deploy.Namespace {
+		t.Errorf("the Pod mounts %+v, and the example is %s/%s", pod.Volumes, secret.Namespace, secret.Name)
+	}
+	mount := pod.Containers[0].VolumeMounts[0]
+	if want := "--cloud-config=" + mount.MountPath + "/cloud.conf"; !slices.Contains(pod.Containers[0].Args, want) || !mount.ReadOnly || mount.SubPath != "" {
+		t.Errorf("mounted as %+v, read by %v", mount, pod.Containers[0].Args)
+	}
+	conf, err := config.Parse("cloud.conf", []byte(secret.StringData["cloud.conf"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conf.Global.Authentication() != config.ByApplicationCredential || len(conf.Notices) > 0 {
+		t.Errorf("the example authenticates %v, with the notices %v", conf.Global.Authentication(), conf.Notices)
+	}
+}
+
+func TestBudgetAndServiceAreAboutThePods(t *testing.T) {
+	d := installed(t)
+	pods := labels.Set(d.Spec.Template.Labels)
+	budget, err := kubetest.Client(t).PolicyV1().PodDisruptionBudgets(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil || !selector.Matches(pods) {
+		t.Errorf("the budget is for %v %v, and the Pods have %v", selector, err, pods)
+	}
+	if most := budget.Spec.MaxUnavailable.IntValue(); most < 1 || most >= int(*d.Spec.Replicas) {
+		t.Errorf("%d of %d Pods may be missing: nodes could not be drained, or nobody would be left", most, *d.Spec.Replicas)
+	}
+	service, err := kubetest.Client(t).CoreV1().Services(deploy.Namespace).Get(t.Context(), deploy.Name+"-metrics", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !labels.SelectorFromSet(service.Spec.Selector).Matches(pods) {
+		t.Errorf("the Service is for %v, and the Pods have %v", service.Spec.Selector, pods)
+	}
+	target := service.Spec.Ports[0].TargetPort.StrVal
+	if !slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == target }) {
+		t.Errorf("the container has no port %q", target)
+	}
+}
+
+// TestPodIsOneOfTheRestrictedLevel makes the Pod of the Deployment as its
+// controllers would, where kube-apiserver enforces the Pod Security Standards, and
+// shows that it would refuse one that is less restricted.
+func TestPodIsOneOfTheRestrictedLevel(t *testing.T) {
+	template := installed(t).Spec.Template
+	for name, weaken := range map[string]func(pod *corev1.PodSpec, container *corev1.SecurityContext){
+		"":                       func(*corev1.PodSpec, *corev1.SecurityContext) {},
+		"runAsNonRoot":           func(pod *corev1.PodSpec, _ *corev1.SecurityContext) { pod.SecurityContext.RunAsNonRoot = nil },
+		"runAsUser=0":            func(pod *corev1.PodSpec, _ *corev1.SecurityContext) { pod.SecurityContext.RunAsUser = ptr.To[int64](0) },
+		"seccompProfile":         func(pod *corev1.PodSpec, _ *corev1.SecurityContext) { pod.SecurityContext.SeccompProfile = nil },
+		"host namespaces":        func(pod *corev1.PodSpec, _ *corev1.SecurityContext) { pod.HostNetwork = true },
+		"unrestricted capabilit": func(_ *corev1.PodSpec, c *corev1.SecurityContext) { c.Capabilities = nil },
+		"allowPrivilegeEscalation != false": func(_ *corev1.PodSpec, c *corev1.SecurityContext) {
+			c.AllowPrivilegeEscalation = nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Labels: template.Labels}, Spec: *template.Spec.DeepCopy()}
+			weaken(&pod.Spec, pod.Spec.Containers[0].SecurityContext)
+			got, err := kubetest.Client(t).CoreV1().Pods(deploy.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			switch {
+			case name == "" && err != nil:
+				t.Errorf("the Pod is refused: %v", err)
+			case name == "" && (got.Spec.Priority == nil || *got.Spec.Priority < 1e9):
+				t.Errorf("the Pod has priority %v", got.Spec.Priority)
+			case name != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), name)):
+				t.Errorf("the Pod is not refused for that: %v", err)
+			}
+		})
+	}
+}
+
+// TestPodGetsNoMoreThanItNeeds is about what the Pod Security Standards leave
+// open.
+func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
+	pod := installed(t).Spec.Template.Spec
+	c := pod.Containers[0]
+	if !ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false) {
+		t.Error("the root file system can be written to")
+	}
+	if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+		t.Errorf("resources are not bounded: %+v", c.Resources)
+	}
+	if mode := pod.Volumes[0].Secret.DefaultMode; mode == nil || *mode&0o007 != 0 {
+		t.Errorf("everybody in the container can read the Secret: mode %v", mode)
+	}
+	if pod.SecurityContext.FSGroup == nil {
+		t.Error("the Secret's files belong to root, and the controller's user is in no group that can read them")
+	}
+}
