@@ -1,0 +1,227 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// How long the simulated Octavia takes.
+const buildTime, updateTime = 20 * time.Millisecond, 10 * time.Millisecond
+
+// cloud is the OpenStack of a world. What a case itself reads and writes does not
+// go the way of the controller's calls.
+type cloud struct {
+	sim *cloudsim.Cloud
+	// changed is told of each change of a load balancer that has ended.
+	changed func()
+}
+
+func startCloud() (*cloud, error) {
+	c := &cloud{changed: func() {}}
+	// Octavia's times are whole seconds, and of two changes within one the sweep
+	// sees one. Here each has a second of its own.
+	var second atomic.Int64
+	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
+	var err error
+	c.sim, err = cloudsim.Start(cloudsim.Options{
+		APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
+		Octavia: octavia.Options{
+			Now:      func() time.Time { return begin.Add(time.Duration(second.Add(1)) * time.Second) },
+			OnChange: func(string) { c.changed() },
+		},
+	})
+	return c, err
+}
+
+// request makes a request as the controller's user, past the network.
+func (c *cloud) request(service, method, path string, body any) (status int, answer []byte) {
+	var encoded []byte
+	if body != nil {
+		encoded, _ = json.Marshal(body) // of maps and texts
+	}
+	ids := c.sim.IDs()
+	caller := wire.Identity{UserID: ids.User, ProjectID: ids.Project, Roles: []string{"member", "reader", "load-balancer_member"}}
+	mux, root := c.sim.Octavia().Mux(), "/v2.0/lbaas/"
+	if service == cloudsim.Network {
+		mux, root = c.sim.Neutron().Mux(), "/v2.0/"
+	}
+	r := httptest.NewRequest(method, root+path, bytes.NewReader(encoded))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
+	return w.Code, w.Body.Bytes()
+}
+
+// octavia makes a request to Octavia; the answer is decoded unless it is nil.
+func (c *cloud) octavia(method, path string, body, answer any) error {
+	return c.call(cloudsim.LoadBalancer, method, path, body, answer)
+}
+
+// neutron makes a request to Neutron.
+func (c *cloud) neutron(method, path string, body, answer any) error {
+	return c.call(cloudsim.Network, method, path, body, answer)
+}
+
+func (c *cloud) call(service, method, path string, body, answer any) error {
+	status, text := c.request(service, method, path, body)
+	if status >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// Objects of the cloud, as far as cases look at them.
+type (
+	balancer struct {
+		ID, Name, Description string
+		Status                string `json:"provisioning_status"`
+		Address               string `json:"vip_address"`
+		Port                  string `json:"vip_port_id"`
+		Subnet                string `json:"vip_subnet_id"`
+		UpdatedAt             string `json:"updated_at"`
+		Tags                  []string
+		Listeners             []listener `json:"-"`
+		// Unused are the pools that are no listener's.
+		Unused []pool `json:"-"`
+	}
+	listener struct {
+		ID, Name, Protocol string
+		Port               int      `json:"protocol_port"`
+		Sources            []string `json:"allowed_cidrs"`
+		PoolID             string   `json:"default_pool_id"`
+		Status             string   `json:"provisioning_status"`
+		Tags               []string
+		Pool               *pool `json:"-"`
+	}
+	pool struct {
+		ID, Name, Protocol string
+		Algorithm          string                 `json:"lb_algorithm"`
+		Persistence        *struct{ Type string } `json:"session_persistence"`
+		MonitorID          string                 `json:"healthmonitor_id"`
+		Status             string                 `json:"provisioning_status"`
+		Tags               []string
+		Members            []member `json:"-"`
+	}
+	member struct {
+		ID, Name, Address string
+		Port              int    `json:"protocol_port"`
+		Weight            int    `json:"weight"`
+		Status            string `json:"provisioning_status"`
+	}
+	floatingIP struct {
+		ID          string
+		Address     string `json:"floating_ip_address"`
+		Port        string `json:"port_id"`
+		Description string
+	}
+	port struct {
+		ID       string
+		DeviceID string `json:"device_id"`
+	}
+)
+
+// state is everything the controller's project has in the cloud.
+type state struct {
+	Balancers   []balancer
+	FloatingIPs []floatingIP
+	// VIPPorts are the ports that Octavia made.
+	VIPPorts []port
+	// Monitors are counted only.
+	Monitors int
+}
+
+// state reads everything.
+func (c *cloud) state() (state, error) {
+	var s state
+	var balancers struct{ LoadBalancers []balancer }
+	var listeners struct {
+		Listeners []struct {
+			listener
+			Balancers []struct{ ID string } `json:"loadbalancers"`
+		}
+	}
+	var pools struct {
+		Pools []struct {
+			pool
+			Balancers []struct{ ID string } `json:"loadbalancers"`
+		}
+	}
+	var monitors struct{ HealthMonitors []struct{ ID string } }
+	var floating struct{ FloatingIPs []floatingIP }
+	var ports struct{ Ports []port }
+	for _, read := range []struct {
+		service, path string
+		answer        any
+	}{
+		{cloudsim.LoadBalancer, "loadbalancers", &balancers}, {cloudsim.LoadBalancer, "listeners", &listeners},
+		{cloudsim.LoadBalancer, "pools", &pools}, {cloudsim.LoadBalancer, "healthmonitors", &monitors},
+		{cloudsim.Network, "floatingips", &floating}, {cloudsim.Network, "ports?device_owner=Octavia", &ports},
+	} {
+		if err := c.call(read.service, http.MethodGet, read.path, nil, read.answer); err != nil {
+			return s, err
+		}
+	}
+	s.Balancers, s.FloatingIPs, s.VIPPorts, s.Monitors = balancers.LoadBalancers, floating.FloatingIPs, ports.Ports, len(monitors.HealthMonitors)
+	for i := range s.Balancers {
+		b := &s.Balancers[i]
+		own := map[string]*pool{}
+		used := map[string]bool{}
+		for j := range pools.Pools {
+			if p := &pools.Pools[j]; len(p.Balancers) == 1 && p.Balancers[0].ID == b.ID {
+				p.Members = c.members(p.ID)
+				own[p.ID] = &p.pool
+			}
+		}
+		for _, l := range listeners.Listeners {
+			if len(l.Balancers) == 1 && l.Balancers[0].ID == b.ID {
+				l.Pool = own[l.PoolID]
+				used[l.PoolID] = true
+				b.Listeners = append(b.Listeners, l.listener)
+			}
+		}
+		for id, p := range own {
+			if !used[id] {
+				b.Unused = append(b.Unused, *p)
+			}
+		}
+	}
+	return s, nil
+}
+
+// members are those of a pool, none when it has gone meanwhile.
+func (c *cloud) members(poolID string) []member {
+	var answer struct{ Members []member }
+	if c.octavia(http.MethodGet, "pools/"+poolID+"/members", nil, &answer) != nil {
+		return nil
+	}
+	return answer.Members
+}
+
+// empty tells what the project still has.
+func (s state) empty() error {
+	if n := len(s.Balancers); n > 0 {
+		return fmt.Errorf("load balancer %s (%s) is left, of %d", s.Balancers[0].ID, s.Balancers[0].Status, n)
+	}
+	if len(s.FloatingIPs) > 0 {
+		return fmt.Errorf("floating IP %s (%q) is left", s.FloatingIPs[0].Address, s.FloatingIPs[0].Description)
+	}
+	if len(s.VIPPorts) > 0 {
+		return fmt.Errorf("port %s of %s is left", s.VIPPorts[0].ID, s.VIPPorts[0].DeviceID)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a controller. One that ends by itself is started again, as a kubelet
+// would do.
+type process struct {
+	args []string
+	log  log
+
+	mu      sync.Mutex
+	command *exec.Cmd
+	ended   chan struct{} // of the present one
+	starts  int
+	over    bool // it is not to be started again
+	broken  error
+}
+
+// log collects what a process writes. It is safe for concurrent use.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is everything that was written so far.
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// restartPause lies between the end of a controller and the start of the next.
+const restartPause = 50 * time.Millisecond
+
+// launch starts a controller with these arguments.
+func launch(args []string) (*process, error) {
+	p := &process{args: args}
+	return p, p.start()
+}
+
+func (p *process) start() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := exec.Command(program, p.args...)
+	c.Env = append(os.Environ(), playController+"=1")
+	c.Stdout, c.Stderr = &p.log, &p.log
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("start the controller: %w", err)
+	}
+	p.starts++
+	ended := make(chan struct{})
+	p.command, p.ended = c, ended
+	go p.wait(c, ended)
+	return nil
+}
+
+func (p *process) wait(c *exec.Cmd, ended chan struct{}) {
+	_ = c.Wait() // what it is is read from ProcessState
+	close(ended)
+	p.mu.Lock()
+	again := !p.over && p.command == c && p.starts < 50
+	p.mu.Unlock()
+	if !again {
+		return
+	}
+	fmt.Fprintf(&p.log, "--- the controller ended: %v\n", c.ProcessState)
+	time.Sleep(restartPause) // as a kubelet waits
+	p.mu.Lock()
+	again = !p.over && p.command == c
+	p.mu.Unlock()
+	if again {
+		if err := p.start(); err != nil {
+			p.mu.Lock()
+			p.broken = err
+			p.mu.Unlock()
+		}
+	}
+}
+
+// kill ends the controller with no chance to do anything, and starts no other.
+func (p *process) kill() {
+	p.mu.Lock()
+	p.over = true
+	c, ended := p.command, p.ended
+	p.mu.Unlock()
+	_ = c.Process.Kill() // it may have ended
+	<-ended
+	fmt.Fprintf(&p.log, "--- the controller was killed\n")
+}
+
+// signal sends the controller a signal.
+func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.command.Process.Signal(s) // it may have ended
+}
+
+// again starts the controller that was killed.
+func (p *process) again() error {
+	p.mu.Lock()
+	p.over = false
+	p.mu.Unlock()
+	return p.start()
+}
+
+// works tells whether as many controllers as were started have begun to work.
+func (p *process) works() error {
+	p.mu.Lock()
+	broken := p.broken
+	p.mu.Unlock()
+	text := p.log.String()
+	if last := strings.LastIndex(text, "--- the controller"); last >= 0 {
+		text = text[last:]
+	}
+	if broken == nil && !strings.Contains(text, "Starting workers") {
+		broken = fmt.Errorf("the controller does not work yet")
+	}
+	return broken
+}

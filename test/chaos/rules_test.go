@@ -1,0 +1,175 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// internalKey makes a Service internal.
+const internalKey = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+
+// shape is what the cloud has to have for one Service, said in the Service's words:
+// the same question is asked of the Service and of the cloud, and compared.
+type shape struct {
+	Balancers int
+	// Ports by PROTOCOL/port.
+	Ports map[string]openPort
+	// Floating is whether a floating IP leads to the VIP, and Unused how many pools
+	// are no port's.
+	Floating bool
+	Unused   int
+}
+
+// openPort is one port of a Service.
+type openPort struct {
+	// Members are address:port, sorted.
+	Members []string
+	Sticky  bool
+	Sources []string
+	Status  string
+}
+
+// wanted is the shape that a Service asks for with these nodes. A Service that is
+// nil or of another type asks for nothing.
+func wanted(v *corev1.Service, nodes []string) shape {
+	if v == nil || v.DeletionTimestamp != nil || v.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return shape{}
+	}
+	s := shape{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Annotations[internalKey] != "true"}
+	sources := slices.Sorted(slices.Values(v.Spec.LoadBalancerSourceRanges))
+	if len(sources) == 0 {
+		sources = []string{"0.0.0.0/0"}
+	}
+	for _, p := range v.Spec.Ports {
+		var members []string
+		for _, n := range nodes {
+			members = append(members, fmt.Sprintf("%s:%d", n, p.NodePort))
+		}
+		slices.Sort(members)
+		s.Ports[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = openPort{
+			Members: members, Sticky: v.Spec.SessionAffinity == corev1.ServiceAffinityClientIP, Sources: sources, Status: "ACTIVE",
+		}
+	}
+	return s
+}
+
+// had is the shape that the cloud has of the Service with this uid.
+func (s state) had(uid string) shape {
+	var have shape
+	for _, b := range s.Balancers {
+		if !slices.Contains(b.Tags, "kube-octavia.service="+uid) {
+			continue
+		}
+		have.Balancers++
+		if have.Ports == nil {
+			have.Ports = map[string]openPort{}
+		}
+		maps.Copy(have.Ports, b.ports())
+		have.Unused += len(b.Unused)
+		for _, f := range s.FloatingIPs {
+			have.Floating = have.Floating || f.Port == b.Port
+		}
+	}
+	return have
+}
+
+// ports are those that the load balancer has open.
+func (b balancer) ports() map[string]openPort {
+	open := map[string]openPort{}
+	for _, l := range b.Listeners {
+		o := openPort{Sources: slices.Sorted(slices.Values(l.Sources)), Status: l.Status}
+		if len(o.Sources) == 0 {
+			o.Sources = []string{"0.0.0.0/0"}
+		}
+		if l.Pool != nil {
+			o.Sticky = l.Pool.Persistence != nil
+			for _, m := range l.Pool.Members {
+				o.Members = append(o.Members, fmt.Sprintf("%s:%d", m.Address, m.Port))
+			}
+			slices.Sort(o.Members)
+		}
+		open[fmt.Sprintf("%s/%d", l.Protocol, l.Port)] = o
+	}
+	return open
+}
+
+// serves tells what the cloud lacks of what the Service asks for, or has too much.
+func (s state) serves(v *corev1.Service, nodes []string) error {
+	if v == nil {
+		return nil
+	}
+	if d := cmp.Diff(wanted(v, nodes), s.had(string(v.UID))); d != "" {
+		return fmt.Errorf("the cloud has not what Service %s asks for (-wanted +had):\n%s", v.Name, d)
+	}
+	if address := v.Spec.LoadBalancerIP; address != "" && !s.leadsTo(address, string(v.UID)) {
+		return fmt.Errorf("Service %s is not at %s, which it asks for", v.Name, address)
+	}
+	return nil
+}
+
+// leadsTo tells whether the Service's load balancer has the address.
+func (s state) leadsTo(address, uid string) bool {
+	for _, b := range s.Balancers {
+		if !slices.Contains(b.Tags, "kube-octavia.service="+uid) {
+			continue
+		}
+		if b.Address == address || slices.ContainsFunc(s.FloatingIPs, func(f floatingIP) bool { return f.Address == address && f.Port == b.Port }) {
+			return true
+		}
+	}
+	return false
+}
+
+// honest tells whether what a Service's conditions say is true of the cloud. Who
+// reads Programmed relies on everything being there; whether members are those of
+// the present nodes it does not say.
+func (s state) honest(v *corev1.Service) error {
+	if !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed) {
+		return nil
+	}
+	want, have := wanted(v, nil), s.had(string(v.UID))
+	for _, ports := range []map[string]openPort{want.Ports, have.Ports} {
+		for key, p := range ports {
+			p.Members = nil
+			ports[key] = p
+		}
+	}
+	if d := cmp.Diff(want, have); d != "" {
+		return fmt.Errorf("Service %s is said to be Programmed, and is not (-wanted +had):\n%s", v.Name, d)
+	}
+	for _, b := range s.Balancers {
+		if slices.Contains(b.Tags, "kube-octavia.service="+string(v.UID)) && b.Status != "ACTIVE" {
+			return fmt.Errorf("Service %s is said to be Programmed while load balancer %s is in %s", v.Name, b.ID, b.Status)
+		}
+	}
+	return nil
+}
+
+// steady tells which of the ports that are to stay are not open, or have nobody
+// behind them. Where the load balancer itself was taken away there are none.
+func (s state) steady(uid string, keys []string) error {
+	have := s.had(uid)
+	if have.Balancers == 0 {
+		return nil
+	}
+	for _, key := range keys {
+		switch p, open := have.Ports[key]; {
+		case !open:
+			return fmt.Errorf("port %s was to stay and is closed; open are %s", key, strings.Join(slices.Sorted(maps.Keys(have.Ports)), ", "))
+		case len(p.Members) == 0:
+			return fmt.Errorf("port %s was to stay and has no members", key)
+		}
+	}
+	return nil
+}

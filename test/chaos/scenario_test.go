@@ -1,0 +1,177 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// scenario is something that becomes of a Service. What is wanted at its end needs
+// no words: it is what the Service asks for then, or nothing if it is gone.
+type scenario struct {
+	name string
+	// start makes what is there before; it is served then. Nil starts from nothing.
+	start func(*play) error
+	// change is what happens.
+	change func(*play) error
+	// steady are the ports, as PROTOCOL/port, that serve all the while.
+	steady []string
+}
+
+// scenarios are all that there are. A new feature adds what users do with it.
+var scenarios = []scenario{
+	{name: "create-external", change: create(tcp(80))},
+	{name: "create-several-ports", change: create(tcp(80), tcp(443), udp(80))},
+	{name: "create-internal", change: create(tcp(80), internal)},
+	{name: "create-with-given-floating-ip", start: giveFloatingIP, change: func(p *play) error {
+		return create(tcp(80), at(p.given.Address))(p)
+	}},
+	{name: "add-port", start: create(tcp(80)), change: edit(tcp(81)), steady: []string{"TCP/80"}},
+	{name: "remove-port", start: create(tcp(80), tcp(81)), change: edit(without(81)), steady: []string{"TCP/80"}},
+	{name: "change-protocol", start: create(tcp(80), tcp(53)), change: edit(without(53), udp(53)), steady: []string{"TCP/80"}},
+	{name: "exchange-ports", start: create(tcp(80), tcp(81)), change: edit(without(80), tcp(82)), steady: []string{"TCP/81"}},
+	{name: "change-affinity", start: create(tcp(80), tcp(81)), change: edit(sticky), steady: []string{"TCP/80", "TCP/81"}},
+	{name: "change-source-ranges", start: create(tcp(80), tcp(81)), change: edit(openTo("192.0.2.0/24", "198.51.100.0/24")),
+		steady: []string{"TCP/80", "TCP/81"}},
+	{name: "node-joins", start: create(tcp(80), tcp(81)), change: nodeJoins, steady: []string{"TCP/80", "TCP/81"}},
+	{name: "node-leaves", start: steps(nodeJoins, create(tcp(80), tcp(81))), change: nodeLeaves, steady: []string{"TCP/80", "TCP/81"}},
+	{name: "external-to-internal", start: create(tcp(80)), change: edit(internal), steady: []string{"TCP/80"}},
+	{name: "internal-to-external", start: create(tcp(80), internal), change: edit(external), steady: []string{"TCP/80"}},
+	{name: "delete", start: create(tcp(80), tcp(81)), change: remove},
+	{name: "delete-internal", start: create(tcp(80), internal), change: remove},
+	{name: "delete-keeping-a-given-floating-ip", start: func(p *play) error {
+		return steps(giveFloatingIP, func(p *play) error { return create(tcp(80), at(p.given.Address))(p) })(p)
+	}, change: remove},
+	{name: "delete-what-is-gone-already", start: create(tcp(80)), change: steps(deleteBalancer, remove)},
+	{name: "to-cluster-ip", start: create(tcp(80)), change: edit(ofType(corev1.ServiceTypeClusterIP))},
+	{name: "to-load-balancer", start: create(tcp(80), ofType(corev1.ServiceTypeClusterIP)), change: edit(ofType(corev1.ServiceTypeLoadBalancer))},
+	{name: "to-cluster-ip-and-back", start: create(tcp(80)),
+		change: steps(edit(ofType(corev1.ServiceTypeClusterIP)), edit(ofType(corev1.ServiceTypeLoadBalancer)))},
+	{name: "same-name-again", start: create(tcp(80)), change: steps(remove, createWhenGone(tcp(80), tcp(81)))},
+}
+
+// steps does one after the other.
+func steps(all ...func(*play) error) func(*play) error {
+	return func(p *play) error {
+		for _, step := range all {
+			if err := step(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// serviceName is the name of the Service of every case.
+const serviceName = "web"
+
+// change is how a Service is to differ.
+type change func(*corev1.Service)
+
+// create makes the Service.
+func create(changes ...change) func(*play) error {
+	return func(p *play) error {
+		v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: serviceName, Namespace: p.namespace},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "web"}}}
+		for _, c := range changes {
+			c(v)
+		}
+		_, err := p.services().Create(p.ctx, v, metav1.CreateOptions{})
+		return err
+	}
+}
+
+// createWhenGone makes the Service again as soon as its name is free.
+func createWhenGone(changes ...change) func(*play) error {
+	return func(p *play) error {
+		p.later(func() error { return create(changes...)(p) })
+		return nil
+	}
+}
+
+// edit changes the Service, whoever else does so meanwhile.
+func edit(changes ...change) func(*play) error {
+	return func(p *play) error {
+		return p.update(func(v *corev1.Service) {
+			for _, c := range changes {
+				c(v)
+			}
+		})
+	}
+}
+
+// remove deletes the Service.
+func remove(p *play) error { return p.services().Delete(p.ctx, serviceName, metav1.DeleteOptions{}) }
+
+func tcp(port int32) change { return open(corev1.ProtocolTCP, port) }
+func udp(port int32) change { return open(corev1.ProtocolUDP, port) }
+
+func open(protocol corev1.Protocol, port int32) change {
+	return func(v *corev1.Service) {
+		v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{
+			Name: fmt.Sprintf("%s-%d", strings.ToLower(string(protocol)), port), Protocol: protocol, Port: port, TargetPort: intstr.FromInt32(port),
+		})
+	}
+}
+
+func without(port int32) change {
+	return func(v *corev1.Service) {
+		v.Spec.Ports = slices.DeleteFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+	}
+}
+
+func internal(v *corev1.Service) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, internalKey, "true") }
+func external(v *corev1.Service) { delete(v.Annotations, internalKey) }
+func sticky(v *corev1.Service)   { v.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }
+
+func at(address string) change { return func(v *corev1.Service) { v.Spec.LoadBalancerIP = address } }
+
+func openTo(cidrs ...string) change {
+	return func(v *corev1.Service) { v.Spec.LoadBalancerSourceRanges = cidrs }
+}
+
+func ofType(t corev1.ServiceType) change {
+	return func(v *corev1.Service) {
+		v.Spec.Type = t
+		if t == corev1.ServiceTypeClusterIP {
+			for i := range v.Spec.Ports {
+				v.Spec.Ports[i].NodePort = 0
+			}
+		}
+	}
+}
+
+// joining is the node that comes and goes.
+const joining, joiningAddress = "node-3", "10.250.0.13"
+
+func nodeJoins(p *play) error { return p.world.addNode(joining, joiningAddress) }
+
+func nodeLeaves(p *play) error {
+	return p.world.client.CoreV1().Nodes().Delete(p.ctx, joining, metav1.DeleteOptions{})
+}
+
+// giveFloatingIP makes a floating IP as a person would.
+func giveFloatingIP(p *play) error {
+	var answer struct{ FloatingIP floatingIP }
+	err := p.world.cloud.neutron("POST", "floatingips", map[string]any{"floatingip": map[string]any{
+		"floating_network_id": p.world.cloud.sim.IDs().PublicNetwork, "description": "by hand",
+	}}, &answer)
+	p.given = answer.FloatingIP
+	return err
+}
+
+// deleteBalancer deletes the Service's load balancer by hand.
+func deleteBalancer(p *play) error {
+	b, err := p.balancer()
+	if err != nil {
+		return err
+	}
+	return p.world.cloud.octavia("DELETE", "loadbalancers/"+b.ID+"?cascade=true", nil, nil)
+}
