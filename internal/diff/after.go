@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -35,8 +36,13 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 		l := cloneLoadBalancer(op.LoadBalancer)
 		l.ID, l.VIP, l.ProjectID = made.ID, made.VIP, made.ProjectID
 		l.ProvisioningStatus = lb.PendingCreate
-		next.LoadBalancer = &l
+		// One that is there already is what the new one takes the place of.
+		next.LoadBalancer, next.Predecessor = &l, next.LoadBalancer
 	case DeleteLoadBalancer:
+		if next.Predecessor != nil && next.Predecessor.ID == op.ID {
+			next.Predecessor = nil
+			break
+		}
 		if next.LoadBalancer == nil || next.LoadBalancer.ID != op.ID {
 			next.Duplicates = slices.DeleteFunc(next.Duplicates, func(id string) bool { return id == op.ID })
 			break
@@ -138,10 +144,11 @@ func afterPool(l *lb.LoadBalancer, op Op, made Created) {
 
 func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 	all := o.FloatingIPs
-	setPort := func(id, port string) {
+	lead := func(id, port, description string) {
 		for i := range all {
 			if all[i].ID == id {
 				all[i].PortID = port
+				all[i].Description = cmp.Or(description, all[i].Description)
 			}
 		}
 	}
@@ -151,9 +158,9 @@ func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 		f.ID, f.Address = made.ID, made.Address
 		all = append(all, f)
 	case AssociateFloatingIP:
-		setPort(op.ID, op.PortID)
+		lead(op.ID, op.PortID, op.Description)
 	case DisassociateFloatingIP:
-		setPort(op.ID, "")
+		lead(op.ID, "", op.Description)
 	case DeleteFloatingIP:
 		all = slices.DeleteFunc(all, func(f lb.FloatingIP) bool { return f.ID == op.ID })
 	}
@@ -224,6 +231,10 @@ func Clone(o lb.Observed) lb.Observed {
 	if o.LoadBalancer != nil {
 		l := cloneLoadBalancer(*o.LoadBalancer)
 		c.LoadBalancer = &l
+	}
+	if o.Predecessor != nil {
+		l := cloneLoadBalancer(*o.Predecessor)
+		c.Predecessor = &l
 	}
 	return c
 }

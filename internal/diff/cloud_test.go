@@ -238,14 +238,14 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 		if err != nil {
 			return Created{}, err
 		}
-		f.PortID = op.PortID
+		f.PortID, f.Description = op.PortID, cmp.Or(op.Description, f.Description)
 		c.floating[op.ID] = f
 	case DisassociateFloatingIP:
-		f, err := ours(op.ID, true)
+		f, err := ours(op.ID, op.Description == "")
 		if err != nil {
 			return Created{}, err
 		}
-		f.PortID = ""
+		f.PortID, f.Description = "", cmp.Or(op.Description, f.Description)
 		c.floating[op.ID] = f
 	case DeleteFloatingIP:
 		f, err := ours(op.ID, false)

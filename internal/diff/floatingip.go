@@ -5,6 +5,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -14,6 +15,8 @@ import (
 type addresses struct {
 	release, attach []Op
 	refused         []Refusal
+	// waits is whether a predecessor has the address still.
+	waits bool
 }
 
 func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) addresses {
@@ -22,35 +25,41 @@ func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) address
 		port = observed.LoadBalancer.VIP.PortID
 	}
 	// on are those that lead to the VIP port now, strays those that we made
-	// and that lead nowhere since their load balancer vanished.
-	var on, strays []lb.FloatingIP
+	// and that lead nowhere since their load balancer vanished, kept those that
+	// the Service left to the project, and elsewhere those that we made and that
+	// somebody let lead to something else.
+	var on, strays, kept, elsewhere []lb.FloatingIP
 	for _, f := range observed.FloatingIPs {
 		switch {
 		case f.PortID != "" && f.PortID == port:
 			on = append(on, f)
 		case f.PortID == "" && owner.MadeFloatingIP(f):
 			strays = append(strays, f)
+		case f.PortID == "" && owner.KeptFloatingIP(f):
+			kept = append(kept, f)
+		case owner.MadeFloatingIP(f):
+			elsewhere = append(elsewhere, f)
 		}
 	}
 	keep, want := wanted.KeepFloatingIP, wanted.FloatingIP
 	if want == nil {
-		return addresses{release: append(release(on, keep, owner), discard(strays, keep)...)}
+		return addresses{release: append(release(on, keep, owner), discard(strays, keep, owner)...)}
 	}
 	for i, f := range on {
 		if want.Address == "" {
 			// Any will do, so none of a person's is taken away.
-			return addresses{release: discard(strays, keep)}
+			return addresses{release: discard(strays, keep, owner)}
 		}
 		if want.Address == f.Address {
 			others := append(append([]lb.FloatingIP{}, on[:i]...), on[i+1:]...)
-			return addresses{release: append(release(others, keep, owner), discard(strays, keep)...)}
+			return addresses{release: append(release(others, keep, owner), discard(strays, keep, owner)...)}
 		}
 	}
 	candidates := observed.FloatingIPs
 	if want.Address == "" {
-		candidates = strays
+		candidates = append(slices.Concat(strays, kept), elsewhere...)
 	}
-	attach, refused := acquire(*want, candidates, port)
+	attach, refused := acquire(*want, candidates, port, owner)
 	if _, creates := attach.(CreateFloatingIP); creates && len(on) > 0 {
 		refused = &Refusal{ReasonFloatingIPNotFound, fmt.Sprintf(
 			"there is no floating IP %s in the project; make it there first: %s serves until then", want.Address, on[0].Address)}
@@ -64,18 +73,27 @@ func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) address
 
 // acquire plans how the wanted floating IP comes to the port: one of the
 // candidates that fits is attached unless it serves something else, otherwise
-// one is made.
-func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string) (Op, *Refusal) {
+// one is made. The Service's own one that somebody attached elsewhere is neither
+// taken back nor replaced: either might be what nobody meant.
+func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner lb.Owner) (Op, *Refusal) {
 	for _, f := range candidates {
-		if want.Address != "" && f.Address != want.Address {
+		switch {
+		case want.Address != "" && f.Address != want.Address:
 			continue
-		}
-		if f.PortID != "" {
+		case f.PortID != "" && want.Address == "":
+			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
+				"floating IP %s (%s) was made for this Service and somebody attached it to port %s; detach it there, or describe it otherwise to give it up and get another one",
+				f.Address, f.ID, f.PortID)}
+		case f.PortID != "":
 			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
 				"floating IP %s (%s) is attached to port %s, which is not this Service's; detach it there or ask for another address",
 				f.Address, f.ID, f.PortID)}
 		}
-		return AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}, nil
+		op := AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}
+		if want.Address == "" && owner.KeptFloatingIP(f) {
+			op.Description = owner.FloatingIPDescription()
+		}
+		return op, nil
 	}
 	want.PortID = port
 	return CreateFloatingIP{FloatingIP: want}, nil
@@ -89,19 +107,32 @@ func release(on []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
 		if owner.MadeFloatingIP(f) && !keep {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		} else {
-			ops = append(ops, DisassociateFloatingIP{ID: f.ID, Address: f.Address})
+			ops = append(ops, leave(f, owner))
 		}
 	}
 	return ops
 }
 
-// discard deletes floating IPs of ours that lead nowhere.
-func discard(strays []lb.FloatingIP, keep bool) []Op {
+// discard deletes floating IPs of ours that lead nowhere, or says of them that
+// they are kept.
+func discard(strays []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
 	var ops []Op
 	for _, f := range strays {
 		if !keep {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
+		} else if op := leave(f, owner); op.Description != "" {
+			ops = append(ops, op)
 		}
 	}
 	return ops
+}
+
+// leave detaches a floating IP and keeps it. One that bears our mark is described
+// as kept; one that openstack-cloud-controller-manager made stays as that knows it.
+func leave(f lb.FloatingIP, owner lb.Owner) DisassociateFloatingIP {
+	op := DisassociateFloatingIP{ID: f.ID, Address: f.Address}
+	if _, _, marked := lb.MarkOfFloatingIP(f); marked && owner.MadeFloatingIP(f) {
+		op.Description = owner.KeptFloatingIPDescription()
+	}
+	return op
 }

@@ -28,6 +28,13 @@ func TestLiveChangesOfFloatingIPs(t *testing.T) {
 	elsewhere := person
 	elsewhere.PortID = "port-of-a-server"
 	stray := lb.FloatingIP{Address: given, Description: web.FloatingIPDescription()}
+	kept := lb.FloatingIP{Address: given, Description: web.KeptFloatingIPDescription()}
+	moved := func(c *cloud) {
+		for id, f := range c.floating {
+			f.PortID = "port-of-a-server"
+			c.floating[id] = f
+		}
+	}
 	for name, c := range map[string]live{
 		"external_to_internal_deletes_ours":                           {after: []edit{internal}},
 		"external_to_internal_detaches_a_persons":                     {after: []edit{internal}, drift: described("the shop's own")},
@@ -40,6 +47,13 @@ func TestLiveChangesOfFloatingIPs(t *testing.T) {
 		"keeping_is_no_change_by_itself":                              {after: []edit{keepFloatingIP}},
 		"a_stray_one_beside_ours_is_deleted":                          {drift: add(stray)},
 		"a_stray_one_is_kept_when_they_are_to_be_kept":                {after: []edit{keepFloatingIP}, drift: add(stray)},
+		"a_kept_one_beside_ours_stays":                                {drift: add(kept)},
+		"a_kept_one_stays_when_the_service_goes":                      {after: []edit{nothing}, drift: add(kept)},
+		"internal_to_external_takes_up_a_kept_one_of_ours":            {before: []edit{internal}, drift: add(kept)},
+		"a_kept_one_that_is_given_stays_a_persons":                    {after: []edit{address(given)}, drift: add(kept)},
+		"ours_that_was_moved_is_not_taken_back_nor_replaced":          {drift: moved},
+		"ours_that_was_moved_and_described_otherwise_is_replaced":     {drift: func(c *cloud) { moved(c); described("the shop's own")(c) }},
+		"a_stray_one_of_ours_comes_before_one_that_was_moved":         {drift: func(c *cloud) { moved(c); c.addFloating(stray) }},
 		"a_persons_attached_by_hand_stays_when_any_will_do":           {drift: described("the shop's own")},
 		"the_given_address_is_attached_and_ours_deleted":              {after: []edit{address(given)}, drift: add(person)},
 		"the_given_address_is_attached_and_a_persons_detached":        {after: []edit{address(given)}, drift: func(c *cloud) { described("the shop's own")(c); c.addFloating(person) }},

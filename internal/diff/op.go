@@ -33,6 +33,13 @@ type UpdateLoadBalancer struct {
 	AdminDown *bool     `json:"adminDown,omitempty"`
 }
 
+// FailoverLoadBalancer lets Octavia rebuild what is behind a load balancer that
+// is in ERROR. Its parts and its address stay.
+type FailoverLoadBalancer struct {
+	octaviaOp
+	ID string `json:"id"`
+}
+
 // DeleteLoadBalancer deletes the load balancer and everything below it.
 type DeleteLoadBalancer struct {
 	octaviaOp
@@ -149,6 +156,9 @@ type AssociateFloatingIP struct {
 	Address string `json:"address"`
 	// PortID is empty as in CreateFloatingIP.
 	PortID string `json:"portID,omitempty"`
+	// Description, unless it is empty, makes one that was kept the Service's own
+	// again.
+	Description string `json:"description,omitempty"`
 }
 
 // DisassociateFloatingIP detaches a floating IP and keeps it.
@@ -156,6 +166,10 @@ type DisassociateFloatingIP struct {
 	neutronOp
 	ID      string `json:"id"`
 	Address string `json:"address"`
+	// Description, unless it is empty, says from now on that it is kept. Without
+	// it, a floating IP that was made for a Service would be taken for one that
+	// was forgotten when the Service is gone.
+	Description string `json:"description,omitempty"`
 }
 
 // DeleteFloatingIP gives a floating IP back.
@@ -163,6 +177,29 @@ type DeleteFloatingIP struct {
 	neutronOp
 	ID      string `json:"id"`
 	Address string `json:"address"`
+}
+
+// Object is the kind of object that an op changes, as in metrics: "loadbalancer",
+// "listener", "pool", "member", "healthmonitor", "floatingip", or "tags" where
+// nothing but tags are set.
+func Object(op Op) string {
+	switch op := op.(type) {
+	case UpdateLoadBalancer:
+		if op.AdminDown == nil {
+			return "tags"
+		}
+	case CreateListener, UpdateListener, DeleteListener:
+		return "listener"
+	case CreatePool, UpdatePool, DeletePool:
+		return "pool"
+	case SetMembers:
+		return "member"
+	case CreateMonitor, UpdateMonitor, DeleteMonitor:
+		return "healthmonitor"
+	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+		return "floatingip"
+	}
+	return "loadbalancer"
 }
 
 // octaviaOp and neutronOp are embedded to say where an op goes.

@@ -96,12 +96,21 @@ func otherValue(tags []string, prefix, own string) string {
 const (
 	floatingIPPrefix = "Floating IP for Kubernetes external service "
 	floatingIPSuffix = " from cluster "
+	// keptWord begins the mark of one that a Service left to the project.
+	keptWord = "kept "
 )
 
 // FloatingIPDescription is the description of a floating IP made for the
 // Service. Namespace and name give way when it would be too long.
-func (o Owner) FloatingIPDescription() string {
-	mark := " (" + ClusterTag(o.ClusterUID) + " " + serviceTag + o.ServiceUID + ")"
+func (o Owner) FloatingIPDescription() string { return o.floatingIPDescription("") }
+
+// KeptFloatingIPDescription is the description that such a floating IP gets when
+// the Service is to leave it to the project: from then on it is a person's, and
+// nobody takes it for one that was forgotten.
+func (o Owner) KeptFloatingIPDescription() string { return o.floatingIPDescription(keptWord) }
+
+func (o Owner) floatingIPDescription(word string) string {
+	mark := " (" + word + ClusterTag(o.ClusterUID) + " " + serviceTag + o.ServiceUID + ")"
 	tail := mark + floatingIPSuffix + o.ClusterName
 	name := o.Namespace + "/" + o.Name
 	if room := maxText - len(floatingIPPrefix) - len(tail); len(name) > room {
@@ -120,10 +129,20 @@ func (o Owner) MadeFloatingIP(f FloatingIP) bool {
 		return false
 	}
 	if strings.Contains(rest, clusterTag) {
-		return strings.Contains(rest, ClusterTag(o.ClusterUID)+" "+serviceTag+o.ServiceUID+")")
+		mark, kept, ok := MarkOfFloatingIP(f)
+		return ok && !kept && mark == o.mark()
 	}
 	return rest == o.Namespace+"/"+o.Name+floatingIPSuffix+o.ClusterName
 }
+
+// KeptFloatingIP tells whether the floating IP was made for the Service and then
+// kept. It is not deleted any more, and may serve the Service again.
+func (o Owner) KeptFloatingIP(f FloatingIP) bool {
+	mark, kept, ok := MarkOfFloatingIP(f)
+	return ok && kept && mark == o.mark()
+}
+
+func (o Owner) mark() Mark { return Mark{ClusterUID: o.ClusterUID, ServiceUID: o.ServiceUID} }
 
 // Claim is what the marks on a load balancer say of an owner's right to it.
 type Claim struct {

@@ -4,9 +4,14 @@
 package neutron_test
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	diffs "github.com/google/go-cmp/cmp"
 
 	simulator "github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -78,6 +83,47 @@ func TestABrokenListOfFloatingIPsIsAnErrorAndNeverEmpty(t *testing.T) {
 			if found, err := c.FloatingIPsWithAddress(t.Context(), made.Address); openstack.Classify(err) != openstack.Transient || found != nil {
 				t.Errorf("found %v, class %q: %v", found, openstack.Classify(err), err)
 			}
+			if found, err := c.FloatingIPs(t.Context()); openstack.Classify(err) != openstack.Transient || found != nil {
+				t.Errorf("listed %v, class %q: %v", found, openstack.Classify(err), err)
+			}
 		})
+	}
+}
+
+func TestFloatingIPsOfTheProjectAreListedPageByPage(t *testing.T) {
+	c := newCloud(t, simulator.Options{MaxPage: 2})
+	port := c.port()
+	var want []lb.FloatingIP
+	for i := range 5 {
+		op := diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: c.IDs().PublicNetwork, Description: fmt.Sprint(i)}}
+		if i == 3 {
+			op.FloatingIP.PortID = port
+		}
+		made := c.make(op)
+		f := op.FloatingIP
+		f.ID, f.Address, f.ProjectID = made.ID, made.Address, c.IDs().Project
+		want = append(want, f)
+	}
+	slices.SortFunc(want, func(a, b lb.FloatingIP) int { return cmp.Compare(a.ID, b.ID) })
+	found, err := c.FloatingIPs(t.Context())
+	slices.SortFunc(found, func(a, b lb.FloatingIP) int { return cmp.Compare(a.ID, b.ID) })
+	if d := diffs.Diff(want, found); err != nil || d != "" {
+		t.Errorf("%v; floating IPs (-want +listed):\n%s", err, d)
+	}
+	c.Faults().Add(wire.Fault{Route: "/v2.0/floatingips", Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Skip: 1})
+	if found, err := c.FloatingIPs(t.Context()); openstack.Classify(err) != openstack.Transient || found != nil {
+		t.Errorf("without the second page: %v, %v", found, err)
+	}
+}
+
+func TestFloatingIPsOfOtherProjectsAreLeftOut(t *testing.T) {
+	client := against(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query().Get("project_id"); got != "own" {
+			t.Errorf("asked for those of project %q", got)
+		}
+		answer(w, http.StatusOK, `{"floatingips": [{"id": "f1", "project_id": "own"}, {"id": "f2", "project_id": "other"}]}`)
+	})
+	if found, err := client.FloatingIPs(t.Context()); err != nil || len(found) != 1 || found[0].ID != "f1" {
+		t.Errorf("found %+v, %v", found, err)
 	}
 }

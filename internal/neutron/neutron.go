@@ -11,6 +11,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -21,6 +22,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
+
+// pageSize is how many floating IPs are asked for at once.
+const pageSize = 1000
 
 // idsPerCall is how many ids one address names: servers take some 8 KiB of it.
 const idsPerCall = 100
@@ -75,6 +79,34 @@ func (c *Client) floatingIPs(ctx context.Context, op, key, value string, has fun
 	return found, nil
 }
 
+// FloatingIPs returns all floating IPs of the project, one call per thousand.
+func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
+	type document struct {
+		ID          string `json:"id"`
+		Address     string `json:"floating_ip_address"`
+		NetworkID   string `json:"floating_network_id"`
+		Description string `json:"description"`
+		ProjectID   string `json:"project_id"`
+		PortID      string `json:"port_id"`
+	}
+	documents, err := list[document](ctx, c.service, "list floating IPs", "floatingips", url.Values{
+		"project_id": {c.projectID}, "limit": {strconv.Itoa(pageSize)},
+		"fields": {"id", "floating_ip_address", "floating_network_id", "description", "project_id", "port_id"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]lb.FloatingIP, 0, len(documents))
+	for _, d := range documents {
+		// An administrator sees those of others, too.
+		if d.ProjectID == c.projectID {
+			all = append(all, lb.FloatingIP{ID: d.ID, Address: d.Address, NetworkID: d.NetworkID,
+				Description: d.Description, ProjectID: d.ProjectID, PortID: d.PortID})
+		}
+	}
+	return all, nil
+}
+
 // Apply carries out one floating IP op with one call. Detaching or deleting what
 // is gone already is no error.
 func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
@@ -93,17 +125,26 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		}
 		return diff.Created{ID: made.ID, Address: made.FloatingIP}, nil
 	case diff.AssociateFloatingIP:
-		_, err := floatingips.Update(ctx, c.service, op.ID, floatingips.UpdateOpts{PortID: &op.PortID}).Extract()
-		return diff.Created{}, openstack.Wrap(what, err)
+		return diff.Created{}, openstack.Wrap(what, c.lead(ctx, op.ID, op.PortID, op.Description))
 	case diff.DisassociateFloatingIP:
 		// gophercloud sends null for an empty id.
-		_, err := floatingips.Update(ctx, c.service, op.ID, floatingips.UpdateOpts{PortID: new(string)}).Extract()
-		return diff.Created{}, unlessGone(openstack.Wrap(what, err))
+		return diff.Created{}, unlessGone(openstack.Wrap(what, c.lead(ctx, op.ID, "", op.Description)))
 	case diff.DeleteFloatingIP:
 		err := floatingips.Delete(ctx, c.service, op.ID).ExtractErr()
 		return diff.Created{}, unlessGone(openstack.Wrap(what, err))
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
+}
+
+// lead lets a floating IP lead to the port and, unless that is empty, gives it
+// another description.
+func (c *Client) lead(ctx context.Context, id, portID, description string) error {
+	update := floatingips.UpdateOpts{PortID: &portID}
+	if description != "" {
+		update.Description = &description
+	}
+	_, err := floatingips.Update(ctx, c.service, id, update).Extract()
+	return err
 }
 
 func unlessGone(err error) error {

@@ -81,8 +81,12 @@ func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 			method: "POST", path: "floatingips",
 			body: `{"floatingip": {"floating_network_id": "n1", "subnet_id": "s1", "floating_ip_address": "192.0.2.9", "port_id": "p1", "description": "for web"}}`,
 		},
-		"attaching":   {op: diff.AssociateFloatingIP{ID: "f1", PortID: "p1"}, method: "PUT", path: "floatingips/f1", body: `{"floatingip": {"port_id": "p1"}}`},
-		"detaching":   {op: diff.DisassociateFloatingIP{ID: "f1"}, method: "PUT", path: "floatingips/f1", body: `{"floatingip": {"port_id": null}}`},
+		"attaching": {op: diff.AssociateFloatingIP{ID: "f1", PortID: "p1"}, method: "PUT", path: "floatingips/f1", body: `{"floatingip": {"port_id": "p1"}}`},
+		"detaching": {op: diff.DisassociateFloatingIP{ID: "f1"}, method: "PUT", path: "floatingips/f1", body: `{"floatingip": {"port_id": null}}`},
+		"attaching one that was kept": {op: diff.AssociateFloatingIP{ID: "f1", PortID: "p1", Description: "for web"},
+			method: "PUT", path: "floatingips/f1", body: `{"floatingip": {"port_id": "p1", "description": "for web"}}`},
+		"detaching one to keep it": {op: diff.DisassociateFloatingIP{ID: "f1", Description: "kept"},
+			method: "PUT", path: "floatingips/f1", body: `{"floatingip": {"port_id": null, "description": "kept"}}`},
 		"giving back": {op: diff.DeleteFloatingIP{ID: "f1"}, method: "DELETE", path: "floatingips/f1"},
 	} {
 		t.Run(name, func(t *testing.T) {
