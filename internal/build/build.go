@@ -179,6 +179,8 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 			wanted.FloatingIP = &f
 		}
 	}
+	// Which of the two serves is not for a Service to change that is refused.
+	wanted.AddressAsFound = observed.Predecessor != nil
 	return wanted
 }
 

@@ -264,18 +264,6 @@ func TestAnAdoptedLoadBalancerIsOneThatTheServiceKnows(t *testing.T) {
 	}
 }
 
-func TestTheLoadBalancerThatStaysIsChosenBeforeOthers(t *testing.T) {
-	active := lb.LoadBalancer{ID: "b", ProvisioningStatus: lb.Active}
-	leaving := lb.LoadBalancer{ID: "a", ProvisioningStatus: lb.PendingDelete}
-	noted := lb.LoadBalancer{ID: "c", ProvisioningStatus: lb.Active}
-	if preference(active, leaving, "") >= 0 || preference(active, leaving, "a") >= 0 {
-		t.Error("one on its way out is preferred")
-	}
-	if preference(noted, active, "c") >= 0 || preference(active, noted, "") >= 0 {
-		t.Error("the noted one, or else the first by id, is not preferred")
-	}
-}
-
 func TestARefusedOpDoesNotHoldUpMembership(t *testing.T) {
 	observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{DetachedPools: []lb.Pool{{ID: "detached"}}}}
 	pool := "p-2"

@@ -22,15 +22,14 @@ import (
 // Observe reads what the Service has in the cloud. A load balancer that is not
 // ACTIVE comes without its tree: it cannot be changed, and will be read again.
 func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb.Owner) (lb.Observed, error) {
-	var observed lb.Observed
-	head, duplicates, unsettled, err := p.find(ctx, service, owner)
+	observed, err := p.find(ctx, service, owner)
 	if err != nil {
-		return observed, err
+		return lb.Observed{}, err
 	}
-	observed.Duplicates, observed.Unsettled = duplicates, unsettled
+	head := observed.LoadBalancer
 	if head == nil || head.ProvisioningStatus == lb.PendingDelete {
-		observed.LoadBalancer = head
-		observed.FloatingIPs, err = p.publishedFloatingIP(ctx, service)
+		published, err := p.publishedFloatingIP(ctx, service)
+		observed.FloatingIPs = join(observed.FloatingIPs, published)
 		return observed, err
 	}
 	if head.ProvisioningStatus == lb.Active {
@@ -38,37 +37,60 @@ func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb
 		if err != nil {
 			return observed, err
 		}
-		head = &tree
+		observed.LoadBalancer = &tree
 	}
-	observed.LoadBalancer = head
 	if head.VIP.PortID != "" {
-		observed.FloatingIPs, err = p.Neutron.FloatingIPsOn(ctx, head.VIP.PortID)
+		on, err := p.Neutron.FloatingIPsOn(ctx, head.VIP.PortID)
+		if err != nil {
+			return observed, err
+		}
+		observed.FloatingIPs = join(observed.FloatingIPs, on)
+	}
+	if len(observed.FloatingIPs) == 0 && published(service) != head.VIP.Address {
+		// The load balancer took another one's place, and its address not yet.
+		observed.FloatingIPs, err = p.publishedFloatingIP(ctx, service)
 	}
 	return observed, err
+}
+
+// join returns a with those of b that are not among them.
+func join(a, b []lb.FloatingIP) []lb.FloatingIP {
+	for _, f := range b {
+		if !slices.ContainsFunc(a, func(o lb.FloatingIP) bool { return o.ID == f.ID }) {
+			a = append(a, f)
+		}
+	}
+	return a
+}
+
+// published is the address that was last published of the Service, or "".
+func published(service *corev1.Service) string {
+	address := service.Annotations[annotation.LoadBalancerAddress]
+	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
+		address = service.Status.LoadBalancer.Ingress[0].IP
+	}
+	return address
 }
 
 // publishedFloatingIP finds the floating IP of a load balancer that vanished,
 // by the address that was published of it.
 func (p *Planner) publishedFloatingIP(ctx context.Context, service *corev1.Service) ([]lb.FloatingIP, error) {
-	address := service.Annotations[annotation.LoadBalancerAddress]
-	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
-		address = service.Status.LoadBalancer.Ingress[0].IP
-	}
+	address := published(service)
 	if address == "" {
 		return nil, nil
 	}
 	return p.Neutron.FloatingIPsWithAddress(ctx, address)
 }
 
-// find returns the Service's load balancer without its tree, or nil, and the
-// ids of further ones of the same Service: those that can be deleted and those
-// on which Octavia works. The lookup by name finds what this
-// project and openstack-cloud-controller-manager make, also what a create made
-// whose answer was lost; the id in the annotation finds what was renamed since.
-func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner) (_ *lb.LoadBalancer, duplicates, unsettled []string, _ error) {
+// find returns the Service's load balancer without its tree, if there is one, and
+// what there is of further ones of the same Service, with the floating IPs that
+// lead to any of several. The lookup by name finds what this project and
+// openstack-cloud-controller-manager make, also what a create made whose answer
+// was lost; the id in the annotation finds what was renamed since.
+func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner) (lb.Observed, error) {
 	named, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
 	if err != nil {
-		return nil, nil, nil, err
+		return lb.Observed{}, err
 	}
 	ours := slices.DeleteFunc(named, func(l lb.LoadBalancer) bool { return !p.claims(service, owner, l) })
 	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
@@ -81,39 +103,20 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 			// The annotation is wrong, and what is the Service's own is known
 			// without it.
 		default:
-			return nil, nil, nil, err
+			return lb.Observed{}, err
 		}
 	}
-	if len(ours) == 0 {
-		return nil, nil, nil, nil
-	}
-	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int { return preference(a, b, id) })
-	for _, l := range ours[1:] {
-		switch {
-		case lb.ServiceUIDOf(l.Tags) != owner.ServiceUID:
-		case l.ProvisioningStatus.Pending():
-			unsettled = append(unsettled, l.ID)
-		default:
-			duplicates = append(duplicates, l.ID)
+	var floating []lb.FloatingIP
+	if len(ours) > 1 {
+		for _, l := range ours {
+			on, err := p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
+			if err != nil {
+				return lb.Observed{}, err
+			}
+			floating = append(floating, on...)
 		}
 	}
-	return &ours[0], duplicates, unsettled, nil
-}
-
-// preference orders load balancers of one Service: one that is not on its way
-// out before others, then the noted one; otherwise any choice that is made again
-// alike will do.
-func preference(a, b lb.LoadBalancer, noted string) int {
-	rank := func(l lb.LoadBalancer) int {
-		switch {
-		case l.ProvisioningStatus == lb.PendingDelete:
-			return 2
-		case l.ID == noted:
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.ID, b.ID))
+	return choose(ours, floating, id, owner), nil
 }
 
 // claims tells whether the load balancer is the Service's. One that bears no

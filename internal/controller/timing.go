@@ -18,6 +18,16 @@ type Timing struct {
 	// by itself soon: a request that the cloud refuses, an exhausted quota, an
 	// address in use.
 	SlowRetry time.Duration
+	// LastQuotaRetry is how long at most to wait before asking again for what the
+	// quota does not allow, after waits that begin with SlowRetry. What this
+	// controller deletes itself cuts them short.
+	LastQuotaRetry time.Duration
+	// QuotaRetry is how soon to ask once more for what was refused although
+	// something had just been deleted: Octavia lowers its count a little later.
+	QuotaRetry time.Duration
+	// FirstReplacement and LastReplacement are how long to wait, the first time and
+	// at most, from one attempt to replace a load balancer that failed to the next.
+	FirstReplacement, LastReplacement time.Duration
 	// AnswerLimit is how long Octavia may take to show what a create made that it
 	// did not answer.
 	AnswerLimit time.Duration
@@ -39,16 +49,20 @@ type Timing struct {
 // DefaultTiming is for clouds that people use.
 func DefaultTiming() Timing {
 	return Timing{
-		FirstBackoff:   500 * time.Millisecond,
-		LastBackoff:    2 * time.Minute,
-		SlowRetry:      2 * time.Minute,
-		AnswerLimit:    time.Minute,
-		DuplicateRetry: 2 * time.Second,
-		PartsRetry:     10 * time.Second,
-		FirstRebirth:   5 * time.Second,
-		LastRebirth:    5 * time.Minute,
-		FirstPatience:  5 * time.Second,
-		LastPatience:   5 * time.Minute,
+		FirstBackoff:     500 * time.Millisecond,
+		LastBackoff:      2 * time.Minute,
+		SlowRetry:        2 * time.Minute,
+		LastQuotaRetry:   10 * time.Minute,
+		QuotaRetry:       2 * time.Second,
+		AnswerLimit:      time.Minute,
+		FirstReplacement: 10 * time.Second,
+		LastReplacement:  5 * time.Minute,
+		DuplicateRetry:   2 * time.Second,
+		PartsRetry:       10 * time.Second,
+		FirstRebirth:     5 * time.Second,
+		LastRebirth:      5 * time.Minute,
+		FirstPatience:    5 * time.Second,
+		LastPatience:     5 * time.Minute,
 	}
 }
 

@@ -58,7 +58,12 @@ const (
 // Planning again after the first Octavia op was carried out gives the rest of
 // the plan: doing so again and again ends with an empty one.
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
-	addresses := floatingIPs(wanted, observed, owner)
+	var t *tree
+	if have := observed.LoadBalancer; wanted.LoadBalancer != nil && have != nil && have.ProvisioningStatus == lb.Active {
+		t = compare(wanted, *have, owner)
+	}
+	takesOver := t != nil && len(t.ops()) == 0 && whole(*observed.LoadBalancer)
+	addresses := addressPlan(wanted, observed, owner, takesOver)
 	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
 	for _, w := range wanted.Withheld {
 		plan.Refused = append(plan.Refused, Refusal(w))
@@ -70,16 +75,8 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 			plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: have.ID})
 		}
 	case have == nil:
-		create := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
-		if wanted.MonitorsAsFound {
-			create.LoadBalancer = withoutMonitors(create.LoadBalancer)
-		}
-		if wanted.Serial {
-			create.LoadBalancer.Listeners = nil
-		}
-		plan.Ops = append(plan.Ops, create)
-	case have.ProvisioningStatus == lb.Active:
-		t := compare(wanted, *have, owner)
+		plan.Ops = append(plan.Ops, create(wanted))
+	case t != nil:
 		plan.Ops = append(plan.Ops, t.ops()...)
 		plan.Refused = append(plan.Refused, t.refused...)
 	}
@@ -89,7 +86,20 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: id})
 	}
 	plan.Ops = append(plan.Ops, addresses.attach...)
+	plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses, takesOver)...)
 	return plan
+}
+
+// create makes the wanted load balancer, by one call if that can be.
+func create(wanted lb.Wanted) CreateLoadBalancer {
+	op := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
+	if wanted.MonitorsAsFound {
+		op.LoadBalancer = withoutMonitors(op.LoadBalancer)
+	}
+	if wanted.Serial {
+		op.LoadBalancer.Listeners = nil
+	}
+	return op
 }
 
 // tree plans the changes of one load balancer. What restricts access and what

@@ -27,6 +27,10 @@ func (op UpdateLoadBalancer) String() string {
 		change("tags", op.Tags), change("admin down", op.AdminDown)))
 }
 
+func (op FailoverLoadBalancer) String() string {
+	return fmt.Sprintf("fail over load balancer %s", op.ID)
+}
+
 func (op DeleteLoadBalancer) String() string {
 	return fmt.Sprintf("delete load balancer %s with everything below it", op.ID)
 }

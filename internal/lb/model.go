@@ -203,6 +203,9 @@ type Wanted struct {
 	// MonitorsAsFound neither makes, changes nor deletes health monitors, and opens
 	// no port beside one.
 	MonitorsAsFound bool `json:"monitorsAsFound,omitempty"`
+	// AddressAsFound neither moves nor releases floating IPs, nor ends the load
+	// balancer that they are on.
+	AddressAsFound bool `json:"addressAsFound,omitempty"`
 	// Withheld is what the Service asks for and cannot have in this cloud. The
 	// rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`
@@ -222,6 +225,10 @@ type Observed struct {
 	// FloatingIPs are those on the VIP port, and those that have the wanted or
 	// the last published address, wherever they are.
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
+	// Predecessor is the load balancer that LoadBalancer takes the place of: it
+	// bears the Service's uid, too, and has the Service's floating IPs, which are
+	// among FloatingIPs, until the other one can serve.
+	Predecessor *LoadBalancer `json:"predecessor,omitempty"`
 	// Duplicates are ids of further load balancers that bear the Service's
 	// uid: made by a create whose answer was lost, and found too late.
 	Duplicates []string `json:"duplicates,omitempty"`

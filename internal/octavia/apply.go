@@ -34,6 +34,8 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 			set["admin_state_up"] = !*op.AdminDown
 		}
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID, fields{"loadbalancer": set})
+	case diff.FailoverLoadBalancer:
+		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID+"/failover", nil)
 	case diff.DeleteLoadBalancer:
 		return diff.Created{}, c.remove(ctx, what, "loadbalancers/"+op.ID+"?cascade=true")
 	case diff.CreateListener:

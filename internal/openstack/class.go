@@ -60,6 +60,10 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 		return Transient
 	case status == http.StatusNotImplemented:
 		return Invalid
+	case status == http.StatusInternalServerError && f.isQuota():
+		return Quota // Octavia passes Neutron's refusal of a port for the VIP on
+	case status == http.StatusInternalServerError && strings.Contains(f.message, "already allocated in subnet"):
+		return Conflict // ... and that of a VIP address which somebody has
 	case status >= 500:
 		return Transient
 	case status >= 400:
