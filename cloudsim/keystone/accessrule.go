@@ -36,7 +36,7 @@ func (a *accessRule) matches(service, method, path string) bool {
 	pattern := wildcard.ReplaceAllStringFunc(a.Path, func(part string) string {
 		switch {
 		case part == "**":
-			return ".+"
+			return ".*"
 		case part == "*" || len(part) > 1 && part[0] == '{':
 			return "[^/]+"
 		}

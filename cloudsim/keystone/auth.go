@@ -242,6 +242,9 @@ func (s *Service) scopeToCredential(t *token, want scopeRequest) *problem {
 	if want.Project != nil && s.wantedProject(want) != c.project || want.Domain != nil || want.System != nil {
 		return denied()
 	}
+	if !c.expires.IsZero() && t.expires.IsZero() {
+		t.expires = earlier(c.expires, s.now().Add(s.lifetime))
+	}
 	t.project = c.project
 	t.roles = intersect(c.roles, withImplied(c.user.roles[c.project.id]))
 	if len(t.roles) == 0 || c.project.disabled {

@@ -80,17 +80,7 @@ func (f *file) completeFromClouds() error {
 	if !slices.Contains(authTypes, entry.AuthType) {
 		return fmt.Errorf("%s: auth_type %q is not supported: use password, v3applicationcredential or token", path, entry.AuthType)
 	}
-	filled := entry.settings()
-	for _, key := range globalKeys {
-		text := filled[key.Name]
-		if text == "" || f.lineOf("Global", key.Name) > 0 {
-			continue
-		}
-		if err := key.apply(&f.config, text); err != nil {
-			return fmt.Errorf("%s: for %s: %w", path, key.Name, err)
-		}
-	}
-	return nil
+	return f.completeFrom(path, entry.settings())
 }
 
 // settings gives the entry in the keys of cloud.conf.

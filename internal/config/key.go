@@ -67,6 +67,9 @@ type Key struct {
 	Default string
 	// Use says whether this version acts on it.
 	Use Use
+	// Live keys are acted on while the program runs, when the file changes. Of all others the program goes on with what it
+	// read at its start.
+	Live bool
 	// Doc is a sentence or two for the reference page.
 	Doc string
 

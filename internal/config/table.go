@@ -26,7 +26,7 @@ var sections = []Section{
 // table is the one list of all keys.
 var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, otherKeys)
 
-var globalKeys = section("Global", Used,
+var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section("Global", Used,
 	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
 		Doc: "Address of Keystone, with or without its version: https://keystone.example.com:5000/v3."},
 	Key{Name: "username", field: func(c *Config) any { return &c.Global.Username }, Doc: "Name of the user; needs a domain."},
@@ -73,7 +73,7 @@ var globalKeys = section("Global", Used,
 		Doc: "The clouds.yaml to read. Without it: $OS_CLIENT_CONFIG_FILE, ./, the user's configuration directory, /etc/openstack/."},
 	Key{Name: "cloud", field: func(c *Config) any { return &c.Global.Cloud },
 		Doc: "Entry of clouds.yaml. Without it: $OS_CLOUD, or the only entry."},
-)
+))
 
 var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 	Key{Name: "enabled", Kind: Bool, Default: "true", field: func(c *Config) any { return &c.LoadBalancer.Enabled },
@@ -164,6 +164,14 @@ func section(name string, use Use, keys ...Key) []Key {
 		if keys[i].Kind == "" {
 			keys[i].Kind = String
 		}
+	}
+	return keys
+}
+
+// liveBut makes all keys but the named ones Live.
+func liveBut(fixed []string, keys []Key) []Key {
+	for i := range keys {
+		keys[i].Live = !slices.Contains(fixed, keys[i].Name)
 	}
 	return keys
 }

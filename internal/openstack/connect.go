@@ -13,7 +13,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
@@ -35,10 +34,11 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if o.UserAgent != "" {
 		provider.UserAgent.Prepend(o.UserAgent)
 	}
-	s := &Session{provider: provider}
-	if s.transport, err = newTransport(o.Config); err != nil {
+	first, err := newLogin(o.Config)
+	if err != nil {
 		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: err.Error(), Err: err}
 	}
+	s := &Session{provider: provider, connections: newConnections(first.transport), reread: o.Reread}
 	if s.metrics, err = newMetrics(o.Metrics); err != nil {
 		return nil, fmt.Errorf("register the metrics of OpenStack calls: %w", err)
 	}
@@ -47,11 +47,14 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	provider.HTTPClient = http.Client{Transport: o.chain(s, known)}
 	s.open, s.close = context.WithCancel(context.WithoutCancel(ctx))
 
-	if err := s.authenticate(ctx, o.Config); err != nil {
+	got, err := s.authenticate(ctx, first)
+	if err != nil {
 		s.Close()
 		return nil, explainAuthentication(Wrap("authenticate at "+where, err))
 	}
-	if err := s.findServices(o.Config, known); err != nil {
+	s.take(got)
+	provider.ReauthFunc = s.renew
+	if err := s.findServices(o.Config, got, known); err != nil {
 		s.Close()
 		return nil, Wrap("connect to "+where, err)
 	}
@@ -60,42 +63,13 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 
 // chain is the way of a call, from the outside in: it gets an id, waits for its turn, is logged, measured and bounded.
 func (o Options) chain(s *Session, known *routes) http.RoundTripper {
-	var next http.RoundTripper = attempts{next: s.transport, timeout: o.RequestTimeout}
+	var next http.RoundTripper = attempts{next: s.connections, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
 	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
 	next = &throttled{
 		next: next, routes: known, rate: o.Rate.withDefaults(), clock: o.clock, metrics: s.metrics, buckets: map[string]*bucket{},
 	}
 	return requestIDs{next: next}
-}
-
-// authenticate gets the first token and arranges for the next ones.
-func (s *Session) authenticate(ctx context.Context, g config.Global) error {
-	options := authOptions(g)
-	if err := gophercloudopenstack.AuthenticateV3(ctx, s.provider, &options, gophercloud.EndpointOpts{}); err != nil {
-		return err
-	}
-	renew := s.provider.ReauthFunc
-	if g.Authentication() == config.ByToken {
-		renew = func(context.Context) error {
-			return &Error{Class: Unauthorized, Message: "it was given as [Global] token, which cannot be renewed: set a new one, " +
-				"or better a password or an application credential"}
-		}
-	}
-	s.provider.ReauthFunc = func(ctx context.Context) error {
-		// All calls that met the expired token wait for one renewal: it must not end with the call that happened to be first.
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		defer cancel()
-		defer context.AfterFunc(s.open, cancel)()
-		err := renew(ctx)
-		result := "renewed"
-		if err != nil {
-			result = "failed"
-		}
-		s.metrics.renewals.WithLabelValues(result).Inc()
-		return err
-	}
-	return nil
 }
 
 // explainAuthentication adds to a refusal what the operator can look at.
@@ -107,7 +81,7 @@ func explainAuthentication(err error) error {
 	switch {
 	case e.Class == Unauthorized:
 		e.Message += " Check the credentials in [Global]."
-	case e.Class == Gone || e.Class == Transient && e.Status == 0 && e.Unanswered:
+	case e.Class == Gone || e.Class == Transient && e.Status == 0 && e.Unanswered && !isCertificate(e.Err):
 		e.Message += "; is auth-url the address of Keystone?"
 		if e.Class == Gone {
 			e.Class = Invalid
@@ -118,7 +92,7 @@ func explainAuthentication(err error) error {
 
 // authOptions gives the credentials in gophercloud's form.
 func authOptions(g config.Global) gophercloud.AuthOptions {
-	o := gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL, AllowReauth: true}
+	o := gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL}
 	switch g.Authentication() {
 	case config.ByTrust:
 		id, password := g.Trustee()
@@ -132,7 +106,7 @@ func authOptions(g config.Global) gophercloud.AuthOptions {
 			setUser(&o, g, g.UserID)
 		}
 	case config.ByToken:
-		o.TokenID, o.AllowReauth = g.Token.Reveal(), false
+		o.TokenID = g.Token.Reveal()
 		o.Scope = projectScope(g)
 	default:
 		setUser(&o, g, g.UserID)
@@ -164,27 +138,13 @@ func projectScope(g config.Global) *gophercloud.AuthScope {
 	return &gophercloud.AuthScope{}
 }
 
-// tokenResult is what Keystone answers, whichever call was made.
-type tokenResult interface {
-	ExtractServiceCatalog() (*tokens.ServiceCatalog, error)
-	ExtractProject() (*tokens.Project, error)
-}
-
 // findServices makes the service clients from the catalogue that came with the token.
-func (s *Session) findServices(g config.Global, known *routes) error {
-	result, ok := s.provider.GetAuthResult().(tokenResult)
-	if !ok {
-		return errors.New("keystone's answer holds no catalogue")
-	}
-	project, err := result.ExtractProject()
-	if err != nil {
-		return err
-	}
-	if project == nil || project.ID == "" {
+func (s *Session) findServices(g config.Global, got *accepted, known *routes) error {
+	if got.projectID == "" {
 		return &Error{Class: Invalid, Message: "the token is for no project: set tenant-id or tenant-name in [Global]"}
 	}
-	s.projectID = project.ID
-	catalog, err := result.ExtractServiceCatalog()
+	s.projectID = got.projectID
+	catalog, err := got.result.ExtractServiceCatalog()
 	if err != nil {
 		return err
 	}

@@ -87,12 +87,18 @@ func describe(err error) Error {
 	var ours *Error
 	var renewal *gophercloud.ErrUnableToReauthenticate
 	var answer gophercloud.ErrUnexpectedResponseCode
+	var fresh *gophercloud.ErrErrorAfterReauthentication
 	var broken *attemptError
 	switch {
 	case errors.As(err, &ours):
 		return *ours
 	case errors.As(err, &renewal):
 		return describeRenewal(renewal)
+	case errors.As(err, &answer) && answer.Actual == http.StatusUnauthorized && errors.As(err, &fresh):
+		e := describeAnswer(answer)
+		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just taken the credentials, and this service does not: an application " +
+			"credential whose access rules do not allow the call is refused like this; make another one with `kube-octavia credential create`"
+		return e
 	case errors.As(err, &answer):
 		return describeAnswer(answer)
 	case errors.As(err, &broken):
@@ -136,10 +142,11 @@ func describeAnswer(answer gophercloud.ErrUnexpectedResponseCode) Error {
 // answered, with a refusal; how bad it is depends on why there was no new token.
 func describeRenewal(err *gophercloud.ErrUnableToReauthenticate) Error {
 	e := describe(err.ErrReauth)
+	e.Message = "the token could not be renewed: " + e.Message
 	if e.Class != Transient && e.Class != Throttled {
 		e.Class = Unauthorized
+		e.Message = strings.TrimSuffix(e.Message, ".") + ". Replace the credentials in [Global] of cloud.conf; a running controller reads them again"
 	}
-	e.Message = "the token could not be renewed: " + e.Message
 	e.Unanswered = false
 	e.Err = err.ErrReauth
 	return e
@@ -195,6 +202,8 @@ func (e *attemptError) Error() string {
 		return fmt.Sprintf("no answer within %v", e.timeout)
 	case errors.Is(e.err, context.Canceled):
 		return "given up before the answer came"
+	case isCertificate(e.err):
+		return "no answer: " + plain(e.err) + "; check ca-file in [Global], which names who signs the cloud's certificates"
 	}
 	return "no answer: " + plain(e.err)
 }

@@ -18,6 +18,9 @@ type metrics struct {
 	duration  *prometheus.HistogramVec
 	throttled *prometheus.CounterVec
 	renewals  *prometheus.CounterVec
+	reloads   *prometheus.CounterVec
+	rejected  prometheus.Gauge
+	expiry    *prometheus.GaugeVec
 }
 
 // newMetrics makes the metrics and registers them, if there is a registry. A second session on one registry shares those of
@@ -38,11 +41,24 @@ func newMetrics(registry prometheus.Registerer) (metrics, error) {
 			Name: "kube_octavia_openstack_reauthentications_total",
 			Help: "Tokens that were renewed after a 401; each such request is sent a second time. Result is renewed or failed.",
 		}, []string{"result"}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kube_octavia_openstack_credential_reloads_total",
+			Help: "Changes of the credentials in cloud.conf that were seen; result is replaced, or rejected if the old ones stay.",
+		}, []string{"result"}),
+		rejected: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kube_octavia_openstack_configuration_rejected",
+			Help: "1 while what cloud.conf says now cannot be taken over, and older credentials are in use; else 0.",
+		}),
+		expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kube_octavia_openstack_credential_expiry_timestamp_seconds",
+			Help: "When the credentials in use expire, in seconds since 1970; there is none if they do not, or Keystone does not say.",
+		}, []string{"kind"}),
 	}
 	if registry == nil {
 		return m, nil
 	}
-	return m, errors.Join(register(registry, &m.duration), register(registry, &m.throttled), register(registry, &m.renewals))
+	return m, errors.Join(register(registry, &m.duration), register(registry, &m.throttled), register(registry, &m.renewals),
+		register(registry, &m.reloads), register(registry, &m.rejected), register(registry, &m.expiry))
 }
 
 // register registers a collector, or takes the one that is registered under its name.

@@ -71,7 +71,7 @@ func template(path string) string {
 
 // words are the fixed parts of the routes in use.
 var words = wordSet(
-	"v2 v2.0 v2.1 v3 auth tokens",
+	"v2 v2.0 v2.1 v3 auth tokens users application_credentials access_rules OS-TRUST trusts",
 	"lbaas octavia loadbalancers listeners pools members healthmonitors l7policies rules status stats failover quotas defaults",
 	"flavors flavorprofiles availabilityzones providers capabilities amphorae",
 	"networks subnets ports floatingips routers security-groups security-group-rules tags extensions subnetpools",

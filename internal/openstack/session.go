@@ -4,13 +4,16 @@
 // Package openstack is the session with a cloud: it authenticates and keeps doing so, finds the services, holds the calls to
 // a rate, gives each call an id, a time limit, a log line and a place in the metrics, and decides what a failure means.
 //
+// The credentials can be replaced while calls are made: see Session.Reload and Options.Reread. Every call that the project
+// makes stands in one table (see Calls), from which the access rules of an application credential follow.
+//
 // The rooms that know an API (octavia, neutron) build on the service clients of a Session and pass every error through Wrap.
 // The package imports config, and nothing else of this project.
 package openstack
 
 import (
 	"context"
-	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -34,6 +37,9 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Rate bounds the calls to each service.
 	Rate Rate
+	// Reread reads the configuration once more. It is asked when a token cannot be renewed: new credentials may be there
+	// already, and then no call fails. Nil means that there is nothing to read.
+	Reread func() (config.Global, error)
 
 	clock clock // tests pass their own time
 }
@@ -46,9 +52,16 @@ type Session struct {
 	compute      *gophercloud.ServiceClient // nil if the cloud has none
 	projectID    string
 	metrics      metrics
-	transport    *http.Transport
+	connections  *connections
+	reread       func() (config.Global, error)
 	open         context.Context // ends with Close
 	close        context.CancelFunc
+
+	reloading sync.Mutex // one Reload at a time
+	mu        sync.Mutex // guards what follows
+	login     login      // how the token in use was had
+	next      *accepted  // what the next renewal is to take over
+	refusal   error      // why Keystone refused the last time, nil if it did not
 }
 
 // Network returns the client of Neutron.
@@ -67,5 +80,5 @@ func (s *Session) ProjectID() string { return s.projectID }
 // token has expired. Close may be called more than once.
 func (s *Session) Close() {
 	s.close()
-	s.transport.CloseIdleConnections()
+	s.connections.current.Load().CloseIdleConnections()
 }

@@ -38,11 +38,12 @@ func newSimulator(t *testing.T) *simulator {
 		Service: "identity", Mux: s.Mux(), Authenticate: s.Authenticate, Public: keystone.Public, Unauthorized: keystone.Unauthorized,
 	}))
 	resources := http.NewServeMux()
-	resources.HandleFunc("GET /v2.0/things", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, "{}") })
+	resources.HandleFunc("GET /v2.0/", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, "{}") })
 	for kind, path := range map[string]string{"network": "/network", "load-balancer": "/load-balancer"} {
 		s.AddEndpoint(kind, kind, "RegionOne", server.URL+path)
 		mux.Handle(path+"/", http.StripPrefix(path, wire.New(wire.Options{
 			Service: kind, Mux: resources, Authenticate: s.Authenticate, Public: func(string) bool { return false },
+			Allowed:      func(token string, r *http.Request) bool { return s.Allowed(token, kind, r.Method, r.URL.Path) },
 			Unauthorized: keystone.Unauthorized,
 		})))
 	}

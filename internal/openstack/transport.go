@@ -4,12 +4,15 @@
 package openstack
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -20,11 +23,7 @@ import (
 const idlePerHost = 64
 
 // newTransport makes the connections' end of the session.
-func newTransport(g config.Global) (*http.Transport, error) {
-	settings, err := tlsConfig(g)
-	if err != nil {
-		return nil, err
-	}
+func newTransport(settings *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -36,32 +35,97 @@ func newTransport(g config.Global) (*http.Transport, error) {
 		MaxIdleConnsPerHost:   idlePerHost,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
-	}, nil
+	}
 }
 
-// tlsConfig reads the certificates that cloud.conf names.
-func tlsConfig(g config.Global) (*tls.Config, error) {
-	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: g.TLSInsecure} //nolint:gosec // the operator's explicit choice
-	authorities, name := []byte(g.CAFileContents), "cafilecontents"
+// connections is the transport of all calls. Another one can take its place: calls that are under way end on the old one.
+type connections struct {
+	current atomic.Pointer[http.Transport]
+}
+
+func newConnections(first *http.Transport) *connections {
+	c := &connections{}
+	c.current.Store(first)
+	return c
+}
+
+func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
+	if tried, ok := req.Context().Value(transportKey{}).(*http.Transport); ok {
+		return tried.RoundTrip(req)
+	}
+	return c.current.Load().RoundTrip(req)
+}
+
+// replace makes next the transport of all calls to come.
+func (c *connections) replace(next *http.Transport) {
+	if old := c.current.Swap(next); old != next {
+		old.CloseIdleConnections()
+	}
+}
+
+type transportKey struct{}
+
+// over returns a context whose calls go over a transport that is not the session's yet.
+func over(ctx context.Context, t *http.Transport) context.Context {
+	return context.WithValue(ctx, transportKey{}, t)
+}
+
+// certificates are the contents of the files that [Global] names for TLS, and what else it says of TLS. Two can be compared.
+type certificates struct {
+	authorities, source string // PEM, and which setting it comes from; empty means those of the system
+	own, key            string // PEM
+	insecure            bool
+}
+
+// readCertificates reads the files that cloud.conf names.
+func readCertificates(g config.Global) (certificates, error) {
+	c := certificates{insecure: g.TLSInsecure}
+	if g.CAFileContents != "" {
+		c.authorities, c.source = g.CAFileContents, "cafilecontents"
+	}
 	if g.CAFile != "" {
 		text, err := os.ReadFile(g.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("[Global] ca-file: %w", err)
+			return c, fmt.Errorf("[Global] ca-file: %w", err)
 		}
-		authorities, name = text, "ca-file "+g.CAFile
+		c.authorities, c.source = string(text), "ca-file "+g.CAFile
 	}
-	if len(authorities) > 0 {
+	if g.CertFile == "" && g.KeyFile == "" {
+		return c, nil
+	}
+	own, err := os.ReadFile(g.CertFile)
+	if err != nil {
+		return c, fmt.Errorf("[Global] cert-file: %w", err)
+	}
+	key, err := os.ReadFile(g.KeyFile)
+	if err != nil {
+		return c, fmt.Errorf("[Global] key-file: %w", err)
+	}
+	c.own, c.key = string(own), string(key)
+	return c, nil
+}
+
+// settings makes of the certificates what TLS needs.
+func (c certificates) settings(g config.Global) (*tls.Config, error) {
+	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} //nolint:gosec // the operator's explicit choice
+	if c.source != "" {
 		settings.RootCAs = x509.NewCertPool()
-		if !settings.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("[Global] %s holds no certificate in PEM form", name)
+		if !settings.RootCAs.AppendCertsFromPEM([]byte(c.authorities)) {
+			return nil, fmt.Errorf("[Global] %s holds no certificate in PEM form", c.source)
 		}
 	}
-	if g.CertFile != "" || g.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(g.CertFile, g.KeyFile)
+	if c.own != "" || c.key != "" {
+		pair, err := tls.X509KeyPair([]byte(c.own), []byte(c.key))
 		if err != nil {
 			return nil, fmt.Errorf("[Global] cert-file %s with key-file %s: %w", g.CertFile, g.KeyFile, err)
 		}
 		settings.Certificates = []tls.Certificate{pair}
 	}
 	return settings, nil
+}
+
+// isCertificate tells whether a call failed because the certificate that the server showed is not to be trusted.
+func isCertificate(err error) bool {
+	var refused *tls.CertificateVerificationError
+	return errors.As(err, &refused)
 }

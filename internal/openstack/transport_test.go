@@ -10,12 +10,15 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,6 +82,66 @@ func TestTLSFollowsTheConfiguration(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAServerWithAnotherCertificateIsRefusedAndTheErrorNamesCAFile(t *testing.T) {
+	c := newCloudWith(t, (*httptest.Server).StartTLS)
+	g := c.credentials()
+	g.CAFile, _ = writePEM(t, "CERTIFICATE", serverCertificate(t).Certificate[0])
+	s, err := Connect(context.Background(), Options{Config: g})
+	if err == nil {
+		s.Close()
+	}
+	if Classify(err) != Transient || !strings.Contains(err.Error(), "certificate signed by unknown authority; check ca-file in [Global]") {
+		t.Errorf("class %s: %v", Classify(err), err)
+	}
+}
+
+func TestTheAuthoritiesOfCAFileAreThoseThatItHoldsNow(t *testing.T) {
+	var shown atomic.Pointer[tls.Certificate]
+	before, after := serverCertificate(t), serverCertificate(t)
+	shown.Store(before)
+	c := newCloudWith(t, func(s *httptest.Server) {
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return shown.Load(), nil }}
+		s.StartTLS()
+		s.TLS.Certificates = nil // httptest's own comes first otherwise
+	})
+	s := c.connect(func(o *Options) { o.Config.CAFile, _ = writePEM(t, "CERTIFICATE", before.Certificate[0]) })
+	g := s.login.global
+	shown.Store(after)
+	c.CloseClientConnections()
+	if err := get(context.Background(), s, "lbaas"); Classify(err) != Transient || !strings.Contains(Wrap("read", err).Error(), "check ca-file") {
+		t.Errorf("a server with another certificate: %v", err)
+	}
+	if changed, err := s.Reload(context.Background(), g); changed || err != nil {
+		t.Errorf("nothing has changed: %t, %v", changed, err)
+	}
+	_, text := writePEM(t, "CERTIFICATE", after.Certificate[0])
+	if err := os.WriteFile(g.CAFile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := s.Reload(context.Background(), g); !changed || err != nil {
+		t.Errorf("changed: %t, %v", changed, err)
+	}
+	if err := get(context.Background(), s, "lbaas"); err != nil {
+		t.Error(err)
+	}
+}
+
+// serverCertificate makes a certificate of 127.0.0.1 that signs itself.
+func serverCertificate(t *testing.T) *tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		Subject: pkix.Name{CommonName: rand.Text()}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 func TestTheClientCertificateIsShown(t *testing.T) {

@@ -1,0 +1,135 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// LoadLogin returns a person's own login, found as OpenStack's clients find it: the entry cloud of clouds.yaml, or the one
+// that OS_CLOUD names; else the variables that an openrc file sets; else the only entry of clouds.yaml. getenv reads the
+// environment.
+func LoadLogin(cloud string, getenv func(string) string) (Global, error) {
+	f := &file{name: "the login", lines: map[string]int{}}
+	for _, key := range globalKeys {
+		if err := key.apply(&f.config, key.Default); err != nil {
+			return Global{}, err
+		}
+	}
+	f.config.Global.Cloud = cmp.Or(cloud, getenv("OS_CLOUD"))
+	if f.config.Global.Cloud != "" || getenv("OS_AUTH_URL") == "" {
+		f.config.Global.UseClouds = true
+		if err := f.completeFromClouds(); err != nil {
+			return Global{}, errors.Join(errors.New("no login: set OS_CLOUD, or source an openrc file, or name a cloud.conf"), err)
+		}
+	} else if err := f.completeFrom("the environment", environment(getenv)); err != nil {
+		return Global{}, err
+	}
+	c, err := f.finish(false)
+	return c.Global, err
+}
+
+// variables are those of an openrc file, and the keys that they set. Where a key has several the first one that is set counts.
+var variables = []struct{ name, key string }{
+	{"OS_AUTH_URL", "auth-url"},
+	{"OS_USER_ID", "user-id"}, {"OS_USERNAME", "username"}, {"OS_PASSWORD", "password"},
+	{"OS_PROJECT_ID", "tenant-id"}, {"OS_TENANT_ID", "tenant-id"}, {"OS_PROJECT_NAME", "tenant-name"}, {"OS_TENANT_NAME", "tenant-name"},
+	{"OS_USER_DOMAIN_ID", "user-domain-id"}, {"OS_USER_DOMAIN_NAME", "user-domain-name"},
+	{"OS_PROJECT_DOMAIN_ID", "tenant-domain-id"}, {"OS_PROJECT_DOMAIN_NAME", "tenant-domain-name"},
+	{"OS_DOMAIN_ID", "domain-id"}, {"OS_DOMAIN_NAME", "domain-name"},
+	{"OS_APPLICATION_CREDENTIAL_ID", "application-credential-id"}, {"OS_APPLICATION_CREDENTIAL_NAME", "application-credential-name"},
+	{"OS_APPLICATION_CREDENTIAL_SECRET", "application-credential-secret"}, {"OS_TOKEN", "token"},
+	{"OS_REGION_NAME", "region"}, {"OS_INTERFACE", "os-endpoint-type"}, {"OS_ENDPOINT_TYPE", "os-endpoint-type"},
+	{"OS_CACERT", "ca-file"}, {"OS_CERT", "cert-file"}, {"OS_KEY", "key-file"},
+}
+
+// environment gives the variables in the keys of cloud.conf.
+func environment(getenv func(string) string) map[string]string {
+	settings := map[string]string{}
+	for _, v := range variables {
+		settings[v.key] = cmp.Or(settings[v.key], getenv(v.name))
+	}
+	settings["os-endpoint-type"] = strings.TrimSuffix(settings["os-endpoint-type"], "URL")
+	switch {
+	case settings["username"] != "" && settings["user-id"] != "":
+		settings["username"] = "" // openrc files often set both; the id is exact
+	case settings["token"] != "" && getenv("OS_AUTH_TYPE") != "password":
+		settings["username"], settings["password"] = "", ""
+	}
+	if settings["user-domain-id"] != "" {
+		settings["user-domain-name"] = ""
+	}
+	if settings["tenant-domain-id"] != "" {
+		settings["tenant-domain-name"] = ""
+	}
+	return settings
+}
+
+// completeFrom fills keys of [Global] that are empty; source stands for the settings in errors.
+func (f *file) completeFrom(source string, settings map[string]string) error {
+	for _, key := range globalKeys {
+		text := settings[key.Name]
+		if text == "" || f.lineOf("Global", key.Name) > 0 {
+			continue
+		}
+		if err := key.apply(&f.config, text); err != nil {
+			return fmt.Errorf("%s: for %s: %w", source, key.Name, err)
+		}
+	}
+	return nil
+}
+
+// WithGlobal returns the text of a cloud.conf with [Global] as g says, with its secrets, and all other sections as they are
+// in text. Comments within [Global] are lost.
+func WithGlobal(text []byte, g Global) (string, error) {
+	statements, err := split(text)
+	if err != nil {
+		return "", fmt.Errorf("the cloud configuration: %w", err)
+	}
+	var b strings.Builder
+	b.WriteString(g.section())
+	lines := strings.SplitAfter(string(text), "\n")
+	for i, s := range statements {
+		if s.key != "" || strings.EqualFold(s.section, "Global") {
+			continue
+		}
+		end := len(lines)
+		if next := slices.IndexFunc(statements[i+1:], func(s statement) bool { return s.key == "" }); next >= 0 {
+			end = statements[i+1+next].line - 1
+		}
+		b.WriteString("\n" + strings.TrimSpace(strings.Join(lines[s.line-1:end], "")) + "\n")
+	}
+	return b.String(), nil
+}
+
+// section is [Global] with what is not the default.
+func (g Global) section() string {
+	c := Config{Global: g}
+	var b strings.Builder
+	b.WriteString("[Global]\n")
+	for _, key := range globalKeys {
+		text := ""
+		switch p := key.field(&c).(type) {
+		case *string:
+			text = *p
+		case *Secret:
+			text = p.Reveal()
+		case *bool:
+			text = fmt.Sprint(*p)
+		}
+		if text != key.Default {
+			b.WriteString(key.Name + " = " + quote(text) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// quote writes a value so that it is read as it is.
+func quote(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`
+}

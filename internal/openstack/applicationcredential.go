@@ -1,0 +1,165 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// ApplicationCredential lets a program act for a user in one project, with some of the user's roles.
+type ApplicationCredential struct {
+	// ID and Name are Keystone's; a user has no two of one name.
+	ID, Name string
+	// Description is for people.
+	Description string
+	// Secret is known only of one that was just made.
+	Secret config.Secret
+	// ProjectID is the project that it is for.
+	ProjectID string
+	// Roles are names. None, in a request, means all that the login has.
+	Roles []string
+	// Expires is when it ends; the zero time means never.
+	Expires time.Time
+}
+
+type applicationCredentialDocument struct {
+	Credential struct {
+		ID          string       `json:"id"`
+		Name        string       `json:"name"`
+		Description string       `json:"description"`
+		Secret      string       `json:"secret"`
+		ProjectID   string       `json:"project_id"`
+		ExpiresAt   keystoneTime `json:"expires_at"`
+		Roles       []struct {
+			Name string `json:"name"`
+		} `json:"roles"`
+	} `json:"application_credential"`
+}
+
+func (d applicationCredentialDocument) model() ApplicationCredential {
+	c := d.Credential
+	a := ApplicationCredential{ID: c.ID, Name: c.Name, Description: c.Description, Secret: config.Secret(c.Secret), ProjectID: c.ProjectID,
+		Expires: time.Time(c.ExpiresAt)}
+	for _, role := range c.Roles {
+		a.Roles = append(a.Roles, role.Name)
+	}
+	slices.Sort(a.Roles)
+	return a
+}
+
+// CreateApplicationCredential makes an application credential of the user who logged in, for the project of the login, that
+// may do what Calls lists and nothing else.
+func (s *Session) CreateApplicationCredential(ctx context.Context, wanted ApplicationCredential) (ApplicationCredential, error) {
+	op := "create application credential " + wanted.Name
+	path, err := s.applicationCredentials()
+	if err != nil {
+		return ApplicationCredential{}, Wrap(op, err)
+	}
+	options := applicationcredentials.CreateOpts{Name: wanted.Name, Description: wanted.Description, AccessRules: accessRules(s.roots())}
+	for _, role := range wanted.Roles {
+		options.Roles = append(options.Roles, applicationcredentials.Role{Name: role})
+	}
+	if !wanted.Expires.IsZero() {
+		expires := wanted.Expires.UTC()
+		options.ExpiresAt = &expires
+	}
+	body, err := options.ToApplicationCredentialCreateMap()
+	if err != nil {
+		return ApplicationCredential{}, Wrap(op, err)
+	}
+	var answer applicationCredentialDocument
+	if _, err := s.identity().Post(ctx, path, body, &answer, nil); err != nil {
+		return ApplicationCredential{}, onlyPeople(Wrap(op, err))
+	}
+	made := answer.model()
+	if made.ID == "" || made.Secret == "" {
+		return made, &Error{Op: op, Class: Transient, Message: "there is no id or no secret in the answer", Unanswered: true}
+	}
+	return made, nil
+}
+
+// ApplicationCredential reads an application credential of the user who logged in. One that is not there is an error of class
+// Gone.
+func (s *Session) ApplicationCredential(ctx context.Context, id string) (ApplicationCredential, error) {
+	op := "read application credential " + id
+	path, err := s.applicationCredentials()
+	if err != nil {
+		return ApplicationCredential{}, Wrap(op, err)
+	}
+	var answer applicationCredentialDocument
+	_, err = s.identity().Get(ctx, path+"/"+id, &answer, nil)
+	return answer.model(), Wrap(op, err)
+}
+
+// DeleteApplicationCredential deletes an application credential of the user who logged in. All tokens that were had with it
+// end.
+func (s *Session) DeleteApplicationCredential(ctx context.Context, id string) error {
+	op := "delete application credential " + id
+	path, err := s.applicationCredentials()
+	if err != nil {
+		return Wrap(op, err)
+	}
+	_, err = s.identity().Delete(ctx, path+"/"+id, nil)
+	return onlyPeople(Wrap(op, err))
+}
+
+// applicationCredentials is the address of those of the user who logged in.
+func (s *Session) applicationCredentials() (string, error) {
+	var t tokenDocument
+	result, ok := s.provider.GetAuthResult().(tokenResult)
+	if !ok {
+		return "", errors.New("there is no token")
+	}
+	if err := result.ExtractInto(&t); err != nil {
+		return "", err
+	}
+	return s.identity().ServiceURL("users", t.User.ID, "application_credentials"), nil
+}
+
+// Roles returns the names of the roles that the login has in its project.
+func (s *Session) Roles() []string {
+	result, ok := s.provider.GetAuthResult().(tokenResult)
+	if !ok {
+		return nil
+	}
+	var t struct {
+		Roles []struct {
+			Name string `json:"name"`
+		} `json:"roles"`
+	}
+	if result.ExtractInto(&t) != nil {
+		return nil
+	}
+	var names []string
+	for _, role := range t.Roles {
+		names = append(names, role.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// roots are the addresses of the services, without the version of their API.
+func (s *Session) roots() map[string]string {
+	return map[string]string{
+		serviceIdentity: s.provider.IdentityBase, serviceNetwork: s.network.Endpoint, serviceLoadBalancer: s.loadBalancer.Endpoint,
+	}
+}
+
+// onlyPeople adds to the refusal of a login that may not make or delete application credentials what to do instead.
+func onlyPeople(err error) error {
+	var e *Error
+	if errors.As(err, &e) && e.Status == http.StatusForbidden {
+		e.Message += " Log in as a user, with a password: an application credential can make and delete others only if it is unrestricted, " +
+			"and a trust cannot."
+	}
+	return err
+}

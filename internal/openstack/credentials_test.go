@@ -1,0 +1,387 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// open connects with g, at the simulator, and closes the session with the test.
+func (s *simulator) open(t *testing.T, g config.Global, change ...func(*Options)) *Session {
+	t.Helper()
+	g.AuthURL = s.url
+	o := Options{Config: g, Rate: Rate{PerSecond: 10000, Burst: 10000}}
+	for _, f := range change {
+		f(&o)
+	}
+	session, err := Connect(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	return session
+}
+
+// credential makes an application credential of the user k8s.
+func (s *simulator) credential(t *testing.T, name string) config.Global {
+	t.Helper()
+	made, err := s.open(t, s.byPassword()).CreateApplicationCredential(context.Background(), ApplicationCredential{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Global{AuthURL: s.url, ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret}
+}
+
+// revoke deletes an application credential.
+func (s *simulator) revoke(t *testing.T, g config.Global) {
+	t.Helper()
+	if err := s.open(t, s.byPassword()).DeleteApplicationCredential(context.Background(), g.ApplicationCredentialID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// busy makes calls all the time until the test ends, and fails it if one fails.
+func busy(t *testing.T, s *Session) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				if err := get(ctx, s, "lbaas", "loadbalancers"); err != nil && ctx.Err() == nil {
+					t.Errorf("a call failed: %v", err)
+				}
+			}
+		})
+	}
+	return func() {
+		cancel()
+		callers.Wait()
+	}
+}
+
+func TestNoCallFailsWhenCredentialsAreReplacedAndTheOldOnesRevoked(t *testing.T) {
+	s := newSimulator(t)
+	old := s.credential(t, "first")
+	session := s.open(t, old)
+	stop := busy(t, session)
+	for _, name := range []string{"second", "third", "fourth"} {
+		next := s.credential(t, name)
+		if changed, err := session.Reload(context.Background(), next); !changed || err != nil {
+			t.Fatalf("changed: %t, %v", changed, err)
+		}
+		s.revoke(t, old)
+		s.ExpireTokens()
+		if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil {
+			t.Error(err)
+		}
+		old = next
+	}
+	stop()
+}
+
+func TestEachFormOfCredentialsTakesThePlaceOfAnother(t *testing.T) {
+	s := newSimulator(t)
+	token := s.open(t, s.byPassword()).provider.Token()
+	forms := []config.Global{
+		s.byPassword(), s.credential(t, "kube-octavia"), {TrustID: s.trust, TrusteeID: s.trustee, TrusteePassword: password},
+		{Token: config.Secret(token)}, {Token: config.Secret(token), TenantID: s.project}, s.byPassword(),
+	}
+	session := s.open(t, forms[0])
+	for _, g := range forms[1:] {
+		g.AuthURL = s.url
+		if changed, err := session.Reload(context.Background(), g); !changed || err != nil {
+			t.Errorf("by %s: changed: %t, %v", g.Authentication(), changed, err)
+		}
+		if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil {
+			t.Errorf("by %s: %v", g.Authentication(), err)
+		}
+	}
+}
+
+func TestNothingIsDoneWhenTheCredentialsAreTheSame(t *testing.T) {
+	s := newSimulator(t)
+	session := s.open(t, s.byPassword())
+	token := session.provider.Token()
+	if changed, err := session.Reload(context.Background(), s.byPassword()); changed || err != nil {
+		t.Errorf("changed: %t, %v", changed, err)
+	}
+	if session.provider.Token() != token {
+		t.Error("there is another token")
+	}
+}
+
+func TestCredentialsThatAreNoGoodLeaveTheOldOnes(t *testing.T) {
+	s := newSimulator(t)
+	other := s.AddProject("other")
+	s.Assign(s.trustor, other, "member")
+	for name, test := range map[string]struct {
+		change func(*config.Global)
+		class  Class
+		says   string
+	}{
+		"a wrong password": {func(g *config.Global) { g.Password = "wrong" }, Unauthorized, "401"},
+		"an application credential": {func(g *config.Global) {
+			*g = config.Global{ApplicationCredentialID: "x", ApplicationCredentialSecret: "y"}
+		}, Unauthorized, "Could not find Application Credential"},
+		"a token that has expired": {func(g *config.Global) { *g = config.Global{Token: "x"} }, Unauthorized, "take over the new credentials"},
+		"another project":          {func(g *config.Global) { g.TenantName = "other" }, Invalid, "restart it"},
+		"no ca-file":               {func(g *config.Global) { g.CAFile = "/nonexistent" }, Invalid, "ca-file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := prometheus.NewRegistry()
+			session := s.open(t, s.byPassword(), func(o *Options) { o.Metrics = registry })
+			g := s.byPassword()
+			test.change(&g)
+			g.AuthURL = s.url
+			changed, err := session.Reload(context.Background(), g)
+			if !changed || Classify(err) != test.class || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), password) {
+				t.Errorf("changed: %t, class %s: %v", changed, Classify(err), err)
+			}
+			s.ExpireTokens()
+			if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil {
+				t.Errorf("with the old ones: %v", err)
+			}
+			if session.Refusal() != nil {
+				t.Errorf("the credentials in use are taken for refused: %v", session.Refusal())
+			}
+			if rejected := testutil.ToFloat64(session.metrics.rejected); rejected != 1 {
+				t.Errorf("the metric says %v", rejected)
+			}
+		})
+	}
+}
+
+func TestACallWaitsForCredentialsThatAreThereAlreadyBeforeItFails(t *testing.T) {
+	s := newSimulator(t)
+	old, next := s.credential(t, "old"), s.credential(t, "new")
+	var reads int
+	session := s.open(t, old, func(o *Options) {
+		o.Reread = func() (config.Global, error) { reads++; return next, nil }
+	})
+	s.revoke(t, old)
+	if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil || reads != 1 {
+		t.Errorf("after %d reads: %v", reads, err)
+	}
+	s.ExpireTokens()
+	if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil || reads != 1 {
+		t.Errorf("the second time, after %d reads: %v", reads, err)
+	}
+}
+
+func TestARefusalIsKnownUntilTheCredentialsAreReplaced(t *testing.T) {
+	s := newSimulator(t)
+	old := s.credential(t, "old")
+	session := s.open(t, old, func(o *Options) {
+		o.Reread = func() (config.Global, error) { return config.Global{}, errors.New("cannot be read") }
+	})
+	s.revoke(t, old)
+	err := get(context.Background(), session, "lbaas", "loadbalancers")
+	if Classify(err) != Unauthorized || !strings.Contains(err.Error()+describe(err).Message, "Replace the credentials in [Global]") {
+		t.Errorf("class %s: %v", Classify(err), describe(err).Message)
+	}
+	if Classify(session.Refusal()) != Unauthorized {
+		t.Errorf("refusal: %v", session.Refusal())
+	}
+	if changed, err := session.Reload(context.Background(), s.credential(t, "new")); !changed || err != nil || session.Refusal() != nil {
+		t.Errorf("changed: %t, %v; refusal: %v", changed, err, session.Refusal())
+	}
+}
+
+func TestARenewalTellsWhetherCredentialsThatNobodyUsesAreStillGood(t *testing.T) {
+	s := newSimulator(t)
+	g := s.credential(t, "kube-octavia")
+	session := s.open(t, g)
+	if err := session.Renew(context.Background()); err != nil || session.Refusal() != nil {
+		t.Errorf("%v; refusal: %v", err, session.Refusal())
+	}
+	s.revoke(t, g)
+	if err := session.Renew(context.Background()); Classify(err) != Unauthorized || session.Refusal() == nil {
+		t.Errorf("%v; refusal: %v", err, session.Refusal())
+	}
+}
+
+func TestWhenCredentialsExpireIsKnown(t *testing.T) {
+	s := newSimulator(t)
+	person := s.open(t, s.byPassword())
+	at := time.Now().Add(100 * time.Hour).UTC().Truncate(time.Second)
+	made, err := person.CreateApplicationCredential(context.Background(), ApplicationCredential{Name: "ends", Expires: at, Roles: []string{"member"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := trusts.Create(context.Background(), person.identity(), trusts.CreateOpts{
+		Impersonation: true, TrustorUserID: s.trustor, TrusteeUserID: s.trustee, ProjectID: s.project, ExpiresAt: &at, Roles: []trusts.Role{{Name: "member"}},
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		global  config.Global
+		expires time.Time
+	}{
+		"an application credential":            {config.Global{ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret}, at},
+		"one without an end":                   {s.credential(t, "endless"), time.Time{}},
+		"a trust":                              {config.Global{TrustID: trust.ID, TrusteeID: s.trustee, TrusteePassword: password}, at},
+		"a password, of which nothing is said": {s.byPassword(), time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			session := s.open(t, test.global)
+			expires, kind, err := session.Expiry(context.Background())
+			if err != nil || !expires.Equal(test.expires) || kind != test.global.Authentication() {
+				t.Errorf("%s expires %v: %v", kind, expires, err)
+			}
+			session.NoteExpiry(expires, kind)
+			if n := testutil.CollectAndCount(session.metrics.expiry); n != 1 && !expires.IsZero() || n != 0 && expires.IsZero() {
+				t.Errorf("%d metrics", n)
+			}
+		})
+	}
+	session := s.open(t, config.Global{Token: config.Secret(person.provider.Token())})
+	if expires, _, err := session.Expiry(context.Background()); err != nil || expires.Before(time.Now()) || expires.After(time.Now().Add(2*time.Hour)) {
+		t.Errorf("a token expires %v: %v", expires, err)
+	}
+}
+
+func TestTimesOfKeystoneAreReadInAllItsForms(t *testing.T) {
+	want := time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, text := range []string{`"2040-01-02T03:04:05.000000"`, `"2040-01-02T03:04:05.000000Z"`, `"2040-01-02T03:04:05Z"`, `"2040-01-02T03:04:05"`} {
+		var got keystoneTime
+		if err := got.UnmarshalJSON([]byte(text)); err != nil || !time.Time(got).Equal(want) {
+			t.Errorf("%s: %v, %v", text, time.Time(got), err)
+		}
+	}
+	var none keystoneTime
+	if err := none.UnmarshalJSON([]byte("null")); err != nil || !time.Time(none).IsZero() {
+		t.Errorf("null: %v, %v", time.Time(none), err)
+	}
+}
+
+func TestAnApplicationCredentialIsForTheCallsOfTheTableOnly(t *testing.T) {
+	s := newSimulator(t)
+	session := s.open(t, s.credential(t, "kube-octavia"))
+	if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil {
+		t.Errorf("a call of the table: %v", err)
+	}
+	if err := Wrap("read", get(context.Background(), session, "things")); Classify(err) != Unauthorized || !strings.Contains(err.Error(), "access rules do not allow") {
+		t.Errorf("another call: %v", err)
+	}
+	if missing := session.MissingRules(); len(missing) > 0 {
+		t.Errorf("its own rules lack %v", missing)
+	}
+	for _, err := range []error{
+		session.DeleteApplicationCredential(context.Background(), s.credentialID),
+		func() error {
+			_, err := session.CreateApplicationCredential(context.Background(), ApplicationCredential{Name: "more"})
+			return err
+		}(),
+	} {
+		if Classify(err) != Invalid || !strings.Contains(err.Error(), "Log in as a user, with a password") {
+			t.Errorf("an application credential that manages others: %v", err)
+		}
+	}
+}
+
+func TestApplicationCredentialsAreMadeReadAndDeleted(t *testing.T) {
+	s := newSimulator(t)
+	s.Assign(s.trustor, s.project, "member", "reader", "load-balancer_member")
+	person := s.open(t, s.byPassword())
+	if diff := cmp.Diff([]string{"load-balancer_member", "member", "reader"}, person.Roles()); diff != "" {
+		t.Errorf("roles (-want +got):\n%s", diff)
+	}
+	want := ApplicationCredential{Name: "n", Description: "d", Roles: []string{"load-balancer_member", "reader"}, ProjectID: s.project,
+		Expires: time.Now().Add(time.Hour).UTC().Truncate(time.Second)}
+	made, err := person.CreateApplicationCredential(context.Background(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := person.ApplicationCredential(context.Background(), made.ID)
+	if err != nil || read.Secret != "" {
+		t.Errorf("read %+v, %v", read, err)
+	}
+	want.ID = made.ID
+	if diff := cmp.Diff(want, read); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := person.DeleteApplicationCredential(context.Background(), made.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := person.ApplicationCredential(context.Background(), made.ID); Classify(err) != Gone {
+		t.Errorf("of one that was deleted: %v", err)
+	}
+}
+
+func TestAServiceBelowAPathHasARuleForEachWayToSeeIt(t *testing.T) {
+	rules := accessRules(map[string]string{serviceIdentity: "https://cloud/identity/", serviceLoadBalancer: "https://cloud/load-balancer/", serviceNetwork: "https://cloud:9696/"})
+	var got []applicationcredentials.AccessRule
+	for _, rule := range rules {
+		if strings.HasSuffix(rule.Path, "/status") || strings.HasSuffix(rule.Path, "/networks") || strings.Contains(rule.Path, "trusts") {
+			got = append(got, rule)
+		}
+	}
+	want := []applicationcredentials.AccessRule{
+		{Service: "identity", Method: "GET", Path: "/v3/OS-TRUST/trusts/*"}, {Service: "identity", Method: "GET", Path: "/identity/v3/OS-TRUST/trusts/*"},
+		{Service: "load-balancer", Method: "GET", Path: "/v2.0/lbaas/loadbalancers/*/status"},
+		{Service: "load-balancer", Method: "GET", Path: "/load-balancer/v2.0/lbaas/loadbalancers/*/status"},
+		{Service: "network", Method: "GET", Path: "/v2.0/networks"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, rule := range rules {
+		if rule.Method != "GET" && rule.Service == serviceIdentity {
+			t.Errorf("an application credential may %s %s", rule.Method, rule.Path)
+		}
+	}
+}
+
+func TestTheCallsThatAnOlderApplicationCredentialDoesNotAllowAreNamed(t *testing.T) {
+	s := newSimulator(t)
+	person := s.open(t, s.byPassword())
+	if missing := person.MissingRules(); missing != nil {
+		t.Errorf("a password lacks %v", missing)
+	}
+	rules := []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/**"}, {Service: "identity", Method: "GET", Path: "/v3/**"}}
+	for _, rule := range accessRules(nil) {
+		if rule.Service == "load-balancer" && rule.Path != "/" {
+			rule.Path = "/load-balancer" + strings.ReplaceAll(rule.Path, "*", "{id}")
+			rules = append(rules, rule)
+		}
+	}
+	made, err := applicationcredentials.Create(context.Background(), person.identity(), s.trustor,
+		applicationcredentials.CreateOpts{Name: "old", AccessRules: rules}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := s.open(t, config.Global{ApplicationCredentialID: made.ID, ApplicationCredentialSecret: config.Secret(made.Secret)})
+	var names []string
+	for _, c := range session.MissingRules() {
+		names = append(names, c.String())
+	}
+	want := []string{"GET / of load-balancer", "POST /v2.0/floatingips of network", "PUT /v2.0/floatingips/* of network", "DELETE /v2.0/floatingips/* of network"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestACallIsFoundByThePathThatTheServiceSees(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
+	} {
+		if _, found := FindCall("load-balancer", "GET", path); found != want {
+			t.Errorf("%s: found %t", path, found)
+		}
+	}
+}
