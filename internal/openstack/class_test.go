@@ -199,7 +199,7 @@ func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	errs := map[string]error{"cancelled before": post(cancelled, s)}
-	s.transport.CloseIdleConnections()
+	s.connections.current.Load().CloseIdleConnections()
 	c.Server.Close()
 	errs["nobody there"] = post(context.Background(), s)
 	for name, err := range errs {
