@@ -23,6 +23,8 @@ type scenario struct {
 	change func(*play) error
 	// steady are the ports, as PROTOCOL/port, that serve all the while.
 	steady []string
+	// ends is whether the Service has nothing in the cloud when it is over.
+	ends bool
 }
 
 // scenarios are all that there are. A new feature adds what users do with it.
@@ -44,13 +46,13 @@ var scenarios = []scenario{
 	{name: "node-leaves", start: steps(nodeJoins, create(tcp(80), tcp(81))), change: nodeLeaves, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "external-to-internal", start: create(tcp(80)), change: edit(internal), steady: []string{"TCP/80"}},
 	{name: "internal-to-external", start: create(tcp(80), internal), change: edit(external), steady: []string{"TCP/80"}},
-	{name: "delete", start: create(tcp(80), tcp(81)), change: remove},
-	{name: "delete-internal", start: create(tcp(80), internal), change: remove},
+	{name: "delete", start: create(tcp(80), tcp(81)), change: remove, ends: true},
+	{name: "delete-internal", start: create(tcp(80), internal), change: remove, ends: true},
 	{name: "delete-keeping-a-given-floating-ip", start: func(p *play) error {
 		return steps(giveFloatingIP, func(p *play) error { return create(tcp(80), at(p.given.Address))(p) })(p)
-	}, change: remove},
-	{name: "delete-what-is-gone-already", start: create(tcp(80)), change: steps(deleteBalancer, remove)},
-	{name: "to-cluster-ip", start: create(tcp(80)), change: edit(ofType(corev1.ServiceTypeClusterIP))},
+	}, change: remove, ends: true},
+	{name: "delete-what-is-gone-already", start: create(tcp(80)), change: steps(deleteBalancer, remove), ends: true},
+	{name: "to-cluster-ip", start: create(tcp(80)), change: edit(ofType(corev1.ServiceTypeClusterIP)), ends: true},
 	{name: "to-load-balancer", start: create(tcp(80), ofType(corev1.ServiceTypeClusterIP)), change: edit(ofType(corev1.ServiceTypeLoadBalancer))},
 	{name: "to-cluster-ip-and-back", start: create(tcp(80)),
 		change: steps(edit(ofType(corev1.ServiceTypeClusterIP)), edit(ofType(corev1.ServiceTypeLoadBalancer)))},
