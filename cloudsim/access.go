@@ -130,6 +130,10 @@ func (c *Cloud) Neutron() *neutron.Service { return c.neutron }
 // Octavia is the load balancer service.
 func (c *Cloud) Octavia() *octavia.Service { return c.octavia }
 
+// Secrets is everything that nobody may see who looks at a client's output: see
+// keystone.Service.Secrets.
+func (c *Cloud) Secrets() []string { return c.keystone.Secrets() }
+
 // ExpireTokens ends the life of all tokens, so that every client has to
 // authenticate again.
 func (c *Cloud) ExpireTokens() { c.keystone.ExpireTokens() }

@@ -83,6 +83,7 @@ func (s *Service) postCredential(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.credentials = append(s.credentials, c)
+	s.credentialSecrets = append(s.credentialSecrets, c.secret)
 	d := s.describeCredential(r, c)
 	d["secret"] = c.secret
 	wire.JSON(w, http.StatusCreated, map[string]any{"application_credential": d})

@@ -47,6 +47,8 @@ type Service struct {
 	credentials []*credential
 	rules       []*ownedRule
 	trusts      []*trust
+	// credentialSecrets and issued are for Secrets.
+	credentialSecrets, issued []string
 }
 
 type project struct {

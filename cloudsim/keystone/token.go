@@ -95,6 +95,7 @@ func (s *Service) issue(t *token) {
 		}
 	}
 	s.tokens[t.id] = t
+	s.noteToken(t.id)
 }
 
 // describe makes the body of an answer about a token.

@@ -50,6 +50,8 @@ type backend interface {
 	Faults() *wire.Faults
 	Latency() *wire.Latency
 	ExpireTokens()
+	// Secrets are the passwords and tokens that nobody may see.
+	Secrets() []string
 
 	// request makes a request of the test's own.
 	request(as person, service, method, path string, body []byte) (status int, answer []byte, err error)

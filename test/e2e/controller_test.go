@@ -74,9 +74,11 @@ func (s *stage) start() {
 	if *stateDir == "" {
 		args = append(args, "--watch-interval=100ms") // a simulated Octavia is done at once
 	}
+	program := s.settings.program
+	program.Version = "test"
 	go func() {
 		defer close(c.ended)
-		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, cli.Options{Version: "test"})
+		c.status = cli.Run(ctx, args, cli.IO{Out: c.log, Err: c.log}, program)
 	}()
 	s.t.Cleanup(func() {
 		if s.t.Failed() {
@@ -84,6 +86,7 @@ func (s *stage) start() {
 		}
 	})
 	s.controller = c
+	s.shows("the controller's log", c.log)
 	s.eventually(func() error {
 		select {
 		case <-c.ended:
@@ -188,7 +191,9 @@ func (s *stage) settles(change func()) {
 func (s *stage) run(args ...string) (status int, out, errs string) {
 	s.t.Helper()
 	var stdout, stderr log
-	args = append(args, "--cloud-config="+s.cloudConf(), "--kubeconfig="+s.kubeconfig())
+	s.shows("the output of "+args[0], &stdout)
+	s.shows("what "+args[0]+" says", &stderr)
+	args = append(args, "--cloud-config="+s.cloudConf(), "--kubeconfig="+s.adminKubeconfig())
 	status = cli.Run(s.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, cli.Options{Version: "test"})
 	return status, stdout.String(), stderr.String()
 }

@@ -128,7 +128,7 @@ func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
 	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))
 	web.has(programmed, conditionFalse, "Creating")
-	wait := exec.CommandContext(t.Context(), kubetest.Cluster(t).Kubectl(), "--kubeconfig="+s.kubeconfig(), "--namespace="+s.namespace,
+	wait := exec.CommandContext(t.Context(), kubetest.Cluster(t).Kubectl(), "--kubeconfig="+s.adminKubeconfig(), "--namespace="+s.namespace,
 		"wait", "--for=condition=kube-octavia.io/Programmed", "--timeout=60s", "service/web")
 	var out log
 	wait.Stdout, wait.Stderr = &out, &out

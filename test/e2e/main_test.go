@@ -15,8 +15,9 @@
 // spared some tests that do not depend on it: see spares.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
-// controller; see stage. What a test leaves in the cloud after its Services are
-// deleted makes it fail. Nodes are seen by every controller of the cluster, so
+// controller; see stage. The controller is the ServiceAccount of deploy/, with its
+// roles. What a test leaves in the cloud after its Services are deleted makes it
+// fail, and so does a secret in a log, and a right that the roles lack. Nodes are seen by every controller of the cluster, so
 // the tests run one after the other.
 //
 // TestServiceSurvivesAControllerThatIsKilled kills the controller at random
@@ -32,6 +33,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
@@ -48,6 +51,6 @@ func TestMain(m *testing.M) {
 	// Stopping a controller races with its queue handing out an item; the
 	// goroutine that loses stays behind. It is controller-runtime's, and a
 	// process that stops its controller ends.
-	kubetest.Main(m, goleak.IgnoreAnyFunction(
+	kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}}, goleak.IgnoreAnyFunction(
 		"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems"))
 }

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/deploy"
 )
 
 // build builds the program and returns its path.
@@ -45,9 +45,20 @@ type process struct {
 // the test fails.
 func (s *stage) launch(program string, flags ...string) *process {
 	s.t.Helper()
-	args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--v=4"}, flags...)
-	p := &process{t: s.t, command: exec.Command(program, args...), log: &log{}, ended: make(chan struct{})}
+	return s.execute(s.command(program, flags...))
+}
+
+// command is that of launch.
+func (s *stage) command(program string, flags ...string) *exec.Cmd {
+	return exec.Command(program, append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--v=4"}, flags...)...)
+}
+
+// execute starts a command that is the stage's controller.
+func (s *stage) execute(command *exec.Cmd) *process {
+	s.t.Helper()
+	p := &process{t: s.t, command: command, log: &log{}, ended: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = p.log, p.log
+	s.shows("the log of another process", p.log)
 	if err := p.command.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -165,9 +176,8 @@ func TestOneOfTwoControllersWorksAndTheOtherTakesOver(t *testing.T) {
 	spares(t, "the cloud has no part in it")
 	program := build(t)
 	s := newStage(t, settings{off: true})
-	lease := "--leader-elect-resource-name=" + s.namespace
 	flags := func(health, metrics string) []string {
-		return []string{lease, "--health-probe-bind-address=" + health, "--metrics-bind-address=" + metrics, "--leader-elect-retry-period=500ms",
+		return []string{"--leader-elect-resource-namespace=" + deploy.Namespace, "--health-probe-bind-address=" + health, "--metrics-bind-address=" + metrics, "--leader-elect-retry-period=500ms",
 			"--leader-elect-renew-deadline=5s"}
 	}
 	health, metrics := freeAddress(t), freeAddress(t)
@@ -209,17 +219,12 @@ func TestOneOfTwoControllersWorksAndTheOtherTakesOver(t *testing.T) {
 	web.becomes(ports("TCP/8080", "TCP/8081"))
 	s.answers(address, 8081)
 	second.terminate()
-	err = s.client.CoordinationV1().Leases("kube-system").Delete(t.Context(), s.namespace, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Error(err)
-	}
 }
 
-// holder is who holds the Lease in kube-system that is named like the stage's
-// namespace.
+// holder is who holds the controllers' Lease.
 func (s *stage) holder() string {
 	s.t.Helper()
-	lease, err := s.client.CoordinationV1().Leases("kube-system").Get(s.t.Context(), s.namespace, metav1.GetOptions{})
+	lease, err := s.client.CoordinationV1().Leases(deploy.Namespace).Get(s.t.Context(), deploy.Name, metav1.GetOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

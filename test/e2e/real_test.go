@@ -58,6 +58,10 @@ func (c *real) Credentials() cloudsim.Credentials {
 	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, Password: c.Password, ProjectID: c.Project}
 }
 
+func (c *real) Secrets() []string {
+	return append(c.Tokens(), c.Password, c.AdminPassword, c.OtherPassword, c.ReaderPassword)
+}
+
 func (c *real) IDs() cloudsim.IDs {
 	return cloudsim.IDs{
 		Project: c.Project, AdminProject: c.people[asAdmin].Project(), PublicNetwork: c.PublicNetwork, PublicSubnet: c.PublicSubnets[0],

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
@@ -44,6 +45,9 @@ type settings struct {
 	cloud cloudsim.Options
 	// conf are lines for the section [LoadBalancer] of cloud.conf.
 	conf []string
+	// program is what the controller is made with, such as how long it leaves things
+	// alone; the zero value is what it is for everybody.
+	program cli.Options
 	// flags are given to the controller after the usual ones.
 	flags []string
 	// nodes are the suffixes of the nodes' names; nil means "a" and "b".
@@ -63,10 +67,14 @@ type stage struct {
 	namespace string
 	cloud     *cloud
 	nodes     *node.Nodes
-	// dir holds cloud.conf and kubeconfig.
+	// dir holds cloud.conf and kubeconfigs.
 	dir        string
 	settings   settings
 	controller *controller
+	// outputs is what was shown by the commands of the test, and askedBefore how
+	// much controllers had asked kube-apiserver for before it.
+	outputs     []output
+	askedBefore int
 	// floatingIPs that are not the controller's to delete, by address.
 	given []string
 }
@@ -78,6 +86,7 @@ func newStage(t *testing.T, with settings) *stage {
 	s.cloud = startCloud(t, with.cloud)
 	s.startNodes()
 	s.writeFiles()
+	s.askedBefore = len(s.asked())
 	t.Cleanup(s.takeDown)
 	if !with.off {
 		s.start()
@@ -197,20 +206,31 @@ func (s *stage) writeFiles() {
 	if err := cloudsim.WriteFile(s.cloudConf(), conf); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := kubetest.Cluster(s.t).Kubeconfig(s.kubeconfig()); err != nil {
+	cluster := kubetest.Cluster(s.t)
+	if err := cluster.KubeconfigFor(s.kubeconfig(), controllerToken(s.t)); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cluster.Kubeconfig(s.adminKubeconfig()); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *stage) cloudConf() string  { return filepath.Join(s.dir, "cloud.conf") }
-func (s *stage) kubeconfig() string { return filepath.Join(s.dir, "kubeconfig") }
+func (s *stage) cloudConf() string { return filepath.Join(s.dir, "cloud.conf") }
+
+// kubeconfig is the controller's, adminKubeconfig that of people.
+func (s *stage) kubeconfig() string      { return filepath.Join(s.dir, "kubeconfig") }
+func (s *stage) adminKubeconfig() string { return filepath.Join(s.dir, "admin.kubeconfig") }
 
 // takeDown deletes the Services, lets the controller clean up, and fails the
-// test when that leaves anything in the cloud. After a test that failed
-// already it only makes sure that the next one does not suffer.
+// test when that leaves anything in the cloud, or when something secret was
+// shown or something asked for that the controller's roles do not allow. After a
+// test that failed already it only makes sure that the next one does not suffer.
 func (s *stage) takeDown() {
 	ctx := context.Background()
 	services := s.client.CoreV1().Services(s.namespace)
+	s.keptSecrets() // while the Services are there
+	defer s.keptToItsRights()
+	defer s.keptSecrets()
 	if !s.t.Failed() {
 		if s.controller == nil {
 			s.start()

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,6 +128,9 @@ func (p *Proxy) Latency() *wire.Latency { return &p.latency }
 // of a service that was given an invalid one.
 func (p *Proxy) ExpireTokens() { p.tokens.expire() }
 
+// Tokens are all tokens with which calls came through the proxy.
+func (p *Proxy) Tokens() []string { return p.tokens.all() }
+
 // Close ends the proxy. Requests under way are given up.
 func (p *Proxy) Close() error {
 	p.faults.Clear()
@@ -167,6 +171,12 @@ func (t *tokens) accept(token string) (wire.Identity, bool) {
 	}
 	t.valid[token] = true
 	return wire.Identity{}, true
+}
+
+func (t *tokens) all() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.valid))
 }
 
 func (t *tokens) expire() {

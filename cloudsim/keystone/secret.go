@@ -1,0 +1,32 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package keystone
+
+import "slices"
+
+// maxTokens bounds how many tokens Secrets remembers: a day of tests must not
+// fill the memory.
+const maxTokens = 100_000
+
+// Secrets returns what must never be shown: all users' passwords, the secrets of
+// all application credentials that were ever made, and all tokens that were ever
+// issued (or the newest 100,000), whether they are good any more or not. A test
+// looks for them where they do not belong.
+func (s *Service) Secrets() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Concat(s.credentialSecrets, s.issued)
+	for _, u := range s.users {
+		all = append(all, u.password)
+	}
+	return all
+}
+
+// noteToken remembers a token that is being issued.
+func (s *Service) noteToken(id string) {
+	if len(s.issued) == maxTokens {
+		s.issued = slices.Delete(s.issued, 0, maxTokens/10)
+	}
+	s.issued = append(s.issued, id)
+}

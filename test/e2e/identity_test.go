@@ -1,0 +1,67 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+)
+
+// identity is who the controller of every stage is to kube-apiserver: the
+// ServiceAccount of deploy/, with its roles and no more.
+var identity struct {
+	once  sync.Once
+	token string
+	err   error
+}
+
+// controllerToken is a token of the controller's ServiceAccount. The first call
+// installs deploy/ in the cluster.
+func controllerToken(t testing.TB) string {
+	t.Helper()
+	cluster := kubetest.Cluster(t)
+	identity.once.Do(func() {
+		ctx := context.Background() // it is for all tests
+		if identity.err = deploy.Install(ctx, cluster, "../../deploy"); identity.err == nil {
+			identity.token, identity.err = deploy.Token(ctx, cluster)
+		}
+	})
+	if identity.err != nil {
+		t.Fatal(identity.err)
+	}
+	return identity.token
+}
+
+// asked are the requests of the controller to kube-apiserver, of all tests so
+// far.
+func (s *stage) asked() []kube.Request {
+	s.t.Helper()
+	requests, err := kubetest.Cluster(s.t).Requests()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return requests
+}
+
+// keptToItsRights fails the test if the controller asked kube-apiserver for what
+// the roles in deploy/ do not allow.
+func (s *stage) keptToItsRights() {
+	s.t.Helper()
+	forbidden := map[string]int{}
+	for _, r := range s.asked()[s.askedBefore:] {
+		if r.Status == http.StatusForbidden {
+			forbidden[fmt.Sprintf("%s %s/%s of group %q in namespace %q", r.Verb, r.Resource, r.Subresource, r.Group, r.Namespace)]++
+		}
+	}
+	if len(forbidden) > 0 {
+		s.t.Errorf("the controller lacks these rights, see deploy/clusterrole.yaml and deploy/role.yaml: %v", forbidden)
+	}
+}

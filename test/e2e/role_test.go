@@ -1,0 +1,133 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/test/deploy"
+)
+
+// TestRolesAllowExactlyWhatIsUsed lets the controller do all that it does, as the
+// ServiceAccount of deploy/, and compares the audit log of kube-apiserver with the
+// roles: what was asked for is allowed, and what is allowed was asked for.
+func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	program := build(t)
+	s := newStage(t, settings{off: true})
+	granted, err := deploy.Granted(t.Context(), s.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases := s.client.CoordinationV1().Leases(deploy.Namespace)
+	if err := leases.Delete(t.Context(), deploy.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	flags := []string{"--leader-elect-resource-namespace=" + deploy.Namespace, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--sweep-interval=1s"}
+
+	// Where kube-apiserver cannot stream lists, they are asked for.
+	listing := s.command(program, flags...)
+	listing.Env = append(os.Environ(), "KUBE_FEATURE_WatchListClient=false")
+	first := s.execute(listing)
+	s.lives("web")
+	first.terminate()
+	second := s.launch(program, flags...)
+	s.lives("web")
+	second.terminate()
+
+	s.eventually(func() error {
+		unused, lacking := deploy.Compare(granted, s.asked()[s.askedBefore:])
+		if len(unused)+len(lacking) > 0 {
+			return fmt.Errorf("the roles in deploy/ allow what is not used, %v, and lack what is, %v", unused, lacking)
+		}
+		return nil
+	})
+}
+
+// lives takes a Service through its life: it is made, changed, refused, changes its
+// type, and is deleted.
+func (s *stage) lives(name string) {
+	s.t.Helper()
+	web := s.service(name, tcp(8080))
+	web.programmed()
+	web.change(tcp(8081), local)
+	web.becomes(ports("TCP/8080", "TCP/8081"))
+	web.programmed()
+	web.change(annotated(internalKey, "perhaps"))
+	web.has(accepted, conditionFalse, "InvalidAnnotation")
+	web.change(notAnnotated(internalKey))
+	web.programmed()
+	s.eventually(func() error {
+		if told := web.events(); !slices.Contains(told, "InvalidAnnotation") {
+			return fmt.Errorf("the events are %v", told)
+		}
+		return nil
+	})
+	web.change(ofType(corev1.ServiceTypeClusterIP))
+	web.unmarked()
+	web.change(ofType(corev1.ServiceTypeLoadBalancer))
+	web.programmed()
+	web.delete()
+	web.gone()
+}
+
+// TestDeploymentRunsTheController starts the program with the very arguments of
+// the Deployment, and asks its probes.
+func TestDeploymentRunsTheController(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	program := build(t)
+	s := newStage(t, settings{off: true})
+	d, err := s.client.AppsV1().Deployments(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Spec.Template.Spec.Containers[0]
+	// What a Pod has to itself is elsewhere here.
+	health, metrics := freeAddress(t), freeAddress(t)
+	elsewhere := strings.NewReplacer(
+		"="+c.VolumeMounts[0].MountPath+"/cloud.conf", "="+s.cloudConf(),
+		fmt.Sprintf("=:%d", containerPort(c, c.LivenessProbe.HTTPGet.Port.StrVal)), "="+health,
+		fmt.Sprintf("=:%d", containerPort(c, "metrics")), "="+metrics)
+	args := []string{}
+	for _, arg := range c.Args {
+		args = append(args, elsewhere.Replace(arg))
+	}
+	if all := strings.Join(args, " "); !strings.Contains(all, health) || !strings.Contains(all, metrics) || !strings.Contains(all, s.cloudConf()) {
+		t.Fatalf("the Deployment's ports and files are not those of its arguments: %v", c.Args)
+	}
+	p := s.execute(exec.Command(program, append(args, "--kubeconfig="+s.kubeconfig(), "--leader-elect-resource-namespace="+deploy.Namespace)...))
+	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+		s.eventually(func() error {
+			_, err := fetch("http://" + health + probe.HTTPGet.Path)
+			return err
+		})
+	}
+	if _, err := fetch("http://" + metrics + "/metrics"); err != nil {
+		t.Error(err)
+	}
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	web.delete()
+	web.gone()
+	p.terminate()
+}
+
+// containerPort is the number of the container's port of the name.
+func containerPort(c corev1.Container, name string) int32 {
+	for _, p := range c.Ports {
+		if p.Name == name {
+			return p.ContainerPort
+		}
+	}
+	return 0
+}
