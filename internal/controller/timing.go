@@ -44,6 +44,8 @@ type Timing struct {
 	// may take to become ACTIVE, too, the first time and at most: some providers
 	// are not done with all of them at once.
 	FirstPatience, LastPatience time.Duration
+	// KubernetesLimit is how long a write to the Kubernetes API may take.
+	KubernetesLimit time.Duration
 }
 
 // DefaultTiming is for clouds that people use.
@@ -63,6 +65,7 @@ func DefaultTiming() Timing {
 		LastRebirth:      5 * time.Minute,
 		FirstPatience:    5 * time.Second,
 		LastPatience:     5 * time.Minute,
+		KubernetesLimit:  30 * time.Second,
 	}
 }
 

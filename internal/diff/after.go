@@ -20,6 +20,9 @@ type Created struct {
 	ProjectID string
 	// Address is that of a floating IP.
 	Address string
+	// Missing is set by an op that was to end something which, the cloud says, is
+	// not there. It may be wrong about that, so it is better looked at again.
+	Missing bool
 }
 
 // After returns what will be observed when the cloud has carried out the op:

@@ -21,7 +21,7 @@ var providerVersion = lb.Version{Major: 2, Minor: 6}
 // Apply carries out one op with one call. When it returns nil Octavia has
 // accepted the op and, in the same transaction, made the load balancer PENDING_*:
 // one that is ACTIVE afterwards has been changed. Deleting what is gone already
-// is no error.
+// is no error, and is told.
 func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	what := op.String()
 	switch op := op.(type) {
@@ -37,7 +37,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	case diff.FailoverLoadBalancer:
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID+"/failover", nil)
 	case diff.DeleteLoadBalancer:
-		return diff.Created{}, c.remove(ctx, what, "loadbalancers/"+op.ID+"?cascade=true")
+		return c.remove(ctx, what, "loadbalancers/"+op.ID+"?cascade=true")
 	case diff.CreateListener:
 		listener := c.listener(op.Listener)
 		listener["loadbalancer_id"], listener["default_pool_id"] = op.LoadBalancerID, op.PoolID
@@ -54,7 +54,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		}
 		return diff.Created{}, c.put(ctx, what, "listeners/"+op.ID, fields{"listener": set})
 	case diff.DeleteListener:
-		return diff.Created{}, c.remove(ctx, what, "listeners/"+op.ID)
+		return c.remove(ctx, what, "listeners/"+op.ID)
 	default:
 		return c.applyPool(ctx, what, op)
 	}
@@ -71,7 +71,7 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 			"lb_algorithm": op.Algorithm, "session_persistence": persistence(op.Persistence), "admin_state_up": !op.AdminDown,
 		}})
 	case diff.DeletePool:
-		return diff.Created{}, c.remove(ctx, what, "pools/"+op.ID)
+		return c.remove(ctx, what, "pools/"+op.ID)
 	case diff.SetMembers:
 		return diff.Created{}, c.put(ctx, what, "pools/"+op.PoolID+"/members", fields{"members": members(op.Members)})
 	case diff.CreateMonitor:
@@ -85,7 +85,7 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 		delete(monitor, "tags")
 		return diff.Created{}, c.put(ctx, what, "healthmonitors/"+op.ID, fields{"healthmonitor": monitor})
 	case diff.DeleteMonitor:
-		return diff.Created{}, c.remove(ctx, what, "healthmonitors/"+op.ID)
+		return c.remove(ctx, what, "healthmonitors/"+op.ID)
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Octavia"}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -65,11 +66,11 @@ func (c *Client) put(ctx context.Context, op, path string, body any) error {
 	return openstack.Wrap(op, err)
 }
 
-// remove deletes; what is gone already is deleted.
-func (c *Client) remove(ctx context.Context, op, path string) error {
+// remove deletes; what is gone already is deleted, and told.
+func (c *Client) remove(ctx context.Context, op, path string) (diff.Created, error) {
 	_, err := c.service.Delete(ctx, c.service.ServiceURL("lbaas")+"/"+path, nil)
-	if err := openstack.Wrap(op, err); openstack.Classify(err) != openstack.Gone {
-		return err
+	if err = openstack.Wrap(op, err); openstack.Classify(err) == openstack.Gone {
+		return diff.Created{Missing: true}, nil
 	}
-	return nil
+	return diff.Created{}, err
 }
