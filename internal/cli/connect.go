@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,10 +30,6 @@ const (
 	defaultCloudRate  = 50
 	defaultCloudBurst = 100
 )
-
-// cloudRetry is how long to wait before trying a cloud again that does not
-// answer at the start.
-const cloudRetry = 5 * time.Second
 
 // connection holds the flags that say which cluster and which cloud.
 type connection struct {
@@ -79,27 +74,7 @@ func (c *connection) loadConfig() (config.Config, error) {
 	return config.Load(c.cloudConfig)
 }
 
-// session authenticates. A cloud that does not answer is asked again until it
-// does; one that refuses is an error.
-func (c *connection) session(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
-	for {
-		session, can, err := c.connect(ctx, cloud, version, log, registry)
-		switch openstack.Classify(err) {
-		case "":
-			return session, can, nil
-		case openstack.Transient, openstack.Throttled:
-		default:
-			return nil, can, fmt.Errorf("connect to OpenStack: %w", err)
-		}
-		log.Info("OpenStack does not answer; trying again", "in", cloudRetry.String(), "error", err.Error())
-		select {
-		case <-ctx.Done():
-			return nil, can, fmt.Errorf("connect to OpenStack: %w", err)
-		case <-time.After(cloudRetry):
-		}
-	}
-}
-
+// connect authenticates and finds out what the cloud can do.
 func (c *connection) connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
 	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider}
 	session, err := openstack.Connect(ctx, openstack.Options{
@@ -109,6 +84,7 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 		Logger:         log.WithName("openstack"),
 		Metrics:        registry,
 		Rate:           openstack.Rate{PerSecond: c.cloudRate, Burst: c.cloudBurst},
+		Reread:         c.reread(cloud),
 	})
 	if err != nil {
 		return nil, can, err
@@ -119,6 +95,21 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 		return nil, can, err
 	}
 	return session, can, nil
+}
+
+// reread returns what reads the credentials once more, for a cloud that is still
+// the same.
+func (c *connection) reread(cloud config.Config) func() (config.Global, error) {
+	return func() (config.Global, error) {
+		newer, err := config.Load(c.cloudConfig)
+		if err != nil {
+			return config.Global{}, err
+		}
+		if newer.Global.AuthURL != cloud.Global.AuthURL {
+			return cloud.Global, nil
+		}
+		return cloud.Global.Reloaded(newer.Global), nil
+	}
 }
 
 // planner puts together what finds out what Services want and have.
@@ -134,6 +125,12 @@ func (c *connection) planner(reader client.Reader, session *openstack.Session, c
 		LoadBalancerClass: c.loadBalancerClass,
 		DefaultClass:      c.defaultClass,
 	}
+}
+
+// selector is a planner that can tell which Services are to be served, and
+// nothing else: it needs no cloud.
+func (c *connection) selector(reader client.Reader) *controller.Planner {
+	return &controller.Planner{Reader: reader, LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass}
 }
 
 // clusterUID is the uid of the kube-system namespace: it lives as long as the

@@ -4,12 +4,9 @@
 package cli
 
 import (
-	"context"
-	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -19,7 +16,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // flags are those of a connection as they are without a command line.
@@ -38,41 +34,6 @@ func parse(t *testing.T, text string) config.Config {
 	return c
 }
 
-func TestACloudThatDoesNotAnswerIsAskedAgainUntilTheEnd(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	var said string
-	log := funcr.New(func(_, text string) {
-		if strings.Contains(text, "trying again") {
-			said = text
-			end()
-		}
-	}, funcr.Options{})
-	_, _, err := flags().session(ctx, parse(t, goodConf), "test", log, prometheus.NewRegistry())
-	if err == nil || !strings.HasPrefix(err.Error(), "connect to OpenStack: ") {
-		t.Errorf("error %v", err)
-	}
-	if !strings.Contains(said, "127.0.0.1:1") || strings.Contains(said, secret) {
-		t.Errorf("said %q, want the address and no secret", said)
-	}
-}
-
-func TestACloudThatRefusesTheCredentialsIsNotAskedAgain(t *testing.T) {
-	cloud, err := cloudsim.Start(cloudsim.Options{Password: "another"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cloud.Close()
-	conf := parse(t, strings.Replace(goodConf, "http://127.0.0.1:1/v3", cloud.AuthURL(), 1))
-	_, _, err = flags().session(t.Context(), conf, "test", logr.Discard(), prometheus.NewRegistry())
-	if openstack.Classify(err) != openstack.Unauthorized || !strings.Contains(err.Error(), "[Global]") || strings.Contains(err.Error(), secret) {
-		t.Errorf("error %v", err)
-	}
-	if calls := cloud.Recorder().Calls(); len(calls) != 1 {
-		t.Errorf("%d calls: %v", len(calls), calls)
-	}
-}
-
 func TestASessionKnowsWhatTheCloudCanDo(t *testing.T) {
 	cloud, err := cloudsim.Start(cloudsim.Options{APIVersion: "2.10"})
 	if err != nil {
@@ -80,7 +41,7 @@ func TestASessionKnowsWhatTheCloudCanDo(t *testing.T) {
 	}
 	defer cloud.Close()
 	conf := parse(t, cloud.CloudConf()+"lb-provider = ovn\n")
-	session, can, err := flags().session(t.Context(), conf, "test", logr.Discard(), prometheus.NewRegistry())
+	session, can, err := flags().connect(t.Context(), conf, "test", logr.Discard(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // namespaceFile is where a Pod finds the name of its namespace.
@@ -116,12 +119,6 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
-	session, can, err := o.session(ctx, cloud, program.Version, log, metrics.Registry)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	log.Info("connected to OpenStack", "octaviaAPI", can.APIVersion.String(), "provider", can.Provider)
 	m, err := o.manager(cluster, log)
 	if err != nil {
 		return err
@@ -130,24 +127,37 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
-	counted, err := controller.NewMetrics(metrics.Registry)
-	if err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	link := &cloudLink{
+		options: o, manager: m, log: log, version: program.Version, started: cloud,
+		work: o.worker(m, uid, log, program.Timing),
+		tell: tellServices(m, o.selector(m.GetClient()), log),
 	}
-	err = controller.SetUp(m, controller.Options{
-		Planner:       o.planner(m.GetClient(), session, cloud, can, uid),
-		Metrics:       counted,
-		Registry:      metrics.Registry,
-		Logger:        log,
-		Concurrency:   o.concurrency,
-		WatchInterval: o.watchInterval,
-		SweepInterval: o.sweepInterval,
-		Timing:        program.Timing,
-	})
-	if err != nil {
-		return err
+	defer link.close()
+	checks := []error{m.AddReadyzCheck("openstack", link.connected), m.AddReadyzCheck("credentials", link.authorized), m.Add(link)}
+	if err := errors.Join(checks...); err != nil {
+		return fmt.Errorf("set up the controller: %w", err)
 	}
 	return m.Start(ctx)
+}
+
+// worker returns what starts the reconcilers once there is a cloud.
+func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logger, timing controller.Timing) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
+	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
+		counted, err := controller.NewMetrics(metrics.Registry)
+		if err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+		return controller.SetUp(m, controller.Options{
+			Planner:       o.planner(m.GetClient(), session, cloud, can, uid),
+			Metrics:       counted,
+			Registry:      metrics.Registry,
+			Logger:        log,
+			Concurrency:   o.concurrency,
+			WatchInterval: o.watchInterval,
+			SweepInterval: o.sweepInterval,
+			Timing:        timing,
+		})
+	}
 }
 
 // manager makes what runs the reconcilers: caches, leader election, probes.

@@ -1,0 +1,180 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// confKey is the key of the Secret, and so the name of the file, that holds
+// cloud.conf. The Secret is the one that the manifests mount.
+const (
+	confKey       = "cloud.conf"
+	defaultSecret = "kube-octavia/cloud-config"
+)
+
+func newCredential(streams IO, version string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "credential",
+		Short: "Make, replace and delete the controller's application credential",
+		Long: "An application credential lets the controller act for you in one project, and can be withdrawn alone.\n" +
+			"Those that are made here may do what the controller does and nothing else: they have access rules.\n" +
+			"\n" +
+			"You log in as yourself, with a password: by --os-cloud, an entry of clouds.yaml; or by --cloud-config;\n" +
+			"or, without these, by $OS_CLOUD or the variables that an openrc file sets.",
+	}
+	c.AddCommand(newCredentialCreate(streams, version), newCredentialRotate(streams, version), newCredentialDelete(streams, version))
+	return c
+}
+
+// person holds the flags by which a person logs in.
+type person struct {
+	cloudConfig, cloud string
+}
+
+func (p *person) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&p.cloudConfig, "cloud-config", "", "a cloud.conf with your login; with --os-cloud only its other sections count")
+	flags.StringVar(&p.cloud, "os-cloud", "", "the entry of clouds.yaml with your login; by default $OS_CLOUD")
+}
+
+// login returns the person's login.
+func (p *person) login() (config.Global, error) {
+	if p.cloudConfig == "" || p.cloud != "" {
+		return config.LoadLogin(p.cloud, os.Getenv)
+	}
+	c, err := config.Load(p.cloudConfig)
+	return c.Global, err
+}
+
+// connect logs in.
+func (p *person) connect(ctx context.Context, g config.Global, version string) (*openstack.Session, error) {
+	session, err := openstack.Connect(ctx, openstack.Options{
+		Config: g, UserAgent: "kube-octavia/" + versionOrRevision(version), Logger: logr.Discard(), Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("log in: %w", err)
+	}
+	return session, nil
+}
+
+// wish holds the flags that say what a new application credential is to be.
+type wish struct {
+	name    string
+	expires string
+	roles   []string
+}
+
+func (w *wish) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&w.name, "name", "", "the name of the application credential; by default kube-octavia- and the time")
+	flags.StringVar(&w.expires, "expires", "", "when it ends: after a time such as 90d or 12h, at a date such as 2030-01-31, or never")
+	flags.StringSliceVar(&w.roles, "roles", nil, "the roles that it has in the project; by default all of yours but admin")
+}
+
+// credential is the application credential that the flags describe.
+func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.ApplicationCredential, error) {
+	c := openstack.ApplicationCredential{Name: w.name, Roles: w.roles, Description: "for kube-octavia, with access rules"}
+	if c.Name == "" {
+		c.Name = "kube-octavia-" + now.UTC().Format("20060102-150405.000")
+	}
+	if len(c.Roles) == 0 {
+		c.Roles = slices.DeleteFunc(session.Roles(), func(role string) bool { return role == "admin" })
+		if len(c.Roles) == 0 {
+			return c, errors.New("you have no role but admin in the project: say with --roles which roles the controller is to have")
+		}
+	}
+	var err error
+	c.Expires, err = parseExpiry(w.expires, now)
+	return c, err
+}
+
+// parseExpiry reads what --expires says; the zero time means never.
+func parseExpiry(text string, now time.Time) (time.Time, error) {
+	if text == "" || text == "never" {
+		return time.Time{}, nil
+	}
+	end, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		end, err = time.Parse(time.DateOnly, text)
+	}
+	if days, isDays := strings.CutSuffix(text, "d"); err != nil && isDays {
+		var n int
+		if n, err = strconv.Atoi(days); err == nil {
+			end = now.AddDate(0, 0, n)
+		}
+	}
+	if err != nil {
+		var d time.Duration
+		if d, err = time.ParseDuration(text); err == nil {
+			end = now.Add(d)
+		}
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("--expires %q: write a time such as 90d or 12h, a date such as 2030-01-31, or never", text)
+	case !end.After(now):
+		return time.Time{}, fmt.Errorf("--expires %q: that is in the past", text)
+	}
+	return end.UTC(), nil
+}
+
+// parseSecretName reads what --secret says.
+func parseSecretName(text string) (types.NamespacedName, error) {
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("--secret %q: write NAMESPACE/NAME", text)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// until tells people when an application credential ends.
+func until(c openstack.ApplicationCredential) string {
+	if c.Expires.IsZero() {
+		return "it does not expire"
+	}
+	return "it expires at " + c.Expires.Format(time.RFC3339)
+}
+
+func newCredentialDelete(streams IO, version string) *cobra.Command {
+	var p person
+	c := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete an application credential",
+		Long:  "Deletes one of your application credentials. Whoever still uses it is refused at once.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			login, err := p.login()
+			if err != nil {
+				return err
+			}
+			session, err := p.connect(c.Context(), login, version)
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			if err := session.DeleteApplicationCredential(c.Context(), args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(streams.Err, "application credential %s is deleted\n", args[0])
+			return nil
+		},
+	}
+	p.addFlags(c.Flags())
+	return c
+}

@@ -1,0 +1,172 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// credentialCreateOptions holds the flags of `kube-octavia credential create`.
+type credentialCreateOptions struct {
+	person
+	wish
+	secret, mountPath string
+	format, output    string
+}
+
+func newCredentialCreate(streams IO, version string) *cobra.Command {
+	var o credentialCreateOptions
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Make an application credential and print the Secret with it",
+		Long: "Makes an application credential for the project of your login, and writes the manifest of the Secret that the\n" +
+			"controller mounts, with cloud.conf and the certificates that it names. What --cloud-config says beside its\n" +
+			"section [Global] goes into the new cloud.conf.\n" +
+			"\n" +
+			"  kube-octavia credential create --cloud-config=cloud.conf | kubectl apply --server-side -f -",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
+	}
+	o.person.addFlags(c.Flags())
+	o.wish.addFlags(c.Flags())
+	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "the namespace and the name of the Secret")
+	c.Flags().StringVar(&o.mountPath, "mount-path", "/etc/kube-octavia", "where the controller's Pod has the files of the Secret")
+	c.Flags().StringVar(&o.format, "format", "secret", "what to write: secret, the manifest; or conf, cloud.conf alone, for a controller that is no Pod")
+	c.Flags().StringVarP(&o.output, "output", "o", "-", "the file to write, which only you can read; - is standard output")
+	return c
+}
+
+func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version string) error {
+	if o.format != "secret" && o.format != "conf" {
+		return fmt.Errorf("--format %q: must be secret or conf", o.format)
+	}
+	name, err := parseSecretName(o.secret)
+	if err != nil {
+		return err
+	}
+	login, err := o.login()
+	if err != nil {
+		return err
+	}
+	var base []byte
+	if o.cloudConfig != "" {
+		if base, err = os.ReadFile(o.cloudConfig); err != nil {
+			return fmt.Errorf("read the cloud configuration: %w", err)
+		}
+	}
+	session, err := o.connect(ctx, login, version)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	wanted, err := o.credential(session, time.Now())
+	if err != nil {
+		return err
+	}
+	// Everything that can fail without Keystone is tried before it is asked.
+	files, err := o.files(login, openstack.ApplicationCredential{ID: "id", Secret: "secret"}, base)
+	if err != nil {
+		return err
+	}
+	out, closeOut, err := o.open(streams.Out)
+	if err != nil {
+		return err
+	}
+	made, err := session.CreateApplicationCredential(ctx, wanted)
+	if err != nil {
+		return errors.Join(err, closeOut())
+	}
+	files, err = o.files(login, made, base)
+	if err == nil {
+		text := []byte(files[confKey])
+		if o.format == "secret" {
+			text, err = manifest(name.Namespace, name.Name, files)
+		}
+		if err == nil {
+			_, err = out.Write(text)
+		}
+	}
+	if err = errors.Join(err, closeOut()); err != nil {
+		// Nobody knows its secret.
+		undo := session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID)
+		return errors.Join(fmt.Errorf("write application credential %s: %w", made.ID, err), undo)
+	}
+	fmt.Fprintf(streams.Err, "application credential %s (%s) is made for project %s; %s\n", made.ID, made.Name, made.ProjectID, until(made))
+	return nil
+}
+
+// open opens what is written to.
+func (o *credentialCreateOptions) open(out io.Writer) (io.Writer, func() error, error) {
+	if o.output == "-" {
+		return out, func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(o.output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A file that was there keeps its mode.
+	if err := f.Chmod(0o600); err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, f.Close, nil
+}
+
+// files gives cloud.conf for the application credential, and the files that it
+// names, by the keys of the Secret.
+func (o *credentialCreateOptions) files(login config.Global, made openstack.ApplicationCredential, base []byte) (map[string]string, error) {
+	g := withCredential(config.Global{
+		AuthURL: login.AuthURL, Region: login.Region, EndpointType: login.EndpointType, CAFile: login.CAFile, CAFileContents: login.CAFileContents,
+		TLSInsecure: login.TLSInsecure, CertFile: login.CertFile, KeyFile: login.KeyFile,
+	}, made)
+	files := map[string]string{}
+	if o.format == "secret" {
+		for key, setting := range map[string]*string{"ca.crt": &g.CAFile, "tls.crt": &g.CertFile, "tls.key": &g.KeyFile} {
+			if *setting == "" {
+				continue
+			}
+			text, err := os.ReadFile(*setting)
+			if err != nil {
+				return nil, fmt.Errorf("read a certificate for the Secret: %w", err)
+			}
+			files[key], *setting = string(text), path.Join(o.mountPath, key)
+		}
+	}
+	text, err := config.WithGlobal(base, g)
+	if err == nil {
+		_, err = config.Parse(confKey, []byte(text))
+	}
+	files[confKey] = text
+	return files, err
+}
+
+// withCredential is g with the application credential in the place of every other
+// way to authenticate.
+func withCredential(g config.Global, c openstack.ApplicationCredential) config.Global {
+	return config.Global{
+		AuthURL: g.AuthURL, Region: g.Region, EndpointType: g.EndpointType, CAFile: g.CAFile, CAFileContents: g.CAFileContents,
+		TLSInsecure: g.TLSInsecure, CertFile: g.CertFile, KeyFile: g.KeyFile,
+		ApplicationCredentialID: c.ID, ApplicationCredentialSecret: c.Secret,
+	}
+}
+
+// manifest is the Secret that holds the files.
+func manifest(namespace, name string, files map[string]string) ([]byte, error) {
+	return yaml.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+		"metadata":   map[string]any{"namespace": namespace, "name": name, "labels": map[string]string{"app.kubernetes.io/name": "kube-octavia"}},
+		"stringData": files,
+	})
+}

@@ -1,0 +1,199 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// How the credentials are kept.
+const (
+	// lookInterval lies between two looks at cloud.conf and the files that it
+	// names. Their contents are compared: that works with whatever changes files,
+	// and costs less than to find out how each kind of mount tells.
+	lookInterval = 2 * time.Second
+	// proofInterval lies between two proofs that Keystone takes the credentials.
+	proofInterval = 10 * time.Minute
+	// firstRejected and lastRejected are how long to leave credentials alone that
+	// were no good, unless the file changes once more.
+	firstRejected = 4 * time.Second
+	lastRejected  = 5 * time.Minute
+	// expiryNotice is how long before their end credentials are complained about,
+	// and noticeInterval how often.
+	expiryNotice   = 7 * 24 * time.Hour
+	noticeInterval = 12 * time.Hour
+)
+
+// credentialKeeper lets a session have the credentials that stand in cloud.conf.
+type credentialKeeper struct {
+	path    string
+	started config.Config
+	session *openstack.Session
+	log     logr.Logger
+
+	// said is what was complained about last, so that it is said once.
+	said string
+	// restart is what was said last to need a restart.
+	restart string
+	// rejected are the last credentials that were no good; they are tried again
+	// at retryAt, and then after twice as long.
+	rejected config.Global
+	retryAt  time.Time
+	retryIn  time.Duration
+	// refused is whether Keystone took the credentials in use no more.
+	refused bool
+
+	expires  time.Time
+	kind     config.Authentication
+	noticeAt time.Time
+}
+
+func newCredentialKeeper(path string, started config.Config, session *openstack.Session, log logr.Logger) *credentialKeeper {
+	return &credentialKeeper{path: path, started: started, session: session, log: log.WithName("credentials")}
+}
+
+// run keeps the credentials until the context ends.
+func (k *credentialKeeper) run(ctx context.Context) {
+	look, proof := time.NewTicker(lookInterval), time.NewTicker(proofInterval)
+	defer look.Stop()
+	defer proof.Stop()
+	k.learn(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-proof.C:
+			_ = k.session.Renew(ctx) // tellRefusal says what came of it
+			k.learn(ctx)
+		case <-look.C:
+			k.look(ctx)
+		}
+		k.tellRefusal()
+		k.tellExpiry(time.Now())
+	}
+}
+
+// look reads cloud.conf and takes over what may change.
+func (k *credentialKeeper) look(ctx context.Context) {
+	newer, err := config.Load(k.path)
+	if err != nil {
+		k.complain("cloud.conf has changed and cannot be read; everything goes on as it was", err)
+		return
+	}
+	if k.tellRestart(newer) {
+		return
+	}
+	g := k.started.Global.Reloaded(newer.Global)
+	if g == k.rejected && time.Now().Before(k.retryAt) {
+		return
+	}
+	changed, err := k.session.Reload(ctx, g)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		k.said = ""
+		k.reject(g)
+		k.log.Info("the credentials in cloud.conf have changed and are no good; the old ones stay in use", "tryingAgainIn", k.retryIn.String(),
+			"error", err.Error())
+	case changed:
+		k.forget()
+		k.log.Info("the credentials in cloud.conf have changed; they are in use from now on", "authentication", string(g.Authentication()))
+		k.learn(ctx)
+	default:
+		k.forget()
+	}
+}
+
+// complain says once what is wrong with the file.
+func (k *credentialKeeper) complain(message string, err error) {
+	if err.Error() == k.said {
+		return
+	}
+	k.said = err.Error()
+	k.session.Rejected()
+	k.log.Info(message, "error", k.said)
+}
+
+// tellRestart says which other changes need a restart. Where Keystone itself is
+// another, nothing can be taken over: the credentials are for that one.
+func (k *credentialKeeper) tellRestart(newer config.Config) (elsewhere bool) {
+	names := strings.Join(k.started.NeedRestart(newer), ", ")
+	elsewhere = newer.Global.AuthURL != k.started.Global.AuthURL
+	if names == k.restart {
+		return elsewhere
+	}
+	k.restart = names
+	if names == "" {
+		return elsewhere
+	}
+	k.log.Info("cloud.conf has changed in what only a restart applies", "keys", names)
+	if elsewhere {
+		k.session.Rejected()
+	}
+	return elsewhere
+}
+
+func (k *credentialKeeper) reject(g config.Global) {
+	if g != k.rejected {
+		k.retryIn = firstRejected / 2
+	}
+	k.retryIn = min(2*k.retryIn, lastRejected)
+	k.rejected, k.retryAt = g, time.Now().Add(k.retryIn)
+}
+
+func (k *credentialKeeper) forget() {
+	k.said, k.rejected = "", config.Global{}
+}
+
+// tellRefusal says when Keystone stops to take the credentials, and when it takes
+// them again.
+func (k *credentialKeeper) tellRefusal() {
+	refusal := k.session.Refusal()
+	switch {
+	case refusal != nil && !k.refused:
+		k.log.Info("Keystone refuses the credentials; put others into cloud.conf", "error", refusal.Error())
+	case refusal == nil && k.refused:
+		k.log.Info("Keystone takes the credentials again")
+	}
+	k.refused = refusal != nil
+}
+
+// learn finds out when the credentials end and whether they allow all calls.
+func (k *credentialKeeper) learn(ctx context.Context) {
+	expires, kind, err := k.session.Expiry(ctx)
+	if err != nil {
+		k.log.V(1).Info("cannot tell when the credentials expire", "error", err.Error())
+		return
+	}
+	if !expires.Equal(k.expires) || kind != k.kind {
+		k.noticeAt = time.Time{}
+	}
+	k.expires, k.kind = expires, kind
+	k.session.NoteExpiry(expires, kind)
+	if missing := k.session.MissingRules(); len(missing) > 0 {
+		names := make([]string, len(missing))
+		for i, call := range missing {
+			names[i] = call.String()
+		}
+		k.log.Info("the application credential was made for an older version and does not allow all calls; make another one with "+
+			"`kube-octavia credential rotate`", "missing", strings.Join(names, ", "))
+	}
+}
+
+// tellExpiry says in time that the credentials end.
+func (k *credentialKeeper) tellExpiry(now time.Time) {
+	if k.expires.IsZero() || k.expires.Sub(now) > expiryNotice || now.Before(k.noticeAt) {
+		return
+	}
+	k.noticeAt = now.Add(noticeInterval)
+	k.log.Info("the credentials expire soon; put others into cloud.conf before", "authentication", string(k.kind),
+		"expires", k.expires.Format(time.RFC3339), "in", k.expires.Sub(now).Round(time.Minute).String())
+}

@@ -1,0 +1,189 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// credentialRotateOptions holds the flags of `kube-octavia credential rotate`.
+type credentialRotateOptions struct {
+	person
+	wish
+	secret, kubeconfig string
+	deleteOldAfter     time.Duration
+	keepOld            bool
+}
+
+func newCredentialRotate(streams IO, version string) *cobra.Command {
+	var o credentialRotateOptions
+	c := &cobra.Command{
+		Use:   "rotate",
+		Short: "Replace the application credential in the Secret of a cluster",
+		Long: "Makes another application credential, writes it into the Secret in the cluster, waits, and deletes the one that\n" +
+			"was there. Running controllers take the new one over without a restart: kubelet gives it to their Pods within a\n" +
+			"minute or two, which is why the old one is kept that long. Everything else in the Secret stays as it is.\n" +
+			"A password in the Secret is replaced, too.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
+	}
+	o.person.addFlags(c.Flags())
+	o.wish.addFlags(c.Flags())
+	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "the namespace and the name of the Secret")
+	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster; by default $KUBECONFIG or ~/.kube/config")
+	c.Flags().DurationVar(&o.deleteOldAfter, "delete-old-after", 5*time.Minute, "how long to wait before the old one is deleted")
+	c.Flags().BoolVar(&o.keepOld, "keep-old", false, "do not delete the old one; see `kube-octavia credential delete`")
+	return c
+}
+
+// mounted is the Secret in the cluster, and what its cloud.conf says.
+type mounted struct {
+	object corev1.Secret
+	conf   config.Config
+}
+
+func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version string) error {
+	name, err := parseSecretName(o.secret)
+	if err != nil {
+		return err
+	}
+	login, err := o.login()
+	if err != nil {
+		return err
+	}
+	cluster, err := (&connection{kubeconfig: o.kubeconfig}).restConfig()
+	if err != nil {
+		return err
+	}
+	kube, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	before, err := readSecret(ctx, kube, name)
+	if err != nil {
+		return err
+	}
+	session, err := o.connect(ctx, login, version)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	wanted, old, err := o.successor(ctx, session, before.conf.Global)
+	if err != nil {
+		return err
+	}
+	made, err := session.CreateApplicationCredential(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if err := before.update(ctx, kube, made); err != nil {
+		return errors.Join(err, session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID))
+	}
+	fmt.Fprintf(streams.Err, "Secret %s holds application credential %s (%s) from now on; %s\n", name, made.ID, made.Name, until(made))
+	if old == "" || o.keepOld {
+		return nil
+	}
+	fmt.Fprintf(streams.Err, "the old one, %s, is deleted in %v\n", old, o.deleteOldAfter)
+	if err := o.retire(ctx, session, kube, name, old, made.ID); err != nil {
+		return fmt.Errorf("%w; the old application credential is still there, when nobody uses it any more run: kube-octavia credential delete %s", err, old)
+	}
+	fmt.Fprintf(streams.Err, "application credential %s is deleted\n", old)
+	return nil
+}
+
+// successor is the application credential to make, and the id of the one in whose
+// place it comes, if there is one. What is not said is as it was.
+func (o *credentialRotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
+	if wanted, err = o.credential(session, time.Now()); err != nil {
+		return wanted, "", err
+	}
+	if g.Authentication() != config.ByApplicationCredential {
+		return wanted, "", nil
+	}
+	if g.ApplicationCredentialID == "" {
+		return wanted, "", fmt.Errorf("cloud.conf names the application credential %q by its name, and cannot be rotated: use its id", g.ApplicationCredentialName)
+	}
+	was, err := session.ApplicationCredential(ctx, g.ApplicationCredentialID)
+	switch {
+	case openstack.Classify(err) == openstack.Gone:
+		return wanted, "", nil // it was withdrawn, or has expired long ago
+	case err != nil:
+		return wanted, "", fmt.Errorf("%w; log in as the user whom it belongs to", err)
+	case was.ProjectID != session.ProjectID():
+		return wanted, "", fmt.Errorf("application credential %s is for project %s, and you have logged in to project %s", was.ID, was.ProjectID, session.ProjectID())
+	case !was.Expires.IsZero() && o.expires == "":
+		return wanted, "", fmt.Errorf("application credential %s expires at %s: say with --expires when the new one does, or never",
+			was.ID, was.Expires.Format(time.RFC3339))
+	}
+	if len(o.roles) == 0 {
+		wanted.Roles = was.Roles
+	}
+	return wanted, was.ID, nil
+}
+
+// retire deletes the old application credential when the time has come, if the
+// Secret still holds the new one.
+func (o *credentialRotateOptions) retire(ctx context.Context, session *openstack.Session, kube client.Client, name types.NamespacedName, old, made string) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(o.deleteOldAfter):
+	}
+	now, err := readSecret(ctx, kube, name)
+	if err != nil {
+		return err
+	}
+	if id := now.conf.Global.ApplicationCredentialID; id != made {
+		return fmt.Errorf("Secret %s does not hold the new application credential %s any more", name, made) //nolint:staticcheck // a kind
+	}
+	return session.DeleteApplicationCredential(ctx, old)
+}
+
+// readSecret reads the Secret and its cloud.conf.
+func readSecret(ctx context.Context, kube client.Client, name types.NamespacedName) (mounted, error) {
+	var m mounted
+	if err := kube.Get(ctx, name, &m.object); err != nil {
+		return m, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	text, ok := m.object.Data[confKey]
+	if !ok {
+		return m, fmt.Errorf("Secret %s has no key %s", name, confKey) //nolint:staticcheck // a kind
+	}
+	var err error
+	if m.conf, err = config.Parse("Secret "+name.String(), text); err != nil {
+		return m, err
+	}
+	if m.conf.Global.UseClouds {
+		return m, fmt.Errorf("cloud.conf in Secret %s takes its login from clouds.yaml (use-clouds), and cannot be rotated", name)
+	}
+	return m, nil
+}
+
+// update writes the application credential into the Secret, unless somebody has
+// changed that meanwhile.
+func (m mounted) update(ctx context.Context, kube client.Client, made openstack.ApplicationCredential) error {
+	text, err := config.WithGlobal(m.object.Data[confKey], withCredential(m.conf.Global, made))
+	if err != nil {
+		return err
+	}
+	changed := m.object.DeepCopy()
+	changed.Data[confKey] = []byte(text)
+	patch := client.MergeFromWithOptions(&m.object, client.MergeFromWithOptimisticLock{})
+	if err := kube.Patch(ctx, changed, patch); err != nil {
+		return fmt.Errorf("write Secret %s/%s: %w", changed.Namespace, changed.Name, err)
+	}
+	return nil
+}
