@@ -66,6 +66,9 @@ func runController() int {
 		DuplicateRetry: 200 * time.Millisecond,
 		PartsRetry:     200 * time.Millisecond,
 		FirstRebirth:   100 * time.Millisecond, LastRebirth: time.Second,
+		KubernetesLimit:  time.Second,
+		FirstReplacement: 100 * time.Millisecond, LastReplacement: time.Second,
+		QuotaRetry: 100 * time.Millisecond, LastQuotaRetry: time.Second,
 		FirstPatience: 300 * time.Millisecond, LastPatience: 2 * time.Second,
 	}})
 }

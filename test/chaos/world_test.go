@@ -189,6 +189,9 @@ func (c *count) add(t *testing.T) {
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if t.Skipped() {
+			return
+		}
 		c.cases++
 		if t.Failed() {
 			c.failed = append(c.failed, t.Name())
