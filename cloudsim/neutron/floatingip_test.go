@@ -52,7 +52,7 @@ func TestFloatingIPMovesFromPortToPort(t *testing.T) {
 	}{
 		{"a description keeps the port", `{"description": "x"}`, first, "ACTIVE", []string{"127.16.128.11"}, nil},
 		{"the same port again changes nothing", `{"port_id": "` + first + `"}`, first, "ACTIVE", []string{"127.16.128.11"}, nil},
-		{"another port", `{"port_id": "` + second + `"}`, second, "ACTIVE", nil, sorted(first, second)},
+		{"another port", `{"port_id": "` + second + `"}`, second, "ACTIVE", nil, []string{first, second}},
 		{"null", `{"port_id": null}`, nil, "DOWN", nil, []string{second}},
 		{"back", `{"port_id": "` + first + `"}`, first, "ACTIVE", []string{"127.16.128.11"}, []string{first}},
 		{"an empty request lets go", `{}`, nil, "DOWN", nil, []string{first}},

@@ -158,9 +158,11 @@ func (s *Service) change(f func() error) error {
 	s.touched = nil
 	s.mu.Unlock()
 	if s.options.OnFloatingIP != nil {
-		slices.Sort(touched)
-		for _, portID := range slices.Compact(touched) {
-			s.options.OnFloatingIP(portID)
+		// In their order: one port gives an address up before another gets it.
+		for i, portID := range touched {
+			if !slices.Contains(touched[:i], portID) {
+				s.options.OnFloatingIP(portID)
+			}
 		}
 	}
 	return err

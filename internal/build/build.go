@@ -157,7 +157,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 // may lack a pool there, which leaves them as they are.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
-		return lb.Wanted{KeepFloatingIP: true}
+		return lb.Wanted{KeepFloatingIP: true, AddressAsFound: true}
 	}
 	kept := *observed.LoadBalancer
 	kept.Listeners = nil

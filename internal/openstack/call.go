@@ -62,6 +62,8 @@ var calls = []Call{
 	{serviceLoadBalancer, http.MethodPut, balancersPath + "/*", FeatureLoadBalancers, "set name, description and tags"},
 	{serviceLoadBalancer, http.MethodDelete, balancersPath + "/*", FeatureLoadBalancers, "delete a load balancer and all below it"},
 	{serviceLoadBalancer, http.MethodGet, balancersPath + "/*/status", FeatureLoadBalancers, "see that all parts are as they should be"},
+	{serviceLoadBalancer, http.MethodPut, balancersPath + "/*/failover", FeatureLoadBalancers, "have a load balancer that failed rebuilt, where the policy allows it"},
+	{serviceLoadBalancer, http.MethodGet, "/v2.0/lbaas/quotas/*", FeatureLoadBalancers, "tell how much of an exhausted quota is in use"},
 	{serviceLoadBalancer, http.MethodGet, listenersPath, FeatureLoadBalancers, "read the listeners of a load balancer"},
 	{serviceLoadBalancer, http.MethodPost, listenersPath, FeatureLoadBalancers, "open a port"},
 	{serviceLoadBalancer, http.MethodPut, listenersPath + "/*", FeatureLoadBalancers, "change who may connect to a port, and its pool"},
@@ -83,6 +85,7 @@ var calls = []Call{
 	{serviceNetwork, http.MethodPut, floatingIPsPath + "/*", FeatureFloatingIPs, "attach and detach a floating IP"},
 	{serviceNetwork, http.MethodDelete, floatingIPsPath + "/*", FeatureFloatingIPs, "delete a floating IP"},
 
+	{serviceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureNetworks, "tell how much of an exhausted quota is in use"},
 	{serviceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; see whose a network is"},
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet of the nodes"},
