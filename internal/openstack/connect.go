@@ -61,7 +61,8 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// chain is the way of a call, from the outside in: it gets an id, waits for its turn, is logged, measured and bounded.
+// chain is the way of a call, from the outside in: it gets an id, waits for its turn, is logged, measured and bounded; and
+// its refusal is rid of secrets.
 func (o Options) chain(s *Session, known *routes) http.RoundTripper {
 	var next http.RoundTripper = attempts{next: s.connections, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
@@ -69,7 +70,7 @@ func (o Options) chain(s *Session, known *routes) http.RoundTripper {
 	next = &throttled{
 		next: next, routes: known, rate: o.Rate.withDefaults(), clock: o.clock, metrics: s.metrics, buckets: map[string]*bucket{},
 	}
-	return requestIDs{next: next}
+	return redacted{next: requestIDs{next: next}}
 }
 
 // explainAuthentication adds to a refusal what the operator can look at.
