@@ -121,6 +121,15 @@ func (s *Service) SetDefaultProject(userID, projectID string) {
 	}
 }
 
+// SetPassword gives a user another password. Tokens that it has stay good.
+func (s *Service) SetPassword(userID, password string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.userByID(userID); u != nil {
+		u.password = password
+	}
+}
+
 // Assign gives a user roles in a project, in place of those it had there; none
 // takes its access away. Roles come into being as they are named. Tokens that
 // were issued before keep the roles they have.

@@ -115,21 +115,22 @@ func (l *cloudLink) connect(ctx context.Context) (*openstack.Session, lb.Capabil
 			return nil, can, err
 		}
 		l.fail(err)
-		l.tell(ctx, err)
-		if err := l.pause(ctx, wait); err != nil {
+		if err := l.pause(ctx, wait, err); err != nil {
 			return nil, can, err
 		}
 	}
 }
 
 // pause waits, or less if cloud.conf changes. It is read as a whole: nothing of
-// it has had an effect yet.
-func (l *cloudLink) pause(ctx context.Context, wait time.Duration) error {
+// it has had an effect yet. Meanwhile all Services get to know of the failure,
+// also those that come now, and those of a replica that becomes the leader now.
+func (l *cloudLink) pause(ctx context.Context, wait time.Duration, failure error) error {
 	end := time.After(wait)
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
 	complaint := ""
 	for {
+		l.tell(ctx, failure)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

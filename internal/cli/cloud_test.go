@@ -5,11 +5,22 @@ package cli
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"io"
+	stdlog "log"
+	"math/big"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
@@ -87,6 +98,9 @@ func TestACloudThatRefusesTheCredentialsIsAskedAgainWhenTheFileChanges(t *testin
 	var failures []error
 	var log book
 	l := newLink(t, path, log.logger(), func(err error) {
+		if len(failures) > 0 && failures[len(failures)-1] == err {
+			return // told once more
+		}
 		failures = append(failures, err)
 		text := cloud.CloudConf()
 		if len(failures) == 1 {
@@ -129,10 +143,64 @@ func TestACloudThatLacksWhatIsNeededEndsTheController(t *testing.T) {
 	}
 }
 
+func TestAnAuthorityThatDidNotSignIsRefusedAndAnotherCAFileHelps(t *testing.T) {
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	origin, err := url.Parse(cloud.AuthURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(origin))
+	front.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // refused handshakes are part of the test
+	front.StartTLS()
+	defer front.Close()
+	authority := file(t, "ca.pem", anotherAuthority(t))
+	conf := strings.Replace(cloud.CloudConf(), "[Global]", "[Global]\nca-file = "+authority, 1)
+	path := file(t, "cloud.conf", strings.Replace(conf, cloud.AuthURL(), front.URL, 1))
+	var reason error
+	l := newLink(t, path, logr.Discard(), func(err error) {
+		reason = err
+		right := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
+		if err := os.WriteFile(authority, right, 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	l.work = func(context.Context, *openstack.Session, config.Config, lb.Capabilities) error {
+		end()
+		return nil
+	}
+	if err := l.Start(ctx); err != nil || l.connected(nil) != nil {
+		t.Errorf("%v, unready because of %v", err, l.connected(nil))
+	}
+	if reason == nil || !strings.Contains(reason.Error(), "check ca-file in [Global]") {
+		t.Errorf("the first time it failed because of %v", reason)
+	}
+}
+
 func TestTheReasonWhyTheControllerIsNotReadyNamesTheFile(t *testing.T) {
 	l := &cloudLink{options: &controllerOptions{connection: connection{cloudConfig: "/etc/kube-octavia/cloud.conf"}}}
 	l.fail(&openstack.Error{Class: openstack.Unauthorized, Message: "no"})
 	if err := l.authorized(nil); err == nil || !strings.Contains(err.Error(), "/etc/kube-octavia/cloud.conf") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// anotherAuthority is the certificate of somebody who has signed nothing.
+func anotherAuthority(t *testing.T) string {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
