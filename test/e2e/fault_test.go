@@ -223,27 +223,3 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
 	web.hasOne()
 }
-
-func TestSecretsAreNeverLogged(t *testing.T) {
-	spares(t, "it is about requests, not about who answers them")
-	s := newStage(t, settings{flags: []string{"--v=9"}})
-	web := s.service("web", tcp(8080))
-	web.programmed()
-	s.cloud.ExpireTokens()
-	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Kind: wire.FaultStatus, Status: 500, Times: 1})
-	web.change(tcp(8081))
-	web.becomes(ports("TCP/8080", "TCP/8081"))
-	web.programmed()
-	_, out, errs := s.run("plan", "--v=9")
-	for name, text := range map[string]string{"the controller's log": s.controller.log.String(), "the output of plan": out + errs} {
-		if !strings.Contains(text, "OpenStack call") && !strings.Contains(text, "nothing to do") {
-			t.Errorf("%s is not what it should be:\n%s", name, text)
-		}
-		if strings.Contains(text, s.cloud.Credentials().Password) {
-			t.Errorf("%s holds the password", name)
-		}
-		if strings.Contains(strings.ToLower(text), "x-auth-token") || strings.Contains(strings.ToLower(text), "x-subject-token") {
-			t.Errorf("%s holds the header of a token", name)
-		}
-	}
-}

@@ -91,12 +91,19 @@ func leaks(outputs []output, secrets []string) []string {
 	for _, o := range outputs {
 		for line := range strings.Lines(o.text.String()) {
 			if hidden := hide.Replace(line); hidden != line {
-				found = append(found, o.name+" shows a secret: "+strings.TrimSpace(hidden))
+				found = append(found, o.name+" shows a secret: "+around(strings.TrimSpace(hidden), "<SECRET>"))
 				break
 			}
 		}
 	}
 	return found
+}
+
+// around is the part of a long line that is near the first such text.
+func around(line, what string) string {
+	const near = 200
+	at := strings.Index(line, what)
+	return line[max(at-near, 0):min(at+len(what)+near, len(line))]
 }
 
 // telling is how much of the beginning or the end of a secret tells too much.
