@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -22,6 +23,7 @@ type link struct {
 // pages take an answer without its list for an empty list; here it is an error.
 func list[T any](ctx context.Context, service *gophercloud.ServiceClient, op, collection string, query url.Values) ([]T, error) {
 	var all []T
+	markers := map[string]bool{}
 	for {
 		var answer map[string]json.RawMessage
 		if _, err := service.Get(ctx, service.ServiceURL(collection)+"?"+query.Encode(), &answer, nil); err != nil {
@@ -41,9 +43,10 @@ func list[T any](ctx context.Context, service *gophercloud.ServiceClient, op, co
 		if last == "" || !slices.Contains(links, link{Rel: "next"}) {
 			return all, nil
 		}
-		if last == query.Get("marker") {
+		if markers[last] {
 			return nil, unreadable(op, "no page after "+last)
 		}
+		markers[last] = true
 		query.Set("marker", last)
 	}
 }
@@ -62,8 +65,10 @@ func decode[T any](op string, text json.RawMessage, collection string) (page []T
 	if err := json.Unmarshal(text, &ids); err != nil {
 		return nil, "", openstack.Wrap(op, err)
 	}
-	if len(ids) > 0 {
-		last = ids[len(ids)-1].ID
+	for _, object := range ids {
+		if last = object.ID; !openstack.IsID(last) {
+			return nil, "", unreadable(op, "an object with the id "+strconv.Quote(last))
+		}
 	}
 	return page, last, nil
 }

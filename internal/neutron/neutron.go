@@ -120,7 +120,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		if err != nil {
 			return diff.Created{}, openstack.Wrap(what, err)
 		}
-		if made.ID == "" {
+		if !openstack.IsID(made.ID) {
 			return diff.Created{}, unreadable(what, "no floating IP")
 		}
 		return diff.Created{ID: made.ID, Address: made.FloatingIP}, nil

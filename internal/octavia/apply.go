@@ -96,7 +96,7 @@ func (c *Client) create(ctx context.Context, what, path, key string, object fiel
 	if err := c.post(ctx, what, path, fields{key: object}, &answer); err != nil {
 		return diff.Created{}, err
 	}
-	if answer[key].ID == "" {
+	if !openstack.IsID(answer[key].ID) {
 		return diff.Created{}, unreadable(what, "no "+key)
 	}
 	return diff.Created{ID: answer[key].ID}, nil
@@ -137,7 +137,7 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 		return diff.Created{}, err
 	}
 	made := answer.LoadBalancer.model()
-	if made.ID == "" {
+	if !openstack.IsID(made.ID) {
 		return diff.Created{}, unreadable(what, "no load balancer")
 	}
 	return diff.Created{ID: made.ID, VIP: made.VIP, ProjectID: made.ProjectID}, nil

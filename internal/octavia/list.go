@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // pageSize is how many objects are asked for at once: Octavia's usual maximum.
@@ -25,26 +27,33 @@ type link struct {
 
 // list reads all pages of a list. The key of the answer is the last word of the
 // path. Octavia's links to further pages are not followed: they have lost the
-// filters and fields of the query, and may name another host or scheme.
+// filters and fields of the query, and may name another host or scheme. A marker
+// that comes a second time is an error: pages would go on for ever.
 func list[T identified](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
 	key := path[strings.LastIndex(path, "/")+1:]
 	op := "list " + path
 	query = maps.Clone(query)
 	query.Set("limit", strconv.Itoa(pageSize))
-	all := []T{}
+	all, markers := []T{}, map[string]bool{}
 	for {
 		page, more, err := readPage[T](ctx, c, op, path, key, query)
 		if err != nil {
 			return nil, err
+		}
+		for _, document := range page {
+			if id := document.id(); !openstack.IsID(id) {
+				return nil, unreadable(op, "an object with the id "+strconv.Quote(id))
+			}
 		}
 		all = append(all, page...)
 		if len(page) == 0 || !more {
 			return all, nil
 		}
 		last := page[len(page)-1].id()
-		if last == "" || last == query.Get("marker") {
-			return nil, unreadable(op, "no page after "+strconv.Quote(last))
+		if markers[last] {
+			return nil, unreadable(op, "no page after "+last)
 		}
+		markers[last] = true
 		query.Set("marker", last)
 	}
 }

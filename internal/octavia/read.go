@@ -8,6 +8,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -53,7 +54,7 @@ func (c *Client) Get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id), nil, &answer); err != nil {
 		return lb.LoadBalancer{}, err
 	}
-	if answer.LoadBalancer == nil || answer.LoadBalancer.ID == "" {
+	if answer.LoadBalancer == nil || !openstack.IsID(answer.LoadBalancer.ID) {
 		return lb.LoadBalancer{}, unreadable(op, "no load balancer")
 	}
 	if answer.LoadBalancer.ProvisioningStatus == lb.Deleted {
@@ -177,8 +178,10 @@ func (c *Client) monitors(ctx context.Context, l lb.LoadBalancer, pools []poolDo
 	monitors := map[string]lb.HealthMonitor{}
 	var missing []string
 	for _, d := range pools {
-		if id := value(d.MonitorID); id != "" {
+		if id := value(d.MonitorID); openstack.IsID(id) {
 			missing = append(missing, id)
+		} else if id != "" {
+			return nil, unreadable("read the health monitor of pool "+d.ID, "a health monitor with the id "+strconv.Quote(id))
 		}
 	}
 	marked := slices.IndexFunc(l.Tags, func(tag string) bool { return lb.ServiceUIDOf([]string{tag}) != "" })

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // Tree is a load balancer as its status tree shows it: ids, names and statuses of
@@ -54,7 +56,33 @@ func (c *Client) Tree(ctx context.Context, id string) (Tree, error) {
 	if answer.Statuses.LoadBalancer == nil {
 		return Tree{}, unreadable(op, "no load balancer")
 	}
-	return *answer.Statuses.LoadBalancer, nil
+	tree := *answer.Statuses.LoadBalancer
+	if id, bad := tree.badID(); bad {
+		return Tree{}, unreadable(op, "a part with the id "+strconv.Quote(id))
+	}
+	return tree, nil
+}
+
+// badID returns an id of the tree that cannot be one.
+func (t Tree) badID() (id string, bad bool) {
+	parts := []part{t.part}
+	for _, l := range t.Listeners {
+		parts = append(parts, l.part)
+		for _, p := range l.Pools {
+			parts = append(parts, p.part)
+			if p.Monitor != nil {
+				parts = append(parts, *p.Monitor)
+			}
+			for _, m := range p.Members {
+				parts = append(parts, m.part)
+			}
+		}
+	}
+	i := slices.IndexFunc(parts, func(p part) bool { return !openstack.IsID(p.ID) })
+	if i < 0 {
+		return "", false
+	}
+	return parts[i].ID, true
 }
 
 // Confirm checks that a load balancer which was predicted from our writes is

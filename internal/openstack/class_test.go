@@ -219,15 +219,3 @@ func TestAPhraseOfAnyLengthGivesABoundedLine(t *testing.T) {
 		t.Errorf("%d bytes: %q", len(f.message), f.message)
 	}
 }
-
-func FuzzParseFault(f *testing.F) {
-	for _, body := range []string{`{"faultstring": "x"}`, `{"NeutronError": {"type": "a", "message": "b"}}`, `{"error": {"message": 1}}`, "[", "null", `{"a": null}`} {
-		f.Add(400, []byte(body))
-	}
-	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		got := parseFault(status, body)
-		if got.message == "" || strings.Contains(got.message, "\n") || len(got.message) > maxMessage+4 {
-			t.Errorf("%q", got.message)
-		}
-	})
-}

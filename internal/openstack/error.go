@@ -173,7 +173,7 @@ func plain(err error) string {
 func retryAfter(h http.Header, now time.Time) (patience time.Duration, asked bool) {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
-		return min(time.Duration(seconds)*time.Second, maxPatience), true
+		return time.Duration(min(seconds, int(maxPatience/time.Second))) * time.Second, true
 	}
 	until, err := http.ParseTime(value)
 	if err != nil {
