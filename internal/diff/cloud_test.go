@@ -222,6 +222,8 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 			return f, fmt.Errorf("no floating IP %s", id)
 		case f.PortID != "" && !onVIP:
 			return f, fmt.Errorf("floating IP %s serves somebody else on port %s", id, f.PortID)
+		case f.Description == api.FloatingIPDescription() && !onVIP:
+			return f, fmt.Errorf("floating IP %s is another Service's: %q", id, f.Description)
 		case attached && !onVIP:
 			return f, fmt.Errorf("floating IP %s is not attached", id)
 		}

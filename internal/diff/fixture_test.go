@@ -21,6 +21,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var web = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-uid", Namespace: "shop", Name: "web", ServiceUID: "s-uid"}
 
+// api is another Service.
+var api = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-uid", Namespace: "shop", Name: "api", ServiceUID: "another-uid"}
+
 // cloudControllerFloating is how openstack-cloud-controller-manager describes
 // the Service's floating IP.
 const cloudControllerFloating = "Floating IP for Kubernetes external service shop/web from cluster kubernetes"

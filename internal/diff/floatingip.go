@@ -88,6 +88,10 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
 				"floating IP %s (%s) is attached to port %s, which is not this Service's; detach it there or ask for another address",
 				f.Address, f.ID, f.PortID)}
+		case madeForAnother(f, owner):
+			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
+				"floating IP %s (%s) was made for another Service, which may be about to use it again; ask for another address, or let it be described otherwise there",
+				f.Address, f.ID)}
 		}
 		op := AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}
 		if want.Address == "" && owner.KeptFloatingIP(f) {
@@ -97,6 +101,14 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 	}
 	want.PortID = port
 	return CreateFloatingIP{FloatingIP: want}, nil
+}
+
+// madeForAnother tells whether the floating IP bears the mark of another Service,
+// of this cluster or another. It may lead nowhere for a while, as when that one's
+// load balancer is replaced. One that was kept is anybody's of the project.
+func madeForAnother(f lb.FloatingIP, owner lb.Owner) bool {
+	_, kept, marked := lb.MarkOfFloatingIP(f)
+	return marked && !kept && !owner.MadeFloatingIP(f)
 }
 
 // release lets go of floating IPs on the VIP port: ours are deleted unless they

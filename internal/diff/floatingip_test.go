@@ -29,6 +29,8 @@ func TestLiveChangesOfFloatingIPs(t *testing.T) {
 	elsewhere.PortID = "port-of-a-server"
 	stray := lb.FloatingIP{Address: given, Description: web.FloatingIPDescription()}
 	kept := lb.FloatingIP{Address: given, Description: web.KeptFloatingIPDescription()}
+	another := lb.FloatingIP{Address: given, Description: api.FloatingIPDescription()}
+	keptByAnother := lb.FloatingIP{Address: given, Description: api.KeptFloatingIPDescription()}
 	moved := func(c *cloud) {
 		for id, f := range c.floating {
 			f.PortID = "port-of-a-server"
@@ -61,6 +63,8 @@ func TestLiveChangesOfFloatingIPs(t *testing.T) {
 		"the_given_address_is_made_when_there_was_none_before":        {before: []edit{internal}, after: []edit{address(given)}},
 		"the_given_address_in_use_is_refused_and_ours_stays":          {after: []edit{address(given)}, drift: add(elsewhere)},
 		"the_given_address_in_use_is_refused_with_none_before":        {before: []edit{internal}, after: []edit{address(given)}, drift: add(elsewhere)},
+		"the_given_address_of_another_service_is_refused":             {before: []edit{internal}, after: []edit{address(given)}, drift: add(another)},
+		"the_given_address_that_another_service_kept_is_attached":     {before: []edit{internal}, after: []edit{address(given)}, drift: add(keptByAnother)},
 		"the_given_address_freed_is_attached":                         {before: []edit{internal}, after: []edit{address(given)}, drift: add(person)},
 		"the_given_address_changed":                                   {before: []edit{address("198.51.100.1")}, after: []edit{address(given)}, drift: add(person)},
 		"the_given_address_is_there_already":                          {before: []edit{address(given)}, after: []edit{address(given)}},

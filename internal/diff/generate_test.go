@@ -92,7 +92,7 @@ func anyCloud(t *rapid.T, wanted lb.Wanted, apart bool) *cloud {
 
 func anyFloating(t *rapid.T, c *cloud, address string) {
 	f := lb.FloatingIP{Address: address}
-	f.Description = rapid.SampledFrom([]string{web.FloatingIPDescription(), cloudControllerFloating, "a person's", ""}).Draw(t, "description")
+	f.Description = rapid.SampledFrom([]string{web.FloatingIPDescription(), cloudControllerFloating, "a person's", "", api.FloatingIPDescription()}).Draw(t, "description")
 	vip := ""
 	if c.balancer != nil {
 		vip = c.balancer.VIP.PortID

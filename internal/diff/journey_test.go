@@ -31,6 +31,10 @@ type journey struct {
 	cloud  *cloud
 	wanted lb.Wanted
 	start  lb.Observed
+	// decide, if it is set, says before each plan what is wanted by now, and see is
+	// told of each plan.
+	decide func(lb.Observed) lb.Wanted
+	see    func(Plan, lb.Observed)
 	// passes are the ops of each pass, as text.
 	passes [][]string
 }
@@ -44,7 +48,9 @@ func (j *journey) travel() Plan {
 	j.start = j.cloud.observe()
 	first := j.plan()
 	limit := len(first.Ops) + 4*j.sharers()
-	if l := j.wanted.LoadBalancer; l != nil && j.start.LoadBalancer == nil && j.wanted.Serial {
+	serially := j.start.LoadBalancer == nil && j.wanted.Serial
+	// What a monitor is in the way of is planned once it is gone.
+	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.MonitorsAsFound) {
 		// Pool, members, monitor and listener.
 		limit += 4 * len(l.Listeners)
 	}
@@ -71,6 +77,9 @@ func (j *journey) String() string {
 func (j *journey) plan() Plan {
 	j.Helper()
 	observed := j.cloud.observe()
+	if j.decide != nil {
+		j.wanted = j.decide(j.cloud.observe())
+	}
 	plan := New(j.wanted, observed, j.cloud.owner)
 	if before := j.cloud.observe(); !reflect.DeepEqual(before, observed) {
 		j.Fatalf("New has changed what was observed (-before +after):\n%s", gocmp.Diff(before, observed))
@@ -78,6 +87,9 @@ func (j *journey) plan() Plan {
 	again := New(j.wanted, observed, j.cloud.owner)
 	if !reflect.DeepEqual(plan, again) {
 		j.Fatalf("planned twice:\n%v\n%v", plan, again)
+	}
+	if j.see != nil {
+		j.see(plan, observed)
 	}
 	return plan
 }
