@@ -133,7 +133,7 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), builder.WithPredicates(nodeMatters)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice)).
 		WatchesRawSource(source.TypedChannel(wake, woken)).
-		WithOptions(crcontroller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: limiter}).
+		WithOptions(crcontroller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: limiter, NewQueue: newQueue}).
 		Complete(r)
 }
 

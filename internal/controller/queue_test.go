@@ -1,0 +1,110 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func of(text string) reconcile.Request {
+	namespace, name, _ := strings.Cut(text, "/")
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func TestNamespacesTakeTurns(t *testing.T) {
+	// An item that ends with ? has time, one with ! is added once more in a hurry.
+	for name, c := range map[string]struct{ added, want string }{
+		"one namespace is served in order":              {"a/1 a/2 a/3", "a/1 a/2 a/3"},
+		"many of one do not hold up one of another":     {"a/1 a/2 a/3 a/4 b/1", "a/1 b/1 a/2 a/3 a/4"},
+		"three take turns":                              {"a/1 a/2 b/1 b/2 c/1 c/2", "a/1 b/1 c/1 a/2 b/2 c/2"},
+		"what has time comes after what has not":        {"a/1? a/2? a/3", "a/3 a/1 a/2"},
+		"what has time waits in its own namespace only": {"a/1 a/2 a/3 b/1?", "a/1 b/1 a/2 a/3"},
+		"what had time and has none any more comes up":  {"a/1? a/2? a/3? a/2!", "a/2 a/1 a/3"},
+		"what had none does not get some":               {"a/1 a/2 a/1?", "a/1 a/2"},
+		"what is added twice is handed out once":        {"a/1 a/2 a/1 b/1 b/1", "a/1 b/1 a/2"},
+		"an empty namespace is one like any other":      {"/1 /2 b/1", "/1 b/1 /2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue("", noLimit()).(queue)
+			defer q.ShutDown()
+			for _, item := range strings.Fields(c.added) {
+				o := priorityqueue.AddOpts{}
+				if strings.HasSuffix(item, "?") {
+					o.Priority = ptr.To(-100)
+				}
+				q.AddWithOpts(o, of(strings.TrimRight(item, "?!")))
+			}
+			var got []string
+			for q.Len() > 0 {
+				item, _, _ := q.GetWithPriority()
+				got = append(got, item.Namespace+"/"+item.Name)
+				q.Done(item)
+			}
+			if diff := cmp.Diff(strings.Fields(c.want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func noLimit() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Nanosecond, time.Nanosecond)
+}
+
+// However much is added, and whenever: between two turns of a namespace each other
+// one has one turn at most, so that the first that waits in a namespace comes after
+// no more items than there are other namespaces. And nothing gets lost.
+func TestNobodyWaitsForMoreThanOneTurnOfEachOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		queue := newTurns()
+		waiting := map[reconcile.Request]bool{}
+		since := map[string]map[string]int{} // namespace -> turns of each since it began to wait
+		for step := range rapid.IntRange(1, 200).Draw(t, "steps") {
+			if queue.Len() == 0 || rapid.IntRange(0, 2).Draw(t, "add") > 0 {
+				item := of(fmt.Sprintf("%s/%d", rapid.SampledFrom([]string{"a", "a", "a", "a", "b", "c"}).Draw(t, "namespace"), rapid.IntRange(0, 20).Draw(t, "name")))
+				queue.note(item, rapid.Bool().Draw(t, "has time"))
+				if waiting[item] {
+					queue.Touch(item)
+					continue
+				}
+				queue.Push(item)
+				waiting[item] = true
+				if since[item.Namespace] == nil {
+					since[item.Namespace] = map[string]int{}
+				}
+				continue
+			}
+			item := queue.Pop()
+			if !waiting[item] {
+				t.Fatalf("step %d: %v was not waiting", step, item)
+			}
+			delete(waiting, item)
+			for namespace, had := range since {
+				if had[item.Namespace]++; namespace != item.Namespace && had[item.Namespace] > 1 {
+					t.Fatalf("namespace %q waits while %q has its turn %d", namespace, item.Namespace, had[item.Namespace])
+				}
+			}
+			delete(since, item.Namespace)
+			if slices.ContainsFunc(slices.Collect(maps.Keys(waiting)), func(r reconcile.Request) bool { return r.Namespace == item.Namespace }) {
+				since[item.Namespace] = map[string]int{}
+			}
+		}
+		if queue.Len() != len(waiting) {
+			t.Fatalf("%d items wait, and %d are in the queue", len(waiting), queue.Len())
+		}
+	})
+}
