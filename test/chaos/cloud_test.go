@@ -24,6 +24,8 @@ const buildTime, updateTime = 20 * time.Millisecond, 10 * time.Millisecond
 // go the way of the controller's calls.
 type cloud struct {
 	sim *cloudsim.Cloud
+	// balancers and networks answer what a case itself asks of Octavia and Neutron.
+	balancers, networks http.Handler
 	// changed is told of each change of a load balancer that has ended.
 	changed func()
 }
@@ -42,6 +44,9 @@ func startCloud() (*cloud, error) {
 			OnChange: func(string) { c.changed() },
 		},
 	})
+	if err == nil {
+		c.balancers, c.networks = c.sim.Octavia().Mux(), c.sim.Neutron().Mux()
+	}
 	return c, err
 }
 
@@ -53,14 +58,14 @@ func (c *cloud) request(service, method, path string, body any) (status int, ans
 	}
 	ids := c.sim.IDs()
 	caller := wire.Identity{UserID: ids.User, ProjectID: ids.Project, Roles: []string{"member", "reader", "load-balancer_member"}}
-	mux, root := c.sim.Octavia().Mux(), "/v2.0/lbaas/"
+	handler, root := c.balancers, "/v2.0/lbaas/"
 	if service == cloudsim.Network {
-		mux, root = c.sim.Neutron().Mux(), "/v2.0/"
+		handler, root = c.networks, "/v2.0/"
 	}
 	r := httptest.NewRequest(method, root+path, bytes.NewReader(encoded))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
+	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
 	return w.Code, w.Body.Bytes()
 }
 
