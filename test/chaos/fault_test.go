@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -127,6 +129,8 @@ var disturbances = []disturbance{
 	killedAt("killed-before", wire.FaultHang),
 	killedAt("killed-after-commit", wire.FaultHangAfter),
 	killedAfterAnswer,
+	handedOver("handed-over", wire.FaultHang),
+	handedOver("handed-over-after-commit", wire.FaultHangAfter),
 	refused(400, nil), refused(401, nil), refused(403, nil), refused(404, nil), refused(409, nil),
 	refused(413, patience), refused(429, nil), refused(429, patience),
 	refused(500, nil), refused(502, nil), refused(503, nil), refused(503, patience),
@@ -202,3 +206,46 @@ var killedAfterAnswer = disturbance{name: "killed-after-answer", disturb: func(p
 	p.controller.kill()
 	return p.controller.again()
 }}
+
+// handedOver freezes the controller in a write, as a machine does that is short of
+// everything, until another one has taken over and done all there is to do. Then
+// the write goes on, and the first controller with it, until it notices that it
+// leads no more.
+func handedOver(name string, kind wire.FaultKind) disturbance {
+	return disturbance{name: name, fits: func(c place) bool { return !c.read() }, disturb: func(p *play, c place, change func() error) error {
+		faults := p.faults(c)
+		id := faults.Add(c.at(wire.Fault{Kind: kind, Times: 1}))
+		if err := change(); err != nil {
+			return err
+		}
+		if err := p.met(func() bool { return faults.Held() > 0 }); err != nil {
+			return err
+		}
+		first := p.controller
+		first.signal(syscall.SIGSTOP)
+		defer first.kill()
+		var err error
+		if p.controller, err = launch(p.world.controllerArgs()); err != nil {
+			return err
+		}
+		p.t.Cleanup(p.controller.kill)
+		if err := p.eventually(p.converged); err != nil {
+			return fmt.Errorf("under the second controller: %w", err)
+		}
+		faults.Remove(id)
+		if err := p.poll(func() error {
+			if faults.Held() > 0 {
+				return errors.New("the write is still held")
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		first.signal(syscall.SIGCONT)
+		<-time.After(reaction)
+		return nil
+	}}
+}
+
+// reaction is how long a controller that has lost its Lease goes on before it ends.
+const reaction = 100 * time.Millisecond

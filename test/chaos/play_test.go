@@ -94,7 +94,7 @@ func (p *play) set(s scenario) error {
 	p.t.Cleanup(p.controller.kill)
 	p.t.Cleanup(func() {
 		if p.t.Failed() {
-			p.t.Logf("the controller's log:\n%s", p.controller.log.String())
+			p.t.Logf("the controller's log:\n%s", &p.controller.log)
 		}
 	})
 	if err := p.eventually(p.controller.works); err != nil {
