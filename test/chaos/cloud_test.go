@@ -4,83 +4,56 @@
 package chaos_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"sync/atomic"
-	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
-
-// How long the simulated Octavia takes.
-const buildTime, updateTime = 20 * time.Millisecond, 10 * time.Millisecond
 
 // cloud is the OpenStack of a world. What a case itself reads and writes does not
 // go the way of the controller's calls.
 type cloud struct {
-	sim *cloudsim.Cloud
-	// balancers and networks answer what a case itself asks of Octavia and Neutron.
-	balancers, networks http.Handler
-	// changed is told of each change of a load balancer that has ended.
+	backend
+	// changed is told of each change of a simulated load balancer that has ended.
 	changed func()
 }
 
-func startCloud() (*cloud, error) {
-	c := &cloud{changed: func() {}}
-	// Octavia's times are whole seconds, and of two changes within one the sweep
-	// sees one. Here each has a second of its own.
-	var second atomic.Int64
-	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
-	var err error
-	c.sim, err = cloudsim.Start(cloudsim.Options{
-		APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
-		Octavia: octavia.Options{
-			Now:      func() time.Time { return begin.Add(time.Duration(second.Add(1)) * time.Second) },
-			OnChange: func(string) { c.changed() },
-		},
-	})
-	if err == nil {
-		c.balancers, c.networks = c.sim.Octavia().Mux(), c.sim.Neutron().Mux()
-	}
-	return c, err
-}
-
-// request makes a request as the controller's user, past the network.
-func (c *cloud) request(service, method, path string, body any) (status int, answer []byte) {
-	var encoded []byte
-	if body != nil {
-		encoded, _ = json.Marshal(body) // of maps and texts
-	}
-	ids := c.sim.IDs()
-	caller := wire.Identity{UserID: ids.User, ProjectID: ids.Project, Roles: []string{"member", "reader", "load-balancer_member"}}
-	handler, root := c.balancers, "/v2.0/lbaas/"
-	if service == cloudsim.Network {
-		handler, root = c.networks, "/v2.0/"
-	}
-	r := httptest.NewRequest(method, root+path, bytes.NewReader(encoded))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
-	return w.Code, w.Body.Bytes()
+// backend is what the simulator and a real OpenStack do in different ways.
+type backend interface {
+	// CloudConf is what the controller is told of the cloud.
+	CloudConf() string
+	// Recorder has the controller's calls, and Faults disturb them.
+	Recorder() *wire.Recorder
+	Faults() *wire.Faults
+	// request makes a request as the controller's user, past what records.
+	request(service, method, path string, body []byte) (status int, answer []byte, err error)
+	// subnet is where VIPs are, publicNetwork where floating IPs are.
+	subnet() string
+	publicNetwork() string
+	close() error
 }
 
 // octavia makes a request to Octavia; the answer is decoded unless it is nil.
 func (c *cloud) octavia(method, path string, body, answer any) error {
-	return c.call(cloudsim.LoadBalancer, method, path, body, answer)
+	return c.call(cloudsim.LoadBalancer, method, "/v2.0/lbaas/"+path, body, answer)
 }
 
 // neutron makes a request to Neutron.
 func (c *cloud) neutron(method, path string, body, answer any) error {
-	return c.call(cloudsim.Network, method, path, body, answer)
+	return c.call(cloudsim.Network, method, "/v2.0/"+path, body, answer)
 }
 
 func (c *cloud) call(service, method, path string, body, answer any) error {
-	status, text := c.request(service, method, path, body)
+	var encoded []byte
+	if body != nil {
+		encoded, _ = json.Marshal(body) // of maps and texts
+	}
+	status, text, err := c.request(service, method, path, encoded)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
 	if status >= http.StatusMultipleChoices {
 		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)
 	}
@@ -170,14 +143,14 @@ func (c *cloud) state() (state, error) {
 	var floating struct{ FloatingIPs []floatingIP }
 	var ports struct{ Ports []port }
 	for _, read := range []struct {
-		service, path string
-		answer        any
+		read   func(method, path string, body, answer any) error
+		path   string
+		answer any
 	}{
-		{cloudsim.LoadBalancer, "loadbalancers", &balancers}, {cloudsim.LoadBalancer, "listeners", &listeners},
-		{cloudsim.LoadBalancer, "pools", &pools}, {cloudsim.LoadBalancer, "healthmonitors", &monitors},
-		{cloudsim.Network, "floatingips", &floating}, {cloudsim.Network, "ports?device_owner=Octavia", &ports},
+		{c.octavia, "loadbalancers", &balancers}, {c.octavia, "listeners", &listeners}, {c.octavia, "pools", &pools},
+		{c.octavia, "healthmonitors", &monitors}, {c.neutron, "floatingips", &floating}, {c.neutron, "ports?device_owner=Octavia", &ports},
 	} {
-		if err := c.call(read.service, http.MethodGet, read.path, nil, read.answer); err != nil {
+		if err := read.read(http.MethodGet, read.path, nil, read.answer); err != nil {
 			return s, err
 		}
 	}

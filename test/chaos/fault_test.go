@@ -39,7 +39,7 @@ func (p *play) faults(c place) *wire.Faults {
 	if c.service == kubernetes {
 		return &p.world.proxy.faults
 	}
-	return p.world.cloud.sim.Faults()
+	return p.world.cloud.Faults()
 }
 
 // at is a fault of the place.
@@ -192,7 +192,7 @@ func killedAt(name string, kind wire.FaultKind) disturbance {
 
 // killedAfterAnswer kills the controller when the call was answered.
 var killedAfterAnswer = disturbance{name: "killed-after-answer", disturb: func(p *play, c place, change func() error) error {
-	recorder := p.world.cloud.sim.Recorder()
+	recorder := p.world.cloud.Recorder()
 	if c.service == kubernetes {
 		recorder = &p.world.proxy.recorder
 	}

@@ -31,7 +31,7 @@ func (c *cloud) addForeign(namespace string) (foreign, error) {
 	name := "kube_service_kubernetes_" + namespace + "_" + serviceName
 	var made struct{ LoadBalancer balancer }
 	err := c.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{
-		"name": name, "vip_subnet_id": c.sim.IDs().PrivateSubnet, "tags": []string{name, otherCluster, otherService},
+		"name": name, "vip_subnet_id": c.subnet(), "tags": []string{name, otherCluster, otherService},
 		"description": "Kubernetes external service " + namespace + "/" + serviceName + " from cluster kubernetes",
 	}}, &made)
 	if err != nil {
@@ -40,14 +40,14 @@ func (c *cloud) addForeign(namespace string) (foreign, error) {
 	f.balancer = made.LoadBalancer
 	var answer struct{ FloatingIP floatingIP }
 	err = c.neutron(http.MethodPost, "floatingips", map[string]any{"floatingip": map[string]any{
-		"floating_network_id": c.sim.IDs().PublicNetwork, "port_id": f.balancer.Port,
+		"floating_network_id": c.publicNetwork(), "port_id": f.balancer.Port,
 		"description": "Floating IP for Kubernetes external service " + namespace + "/" + serviceName + " (" + otherCluster + " " + otherService + ") from cluster kubernetes",
 	}}, &answer)
 	if err != nil {
 		return f, err
 	}
 	f.floatingIP = answer.FloatingIP
-	for late := time.Now().Add(deadline); time.Now().Before(late); time.Sleep(pause) {
+	for late := time.Now().Add(pace().deadline); time.Now().Before(late); time.Sleep(pace().pause) {
 		if f.before = c.looks(f); strings.Contains(f.before["load balancer"], `"ACTIVE"`) {
 			return f, nil
 		}
@@ -57,8 +57,8 @@ func (c *cloud) addForeign(namespace string) (foreign, error) {
 
 // looks is how the other cluster's objects are shown.
 func (c *cloud) looks(f foreign) map[string]string {
-	_, b := c.request("load-balancer", http.MethodGet, "loadbalancers/"+f.balancer.ID, nil)
-	_, a := c.request("network", http.MethodGet, "floatingips/"+f.floatingIP.ID, nil)
+	_, b, _ := c.request("load-balancer", http.MethodGet, "/v2.0/lbaas/loadbalancers/"+f.balancer.ID, nil)
+	_, a, _ := c.request("network", http.MethodGet, "/v2.0/floatingips/"+f.floatingIP.ID, nil)
 	return map[string]string{"load balancer": string(b), "floating IP": string(a)}
 }
 
@@ -67,7 +67,7 @@ func (c *cloud) untouched(f foreign) error {
 	if d := cmp.Diff(f.before, c.looks(f)); d != "" {
 		return fmt.Errorf("another cluster's objects were changed (-before +now):\n%s", d)
 	}
-	for _, call := range c.sim.Recorder().Calls() {
+	for _, call := range c.Recorder().Calls() {
 		theirs := strings.Contains(call.Path, f.balancer.ID) || strings.Contains(call.Path, f.floatingIP.ID) || strings.Contains(call.Path, f.balancer.Port)
 		if theirs && call.Method != http.MethodGet {
 			return fmt.Errorf("another cluster's object was written to: %s %s", call.Method, call.Path)

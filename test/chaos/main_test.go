@@ -29,16 +29,15 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
-	"github.com/kube-octavia/kube-octavia/internal/controller"
 )
 
 var (
 	full      = flag.Bool("full", false, "play all cases, not a part of them")
+	stateDir  = flag.String("openstack", "", "play on the real OpenStack with its state in this directory")
 	worldsMax = flag.Int("worlds", 4, "how many cases are played at once, each in a cluster and cloud of its own")
 )
 
@@ -54,23 +53,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(reporting{m})
 }
 
-// runController is the controller with a sense of time that suits a cloud whose
-// changes take milliseconds.
+// runController is the controller with a sense of time that suits the cloud.
 func runController() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: controller.Timing{
-		FirstBackoff: 50 * time.Millisecond, LastBackoff: time.Second,
-		SlowRetry:      500 * time.Millisecond,
-		AnswerLimit:    1500 * time.Millisecond,
-		DuplicateRetry: 200 * time.Millisecond,
-		PartsRetry:     200 * time.Millisecond,
-		FirstRebirth:   100 * time.Millisecond, LastRebirth: time.Second,
-		KubernetesLimit:  time.Second,
-		FirstReplacement: 100 * time.Millisecond, LastReplacement: time.Second,
-		QuotaRetry: 100 * time.Millisecond, LastQuotaRetry: time.Second,
-		FirstPatience: 300 * time.Millisecond, LastPatience: 2 * time.Second,
-	}})
+	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: pace().timing})
 }
 
 // reporting says after the tests how many cases there were, and stops what they

@@ -25,12 +25,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// deadline bounds every wait, and pause lies between two looks.
-const (
-	deadline = 40 * time.Second
-	pause    = 20 * time.Millisecond
-)
-
 // play is one scenario under way in a world, undisturbed or not.
 type play struct {
 	ctx        context.Context
@@ -81,10 +75,7 @@ func begin(t *testing.T, s scenario) *play {
 func (p *play) set(s scenario) error {
 	var err error
 	w := p.world
-	if p.namespace, err = w.namespace(p.ctx); err != nil {
-		return err
-	}
-	if p.foreign, err = w.cloud.addForeign(p.namespace); err != nil {
+	if p.namespace, p.foreign, err = w.namespace(p.ctx); err != nil {
 		return err
 	}
 	w.proxy.written = p.judge
@@ -111,7 +102,7 @@ func (p *play) set(s scenario) error {
 			return err
 		}
 	}
-	w.cloud.sim.Recorder().Reset()
+	w.cloud.Recorder().Reset()
 	w.proxy.recorder.Reset()
 	return nil
 }
@@ -124,15 +115,23 @@ func (p *play) watch(steady []string) error {
 	}
 	p.uid, p.steady = string(v.UID), steady
 	p.world.cloud.changed = func() {
-		s, err := p.state()
-		if err == nil && !p.lenient {
-			err = s.steady(p.uid, p.steady)
-		}
-		if err != nil {
+		if s, err := p.state(); err != nil {
 			p.breach(err)
+		} else {
+			p.look(s)
 		}
 	}
 	return nil
+}
+
+// look notes if a port that is to stay does not serve.
+func (p *play) look(s state) {
+	if p.uid == "" || p.lenient {
+		return
+	}
+	if err := s.steady(p.uid, p.steady); err != nil {
+		p.breach(err)
+	}
 }
 
 // judge looks at a status that the controller has written.
@@ -165,6 +164,7 @@ func (p *play) end() error {
 		return err
 	}
 	p.world.cloud.changed = func() {}
+	p.uid = ""
 	if err := remove(p); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -181,16 +181,18 @@ func (p *play) clear() error {
 	if p.given.ID != "" {
 		errs = append(errs, p.world.cloud.neutron(http.MethodDelete, "floatingips/"+p.given.ID, nil, nil))
 	}
-	errs = append(errs, p.world.cloud.removeForeign(p.foreign))
+	if p.world.foreign == nil {
+		errs = append(errs, p.world.cloud.removeForeign(p.foreign))
+	}
 	err := p.world.client.CoreV1().Nodes().Delete(p.ctx, joining, metav1.DeleteOptions{})
 	if !apierrors.IsNotFound(err) {
 		errs = append(errs, err)
 	}
-	p.world.cloud.sim.Faults().Clear()
+	p.world.cloud.Faults().Clear()
 	p.world.proxy.faults.Clear()
 	errs = append(errs, p.poll(func() error {
 		s, err := p.world.cloud.state()
-		if err != nil {
+		if err != nil || p.world.foreign != nil {
 			return err
 		}
 		return s.empty()
@@ -224,6 +226,7 @@ func (p *play) converged() error {
 	if err != nil {
 		return err
 	}
+	p.look(s)
 	if err := errors.Join(s.serves(v, nodes), p.exactly(s, wanted(v, nodes))); err != nil {
 		return fmt.Errorf("%w\nconditions: %v", err, conditionsOf(v))
 	}
@@ -315,7 +318,7 @@ func (p *play) bounded() error {
 // writes is how many writes to the cloud were recorded.
 func (p *play) writes() int {
 	n := 0
-	for _, c := range p.world.cloud.sim.Recorder().Calls() {
+	for _, c := range p.world.cloud.Recorder().Calls() {
 		if c.Method != http.MethodGet && c.Service != "identity" {
 			n++
 		}
@@ -367,18 +370,18 @@ func (p *play) eventually(check func() error) error {
 // poll asks again and again until check finds nothing wrong, and returns what it
 // found last when the deadline has passed.
 func (p *play) poll(check func() error) error {
-	late := time.After(deadline)
+	late := time.After(pace().deadline)
 	for {
 		err := check()
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(pace().pause):
 		case <-p.ctx.Done():
 			return p.ctx.Err()
 		case <-late:
-			return fmt.Errorf("waited %v in vain: %w", deadline, err)
+			return fmt.Errorf("waited %v in vain: %w", pace().deadline, err)
 		}
 	}
 }

@@ -66,6 +66,9 @@ func (p *process) start() error {
 	defer p.mu.Unlock()
 	c := exec.Command(program, p.args...)
 	c.Env = append(os.Environ(), playController+"=1")
+	if *stateDir != "" {
+		c.Env = append(c.Env, realCloud+"=1")
+	}
 	c.Stdout, c.Stderr = &p.log, &p.log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {

@@ -163,7 +163,7 @@ func nodeLeaves(p *play) error {
 func giveFloatingIP(p *play) error {
 	var answer struct{ FloatingIP floatingIP }
 	err := p.world.cloud.neutron("POST", "floatingips", map[string]any{"floatingip": map[string]any{
-		"floating_network_id": p.world.cloud.sim.IDs().PublicNetwork, "description": "by hand",
+		"floating_network_id": p.world.cloud.publicNetwork(), "description": "by hand",
 	}}, &answer)
 	p.given = answer.FloatingIP
 	return err

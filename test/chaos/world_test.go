@@ -29,6 +29,9 @@ type world struct {
 	cloud   *cloud
 	dir     string
 	cases   int
+	// foreign is what another cluster has in a real cloud, where it takes long to
+	// make; else each case makes it anew.
+	foreign *foreign
 }
 
 // worlds are those that were made so far and are not in use.
@@ -47,7 +50,12 @@ type pond struct {
 // take lends a world to the test until it ends.
 func (p *pond) take(t *testing.T) *world {
 	t.Helper()
-	p.once.Do(func() { p.turns = make(chan struct{}, *worldsMax) })
+	p.once.Do(func() {
+		if *stateDir != "" {
+			*worldsMax = 1 // the one cloud
+		}
+		p.turns = make(chan struct{}, *worldsMax)
+	})
 	p.turns <- struct{}{}
 	t.Cleanup(func() { <-p.turns })
 	w := p.next()
@@ -90,6 +98,14 @@ func (p *pond) close() error {
 	return errors.Join(errs...)
 }
 
+// startCloud starts the cloud of a world, or opens the way to the one there is.
+func startCloud() (*cloud, error) {
+	if *stateDir != "" {
+		return openReal(*stateDir)
+	}
+	return simulate()
+}
+
 // The nodes that every world has.
 var nodeAddresses = map[string]string{"node-1": "10.250.0.11", "node-2": "10.250.0.12"}
 
@@ -122,7 +138,7 @@ func (w *world) start() error {
 	if w.cloud, err = startCloud(); err != nil {
 		return err
 	}
-	conf := w.cloud.sim.CloudConf() + "\n[Metadata]\nrequest-timeout=1s\n"
+	conf := w.cloud.CloudConf() + "\n[Metadata]\nrequest-timeout=" + pace().request.String() + "\n"
 	if err := os.WriteFile(filepath.Join(w.dir, "cloud.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
@@ -136,11 +152,14 @@ func (w *world) start() error {
 
 func (w *world) close() error {
 	var errs []error
+	if w.foreign != nil {
+		errs = append(errs, w.cloud.removeForeign(*w.foreign))
+	}
 	if w.proxy != nil {
 		errs = append(errs, w.proxy.close())
 	}
-	if w.cloud != nil && w.cloud.sim != nil {
-		errs = append(errs, w.cloud.sim.Close())
+	if w.cloud != nil {
+		errs = append(errs, w.cloud.close())
 	}
 	if w.cluster != nil {
 		errs = append(errs, w.cluster.Stop())
@@ -208,10 +227,20 @@ func (w *world) controllerArgs() []string {
 	}
 }
 
-// namespace makes a namespace for a case.
-func (w *world) namespace(ctx context.Context) (string, error) {
+// namespace makes a namespace for a case, and what another cluster has for the same.
+func (w *world) namespace(ctx context.Context) (string, foreign, error) {
+	if w.foreign != nil {
+		return "case-1", *w.foreign, nil
+	}
 	w.cases++
 	name := fmt.Sprintf("case-%d", w.cases)
 	_, err := w.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	return name, err
+	if err != nil {
+		return "", foreign{}, err
+	}
+	f, err := w.cloud.addForeign(name)
+	if *stateDir != "" {
+		w.foreign = &f
+	}
+	return name, f, err
 }

@@ -1,0 +1,48 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"os"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+// tempo is how fast things are expected to go.
+type tempo struct {
+	// deadline bounds every wait, and pause lies between two looks.
+	deadline, pause time.Duration
+	// request is how long the controller waits for an answer of the cloud.
+	request time.Duration
+	// timing is the controller's patience.
+	timing controller.Timing
+}
+
+// realCloud is set in the environment of a controller whose cloud is a real one.
+const realCloud = "KUBE_OCTAVIA_CHAOS_REAL"
+
+// pace is that of a cloud whose changes take milliseconds, or of a real one.
+func pace() tempo {
+	if *stateDir == "" && os.Getenv(realCloud) == "" {
+		return tempo{deadline: 40 * time.Second, pause: 20 * time.Millisecond, request: time.Second, timing: scaled(1)}
+	}
+	return tempo{deadline: 4 * time.Minute, pause: 250 * time.Millisecond, request: 10 * time.Second, timing: scaled(15)}
+}
+
+// scaled is the controller's patience with a simulated cloud, so many times.
+func scaled(by time.Duration) controller.Timing {
+	return controller.Timing{
+		FirstBackoff: by * 50 * time.Millisecond, LastBackoff: by * time.Second,
+		SlowRetry:      by * 500 * time.Millisecond,
+		AnswerLimit:    by * 1500 * time.Millisecond,
+		DuplicateRetry: by * 200 * time.Millisecond,
+		PartsRetry:     by * 200 * time.Millisecond,
+		FirstRebirth:   by * 100 * time.Millisecond, LastRebirth: by * time.Second,
+		FirstReplacement: by * 100 * time.Millisecond, LastReplacement: by * time.Second,
+		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
+		FirstPatience: by * 300 * time.Millisecond, LastPatience: by * 2 * time.Second,
+		KubernetesLimit: time.Second,
+	}
+}

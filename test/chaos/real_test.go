@@ -1,0 +1,55 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kube-octavia/kube-octavia/test/openstack"
+)
+
+// real is a real OpenStack that was brought up on this machine, behind a proxy of
+// the test's own, which is where calls are disturbed.
+type real struct {
+	*openstack.Proxy
+	cloud *openstack.Cloud
+	user  *openstack.Client
+}
+
+// openReal opens the way to the one with its state in the directory.
+func openReal(dir string) (*cloud, error) {
+	var r real
+	var err error
+	if r.cloud, err = openstack.Load(dir); err != nil {
+		return nil, err
+	}
+	if r.user, err = openstack.Connect(context.Background(), r.cloud.LoginAsUser()); err != nil {
+		return nil, err
+	}
+	if r.Proxy, err = openstack.StartProxy(r.cloud.AuthURL, r.user.Endpoints()); err != nil {
+		return nil, err
+	}
+	c := &cloud{backend: r, changed: func() {}}
+	s, err := c.state()
+	if err == nil {
+		err = s.empty()
+	}
+	if err != nil {
+		return nil, errors.Join(errors.New("the project has to have nothing at first"), err, r.close())
+	}
+	return c, nil
+}
+
+// CloudConf leads to the proxy.
+func (r real) CloudConf() string { return r.cloud.CloudConf(r.AuthURL()) }
+
+func (r real) request(service, method, path string, body []byte) (status int, answer []byte, err error) {
+	a, err := r.user.Do(context.Background(), service, method, path, body)
+	return a.Status, a.Body, err
+}
+
+func (r real) subnet() string        { return r.cloud.Subnet }
+func (r real) publicNetwork() string { return r.cloud.PublicNetwork }
+func (r real) close() error          { return r.Close() }

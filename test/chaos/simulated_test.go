@@ -1,0 +1,68 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// How long the simulated Octavia takes.
+const buildTime, updateTime = 20 * time.Millisecond, 10 * time.Millisecond
+
+// simulated is a simulated OpenStack.
+type simulated struct {
+	*cloudsim.Cloud
+	balancers, networks http.Handler
+}
+
+// simulate starts one.
+func simulate() (*cloud, error) {
+	c := &cloud{changed: func() {}}
+	// Octavia's times are whole seconds, and of two changes within one the sweep
+	// sees one. Here each has a second of its own.
+	var second atomic.Int64
+	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
+	sim, err := cloudsim.Start(cloudsim.Options{
+		APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
+		Octavia: octavia.Options{
+			Now:      func() time.Time { return begin.Add(time.Duration(second.Add(1)) * time.Second) },
+			OnChange: func(string) { c.changed() },
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.backend = simulated{Cloud: sim, balancers: sim.Octavia().Mux(), networks: sim.Neutron().Mux()}
+	return c, nil
+}
+
+// sim is the cloud as a simulated one; the test of a real one has no use for it.
+func (c *cloud) sim() simulated { return c.backend.(simulated) }
+
+// request does not go over the network.
+func (s simulated) request(service, method, path string, body []byte) (status int, answer []byte, err error) {
+	ids := s.IDs()
+	caller := wire.Identity{UserID: ids.User, ProjectID: ids.Project, Roles: []string{"member", "reader", "load-balancer_member"}}
+	handler := s.balancers
+	if service == cloudsim.Network {
+		handler = s.networks
+	}
+	r := httptest.NewRequest(method, path, bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
+	return w.Code, w.Body.Bytes(), nil
+}
+
+func (s simulated) subnet() string        { return s.IDs().PrivateSubnet }
+func (s simulated) publicNetwork() string { return s.IDs().PublicNetwork }
+func (s simulated) close() error          { return s.Close() }
