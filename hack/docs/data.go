@@ -33,7 +33,7 @@ func annotations() (any, error) {
 			set.row(code(a.Key), a.Values, a.Default, a.Doc)
 		}
 	}
-	return map[string]any{"Prefix": annotation.Prefix, "Set": set, "Written": written, "Refused": refused}, nil
+	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written, "Refused": refused}, nil
 }
 
 // section is a section of cloud.conf with the table of its keys.
@@ -49,7 +49,11 @@ func cloudConf() (any, error) {
 		keys := newTable("key", "kind", "default", "meaning", "use")
 		for _, key := range config.Keys() {
 			if key.Section == s.Name {
-				keys.row(code(key.Name), string(key.Kind), code(key.Default), key.Doc, string(key.Use))
+				use := string(key.Use)
+				if key.Live {
+					use += ", reloaded"
+				}
+				keys.row(code(key.Name), string(key.Kind), code(key.Default), key.Doc, use)
 			}
 		}
 		sections = append(sections, section{s, keys})
@@ -63,7 +67,7 @@ type command struct{ Name, Help string }
 // commandLine gives the page what the commands say of themselves.
 func commandLine() (any, error) {
 	var commands []command
-	for _, name := range []string{"", "controller", "plan", "version"} {
+	for _, name := range []string{"", "controller", "credential", "credential create", "credential rotate", "credential delete", "plan", "status", "version"} {
 		args := append(strings.Fields(name), "--help")
 		var out bytes.Buffer
 		if status := cli.Run(context.Background(), args, cli.IO{Out: &out, Err: &out}, cli.Options{}); status != 0 {

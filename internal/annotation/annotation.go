@@ -21,14 +21,39 @@ import (
 // named them.
 const Prefix = "loadbalancer.openstack.org/"
 
+// OwnPrefix is what keys begin with that openstack-cloud-controller-manager does
+// not know.
+const OwnPrefix = "kube-octavia.io/"
+
 // Keys that are named elsewhere.
 const (
+	// DriftPolicy says what becomes of what somebody else changed in the cloud.
+	DriftPolicy = OwnPrefix + "drift-policy"
+	// Managed holds the uid of a Service that has something in the cloud, and the
+	// class of the controller that made it.
+	Managed = OwnPrefix + "managed"
+	// Programmed holds a digest of what the Service asked for when the cloud last
+	// had all of it.
+	Programmed = OwnPrefix + "programmed"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
 	KeepFloatingIP = Prefix + "keep-floatingip"
 	// LoadBalancerID holds the Octavia id of the Service's load balancer.
 	LoadBalancerID = Prefix + "load-balancer-id"
 	// LoadBalancerAddress holds the address at which clients reach it.
 	LoadBalancerAddress = Prefix + "load-balancer-address"
+)
+
+// Drift is what becomes of what somebody else changed in the cloud.
+type Drift string
+
+// The policies.
+const (
+	// DriftRepair makes it again as the Service asks for.
+	DriftRepair Drift = "repair"
+	// DriftReport leaves it until the Service or its nodes change, and tells.
+	DriftReport Drift = "report"
+	// DriftIgnore leaves it as DriftReport does, and tells nobody.
+	DriftIgnore Drift = "ignore"
 )
 
 // Options is what a Service's annotations say, over the operator's defaults.
@@ -50,6 +75,8 @@ type Options struct {
 	// LoadBalancerID is the id of the load balancer as last written, or as the
 	// user gave it.
 	LoadBalancerID string
+	// Drift is what becomes of what somebody else changed in the cloud.
+	Drift Drift
 }
 
 // Problem is an annotation that cannot be honoured.
@@ -69,6 +96,7 @@ func (p Problem) Error() string {
 // options are not to be acted on.
 func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options, []Problem) {
 	options := Options{
+		Drift:                 DriftRepair,
 		Internal:              defaults.Internal,
 		Monitor:               defaults.CreateMonitor,
 		MonitorDelay:          defaults.MonitorDelay,
@@ -112,7 +140,7 @@ func Unknown(annotations map[string]string) []string {
 	var unknown []string
 	for key := range annotations {
 		known := slices.ContainsFunc(Table, func(a Annotation) bool { return a.Key == key })
-		if strings.HasPrefix(key, Prefix) && !known {
+		if (strings.HasPrefix(key, Prefix) || strings.HasPrefix(key, OwnPrefix)) && !known {
 			unknown = append(unknown, key)
 		}
 	}

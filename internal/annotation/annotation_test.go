@@ -45,15 +45,15 @@ var defaults = config.LoadBalancer{
 }
 
 func defaultOptions() Options {
-	return Options{MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3}
+	return Options{Drift: DriftRepair, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3}
 }
 
-func TestEveryKeyOfOpenstackCloudControllerManagerIsInTheTableOnce(t *testing.T) {
+func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *testing.T) {
 	count := map[string]int{}
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range cloudControllerKeys {
+	for _, key := range append(slices.Clone(cloudControllerKeys), DriftPolicy, Managed, Programmed) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -69,7 +69,7 @@ func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
 		if a.Key == "" || a.Values == "" || !strings.HasSuffix(a.Doc, ".") || a.apply == nil {
 			t.Errorf("%q: wants a key, values, a sentence and something to do, has %+v", a.Key, a)
 		}
-		if a.Output != (a.Key == LoadBalancerID || a.Key == LoadBalancerAddress) {
+		if a.Output != slices.Contains([]string{LoadBalancerID, LoadBalancerAddress, Managed, Programmed}, a.Key) {
 			t.Errorf("%s: Output is %v", a.Key, a.Output)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
-	want := Options{Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+	want := Options{Drift: DriftRepair, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
@@ -120,6 +120,10 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{LoadBalancerID, " 4711 ", func(o *Options) { o.LoadBalancerID = "4711" }},
 		{LoadBalancerAddress, "203.0.113.5", func(*Options) {}},
 		{LoadBalancerAddress, "whatever stood there", func(*Options) {}},
+		{DriftPolicy, "report", func(o *Options) { o.Drift = DriftReport }},
+		{DriftPolicy, " ignore ", func(o *Options) { o.Drift = DriftIgnore }},
+		{DriftPolicy, "repair", func(*Options) {}},
+		{DriftPolicy, "", func(*Options) {}},
 	} {
 		t.Run(c.key[strings.LastIndex(c.key, "/")+1:]+"="+c.value, func(t *testing.T) {
 			want := defaultOptions()
@@ -158,6 +162,7 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 		keyUp:                      {"0", "11", "1-2"},
 		keyDown:                    {"0", "11", "-3"},
 	}
+	bad[DriftPolicy] = []string{"Repair", "none", "repair report"}
 	for _, a := range Table {
 		if a.Values == "not supported" {
 			bad[a.Key] = []string{"anything", ""}

@@ -92,6 +92,13 @@ var Table = append([]Annotation{
 		apply:   retries(func(o *Options) *int { return &o.MonitorMaxRetriesDown }),
 	},
 	{
+		Key:     DriftPolicy,
+		Values:  "repair, report or ignore",
+		Default: "repair",
+		Doc:     "What becomes of what somebody else changed in the cloud: it is repaired at the next sweep; or told, in condition Programmed and an event, and left until the Service or its nodes change; or left without a word.",
+		apply:   drift,
+	},
+	{
 		Key:    LoadBalancerID,
 		Values: "UUID",
 		Output: true,
@@ -106,6 +113,20 @@ var Table = append([]Annotation{
 		Values: "IP address",
 		Output: true,
 		Doc:    "The address at which clients reach the Service. Written by kube-octavia.",
+		apply:  func(*Options, string) error { return nil },
+	},
+	{
+		Key:    Managed,
+		Values: "UUID and class",
+		Output: true,
+		Doc:    "The Service's uid and the controller's --load-balancer-class. Written by kube-octavia before anything is made and removed when everything is gone: by it the Service is known when its type or class has changed. Leave it alone.",
+		apply:  func(*Options, string) error { return nil },
+	},
+	{
+		Key:    Programmed,
+		Values: "text",
+		Output: true,
+		Doc:    "With drift-policy report or ignore: a digest of what the Service asked for when the cloud last had all of it. By it a controller that was just started tells a change of the Service from a change of the cloud. Leave it alone.",
 		apply:  func(*Options, string) error { return nil },
 	},
 }, notServed("availability-zone", "class", "connection-limit", "default-tls-container-ref", "flavor-id",
@@ -127,6 +148,17 @@ func notServed(names ...string) []Annotation {
 		}
 	}
 	return all
+}
+
+func drift(o *Options, value string) error {
+	switch policy := Drift(strings.TrimSpace(value)); policy {
+	case DriftRepair, DriftReport, DriftIgnore:
+		o.Drift = policy
+	case "":
+	default:
+		return errors.New("must be repair, report or ignore")
+	}
+	return nil
 }
 
 func boolean(field func(*Options) *bool) func(*Options, string) error {

@@ -44,6 +44,7 @@ type controllerOptions struct {
 	logging
 	concurrency                               int
 	watchInterval, sweepInterval              time.Duration
+	orphanGrace                               graceValue
 	metricsAddress, healthAddress             string
 	leaderElect                               bool
 	leaseNamespace, leaseName                 string
@@ -76,6 +77,8 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.concurrency, "concurrency", 16, "Services worked on at once")
 	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "time between two looks at load balancers that Octavia is working on; 2s at most")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "time between two looks at all load balancers for changes by others")
+	o.orphanGrace = graceValue(time.Hour)
+	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long what the cluster has in the cloud stays there when its Service does not exist any more, or never for never to delete it")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where /metrics is served; 0 switches it off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 switches them off")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work at a time")
@@ -155,6 +158,7 @@ func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logge
 			Concurrency:   o.concurrency,
 			WatchInterval: o.watchInterval,
 			SweepInterval: o.sweepInterval,
+			OrphanGrace:   time.Duration(o.orphanGrace),
 			Timing:        timing,
 		})
 	}

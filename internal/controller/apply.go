@@ -115,6 +115,7 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 		log = log.WithValues("loadBalancerID", l.ID)
 	}
 	p.record.written, p.record.reached = r.now(), nil
+	p.disagree()
 	if err != nil {
 		log.Info("op failed", "what", op.String(), "class", openstack.Classify(err), "error", err.Error())
 		// What the cloud refused or may have done unheard shows that it is not
@@ -127,11 +128,21 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 		if _, creates := op.(diff.CreateLoadBalancer); creates && errors.As(err, &cloud) && cloud.Unanswered {
 			p.record.unanswered = r.now()
 		}
+		p.noteTaken(op, err)
 		return err
 	}
 	log.Info(op.String(), "created", made.ID)
 	p.wrote = true
+	r.noteRepair(p, op)
 	r.note(p, op, made)
+	if made.Missing {
+		p.record.known = false
+	}
+	r.noteRemedy(p, op, made)
+	p.record.frees = r.frees(p, op)
+	if _, ok := op.(diff.DeleteFloatingIP); ok {
+		r.freed()
+	}
 	return nil
 }
 
@@ -140,17 +151,23 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
 	switch op := op.(type) {
 	case diff.CreateLoadBalancer:
-		p.record.failed, p.record.madeComplete = "", ""
+		p.record.madeComplete = ""
+		if p.record.attempts.begun == 0 && p.remedy != replaceBeside {
+			p.record.fail("", "")
+		}
 		if len(op.LoadBalancer.Listeners) > 0 {
 			p.record.madeComplete = made.ID
 		}
 	case diff.DeleteLoadBalancer:
-		p.record.noteDeletion(r.now(), r.timing)
 		if l := p.record.observed.LoadBalancer; l != nil && l.ID == op.ID {
+			if p.remedy != replaceInPlace {
+				p.record.noteDeletion(r.now(), r.timing)
+			}
 			l.ProvisioningStatus = lb.PendingDelete
 			return
 		}
 		// A duplicate; whether it goes is to be seen.
+		p.record.noteDiscard(r.now(), r.timing)
 		p.record.known = false
 		return
 	}

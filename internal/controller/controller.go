@@ -54,6 +54,8 @@ type Options struct {
 	WatchInterval time.Duration
 	// SweepInterval lies between two looks at everything.
 	SweepInterval time.Duration
+	// OrphanGrace is for how long what belongs to no Service stays, or Never.
+	OrphanGrace time.Duration
 	// Timing is how long things are left alone; DefaultTiming is for real clouds.
 	Timing Timing
 }
@@ -74,6 +76,7 @@ func SetUp(m manager.Manager, o Options) error {
 		return nil
 	})
 	known := newMemory()
+	var reconciler *ServiceReconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.heads,
 		Get:        o.Planner.Octavia.Head,
@@ -81,8 +84,12 @@ func SetUp(m manager.Manager, o Options) error {
 		Interval:   o.WatchInterval,
 		Logger:     o.Logger.WithName("watcher"),
 		Changed: func(id string, head octavia.Head) {
+			freed := known.takeFrees(id)
 			if key, there := known.settle(id, head, time.Now()); there {
 				enqueue(key)
+			}
+			if freed {
+				reconciler.freed()
 			}
 		},
 	})
@@ -91,25 +98,41 @@ func SetUp(m manager.Manager, o Options) error {
 	if err := o.Registry.Register(watcher); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	reconciler := &ServiceReconciler{
+	reconciler = &ServiceReconciler{
 		Planner:  o.Planner,
-		Client:   m.GetClient(),
+		Client:   patient{m.GetClient(), o.Timing.KubernetesLimit},
 		Recorder: m.GetEventRecorder("kube-octavia"),
 		Watcher:  watcher,
 		Metrics:  o.Metrics,
 		timing:   o.Timing,
 		memory:   known,
 		now:      time.Now,
+		enqueue:  enqueue,
+		waiters:  newWaiters(),
+		quotas:   newQuotas(o.Planner),
 	}
 	sweeper := &Sweeper{
-		Heads:    o.Planner.heads,
-		Listed:   o.Planner.listed,
-		Interval: o.SweepInterval,
-		Enqueue:  enqueue,
-		Metrics:  o.Metrics,
-		Logger:   o.Logger.WithName("sweeper"),
-		memory:   known,
-		now:      time.Now,
+		Heads:       o.Planner.heads,
+		FloatingIPs: o.Planner.Neutron.FloatingIPs,
+		Listed:      o.Planner.listed,
+		ClusterUID:  o.Planner.ClusterUID,
+		Interval:    o.SweepInterval,
+		Enqueue:     enqueue,
+		Metrics:     o.Metrics,
+		Logger:      o.Logger.WithName("sweeper"),
+		memory:      known,
+		now:         time.Now,
+	}
+	sweeper.orphans = &collector{
+		clusterUID: o.Planner.ClusterUID,
+		kinds:      o.Planner.orphanKinds(),
+		grace:      o.OrphanGrace,
+		cached:     o.Planner.cachedServices,
+		living:     func(ctx context.Context) (map[string]bool, error) { return o.Planner.Living(ctx, m.GetAPIReader()) },
+		recorder:   reconciler.Recorder,
+		metrics:    o.Metrics,
+		log:        o.Logger.WithName("orphans"),
+		now:        time.Now,
 	}
 	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
 		if err := m.Add(r); err != nil {
@@ -159,7 +182,7 @@ func sameService(a, b *corev1.Service) bool {
 // theirs are the annotations that are not written here.
 func theirs(annotations map[string]string) map[string]string {
 	rest := maps.Clone(annotations)
-	for _, key := range []string{managed, annotation.LoadBalancerID, annotation.LoadBalancerAddress} {
+	for _, key := range []string{managed, vipAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed} {
 		delete(rest, key)
 	}
 	return rest

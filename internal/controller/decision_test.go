@@ -30,7 +30,7 @@ const ourClass = "kube-octavia.io/octavia"
 func served(edits ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{finalizer},
-			Annotations: map[string]string{managed: "uid-1", annotation.LoadBalancerID: "lb-1"}},
+			Annotations: map[string]string{managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
 	}
 	for _, edit := range edits {
@@ -73,7 +73,10 @@ func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
 		"the same, beside openstack-cloud-controller-manager":         {service: served(clusterIP, unmarked), explicitOnly: true},
 		"of another type that never was ours":                         {service: served(clusterIP, unmarked, without(annotation.LoadBalancerID))},
 		"of another type with a mark copied from another Service": {
-			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[managed] = "uid-9" }),
+			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[managed] = "uid-9 " + ourClass }),
+		},
+		"that a controller of this project with another class serves": {
+			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[managed] = "uid-1 other/x" }),
 		},
 		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},
 	}
@@ -145,7 +148,7 @@ func TestCreateOfAKilledControllerIsLookedForOnceMore(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &pass{service: test.service, claimed: claimed(test.service)}
+			p := &pass{service: test.service, claimed: (&Planner{LoadBalancerClass: ourClass}).claimed(test.service)}
 			if got := mayStillAppear(p, test.found); got != test.want {
 				t.Errorf("may still appear: %t", got)
 			}

@@ -4,25 +4,42 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
+
+// everServed tells whether the Service ever had an address that somebody may use.
+func everServed(service *corev1.Service) bool { return published(service) != "" }
+
+// marked tells whether the load balancer bears the mark of a Service, so that it
+// may be deleted though the Service stays. One that
+// openstack-cloud-controller-manager made gets it when it is ACTIVE.
+func (p *Planner) marked(l lb.LoadBalancer) bool {
+	return lb.ServiceUIDOf(l.Tags) != "" || !p.Capabilities.Has(lb.FeatureTags)
+}
 
 // failedAtBirth plans the end of a load balancer of ours that went into ERROR
 // before the Service ever had an address: it never served anybody, so another
 // one may take its place.
 func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 	l := p.record.observed.LoadBalancer
-	served := len(p.service.Status.LoadBalancer.Ingress) > 0 || p.service.Annotations[annotation.LoadBalancerAddress] != ""
-	made := lb.ServiceUIDOf(lbTags(l)) != "" || !r.Capabilities.Has(lb.FeatureTags)
-	if l == nil || l.ProvisioningStatus != lb.Error || served || !made {
+	if l == nil || l.ProvisioningStatus != lb.Error || everServed(p.service) || !r.marked(*l) {
 		return false
 	}
-	p.record.failed = fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", l.ID)
+	p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", l.ID))
 	// A floating IP that was asked for by its address may be a person's, and
 	// could not be got back.
 	keep := r.keepsFloatingIP(p.service) || p.service.Spec.LoadBalancerIP != ""
@@ -30,24 +47,224 @@ func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 	return true
 }
 
-func lbTags(l *lb.LoadBalancer) []string {
-	if l == nil {
-		return nil
-	}
-	return l.Tags
+// failedLater tells whether the load balancer served and is in ERROR.
+func failedLater(p *pass) bool {
+	l := p.record.observed.LoadBalancer
+	return l != nil && l.ProvisioningStatus == lb.Error && everServed(p.service)
 }
 
 // mustWait tells whether it is too early to build another load balancer in the
-// place of one that failed, or to delete once more what Octavia could not.
+// place of one that failed at birth, or to delete once more what Octavia could
+// not.
 func (r *ServiceReconciler) mustWait(p *pass) bool {
-	if l := p.record.observed.LoadBalancer; l == nil || l.ProvisioningStatus == lb.Error {
+	l := p.record.observed.LoadBalancer
+	replaced := l == nil && p.record.attempts.begun > 0
+	if (l == nil || l.ProvisioningStatus == lb.Error && !failedLater(p)) && !replaced {
 		p.delay = max(p.record.notBefore.Sub(r.now()), 0)
 	}
 	return p.delay > 0
 }
 
+// fail notes what went wrong with a load balancer, for the Service's condition.
+func (r *record) fail(reason, message string) { r.failedReason, r.failed = reason, message }
+
 // noteDeletion counts a deletion and puts off what may come after it.
 func (r *record) noteDeletion(now time.Time, t Timing) {
 	r.notBefore = now.Add(jitter(min(t.FirstRebirth<<r.deletions, t.LastRebirth)))
 	r.deletions = min(r.deletions+1, 10)
+}
+
+// noteDiscard does the same for a load balancer that another one has replaced.
+func (r *record) noteDiscard(now time.Time, t Timing) {
+	r.discardAfter = now.Add(jitter(min(t.FirstRebirth<<r.discards, t.LastRebirth)))
+	r.discards = min(r.discards+1, 10)
+}
+
+// withoutDiscards takes out of the plan what Octavia was asked to delete a short
+// while ago and could not: it would have time for nothing else.
+func (r *ServiceReconciler) withoutDiscards(p *pass) {
+	delay := p.record.discardAfter.Sub(r.now())
+	if p.record.discards == 0 || delay <= 0 {
+		return
+	}
+	head := ""
+	if l := p.record.observed.LoadBalancer; l != nil {
+		head = l.ID
+	}
+	ops := p.plan.Ops[:0:0]
+	for _, op := range p.plan.Ops {
+		if d, ok := op.(diff.DeleteLoadBalancer); ok && d.ID != head {
+			p.delay = delay
+			continue
+		}
+		ops = append(ops, op)
+	}
+	p.plan.Ops = ops
+}
+
+// refusedFailovers says of each provider why Octavia refuses its failovers to
+// this controller, for as long as it runs: by its policy, or because the provider
+// has none. It is safe for concurrent use.
+type refusedFailovers struct{ reasons sync.Map }
+
+func (f *refusedFailovers) of(provider string) (reason string, refused bool) {
+	found, refused := f.reasons.Load(provider)
+	reason, _ = found.(string)
+	return reason, refused
+}
+
+// treat does what can be done about a load balancer that served and failed.
+func (r *ServiceReconciler) treat(ctx context.Context, p *pass) error {
+	l, a := *p.record.observed.LoadBalancer, &p.record.attempts
+	if a.gaveUp != nil && !p.membersOnly && !sameButMembers(*a.gaveUp, p.wanted) {
+		*a = attempts{}
+	}
+	p.remedy = r.failure(p, l).remedy()
+	p.record.fail(a.tell(p.remedy, l))
+	switch p.remedy {
+	case failOver:
+		return r.failOver(ctx, p, l)
+	case replaceBeside:
+		p.plan = diff.Beside(p.wanted)
+		return r.apply(ctx, p)
+	case replaceInPlace:
+		if p.wanted.FloatingIP == nil {
+			if err := r.noteVIP(ctx, p.service, l.VIP.Address); err != nil {
+				return err
+			}
+		}
+		p.plan = diff.New(lb.Wanted{AddressAsFound: true}, lb.Observed{LoadBalancer: &l}, p.owner)
+		return r.apply(ctx, p)
+	case giveUp:
+		wanted := p.wanted
+		a.gaveUp = &wanted
+	case wait:
+		p.delay = a.next.Sub(r.now())
+	}
+	if err := r.compare(ctx, p); err != nil {
+		return err
+	}
+	return r.apply(ctx, p)
+}
+
+// failure gathers what the remedy depends on.
+func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
+	a := &p.record.attempts
+	reason, refused := r.refusedFailovers.of(l.Provider)
+	if refused {
+		a.trouble = reason
+	}
+	mayWrite := !p.leavesDrift()
+	return failure{
+		canFailOver: mayWrite && !refused && a.failover != l.ID,
+		replaceable: mayWrite && r.marked(l) && !p.membersOnly && p.wanted.LoadBalancer != nil,
+		beside:      p.wanted.FloatingIP != nil && r.Capabilities.Has(lb.FeatureTags),
+		attempts:    a.begun,
+		delay:       a.next.Sub(r.now()),
+	}
+}
+
+// failOver asks Octavia to rebuild the load balancer. When it refuses, the next
+// pass, which comes at once, has another remedy.
+func (r *ServiceReconciler) failOver(ctx context.Context, p *pass, l lb.LoadBalancer) error {
+	p.plan = diff.Plan{Ops: []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}}
+	err := r.apply(ctx, p)
+	var cloud *openstack.Error
+	if err == nil || !errors.As(err, &cloud) || !refusesFailover(cloud) {
+		return err
+	}
+	a := &p.record.attempts
+	a.failover, a.trouble = l.ID, err.Error()
+	if cloud.Status == http.StatusForbidden || cloud.Status == http.StatusNotImplemented {
+		r.refusedFailovers.reasons.Store(l.Provider, a.trouble)
+		p.log.Info("this cloud lets us fail over no load balancer; those that fail are replaced", "provider", l.Provider, "error", a.trouble)
+	}
+	p.plan, p.delay = diff.Plan{}, staleRetry
+	p.record.fail(a.tell(wait, l))
+	return nil
+}
+
+// refusesFailover tells whether another try would be in vain, rather than that
+// Octavia has no time or did not answer.
+func refusesFailover(err *openstack.Error) bool {
+	switch err.Class {
+	case openstack.Busy, openstack.Throttled:
+		return false
+	}
+	return !err.Unanswered
+}
+
+// vipAddress is the annotation that holds the address of an internal Service
+// while its load balancer is deleted and another one made: from the moment at
+// which nobody holds the address, somebody has to remember it.
+const vipAddress = "kube-octavia.io/vip-address"
+
+// noteVIP writes the address to the Service, before it is given up.
+func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service, address string) error {
+	if service.Annotations[vipAddress] == address {
+		return nil
+	}
+	before := service.DeepCopy()
+	setAnnotation(service, vipAddress, address)
+	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write annotation %s: %w", vipAddress, err)
+	}
+	return nil
+}
+
+// askForVIP lets the load balancer that is to be made have the address that was
+// noted.
+func askForVIP(p *pass) {
+	w := p.wanted
+	if p.record.observed.LoadBalancer != nil || w.LoadBalancer == nil || w.FloatingIP != nil || w.LoadBalancer.VIP.Address != "" {
+		return
+	}
+	if address, err := netip.ParseAddr(p.service.Annotations[vipAddress]); err == nil {
+		p.wanted.LoadBalancer.VIP.Address = address.String()
+	}
+}
+
+// noteTaken notes that somebody has taken the address meanwhile.
+func (p *pass) noteTaken(op diff.Op, err error) {
+	create, ok := op.(diff.CreateLoadBalancer)
+	address := p.service.Annotations[vipAddress]
+	if !ok || address == "" || create.LoadBalancer.VIP.Address != address || openstack.Classify(err) != openstack.Conflict {
+		return
+	}
+	p.record.fail(status.ReasonAddressTaken, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
+		"free it, or remove annotation %s to get another one", address, vipAddress))
+}
+
+// replacing tells whether one load balancer takes another one's place, so that
+// the published address is still the Service's.
+func replacing(p *pass) bool {
+	return p.record.observed.Predecessor != nil || p.record.attempts.begun > 0 || p.service.Annotations[vipAddress] != ""
+}
+
+// noteRemedy notes an op that is part of a remedy.
+func (r *ServiceReconciler) noteRemedy(p *pass, op diff.Op, made diff.Created) {
+	a := &p.record.attempts
+	switch op := op.(type) {
+	case diff.FailoverLoadBalancer:
+		a.failover, a.trouble = op.ID, ""
+		p.record.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
+	case diff.CreateLoadBalancer:
+		if p.remedy == replaceBeside {
+			a.begin(r.now(), p.requestID, r.timing)
+		}
+		if a.begun > 0 {
+			a.made = append(a.made, made.ID)
+		}
+	case diff.DeleteLoadBalancer:
+		if p.remedy == replaceInPlace {
+			a.begin(r.now(), p.requestID, r.timing)
+		}
+	}
+}
+
+// forgetTrouble notes that the load balancer serves, whatever it went through.
+func (r *record) forgetTrouble() {
+	r.deletions, r.repairs = 0, 0
+	r.attempts = attempts{}
+	r.fail("", "")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -23,20 +24,19 @@ import (
 // be looked up in the cloud.
 func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
 	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	in.Networks = build.Networks{
-		VIPSubnetID:       p.Config.SubnetID,
-		VIPNetworkID:      p.Config.NetworkID,
-		MemberSubnetID:    p.Config.MemberSubnetID,
-		FloatingNetworkID: p.Config.FloatingNetworkID,
-		FloatingSubnetID:  p.Config.FloatingSubnetID,
-	}
+	in.Networks = configured(p.Config)
 	// How it would be created does not matter to one that is there.
-	in.Serial = observed.LoadBalancer == nil && (p.Config.SerialCreate || p.leavesParts.Load())
-	in.Found = observed.LoadBalancer
-	if l := in.Found; l != nil {
-		// What is there decides, whatever the settings say by now.
+	l := observed.LoadBalancer
+	failed := l != nil && l.ProvisioningStatus == lb.Error
+	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.leavesParts.Load())
+	if !failed {
+		in.Found = l
+	}
+	if l != nil {
+		// What is there decides, whatever the settings say by now; of one that failed
+		// nothing but its place.
 		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
-		if l.Provider != "" {
+		if l.Provider != "" && !failed {
 			in.Capabilities.Provider = l.Provider
 		}
 	}
@@ -56,6 +56,18 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	}
 	in.Slices = endpoints.Items
 	return in, nil
+}
+
+// configured is where addresses are taken from as far as the operator's settings
+// say.
+func configured(c config.LoadBalancer) build.Networks {
+	return build.Networks{
+		VIPSubnetID:       c.SubnetID,
+		VIPNetworkID:      c.NetworkID,
+		MemberSubnetID:    c.MemberSubnetID,
+		FloatingNetworkID: c.FloatingNetworkID,
+		FloatingSubnetID:  c.FloatingSubnetID,
+	}
 }
 
 // build looks up what the operator's settings leave open, as far as something is

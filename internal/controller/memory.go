@@ -6,6 +6,7 @@ package controller
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,14 +33,37 @@ type record struct {
 	reached *lb.Wanted
 	// written is when observed was last changed.
 	written time.Time
+	// asked is a digest of what the Service asked for when the cloud last had all
+	// of it, "" when that is not known; weighed is whether it was looked for on the
+	// Service, where the controller before this one may have left it. drifted is whether somebody else changed
+	// something since, told whether that was told, and repaired what was done
+	// about it.
+	asked         string
+	weighed       bool
+	drifted, told bool
+	repaired      []string
 	// steadyFor is what was wanted when nothing but members was left to do.
 	steadyFor *lb.Wanted
 	// deletions counts our deletions of load balancers since one last served,
 	// notBefore is when the next attempt may be made, and failed says why there
-	// are such.
-	deletions int
-	notBefore time.Time
-	failed    string
+	// are such, with failedReason.
+	deletions            int
+	notBefore            time.Time
+	failed, failedReason string
+	// attempts is what was done about a load balancer that served and failed.
+	attempts attempts
+	// frees is whether what Octavia is at work on leaves room for others,
+	// quotaRefusals is how often in a row the quota left no room for us, and quota
+	// how much of it is in use.
+	// alone is whether that was for a part of a load balancer that was to be
+	// created with all its parts: see noteQuota.
+	frees, alone  bool
+	quotaRefusals int
+	quota         string
+	// discards counts deletions of load balancers that another one has replaced,
+	// and discardAfter is when the next one may be made.
+	discards     int
+	discardAfter time.Time
 	// unfinished is since when the load balancer is ACTIVE with parts that are
 	// not, unfinishedIDs which these were then, and leftBehind whether that is so
 	// for good; repairs counts how often in a row it was.
@@ -98,10 +122,27 @@ type memory struct {
 	mu      sync.Mutex
 	records map[types.NamespacedName]record
 	keys    map[string]types.NamespacedName // load balancer id -> Service
+	// inHand are the Services over which passes are being made: what they do is
+	// not in their records yet.
+	inHand map[types.NamespacedName]bool
 }
 
 func newMemory() *memory {
-	return &memory{records: map[types.NamespacedName]record{}, keys: map[string]types.NamespacedName{}}
+	return &memory{
+		records: map[types.NamespacedName]record{}, keys: map[string]types.NamespacedName{}, inHand: map[types.NamespacedName]bool{},
+	}
+}
+
+// take marks the Service as in hand until the function that it returns is called.
+func (m *memory) take(key types.NamespacedName) (done func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inHand[key] = true
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.inHand, key)
+	}
 }
 
 // recall returns the record of the Service, empty when there is none or when it
@@ -170,6 +211,8 @@ func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.Name
 		r.reached = nil
 		delete(m.keys, id)
 	} else {
+		// What failed is looked at once more before anything is done about it.
+		r.known = r.known && head.ProvisioningStatus != lb.Error
 		r.observed.LoadBalancer.ProvisioningStatus = head.ProvisioningStatus
 		r.observed.LoadBalancer.UpdatedAt = head.UpdatedAt
 	}
@@ -177,18 +220,35 @@ func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.Name
 	return key, true
 }
 
+// takeFrees tells, once, whether the change of the load balancer that has ended
+// left room for others.
+func (m *memory) takeFrees(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key, there := m.keys[id]
+	if !there {
+		return false
+	}
+	r := m.records[key]
+	freed := r.frees
+	r.frees = false
+	m.records[key] = r
+	return freed
+}
+
 // doubt compares the records with what a list of the cluster's load balancers
 // showed that began at the given time; listed tells which load balancers the
 // list must hold if they exist. It returns the Services whose load balancer somebody
 // else changed or deleted, or that failed; what was known of them is not to be
-// planned on any more. Records written since the list began are left alone.
+// planned on any more. Records written since the list began are left alone, and
+// those of Services that are in hand.
 func (m *memory) doubt(heads map[string]octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var doubted []types.NamespacedName
 	for key, r := range m.records {
 		l := r.observed.LoadBalancer
-		if l == nil || l.ProvisioningStatus.Pending() || r.written.After(began) {
+		if l == nil || l.ProvisioningStatus.Pending() || r.written.After(began) || m.inHand[key] {
 			continue
 		}
 		head, there := heads[l.ID]
@@ -199,8 +259,84 @@ func (m *memory) doubt(heads map[string]octavia.Head, listed func(lb.LoadBalance
 			continue
 		}
 		r.known, r.reached = false, nil
+		// Octavia's own failure is nobody's change.
+		if !there || head.ProvisioningStatus != lb.Error {
+			r.drifted, r.told = true, false
+		}
 		m.records[key] = r
 		doubted = append(doubted, key)
 	}
 	return doubted
+}
+
+// moved compares the records with a list of all floating IPs of the project that
+// began at the given time, and returns the Services whose floating IPs somebody
+// else attached, detached, deleted or described otherwise. What the list shows is
+// what is remembered then, so that nothing has to be read again.
+func (m *memory) moved(all []lb.FloatingIP, clusterUID string, began time.Time) []types.NamespacedName {
+	list := newFloatingIPs(all)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var moved []types.NamespacedName
+	for key, r := range m.records {
+		if !r.known || r.written.After(began) || m.inHand[key] {
+			continue
+		}
+		now := list.of(r.observed, lb.Mark{ClusterUID: clusterUID, ServiceUID: string(r.serviceUID)})
+		if slices.EqualFunc(byID(r.observed.FloatingIPs), now, sameFloatingIP) {
+			continue
+		}
+		r.observed = diff.Clone(r.observed)
+		r.observed.FloatingIPs = now
+		r.reached, r.drifted, r.told = nil, true, false
+		m.records[key] = r
+		moved = append(moved, key)
+	}
+	return moved
+}
+
+// floatingIPs is a list of them by what they are looked for.
+type floatingIPs struct {
+	byID   map[string]lb.FloatingIP
+	byPort map[string][]lb.FloatingIP
+	byMark map[lb.Mark][]lb.FloatingIP
+}
+
+func newFloatingIPs(all []lb.FloatingIP) floatingIPs {
+	l := floatingIPs{map[string]lb.FloatingIP{}, map[string][]lb.FloatingIP{}, map[lb.Mark][]lb.FloatingIP{}}
+	for _, f := range all {
+		l.byID[f.ID] = f
+		if f.PortID != "" {
+			l.byPort[f.PortID] = append(l.byPort[f.PortID], f)
+		}
+		if mark, _, ok := lb.MarkOfFloatingIP(f); ok {
+			l.byMark[mark] = append(l.byMark[mark], f)
+		}
+	}
+	return l
+}
+
+// of returns, by id, those that lead to what is observed, those that were
+// observed before and still exist, and those that bear the mark.
+func (l floatingIPs) of(o lb.Observed, mark lb.Mark) []lb.FloatingIP {
+	found := slices.Clone(l.byMark[mark])
+	for _, balancer := range []*lb.LoadBalancer{o.LoadBalancer, o.Predecessor} {
+		if balancer != nil {
+			found = append(found, l.byPort[balancer.VIP.PortID]...)
+		}
+	}
+	for _, f := range o.FloatingIPs {
+		if now, there := l.byID[f.ID]; there {
+			found = append(found, now)
+		}
+	}
+	return slices.CompactFunc(byID(found), func(a, b lb.FloatingIP) bool { return a.ID == b.ID })
+}
+
+func byID(all []lb.FloatingIP) []lb.FloatingIP {
+	return slices.SortedFunc(slices.Values(all), func(a, b lb.FloatingIP) int { return strings.Compare(a.ID, b.ID) })
+}
+
+func sameFloatingIP(a, b lb.FloatingIP) bool {
+	return a.ID == b.ID && a.PortID == b.PortID && a.Description == b.Description
 }

@@ -4,10 +4,12 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -173,5 +175,77 @@ func TestWantedThatDiffersInMembersOnlyIsTheSame(t *testing.T) {
 	}
 	if len(two.LoadBalancer.Listeners[0].Pool.Members) != 2 {
 		t.Error("comparing changed what it compared")
+	}
+}
+
+func TestASweepSeesWhatOthersDidToFloatingIPs(t *testing.T) {
+	described := lb.Owner{ClusterUID: "cluster", Namespace: "default", Name: "web", ServiceUID: "uid-1"}.FloatingIPDescription()
+	as := func(id, port string) lb.FloatingIP {
+		return lb.FloatingIP{ID: id, Address: "203.0.113.1", PortID: port, Description: described}
+	}
+	for name, test := range map[string]struct {
+		change func(*record)
+		hold   bool
+		list   []lb.FloatingIP
+		// want are the ids that are remembered then; nil means as before.
+		want []string
+	}{
+		"unchanged":                    {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "other", PortID: "port-2"}}},
+		"detached":                     {list: []lb.FloatingIP{as("f-1", "")}, want: []string{"f-1"}},
+		"moved":                        {list: []lb.FloatingIP{as("f-1", "port-2")}, want: []string{"f-1"}},
+		"deleted":                      {list: nil, want: []string{}},
+		"described otherwise":          {list: []lb.FloatingIP{{ID: "f-1", PortID: "port-1", Description: "by hand"}}, want: []string{"f-1"}},
+		"another one attached":         {list: []lb.FloatingIP{as("f-1", ""), {ID: "f-2", PortID: "port-1"}}, want: []string{"f-1", "f-2"}},
+		"one of ours that was lost":    {list: []lb.FloatingIP{as("f-1", "port-1"), as("f-0", "")}, want: []string{"f-0", "f-1"}},
+		"one of another Service":       {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "uid-1", "uid-2", 1)}}},
+		"one of another cluster":       {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "=cluster", "=other", 1)}}},
+		"written since the list began": {list: nil, change: func(r *record) { r.written = noon.Add(time.Hour) }},
+		"a pass is under way":          {list: nil, hold: true},
+		"to be read again anyway":      {list: nil, change: func(r *record) { r.known = false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := converged()
+			r.observed.FloatingIPs = []lb.FloatingIP{as("f-1", "port-1")}
+			if test.change != nil {
+				test.change(&r)
+			}
+			m := remembering(r)
+			if test.hold {
+				defer m.take(web)()
+			}
+			moved := m.moved(test.list, "cluster", noon.Add(time.Minute))
+			got := m.recall(web, "uid-1")
+			if (len(moved) > 0) != (test.want != nil) || got.drifted != (test.want != nil) || (got.reached == nil) != (test.want != nil) {
+				t.Fatalf("brought back %v, drifted %t, reached %v", moved, got.drifted, got.reached)
+			}
+			ids := []string{}
+			for _, f := range got.observed.FloatingIPs {
+				ids = append(ids, f.ID)
+			}
+			if test.want == nil {
+				test.want = []string{"f-1"}
+			} else if d := cmp.Diff(byID(test.list), got.observed.FloatingIPs, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("remembered (-listed +got):\n%s", d)
+			}
+			if d := cmp.Diff(test.want, ids); d != "" {
+				t.Errorf("remembered (-want +got):\n%s", d)
+			}
+			if again := m.moved(test.list, "cluster", noon.Add(time.Minute)); len(again) > 0 {
+				t.Errorf("the same list brings it back again: %v", again)
+			}
+		})
+	}
+}
+
+func TestWhatIsInHandIsNotDoubted(t *testing.T) {
+	m := remembering(converged())
+	done := m.take(web)
+	all := func(lb.LoadBalancer) bool { return true }
+	if doubted := m.doubt(nil, all, noon.Add(time.Minute)); len(doubted) > 0 {
+		t.Errorf("doubted in the middle of a pass: %v", doubted)
+	}
+	done()
+	if doubted := m.doubt(nil, all, noon.Add(time.Minute)); len(doubted) != 1 {
+		t.Errorf("doubted after the pass: %v", doubted)
 	}
 }

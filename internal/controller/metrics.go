@@ -18,7 +18,9 @@ import (
 type Metrics struct {
 	ops      *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	drift    prometheus.Counter
+	// drift, repaired and reported count by kind of object, as does orphans.
+	drift, repaired, reported *prometheus.CounterVec
+	orphans                   *prometheus.GaugeVec
 	// leftBehind counts load balancers, not their parts.
 	leftBehind prometheus.Counter
 }
@@ -36,16 +38,29 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Help:    "How long the cloud took to accept a write; what it then does in the background is not counted.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 2, 13),
 		}, []string{"kind"}),
-		drift: prometheus.NewCounter(prometheus.CounterOpts{
+		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_drift_detected_total",
-			Help: "Load balancers that a sweep found changed, failed or gone since the controller last touched them.",
-		}),
+			Help: "Services whose load balancer or floating IP a sweep found changed, failed or gone since the controller last touched it, by kind.",
+		}, []string{"kind"}),
+		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kube_octavia_drift_repaired_total",
+			Help: "Writes that made again what somebody else had changed, by kind of object.",
+		}, []string{"kind"}),
+		reported: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kube_octavia_drift_reported_total",
+			Help: "Writes that would make again what somebody else has changed, and that a Service's drift-policy asks to leave out, by kind of object.",
+		}, []string{"kind"}),
+		orphans: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kube_octavia_orphans",
+			Help: "Objects in the cloud that bear the cluster's uid and that of no Service of it, by kind.",
+		}, []string{"kind"}),
 		leftBehind: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "kube_octavia_left_behind_total",
 			Help: "Load balancers that Octavia made ACTIVE and left with parts that are not, whose parts were replaced or written once more.",
 		}),
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),
+		register(registry, &m.repaired), register(registry, &m.reported), register(registry, &m.orphans),
 		register(registry, &m.leftBehind))
 }
 

@@ -39,6 +39,12 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
 	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
 	p.record.reached, p.record.written = nil, r.now()
+	if len(observed.Unsettled)+len(observed.Duplicates) == 0 && observed.Predecessor == nil {
+		if p.record.discards > 0 {
+			r.freed()
+		}
+		p.record.discards = 0
+	}
 	if len(observed.Unsettled) > 0 && p.record.unanswered.IsZero() {
 		p.record.unanswered = r.now()
 	}
@@ -83,12 +89,14 @@ func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// releasesFloatingIP tells whether the op takes a floating IP away from where it
-// leads.
-func releasesFloatingIP(op diff.Op) bool {
-	switch op.(type) {
+// movesFloatingIP tells whether the op changes where a floating IP leads. The one
+// that the Service asks for by its address was looked at already.
+func (p *pass) movesFloatingIP(op diff.Op) bool {
+	switch op := op.(type) {
 	case diff.DeleteFloatingIP, diff.DisassociateFloatingIP:
 		return true
+	case diff.AssociateFloatingIP:
+		return p.wanted.FloatingIP == nil || op.Address != p.wanted.FloatingIP.Address
 	}
 	return false
 }
@@ -121,7 +129,7 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 	p.record.confirmed = p.unready == ""
 	if p.record.confirmed {
 		// It serves, whatever else is refused.
-		p.record.deletions, p.record.repairs, p.record.failed = 0, 0, ""
+		p.record.forgetTrouble()
 	}
 	p.done = p.record.confirmed && len(p.plan.Refused) == 0
 	return nil

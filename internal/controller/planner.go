@@ -123,12 +123,13 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 // Leaves tells whether the Service is not to be served any more and may still
 // have something in the cloud. The finalizer alone does not tell: it is
 // Kubernetes' own and controllers of other classes set it too. Our mark bears
-// the Service's uid, so that one copied from another Service proves nothing.
+// the Service's uid, so that one copied from another Service proves nothing, and
+// our class, since those of other classes may be of this project, too.
 func (p *Planner) Leaves(service *corev1.Service) bool {
 	switch {
 	case p.Serves(service) || !controllerutil.ContainsFinalizer(service, finalizer):
 		return false
-	case service.Annotations[managed] == string(service.UID):
+	case service.Annotations[managed] == p.mark(service):
 		return true
 	case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
 		return p.ours(service)
@@ -136,6 +137,16 @@ func (p *Planner) Leaves(service *corev1.Service) bool {
 	// A Service of another type has lost its class. One that
 	// openstack-cloud-controller-manager left bears the load balancer's id.
 	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != ""
+}
+
+// mark is what a Service bears while it has or may have something in the cloud.
+func (p *Planner) mark(service *corev1.Service) string {
+	return string(service.UID) + " " + p.LoadBalancerClass
+}
+
+// claimed tells whether the Service bears the marks that claim sets.
+func (p *Planner) claimed(service *corev1.Service) bool {
+	return controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == p.mark(service)
 }
 
 // keepsFloatingIP reads the one annotation that matters at the end. A value that

@@ -24,28 +24,23 @@ import (
 const finalizer = "service.kubernetes.io/load-balancer-cleanup"
 
 // managed is the annotation that says whose finalizer it is, since controllers of
-// other classes set the same one. It holds the Service's uid.
-const managed = "kube-octavia.io/managed"
+// other classes set the same one. It holds the Service's uid and the class.
+const managed = annotation.Managed
 
 // claim makes sure that the Service cannot vanish while it has anything in the
 // cloud, and that it is known as ours whatever becomes of its type and class. It
 // comes before the first create.
 func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) error {
-	if claimed(service) {
+	if r.claimed(service) {
 		return nil
 	}
 	before := service.DeepCopy()
 	controllerutil.AddFinalizer(service, finalizer)
-	setAnnotation(service, managed, string(service.UID))
+	setAnnotation(service, managed, r.mark(service))
 	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
 		return fmt.Errorf("add the finalizer: %w", err)
 	}
 	return nil
-}
-
-// claimed tells whether the Service bears the marks that claim sets.
-func claimed(service *corev1.Service) bool {
-	return controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == string(service.UID)
 }
 
 // publish writes conditions, addresses, annotations and events, and nothing
@@ -76,6 +71,10 @@ func (r *ServiceReconciler) publish(ctx context.Context, service *corev1.Service
 // annotate writes the load balancer's id and address.
 func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Service, p status.Pass) error {
 	before := service.DeepCopy()
+	if p.Done {
+		// The load balancer has the address itself.
+		delete(service.Annotations, vipAddress)
+	}
 	if l := p.Observed.LoadBalancer; l != nil {
 		setAnnotation(service, annotation.LoadBalancerID, l.ID)
 		if published := status.Ingress(nil, p); len(published) > 0 {
@@ -133,6 +132,8 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 		controllerutil.RemoveFinalizer(service, finalizer)
 	}
 	delete(service.Annotations, managed)
+	delete(service.Annotations, vipAddress)
+	delete(service.Annotations, annotation.Programmed)
 	delete(service.Annotations, annotation.LoadBalancerID)
 	delete(service.Annotations, annotation.LoadBalancerAddress)
 	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {

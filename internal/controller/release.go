@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // release is the pass for a Service that is to have no load balancer any more.
@@ -35,7 +36,7 @@ func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Res
 // nothing can appear that Octavia was asked for and did not answer.
 func (r *ServiceReconciler) nothingLeft(p *pass) bool {
 	o := p.record.observed
-	return p.record.known && p.record.unanswered.IsZero() && o.LoadBalancer == nil && len(o.Unsettled) == 0 &&
+	return p.record.known && p.record.unanswered.IsZero() && o.LoadBalancer == nil && o.Predecessor == nil && len(o.Unsettled) == 0 &&
 		len(diff.New(p.wanted, o, p.owner).Ops) == 0
 }
 
@@ -44,7 +45,7 @@ func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
 		return err
 	}
 	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Error && p.record.deletions > 0 {
-		p.record.failed = fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; it is tried again", l.ID)
+		p.record.fail(status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; it is tried again", l.ID))
 	}
 	if r.mustWait(p) {
 		return nil

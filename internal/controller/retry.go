@@ -42,7 +42,9 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{}, nil
 	case class == openstack.Throttled:
 		return reconcile.Result{RequeueAfter: jitter(max(cloud.RetryAfter, time.Second))}, nil
-	case class == openstack.Invalid, class == openstack.Quota, class == openstack.Foreign:
+	case class == openstack.Quota:
+		return reconcile.Result{RequeueAfter: quotaDelay(p.record.quotaRefusals, p.woken, r.timing)}, nil
+	case class == openstack.Invalid, class == openstack.Foreign:
 		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
 	default:
 		return reconcile.Result{}, failure

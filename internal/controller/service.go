@@ -42,6 +42,13 @@ type ServiceReconciler struct {
 	timing Timing
 	memory *memory
 	now    func() time.Time
+	// enqueue asks for a pass over a Service, waiters wait for quota, and quotas
+	// says how much of it is in use.
+	enqueue func(types.NamespacedName)
+	waiters *waiters
+	quotas  *quotas
+	// refusedFailovers says where Octavia does not fail over for us.
+	refusedFailovers refusedFailovers
 }
 
 // pass is one look at one Service, from what it wants to what was done.
@@ -63,10 +70,23 @@ type pass struct {
 	decided     bool
 	membersOnly bool
 	plan        diff.Plan
-	unready     string
-	done        bool
+	// asks is a digest of what the Service asks for, policy what it wants done
+	// about drift, and drift what is left as it is for that.
+	asks   string
+	policy annotation.Drift
+	drift  []diff.Op
+	// agrees is whether the cloud was seen to have everything that can be had.
+	agrees  bool
+	unready string
+	done    bool
 	// wrote is whether an op was carried out.
 	wrote bool
+	// remedy is what is done about a load balancer that served and failed, and
+	// requestID the id of the pass in the cloud's logs.
+	remedy    remedy
+	requestID string
+	// woken is whether the Service waited for quota and something was freed.
+	woken bool
 	// delay is how long to leave the Service alone before the next attempt.
 	delay time.Duration
 }
@@ -83,15 +103,17 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	defer r.memory.take(request.NamespacedName)()
 	id := openstack.NewRequestID()
 	ctx = openstack.WithRequestID(ctx, id)
 	p := &pass{
-		service: service,
-		owner:   r.Owner(service),
-		log:     ctrl.LoggerFrom(ctx).WithValues("requestID", id),
-		record:  r.memory.recall(request.NamespacedName, service.UID),
+		service:   service,
+		owner:     r.Owner(service),
+		log:       ctrl.LoggerFrom(ctx).WithValues("requestID", id),
+		requestID: id,
+		record:    r.memory.recall(request.NamespacedName, service.UID),
 	}
-	p.remembered, p.claimed = p.record.known, claimed(service)
+	p.remembered, p.claimed = p.record.known, r.claimed(service)
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
@@ -120,6 +142,9 @@ func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Resul
 			return reconcile.Result{}, err
 		}
 	}
+	if p.decided {
+		p.weigh(r.Config)
+	}
 	if p.decided && !r.settled(p) {
 		err = errors.Join(err, r.advance(ctx, p))
 	}
@@ -141,12 +166,14 @@ func (r *ServiceReconciler) gather(ctx context.Context, p *pass) error {
 	if p.input, err = r.input(ctx, p.service, p.record.observed); err != nil {
 		return err
 	}
+	p.input.Serial = p.input.Serial || p.record.alone
 	p.wanted, err = r.build(ctx, &p.input, p.record.observed)
 	p.invalid, p.membersOnly = invalid(err), err != nil
 	p.decided = p.invalid != nil || err == nil || p.record.observed.LoadBalancer != nil
 	if p.membersOnly {
 		p.wanted = build.MembersOnly(p.input, p.record.observed)
 	}
+	askForVIP(p)
 	if p.invalid != nil {
 		return nil
 	}
@@ -175,6 +202,7 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 		return err
 	} else if patient {
 		p.plan = meanwhile(p)
+		p.hold()
 		return r.apply(ctx, p)
 	}
 	if p.membersOnly {
@@ -182,6 +210,9 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 	}
 	if r.mustWait(p) {
 		return nil
+	}
+	if failedLater(p) {
+		return r.treat(ctx, p)
 	}
 	if !r.failedAtBirth(p) {
 		if err := r.compare(ctx, p); err != nil {
@@ -204,18 +235,23 @@ func (r *ServiceReconciler) compare(ctx context.Context, p *pass) error {
 	if err := r.plan(ctx, p); err != nil {
 		return err
 	}
+	r.withoutDiscards(p)
 	p.record.noteSteady(p.plan, p.wanted)
-	if len(p.plan.Ops) > 0 {
-		return nil
+	if len(p.plan.Ops) == 0 {
+		if err := r.confirm(ctx, p); err != nil {
+			return err
+		}
 	}
-	return r.confirm(ctx, p)
+	p.agree()
+	p.hold()
+	return nil
 }
 
-// plan plans the ops, and looks again at floating IPs before one is taken away
-// from where it was last seen: somebody may have moved it elsewhere since.
+// plan plans the ops, and looks again at floating IPs before one is moved from
+// where it was last seen: somebody may have moved it elsewhere since.
 func (r *ServiceReconciler) plan(ctx context.Context, p *pass) error {
 	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
-	if !p.remembered || !slices.ContainsFunc(p.plan.Ops, releasesFloatingIP) {
+	if !p.remembered || !slices.ContainsFunc(p.plan.Ops, p.movesFloatingIP) {
 		return nil
 	}
 	if err := r.seeFloatingIPs(ctx, p); err != nil {
@@ -231,12 +267,17 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 		wanted := p.wanted
 		p.record.reached, p.record.steadyFor = &wanted, &wanted
 	}
+	r.tellDrift(p, p.noteAgreement())
+	r.noteQuota(ctx, p, failure)
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	if failure != nil && ctx.Err() != nil {
 		// The controller was told to stop; nothing is wrong with the Service.
 		return reconcile.Result{}, nil
 	}
-	err := r.report(context.WithoutCancel(ctx), p, failure)
+	err := r.noteAsked(context.WithoutCancel(ctx), p)
+	if err == nil {
+		err = r.report(context.WithoutCancel(ctx), p, failure)
+	}
 	r.await(p)
 	switch {
 	case apierrors.IsConflict(err):
@@ -260,6 +301,7 @@ func (r *ServiceReconciler) await(p *pass) {
 }
 
 func (r *ServiceReconciler) forget(key types.NamespacedName) {
+	r.waiters.leave(key)
 	if id := r.memory.forget(key); id != "" {
 		r.Watcher.Forget(id)
 	}
@@ -272,17 +314,21 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		failure = nil
 	}
 	return r.publish(ctx, p.service, status.Pass{
-		Invalid:   p.invalid,
-		Unknown:   annotation.Unknown(p.service.Annotations),
-		Undecided: failure != nil && (!p.decided || p.membersOnly),
-		Observed:  p.record.observed,
-		External:  p.wanted.FloatingIP != nil,
-		Left:      p.plan.Ops,
-		Refused:   p.plan.Refused,
-		Unready:   p.unready,
-		Failed:    p.record.failed,
-		Steady:    p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
-		Err:       failure,
-		Done:      p.done,
+		Drift:        p.reported(),
+		Invalid:      p.invalid,
+		Unknown:      annotation.Unknown(p.service.Annotations),
+		Undecided:    failure != nil && (!p.decided || p.membersOnly),
+		Observed:     p.record.observed,
+		External:     p.wanted.FloatingIP != nil,
+		Left:         p.plan.Ops,
+		Refused:      p.plan.Refused,
+		Unready:      p.unready,
+		Failed:       p.record.failed,
+		FailedReason: p.record.failedReason,
+		Replacing:    replacing(p),
+		Quota:        p.record.quota,
+		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
+		Err:          failure,
+		Done:         p.done || p.ignores(),
 	})
 }

@@ -5,24 +5,32 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-// Sweeper looks now and then at all load balancers of the cluster with one list
-// call per thousand, and brings back the Services whose load balancer somebody
-// else changed, so that it is repaired.
+// Sweeper looks now and then at everything that the cluster has in the cloud, with
+// one list call per thousand objects of a kind. It brings back the Services of
+// which somebody else changed something, so that it is repaired, and hands what
+// belongs to no Service to the collector of orphans.
 type Sweeper struct {
-	// Heads lists the load balancers of the cluster.
-	Heads func(context.Context) ([]octavia.Head, error)
+	// Heads lists the load balancers of the cluster, FloatingIPs all floating IPs
+	// of the project.
+	Heads       func(context.Context) ([]octavia.Head, error)
+	FloatingIPs func(context.Context) ([]lb.FloatingIP, error)
 	// Listed tells whether a load balancer that exists is among them: those that
 	// were adopted and not marked yet are not.
 	Listed func(lb.LoadBalancer) bool
+	// ClusterUID is the cluster's.
+	ClusterUID string
 	// Interval lies between two sweeps; up to a fifth is added to it.
 	Interval time.Duration
 	// Enqueue asks for a pass over a Service.
@@ -30,8 +38,15 @@ type Sweeper struct {
 	Metrics *Metrics
 	Logger  logr.Logger
 
-	memory *memory
-	now    func() time.Time
+	orphans *collector
+	memory  *memory
+	now     func() time.Time
+}
+
+// inventory is what one sweep saw: all that it asked for, or nothing.
+type inventory struct {
+	heads       []octavia.Head
+	floatingIPs []lb.FloatingIP
 }
 
 // Start sweeps until the context ends. A sweep that fails changes nothing and
@@ -46,25 +61,48 @@ func (s *Sweeper) Start(ctx context.Context) error {
 		case <-timer.C:
 		}
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Error(err, "the sweep failed; nothing is taken for changed or gone because of it")
+			s.Logger.Error(err, "the sweep failed; nothing is taken for changed, gone or forgotten because of it")
 		}
 	}
 }
 
+// sweep makes one sweep. Drift of load balancers is seen also while Neutron fails,
+// and the other way round; orphans are judged only by what was seen completely.
 func (s *Sweeper) sweep(ctx context.Context) error {
 	began := s.now()
-	heads, err := s.Heads(ctx)
-	if err != nil {
+	var found inventory
+	var balancers, addresses error
+	if found.heads, balancers = s.Heads(ctx); balancers == nil {
+		s.lookAtLoadBalancers(found.heads, began)
+	}
+	if found.floatingIPs, addresses = s.FloatingIPs(ctx); addresses == nil {
+		s.lookAtFloatingIPs(found.floatingIPs, began)
+	}
+	if err := errors.Join(balancers, addresses); err != nil {
 		return err
 	}
+	if err := s.orphans.collect(ctx, found); err != nil {
+		return fmt.Errorf("look for orphans: %w", err)
+	}
+	return nil
+}
+
+func (s *Sweeper) lookAtLoadBalancers(heads []octavia.Head, began time.Time) {
 	byID := make(map[string]octavia.Head, len(heads))
 	for _, h := range heads {
 		byID[h.ID] = h
 	}
 	for _, key := range s.memory.doubt(byID, s.Listed, began) {
 		s.Logger.Info("the load balancer was changed by somebody else; reading it again", "service", key.String())
-		s.Metrics.drift.Inc()
+		s.Metrics.drift.WithLabelValues(diff.Object(diff.CreateLoadBalancer{})).Inc()
 		s.Enqueue(key)
 	}
-	return nil
+}
+
+func (s *Sweeper) lookAtFloatingIPs(all []lb.FloatingIP, began time.Time) {
+	for _, key := range s.memory.moved(all, s.ClusterUID, began) {
+		s.Logger.Info("a floating IP was changed by somebody else", "service", key.String())
+		s.Metrics.drift.WithLabelValues(diff.Object(diff.CreateFloatingIP{})).Inc()
+		s.Enqueue(key)
+	}
 }

@@ -108,7 +108,7 @@ func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 }
 
 // Apply carries out one floating IP op with one call. Detaching or deleting what
-// is gone already is no error.
+// is gone already is no error, and is told.
 func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	what := op.String()
 	switch op := op.(type) {
@@ -128,10 +128,10 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		return diff.Created{}, openstack.Wrap(what, c.lead(ctx, op.ID, op.PortID, op.Description))
 	case diff.DisassociateFloatingIP:
 		// gophercloud sends null for an empty id.
-		return diff.Created{}, unlessGone(openstack.Wrap(what, c.lead(ctx, op.ID, "", op.Description)))
+		return unlessGone(openstack.Wrap(what, c.lead(ctx, op.ID, "", op.Description)))
 	case diff.DeleteFloatingIP:
 		err := floatingips.Delete(ctx, c.service, op.ID).ExtractErr()
-		return diff.Created{}, unlessGone(openstack.Wrap(what, err))
+		return unlessGone(openstack.Wrap(what, err))
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
 }
@@ -147,11 +147,11 @@ func (c *Client) lead(ctx context.Context, id, portID, description string) error
 	return err
 }
 
-func unlessGone(err error) error {
+func unlessGone(err error) (diff.Created, error) {
 	if openstack.Classify(err) == openstack.Gone {
-		return nil
+		return diff.Created{Missing: true}, nil
 	}
-	return err
+	return diff.Created{}, err
 }
 
 // PortsThere returns those of the VIP ports that exist, in one call per hundred.
@@ -172,6 +172,44 @@ func (c *Client) PortsThere(ctx context.Context, ids []string) ([]string, error)
 		}
 	}
 	return there, nil
+}
+
+// VIPPort is a port that Octavia made for the VIP of a load balancer.
+type VIPPort struct {
+	ID, Name string
+	// LoadBalancerID is the load balancer's id as the port tells it, or "".
+	LoadBalancerID string
+}
+
+// VIPPorts returns the ports of VIPs that Octavia made in the project, one call per
+// thousand ports of the project: the providers mark them in different ways.
+func (c *Client) VIPPorts(ctx context.Context) ([]VIPPort, error) {
+	all, err := list[ports.Port](ctx, c.service, "list the ports of VIPs", "ports", url.Values{
+		"project_id": {c.projectID}, "limit": {strconv.Itoa(pageSize)}, "fields": {"id", "name", "device_owner", "device_id", "project_id"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found []VIPPort
+	for _, p := range all {
+		if madeByOctavia(p) && p.ProjectID == c.projectID {
+			found = append(found, VIPPort{ID: p.ID, Name: p.Name, LoadBalancerID: balancerOf(p)})
+		}
+	}
+	return found, nil
+}
+
+// balancerOf reads the load balancer's id from the port's device, or from the names
+// that Octavia and the ovn provider give.
+func balancerOf(p ports.Port) string {
+	for _, named := range []struct{ text, prefix string }{
+		{p.DeviceID, "lb-"}, {p.Name, "octavia-lb-"}, {p.Name, "ovn-lb-vip-"},
+	} {
+		if id, ok := strings.CutPrefix(named.text, named.prefix); ok {
+			return id
+		}
+	}
+	return ""
 }
 
 // madeByOctavia tells by the owner that Octavia's own network driver sets, and

@@ -44,6 +44,22 @@ func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer
 	return found, nil
 }
 
+// All returns all load balancers of the project, without what is below them, one
+// call per thousand. Those that are deleted already are left out.
+func (c *Client) All(ctx context.Context) ([]lb.LoadBalancer, error) {
+	documents, err := list[loadBalancerDocument](ctx, c, "loadbalancers", url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	var found []lb.LoadBalancer
+	for _, d := range documents {
+		if d.ProvisioningStatus != lb.Deleted {
+			found = append(found, d.model())
+		}
+	}
+	return found, nil
+}
+
 // Get returns the load balancer without what is below it. One that does not
 // exist is an error of class Gone.
 func (c *Client) Get(ctx context.Context, id string) (lb.LoadBalancer, error) {

@@ -10,6 +10,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -37,14 +38,21 @@ const (
 // The reasons of conditions that are not refusals of the Service itself; those
 // are build's and diff's.
 const (
-	ReasonAccepted     = "Accepted"
-	ReasonProgrammed   = "Programmed"
-	ReasonNotAccepted  = "NotAccepted"
-	ReasonCreating     = "Creating"
-	ReasonUpdating     = "Updating"
-	ReasonDeleting     = "Deleting"
-	ReasonFailed       = "LoadBalancerFailed"
+	ReasonAccepted    = "Accepted"
+	ReasonProgrammed  = "Programmed"
+	ReasonNotAccepted = "NotAccepted"
+	ReasonCreating    = "Creating"
+	ReasonUpdating    = "Updating"
+	ReasonDeleting    = "Deleting"
+	ReasonFailed      = "LoadBalancerFailed"
+	// ReasonReplacing: another load balancer takes the place of one that failed.
+	ReasonReplacing = "Replacing"
+	// ReasonReplacementFailed: that was tried often enough, and a person has to look.
+	ReasonReplacementFailed = "ReplacementFailed"
+	// ReasonAddressTaken: somebody took the address of one that was replaced.
+	ReasonAddressTaken = "AddressTaken"
 	ReasonUnready      = "PartsNotReady"
+	ReasonDrifted      = "Drifted"
 	ReasonForeign      = "Foreign"
 	ReasonQuota        = "QuotaExceeded"
 	ReasonRejected     = "RejectedByCloud"
@@ -91,13 +99,21 @@ type Pass struct {
 	// can be served as it is written. What was known of that before then stays.
 	Undecided bool
 	// Failed says what went wrong in Octavia with a load balancer that is now
-	// being deleted or made anew, or "".
-	Failed string
+	// being deleted or made anew, or "", and FailedReason is the condition's reason.
+	Failed, FailedReason string
+	// Quota says how much of an exhausted quota is in use, or "".
+	Quota string
+	// Replacing is whether one load balancer takes another one's place: what was
+	// published is still the Service's address.
+	Replacing bool
 	// Steady is whether everything wanted but members was there before the
 	// change that Octavia is working on.
 	Steady bool
 	// Done is whether everything wanted was seen in the cloud.
 	Done bool
+	// Drift are the ops that would make again what somebody else changed, and that
+	// the Service's policy forbids.
+	Drift []diff.Op
 }
 
 // Conditions returns the conditions of a Service after the pass, with those of
@@ -154,7 +170,7 @@ func (p Pass) accepted() metav1.Condition {
 // onlyMembers tells whether the pass has nothing left to do but the membership
 // of pools that are there.
 func (p Pass) onlyMembers() bool {
-	if p.Invalid != nil || len(p.Refused) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done {
+	if p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done {
 		return false
 	}
 	if len(p.Left) == 0 && !p.Steady {
@@ -173,10 +189,18 @@ func (p Pass) programmed() metav1.Condition {
 	c := metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse}
 	l := p.Observed.LoadBalancer
 	switch {
+	case p.FailedReason == ReasonAddressTaken && p.Err != nil:
+		c.Reason, c.Message = ReasonAddressTaken, p.Failed+": "+p.Err.Error()
 	case p.Err != nil:
 		c.Reason, c.Message = reason(p.Err), p.Err.Error()
+		if p.Failed != "" {
+			c.Message = p.Failed + "; " + c.Message
+		}
+		if c.Reason == ReasonQuota && p.Quota != "" {
+			c.Message += "; " + p.Quota
+		}
 	case p.Failed != "":
-		c.Reason, c.Message = ReasonFailed, p.Failed
+		c.Reason, c.Message = cmp.Or(p.FailedReason, ReasonFailed), p.Failed
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
 		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
@@ -184,6 +208,8 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted
 	case len(p.Refused) > 0:
 		c.Reason, c.Message = ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted
+	case len(p.Drift) > 0:
+		c.Reason, c.Message = ReasonDrifted, "somebody else changed what this Service has in the cloud, and its drift-policy leaves it so; to repair it: "+list(p.Drift)
 	case l == nil:
 		c.Reason, c.Message = ReasonCreating, "the load balancer is yet to be created"
 	case l.ProvisioningStatus == lb.PendingCreate:
@@ -212,6 +238,14 @@ func (p Pass) progress() string {
 		return p.Left[0].String()
 	}
 	return fmt.Sprintf("%s (%d more to do)", p.Left[0], len(p.Left)-1)
+}
+
+func list(ops []diff.Op) string {
+	texts := make([]string, len(ops))
+	for i, op := range ops {
+		texts[i] = op.String()
+	}
+	return strings.Join(texts, "; ")
 }
 
 func ports(n int) string {
@@ -249,7 +283,10 @@ func reason(err error) string {
 // could not find out better.
 func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
-	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil {
+	if p.FailedReason == ReasonAddressTaken && p.Err != nil {
+		return nil
+	}
+	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
 		return old
 	}
 	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
@@ -271,6 +308,13 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	return []corev1.LoadBalancerIngress{{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}}
 }
 
+// tookOver tells whether the load balancer is there and has the address at which
+// the Service is to be reached.
+func (p Pass) tookOver() bool {
+	l := p.Observed.LoadBalancer
+	return !l.ProvisioningStatus.Pending() && (!p.External || p.Observed.Address() != l.VIP.Address)
+}
+
 // Event is one line for `kubectl describe service`.
 type Event struct {
 	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
@@ -284,7 +328,7 @@ func Events(before, after []metav1.Condition) []Event {
 	var events []Event
 	for _, kind := range []string{Accepted, Programmed} {
 		old, now := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
-		if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason {
+		if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason && !moreDrift(*old, *now) {
 			continue
 		}
 		if kind == Accepted && old == nil && now.Status == metav1.ConditionTrue || now.Reason == ReasonNotAccepted {
@@ -298,6 +342,27 @@ func Events(before, after []metav1.Condition) []Event {
 		events = append(events, e)
 	}
 	return events
+}
+
+// moreDrift tells whether drift was told that is not the drift told before.
+func moreDrift(old, now metav1.Condition) bool {
+	return now.Reason == ReasonDrifted && old.Message != now.Message
+}
+
+// The reasons of events that are not those of conditions.
+const (
+	// ReasonDriftRepaired: what somebody else had changed was made again.
+	ReasonDriftRepaired = "DriftRepaired"
+	// ReasonOrphanFound: an object bears the uid of a Service that does not exist.
+	ReasonOrphanFound = "OrphanFound"
+	// ReasonOrphanDeleted: it was deleted when the grace period had passed.
+	ReasonOrphanDeleted = "OrphanDeleted"
+)
+
+// Repaired is the event about ops that made again what somebody else had changed.
+func Repaired(ops []string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: shorten(
+		"somebody else had changed what this Service has in the cloud; this was repaired: "+strings.Join(ops, "; "), longestEvent)}
 }
 
 func underway(reason string) bool {

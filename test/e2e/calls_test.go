@@ -20,7 +20,7 @@ func (s *stage) forget() { s.cloud.Recorder().Reset() }
 //
 // All calls of one pass carry the same global request id, and every other call
 // has one of its own. So those of the watcher and the sweeper are told apart
-// without asking them: they are reads of the three kinds that those two make
+// without asking them: they are reads of the kinds that those two make
 // (see looks), whose global request id is on no other call. Every other call
 // counts, also a request for a token.
 func (s *stage) calls() []string {
@@ -41,8 +41,8 @@ func (s *stage) calls() []string {
 }
 
 // looks tells whether the call is one that the watcher or the sweeper makes:
-// the list of load balancers with fields only they ask for, a look at one load
-// balancer, or the question whether VIP ports are still there.
+// the list of load balancers or of floating IPs with fields only they ask for, a
+// look at one load balancer, or the question whether VIP ports are still there.
 func looks(c wire.Call) bool {
 	query, err := url.ParseQuery(c.Query)
 	if err != nil || c.Method != http.MethodGet {
@@ -55,6 +55,8 @@ func looks(c wire.Call) bool {
 		return c.Query == ""
 	case c.Service == cloudsim.Network && strings.HasSuffix(c.Route, "/ports"):
 		return query.Has("id")
+	case c.Service == cloudsim.Network && strings.HasSuffix(c.Route, "/floatingips"):
+		return query.Has("fields")
 	}
 	return false
 }

@@ -106,7 +106,7 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 	if d := cmp.Diff([]corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}, object.Status.LoadBalancer.Ingress); d != "" {
 		t.Errorf("status.loadBalancer.ingress (-want +have): %s", d)
 	}
-	if d := cmp.Diff(map[string]string{idKey: web.tree().ID, addressKey: address, managedKey: string(object.UID)}, object.Annotations); d != "" {
+	if d := cmp.Diff(map[string]string{idKey: web.tree().ID, addressKey: address, managedKey: string(object.UID) + " " + ourClass}, object.Annotations); d != "" {
 		t.Errorf("annotations (-want +have): %s", d)
 	}
 	if !slices.Contains(object.Finalizers, finalizer) {

@@ -5,11 +5,20 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// What users write about drift, and what is written about it.
+const (
+	driftKey      = "kube-octavia.io/drift-policy"
+	programmedKey = "kube-octavia.io/programmed"
 )
 
 // sweeping lets the controller look at all load balancers every second.
@@ -31,6 +40,54 @@ func (s *stage) ages(t tree) {
 	})
 }
 
+// counted is the value of one of the controller's own metrics for a kind of object.
+func (s *stage) counted(name, kind string) int {
+	s.t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		for _, m := range f.Metric {
+			for _, l := range m.Label {
+				if f.GetName() == name && l.GetName() == "kind" && l.GetValue() == kind {
+					sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+				}
+			}
+		}
+	}
+	return int(sum)
+}
+
+const (
+	driftDetected = "kube_octavia_drift_detected_total"
+	driftRepaired = "kube_octavia_drift_repaired_total"
+	driftReported = "kube_octavia_drift_reported_total"
+)
+
+// told are the texts of the events about the Service that have the reason.
+func (v *service) told(reason string) []string {
+	v.t.Helper()
+	list, err := v.client.EventsV1().Events(v.namespace).List(v.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var texts []string
+	for _, e := range list.Items {
+		if e.Regarding.Kind == "Service" && e.Regarding.Name == v.name && e.Reason == reason {
+			texts = append(texts, e.Note)
+		}
+	}
+	return texts
+}
+
+// lead lets a floating IP lead to the port, or nowhere.
+func (s *stage) lead(f floatingIP, port any) {
+	s.t.Helper()
+	s.cloud.neutron("PUT", "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"port_id": port}}, nil)
+}
+
 func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 	spares(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping, conf: []string{"create-monitor=true"}})
@@ -40,45 +97,70 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 	right := all(ports("TCP/8080", "TCP/8081"), membersAt(nodes...), sources("0.0.0.0/0"),
 		monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
 	for _, c := range []struct {
-		name   string
-		damage func(tree)
+		name, kind string
+		damage     func(tree)
+		// event is what the event says of the repair.
+		event string
 	}{
-		{"a listener was deleted", func(have tree) {
+		{"a listener was deleted", "listener", func(have tree) {
 			s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
-		}},
-		{"the members were changed", func(have tree) {
+		}, "open port TCP/8081"},
+		{"a pool was deleted", "pool", func(have tree) {
+			s.cloud.octavia("DELETE", "pools/"+have.listener("TCP/8081").PoolID, nil, nil)
+		}, "create pool"},
+		{"the members were changed", "member", func(have tree) {
 			s.cloud.octavia("PUT", "pools/"+have.listener("TCP/8080").PoolID+"/members", map[string]any{"members": []any{
 				map[string]any{"address": nodes[0], "protocol_port": 30000, "name": "by hand"},
 			}}, nil)
-		}},
-		{"a health monitor was deleted", func(have tree) {
+		}, "2 added, 1 removed"},
+		{"a health monitor was deleted", "healthmonitor", func(have tree) {
 			s.cloud.octavia("DELETE", "healthmonitors/"+have.listener("TCP/8080").Pool.MonitorID, nil, nil)
-		}},
-		{"the source ranges were changed", func(have tree) {
+		}, "create TCP health monitor"},
+		{"the source ranges were changed", "listener", func(have tree) {
 			s.cloud.octavia("PUT", "listeners/"+have.listener("TCP/8080").ID, map[string]any{"listener": map[string]any{
 				"allowed_cidrs": []string{"192.0.2.0/24"},
 			}}, nil)
-		}},
-		{"a port was added", func(have tree) {
+		}, "allowed sources"},
+		{"a port was added", "listener", func(have tree) {
 			s.cloud.octavia("POST", "listeners", map[string]any{"listener": map[string]any{
 				"loadbalancer_id": have.ID, "protocol": "TCP", "protocol_port": 9999, "name": "by hand",
 			}}, nil)
-		}},
+		}, "close port TCP/9999"},
+		{"the load balancer was switched off", "loadbalancer", func(have tree) {
+			s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"admin_state_up": false}}, nil)
+		}, "admin down"},
+		{"the tags were removed", "tags", func(have tree) {
+			s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{}}}, nil)
+		}, "kube-octavia.cluster="},
+		{"the floating IP was detached", "floatingip", func(tree) {
+			s.lead(s.cloud.floatingIP(address), nil)
+		}, "attach floating IP " + address},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.rests()
 			have := web.becomes(right)
 			s.ages(have)
+			repaired, found, events := s.counted(driftRepaired, c.kind), s.gauge(driftDetected), len(web.told("DriftRepaired"))
 			c.damage(have)
 			s.eventually(func() error {
-				if trees := s.cloud.balancers(web.lbName()); len(trees) == 1 && trees[0].UpdatedAt == have.UpdatedAt {
-					return fmt.Errorf("the load balancer is as it was")
+				told := web.told("DriftRepaired")
+				if len(told) == events {
+					return fmt.Errorf("no event tells of the repair")
+				}
+				if !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, c.event) }) {
+					t.Errorf("no event says %q: %q", c.event, told)
 				}
 				return nil
 			})
+			if s.counted(driftRepaired, c.kind) == repaired || s.gauge(driftDetected) == found {
+				t.Errorf("the metrics count no repair of a %s, or nothing that was found", c.kind)
+			}
 			web.becomes(right)
-			web.programmed()
+			if got := web.programmed(); got != address {
+				t.Errorf("the address changed from %s to %s", address, got)
+			}
 			s.answeredBy(address, 8081, nodes...)
+			web.hasOne()
 		})
 	}
 }
@@ -89,6 +171,7 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
 	old := web.tree().ID
+	repaired := s.counted(driftRepaired, "loadbalancer")
 	s.cloud.octavia("DELETE", "loadbalancers/"+old+"?cascade=true", nil, nil)
 	s.eventually(func() error {
 		for _, have := range s.cloud.balancers(web.lbName()) {
@@ -105,6 +188,245 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 	if f := s.cloud.floatingIPs(); len(f) != 1 {
 		t.Errorf("floating IPs: %+v", f)
 	}
+	if told := web.told("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create load balancer "+web.lbName()) {
+		t.Errorf("the events of the repair: %q", told)
+	}
+	if n := s.counted(driftRepaired, "loadbalancer") - repaired; n != 1 {
+		t.Errorf("%d repairs of a load balancer were counted", n)
+	}
+}
+
+func TestFloatingIPThatSomebodyDeletedIsMadeAnew(t *testing.T) {
+	spares(t, "what a list of floating IPs shows is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	old := s.cloud.floatingIP(address).ID
+	s.cloud.neutron("DELETE", "floatingips/"+old, nil, nil)
+	s.eventually(func() error {
+		if err := web.one(); err != nil {
+			return err
+		}
+		if told := web.told("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create floating IP") {
+			return fmt.Errorf("the events of the repair: %q", told)
+		}
+		return nil
+	})
+	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+}
+
+func TestFloatingIPThatSomebodyMovedIsNotTakenBackUntilItIsFree(t *testing.T) {
+	spares(t, "what a list of floating IPs shows is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	moved, elsewhere := s.cloud.floatingIP(address), s.cloud.makePort()
+	s.lead(moved, elsewhere.ID)
+	c := web.has(accepted, conditionFalse, "FloatingIPInUse")
+	if !strings.Contains(c.Message, address) || !strings.Contains(c.Message, elsewhere.ID) {
+		t.Errorf("the message does not name address and port: %s", c.Message)
+	}
+	// A controller that was just started knows no more than it sees.
+	s.stop()
+	s.settles(s.start)
+	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID || len(s.cloud.floatingIPs()) != 1 {
+		t.Fatalf("it leads to port %q now; floating IPs: %+v", now.PortID, s.cloud.floatingIPs())
+	}
+	s.lead(moved, nil)
+	web.has(accepted, conditionTrue, "Accepted")
+	if got := web.programmed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+
+	// Who describes it otherwise has it.
+	s.lead(moved, elsewhere.ID)
+	web.has(accepted, conditionFalse, "FloatingIPInUse")
+	s.cloud.neutron("PUT", "floatingips/"+moved.ID, map[string]any{"floatingip": map[string]any{"description": "the shop's"}}, nil)
+	s.given = []string{address}
+	s.answeredBy(web.moved(address), 8080, s.addresses("a", "b")...)
+	web.programmed()
+	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID {
+		t.Errorf("it leads to port %q now", now.PortID)
+	}
+	s.cloud.neutron("DELETE", "floatingips/"+moved.ID, nil, nil)
+}
+
+func TestFloatingIPThatWasLostIsFoundAndDeleted(t *testing.T) {
+	spares(t, "what a list of floating IPs shows is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	s.cloud.neutron("POST", "floatingips", map[string]any{"floatingip": map[string]any{
+		"floating_network_id": s.cloud.IDs().PublicNetwork, "description": s.cloud.floatingIP(address).Description,
+	}}, nil)
+	s.eventually(web.one)
+	if f := s.cloud.floatingIP(address); f.PortID == "" {
+		t.Errorf("the one that serves was taken: %+v", f)
+	}
+}
+
+// TestAnIdleSweepIsTwoCalls counts them with one Service and with three.
+func TestAnIdleSweepIsTwoCalls(t *testing.T) {
+	spares(t, "the calls are those of the controller")
+	s := newStage(t, settings{flags: sweeping})
+	for i := range 3 {
+		s.service(fmt.Sprint("web-", i), tcp(8080)).programmed()
+		s.rests()
+		s.forget()
+		lists := map[string]int{}
+		s.eventually(func() error {
+			clear(lists)
+			for _, c := range s.cloud.Recorder().Calls() {
+				lists[c.Method+" "+c.Route]++
+			}
+			if n := lists["GET /v2.0/lbaas/loadbalancers"]; n < 3 {
+				return fmt.Errorf("%d sweeps", n)
+			}
+			return nil
+		})
+		sweeps, addresses := lists["GET /v2.0/lbaas/loadbalancers"], lists["GET /v2.0/floatingips"]
+		if addresses > sweeps || addresses < sweeps-1 || len(lists) != 2 {
+			t.Errorf("%d sweeps made the calls %v", sweeps, lists)
+		}
+	}
+}
+
+func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
+	spares(t, "what moves updated_at is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080, 8081), annotated(driftKey, "report"))
+	address := web.programmed()
+	s.rests()
+	have := web.tree()
+	s.ages(have)
+	s.forget()
+	listeners := s.counted(driftReported, "listener")
+	s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
+	c := web.has(programmed, conditionFalse, "Drifted")
+	if !strings.Contains(c.Message, "open port TCP/8081") {
+		t.Errorf("the condition does not say what differs: %s", c.Message)
+	}
+	if n := s.counted(driftReported, "listener") - listeners; n != 1 {
+		t.Errorf("%d listeners were counted", n)
+	}
+	// More of it is told, too.
+	s.lead(s.cloud.floatingIP(address), nil)
+	s.eventually(func() error {
+		if told := web.told("Drifted"); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "open port TCP/8081") }) {
+			return fmt.Errorf("events: %q", told)
+		}
+		if text := web.has(programmed, conditionFalse, "Drifted").Message; !strings.Contains(text, "attach floating IP "+address) {
+			return fmt.Errorf("condition: %s", text)
+		}
+		return nil
+	})
+	// Neither a change that means nothing nor another controller repairs it.
+	s.settles(func() { web.change(touched("1")) })
+	s.stop()
+	s.settles(s.start)
+	web.has(programmed, conditionFalse, "Drifted")
+	if w := s.writes(); len(w) > 0 {
+		t.Errorf("the cloud was written to: %v", w)
+	}
+
+	// A change of the Service is carried out, and the rest with it.
+	web.change(tcp(8082))
+	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	if got := web.programmed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.answeredBy(address, 8082, s.addresses("a", "b")...)
+	if told := web.told("DriftRepaired"); len(told) > 0 {
+		t.Errorf("repairs are told: %q", told)
+	}
+
+	// So does the end of the policy.
+	s.rests()
+	have = web.tree()
+	s.ages(have)
+	s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
+	web.has(programmed, conditionFalse, "Drifted")
+	web.change(annotated(driftKey, "repair"))
+	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	web.programmed()
+	s.eventually(func() error {
+		if told := web.told("DriftRepaired"); len(told) != 1 || web.now().Annotations[programmedKey] != "" {
+			return fmt.Errorf("events %q, annotations %v", told, web.now().Annotations)
+		}
+		return nil
+	})
+}
+
+func TestLoadBalancerThatSomebodyDeletedStaysGoneWhereDriftIsOnlyReported(t *testing.T) {
+	spares(t, "what moves updated_at is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080), annotated(driftKey, "report"))
+	address := web.programmed()
+	s.rests()
+	s.forget()
+	s.cloud.octavia("DELETE", "loadbalancers/"+web.tree().ID+"?cascade=true", nil, nil)
+	c := web.has(programmed, conditionFalse, "Drifted")
+	if !strings.Contains(c.Message, "create load balancer") {
+		t.Errorf("the condition does not say what differs: %s", c.Message)
+	}
+	s.stop()
+	s.settles(s.start)
+	if w := s.writes(); len(w) > 0 {
+		t.Errorf("the cloud was written to: %v", w)
+	}
+	web.change(tcp(8081))
+	web.becomes(ports("TCP/8080", "TCP/8081"))
+	if got := web.programmed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.answeredBy(address, 8081, s.addresses("a", "b")...)
+	web.hasOne()
+}
+
+func TestNodesAreFollowedWhereDriftIsOnlyReported(t *testing.T) {
+	spares(t, "what moves updated_at is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080), annotated(driftKey, "report"))
+	web.programmed()
+	s.rests()
+	have := web.tree()
+	s.ages(have)
+	s.cloud.octavia("PUT", "listeners/"+have.listener("TCP/8080").ID, map[string]any{"listener": map[string]any{"connection_limit": 7}}, nil)
+	web.has(programmed, conditionFalse, "Drifted")
+	s.addNode("c")
+	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	web.programmed()
+}
+
+func TestDriftIsIgnoredWhereTheServiceWantsThat(t *testing.T) {
+	spares(t, "what moves updated_at is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080, 8081), annotated(driftKey, "ignore"))
+	web.programmed()
+	s.rests()
+	have := web.tree()
+	s.ages(have)
+	s.forget()
+	found, told := s.gauge(driftDetected), len(web.events())
+	s.settles(func() { s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil) })
+	s.eventually(func() error {
+		if s.gauge(driftDetected) == found {
+			return fmt.Errorf("no sweep has seen it")
+		}
+		return nil
+	})
+	s.settles(func() { web.change(touched("1")) })
+	web.programmed()
+	if w := s.writes(); len(w) > 0 {
+		t.Errorf("the cloud was written to: %v", w)
+	}
+	if n := len(web.events()); n != told {
+		t.Errorf("events: %v", web.events())
+	}
+	web.change(tcp(8082))
+	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	web.programmed()
 }
 
 func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
@@ -130,29 +452,6 @@ func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
 		t.Errorf("there is %s, %s, after these writes:\n%s", have.ID, have.Status, strings.Join(s.writes(), "\n"))
 	}
 	s.answeredBy(address, 8080, s.addresses("a", "b")...)
-}
-
-func TestLoadBalancerThatFailsLaterKeepsItsAddressAndIsTold(t *testing.T) {
-	s := newStage(t, settings{flags: sweeping})
-	web := s.service("web", tcp(8080))
-	address := web.programmed()
-	id := web.tree().ID
-	s.cloud.fail(id)
-	c := web.has(programmed, conditionFalse, "LoadBalancerFailed")
-	if !strings.Contains(c.Message, id) {
-		t.Errorf("the message does not name load balancer %s: %s", id, c.Message)
-	}
-	if got := web.address(); got != address {
-		t.Errorf("the address changed from %s to %s", address, got)
-	}
-	// The cloud's operator repairs it.
-	s.cloud.repair(id)
-	if got := web.programmed(); got != address {
-		t.Errorf("the address changed from %s to %s", address, got)
-	}
-	if have := web.tree(); have.ID != id {
-		t.Errorf("load balancer %s became %s", id, have.ID)
-	}
 }
 
 func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {

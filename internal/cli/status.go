@@ -1,0 +1,127 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+// statusOptions holds the flags of `kube-octavia status`.
+type statusOptions struct {
+	connection
+	logging
+	output string
+}
+
+func newStatus(streams IO, version string) *cobra.Command {
+	var o statusOptions
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show what the cluster's Services have in the cloud, and what belongs to none",
+		Long: "Reads Services and the cloud and prints the Services with their load balancers, then\n" +
+			"orphans (objects of this cluster whose Service does not exist), conflicts (what is\n" +
+			"somebody else's and in the way) and ports that Octavia left behind. Writes nothing.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := o.logger(streams)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), log, streams.Out, version)
+		},
+	}
+	o.connection.addFlags(c.Flags())
+	o.logging.addFlags(c.Flags())
+	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
+	return c
+}
+
+func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("--output %q: must be text or json", o.output)
+	}
+	cloud, err := o.loadConfig()
+	if err != nil {
+		return err
+	}
+	cluster, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	uid, err := clusterUID(ctx, reader)
+	if err != nil {
+		return err
+	}
+	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	if err != nil {
+		return fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	defer session.Close()
+	survey, err := o.planner(reader, session, cloud, can, uid).Survey(ctx)
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(survey)
+	}
+	return printSurvey(out, survey)
+}
+
+// printSurvey prints tables, and leaves out those that are empty but the first.
+func printSurvey(out io.Writer, s controller.Survey) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "NAMESPACE\tNAME\tLOAD BALANCER\tPROVISIONING\tOPERATING\tADDRESS\tPROGRAMMED\tREASON")
+	for _, v := range s.Services {
+		row(w, v.Namespace, v.Name, v.LoadBalancerID, string(v.ProvisioningStatus), v.OperatingStatus, v.Address, v.Programmed, v.Reason)
+	}
+	if len(s.Orphans) > 0 {
+		fmt.Fprintln(w, "\nORPHAN\tID\tNAME\tOF SERVICE UID\tIN USE")
+		for _, o := range s.Orphans {
+			row(w, o.Kind, o.ID, o.Name, o.ServiceUID, o.InUse)
+		}
+	}
+	if len(s.Conflicts) > 0 {
+		fmt.Fprintln(w, "\nCONFLICT\tID\tNAMESPACE\tNAME\tMESSAGE")
+		for _, c := range s.Conflicts {
+			row(w, c.Kind, c.ID, c.Namespace, c.Name, c.Message)
+		}
+	}
+	if len(s.LeftPorts) > 0 {
+		fmt.Fprintln(w, "\nLEFT BEHIND\tID\tNAME")
+		for _, p := range s.LeftPorts {
+			row(w, p.Kind, p.ID, p.Name)
+		}
+	}
+	return w.Flush()
+}
+
+// row prints one line of a table, with a dash for what is empty.
+func row(w io.Writer, cells ...string) {
+	for i, cell := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprint(w, cmp.Or(cell, "-"))
+	}
+	fmt.Fprintln(w)
+}

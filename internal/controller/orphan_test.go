@@ -1,0 +1,174 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+const (
+	balancerKind = "loadbalancer"
+	addressKind  = "floatingip"
+)
+
+var kindsInOrder = []string{balancerKind, addressKind}
+
+func marked(kind, id, service string) object {
+	return object{objectKey{kind, id}, service, id, ""}
+}
+
+func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
+	hour := time.Hour
+	ago := func(kind, id string, d time.Duration) map[objectKey]time.Time {
+		return map[objectKey]time.Time{{kind, id}: noon.Add(-d)}
+	}
+	busy := marked(balancerKind, "b1", "dead")
+	busy.inUse = "Octavia is working on it"
+	both := []object{marked(balancerKind, "b1", "dead"), marked(addressKind, "f1", "dead")}
+	bothOld := map[objectKey]time.Time{{balancerKind, "b1"}: noon.Add(-hour), {addressKind, "f1"}: noon.Add(-hour)}
+	for name, c := range map[string]struct {
+		marked       []object
+		known, tried map[objectKey]time.Time
+		never        bool
+		orphans, due []string
+	}{
+		"a living Service's":                       {marked: []object{marked(balancerKind, "b1", "alive")}, known: ago(balancerKind, "b1", 2*hour)},
+		"no Service's, seen for the first time":    {marked: []object{marked(balancerKind, "b1", "dead")}, orphans: []string{"b1"}},
+		"just before the end of the grace period":  {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour-1), orphans: []string{"b1"}},
+		"at the end of the grace period":           {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour), orphans: []string{"b1"}, due: []string{"b1"}},
+		"with no end of the grace period":          {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", 1000*hour), never: true, orphans: []string{"b1"}},
+		"another kind's time does not count":       {marked: []object{marked(addressKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour), orphans: []string{"b1"}},
+		"without a Service's uid":                  {marked: []object{marked(balancerKind, "b1", "")}, known: ago(balancerKind, "b1", hour)},
+		"in use":                                   {marked: []object{busy}, known: ago(balancerKind, "b1", hour), orphans: []string{"b1"}},
+		"the floating IP goes after the balancer":  {marked: both, known: bothOld, orphans: []string{"b1", "f1"}, due: []string{"b1"}},
+		"the floating IP goes when that has gone":  {marked: both[1:], known: bothOld, orphans: []string{"f1"}, due: []string{"f1"}},
+		"another Service's balancer is not waited": {marked: []object{marked(balancerKind, "b1", "other"), both[1]}, known: ago(addressKind, "f1", hour), orphans: []string{"f1", "b1"}, due: []string{"f1"}},
+		"one at a time, the oldest first": {
+			marked: []object{marked(balancerKind, "b1", "dead"), marked(balancerKind, "b2", "dead")},
+			known:  map[objectKey]time.Time{{balancerKind, "b1"}: noon.Add(-hour), {balancerKind, "b2"}: noon.Add(-2 * hour)}, orphans: []string{"b2", "b1"}, due: []string{"b2"},
+		},
+		"one that could not be deleted lets others go first": {
+			marked: []object{marked(balancerKind, "b1", "dead"), marked(balancerKind, "b2", "dead")}, tried: ago(balancerKind, "b2", time.Minute),
+			known: map[objectKey]time.Time{{balancerKind, "b1"}: noon.Add(-hour), {balancerKind, "b2"}: noon.Add(-2 * hour)}, orphans: []string{"b1", "b2"}, due: []string{"b1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			grace := hour
+			if c.never {
+				grace = Never
+			}
+			v := judge(c.marked, map[string]bool{"alive": true}, c.known, c.tried, kindsInOrder, noon, grace)
+			if d := cmp.Diff([][]string{c.orphans, c.due}, [][]string{idsOf(v.orphans), idsOf(v.due)}); d != "" {
+				t.Errorf("orphans and those due (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func idsOf(all []orphan) []string {
+	var ids []string
+	for _, o := range all {
+		ids = append(ids, o.id)
+	}
+	return ids
+}
+
+// TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod makes looks at random
+// clouds and Services, one after the other.
+func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		grace := time.Duration(rapid.IntRange(0, 4).Draw(t, "grace")) * time.Minute
+		now := noon
+		var known map[objectKey]time.Time
+		tried := map[objectKey]time.Time{}
+		seen := map[objectKey]time.Time{} // since when it was an orphan at each look, kept apart
+		for range rapid.IntRange(1, 12).Draw(t, "looks") {
+			now = now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
+			living := map[string]bool{}
+			for i := range 3 {
+				living[fmt.Sprint("s", i)] = rapid.Bool().Draw(t, "lives")
+			}
+			var all []object
+			here := map[objectKey]time.Time{}
+			for i := range 4 {
+				o := object{objectKey{rapid.SampledFrom(kindsInOrder).Draw(t, "kind"), fmt.Sprint("o", i)},
+					rapid.SampledFrom([]string{"", "s0", "s1", "s2"}).Draw(t, "Service"), "", rapid.SampledFrom([]string{"", "in use"}).Draw(t, "use")}
+				if !rapid.Bool().Draw(t, "there") {
+					continue
+				}
+				all = append(all, o)
+				if o.serviceUID != "" && !living[o.serviceUID] {
+					here[o.objectKey] = now
+					if since, there := seen[o.objectKey]; there {
+						here[o.objectKey] = since
+					}
+				}
+			}
+			seen = here
+			v := judge(all, living, known, tried, kindsInOrder, now, grace)
+			if len(v.orphans) != len(here) || grace == Never && len(v.due) > 0 {
+				t.Fatalf("orphans %v, due %v; there are %v", v.orphans, v.due, here)
+			}
+			known = map[objectKey]time.Time{}
+			for _, o := range v.orphans {
+				known[o.objectKey] = o.since
+			}
+			for i, o := range v.due {
+				since, is := here[o.objectKey]
+				balancer := slices.ContainsFunc(all, func(b object) bool { return b.kind == balancerKind && b.serviceUID == o.serviceUID })
+				switch {
+				case !is || now.Sub(since) < grace:
+					t.Fatalf("%v is due and was an orphan since %v, it is %v", o, since, now)
+				case o.inUse != "", o.kind == addressKind && balancer:
+					t.Fatalf("%v is due while it is needed", o)
+				case slices.ContainsFunc(v.due[:i], func(b orphan) bool { return b.kind == o.kind }):
+					t.Fatalf("two of a kind are due: %v", v.due)
+				}
+				tried[o.objectKey] = now
+			}
+		}
+	})
+}
+
+func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
+	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
+	other := own
+	other.ClusterUID = "d"
+	cloudController := "Floating IP for Kubernetes external service shop/web from cluster prod"
+	found := inventory{
+		heads: []octavia.Head{
+			{ID: "ours", Tags: own.Tags()}, {ID: "busy", Tags: own.Tags(), ProvisioningStatus: lb.PendingUpdate},
+			{ID: "another cluster's", Tags: other.Tags()}, {ID: "untagged"}, {ID: "by name only", Tags: own.Tags()[:1]},
+			{ID: "both clusters'", Tags: append(own.Tags(), other.Tags()...)}, {ID: "shared", Tags: append(own.Tags(), "kube_service_prod_shop_other")},
+		},
+		floatingIPs: []lb.FloatingIP{
+			{ID: "ours", Description: own.FloatingIPDescription()}, {ID: "in use", Description: own.FloatingIPDescription(), PortID: "p"},
+			{ID: "kept", Description: own.KeptFloatingIPDescription()}, {ID: "another cluster's", Description: other.FloatingIPDescription()},
+			{ID: "the cloud controller's", Description: cloudController}, {ID: "a person's", Description: "by hand"},
+		},
+	}
+	type line struct{ Kind, ID, InUse string }
+	var got []line
+	for _, kind := range (&Planner{}).orphanKinds() {
+		for _, o := range kind.marked(found, "c") {
+			got = append(got, line{o.kind, o.id, o.inUse})
+		}
+	}
+	want := []line{
+		{balancerKind, "ours", ""}, {balancerKind, "busy", "Octavia is working on it: PENDING_UPDATE"},
+		{addressKind, "ours", ""}, {addressKind, "in use", "it leads to port p"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("marked (-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,173 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// collector tells of objects in the cloud that belong to no Service any more, and
+// deletes them when they were so for the grace period.
+type collector struct {
+	clusterUID string
+	kinds      []orphanKind
+	grace      time.Duration
+	// cached returns the uids of all Services from the cache, to find out whether
+	// there is anything to look into; living asks the API server, and is what
+	// decides.
+	cached, living func(context.Context) (map[string]bool, error)
+	recorder       events.EventRecorder
+	metrics        *Metrics
+	log            logr.Logger
+	now            func() time.Time
+
+	// known is since when what is an orphan is one, tried when its deletion was
+	// tried last.
+	known, tried map[objectKey]time.Time
+}
+
+// collect makes one look. Whatever it cannot find out ends it before anything is
+// told or deleted.
+func (c *collector) collect(ctx context.Context, found inventory) error {
+	var marked []object
+	var kinds []string
+	for _, kind := range c.kinds {
+		marked = append(marked, kind.marked(found, c.clusterUID)...)
+		kinds = append(kinds, kind.name)
+	}
+	living, err := c.cached(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(marked, func(o object) bool { return !living[o.serviceUID] }) {
+		if living, err = c.living(openstack.WithRequestID(ctx, openstack.NewRequestID())); err != nil {
+			return err
+		}
+	}
+	v := judge(marked, living, c.known, c.tried, kinds, c.now(), c.grace)
+	c.note(v)
+	var errs []error
+	for _, o := range v.due {
+		errs = append(errs, c.remove(ctx, o))
+	}
+	return errors.Join(errs...)
+}
+
+// note remembers the orphans and tells of those that are new.
+func (c *collector) note(v verdict) {
+	known, tried, count := map[objectKey]time.Time{}, map[objectKey]time.Time{}, map[string]int{}
+	for _, o := range v.orphans {
+		count[o.kind]++
+		if when, there := c.tried[o.objectKey]; there {
+			tried[o.objectKey] = when
+		}
+		known[o.objectKey] = o.since
+		if _, there := c.known[o.objectKey]; !there {
+			c.tell(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
+				"%s %s bears the uid of this cluster and of Service uid %s, which does not exist; %s", o.kind, o.name, o.serviceUID, c.outlook()))
+		}
+	}
+	for _, kind := range c.kinds {
+		c.metrics.orphans.WithLabelValues(kind.name).Set(float64(count[kind.name]))
+	}
+	c.known, c.tried = known, tried
+}
+
+// outlook says what will become of an orphan.
+func (c *collector) outlook() string {
+	if c.grace == Never {
+		return "delete it by hand if nobody needs it"
+	}
+	return fmt.Sprintf("it is deleted when it has been so for %v", c.grace)
+}
+
+// remove deletes one orphan.
+func (c *collector) remove(ctx context.Context, o orphan) error {
+	c.tried[o.objectKey] = c.now()
+	i := slices.IndexFunc(c.kinds, func(k orphanKind) bool { return k.name == o.kind })
+	left, err := c.kinds[i].remove(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.object)
+	switch {
+	case err != nil:
+		return fmt.Errorf("delete orphan %s %s: %w", o.kind, o.name, err)
+	case left != "":
+		c.log.Info("an orphan is left as it is", "kind", o.kind, "id", o.id, "name", o.name, "why", left)
+	default:
+		c.tell(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
+			"%s %s was deleted: Service uid %s has not existed for %v", o.kind, o.name, o.serviceUID, c.now().Sub(o.since).Round(time.Second)))
+	}
+	return nil
+}
+
+// tell logs and writes an event. There is no Service that it could be about, so it
+// is about what gives the cluster its uid, and about the object.
+func (c *collector) tell(o orphan, kind, reason, message string) {
+	c.log.Info(message, "reason", reason, "id", o.id)
+	cluster := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(c.clusterUID)}}
+	related := &corev1.ObjectReference{Kind: o.kind, Name: o.id}
+	c.recorder.Eventf(cluster, related, kind, reason, "CollectOrphans", "%s", message)
+}
+
+// servicesPerPage is how many Services are asked for at once.
+const servicesPerPage = 500
+
+// Living returns the uids of all Services of the cluster, of whatever type and
+// class, also of those that are being deleted. It makes sure that it is this
+// cluster that answers, and that it shows everything: every cluster has the Service
+// of its own API.
+func (p *Planner) Living(ctx context.Context, reader client.Reader) (map[string]bool, error) {
+	var system corev1.Namespace
+	if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
+		return nil, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
+	}
+	if string(system.UID) != p.ClusterUID {
+		return nil, fmt.Errorf("the cluster that answers has uid %s and is not the one of this controller, %s", system.UID, p.ClusterUID)
+	}
+	living := map[string]bool{}
+	complete := false
+	page := metav1.PartialObjectMetadataList{}
+	page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
+	for {
+		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(page.Continue)); err != nil {
+			return nil, fmt.Errorf("list Services: %w", err)
+		}
+		for _, s := range page.Items {
+			living[string(s.UID)] = true
+			complete = complete || s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes"
+		}
+		if page.Continue == "" {
+			break
+		}
+	}
+	if !complete {
+		return nil, errors.New("the list of Services lacks default/kubernetes, so others may be missing, too")
+	}
+	return living, nil
+}
+
+// cachedServices returns the uids of the Services in the cache.
+func (p *Planner) cachedServices(ctx context.Context) (map[string]bool, error) {
+	var services corev1.ServiceList
+	if err := p.Reader.List(ctx, &services); err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	uids := make(map[string]bool, len(services.Items))
+	for i := range services.Items {
+		uids[string(services.Items[i].UID)] = true
+	}
+	return uids, nil
+}

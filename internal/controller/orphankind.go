@@ -1,0 +1,127 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// orphanKind is one kind of objects that can outlive its Service.
+type orphanKind struct {
+	// name is as diff.Object has it.
+	name string
+	// marked finds, in what a sweep saw, those that bear the cluster's mark.
+	marked func(found inventory, clusterUID string) []object
+	// remove looks once more at one and deletes it. It says why it left it, or "".
+	remove func(ctx context.Context, o object) (left string, err error)
+}
+
+// orphanKinds are all kinds, in the order in which those of one Service go.
+func (p *Planner) orphanKinds() []orphanKind {
+	return []orphanKind{
+		{diff.Object(diff.CreateLoadBalancer{}), markedLoadBalancers, p.removeLoadBalancer},
+		{diff.Object(diff.CreateFloatingIP{}), markedFloatingIPs, p.removeFloatingIP},
+	}
+}
+
+func markedLoadBalancers(found inventory, clusterUID string) []object {
+	var all []object
+	for _, h := range found.heads {
+		mark, ok := lb.MarkOf(h.Tags)
+		if !ok || mark.ClusterUID != clusterUID {
+			continue
+		}
+		o := object{objectKey{diff.Object(diff.CreateLoadBalancer{}), h.ID}, mark.ServiceUID, h.ID, ""}
+		if h.ProvisioningStatus.Pending() {
+			o.inUse = "Octavia is working on it: " + string(h.ProvisioningStatus)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+func markedFloatingIPs(found inventory, clusterUID string) []object {
+	var all []object
+	for _, f := range found.floatingIPs {
+		mark, kept, ok := lb.MarkOfFloatingIP(f)
+		if !ok || kept || mark.ClusterUID != clusterUID {
+			continue
+		}
+		o := object{objectKey{diff.Object(diff.CreateFloatingIP{}), f.ID}, mark.ServiceUID, f.Address, ""}
+		if f.PortID != "" {
+			o.inUse = "it leads to port " + f.PortID
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// removeLoadBalancer deletes a load balancer with everything below it, unless
+// somebody else has marked a part of it.
+func (p *Planner) removeLoadBalancer(ctx context.Context, o object) (left string, _ error) {
+	head, err := p.Octavia.Get(ctx, o.id)
+	if err != nil {
+		return "", unlessGone(err)
+	}
+	tree, err := p.Octavia.Observe(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	if left := p.othersOn(tree, o); left != "" {
+		return left, nil
+	}
+	_, err = p.Octavia.Apply(ctx, diff.DeleteLoadBalancer{ID: o.id})
+	return "", err
+}
+
+// othersOn says what of the load balancer is not the Service's of the orphan, or "".
+func (p *Planner) othersOn(l lb.LoadBalancer, o object) string {
+	want := lb.Mark{ClusterUID: p.ClusterUID, ServiceUID: o.serviceUID}
+	ours := func(tags []string) bool {
+		mark, ok := lb.MarkOf(slices.Concat(l.Tags, tags))
+		return ok && mark == want
+	}
+	if !ours(nil) {
+		return "it bears another owner's mark by now"
+	}
+	for _, listener := range l.Listeners {
+		if !ours(listener.Tags) || listener.Pool != nil && !ours(listener.Pool.Tags) {
+			return fmt.Sprintf("its listener %s bears another owner's mark", listener.ID)
+		}
+	}
+	for _, pool := range l.DetachedPools {
+		if !ours(pool.Tags) {
+			return fmt.Sprintf("its pool %s bears another owner's mark", pool.ID)
+		}
+	}
+	return ""
+}
+
+// removeFloatingIP deletes a floating IP that leads nowhere.
+func (p *Planner) removeFloatingIP(ctx context.Context, o object) (left string, _ error) {
+	found, err := p.Neutron.FloatingIPsWithAddress(ctx, o.name)
+	if err != nil {
+		return "", err
+	}
+	now := markedFloatingIPs(inventory{floatingIPs: found}, p.ClusterUID)
+	i := slices.Index(now, o)
+	if i < 0 {
+		return "it is not what it was a moment ago", nil
+	}
+	_, err = p.Neutron.Apply(ctx, diff.DeleteFloatingIP{ID: o.id, Address: o.name})
+	return "", err
+}
+
+func unlessGone(err error) error {
+	if openstack.Classify(err) == openstack.Gone {
+		return nil
+	}
+	return err
+}
