@@ -5,6 +5,7 @@ package wire
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -42,6 +43,7 @@ type Recorder struct {
 	calls  []Call // a ring once it has maxCalls entries
 	next   int    // where the ring's oldest entry is
 	counts map[string]int
+	ever   map[Operation]bool
 }
 
 func (r *Recorder) record(c Call) {
@@ -51,6 +53,10 @@ func (r *Recorder) record(c Call) {
 		r.counts = map[string]int{}
 	}
 	r.counts[c.Method+" "+c.Route]++
+	if r.ever == nil {
+		r.ever = map[Operation]bool{}
+	}
+	r.ever[Operation{Service: c.Service, Method: c.Method, Route: c.Route}] = true
 	if len(r.calls) < maxCalls {
 		r.calls = append(r.calls, c)
 		return
@@ -79,6 +85,14 @@ func (r *Recorder) Counts() map[string]int {
 		counts = map[string]int{}
 	}
 	return counts
+}
+
+// Operations returns, in no order, all operations that were ever called, whether
+// or not that was forgotten.
+func (r *Recorder) Operations() []Operation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.ever))
 }
 
 // Reset forgets all calls and counts.

@@ -25,9 +25,10 @@ var texts embed.FS
 
 // pages are the files that are written, and what their templates are given.
 var pages = map[string]func() (any, error){
-	"annotations.md": annotations,
-	"cloud-conf.md":  cloudConf,
-	"cli.md":         commandLine,
+	"annotations.md":     annotations,
+	"cloud-conf.md":      cloudConf,
+	"cli.md":             commandLine,
+	"openstack-calls.md": openStackCalls,
 }
 
 func main() {

@@ -37,9 +37,11 @@ type cloud struct {
 // backend is what the simulator and a real OpenStack do in different ways.
 type backend interface {
 	// AuthURL is where the controller finds the cloud, CloudConf what it is told
-	// of it, and Credentials are whom the latter names.
+	// of it, and Credentials are whose credentials that has. PasswordConf has this
+	// user's password.
 	AuthURL() string
 	CloudConf() string
+	PasswordConf() string
 	Credentials() cloudsim.Credentials
 	// IDs are the ids of what the cloud had from the start.
 	IDs() cloudsim.IDs

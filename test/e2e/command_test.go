@@ -153,20 +153,3 @@ func TestControllerDoesNotStartOnAWrongConfiguration(t *testing.T) {
 		})
 	}
 }
-
-func TestControllerDoesNotStartWithoutTheRightPassword(t *testing.T) {
-	s := newStage(t, settings{off: true})
-	right := s.cloud.Credentials().Password
-	conf := strings.ReplaceAll(s.cloud.CloudConf(), right, "wrong-password")
-	if err := cloudsim.WriteFile(s.cloudConf(), conf); err != nil {
-		t.Fatal(err)
-	}
-	status, out, errs := s.run("controller", "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0")
-	if status != 1 || !strings.Contains(errs, "401") {
-		t.Errorf("status %d:\n%s%s", status, out, errs)
-	}
-	if strings.Contains(errs, "wrong-password") {
-		t.Errorf("the password is shown: %s", errs)
-	}
-	s.writeFiles()
-}

@@ -23,6 +23,8 @@ type controller struct {
 	ended  chan struct{}
 	status int
 	log    *log
+	// health is where it serves its probes.
+	health string
 	// forgotten is how many passes earlier controllers of the process left in
 	// their queues, which are still counted.
 	forgotten int
@@ -59,13 +61,27 @@ func (l *log) lines(text string) []string {
 	return found
 }
 
-// start starts the controller and waits until its caches are filled. Its log is
-// shown when the test fails.
+// start starts the controller and waits until it is ready.
 func (s *stage) start() {
+	s.t.Helper()
+	s.begin()
+	c := s.controller
+	s.eventually(func() error {
+		select {
+		case <-c.ended:
+			s.t.Fatalf("the controller ended with status %d", c.status)
+		default:
+		}
+		return ready(c.health)
+	})
+}
+
+// begin starts the controller. Its log is shown when the test fails.
+func (s *stage) begin() {
 	s.t.Helper()
 	health := freeAddress(s.t)
 	ctx, stop := context.WithCancel(context.Background())
-	c := &controller{stop: stop, ended: make(chan struct{}), log: &log{}, forgotten: s.gauge("workqueue_depth")}
+	c := &controller{stop: stop, ended: make(chan struct{}), log: &log{}, health: health, forgotten: s.gauge("workqueue_depth")}
 	args := append([]string{"controller",
 		"--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
 		"--metrics-bind-address=0", "--health-probe-bind-address=" + health,
@@ -87,14 +103,6 @@ func (s *stage) start() {
 	})
 	s.controller = c
 	s.shows("the controller's log", c.log)
-	s.eventually(func() error {
-		select {
-		case <-c.ended:
-			s.t.Fatalf("the controller ended with status %d", c.status)
-		default:
-		}
-		return ready(health)
-	})
 }
 
 // ready asks the controller's readiness probe.

@@ -54,6 +54,9 @@ func (c *real) AuthURL() string { return c.Proxy.AuthURL() }
 
 func (c *real) CloudConf() string { return c.Cloud.CloudConf(c.AuthURL()) }
 
+// PasswordConf is the same: the controller has the user's password.
+func (c *real) PasswordConf() string { return c.CloudConf() }
+
 func (c *real) Credentials() cloudsim.Credentials {
 	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, Password: c.Password, ProjectID: c.Project}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
@@ -19,6 +21,8 @@ import (
 type simulated struct {
 	*cloudsim.Cloud
 	t testing.TB
+	// conf is what the controller is told of it.
+	conf string
 }
 
 func newSimulated(t testing.TB, o cloudsim.Options) simulated {
@@ -33,8 +37,38 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 			t.Error(err)
 		}
 	})
-	return simulated{Cloud: c, t: t}
+	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c)}
 }
+
+// restrictedConf is a cloud.conf with an application credential that may make the
+// calls of the table and no others. So all tests prove that the table is complete.
+func restrictedConf(t testing.TB, c *cloudsim.Cloud) string {
+	t.Helper()
+	conf, err := config.Parse("cloud.conf", []byte(c.CloudConf()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	made, err := session.CreateApplicationCredential(t.Context(), openstack.ApplicationCredential{Name: "kube-octavia"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := config.WithGlobal([]byte(c.CloudConf()), config.Global{AuthURL: conf.Global.AuthURL, Region: conf.Global.Region,
+		EndpointType: conf.Global.EndpointType, ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Recorder().Reset()
+	return text
+}
+
+// CloudConf has an application credential, PasswordConf the user's password.
+func (c simulated) CloudConf() string    { return c.conf }
+func (c simulated) PasswordConf() string { return c.Cloud.CloudConf() }
 
 // request does not go over the network, where it would be recorded.
 func (c simulated) request(as person, service, method, path string, body []byte) (status int, answer []byte, err error) {

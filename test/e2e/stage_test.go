@@ -77,6 +77,8 @@ type stage struct {
 	askedBefore int
 	// floatingIPs that are not the controller's to delete, by address.
 	given []string
+	// afterwards is done when the controller has ended for good.
+	afterwards []func()
 }
 
 // newStage sets a stage up and takes it down when the test ends.
@@ -229,6 +231,12 @@ func (s *stage) takeDown() {
 	ctx := context.Background()
 	services := s.client.CoreV1().Services(s.namespace)
 	s.keptSecrets() // while the Services are there
+	defer s.keepsToTheTable()
+	defer func() {
+		for _, do := range s.afterwards {
+			do()
+		}
+	}()
 	defer s.keptToItsRights()
 	defer s.keptSecrets()
 	if !s.t.Failed() {

@@ -1,0 +1,20 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/kube-octavia/kube-octavia/internal/openstack"
+
+// openStackCalls gives the page the table of calls: those of the controller, and
+// those that are made with a person's login.
+func openStackCalls() (any, error) {
+	own, persons := newTable("service", "call", "what for"), newTable("service", "call", "what for")
+	for _, call := range openstack.Calls() {
+		row := own
+		if call.Feature == openstack.FeatureCredentialCommand {
+			row = persons
+		}
+		row.row(call.Service, code(call.Method+" "+call.Path), call.Purpose)
+	}
+	return map[string]any{"Own": own, "Persons": persons}, nil
+}

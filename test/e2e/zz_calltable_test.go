@@ -1,0 +1,87 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"flag"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// notSeenHere are the calls of the table that no end-to-end test makes, and why.
+var notSeenHere = map[string]string{
+	"GET /v3/OS-TRUST/trusts/* of identity":             "package openstack tests it",
+	"GET /v2.0/lbaas/healthmonitors/* of load-balancer": "package octavia tests it: it is for clouds without tags",
+}
+
+// made are the calls that commands of this process have made, in all tests.
+var made = struct {
+	sync.Mutex
+	operations map[wire.Operation]bool
+}{operations: map[wire.Operation]bool{}}
+
+// keepsToTheTable fails the test if a call was made that is not in the table of
+// calls. An application credential would not be allowed to make it.
+func (s *stage) keepsToTheTable() {
+	s.t.Helper()
+	made.Lock()
+	defer made.Unlock()
+	for _, o := range s.cloud.Recorder().Operations() {
+		made.operations[o] = true
+		if tableOf(o) == "" {
+			s.t.Errorf("%s %s of service %s was called, and is not in the table of internal/openstack/call.go: add it there, with what it is for",
+				o.Method, o.Route, o.Service)
+		}
+	}
+}
+
+// tableOf is the entry of the table that the operation belongs to; "token" for
+// those that stand in no table because everybody may make them.
+func tableOf(o wire.Operation) string {
+	if o.Service == cloudsim.Identity && strings.HasSuffix(o.Route, "/v3/auth/tokens") && (o.Method == http.MethodPost || o.Method == http.MethodGet) {
+		return "token"
+	}
+	if call, found := openstack.FindCall(o.Service, o.Method, strings.TrimSuffix(o.Route, "{$}")); found {
+		return call.String()
+	}
+	return ""
+}
+
+// TestEveryCallOfTheTableIsMade is the last one. It fails for entries that are in
+// the table for no reason: an application credential would be allowed too much.
+func TestEveryCallOfTheTableIsMade(t *testing.T) {
+	simulatorOnly(t, "a real cloud is spared some tests")
+	for _, name := range []string{"test.run", "test.skip"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
+			t.Skipf("-%s leaves out tests that make calls", name)
+		}
+	}
+	made.Lock()
+	defer made.Unlock()
+	seen := map[string]bool{}
+	for o := range made.operations {
+		seen[tableOf(o)] = true
+	}
+	var idle []string
+	for _, call := range openstack.Calls() {
+		_, excused := notSeenHere[call.String()]
+		switch {
+		case seen[call.String()] && excused:
+			t.Errorf("%s is made by now; take it off the list of those that are not", call)
+		case !seen[call.String()] && !excused:
+			idle = append(idle, call.String())
+		}
+	}
+	slices.Sort(idle)
+	if len(idle) > 0 {
+		t.Errorf("no test makes these calls of the table in internal/openstack/call.go; test them, or take them out:\n%s", strings.Join(idle, "\n"))
+	}
+}
