@@ -1,0 +1,382 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+const (
+	balancersRoute = "/v2.0/lbaas/loadbalancers"
+	balancerRoute  = balancersRoute + "/{id}"
+	failoverRoute  = balancerRoute + "/failover"
+	floatingRoute  = "/v2.0/floatingips/{id}"
+)
+
+// impatient is a program that makes the next attempt to replace a load balancer
+// soon.
+func impatient() cli.Options {
+	timing := controlling.DefaultTiming()
+	timing.FirstReplacement, timing.LastReplacement = 50*time.Millisecond, 200*time.Millisecond
+	timing.FirstRebirth, timing.LastRebirth = 50*time.Millisecond, time.Second
+	timing.DuplicateRetry, timing.LastBackoff = 200*time.Millisecond, time.Second
+	return cli.Options{Timing: timing}
+}
+
+// routed counts the controller's calls of a route.
+func (s *stage) routed(method, route string) int {
+	n := 0
+	for _, c := range s.cloud.Recorder().Calls() {
+		if c.Method == method && c.Route == route {
+			n++
+		}
+	}
+	return n
+}
+
+// holding is the load balancer of the name that has the floating IP.
+func (v *service) holding(address string) string {
+	v.t.Helper()
+	port := v.cloud.floatingIP(address).PortID
+	for _, l := range v.cloud.balancers(v.lbName()) {
+		if port != "" && l.VIPPort == port {
+			return l.ID
+		}
+	}
+	return ""
+}
+
+// mayFailOver gives the controller's user the role that Octavia asks for.
+func (s *stage) mayFailOver() {
+	s.t.Helper()
+	cloud, ok := s.cloud.backend.(simulated)
+	if !ok {
+		s.t.Fatal("roles are given by the simulator only")
+	}
+	cloud.Keystone().Assign(cloud.IDs().User, cloud.IDs().Project, "load-balancer_admin")
+	s.cloud.ExpireTokens()
+}
+
+func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) {
+	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
+	s := newStage(t, settings{flags: sweeping})
+	s.mayFailOver()
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	have := web.tree()
+	s.forget()
+	release := s.cloud.hold()
+	s.cloud.fail(have.ID)
+	c := web.has(programmed, conditionFalse, "LoadBalancerFailed")
+	if !strings.Contains(c.Message, have.ID) || !strings.Contains(c.Message, "fails it over") {
+		t.Errorf("the message: %s", c.Message)
+	}
+	if got := web.address(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.eventually(func() error { return s.is("PENDING_UPDATE", web) })
+	release()
+	if got := web.programmed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	if now := web.tree(); now.ID != have.ID || s.routed(http.MethodPut, failoverRoute) != 1 || len(s.writes()) != 1 {
+		t.Errorf("load balancer %s became %s by %v", have.ID, now.ID, s.writes())
+	}
+	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+
+	// When it fails once more, it is failed over once more.
+	s.ages(web.tree())
+	s.cloud.fail(have.ID)
+	s.eventually(func() error {
+		if n := s.routed(http.MethodPut, failoverRoute); n != 2 {
+			return fmt.Errorf("there were %d failovers", n)
+		}
+		return nil
+	})
+	web.programmed()
+}
+
+func TestLoadBalancerWhoseFailoverFailsIsReplaced(t *testing.T) {
+	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
+	s := newStage(t, settings{flags: sweeping})
+	s.mayFailOver()
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	old := web.tree().ID
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPut, Route: failoverRoute, Kind: wire.FaultErrorState})
+	s.cloud.fail(old)
+	web.replaced(old, address)
+	if n := s.routed(http.MethodPut, failoverRoute); n != 1 {
+		t.Errorf("there were %d failovers", n)
+	}
+}
+
+// replaced waits until another load balancer serves at the same address and the
+// old one is gone.
+func (v *service) replaced(old, address string) {
+	v.t.Helper()
+	v.eventually(func() error {
+		found := v.cloud.balancers(v.lbName())
+		if len(found) != 1 || found[0].ID == old {
+			return fmt.Errorf("the load balancers are %+v", found)
+		}
+		return nil
+	})
+	if got := v.programmed(); got != address {
+		v.t.Errorf("the address changed from %s to %s", address, got)
+	}
+	if id := v.now().Annotations[idKey]; id != v.tree().ID {
+		v.t.Errorf("the Service names load balancer %s, it has %s", id, v.tree().ID)
+	}
+	v.answeredBy(address, 8080, v.addresses("a", "b")...)
+}
+
+func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
+	s := newStage(t, settings{flags: sweeping})
+	web, shop := s.service("web", tcp(8080)), s.service("shop", tcp(8080))
+	address, other := web.programmed(), shop.programmed()
+	old, floating := web.tree(), s.cloud.floatingIP(address)
+	s.forget()
+	release := s.cloud.hold()
+	s.cloud.fail(old.ID)
+	c := web.has(programmed, conditionFalse, "Replacing")
+	if !strings.Contains(c.Message, old.ID) || !strings.Contains(c.Message, "403") {
+		t.Errorf("the message: %s", c.Message)
+	}
+	s.eventually(func() error {
+		if found := s.cloud.balancers(web.lbName()); len(found) != 2 {
+			return fmt.Errorf("there are %d load balancers", len(found))
+		}
+		return nil
+	})
+	// It may still carry traffic, so that it has the address as long as possible.
+	if got, on := web.address(), web.holding(address); got != address || on != old.ID {
+		t.Errorf("%s is published, and %s leads to load balancer %s", got, address, on)
+	}
+	release()
+	web.replaced(old.ID, address)
+	web.hasOne()
+	if f := s.cloud.floatingIP(address); f.ID != floating.ID || f.Description != floating.Description {
+		t.Errorf("floating IP %+v became %+v", floating, f)
+	}
+	for _, w := range s.writes() {
+		if strings.HasPrefix(w, "DELETE /v2.0/floatingips") || strings.HasPrefix(w, "POST /v2.0/floatingips") {
+			t.Errorf("a floating IP was made or deleted: %s", w)
+		}
+	}
+
+	// What Octavia refused is not asked again.
+	id := shop.tree().ID
+	s.cloud.fail(id)
+	shop.replaced(id, other)
+	if n := s.routed(http.MethodPut, failoverRoute); n != 1 {
+		t.Errorf("a failover was asked for %d times", n)
+	}
+}
+
+func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.T) {
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
+	address := web.programmed()
+	for range 2 {
+		old := web.tree()
+		s.ages(old)
+		release := s.cloud.hold()
+		s.cloud.fail(old.ID)
+		web.has(programmed, conditionFalse, "Replacing")
+		s.eventually(func() error { return s.is("PENDING_DELETE", web) })
+		if got := web.address(); got != address {
+			t.Errorf("the address changed from %s to %s", address, got)
+		}
+		release()
+		s.eventually(func() error {
+			found := s.cloud.balancers(web.lbName())
+			if len(found) != 1 || found[0].ID == old.ID || found[0].Status != "ACTIVE" {
+				return fmt.Errorf("the load balancers are %+v", found)
+			}
+			return nil
+		})
+		if got, have := web.programmed(), web.tree(); got != address || have.VIP != address {
+			t.Errorf("%s became %s, load balancer %s has %s", address, got, have.ID, have.VIP)
+		}
+	}
+	s.eventually(func() error {
+		if note := web.now().Annotations["kube-octavia.io/vip-address"]; note != "" {
+			return fmt.Errorf("the address %s is still noted", note)
+		}
+		return nil
+	})
+}
+
+func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
+	spares(t, "that an address in use is refused is in the contract")
+	s := newStage(t, settings{flags: sweeping, program: impatient()})
+	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
+	address := web.programmed()
+	old := web.tree()
+	held := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: balancersRoute, Kind: wire.FaultStatus, Status: 500,
+		Body: `{"faultstring": "internal"}`})
+	s.cloud.fail(old.ID)
+	s.eventually(func() error {
+		if found := s.cloud.balancers(web.lbName()); len(found) != 0 {
+			return fmt.Errorf("load balancer %s is %s", found[0].ID, found[0].Status)
+		}
+		return nil
+	})
+	var thief struct{ Port port }
+	s.eventually(func() error {
+		return s.cloud.call(asUser, cloudsim.Network, http.MethodPost, "/v2.0/ports", map[string]any{"port": map[string]any{
+			"network_id": s.cloud.IDs().PrivateNetwork, "fixed_ips": []any{map[string]any{"ip_address": address}},
+		}}, &thief)
+	})
+	s.cloud.Faults().Remove(held)
+	c := web.has(programmed, conditionFalse, "AddressTaken")
+	if !strings.Contains(c.Message, address) {
+		t.Errorf("the message does not name %s: %s", address, c.Message)
+	}
+	if ingress := web.now().Status.LoadBalancer.Ingress; len(ingress) > 0 {
+		t.Errorf("an address that is somebody else's is published: %+v", ingress)
+	}
+	s.cloud.neutron(http.MethodDelete, "ports/"+thief.Port.ID, nil, nil)
+	if got := web.programmed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+}
+
+func TestEnoughAttemptsAreEnough(t *testing.T) {
+	simulatorOnly(t, "a real cloud lets one load balancer fail, not all")
+	for name, c := range map[string]struct {
+		edits []edit
+		// goOn is what lets the controller go on.
+		goOn func(web *service, old string)
+		// same is whether the load balancer is the old one in the end.
+		same bool
+	}{
+		"until the operator repairs it": {goOn: func(web *service, old string) { web.cloud.repair(old) }, same: true},
+		"until the Service changes":     {goOn: func(web *service, _ string) { web.change(tcp(8081)) }},
+		"until somebody deletes it": {goOn: func(web *service, old string) {
+			web.cloud.octavia("DELETE", "loadbalancers/"+old+"?cascade=true", nil, nil)
+		}},
+		"until an internal one changes": {edits: []edit{annotated(internalKey, "true")}, goOn: func(web *service, _ string) { web.change(tcp(8081)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, settings{flags: sweeping, program: impatient()})
+			web := s.service("web", append(c.edits, tcp(8080))...)
+			address := web.programmed()
+			s.forget()
+			s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: balancersRoute, Kind: wire.FaultErrorState})
+			s.cloud.fail(web.tree().ID)
+			condition := web.has(programmed, conditionFalse, "ReplacementFailed")
+			t.Log(condition.Message)
+			if made := s.routed(http.MethodPost, balancersRoute); made != 3 {
+				t.Errorf("%d load balancers were built", made)
+			}
+			for _, text := range []string{"3 of 3", "req-", "A person"} {
+				if !strings.Contains(condition.Message, text) {
+					t.Errorf("the message lacks %q", text)
+				}
+			}
+			if got := web.address(); got != address {
+				t.Errorf("the address changed from %s to %s", address, got)
+			}
+			s.eventually(func() error {
+				if found := s.cloud.balancers(web.lbName()); len(found) != 1 {
+					return fmt.Errorf("there are %d load balancers", len(found))
+				}
+				return nil
+			})
+			s.settles(func() { web.change(touched("1")) })
+			if made := s.routed(http.MethodPost, balancersRoute); made != 3 {
+				t.Errorf("%d load balancers were built", made)
+			}
+			s.cloud.Faults().Clear()
+			old := web.tree().ID
+			c.goOn(web, old)
+			if got := web.programmed(); got != address {
+				t.Errorf("the address changed from %s to %s", address, got)
+			}
+			if now := web.tree().ID; (now == old) != c.same {
+				t.Errorf("load balancer %s became %s", old, now)
+			}
+			s.answeredBy(address, 8080, s.addresses("a", "b")...)
+		})
+	}
+}
+
+func TestReplacementSurvivesAControllerThatIsKilled(t *testing.T) {
+	simulatorOnly(t, "it is about what the controller finds in the cloud, and a real one cannot hold an answer")
+	program := build(t)
+	for name, moment := range map[string]struct {
+		edits []edit
+		// after is the call that was carried out and not answered.
+		after wire.Operation
+	}{
+		"after the create":              {after: wire.Operation{Method: http.MethodPost, Route: balancersRoute}},
+		"after the address moved":       {after: wire.Operation{Service: cloudsim.Network, Method: http.MethodPut, Route: floatingRoute}},
+		"after the deletion of the old": {after: wire.Operation{Method: http.MethodDelete, Route: balancerRoute}},
+		"after the deletion of an internal one": {
+			edits: []edit{annotated(internalKey, "true")}, after: wire.Operation{Method: http.MethodDelete, Route: balancerRoute}},
+		"after the create of an internal one": {
+			edits: []edit{annotated(internalKey, "true")}, after: wire.Operation{Method: http.MethodPost, Route: balancersRoute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, settings{off: true})
+			web := s.service("web", append(moment.edits, tcp(8080))...)
+			p := s.launch(program, append(slices.Clone(alone), sweeping...)...)
+			address := web.programmed()
+			old := web.tree().ID
+			s.forget()
+			s.cloud.Faults().Add(wire.Fault{Service: moment.after.Service, Method: moment.after.Method, Route: moment.after.Route, Kind: wire.FaultHangAfter})
+			s.cloud.fail(old)
+			s.eventually(func() error { return s.reached(moment.after, web, address, old) })
+			p.kill()
+			s.cloud.Faults().Clear()
+			p = s.controls(program)
+			s.eventually(func() error {
+				found := s.cloud.balancers(web.lbName())
+				if len(found) != 1 || found[0].ID == old || found[0].Status != "ACTIVE" {
+					return fmt.Errorf("the load balancers are %+v", found)
+				}
+				return nil
+			})
+			if got := web.programmed(); got != address {
+				t.Errorf("the address changed from %s to %s", address, got)
+			}
+			s.answeredBy(address, 8080, s.addresses("a", "b")...)
+			if len(moment.edits) == 0 {
+				web.hasOne()
+			}
+			p.terminate()
+		})
+	}
+}
+
+// reached tells by what the cloud has whether the call was carried out.
+func (s *stage) reached(o wire.Operation, web *service, address, old string) error {
+	found := s.cloud.balancers(web.lbName())
+	done := false
+	switch {
+	case o.Method == http.MethodPost:
+		done = slices.ContainsFunc(found, func(l tree) bool { return l.ID != old })
+	case o.Method == http.MethodPut:
+		on := web.holding(address)
+		done = on != "" && on != old
+	default:
+		done = !slices.ContainsFunc(found, func(l tree) bool { return l.ID == old && l.Status != "PENDING_DELETE" })
+	}
+	if !done {
+		return fmt.Errorf("%s %s was not carried out yet: %+v", o.Method, o.Route, found)
+	}
+	return nil
+}

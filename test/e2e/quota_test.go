@@ -1,0 +1,151 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+// waiting is a program that asks for what the quota does not allow once an hour:
+// what comes sooner was brought by something else.
+func waiting() cli.Options {
+	timing := controlling.DefaultTiming()
+	timing.SlowRetry, timing.LastQuotaRetry = time.Hour, time.Hour
+	return cli.Options{Timing: timing}
+}
+
+// waits waits until the Service says that the quota is exhausted, and how much of
+// it is in use.
+func (v *service) waits(what, use string) {
+	v.t.Helper()
+	c := v.has(programmed, conditionFalse, "QuotaExceeded")
+	for _, text := range []string{what, use} {
+		if !strings.Contains(c.Message, text) {
+			v.t.Errorf("the message lacks %q: %s", text, c.Message)
+		}
+	}
+}
+
+func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
+	spares(t, "what a refusal by quota looks like is in the contract")
+	for name, c := range map[string]struct {
+		service, kind string
+		limit         int
+		what, use     string
+		first, second []edit
+		free          func(first *service)
+		// left is how many ports Octavia leaves behind: one for a create that it
+		// refuses for a part.
+		left int
+	}{
+		"a load balancer": {
+			service: cloudsim.LoadBalancer, kind: "load_balancer", limit: 1,
+			what: "Load Balancer", use: "load balancers of the project: 1 of 1 in use",
+			first: []edit{tcp(8080)}, second: []edit{tcp(8080)}, free: func(first *service) { first.delete() },
+		},
+		"a floating IP": {
+			service: cloudsim.Network, kind: "floatingip", limit: 1,
+			what: "floatingip", use: "floating IPs of the project: 1 of 1 in use",
+			first: []edit{tcp(8080)}, second: []edit{tcp(8080)}, free: func(first *service) { first.change(annotated(internalKey, "true")) },
+		},
+		"a pool": {
+			service: cloudsim.LoadBalancer, kind: "pool", limit: 3,
+			what: "Pool", use: "pools of the project: 2 of 3 in use",
+			first: []edit{tcp(8080, 8081)}, second: []edit{tcp(8080, 8081)}, free: func(first *service) { first.change(without(8081)) }, left: 1,
+		},
+		"members": {
+			service: cloudsim.LoadBalancer, kind: "member", limit: 4,
+			what: "Member", use: "the project may have 4 members",
+			first: []edit{tcp(8080, 8081)}, second: []edit{tcp(8080)}, free: func(first *service) { first.change(without(8081)) }, left: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, settings{program: waiting()})
+			s.cloud.quota(c.service, c.kind, c.limit)
+			first := s.service("first", c.first...)
+			first.programmed()
+			second := s.service("second", c.second...)
+			second.waits(c.what, c.use)
+			// The others go on meanwhile.
+			first.change(openTo("127.0.0.0/8"))
+			first.becomes(sources("127.0.0.0/8"))
+			first.programmed()
+			second.has(programmed, conditionFalse, "QuotaExceeded")
+
+			c.free(first)
+			s.answeredBy(second.programmed(), 8080, s.addresses("a", "b")...)
+			second.hasOne()
+			s.dropPortsLeft(c.left)
+		})
+	}
+}
+
+// dropPortsLeft deletes the ports of load balancers that never were, of which there
+// are to be no more than n.
+func (s *stage) dropPortsLeft(n int) {
+	s.t.Helper()
+	there := map[string]bool{}
+	for _, id := range s.cloud.ids("loadbalancers") {
+		there["lb-"+id] = true
+	}
+	for _, p := range s.cloud.ports() {
+		if strings.HasPrefix(p.DeviceID, "lb-") && !there[p.DeviceID] {
+			n--
+			s.cloud.neutron(http.MethodDelete, "ports/"+p.ID, nil, nil)
+		}
+	}
+	if n < 0 {
+		s.t.Errorf("Octavia left %d more ports behind than it has to", -n)
+	}
+}
+
+// What is free is offered to all that wait, the first one first, until one of them
+// is refused.
+func TestServicesThatWaitForQuotaComeOneAfterTheOther(t *testing.T) {
+	spares(t, "what a refusal by quota looks like is in the contract")
+	s := newStage(t, settings{program: waiting()})
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 1)
+	first := s.service("web-0", tcp(8080))
+	first.programmed()
+	var others []*service
+	for i := range 4 {
+		v := s.service(fmt.Sprintf("web-%d", i+1), tcp(8080))
+		v.waits("Load Balancer", "1 of 1 in use")
+		others = append(others, v)
+	}
+	s.forget()
+	// Nobody is told that there may be more; the first one that finds out lets the
+	// next one try.
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 4)
+	others[2].change(touched("1"))
+	served := func() int {
+		n := 0
+		for _, v := range others {
+			n += len(s.cloud.balancers(v.lbName()))
+		}
+		return n
+	}
+	s.eventually(func() error {
+		if n := served(); n != 3 {
+			return fmt.Errorf("%d of those that waited have a load balancer", n)
+		}
+		return nil
+	})
+	others[3].has(programmed, conditionFalse, "QuotaExceeded")
+	if n := s.routed(http.MethodPost, balancersRoute); n > 4+1 {
+		t.Errorf("%d load balancers were asked for", n)
+	}
+	for _, v := range others[:3] {
+		v.programmed()
+	}
+	others[3].waits("Load Balancer", "4 of 4 in use")
+}
