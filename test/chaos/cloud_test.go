@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -16,8 +17,17 @@ import (
 // go the way of the controller's calls.
 type cloud struct {
 	backend
-	// changed is told of each change of a simulated load balancer that has ended.
-	changed func()
+	// observer is told of each change of a simulated load balancer that has ended.
+	observer atomic.Pointer[func()]
+}
+
+// observe lets f be told of each change from now on; nil ends that.
+func (c *cloud) observe(f func()) { c.observer.Store(&f) }
+
+func (c *cloud) changed(string) {
+	if f := c.observer.Load(); f != nil && *f != nil {
+		(*f)()
+	}
 }
 
 // backend is what the simulator and a real OpenStack do in different ways.

@@ -14,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -42,7 +43,7 @@ type kubeProxy struct {
 	latency  wire.Latency
 	// written is told of each write that was answered with success, before the
 	// controller has the answer.
-	written func(method, path string, answer []byte)
+	written atomic.Pointer[func(method, path string, answer []byte)]
 
 	address   string
 	server    *http.Server
@@ -103,8 +104,8 @@ func (p *kubeProxy) telling(to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k := &keeping{ResponseWriter: w, status: http.StatusOK}
 		to.ServeHTTP(k, r)
-		if k.status < http.StatusMultipleChoices && p.written != nil {
-			p.written(r.Method, r.URL.Path, k.body)
+		if written := p.written.Load(); k.status < http.StatusMultipleChoices && written != nil {
+			(*written)(r.Method, r.URL.Path, k.body)
 		}
 	})
 }

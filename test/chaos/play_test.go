@@ -35,18 +35,18 @@ type play struct {
 	foreign    foreign
 	// given is a floating IP that a person made.
 	given floatingIP
+	// most is how many writes to the cloud may be made at most; 0 is no bound.
+	most int
+
+	mu sync.Mutex
 	// lenient leaves the rule alone that steady ports stay open, and candid the one
 	// that conditions are true at any moment: somebody has harmed what the
 	// controller relies on.
 	lenient, candid bool
-	// most is how many writes to the cloud may be made at most; 0 is no bound.
-	most int
-
-	mu      sync.Mutex
-	waiting int // for what later does
-	broken  []error
-	uid     string
-	steady  []string
+	waiting         int // for what later does
+	broken          []error
+	uid             string
+	steady          []string
 }
 
 // breach notes that a rule was broken.
@@ -78,7 +78,8 @@ func (p *play) set(s scenario) error {
 	if p.namespace, p.foreign, err = w.namespace(p.ctx); err != nil {
 		return err
 	}
-	w.proxy.written = p.judge
+	judge := p.judge
+	w.proxy.written.Store(&judge)
 	if p.controller, err = launch(w.controllerArgs()); err != nil {
 		return err
 	}
@@ -113,30 +114,38 @@ func (p *play) watch(steady []string) error {
 	if err != nil || v == nil {
 		return err
 	}
+	p.mu.Lock()
 	p.uid, p.steady = string(v.UID), steady
-	p.world.cloud.changed = func() {
+	p.mu.Unlock()
+	p.world.cloud.observe(func() {
 		if s, err := p.state(); err != nil {
 			p.breach(err)
 		} else {
 			p.look(s)
 		}
-	}
+	})
 	return nil
 }
 
 // look notes if a port that is to stay does not serve.
 func (p *play) look(s state) {
-	if p.uid == "" || p.lenient {
+	p.mu.Lock()
+	uid, steady, lenient := p.uid, p.steady, p.lenient
+	p.mu.Unlock()
+	if uid == "" || lenient {
 		return
 	}
-	if err := s.steady(p.uid, p.steady); err != nil {
+	if err := s.steady(uid, steady); err != nil {
 		p.breach(err)
 	}
 }
 
 // judge looks at a status that the controller has written.
 func (p *play) judge(method, path string, answer []byte) {
-	if method != http.MethodPatch || !strings.HasSuffix(path, "/status") || p.candid {
+	p.mu.Lock()
+	candid := p.candid
+	p.mu.Unlock()
+	if method != http.MethodPatch || !strings.HasSuffix(path, "/status") || candid {
 		return
 	}
 	o, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
@@ -163,8 +172,10 @@ func (p *play) end() error {
 	if err := errors.Join(p.breaches(), p.world.cloud.untouched(p.foreign), p.bounded()); err != nil {
 		return err
 	}
-	p.world.cloud.changed = func() {}
+	p.world.cloud.observe(nil)
+	p.mu.Lock()
 	p.uid = ""
+	p.mu.Unlock()
 	if err := remove(p); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}

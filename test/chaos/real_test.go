@@ -31,7 +31,7 @@ func openReal(dir string) (*cloud, error) {
 	if r.Proxy, err = openstack.StartProxy(r.cloud.AuthURL, r.user.Endpoints()); err != nil {
 		return nil, err
 	}
-	c := &cloud{backend: r, changed: func() {}}
+	c := &cloud{backend: r}
 	s, err := c.state()
 	if err == nil {
 		err = s.empty()

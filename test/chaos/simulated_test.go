@@ -26,7 +26,7 @@ type simulated struct {
 
 // simulate starts one.
 func simulate() (*cloud, error) {
-	c := &cloud{changed: func() {}}
+	c := &cloud{}
 	// Octavia's times are whole seconds, and of two changes within one the sweep
 	// sees one. Here each has a second of its own.
 	var second atomic.Int64
@@ -35,7 +35,7 @@ func simulate() (*cloud, error) {
 		APIVersion: "2.26", BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: updateTime,
 		Octavia: octavia.Options{
 			Now:      func() time.Time { return begin.Add(time.Duration(second.Add(1)) * time.Second) },
-			OnChange: func(string) { c.changed() },
+			OnChange: c.changed,
 		},
 	})
 	if err != nil {

@@ -183,8 +183,9 @@ func amid(t *testing.T, s scenario, by tampering) {
 // tampered lets somebody tamper with the Service's load balancer.
 func (p *play) tampered(by tampering) {
 	p.t.Helper()
-	p.candid = true
-	p.lenient = by.harms
+	p.mu.Lock()
+	p.candid, p.lenient = true, by.harms
+	p.mu.Unlock()
 	b, err := p.balancer()
 	if err == nil {
 		err = by.do(p, b)
