@@ -135,6 +135,10 @@ func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalan
 // it still exists. One that is not the Service's is an error: sharing somebody
 // else's load balancer is not what this version does.
 func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service, owner lb.Owner) ([]lb.LoadBalancer, error) {
+	if !openstack.IsID(id) {
+		return nil, openstack.NewForeign("use the load balancer of annotation "+annotation.LoadBalancerID,
+			"what stands there is no id; remove the annotation to get a load balancer of the Service's own")
+	}
 	l, err := p.Octavia.Get(ctx, id)
 	var cloud *openstack.Error
 	reason := "it belongs to another project"

@@ -156,7 +156,7 @@ func (c *Client) findSubnet(ctx context.Context, address string) (string, error)
 	found := map[string]bool{}
 	for _, p := range all {
 		for _, ip := range p.FixedIPs {
-			if ip.IPAddress == address {
+			if ip.IPAddress == address && openstack.IsID(ip.SubnetID) {
 				found[ip.SubnetID] = true
 			}
 		}
