@@ -20,7 +20,7 @@ RUN ?=
 RACE ?=
 SHORT ?=
 TIMEOUT ?= 20m
-FUZZTIME ?= 20s
+FUZZTIME ?= 1000000x
 ONCE ?=
 CLOUD ?=
 PURGE ?=
@@ -84,8 +84,8 @@ test-race: ## Same as make test RACE=1
 	@$(MAKE) --no-print-directory test RACE=1
 
 .PHONY: fuzz
-fuzz: need-go ## Run every fuzz target for a short while
-#? FUZZTIME=20s   how long each
+fuzz: need-go ## Run every fuzz target a million times, hours in all
+#? FUZZTIME=20s   how long each, or how often: 1000x
 	@listed=$$($(GO) test -list '^Fuzz' $(PKG)) || { echo "$$listed" >&2; exit 1; }; \
 	targets=$$(echo "$$listed" | awk '/^Fuzz/ { name[n++] = $$1 } \
 		/^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }'); \
