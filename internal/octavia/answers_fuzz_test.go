@@ -212,3 +212,13 @@ func FuzzBytes(f *testing.F) {
 		}
 	})
 }
+
+func TestPagesThatGoRoundInACircleAreAnErrorAndNoEndlessLoop(t *testing.T) {
+	cloud := &mutate.Cloud{Words: words, Document: mutate.Parse([]byte(`{"GET /v2.0/lbaas/loadbalancers": [
+		{"status": 200, "body": {"loadbalancers": [{"id": "a"}], "loadbalancers_links": [{"rel": "next"}]}},
+		{"status": 200, "body": {"loadbalancers": [{"id": "b"}], "loadbalancers_links": [{"rel": "next"}]}},
+		{"status": 200, "body": {"loadbalancers": [{"id": "a"}], "loadbalancers_links": [{"rel": "next"}]}}]}`))}
+	if found, err := through(cloud).Heads(t.Context(), ""); openstack.Classify(err) != openstack.Transient || len(cloud.Requests) != 3 {
+		t.Errorf("found %v, error %v, after %d calls", found, err, len(cloud.Requests))
+	}
+}
