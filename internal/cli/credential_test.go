@@ -1,0 +1,165 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+func TestWhenACredentialExpiresIsReadAsPeopleWriteIt(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for text, want := range map[string]string{
+		"": "", "never": "", "90d": "2026-04-02T03:04:05Z", "12h": "2026-01-02T15:04:05Z", "2030-01-31": "2030-01-31T00:00:00Z",
+		"2030-01-31T10:00:00+01:00": "2030-01-31T09:00:00Z",
+	} {
+		got, err := parseExpiry(text, now)
+		if err != nil || want == "" && !got.IsZero() || want != "" && got.Format(time.RFC3339) != want {
+			t.Errorf("%q is %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"soon", "d", "-1d", "0h", "2020-01-01", "90"} {
+		if got, err := parseExpiry(text, now); err == nil || !strings.Contains(err.Error(), "--expires") {
+			t.Errorf("%q is taken for %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestNameOfASecretNeedsItsNamespace(t *testing.T) {
+	if name, err := parseSecretName("a/b"); err != nil || name.Namespace != "a" || name.Name != "b" {
+		t.Errorf("%v, %v", name, err)
+	}
+	for _, text := range []string{"b", "/b", "a/", "a/b/c", ""} {
+		if _, err := parseSecretName(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// cloudWithLogin starts a simulated cloud and lets the environment of the test be
+// that of an openrc file for it.
+func cloudWithLogin(t *testing.T) *cloudsim.Cloud {
+	t.Helper()
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := cloud.Credentials()
+	for name, value := range map[string]string{"OS_AUTH_URL": c.AuthURL, "OS_USERNAME": c.Username, "OS_PASSWORD": c.Password,
+		"OS_USER_DOMAIN_NAME": c.UserDomainName, "OS_PROJECT_ID": c.ProjectID, "OS_REGION_NAME": c.Region, "OS_CLOUD": ""} {
+		t.Setenv(name, value)
+	}
+	return cloud
+}
+
+func TestCreateWritesTheSecretThatTheManifestsMount(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	settings := file(t, "cloud.conf", cloud.CloudConf())
+	got := runCommand(t, "credential", "create", "--cloud-config="+settings, "--name=mine")
+	if got.Status != 0 || !strings.Contains(got.Err, "(mine) is made for project "+cloud.Credentials().ProjectID) {
+		t.Fatalf("%+v", got)
+	}
+	var secret corev1.Secret
+	if err := yaml.UnmarshalStrict([]byte(got.Out), &secret); err != nil {
+		t.Fatal(err)
+	}
+	if secret.Namespace != "kube-octavia" || secret.Name != "cloud-config" {
+		t.Errorf("the Secret is %s/%s", secret.Namespace, secret.Name)
+	}
+	conf, err := config.Parse("cloud.conf", []byte(secret.StringData["cloud.conf"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conf.Global.Authentication() != config.ByApplicationCredential || conf.Global.Region != cloud.Credentials().Region ||
+		conf.LoadBalancer.SubnetID != cloud.IDs().PrivateSubnet {
+		t.Errorf("cloud.conf says %+v", conf)
+	}
+	if made := conf.Global.ApplicationCredentialSecret.Reveal(); strings.Contains(got.Err, made) || strings.Contains(got.Out+got.Err, cloud.Credentials().Password) {
+		t.Error("a secret is where it does not belong")
+	}
+	if again := runCommand(t, "credential", "create", "--name=mine"); again.Status != 1 || !strings.Contains(again.Err, "409") || again.Out != "" {
+		t.Errorf("a second one of the name: %+v", again)
+	}
+}
+
+func TestCreateTakesTheCertificatesAlong(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	t.Setenv("OS_CACERT", file(t, "ca.pem", anotherAuthority(t)))
+	got := runCommand(t, "credential", "create")
+	var secret corev1.Secret
+	if err := yaml.UnmarshalStrict([]byte(got.Out), &secret); err != nil || got.Status != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if !strings.Contains(secret.StringData["ca.crt"], "BEGIN CERTIFICATE") || !strings.Contains(secret.StringData["cloud.conf"], `ca-file = "/etc/kube-octavia/ca.crt"`) {
+		t.Errorf("the Secret holds %v", secret.StringData)
+	}
+	if n := cloud.Keystone().Counts()["application_credentials"]; n != 1 {
+		t.Errorf("there are %d application credentials", n)
+	}
+}
+
+func TestACredentialThatCannotBeWrittenIsNotMade(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	for _, args := range [][]string{
+		{"--output=" + filepath.Join(t.TempDir(), "no", "such", "directory")}, {"--expires=yesterday"}, {"--secret=x"}, {"--format=xml"}, {"--roles=admin"},
+		{"--cloud-config=" + file(t, "cloud.conf", "[Global]\nauth-ulr=x\n")},
+	} {
+		if got := runCommand(t, append([]string{"credential", "create"}, args...)...); got.Status != 1 || got.Out != "" {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	if n := cloud.Keystone().Counts()["application_credentials"]; n != 0 {
+		t.Errorf("there are %d application credentials", n)
+	}
+}
+
+func TestAFileWithACredentialIsForItsOwnerOnly(t *testing.T) {
+	cloudWithLogin(t)
+	path := file(t, "secret.yaml", "old")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := runCommand(t, "credential", "create", "--format=conf", "-o", path); got.Status != 0 || got.Out != "" {
+		t.Fatalf("%+v", got)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := config.Load(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestACredentialIsDeletedByItsID(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	conf, err := config.Parse("cloud.conf", []byte(runCommand(t, "credential", "create", "--format=conf").Out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := conf.Global.ApplicationCredentialID
+	if got := runCommand(t, "credential", "delete", id); got.Status != 0 || !strings.Contains(got.Err, id) {
+		t.Errorf("%+v", got)
+	}
+	if n := cloud.Keystone().Counts()["application_credentials"]; n != 0 {
+		t.Errorf("there are %d application credentials", n)
+	}
+	if got := runCommand(t, "credential", "delete", id); got.Status != 1 || !strings.Contains(got.Err, "404") {
+		t.Errorf("once more: %+v", got)
+	}
+}
