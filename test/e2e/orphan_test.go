@@ -26,16 +26,6 @@ var collecting = append(slices.Clone(sweeping), "--orphan-grace-period=1ms")
 // orphansGauge counts orphans by kind.
 const orphansGauge = "kube_octavia_orphans"
 
-// clusterUID is that of the test's cluster.
-func (s *stage) clusterUID() string {
-	s.t.Helper()
-	system, err := s.client.CoreV1().Namespaces().Get(s.t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(system.UID)
-}
-
 // lose takes the Service away as one does who removes its finalizer by hand: its
 // load balancer and floating IP are orphans then.
 func (v *service) lose() {
