@@ -49,10 +49,12 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, edits []byte, want byte) {
 		cloud := &mutate.Cloud{Document: document.Edit(edits), Words: words}
 		client := through(cloud)
+		read := map[string]bool{}
 		for _, head := range heads(t, client) {
-			if !owner.Claims(head).Ours {
+			if !owner.Claims(head).Ours || read[head.ID] {
 				continue
 			}
+			read[head.ID] = true
 			observed, err := client.Observe(t.Context(), head)
 			if classified(t, err) {
 				continue
