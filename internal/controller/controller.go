@@ -75,7 +75,7 @@ func SetUp(m manager.Manager, o Options) error {
 		close(stopped)
 		return nil
 	})
-	known := newMemory()
+	known, heard := newMemory(), newEchoes()
 	var reconciler *ServiceReconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.heads,
@@ -100,7 +100,7 @@ func SetUp(m manager.Manager, o Options) error {
 	}
 	reconciler = &ServiceReconciler{
 		Planner:  o.Planner,
-		Client:   patient{m.GetClient(), o.Timing.KubernetesLimit},
+		Client:   announcing{patient{m.GetClient(), o.Timing.KubernetesLimit}, heard},
 		Recorder: m.GetEventRecorder("kube-octavia"),
 		Watcher:  watcher,
 		Metrics:  o.Metrics,
@@ -108,6 +108,7 @@ func SetUp(m manager.Manager, o Options) error {
 		memory:   known,
 		now:      time.Now,
 		enqueue:  enqueue,
+		echoes:   heard,
 		waiters:  newWaiters(),
 		quotas:   newQuotas(o.Planner),
 	}
@@ -152,7 +153,7 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.timing.FirstBackoff, r.timing.LastBackoff)
 	return ctrl.NewControllerManagedBy(m).
 		Named("service").
-		For(&corev1.Service{}, builder.WithPredicates(serviceMatters)).
+		For(&corev1.Service{}, builder.WithPredicates(r.serviceMatters())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), builder.WithPredicates(nodeMatters)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice)).
 		WatchesRawSource(source.TypedChannel(wake, woken)).
@@ -160,15 +161,25 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 		Complete(r)
 }
 
-// serviceMatters passes only changes of Services that change what is wanted. It
-// holds back what we write ourselves: a pass that failed would otherwise bring
-// about the next one by reporting, and never wait.
-var serviceMatters = predicate.Funcs{
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*corev1.Service)
-		after, also := e.ObjectNew.(*corev1.Service)
-		return !ok || !also || !sameService(before, after)
-	},
+// serviceMatters passes only changes of Services that change what is wanted, and
+// what others do to the marks that we write. It holds back what we write ourselves:
+// see echoes.
+func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*corev1.Service)
+			after, also := e.ObjectNew.(*corev1.Service)
+			if !ok || !also {
+				return true
+			}
+			others := marksOf(before) != marksOf(after) && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
+			return others || !sameService(before, after)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			r.echoes.drop(client.ObjectKeyFromObject(e.Object))
+			return true
+		},
+	}
 }
 
 // sameService tells whether a Service wants the same after a change as before. A
@@ -182,10 +193,17 @@ func sameService(a, b *corev1.Service) bool {
 // theirs are the annotations that are not written here.
 func theirs(annotations map[string]string) map[string]string {
 	rest := maps.Clone(annotations)
-	for _, key := range []string{managed, vipAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed} {
-		delete(rest, key)
-	}
+	maps.DeleteFunc(rest, func(key, _ string) bool { return isMark(key) })
 	return rest
+}
+
+// isMark tells whether the annotation is written here.
+func isMark(key string) bool {
+	switch key {
+	case managed, vipAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed:
+		return true
+	}
+	return false
 }
 
 // nodeMatters passes only changes of nodes that change members.

@@ -269,6 +269,33 @@ func (m *memory) doubt(heads map[string]octavia.Head, listed func(lb.LoadBalance
 	return doubted
 }
 
+// seconds returns the Services that have a load balancer in a list, which began at
+// the given time, of which nothing is remembered: a controller that led before us
+// made it, and its call took longer than it did. What was known of them is not to be
+// planned on any more.
+func (m *memory) seconds(heads []octavia.Head, began time.Time) []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := map[string][]string{} // load balancers by the uid of their Service
+	for _, h := range heads {
+		if uid := lb.ServiceUIDOf(h.Tags); uid != "" {
+			of[uid] = append(of[uid], h.ID)
+		}
+	}
+	var found []types.NamespacedName
+	for key, r := range m.records {
+		remembered := r.observed.LoadBalancerIDs()
+		unknown := slices.ContainsFunc(of[string(r.serviceUID)], func(id string) bool { return !slices.Contains(remembered, id) })
+		if !unknown || !r.known || r.written.After(began) || m.inHand[key] {
+			continue
+		}
+		r.known, r.reached = false, nil
+		m.records[key] = r
+		found = append(found, key)
+	}
+	return found
+}
+
 // moved compares the records with a list of all floating IPs of the project that
 // began at the given time, and returns the Services whose floating IPs somebody
 // else attached, detached, deleted or described otherwise. What the list shows is

@@ -41,6 +41,7 @@ type ServiceReconciler struct {
 
 	timing Timing
 	memory *memory
+	echoes *echoes
 	now    func() time.Time
 	// enqueue asks for a pass over a Service, waiters wait for quota, and quotas
 	// says how much of it is in use.

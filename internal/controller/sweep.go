@@ -97,6 +97,10 @@ func (s *Sweeper) lookAtLoadBalancers(heads []octavia.Head, began time.Time) {
 		s.Metrics.drift.WithLabelValues(diff.Object(diff.CreateLoadBalancer{})).Inc()
 		s.Enqueue(key)
 	}
+	for _, key := range s.memory.seconds(heads, began) {
+		s.Logger.Info("the Service has another load balancer that is not remembered; reading all of it again", "service", key.String())
+		s.Enqueue(key)
+	}
 }
 
 func (s *Sweeper) lookAtFloatingIPs(all []lb.FloatingIP, began time.Time) {

@@ -237,6 +237,17 @@ type Observed struct {
 	Unsettled []string `json:"unsettled,omitempty"`
 }
 
+// LoadBalancerIDs returns the ids of all load balancers that were observed.
+func (o Observed) LoadBalancerIDs() []string {
+	ids := slices.Concat(o.Duplicates, o.Unsettled)
+	for _, l := range []*LoadBalancer{o.LoadBalancer, o.Predecessor} {
+		if l != nil {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}
+
 // Address returns the address at which clients reach the load balancer: the
 // floating IP on its VIP port, else the VIP itself, else "".
 func (o Observed) Address() string {
