@@ -184,7 +184,7 @@ func (l *cloudLink) authorized(*http.Request) error {
 	if openstack.Classify(failure) != openstack.Unauthorized {
 		return nil
 	}
-	return fmt.Errorf("Keystone refuses the credentials; put others into %s, which is read again when it changes: %w", l.options.cloudConfig, failure) //nolint:staticcheck // a name
+	return fmt.Errorf("the credentials are refused by Keystone; put others into %s, which is read again when it changes: %w", l.options.cloudConfig, failure)
 }
 
 // tellServices lets the Services that are to be served know that there is no

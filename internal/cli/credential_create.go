@@ -77,8 +77,7 @@ func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version s
 		return err
 	}
 	// Everything that can fail without Keystone is tried before it is asked.
-	files, err := o.files(login, openstack.ApplicationCredential{ID: "id", Secret: "secret"}, base)
-	if err != nil {
+	if _, err := o.files(login, openstack.ApplicationCredential{ID: "id", Secret: "secret"}, base); err != nil {
 		return err
 	}
 	out, closeOut, err := o.open(streams.Out)
@@ -89,7 +88,7 @@ func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version s
 	if err != nil {
 		return errors.Join(err, closeOut())
 	}
-	files, err = o.files(login, made, base)
+	files, err := o.files(login, made, base)
 	if err == nil {
 		text := []byte(files[confKey])
 		if o.format == "secret" {

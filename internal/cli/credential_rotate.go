@@ -147,7 +147,7 @@ func (o *credentialRotateOptions) retire(ctx context.Context, session *openstack
 		return err
 	}
 	if id := now.conf.Global.ApplicationCredentialID; id != made {
-		return fmt.Errorf("Secret %s does not hold the new application credential %s any more", name, made) //nolint:staticcheck // a kind
+		return fmt.Errorf("the Secret %s does not hold the new application credential %s any more", name, made)
 	}
 	return session.DeleteApplicationCredential(ctx, old)
 }
@@ -160,7 +160,7 @@ func readSecret(ctx context.Context, kube client.Client, name types.NamespacedNa
 	}
 	text, ok := m.object.Data[confKey]
 	if !ok {
-		return m, fmt.Errorf("Secret %s has no key %s", name, confKey) //nolint:staticcheck // a kind
+		return m, fmt.Errorf("the Secret %s has no key %s", name, confKey)
 	}
 	var err error
 	if m.conf, err = config.Parse("Secret "+name.String(), text); err != nil {
