@@ -254,6 +254,9 @@ func (r *ServiceReconciler) noteRemedy(p *pass, op diff.Op, made diff.Created) {
 		}
 		if a.begun > 0 {
 			a.made = append(a.made, made.ID)
+			if p.record.failedReason == status.ReasonAddressTaken {
+				p.record.fail(status.ReasonReplacing, fmt.Sprintf("load balancer %s is built with the address of one that failed", made.ID))
+			}
 		}
 	case diff.DeleteLoadBalancer:
 		if p.remedy == replaceInPlace {

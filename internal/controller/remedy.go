@@ -80,8 +80,6 @@ type attempts struct {
 	// last is the request id of the last attempt, trouble what the cloud said
 	// against a failover.
 	last, trouble string
-	// vip is the address of an internal Service that is asked for again.
-	vip string
 	// gaveUp is what was wanted when enough was tried, or nil.
 	gaveUp *lb.Wanted
 }

@@ -57,20 +57,24 @@ func (v *service) holding(address string) string {
 	return ""
 }
 
-// mayFailOver gives the controller's user the role that Octavia asks for.
+// mayFailOver gives the controller's user, before it starts, the role that Octavia
+// asks for.
 func (s *stage) mayFailOver() {
 	s.t.Helper()
 	cloud, ok := s.cloud.backend.(simulated)
 	if !ok {
 		s.t.Fatal("roles are given by the simulator only")
 	}
-	cloud.Keystone().Assign(cloud.IDs().User, cloud.IDs().Project, "load-balancer_admin")
-	s.cloud.ExpireTokens()
+	cloud.Keystone().Assign(cloud.IDs().User, cloud.IDs().Project, "member", "reader", "load-balancer_member", "load-balancer_admin")
+	if err := cloudsim.WriteFile(s.cloudConf(), restrictedConf(s.t, cloud.Cloud, "kube-octavia-admin")); err != nil {
+		s.t.Fatal(err)
+	}
+	s.start()
 }
 
 func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
-	s := newStage(t, settings{flags: sweeping})
+	s := newStage(t, settings{flags: sweeping, off: true})
 	s.mayFailOver()
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -109,7 +113,7 @@ func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) 
 
 func TestLoadBalancerWhoseFailoverFailsIsReplaced(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
-	s := newStage(t, settings{flags: sweeping})
+	s := newStage(t, settings{flags: sweeping, off: true})
 	s.mayFailOver()
 	web := s.service("web", tcp(8080))
 	address := web.programmed()

@@ -37,12 +37,12 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 			t.Error(err)
 		}
 	})
-	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c)}
+	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia")}
 }
 
 // restrictedConf is a cloud.conf with an application credential that may make the
 // calls of the table and no others. So all tests prove that the table is complete.
-func restrictedConf(t testing.TB, c *cloudsim.Cloud) string {
+func restrictedConf(t testing.TB, c *cloudsim.Cloud, name string) string {
 	t.Helper()
 	conf, err := config.Parse("cloud.conf", []byte(c.CloudConf()))
 	if err != nil {
@@ -53,7 +53,7 @@ func restrictedConf(t testing.TB, c *cloudsim.Cloud) string {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	made, err := session.CreateApplicationCredential(t.Context(), openstack.ApplicationCredential{Name: "kube-octavia"})
+	made, err := session.CreateApplicationCredential(t.Context(), openstack.ApplicationCredential{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
