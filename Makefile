@@ -24,6 +24,9 @@ FUZZTIME ?= 1000000x
 ONCE ?=
 CLOUD ?=
 PURGE ?=
+BIN ?= bin
+IMAGE ?= kube-octavia:latest
+CONTAINERS ?= docker
 
 # A cluster is used only when it is named in the command: KUBECONFIG in the
 # environment may point at one that a demo should not touch.
@@ -153,8 +156,13 @@ generate: need-go ## Write the generated files anew
 	$(GO) generate ./...
 
 .PHONY: build
-build: need-go ## Build bin/kube-octavia and bin/cloudsim
-	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+build: need-go ## Build bin/kube-octavia and bin/cloudsim, which need nothing else
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN)/ ./cmd/...
+
+.PHONY: image
+image: ## Build a container image of kube-octavia (docker, or CONTAINERS=podman)
+#? IMAGE=NAME     what to call it, kube-octavia:latest if not said
+	$(CONTAINERS) build --build-arg VERSION='$(VERSION)' --tag '$(IMAGE)' .
 
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is not there

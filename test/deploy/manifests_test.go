@@ -218,3 +218,82 @@ func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
 		t.Error("the Secret's files belong to root, and the controller's user is in no group that can read them")
 	}
 }
+
+// docs is the page that tells how to install.
+const docs = "../../docs/operators.md"
+
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestInstallationIsAsTheDocsTell takes the kustomization of the docs and lets
+// kube-apiserver see what comes of it.
+func TestInstallationIsAsTheDocsTell(t *testing.T) {
+	installed(t)
+	_, rest, found := strings.Cut(page(t), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
+	if !found {
+		t.Fatalf("%s has no kustomization", docs)
+	}
+	block, _, _ := strings.Cut(rest, "\n\n")
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(dir, "mine")
+	if err := os.Mkdir(mine, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
+	if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
+	out := kubectl(t, "kustomize", mine)
+	for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("there is no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestDocsListTheRights(t *testing.T) {
+	installed(t)
+	granted, err := deploy.Granted(t.Context(), kubetest.Client(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verbs := map[string][]string{}
+	for _, p := range granted {
+		resource := p.Resource
+		if p.Group != "" {
+			resource += "." + p.Group
+		}
+		if p.Name != "" {
+			resource += ", " + p.Name + " only"
+		}
+		if p.Namespace != "" {
+			resource += ", in its own namespace"
+		}
+		verbs[resource] = append(verbs[resource], p.Verb)
+	}
+	want := map[string]string{}
+	for resource, all := range verbs {
+		want[resource] = strings.Join(all, ", ")
+	}
+	_, table, _ := strings.Cut(page(t), "| resource | verbs | what for |\n| --- | --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	got := map[string]string{}
+	for _, row := range strings.Split(table, "\n") {
+		if cells := strings.Split(row, " | "); len(cells) == 3 {
+			got[strings.TrimPrefix(cells[0], "| ")] = cells[1]
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rights (-roles +docs):\n%s", diff)
+	}
+}
