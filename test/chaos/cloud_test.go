@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
@@ -127,7 +129,7 @@ type (
 type state struct {
 	Balancers   []balancer
 	FloatingIPs []floatingIP
-	// VIPPorts are the ports that Octavia made.
+	// VIPPorts are the ports of VIPs.
 	VIPPorts []port
 	// Monitors are counted only.
 	Monitors int
@@ -165,6 +167,7 @@ func (c *cloud) state() (state, error) {
 		}
 	}
 	s.Balancers, s.FloatingIPs, s.VIPPorts, s.Monitors = balancers.LoadBalancers, floating.FloatingIPs, ports.Ports, len(monitors.HealthMonitors)
+	s.VIPPorts = slices.DeleteFunc(s.VIPPorts, func(p port) bool { return !strings.HasPrefix(p.DeviceID, "lb-") }) // those of amphorae
 	for i := range s.Balancers {
 		b := &s.Balancers[i]
 		own := map[string]*pool{}
