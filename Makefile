@@ -98,6 +98,11 @@ fuzz: need-go ## Run every fuzz target a million times, hours in all
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
 	done
 
+.PHONY: chaos
+chaos: kube ## Break every call of every scenario in every way, and count what became of it
+#? RUN=REGEXP     a part of it, such as RUN='TestMatrix/delete'
+	cd test/chaos && $(GO) test -full -parallel 4 -timeout 180m $(if $(RUN),-run '$(RUN)')
+
 .PHONY: bench
 bench: kube ## Measure the call and time budget, print JSON
 	@$(GO) run ./test/bench
