@@ -24,6 +24,9 @@ FUZZTIME ?= 1000000x
 ONCE ?=
 CLOUD ?=
 PURGE ?=
+DURATION ?= 30m
+SERVICES ?= 300
+SEED ?=
 BIN ?= bin
 IMAGE ?= kube-octavia:latest
 CONTAINERS ?= docker
@@ -102,6 +105,12 @@ fuzz: need-go ## Run every fuzz target a million times, hours in all
 chaos: kube ## Break every call of every scenario in every way, and count what became of it
 #? RUN=REGEXP     a part of it, such as RUN='TestMatrix/delete'
 	cd test/chaos && $(GO) test -full -parallel 4 -timeout 180m $(if $(RUN),-run '$(RUN)')
+
+.PHONY: soak
+soak: kube ## Change Services at random while calls fail and the controller is killed
+#? DURATION=30m   how long; SERVICES=300 how many
+#? SEED=N         the choices of an earlier one
+	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
 
 .PHONY: bench
 bench: kube ## Measure the call and time budget, print JSON

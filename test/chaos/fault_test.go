@@ -56,6 +56,8 @@ type disturbance struct {
 	// disturb arms what is to happen, lets the scenario change, and returns when
 	// what was to happen is over.
 	disturb func(p *play, c place, change func() error) error
+	// fault is what happens to the call, where that is all there is to it.
+	fault *wire.Fault
 }
 
 // errUnmet says that the call which was to be disturbed was never made.
@@ -64,7 +66,7 @@ var errUnmet = errors.New("the call was not made")
 // once lets one call go wrong.
 func once(name string, f wire.Fault) disturbance {
 	f.Times = 1
-	return disturbance{name: name, disturb: func(p *play, c place, change func() error) error {
+	return disturbance{name: name, fault: &f, disturb: func(p *play, c place, change func() error) error {
 		id := p.faults(c).Add(c.at(f))
 		defer p.faults(c).Remove(id)
 		if err := change(); err != nil {

@@ -27,10 +27,12 @@ import (
 
 // play is one scenario under way in a world, undisturbed or not.
 type play struct {
-	ctx        context.Context
-	t          *testing.T
-	world      *world
-	namespace  string
+	ctx       context.Context
+	t         *testing.T
+	world     *world
+	namespace string
+	// name is that of the Service.
+	name       string
 	controller *process
 	foreign    foreign
 	// given is a floating IP that a person made.
@@ -67,7 +69,7 @@ func (p *play) breaches() error {
 // begin starts a controller, and the scenario up to where it is to change.
 func begin(t *testing.T, s scenario) *play {
 	t.Helper()
-	p := &play{ctx: t.Context(), t: t, world: worlds.take(t)}
+	p := &play{ctx: t.Context(), t: t, world: worlds.take(t), name: serviceName}
 	p.check(p.set(s))
 	return p
 }
@@ -410,7 +412,7 @@ func (p *play) services() typed.ServiceInterface {
 
 // service is the Service as it is now, nil when there is none.
 func (p *play) service() (*corev1.Service, error) {
-	v, err := p.services().Get(p.ctx, serviceName, metav1.GetOptions{})
+	v, err := p.services().Get(p.ctx, p.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -420,7 +422,7 @@ func (p *play) service() (*corev1.Service, error) {
 // update changes the Service.
 func (p *play) update(change func(*corev1.Service)) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		v, err := p.services().Get(p.ctx, serviceName, metav1.GetOptions{})
+		v, err := p.services().Get(p.ctx, p.name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

@@ -130,6 +130,13 @@ func (p *process) again() error {
 	return p.start()
 }
 
+// started is how often a controller was started.
+func (p *process) started() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}
+
 // works tells whether as many controllers as were started have begun to work.
 func (p *process) works() error {
 	p.mu.Lock()

@@ -71,7 +71,7 @@ func steps(all ...func(*play) error) func(*play) error {
 	}
 }
 
-// serviceName is the name of the Service of every case.
+// serviceName is the name of the Service of every case of the matrix.
 const serviceName = "web"
 
 // change is how a Service is to differ.
@@ -80,7 +80,7 @@ type change func(*corev1.Service)
 // create makes the Service.
 func create(changes ...change) func(*play) error {
 	return func(p *play) error {
-		v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: serviceName, Namespace: p.namespace},
+		v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: p.name, Namespace: p.namespace},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "web"}}}
 		for _, c := range changes {
 			c(v)
@@ -110,7 +110,7 @@ func edit(changes ...change) func(*play) error {
 }
 
 // remove deletes the Service.
-func remove(p *play) error { return p.services().Delete(p.ctx, serviceName, metav1.DeleteOptions{}) }
+func remove(p *play) error { return p.services().Delete(p.ctx, p.name, metav1.DeleteOptions{}) }
 
 func tcp(port int32) change { return open(corev1.ProtocolTCP, port) }
 func udp(port int32) change { return open(corev1.ProtocolUDP, port) }

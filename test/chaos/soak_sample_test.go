@@ -1,0 +1,88 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// sample is how large the controller was at a moment when it had nothing to do.
+type sample struct {
+	starts     int // which process
+	services   int
+	rss        float64 // MiB
+	goroutines int
+}
+
+func (m sample) String() string {
+	return fmt.Sprintf("process %d, %d Services: %.1f MiB, %d goroutines", m.starts, m.services, m.rss, m.goroutines)
+}
+
+// What a controller may have more at the end of the time without kills than at its
+// begin. A Service takes some KiB in the caches; the rest is what a garbage collector
+// may leave.
+const (
+	spareShare      = 0.25
+	spareMiB        = 16
+	serviceMiB      = 0.064
+	spareGoroutines = 20
+)
+
+// flat tells whether one process has not grown from one sample to a later one by more
+// than what it may have.
+func flat(begin, end sample) error {
+	most := begin.rss*(1+spareShare) + spareMiB + serviceMiB*float64(max(0, end.services-begin.services))
+	switch {
+	case begin.starts != end.starts:
+		return fmt.Errorf("the controller ended by itself between two samples: %v, then %v", begin, end)
+	case end.rss > most:
+		return fmt.Errorf("the controller has grown to more than %.1f MiB: %v, then %v", most, begin, end)
+	case end.goroutines > begin.goroutines+spareGoroutines:
+		return fmt.Errorf("the controller has too many goroutines: %v, then %v", begin, end)
+	}
+	return nil
+}
+
+// sample asks the controller how large it is.
+func (s *soak) sample(ctx context.Context, services int) (sample, error) {
+	m := sample{starts: s.controller.started(), services: services}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", nil)
+	if err != nil {
+		return m, err
+	}
+	request.Close = true
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return m, fmt.Errorf("ask the controller for its metrics: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }() // it was read
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		if name != "process_resident_memory_bytes" && name != "go_goroutines" {
+			continue
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return m, fmt.Errorf("metric %s: %w", name, err)
+		}
+		if name == "go_goroutines" {
+			m.goroutines = int(value)
+		} else {
+			m.rss = value / (1 << 20)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return m, err
+	}
+	if m.rss == 0 || m.goroutines == 0 {
+		return m, fmt.Errorf("the controller does not tell how large it is")
+	}
+	return m, nil
+}
