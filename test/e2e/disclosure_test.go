@@ -50,6 +50,8 @@ func TestNothingSecretIsShownWhateverGoesWrong(t *testing.T) {
 			login := s.cloud.Credentials().Password
 			if kind != "password" {
 				login = s.authenticateByApplicationCredential()
+			} else if err := cloudsim.WriteFile(s.cloudConf(), s.cloud.PasswordConf()); err != nil {
+				t.Fatal(err)
 			}
 			health, metrics := freeAddress(t), freeAddress(t)
 			p := s.launch(program, "--v=9", "--leader-elect-resource-namespace="+deploy.Namespace,

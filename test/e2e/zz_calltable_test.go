@@ -18,8 +18,7 @@ import (
 
 // notSeenHere are the calls of the table that no end-to-end test makes, and why.
 var notSeenHere = map[string]string{
-	"GET /v3/OS-TRUST/trusts/* of identity":             "package openstack tests it",
-	"GET /v2.0/lbaas/healthmonitors/* of load-balancer": "package octavia tests it: it is for clouds without tags",
+	"GET /v3/OS-TRUST/trusts/* of identity": "package openstack tests it",
 }
 
 // made are the calls that commands of this process have made, in all tests.
