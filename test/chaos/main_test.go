@@ -14,6 +14,10 @@
 // that was to stay may have been without listener or members at any moment; see
 // rules_test.go.
 //
+// A soak is the other way to go about it: everything that scenarios, disturbances and
+// tampering do happens at random and at once, to many Services, for long; see
+// soak_test.go.
+//
 // Without -full only a part of the cases is played, always the same. A single case
 // is played again by
 //

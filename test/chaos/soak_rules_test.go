@@ -4,10 +4,13 @@
 package chaos_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // differences are between what the Services ask for and what the cloud has, of all
@@ -60,4 +63,99 @@ func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 		all = append(all, fmt.Errorf("there are %d monitors that nobody wants", s.Monitors))
 	}
 	return all
+}
+
+// settle waits until the cloud has what all Services want, and the controller has
+// nothing more to do.
+func (s *soak) settle() error {
+	var left []error
+	calm, writes, next := 0, -1, time.Now().Add(soakWord)
+	err := s.poll(func() error {
+		if left = s.differences(); len(left) > 0 {
+			calm = 0
+			if time.Now().After(next) {
+				next = time.Now().Add(soakWord)
+				s.t.Logf("round %d: %d differences, among them: %v", s.figures.rounds, len(left), left[0])
+			}
+			return fmt.Errorf("%d differences", len(left))
+		}
+		if n := s.writes(); n != writes {
+			calm, writes = 0, n
+		}
+		if calm++; calm < 4 {
+			return errors.New("it may not last")
+		}
+		return nil
+	})
+	s.figures.differences = len(left)
+	if err != nil {
+		return errors.Join(append([]error{err}, left[:min(len(left), 5)]...)...)
+	}
+	return s.untouched()
+}
+
+// differences are what is not yet as it should be.
+func (s *soak) differences() []error {
+	services, err := s.services()
+	if err != nil {
+		return []error{err}
+	}
+	nodes, err := s.world.nodes(s.ctx)
+	if err != nil {
+		return []error{err}
+	}
+	now, err := s.state()
+	if err != nil {
+		return []error{err}
+	}
+	return now.differences(services, nodes, s.given())
+}
+
+// state is what the cloud has, but for what is another cluster's.
+func (s *soak) state() (state, error) {
+	now, err := s.world.cloud.state()
+	for _, f := range s.foreign {
+		now.Balancers = slices.DeleteFunc(now.Balancers, func(b balancer) bool { return b.ID == f.balancer.ID })
+		now.FloatingIPs = slices.DeleteFunc(now.FloatingIPs, func(o floatingIP) bool { return o.ID == f.floatingIP.ID })
+		now.VIPPorts = slices.DeleteFunc(now.VIPPorts, func(o port) bool { return o.ID == f.balancer.Port })
+	}
+	return now, err
+}
+
+// given are the floating IPs that persons made.
+func (s *soak) given() []floatingIP {
+	var all []floatingIP
+	for _, p := range s.plays {
+		if p.given.ID != "" {
+			all = append(all, p.given)
+		}
+	}
+	return all
+}
+
+// services are all Services that the soak has made.
+func (s *soak) services() ([]corev1.Service, error) {
+	var all []corev1.Service
+	namespaces := map[string]bool{}
+	for _, p := range s.plays {
+		if namespaces[p.namespace] {
+			continue
+		}
+		namespaces[p.namespace] = true
+		list, err := p.services().List(s.ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.Items...)
+	}
+	return all, nil
+}
+
+// untouched tells whether anybody has written to the other cluster's objects.
+func (s *soak) untouched() error {
+	var errs []error
+	for _, f := range s.foreign {
+		errs = append(errs, s.world.cloud.untouched(f))
+	}
+	return errors.Join(errs...)
 }

@@ -86,3 +86,20 @@ func (s *soak) sample(ctx context.Context, services int) (sample, error) {
 	}
 	return m, nil
 }
+
+// measure takes a sample of the controller, which is at rest.
+func (s *soak) measure() error {
+	services, err := s.services()
+	if err != nil {
+		return err
+	}
+	m, err := s.sample(s.ctx, len(services))
+	if err != nil {
+		return err
+	}
+	s.samples = append(s.samples, m)
+	f := &s.figures
+	s.t.Logf("round %d: %v; so far %d changes, %d kills, %d tamperings, %d calls, %d of %d disturbed ones faulty",
+		f.rounds, m, f.changes.Load(), f.kills, f.tamperings.Load(), f.calls, f.faulty, f.disturbed)
+	return nil
+}

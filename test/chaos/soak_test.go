@@ -11,19 +11,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 var (
@@ -63,15 +56,6 @@ type soak struct {
 
 	mu     sync.Mutex
 	broken []error
-}
-
-// figures are what a soak counts.
-type figures struct {
-	changes, tamperings atomic.Int64
-	kills, rounds       int
-	// calls are all of them, disturbed those in times in which they could go wrong.
-	calls, disturbed, faulty int
-	differences, leaks       int
 }
 
 // TestSoak lets hundreds of Services be changed, tampered with and deleted while calls
@@ -208,23 +192,6 @@ func (s *soak) round(hands []*hand, length time.Duration, kill bool) error {
 	return s.measure()
 }
 
-// measure takes a sample of the controller, which is at rest.
-func (s *soak) measure() error {
-	services, err := s.services()
-	if err != nil {
-		return err
-	}
-	m, err := s.sample(s.ctx, len(services))
-	if err != nil {
-		return err
-	}
-	s.samples = append(s.samples, m)
-	f := &s.figures
-	s.t.Logf("round %d: %v; so far %d changes, %d kills, %d tamperings, %d calls, %d of %d disturbed ones faulty",
-		f.rounds, m, f.changes.Load(), f.kills, f.tamperings.Load(), f.calls, f.faulty, f.disturbed)
-	return nil
-}
-
 // kill kills the controller after a while, and starts it again.
 func (s *soak) kill(ctx context.Context, after time.Duration) {
 	select {
@@ -237,128 +204,6 @@ func (s *soak) kill(ctx context.Context, after time.Duration) {
 	if err := s.controller.again(); err != nil {
 		s.breach(err)
 	}
-}
-
-// settle waits until the cloud has what all Services want, and the controller has
-// nothing more to do.
-func (s *soak) settle() error {
-	var left []error
-	calm, writes, next := 0, -1, time.Now().Add(soakWord)
-	err := s.poll(func() error {
-		if left = s.differences(); len(left) > 0 {
-			calm = 0
-			if time.Now().After(next) {
-				next = time.Now().Add(soakWord)
-				s.t.Logf("round %d: %d differences, among them: %v", s.figures.rounds, len(left), left[0])
-			}
-			return fmt.Errorf("%d differences", len(left))
-		}
-		if n := s.writes(); n != writes {
-			calm, writes = 0, n
-		}
-		if calm++; calm < 4 {
-			return errors.New("it may not last")
-		}
-		return nil
-	})
-	s.figures.differences = len(left)
-	if err != nil {
-		return errors.Join(append([]error{err}, left[:min(len(left), 5)]...)...)
-	}
-	return s.untouched()
-}
-
-// differences are what is not yet as it should be.
-func (s *soak) differences() []error {
-	services, err := s.services()
-	if err != nil {
-		return []error{err}
-	}
-	nodes, err := s.world.nodes(s.ctx)
-	if err != nil {
-		return []error{err}
-	}
-	now, err := s.state()
-	if err != nil {
-		return []error{err}
-	}
-	return now.differences(services, nodes, s.given())
-}
-
-// state is what the cloud has, but for what is another cluster's.
-func (s *soak) state() (state, error) {
-	now, err := s.world.cloud.state()
-	for _, f := range s.foreign {
-		now.Balancers = slices.DeleteFunc(now.Balancers, func(b balancer) bool { return b.ID == f.balancer.ID })
-		now.FloatingIPs = slices.DeleteFunc(now.FloatingIPs, func(o floatingIP) bool { return o.ID == f.floatingIP.ID })
-		now.VIPPorts = slices.DeleteFunc(now.VIPPorts, func(o port) bool { return o.ID == f.balancer.Port })
-	}
-	return now, err
-}
-
-// given are the floating IPs that persons made.
-func (s *soak) given() []floatingIP {
-	var all []floatingIP
-	for _, p := range s.plays {
-		if p.given.ID != "" {
-			all = append(all, p.given)
-		}
-	}
-	return all
-}
-
-// services are all Services that the soak has made.
-func (s *soak) services() ([]corev1.Service, error) {
-	var all []corev1.Service
-	namespaces := map[string]bool{}
-	for _, p := range s.plays {
-		if namespaces[p.namespace] {
-			continue
-		}
-		namespaces[p.namespace] = true
-		list, err := p.services().List(s.ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list.Items...)
-	}
-	return all, nil
-}
-
-// untouched tells whether anybody has written to the other cluster's objects.
-func (s *soak) untouched() error {
-	var errs []error
-	for _, f := range s.foreign {
-		errs = append(errs, s.world.cloud.untouched(f))
-	}
-	return errors.Join(errs...)
-}
-
-// writes is how many writes to the cloud there were in this round.
-func (s *soak) writes() int {
-	n := 0
-	for operation, times := range s.world.cloud.Recorder().Counts() {
-		if method, route, _ := strings.Cut(operation, " "); method != http.MethodGet && !strings.HasPrefix(route, "/v3/") {
-			n += times
-		}
-	}
-	return n
-}
-
-// count adds up the calls since it last did, and returns how many they were. They are
-// then forgotten.
-func (s *soak) count() int {
-	before := s.figures.calls
-	for _, r := range []*wire.Recorder{s.world.cloud.Recorder(), &s.world.proxy.recorder} {
-		for _, c := range r.Calls() {
-			s.figures.calls++
-			if c.Fault != "" {
-				s.figures.faulty++
-			}
-		}
-		r.Reset()
-	}
-	return s.figures.calls - before
 }
 
 // end deletes all Services, which must leave nothing but what is not theirs.
@@ -450,25 +295,4 @@ func (s *soak) check(err error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-}
-
-// report tells what the soak came to, and how to begin it again.
-func (s *soak) report() {
-	f := &s.figures
-	itself := strings.Count(s.controller.log.String(), "--- the controller ended")
-	fmt.Printf("soak: services %d, changes %d, calls %d, of %d disturbed ones faulty %d, kills %d, tamperings %d, rounds %d, ends of the controller by itself %d, differences %d, leaks %d\n",
-		len(s.plays), f.changes.Load(), f.calls, f.disturbed, f.faulty, f.kills, f.tamperings.Load(), f.rounds, itself, f.differences, f.leaks)
-	if n := len(s.samples); n > 0 {
-		fmt.Printf("soak: begin: %v\nsoak: without kills: %v\nsoak: end: %v\n", s.samples[0], s.samples[s.quiet], s.samples[n-1])
-	}
-	fmt.Printf("soak: again: go test ./test/chaos -run TestSoak -soak=%v -services=%d -seed=%d\n", *soakTime, *soakServices, s.seed)
-	if !s.t.Failed() {
-		return
-	}
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("kube-octavia-soak-%d.log", s.seed))
-	if err := os.WriteFile(path, []byte(s.controller.log.String()), 0o600); err != nil {
-		s.t.Log(err)
-		return
-	}
-	s.t.Logf("the controller's log is in %s", path)
 }
