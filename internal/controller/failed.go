@@ -54,8 +54,7 @@ func failedLater(p *pass) bool {
 }
 
 // mustWait tells whether it is too early to build another load balancer in the
-// place of one that failed at birth, or to delete once more what Octavia could
-// not.
+// place of one that failed at birth.
 func (r *ServiceReconciler) mustWait(p *pass) bool {
 	l := p.record.observed.LoadBalancer
 	replaced := l == nil && p.record.attempts.begun > 0

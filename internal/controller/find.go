@@ -121,14 +121,23 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 
 // claims tells whether the load balancer is the Service's. One that bears no
 // uid, which openstack-cloud-controller-manager makes, has to be known from the
-// Service as well: another cluster's may have the same name and description.
-// Where there are no tags there are no other marks than these.
+// Service as well: another cluster's may have the same name and description. The id
+// on the Service decides; without one a published address says that there was a
+// load balancer, unless it was ours and is gone. Where there are no tags there are
+// no other marks than these. A role that sees other projects gives no right to them.
 func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) bool {
+	if l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID() {
+		return false
+	}
 	claim := owner.Claims(l)
 	if !claim.Ours || !claim.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
 		return claim.Ours
 	}
-	return service.Annotations[annotation.LoadBalancerID] == l.ID || len(service.Status.LoadBalancer.Ingress) > 0
+	if id := service.Annotations[annotation.LoadBalancerID]; id != "" {
+		return id == l.ID
+	}
+	ours := service.Annotations[managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != ""
+	return !ours && len(service.Status.LoadBalancer.Ingress) > 0
 }
 
 // noted returns the load balancer with the id in the Service's annotation, if

@@ -47,8 +47,10 @@ func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
 	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Error && p.record.deletions > 0 {
 		p.record.fail(status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; it is tried again", l.ID))
 	}
-	if r.mustWait(p) {
-		return nil
+	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Error {
+		if p.delay = max(p.record.notBefore.Sub(r.now()), 0); p.delay > 0 {
+			return nil
+		}
 	}
 	if err := r.plan(ctx, p); err != nil {
 		return err
