@@ -188,9 +188,12 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 	if f := s.cloud.floatingIPs(); len(f) != 1 {
 		t.Errorf("floating IPs: %+v", f)
 	}
-	if told := web.told("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create load balancer "+web.lbName()) {
-		t.Errorf("the events of the repair: %q", told)
-	}
+	s.eventually(func() error {
+		if told := web.told("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create load balancer "+web.lbName()) {
+			return fmt.Errorf("the events of the repair: %q", told)
+		}
+		return nil
+	})
 	if n := s.counted(driftRepaired, "loadbalancer") - repaired; n != 1 {
 		t.Errorf("%d repairs of a load balancer were counted", n)
 	}
