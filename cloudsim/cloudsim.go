@@ -11,7 +11,6 @@ package cloudsim
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -234,9 +233,7 @@ func (c *Cloud) serve() {
 		o.Recorder, o.Faults, o.Latency, o.KeystoneURI = &c.recorder, &c.faults, &c.latency, c.AuthURL()+"/v3"
 		o.Authenticate = c.keystone.Authenticate
 		if o.Service != Identity {
-			o.Allowed = func(token string, r *http.Request) bool {
-				return c.keystone.Allowed(token, o.Service, r.Method, r.URL.Path)
-			}
+			o.Allowed = c.keystone.Allowed
 		}
 		c.servers[o.Service].serve(wire.New(o))
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -40,7 +41,10 @@ func (s *Service) createLoadBalancer(r *request) (answer, error) {
 		return answer{}, vipFault(err, vip)
 	}
 	s.placeVIP(lb, given)
-	lost := len(v.objects("listeners")) > 0 && s.missingSubnet("", treeSubnets(v)) != ""
+	lost := len(v.objects("listeners")) > 0 && slices.ContainsFunc(treeSubnets(v), func(id string) bool {
+		_, found := s.options.Network.Subnet("", id)
+		return id != "" && !found
+	})
 
 	s.mu.Lock()
 	err = s.plant(r.Context(), lb, v, lost)

@@ -67,7 +67,7 @@ func (s *Service) checkMemberSubnets(r *request, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if id := s.missingSubnet(r.networkView(), ids); id != "" {
+	if id := s.missingSubnet(r, ids); id != "" {
 		return badSubresource("Subnet", id)
 	}
 	return nil

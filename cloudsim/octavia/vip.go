@@ -18,6 +18,20 @@ func (r *request) networkView() string {
 	return r.who.ProjectID
 }
 
+// subnet finds a subnet as Octavia does for a check: it asks Neutron with the
+// caller's own token, which may be for an application credential that has no
+// access rule for that.
+func (s *Service) subnet(r *request, id string) (neutron.SubnetInfo, bool) {
+	if !r.mayAskNetwork("subnets", id) {
+		return neutron.SubnetInfo{}, false
+	}
+	return s.options.Network.Subnet(r.networkView(), id)
+}
+
+func (r *request) mayAskNetwork(collection, id string) bool {
+	return r.who.May("network", http.MethodGet, "/v2.0/"+collection+"/"+id)
+}
+
 // vipRequest reads and checks where the request wants its VIPs.
 func (s *Service) vipRequest(r *request, v values) (neutron.VIPRequest, error) {
 	req := neutron.VIPRequest{
@@ -27,11 +41,15 @@ func (s *Service) vipRequest(r *request, v values) (neutron.VIPRequest, error) {
 	if req.SubnetID == "" && req.NetworkID == "" && req.PortID == "" {
 		return req, invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
 	}
-	if req.PortID == "" && req.NetworkID != "" && !s.options.Network.Network(r.networkView(), req.NetworkID) {
+	if req.PortID != "" && !r.mayAskNetwork("ports", req.PortID) {
+		return req, badSubresource("Port", req.PortID)
+	}
+	if req.PortID == "" && req.NetworkID != "" &&
+		(!r.mayAskNetwork("networks", req.NetworkID) || !s.options.Network.Network(r.networkView(), req.NetworkID)) {
 		return req, badSubresource("Network", req.NetworkID)
 	}
 	if req.SubnetID != "" {
-		sub, ok := s.options.Network.Subnet(r.networkView(), req.SubnetID)
+		sub, ok := s.subnet(r, req.SubnetID)
 		if !ok || req.PortID == "" && req.NetworkID != "" && sub.NetworkID != req.NetworkID {
 			return req, badSubresource("Subnet", req.SubnetID)
 		}
@@ -95,16 +113,16 @@ func vipFault(err error, req neutron.VIPRequest) error {
 	return faultf(http.StatusInternalServerError, "Provider '%s' reports error: %s", req.Provider, text)
 }
 
-// missingSubnet returns the first of the subnets that the project cannot see,
-// "" if it sees them all.
-func (s *Service) missingSubnet(project string, ids []string) string {
+// missingSubnet returns the first of the subnets that are not found for the
+// caller, "" if they all are.
+func (s *Service) missingSubnet(r *request, ids []string) string {
 	seen := map[string]bool{"": true}
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
-		if _, ok := s.options.Network.Subnet(project, id); !ok {
+		if _, ok := s.subnet(r, id); !ok {
 			return id
 		}
 	}

@@ -31,9 +31,9 @@ type Options struct {
 	Handler http.Handler
 	// Authenticate finds who a token belongs to. When nil no route needs one.
 	Authenticate func(token string) (Identity, bool)
-	// Allowed tells whether a valid token may be used for the request; one that
-	// may not is answered like an invalid one. Nil allows all.
-	Allowed func(token string, r *http.Request) bool
+	// Allowed tells whether a valid token may be used for a request to a service;
+	// one that may not is answered like an invalid one. Nil allows all.
+	Allowed func(token, service, method, path string) bool
 	// Public tells which routes (templates, without the method) need no token;
 	// nil means none.
 	Public func(route string) bool
@@ -130,7 +130,10 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.Authenticate != nil && !f.Public(call.Route) {
 		token := r.Header.Get("X-Auth-Token")
 		who, ok := f.Authenticate(token)
-		if !ok || f.Allowed != nil && !f.Allowed(token, r) {
+		if f.Allowed != nil {
+			who.allowed = func(service, method, path string) bool { return f.Allowed(token, service, method, path) }
+		}
+		if !ok || !who.May(f.Service, r.Method, r.URL.Path) {
 			if f.Unnumbered(call.Route, true) {
 				w.Header().Del(requestIDHeader)
 			}

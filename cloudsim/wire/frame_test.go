@@ -121,7 +121,9 @@ func TestOnlyPublicRoutesAreServedWithoutAToken(t *testing.T) {
 func TestTokenThatIsNotForTheRequestIsRefusedLikeAnInvalidOne(t *testing.T) {
 	s := newService(t, func(o *Options) {
 		withToken(o)
-		o.Allowed = func(token string, r *http.Request) bool { return token == "good" && r.URL.Path == "/things/1" }
+		o.Allowed = func(token, service, method, path string) bool {
+			return token == "good" && service == o.Service && method == http.MethodGet && path == "/things/1"
+		}
 	})
 	for path, want := range map[string]int{"/things/1": 200, "/things/2": 401, "/nowhere": 401, "/": 300} {
 		if resp, _, err := s.call(t, "GET", path, "X-Auth-Token", "good"); err != nil || resp.StatusCode != want {

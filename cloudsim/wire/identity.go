@@ -18,6 +18,8 @@ import (
 type Identity struct {
 	UserID, ProjectID string
 	Roles             []string
+
+	allowed func(service, method, path string) bool
 }
 
 // Admin tells whether the caller has the role admin.
@@ -33,6 +35,13 @@ const (
 	requestIDKey
 	errorStateKey
 )
+
+// May tells whether the access rules of the application credential that the
+// token was had for allow a request; without such rules all are allowed. A
+// service that asks another one with the caller's token is held to them too.
+func (i Identity) May(service, method, path string) bool {
+	return i.allowed == nil || i.allowed(service, method, path)
+}
 
 // Caller returns who makes the request. It is the zero Identity on routes that
 // need no token.

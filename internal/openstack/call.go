@@ -35,6 +35,9 @@ const (
 	FeatureLoadBalancers Feature = "load balancers"
 	FeatureFloatingIPs   Feature = "floating IPs"
 	FeatureNetworks      Feature = "networks"
+	// FeatureOctavia is what Octavia itself asks of Neutron with the token of the request that it checks, and is held to
+	// the same access rules.
+	FeatureOctavia Feature = "checks by Octavia"
 	// FeatureCredentialCommand is `kube-octavia credential`, which runs with a person's own login. No access rule is made of
 	// its calls.
 	FeatureCredentialCommand Feature = "credential command"
@@ -89,6 +92,10 @@ var calls = []Call{
 	{serviceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; see whose a network is"},
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet of the nodes"},
+
+	{serviceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia asks with our token: is there the subnet of a VIP or a member"},
+	{serviceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia asks with our token: is there the network of a VIP"},
+	{serviceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia asks with our token: is there the port of a VIP"},
 
 	{serviceIdentity, http.MethodPost, credentialsPath, FeatureCredentialCommand, "make an application credential"},
 	{serviceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},

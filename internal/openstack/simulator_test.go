@@ -43,8 +43,7 @@ func newSimulator(t *testing.T) *simulator {
 		s.AddEndpoint(kind, kind, "RegionOne", server.URL+path)
 		mux.Handle(path+"/", http.StripPrefix(path, wire.New(wire.Options{
 			Service: kind, Mux: resources, Authenticate: s.Authenticate, Public: func(string) bool { return false },
-			Allowed:      func(token string, r *http.Request) bool { return s.Allowed(token, kind, r.Method, r.URL.Path) },
-			Unauthorized: keystone.Unauthorized,
+			Allowed: s.Allowed, Unauthorized: keystone.Unauthorized,
 		})))
 	}
 	s.project = s.AddProject("k8s")

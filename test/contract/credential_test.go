@@ -105,6 +105,25 @@ func TestApplicationCredentials(t *testing.T) {
 			c.as(k8s).with(token).compute("GET", "/servers", nil).is(401)
 			c.as(k8s).with(token).keys("GET", "/secrets", nil).is(401)
 		}},
+		{"Octavia asks Neutron for the network, the subnet and the port of a VIP with the caller's token, and finds only what its access rules allow", func(c *try) {
+			create := func(rules list, lb object) answer {
+				token := c.use(c.newCredential(object{"access_rules": append(rules,
+					object{"service": "load-balancer", "method": "POST", "path": "/v2.0/lbaas/loadbalancers"})}))
+				lb["provider"] = "noprovider" // refused only after these checks
+				return c.as(k8s).with(token).lb("POST", "/loadbalancers", object{"loadbalancer": lb})
+			}
+			for _, tc := range []struct{ collection, key, id, noun string }{
+				{"networks", "vip_network_id", c.cloud.Network, "Network"},
+				{"subnets", "vip_subnet_id", c.cloud.Subnet, "Subnet"},
+				{"ports", "vip_port_id", c.has(k8s, "ports", object{"network_id": c.cloud.Network, "fixed_ips": list{object{"subnet_id": c.cloud.Subnet}}}), "Port"},
+			} {
+				refused := create(nil, object{tc.key: tc.id}).is(400)
+				c.must(strings.Contains(refused.Text, tc.noun+" "+tc.id+" not found."), "it says %s", refused.Text)
+				rule := object{"service": "network", "method": "GET", "path": "/v2.0/" + tc.collection + "/*"}
+				later := create(list{rule}, object{tc.key: tc.id})
+				c.must(!strings.Contains(later.Text, "not found"), "with the rule it says %s", later.Text)
+			}
+		}},
 		{"access rules may have wildcards, for a segment and for any number", func(c *try) {
 			token := c.use(c.newCredential(object{"access_rules": list{
 				object{"service": "network", "method": "GET", "path": "/v2.0/networks/*"},
