@@ -131,7 +131,7 @@ func (f *frame) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get("X-Auth-Token")
 		who, ok := f.Authenticate(token)
 		if f.Allowed != nil {
-			who.allowed = func(service, method, path string) bool { return f.Allowed(token, service, method, path) }
+			who.Allowed = func(service, method, path string) bool { return f.Allowed(token, service, method, path) }
 		}
 		if !ok || !who.May(f.Service, r.Method, r.URL.Path) {
 			if f.Unnumbered(call.Route, true) {

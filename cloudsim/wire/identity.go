@@ -18,8 +18,8 @@ import (
 type Identity struct {
 	UserID, ProjectID string
 	Roles             []string
-
-	allowed func(service, method, path string) bool
+	// Allowed tells which requests the token may be used for; nil allows all.
+	Allowed func(service, method, path string) bool
 }
 
 // Admin tells whether the caller has the role admin.
@@ -40,7 +40,7 @@ const (
 // token was had for allow a request; without such rules all are allowed. A
 // service that asks another one with the caller's token is held to them too.
 func (i Identity) May(service, method, path string) bool {
-	return i.allowed == nil || i.allowed(service, method, path)
+	return i.Allowed == nil || i.Allowed(service, method, path)
 }
 
 // Caller returns who makes the request. It is the zero Identity on routes that
