@@ -173,7 +173,7 @@ func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
 	}
 	p.record.observed = diff.After(p.record.observed, op, made)
 	if l := p.record.observed.LoadBalancer; l != nil && op.Octavia() {
-		p.record.confirmed = false
+		p.record.confirmed, p.record.unread = false, true
 		if l.ProvisioningStatus == lb.Active {
 			l.ProvisioningStatus = lb.PendingUpdate
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -93,7 +94,7 @@ func (r *ServiceReconciler) withoutDiscards(p *pass) {
 	ops := p.plan.Ops[:0:0]
 	for _, op := range p.plan.Ops {
 		if d, ok := op.(diff.DeleteLoadBalancer); ok && d.ID != head {
-			p.delay = delay
+			p.delay, p.postponed = delay, true
 			continue
 		}
 		ops = append(ops, op)
@@ -128,7 +129,7 @@ func (r *ServiceReconciler) treat(ctx context.Context, p *pass) error {
 		return r.apply(ctx, p)
 	case replaceInPlace:
 		if p.wanted.FloatingIP == nil {
-			if err := r.noteVIP(ctx, p.service, l.VIP.Address); err != nil {
+			if err := r.noteVIP(ctx, p.service, l.VIP); err != nil {
 				return err
 			}
 		}
@@ -193,18 +194,33 @@ func refusesFailover(err *openstack.Error) bool {
 	return !err.Unanswered
 }
 
-// vipAddress is the annotation that holds the address of an internal Service
-// while its load balancer is deleted and another one made: from the moment at
-// which nobody holds the address, somebody has to remember it.
+// vipAddress is the annotation that holds the address of an internal Service, and
+// the id of its subnet, while its load balancer is deleted and another one made: from
+// the moment at which nobody holds the address, somebody has to remember it.
 const vipAddress = "kube-octavia.io/vip-address"
 
+// notedVIP reads that annotation. Without an address it says nothing.
+func notedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
+	address, subnet, _ := strings.Cut(service.Annotations[vipAddress], " ")
+	parsed, err := netip.ParseAddr(address)
+	if err != nil {
+		return lb.VIP{}, false
+	}
+	vip = lb.VIP{Address: parsed.String()}
+	if openstack.IsID(subnet) {
+		vip.SubnetID = subnet
+	}
+	return vip, true
+}
+
 // noteVIP writes the address to the Service, before it is given up.
-func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service, address string) error {
-	if service.Annotations[vipAddress] == address {
+func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service, vip lb.VIP) error {
+	note := strings.TrimSpace(vip.Address + " " + vip.SubnetID)
+	if service.Annotations[vipAddress] == note {
 		return nil
 	}
 	before := service.DeepCopy()
-	setAnnotation(service, vipAddress, address)
+	setAnnotation(service, vipAddress, note)
 	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write annotation %s: %w", vipAddress, err)
 	}
@@ -212,26 +228,28 @@ func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service
 }
 
 // askForVIP lets the load balancer that is to be made have the address that was
-// noted.
+// noted, in its subnet, whatever subnet the configuration names by now.
 func askForVIP(p *pass) {
 	w := p.wanted
 	if p.record.observed.LoadBalancer != nil || w.LoadBalancer == nil || w.FloatingIP != nil || w.LoadBalancer.VIP.Address != "" {
 		return
 	}
-	if address, err := netip.ParseAddr(p.service.Annotations[vipAddress]); err == nil {
-		p.wanted.LoadBalancer.VIP.Address = address.String()
+	if vip, ok := notedVIP(p.service); ok && vip.SubnetID != "" {
+		p.wanted.LoadBalancer.VIP = vip
+	} else if ok {
+		p.wanted.LoadBalancer.VIP.Address = vip.Address
 	}
 }
 
 // noteTaken notes that somebody has taken the address meanwhile.
 func (p *pass) noteTaken(op diff.Op, err error) {
 	create, ok := op.(diff.CreateLoadBalancer)
-	address := p.service.Annotations[vipAddress]
-	if !ok || address == "" || create.LoadBalancer.VIP.Address != address || openstack.Classify(err) != openstack.Conflict {
+	vip, noted := notedVIP(p.service)
+	if !ok || !noted || create.LoadBalancer.VIP.Address != vip.Address || openstack.Classify(err) != openstack.Conflict {
 		return
 	}
 	p.record.fail(status.ReasonAddressTaken, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
-		"free it, or remove annotation %s to get another one", address, vipAddress))
+		"free it, or remove annotation %s to get another one", vip.Address, vipAddress))
 }
 
 // replacing tells whether one load balancer takes another one's place, so that

@@ -21,8 +21,9 @@ import (
 
 // Observe reads what the Service has in the cloud. A load balancer that is not
 // ACTIVE comes without its tree: it cannot be changed, and will be read again.
-func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb.Owner) (lb.Observed, error) {
-	observed, err := p.find(ctx, service, owner)
+// others are ids of load balancers that may be the Service's, too.
+func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb.Owner, others ...string) (lb.Observed, error) {
+	observed, err := p.find(ctx, service, owner, others)
 	if err != nil {
 		return lb.Observed{}, err
 	}
@@ -86,15 +87,28 @@ func (p *Planner) publishedFloatingIP(ctx context.Context, service *corev1.Servi
 // what there is of further ones of the same Service, with the floating IPs that
 // lead to any of several. The lookup by name finds what this project and
 // openstack-cloud-controller-manager make, also what a create made whose answer
-// was lost; the id in the annotation finds what was renamed since.
-func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner) (lb.Observed, error) {
+// was lost; the id in the annotation, and others, find what was renamed since.
+func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner, others []string) (lb.Observed, error) {
 	named, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
 	if err != nil {
 		return lb.Observed{}, err
 	}
 	ours := slices.DeleteFunc(named, func(l lb.LoadBalancer) bool { return !p.claims(service, owner, l) })
+	missing := func(id string) bool {
+		return id != "" && !slices.ContainsFunc(ours, func(l lb.LoadBalancer) bool { return l.ID == id })
+	}
+	for _, other := range others {
+		if !missing(other) {
+			continue
+		}
+		found, err := p.noted(ctx, other, service, owner)
+		if err != nil && openstack.Classify(err) != openstack.Foreign {
+			return lb.Observed{}, err
+		}
+		ours = append(ours, found...)
+	}
 	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
-	if id != "" && !slices.ContainsFunc(ours, func(l lb.LoadBalancer) bool { return l.ID == id }) {
+	if missing(id) {
 		noted, err := p.noted(ctx, id, service, owner)
 		switch {
 		case err == nil:

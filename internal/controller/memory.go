@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +28,17 @@ type record struct {
 	// confirmed is whether observed was read since the last write, rather than
 	// predicted.
 	confirmed bool
+	// unread is whether somebody may have changed a setting of it unseen: it was
+	// written since all of it was last read, and its status tree has no settings,
+	// while updated_at does not tell whose change it was; or it was read in the
+	// second in which it changed.
+	unread bool
+	// others are load balancers that were seen to bear the Service's mark and that
+	// neither its name nor the id noted on it leads to.
+	others []string
+	// believed is what the load balancer was thought to be before it was read again,
+	// or nil: see contested.
+	believed *lb.Observed
 	// reached is what was wanted when nothing was left to do, and nil before.
 	// Together with the sweeper, which clears known when updated_at has moved,
 	// it lets a pass end before any call.
@@ -215,6 +227,7 @@ func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.Name
 		r.known = r.known && head.ProvisioningStatus != lb.Error
 		r.observed.LoadBalancer.ProvisioningStatus = head.ProvisioningStatus
 		r.observed.LoadBalancer.UpdatedAt = head.UpdatedAt
+		r.unread = true
 	}
 	m.records[key] = r
 	return key, true
@@ -271,8 +284,8 @@ func (m *memory) doubt(heads map[string]octavia.Head, listed func(lb.LoadBalance
 
 // seconds returns the Services that have a load balancer in a list, which began at
 // the given time, of which nothing is remembered: a controller that led before us
-// made it, and its call took longer than it did. What was known of them is not to be
-// planned on any more.
+// made it, and its call took longer than it did, or somebody renamed it. What was
+// known of them is not to be planned on any more.
 func (m *memory) seconds(heads []octavia.Head, began time.Time) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -284,16 +297,44 @@ func (m *memory) seconds(heads []octavia.Head, began time.Time) []types.Namespac
 	}
 	var found []types.NamespacedName
 	for key, r := range m.records {
-		remembered := r.observed.LoadBalancerIDs()
-		unknown := slices.ContainsFunc(of[string(r.serviceUID)], func(id string) bool { return !slices.Contains(remembered, id) })
-		if !unknown || !r.known || r.written.After(began) || m.inHand[key] {
+		remembered := append(r.observed.LoadBalancerIDs(), r.others...)
+		unknown := slices.DeleteFunc(of[string(r.serviceUID)], func(id string) bool { return slices.Contains(remembered, id) })
+		if len(unknown) == 0 || !r.known || r.written.After(began) || m.inHand[key] {
 			continue
 		}
-		r.known, r.reached = false, nil
+		r.known, r.reached, r.others = false, nil, slices.Concat(r.others, unknown)
 		m.records[key] = r
 		found = append(found, key)
 	}
 	return found
+}
+
+// reread returns the Services whose load balancer somebody may have changed unseen,
+// at most so many, those first that have waited longest. It is to be read once the
+// second is over in which its last change was seen: what is changed after that shows in
+// updated_at.
+func (m *memory) reread(most int, began time.Time) []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var due []types.NamespacedName
+	for key, r := range m.records {
+		l := r.observed.LoadBalancer
+		over := began.Sub(r.written) > 2*time.Second
+		if r.unread && over && r.known && r.confirmed && !r.drifted && l != nil && l.ProvisioningStatus == lb.Active && !m.inHand[key] {
+			due = append(due, key)
+		}
+	}
+	slices.SortFunc(due, func(a, b types.NamespacedName) int {
+		return cmp.Or(m.records[a].written.Compare(m.records[b].written), strings.Compare(a.String(), b.String()))
+	})
+	due = due[:min(len(due), most)]
+	for _, key := range due {
+		r := m.records[key]
+		// If it is not as we wrote it, that is somebody else's doing.
+		r.known, r.reached, r.drifted, r.told = false, nil, true, false
+		m.records[key] = r
+	}
+	return due
 }
 
 // moved compares the records with a list of all floating IPs of the project that

@@ -249,3 +249,66 @@ func TestWhatIsInHandIsNotDoubted(t *testing.T) {
 		t.Errorf("doubted after the pass: %v", doubted)
 	}
 }
+
+func TestWhatWasWrittenIsReadAgainOnceTheLongestAgoFirst(t *testing.T) {
+	tests := map[string]struct {
+		edit func(*record)
+		due  bool
+	}{
+		"written since it was read": {edit: func(r *record) { r.unread = true }, due: true},
+		"read":                      {edit: func(*record) {}},
+		"not seen at its end yet":   {edit: func(r *record) { r.unread, r.confirmed = true, false }},
+		"written since the list began": {
+			edit: func(r *record) { r.unread, r.written = true, noon.Add(time.Hour) },
+		},
+		"Octavia works on it": {
+			edit: func(r *record) {
+				r.unread, r.observed.LoadBalancer.ProvisioningStatus = true, lb.PendingUpdate
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := converged()
+			test.edit(&r)
+			m := remembering(r)
+			if due := m.reread(1, noon.Add(time.Minute)); len(due) == 1 != test.due {
+				t.Fatalf("due: %v", due)
+			}
+			if after := m.recall(web, "uid-1"); after.known == test.due {
+				t.Errorf("known: %t", after.known)
+			}
+			if due := m.reread(1, noon.Add(time.Minute)); len(due) > 0 {
+				t.Errorf("due again: %v", due)
+			}
+		})
+	}
+	m := newMemory()
+	for i, name := range []string{"young", "old", "middle"} {
+		r := converged()
+		r.unread, r.written = true, noon.Add(-time.Duration((i*2)%3)*time.Minute)
+		r.observed.LoadBalancer.ID = name
+		m.store(types.NamespacedName{Name: name}, r)
+	}
+	want := []types.NamespacedName{{Name: "old"}, {Name: "middle"}}
+	if diff := cmp.Diff(want, m.reread(2, noon.Add(time.Minute))); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+}
+
+func TestALoadBalancerThatTurnsOutNotToBeTheServicesIsLookedAtOnce(t *testing.T) {
+	m := remembering(converged())
+	heads := []octavia.Head{{ID: "lb-1", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}.Tags()}, {ID: "lb-2", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}.Tags()}}
+	if found := m.seconds(heads, noon.Add(time.Minute)); len(found) != 1 {
+		t.Fatalf("found %v", found)
+	}
+	r := m.recall(web, "uid-1")
+	if diff := cmp.Diff([]string{"lb-2"}, r.others); diff != "" || r.known {
+		t.Errorf("known: %t, others (-want +got):\n%s", r.known, diff)
+	}
+	r.known = true
+	m.store(web, r)
+	if found := m.seconds(heads, noon.Add(time.Minute)); len(found) != 0 {
+		t.Errorf("found again: %v", found)
+	}
+}

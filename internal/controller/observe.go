@@ -25,7 +25,7 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	if p.record.known {
 		return nil
 	}
-	observed, err := r.Observe(ctx, p.service, p.owner)
+	observed, err := r.Observe(ctx, p.service, p.owner, p.record.others...)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,9 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	if p.record.written.IsZero() && mayStillAppear(p, observed.LoadBalancer) {
 		p.record.unanswered = r.now()
 	}
+	p.record.believe(observed)
 	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
+	p.record.unread = changeMayHide(p.record.observed.LoadBalancer, observed.LoadBalancer, r.now())
 	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
 	p.record.reached, p.record.written = nil, r.now()
 	if len(observed.Unsettled)+len(observed.Duplicates) == 0 && observed.Predecessor == nil {
@@ -49,6 +51,18 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 		p.record.unanswered = r.now()
 	}
 	return nil
+}
+
+// changeMayHide tells whether somebody may change the load balancer after it was read
+// without that being seen: updated_at counts whole seconds, and the second of the last
+// change may not be over. That is so when its updated_at was not seen before and is not
+// old, as far as clocks can be trusted.
+func changeMayHide(before, now *lb.LoadBalancer, at time.Time) bool {
+	if now == nil || before != nil && before.ID == now.ID && before.UpdatedAt == now.UpdatedAt {
+		return false
+	}
+	changed, err := time.Parse("2006-01-02T15:04:05", now.UpdatedAt)
+	return err != nil || at.Sub(changed) < 10*time.Minute
 }
 
 // mayStillAppear tells, at the first look that this controller takes at a Service,
@@ -133,6 +147,14 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 	}
 	p.done = p.record.confirmed && len(p.plan.Refused) == 0
 	return nil
+}
+
+// mustSee tells whether the ACTIVE load balancer has to be looked at before
+// anything is planned: ids below it are not known, or it takes the place of another
+// one, which must not lose its address and end because of what was only predicted.
+func mustSee(r record) bool {
+	l := r.observed.LoadBalancer
+	return l != nil && l.ProvisioningStatus == lb.Active && (nameless(*l) || r.observed.Predecessor != nil && !r.confirmed)
 }
 
 // nameless tells whether the ids of what is below the load balancer are not

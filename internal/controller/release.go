@@ -55,5 +55,6 @@ func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {
 	if err := r.plan(ctx, p); err != nil {
 		return err
 	}
+	r.withoutDiscards(p)
 	return r.apply(ctx, p)
 }

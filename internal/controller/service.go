@@ -80,6 +80,9 @@ type pass struct {
 	agrees  bool
 	unready string
 	done    bool
+	// postponed is whether something was left out of the plan that is to be done
+	// later, although the Service has all it asks for.
+	postponed bool
 	// wrote is whether an op was carried out.
 	wrote bool
 	// remedy is what is done about a load balancer that served and failed, and
@@ -194,7 +197,7 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 	if err := r.seeRequested(ctx, p); err != nil {
 		return err
 	}
-	if l := p.record.observed.LoadBalancer; l != nil && l.ProvisioningStatus == lb.Active && nameless(*l) {
+	if mustSee(p.record) {
 		if err := r.verify(ctx, p); err != nil {
 			return err
 		}
@@ -264,7 +267,7 @@ func (r *ServiceReconciler) plan(ctx context.Context, p *pass) error {
 
 // finish reports the pass, remembers it, and says when to look again.
 func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) (reconcile.Result, error) {
-	if p.done && !p.membersOnly {
+	if p.done && !p.membersOnly && !p.postponed {
 		wanted := p.wanted
 		p.record.reached, p.record.steadyFor = &wanted, &wanted
 	}

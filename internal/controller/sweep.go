@@ -78,6 +78,9 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	if found.floatingIPs, addresses = s.FloatingIPs(ctx); addresses == nil {
 		s.lookAtFloatingIPs(found.floatingIPs, began)
 	}
+	for _, key := range s.memory.reread(mostReread, began) {
+		s.Enqueue(key)
+	}
 	if err := errors.Join(balancers, addresses); err != nil {
 		return err
 	}
@@ -102,6 +105,10 @@ func (s *Sweeper) lookAtLoadBalancers(heads []octavia.Head, began time.Time) {
 		s.Enqueue(key)
 	}
 }
+
+// mostReread is how many load balancers are read in full after one sweep because
+// they were written since they last were: a node that joins has all of them written.
+const mostReread = 20
 
 func (s *Sweeper) lookAtFloatingIPs(all []lb.FloatingIP, began time.Time) {
 	for _, key := range s.memory.moved(all, s.ClusterUID, began) {

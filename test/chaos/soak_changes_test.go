@@ -197,11 +197,6 @@ func (h *hand) tamper(p *play, v *corev1.Service) error {
 		return nil
 	}
 	b, by := s.Balancers[i], tamperings[h.random.IntN(len(tamperings))]
-	// As in the matrix: of two changes at the same moment, one of them the
-	// controller's, updated_at tells one.
-	if nodes, err := p.world.nodes(p.ctx); err != nil || !by.anyTime && s.serves(v, nodes) != nil {
-		return err
-	}
 	if err := by.do(p, b); err != nil {
 		p.world.cloud.sim().Octavia().Release(b.ID)
 		return nil // Octavia was at work on it, or it does not fit

@@ -19,8 +19,8 @@ func (s *stage) forget() { s.cloud.Recorder().Reset() }
 // "METHOD route", oldest first.
 //
 // All calls of one pass carry the same global request id, and every other call
-// has one of its own. So those of the watcher and the sweeper are told apart
-// without asking them: they are reads of the kinds that those two make
+// has one of its own. So those of the watcher, the sweeper and the session are told apart
+// without asking them: they are reads of the kinds that those make
 // (see looks), whose global request id is on no other call. Every other call
 // counts, also a request for a token.
 func (s *stage) calls() []string {
@@ -40,7 +40,7 @@ func (s *stage) calls() []string {
 	return counted
 }
 
-// looks tells whether the call is one that the watcher or the sweeper makes:
+// looks tells whether the call is one that those others make:
 // the list of load balancers or of floating IPs with fields only they ask for, a
 // look at one load balancer, or the question whether VIP ports are still there.
 func looks(c wire.Call) bool {
@@ -49,6 +49,8 @@ func looks(c wire.Call) bool {
 		return false
 	}
 	switch {
+	case c.Service == cloudsim.Identity: // when the credential expires
+		return true
 	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers"):
 		return query.Has("fields") && !query.Has("name")
 	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers/{id}"):

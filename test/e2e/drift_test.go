@@ -4,7 +4,9 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // What users write about drift, and what is written about it.
@@ -269,12 +274,20 @@ func TestFloatingIPThatWasLostIsFoundAndDeleted(t *testing.T) {
 	}
 }
 
-// TestAnIdleSweepIsTwoCalls counts them with one Service and with three.
+// TestAnIdleSweepIsTwoCalls counts them with one Service and with three, once what
+// was written to each has been read again.
 func TestAnIdleSweepIsTwoCalls(t *testing.T) {
 	spares(t, "the calls are those of the controller")
 	s := newStage(t, settings{flags: sweeping})
 	for i := range 3 {
+		s.forget()
 		s.service(fmt.Sprint("web-", i), tcp(8080)).programmed()
+		s.eventually(func() error {
+			if s.routed(http.MethodGet, "/v2.0/lbaas/listeners") == 0 {
+				return errors.New("what was written has not been read again")
+			}
+			return nil
+		})
 		s.rests()
 		s.forget()
 		lists := map[string]int{}
@@ -505,4 +518,64 @@ func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
 		}
 	}
 	s.cloud.octavia("DELETE", "loadbalancers/"+was.ID+"?cascade=true", nil, nil)
+}
+
+func TestWhatSomebodyChangedJustBeforeOurLookAtTheEndOfOurChangeIsRepaired(t *testing.T) {
+	spares(t, "what moves updated_at is in the contract")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	s.rests()
+	id := web.tree().listener("TCP/8080").PoolID
+	release := s.cloud.hold()
+	web.change(tcp(8081))
+	s.eventually(func() error { return s.is("PENDING_UPDATE", web) })
+	unseen := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: balancersRoute + "/{id}", Kind: wire.FaultStatus, Status: 503})
+	release()
+	path := "/v2.0/lbaas/pools/" + id
+	s.eventually(func() error {
+		change := map[string]any{"pool": map[string]any{"lb_algorithm": "LEAST_CONNECTIONS"}}
+		return s.cloud.call(asUser, cloudsim.LoadBalancer, http.MethodPut, path, change, nil)
+	})
+	s.eventually(func() error {
+		var now struct {
+			Pool struct {
+				Algorithm string `json:"lb_algorithm"`
+				Status    string `json:"provisioning_status"`
+			}
+		}
+		s.cloud.octavia(http.MethodGet, "pools/"+id, nil, &now)
+		if now.Pool.Algorithm != "LEAST_CONNECTIONS" || now.Pool.Status != "ACTIVE" {
+			return fmt.Errorf("the change by hand has not ended: %+v", now)
+		}
+		return nil
+	})
+	s.cloud.Faults().Remove(unseen)
+	web.becomes(all(ports("TCP/8080", "TCP/8081"), eachPool(func(p pool) error {
+		if p.Algorithm != "ROUND_ROBIN" {
+			return fmt.Errorf("pool %s has %s", p.Name, p.Algorithm)
+		}
+		return nil
+	})))
+	web.programmed()
+}
+
+func TestSecondLoadBalancerOfAServiceIsFoundByItsMarkWhateverItsName(t *testing.T) {
+	spares(t, "which load balancer is whose is decided without Octavia")
+	s := newStage(t, settings{flags: sweeping})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	have := web.tree()
+	s.cloud.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{
+		"name": "renamed", "vip_subnet_id": have.Subnet, "tags": have.Tags, "description": have.Description,
+	}}, nil)
+	s.eventually(func() error {
+		if left := s.cloud.balancers("renamed"); len(left) > 0 {
+			return fmt.Errorf("load balancer %s is %s", left[0].ID, left[0].Status)
+		}
+		return nil
+	})
+	if got, now := web.programmed(), web.tree(); got != address || now.ID != have.ID {
+		t.Errorf("load balancer %s at %s became %s at %s", have.ID, address, now.ID, got)
+	}
 }
