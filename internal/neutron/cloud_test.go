@@ -30,7 +30,9 @@ type cloud struct {
 	service *gophercloud.ServiceClient
 }
 
-func newCloud(t *testing.T, o simulator.Options) *cloud {
+// newCloud starts a cloud, in which the Client's user is a member of the project, or
+// has these roles there.
+func newCloud(t *testing.T, o simulator.Options, roles ...string) *cloud {
 	t.Helper()
 	sim, err := cloudsim.Start(cloudsim.Options{Neutron: o, PrivateCIDR: "10.0.0.0/16", PublicCIDR: "198.51.100.0/24"})
 	if err != nil {
@@ -41,6 +43,9 @@ func newCloud(t *testing.T, o simulator.Options) *cloud {
 			t.Error(err)
 		}
 	})
+	if len(roles) > 0 {
+		sim.Keystone().Assign(sim.IDs().User, sim.IDs().Project, roles...)
+	}
 	settings, err := config.Parse("cloud.conf", []byte(sim.CloudConf()))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	diffs "github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	simulator "github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -125,5 +126,64 @@ func TestFloatingIPsOfOtherProjectsAreLeftOut(t *testing.T) {
 	})
 	if found, err := client.FloatingIPs(t.Context()); err != nil || len(found) != 1 || found[0].ID != "f1" {
 		t.Errorf("found %+v, %v", found, err)
+	}
+}
+
+// TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn lets the Client's
+// user see everything, and one of another project lead to a port of his.
+func TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn(t *testing.T) {
+	c := newCloud(t, simulator.Options{}, "admin")
+	port := c.port()
+	create := func(project, portID string) floatingips.FloatingIP {
+		t.Helper()
+		made, err := floatingips.Create(t.Context(), c.service, floatingips.CreateOpts{
+			FloatingNetworkID: c.IDs().PublicNetwork, PortID: portID, ProjectID: project}).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *made
+	}
+	theirs, own := create(c.IDs().OtherProject, port), create(c.IDs().Project, "")
+	var seen struct {
+		FloatingIPs []struct{ ID string }
+	}
+	if _, err := c.service.Get(t.Context(), c.service.ServiceURL("floatingips"), &seen, nil); err != nil || len(seen.FloatingIPs) != 2 {
+		t.Fatalf("the administrator sees %+v, %v: the test would show nothing", seen, err)
+	}
+	for name, look := range map[string]func() ([]lb.FloatingIP, error){
+		"on the port":      func() ([]lb.FloatingIP, error) { return c.FloatingIPsOn(t.Context(), port) },
+		"with the address": func() ([]lb.FloatingIP, error) { return c.FloatingIPsWithAddress(t.Context(), theirs.FloatingIP) },
+	} {
+		c.Recorder().Reset()
+		if found, err := look(); err != nil || len(found) > 0 {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+		c.only(1, http.MethodGet, "/v2.0/floatingips")
+	}
+	for name, look := range map[string]func() ([]lb.FloatingIP, error){
+		"of the project": func() ([]lb.FloatingIP, error) { return c.FloatingIPs(t.Context()) },
+		"with its own":   func() ([]lb.FloatingIP, error) { return c.FloatingIPsWithAddress(t.Context(), own.FloatingIP) },
+	} {
+		if found, err := look(); err != nil || len(found) != 1 || found[0].ID != own.ID {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+	}
+}
+
+func TestFloatingIPsOfOtherProjectsAreLeftOutWhateverTheFilterDoes(t *testing.T) {
+	client := against(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query().Get("project_id"); got != "own" {
+			t.Errorf("asked for those of project %q", got)
+		}
+		answer(w, http.StatusOK, `{"floatingips": [{"id": "f1", "project_id": "own", "port_id": "p1", "floating_ip_address": "192.0.2.1"},
+			{"id": "f2", "project_id": "other", "port_id": "p1", "floating_ip_address": "192.0.2.1"}]}`)
+	})
+	on, err := client.FloatingIPsOn(t.Context(), "p1")
+	if err != nil || len(on) != 1 || on[0].ID != "f1" {
+		t.Errorf("on the port: %+v, %v", on, err)
+	}
+	with, err := client.FloatingIPsWithAddress(t.Context(), "192.0.2.1")
+	if err != nil || len(with) != 1 || with[0].ID != "f1" {
+		t.Errorf("with the address: %+v, %v", with, err)
 	}
 }

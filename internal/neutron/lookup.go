@@ -141,8 +141,8 @@ func (c *Client) findOwnNetwork(ctx context.Context, subnetID string) (string, e
 	return "", nil
 }
 
-// SubnetOfAddress returns the id of the subnet in which a port of the project
-// has the address.
+// SubnetOfAddress returns the id of the subnet in which a port has the address that
+// the project sees. Where an administrator sees several, its own project's decides.
 func (c *Client) SubnetOfAddress(ctx context.Context, address string) (string, error) {
 	return c.lookups.get("subnet of "+address, func() (string, error) { return c.findSubnet(context.WithoutCancel(ctx), address) })
 }
@@ -153,19 +153,26 @@ func (c *Client) findSubnet(ctx context.Context, address string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	found := map[string]bool{}
-	for _, p := range all {
-		for _, ip := range p.FixedIPs {
-			if ip.IPAddress == address && openstack.IsID(ip.SubnetID) {
-				found[ip.SubnetID] = true
-			}
-		}
+	found := subnetsWith(all, address)
+	if len(found) > 1 {
+		found = subnetsWith(slices.DeleteFunc(all, func(p ports.Port) bool { return !c.owns(p.ProjectID) }), address)
 	}
 	if len(found) == 1 {
-		for id := range found {
-			return id, nil
-		}
+		return found[0], nil
 	}
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: fmt.Sprintf(
 		"%d subnets of the project hold the address; set [LoadBalancer] subnet-id in cloud.conf", len(found))}
+}
+
+// subnetsWith returns the subnets in which one of the ports has the address.
+func subnetsWith(all []ports.Port, address string) []string {
+	var found []string
+	for _, p := range all {
+		for _, ip := range p.FixedIPs {
+			if ip.IPAddress == address && openstack.IsID(ip.SubnetID) && !slices.Contains(found, ip.SubnetID) {
+				found = append(found, ip.SubnetID)
+			}
+		}
+	}
+	return found
 }

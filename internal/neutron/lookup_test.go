@@ -169,3 +169,12 @@ func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testi
 	c.portOn(network.ID, subnet.ID, "10.0.200.1")
 	ask("2 subnets")
 }
+
+func TestWhereAnAdministratorSeesAnAddressTwiceHisOwnProjectDecides(t *testing.T) {
+	const ports = `{"ports": [{"id": "p1", "project_id": "other", "fixed_ips": [{"subnet_id": "s1", "ip_address": "10.0.0.2"}]},
+		{"id": "p2", "project_id": "own", "fixed_ips": [{"subnet_id": "s2", "ip_address": "10.0.0.2"}]}]}`
+	client := against(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, ports) })
+	if id, err := client.SubnetOfAddress(t.Context(), "10.0.0.2"); err != nil || id != "s2" {
+		t.Errorf("subnet %q, %v", id, err)
+	}
+}

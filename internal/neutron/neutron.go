@@ -42,26 +42,28 @@ func New(service *gophercloud.ServiceClient, projectID string) *Client {
 	return &Client{service: service, projectID: projectID, lookups: newLookups()}
 }
 
-// FloatingIPsOn returns the floating IPs that lead to the port, in one call.
+// FloatingIPsOn returns the project's floating IPs that lead to the port, in one
+// call.
 func (c *Client) FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error) {
 	return c.floatingIPs(ctx, "look for the floating IPs of port "+portID, "port_id", portID,
 		func(f lb.FloatingIP) bool { return f.PortID == portID })
 }
 
-// FloatingIPsWithAddress returns the floating IP with the address, wherever it
-// leads, in one call. It is empty when the project has none.
+// FloatingIPsWithAddress returns the project's floating IP with the address,
+// wherever it leads, in one call. It is empty when the project has none: a role that
+// sees those of other projects gives no right to them.
 func (c *Client) FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error) {
 	return c.floatingIPs(ctx, "look for floating IP "+address, "floating_ip_address", address,
 		func(f lb.FloatingIP) bool { return f.Address == address })
 }
 
-// floatingIPs returns those whose attribute key has the value. An empty value
-// would be no filter at all.
+// floatingIPs returns those of the project whose attribute key has the value. An
+// empty value would be no filter at all.
 func (c *Client) floatingIPs(ctx context.Context, op, key, value string, has func(lb.FloatingIP) bool) ([]lb.FloatingIP, error) {
 	if value == "" {
 		return nil, nil
 	}
-	all, err := list[floatingips.FloatingIP](ctx, c.service, op, "floatingips", url.Values{key: {value}})
+	all, err := list[floatingips.FloatingIP](ctx, c.service, op, "floatingips", url.Values{key: {value}, "project_id": {c.projectID}})
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +73,17 @@ func (c *Client) floatingIPs(ctx context.Context, op, key, value string, has fun
 			ID: f.ID, Address: f.FloatingIP, NetworkID: f.FloatingNetworkID, Description: f.Description,
 			Tags: f.Tags, ProjectID: f.ProjectID, PortID: f.PortID,
 		}
-		// A service that does not know the filter answers with everything.
-		if has(one) {
+		// A service that does not know a filter answers with everything.
+		if has(one) && c.owns(one.ProjectID) {
 			found = append(found, one)
 		}
 	}
 	return found, nil
 }
+
+// owns tells whether what bears the id of a project is this project's, as all is that
+// does not say whose it is: only administrators are shown anything else.
+func (c *Client) owns(projectID string) bool { return projectID == "" || projectID == c.projectID }
 
 // FloatingIPs returns all floating IPs of the project, one call per thousand.
 func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
@@ -98,8 +104,7 @@ func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 	}
 	all := make([]lb.FloatingIP, 0, len(documents))
 	for _, d := range documents {
-		// An administrator sees those of others, too.
-		if d.ProjectID == c.projectID {
+		if c.owns(d.ProjectID) {
 			all = append(all, lb.FloatingIP{ID: d.ID, Address: d.Address, NetworkID: d.NetworkID,
 				Description: d.Description, ProjectID: d.ProjectID, PortID: d.PortID})
 		}
@@ -192,7 +197,7 @@ func (c *Client) VIPPorts(ctx context.Context) ([]VIPPort, error) {
 	}
 	var found []VIPPort
 	for _, p := range all {
-		if madeByOctavia(p) && p.ProjectID == c.projectID {
+		if madeByOctavia(p) && c.owns(p.ProjectID) {
 			found = append(found, VIPPort{ID: p.ID, Name: p.Name, LoadBalancerID: balancerOf(p)})
 		}
 	}

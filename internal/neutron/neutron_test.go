@@ -263,7 +263,7 @@ func TestAllPagesAreReadWithTheSameFilter(t *testing.T) {
 	if err != nil || len(found) != 2 {
 		t.Errorf("%+v (%v)", found, err)
 	}
-	if diff := cmp.Diff([]string{"port_id=p1", "marker=f1&port_id=p1"}, queries); diff != "" {
+	if diff := cmp.Diff([]string{"port_id=p1&project_id=own", "marker=f1&port_id=p1&project_id=own"}, queries); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
 }
