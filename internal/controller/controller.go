@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -110,7 +110,7 @@ func SetUp(m manager.Manager, o Options) error {
 		enqueue:  enqueue,
 		echoes:   heard,
 		waiters:  newWaiters(),
-		quotas:   newQuotas(o.Planner),
+		quotas:   newQuotas(o.Planner, o.Timing.QuotaPatience),
 	}
 	sweeper := &Sweeper{
 		Heads:       o.Planner.heads,
@@ -150,16 +150,51 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 			queue.Add(reconcile.Request{NamespacedName: e.Object})
 		},
 	}
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.timing.FirstBackoff, r.timing.LastBackoff)
-	return ctrl.NewControllerManagedBy(m).
-		Named("service").
-		For(&corev1.Service{}, builder.WithPredicates(r.serviceMatters())).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), builder.WithPredicates(nodeMatters)).
-		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice)).
-		WatchesRawSource(source.TypedChannel(wake, woken)).
-		WithOptions(crcontroller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: limiter, NewQueue: newQueue}).
-		Complete(r)
+	options := crcontroller.Options{
+		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: newQueue,
+		RateLimiter:    workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.timing.FirstBackoff, r.timing.LastBackoff),
+		LogConstructor: logOf(m.GetLogger()),
+		// Readiness tells of caches that are not filled; to end would not fill them.
+		CacheSyncTimeout: cacheLimit,
+	}
+	options.DefaultFromConfig(m.GetControllerOptions())
+	c, err := crcontroller.NewUnmanaged("service", options)
+	if err != nil {
+		return fmt.Errorf("make the controller of Services: %w", err)
+	}
+	// The manager runs already, and starts what is added at once. What is watched
+	// before that is seen whole before the first pass.
+	informers := m.GetCache()
+	for _, watched := range []source.Source{
+		source.Kind[client.Object](informers, &corev1.Service{}, &handler.EnqueueRequestForObject{}, r.serviceMatters()),
+		source.Kind(informers, client.Object(&corev1.Node{}), handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), notSeenYet, nodeMatters),
+		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice), notSeenYet),
+		source.TypedChannel(wake, woken),
+	} {
+		if err := c.Watch(watched); err != nil {
+			return fmt.Errorf("watch what Services depend on: %w", err)
+		}
+	}
+	return m.Add(c)
 }
+
+// cacheLimit is how long the caches may take to be filled.
+const cacheLimit = 365 * 24 * time.Hour
+
+// logOf names the Service of a pass in what is logged.
+func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "service")
+	return func(request *reconcile.Request) logr.Logger {
+		if request == nil {
+			return log
+		}
+		return log.WithValues("Service", klog.KRef(request.Namespace, request.Name))
+	}
+}
+
+// notSeenYet passes what was not there when the controller began: the first passes
+// over all Services saw the rest.
+var notSeenYet = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
 // serviceMatters passes only changes of Services that change what is wanted, and
 // what others do to the marks that we write. It holds back what we write ourselves:

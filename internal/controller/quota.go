@@ -163,30 +163,42 @@ func exhausted(message string) (ofOctavia, ofNeutron string) {
 }
 
 // quotas looks up how much of a quota is in use. What it found serves all Services
-// for a while. It is safe for concurrent use.
+// for a while. It is safe for concurrent use, and holds its lock over no call:
+// whoever tells that something was freed must not wait for the cloud.
 type quotas struct {
 	octavia func(ctx context.Context, kind string) (limit, used int, err error)
 	neutron func(ctx context.Context, kind string) (limit, used int, known bool, err error)
+	// patience is how long passes wait for an answer, which only adds to what they
+	// have to tell. One that comes later is there for those that come after it.
+	patience time.Duration
 
 	mu    sync.Mutex
-	known map[string]quotaText
+	known map[string]*quotaAnswer
 }
 
-type quotaText struct {
-	text  string
-	until time.Time
+// quotaAnswer is the answer to one question, which all share who have the same one.
+type quotaAnswer struct {
+	// answered is closed when text is there.
+	answered chan struct{}
+	text     string
+	// patience ends when nobody waits for the answer any longer, and until is how
+	// long it is told.
+	patience context.Context
+	until    time.Time
 }
 
-func newQuotas(p *Planner) *quotas {
+func newQuotas(p *Planner, patience time.Duration) *quotas {
 	return &quotas{
+		patience: patience,
 		octavia: func(ctx context.Context, kind string) (limit, used int, err error) {
 			return p.Octavia.Quota(ctx, p.Neutron.ProjectID(), kind)
 		},
 		neutron: p.Neutron.Quota,
-		known:   map[string]quotaText{},
+		known:   map[string]*quotaAnswer{},
 	}
 }
 
+// forget lets the next one ask anew.
 func (q *quotas) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -194,33 +206,62 @@ func (q *quotas) forget() {
 }
 
 // look says how much of what the cloud refused is in use, or "" if that cannot be
-// found out: what the cloud said is told in any case.
+// found out soon: what the cloud said is told in any case.
 func (q *quotas) look(ctx context.Context, failure error, life time.Duration, now time.Time) string {
 	var cloud *openstack.Error
 	if !errors.As(failure, &cloud) {
 		return ""
 	}
 	ofOctavia, ofNeutron := exhausted(cloud.Message)
-	name := ofOctavia + ofNeutron
-	if name == "" {
+	if ofOctavia+ofNeutron == "" {
 		return ""
 	}
+	a := q.question(ctx, ofOctavia, ofNeutron, now, life)
+	select {
+	case <-a.answered:
+	case <-a.patience.Done():
+	}
+	select {
+	case <-a.answered:
+		return a.text
+	default:
+		return ""
+	}
+}
+
+// question returns the answer to a question, which may be under way. If nobody has
+// asked it lately it is asked, for all Services and so not only as long as one pass
+// has patience: the context of a pass ends with the controller.
+func (q *quotas) question(ctx context.Context, ofOctavia, ofNeutron string, now time.Time, life time.Duration) *quotaAnswer {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if k, there := q.known[name]; there && now.Before(k.until) {
-		return k.text
+	name := ofOctavia + ofNeutron
+	if a, there := q.known[name]; there && now.Before(a.until) {
+		return a
 	}
-	text := ""
+	patience, cancel := context.WithTimeout(ctx, q.patience)
+	a := &quotaAnswer{answered: make(chan struct{}), patience: patience, until: now.Add(life)}
+	q.known[name] = a
+	go func() {
+		defer cancel()
+		defer close(a.answered)
+		a.text = q.ask(ctx, ofOctavia, ofNeutron)
+	}()
+	return a
+}
+
+// ask asks the cloud.
+func (q *quotas) ask(ctx context.Context, ofOctavia, ofNeutron string) string {
 	if ofOctavia != "" {
-		limit, used, err := q.octavia(ctx, ofOctavia)
-		if err == nil {
-			text = quotaUse(ofOctavia, limit, used)
+		if limit, used, err := q.octavia(ctx, ofOctavia); err == nil {
+			return quotaUse(ofOctavia, limit, used)
 		}
-	} else if limit, used, known, err := q.neutron(ctx, ofNeutron); err == nil && known {
-		text = quotaUse(ofNeutron, limit, used)
+		return ""
 	}
-	q.known[name] = quotaText{text, now.Add(life)}
-	return text
+	if limit, used, known, err := q.neutron(ctx, ofNeutron); err == nil && known {
+		return quotaUse(ofNeutron, limit, used)
+	}
+	return ""
 }
 
 // quotaNames are what people call what there are quotas for.

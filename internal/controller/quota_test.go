@@ -106,8 +106,9 @@ func TestUseOfAQuotaIsLookedUpOnceForAll(t *testing.T) {
 			}
 			return 5, 5, nil
 		},
-		neutron: func(context.Context, string) (limit, used int, known bool, err error) { return 2, 1, true, nil },
-		known:   map[string]quotaText{},
+		neutron:  func(context.Context, string) (limit, used int, known bool, err error) { return 2, 1, true, nil },
+		patience: time.Minute,
+		known:    map[string]*quotaAnswer{},
 	}
 	now := time.Unix(1000, 0)
 	look := func(message string) string {
@@ -141,4 +142,40 @@ func TestUseOfAQuotaIsLookedUpOnceForAll(t *testing.T) {
 	if asked != before+2 {
 		t.Error("what was before something was freed is told")
 	}
+}
+
+func TestAQuotaThatTheCloudDoesNotTellHoldsUpNobody(t *testing.T) {
+	release, asked := make(chan struct{}), make(chan struct{}, 1)
+	q := &quotas{
+		octavia: func(_ context.Context, kind string) (limit, used int, err error) {
+			if kind == "Load Balancer" {
+				asked <- struct{}{}
+				<-release
+			}
+			return 5, 5, nil
+		},
+		patience: time.Millisecond,
+		known:    map[string]*quotaAnswer{},
+	}
+	look := func(kind string) string {
+		return q.look(t.Context(), &openstack.Error{Class: openstack.Quota, Message: "Quota has been met for resources: " + kind}, time.Minute, time.Unix(1000, 0))
+	}
+	for range 3 { // the later ones do not ask again
+		if got := look("Load Balancer"); got != "" {
+			t.Errorf("an answer that has not come is %q", got)
+		}
+	}
+	<-asked
+	q.patience = time.Minute
+	if got := look("Pool"); got != "pools of the project: 5 of 5 in use" {
+		t.Errorf("another question meanwhile: %q", got)
+	}
+	late := q.known["Load Balancer"]
+	q.forget() // the watcher does, and would hang here
+	close(release)
+	<-late.answered
+	if len(q.known) > 0 {
+		t.Error("the answer to a question of before something was freed is told")
+	}
+	<-late.patience.Done()
 }

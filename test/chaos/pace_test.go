@@ -41,7 +41,7 @@ func scaled(by time.Duration) controller.Timing {
 		PartsRetry:     by * 200 * time.Millisecond,
 		FirstRebirth:   by * 100 * time.Millisecond, LastRebirth: by * time.Second,
 		FirstReplacement: by * 100 * time.Millisecond, LastReplacement: by * time.Second,
-		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
+		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second, QuotaPatience: by * 200 * time.Millisecond,
 		FirstPatience: by * 300 * time.Millisecond, LastPatience: by * 2 * time.Second,
 		KubernetesLimit: time.Second,
 	}

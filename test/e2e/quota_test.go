@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
 )
@@ -148,4 +149,29 @@ func TestServicesThatWaitForQuotaComeOneAfterTheOther(t *testing.T) {
 		v.programmed()
 	}
 	others[3].waits("Load Balancer", "4 of 4 in use")
+}
+
+// TestServicesGoOnWhileNobodySaysHowMuchOfAQuotaIsInUse lets the question hang, with
+// one worker, which must not wait for the answer; nor must the watcher, which tells
+// that there is room again.
+func TestServicesGoOnWhileNobodySaysHowMuchOfAQuotaIsInUse(t *testing.T) {
+	spares(t, "the cloud does not see the calls that fail")
+	s := newStage(t, settings{program: waiting(), flags: []string{"--concurrency=1"}, conf: []string{"[Metadata]", "request-timeout=10m"}})
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 1)
+	first := s.service("first", tcp(8080))
+	first.programmed()
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: "/v2.0/lbaas/quotas/{project}", Kind: wire.FaultHang})
+	second := s.service("second", tcp(8080))
+	second.waits("Load Balancer", "request")
+	if s.cloud.Faults().Held() == 0 {
+		t.Error("nobody asked how much is in use")
+	}
+	first.change(openTo("127.0.0.0/8"))
+	first.becomes(sources("127.0.0.0/8"))
+	first.programmed()
+	first.delete()
+	s.answeredBy(second.programmed(), 8080, s.addresses("a", "b")...)
+	if s.cloud.Faults().Held() == 0 {
+		t.Error("the question was answered")
+	}
 }
