@@ -139,7 +139,7 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 		p.record.known = false
 	}
 	r.noteRemedy(p, op, made)
-	p.record.frees = r.frees(p, op)
+	p.record.frees = p.record.frees || r.frees(p, op)
 	if _, ok := op.(diff.DeleteFloatingIP); ok {
 		r.freed()
 	}

@@ -19,7 +19,7 @@ import (
 // had one; addresses that are published stay. Of the planner only what chooses
 // Services is needed.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *Planner, failure error) error {
-	r := &ServiceReconciler{Planner: p, Client: m.GetClient(), Recorder: m.GetEventRecorder("kube-octavia")}
+	r := &ServiceReconciler{Planner: p, Client: patient{m.GetClient(), DefaultTiming().KubernetesLimit}, Recorder: m.GetEventRecorder("kube-octavia")}
 	var services corev1.ServiceList
 	if err := p.Reader.List(ctx, &services); err != nil {
 		return err

@@ -23,6 +23,8 @@ type simulated struct {
 	t testing.TB
 	// conf is what the controller is told of it.
 	conf string
+	// balancers and networks answer the tests themselves.
+	balancers, networks http.Handler
 }
 
 func newSimulated(t testing.TB, o cloudsim.Options) simulated {
@@ -37,7 +39,7 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 			t.Error(err)
 		}
 	})
-	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia")}
+	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia"), balancers: c.Octavia().Mux(), networks: c.Neutron().Mux()}
 }
 
 // restrictedConf is a cloud.conf with an application credential that may make the
@@ -79,11 +81,11 @@ func (c simulated) request(as person, service, method, path string, body []byte)
 	r := httptest.NewRequest(method, path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	mux := c.Octavia().Mux()
+	handler := c.balancers
 	if service == cloudsim.Network {
-		mux = c.Neutron().Mux()
+		handler = c.networks
 	}
-	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
+	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
 	return w.Code, w.Body.Bytes(), nil
 }
 
