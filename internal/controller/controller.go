@@ -76,6 +76,7 @@ func SetUp(m manager.Manager, o Options) error {
 		return nil
 	})
 	known, heard := newMemory(), newEchoes()
+	rivals := newRivals(o.Timing, o.Metrics, o.Logger)
 	var reconciler *ServiceReconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.heads,
@@ -101,6 +102,7 @@ func SetUp(m manager.Manager, o Options) error {
 	reconciler = &ServiceReconciler{
 		Planner:  o.Planner,
 		Client:   announcing{patient{m.GetClient(), o.Timing.KubernetesLimit}, heard},
+		Uncached: m.GetAPIReader(),
 		Recorder: m.GetEventRecorder("kube-octavia"),
 		Watcher:  watcher,
 		Metrics:  o.Metrics,
@@ -109,6 +111,7 @@ func SetUp(m manager.Manager, o Options) error {
 		now:      time.Now,
 		enqueue:  enqueue,
 		echoes:   heard,
+		rivals:   rivals,
 		waiters:  newWaiters(),
 		quotas:   newQuotas(o.Planner, o.Timing.QuotaPatience),
 	}
@@ -197,8 +200,8 @@ func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
 var notSeenYet = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
 // serviceMatters passes only changes of Services that change what is wanted, and
-// what others do to the marks that we write. It holds back what we write ourselves:
-// see echoes.
+// what others do to the marks that we write, of which it tells rivals. It holds back
+// what we write ourselves: see echoes.
 func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -207,11 +210,19 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			if !ok || !also {
 				return true
 			}
-			others := marksOf(before) != marksOf(after) && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
+			marks := changedMarks(before, after)
+			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
+			switch {
+			case !sameWish(before, after):
+				r.rivals.changed(after)
+			case others:
+				r.rivals.wrote(after, overwritten(marks)...)
+			}
 			return others || !sameService(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.echoes.drop(client.ObjectKeyFromObject(e.Object))
+			r.rivals.drop(client.ObjectKeyFromObject(e.Object))
 			return true
 		},
 	}
@@ -221,8 +232,12 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 // finalizer that somebody took away has to be set again.
 func sameService(a, b *corev1.Service) bool {
 	lost := controllerutil.ContainsFinalizer(a, finalizer) && !controllerutil.ContainsFinalizer(b, finalizer)
-	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
-		equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(theirs(a.Annotations), theirs(b.Annotations))
+	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameWish(a, b)
+}
+
+// sameWish tells whether those who use the Service ask for the same.
+func sameWish(a, b *corev1.Service) bool {
+	return equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(theirs(a.Annotations), theirs(b.Annotations))
 }
 
 // theirs are the annotations that are not written here.

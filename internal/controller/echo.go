@@ -36,32 +36,66 @@ const mostAwaited = 8
 
 func newEchoes() *echoes { return &echoes{awaited: map[types.NamespacedName][]string{}} }
 
-// marksOf is everything on a Service that is written here, as text.
-func marksOf(service *corev1.Service) string {
-	var marks struct {
-		Conditions  [][4]string
-		Addresses   []corev1.LoadBalancerIngress
-		Annotations map[string]string
-		Finalizer   bool
-	}
+// The names of marks, for people and in marks. A condition's and an annotation's are
+// followed by its own.
+const (
+	addressesMark  = "status.loadBalancer"
+	finalizerMark  = "finalizer " + finalizer
+	conditionMark  = "condition "
+	annotationMark = "annotation "
+)
+
+// marks is everything on a Service that is written here, by name.
+type marks map[string]string
+
+func newMarks(service *corev1.Service) marks {
+	m := marks{}
 	for _, c := range service.Status.Conditions {
 		if c.Type == status.Accepted || c.Type == status.Programmed {
-			marks.Conditions = append(marks.Conditions, [4]string{c.Type, string(c.Status), c.Reason, c.Message})
+			m[conditionMark+c.Type] = asText([]string{string(c.Status), c.Reason, c.Message})
 		}
 	}
-	marks.Addresses = service.Status.LoadBalancer.Ingress
-	marks.Annotations = map[string]string{}
+	if len(service.Status.LoadBalancer.Ingress) > 0 {
+		m[addressesMark] = asText(service.Status.LoadBalancer.Ingress)
+	}
 	for key, value := range service.Annotations {
 		if isMark(key) {
-			marks.Annotations[key] = value
+			m[annotationMark+key] = value
 		}
 	}
-	marks.Finalizer = controllerutil.ContainsFinalizer(service, finalizer)
-	text, err := json.Marshal(marks)
+	if controllerutil.ContainsFinalizer(service, finalizer) {
+		m[finalizerMark] = "set"
+	}
+	return m
+}
+
+// marksOf is everything on a Service that is written here, as text.
+func marksOf(service *corev1.Service) string { return asText(newMarks(service)) }
+
+func asText(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return "" // texts can always be written
 	}
 	return string(text)
+}
+
+// changedMarks are the names of the marks in which two states of a Service differ.
+func changedMarks(before, after *corev1.Service) []string {
+	was, is := newMarks(before), newMarks(after)
+	var changed []string
+	for name, value := range is {
+		if old, there := was[name]; !there || old != value {
+			changed = append(changed, name)
+		}
+	}
+	for name := range was {
+		if _, there := is[name]; !there {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	return changed
 }
 
 // expect notes a write that is about to be made; forget takes it back if it failed.

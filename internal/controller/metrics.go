@@ -23,6 +23,9 @@ type Metrics struct {
 	orphans                   *prometheus.GaugeVec
 	// leftBehind counts load balancers, not their parts.
 	leftBehind prometheus.Counter
+	// foreignWrites counts by where they were, contested Services.
+	foreignWrites *prometheus.CounterVec
+	contested     prometheus.Gauge
 }
 
 // NewMetrics registers the controller's metrics. A second controller of the
@@ -58,10 +61,18 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_left_behind_total",
 			Help: "Load balancers that Octavia made ACTIVE and left with parts that are not, whose parts were replaced or written once more.",
 		}),
+		foreignWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kube_octavia_foreign_writes_total",
+			Help: "Writes of somebody else to what is ours, on a Service (kubernetes) or in what it has (cloud).",
+		}, []string{"where"}),
+		contested: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kube_octavia_contested_services",
+			Help: "Services on which work has stopped because somebody else writes to them again and again.",
+		}),
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),
 		register(registry, &m.repaired), register(registry, &m.reported), register(registry, &m.orphans),
-		register(registry, &m.leftBehind))
+		register(registry, &m.leftBehind), register(registry, &m.foreignWrites), register(registry, &m.contested))
 }
 
 // register registers a collector, or takes the one that is registered already.

@@ -34,7 +34,9 @@ import (
 type ServiceReconciler struct {
 	*Planner
 	// Client writes finalizers, annotations and status.
-	Client   client.Client
+	Client client.Client
+	// Uncached reads what the cache does not have.
+	Uncached client.Reader
 	Recorder events.EventRecorder
 	Watcher  *octavia.Watcher
 	Metrics  *Metrics
@@ -42,6 +44,7 @@ type ServiceReconciler struct {
 	timing Timing
 	memory *memory
 	echoes *echoes
+	rivals *rivals
 	now    func() time.Time
 	// enqueue asks for a pass over a Service, waiters wait for quota, and quotas
 	// says how much of it is in use.
@@ -135,6 +138,9 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 
 // serve is the pass for a Service that is to have a load balancer.
 func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Result, error) {
+	if result, yields, err := r.yield(ctx, p); yields {
+		return result, err
+	}
 	err := r.observe(ctx, p)
 	if err == nil {
 		err = r.gather(ctx, p)
@@ -219,7 +225,7 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 		return r.treat(ctx, p)
 	}
 	if !r.failedAtBirth(p) {
-		if err := r.compare(ctx, p); err != nil {
+		if err := r.compare(ctx, p); err != nil || r.contested(p) {
 			return err
 		}
 	}
@@ -306,6 +312,7 @@ func (r *ServiceReconciler) await(p *pass) {
 
 func (r *ServiceReconciler) forget(key types.NamespacedName) {
 	r.waiters.leave(key)
+	r.rivals.drop(key)
 	if id := r.memory.forget(key); id != "" {
 		r.Watcher.Forget(id)
 	}
@@ -313,6 +320,9 @@ func (r *ServiceReconciler) forget(key types.NamespacedName) {
 
 // report writes what the pass found out to the Service.
 func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) error {
+	if known, is, _ := r.rivals.of(p.service); is == standAside {
+		return r.tellContest(ctx, p.service, known)
+	}
 	if openstack.Classify(failure) == openstack.Busy {
 		// Somebody else's change is under way; it is awaited like ours.
 		failure = nil

@@ -49,6 +49,16 @@ type Timing struct {
 	FirstPatience, LastPatience time.Duration
 	// KubernetesLimit is how long a write to the Kubernetes API may take.
 	KubernetesLimit time.Duration
+	// RivalLimit is how often, within RivalWindow, somebody else may write to the same
+	// thing of ours before work on the Service is stopped; 0 is for ever.
+	RivalLimit  int
+	RivalWindow time.Duration
+	// FirstRivalWait and LastRivalWait are how long a second such write and further
+	// ones stay before they are put right, at first and at most.
+	FirstRivalWait, LastRivalWait time.Duration
+	// FirstRivalPause and LastRivalPause are for how long work is stopped, the first
+	// time and at most.
+	FirstRivalPause, LastRivalPause time.Duration
 }
 
 // DefaultTiming is for clouds that people use.
@@ -70,6 +80,12 @@ func DefaultTiming() Timing {
 		FirstPatience:    5 * time.Second,
 		LastPatience:     5 * time.Minute,
 		KubernetesLimit:  30 * time.Second,
+		RivalLimit:       5,
+		RivalWindow:      10 * time.Minute,
+		FirstRivalWait:   time.Second,
+		LastRivalWait:    30 * time.Second,
+		FirstRivalPause:  10 * time.Minute,
+		LastRivalPause:   time.Hour,
 	}
 }
 

@@ -1,0 +1,174 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// What others write to what is ours is put right. One who writes it again each time
+// is no person who made a mistake but another controller, and two that put each other
+// right would go on for ever. So the first write of somebody else is put right at
+// once, the next ones after growing delays, and at last work on the Service stops for
+// a while. This file decides when; it knows neither Kubernetes nor the cloud.
+
+// foreignWrite is one write of somebody else to what is ours.
+type foreignWrite struct {
+	at time.Time
+	// what is the same for all writes to the same thing, and text tells people of it.
+	// inCloud is where it was.
+	what, text string
+	inCloud    bool
+}
+
+// rivalry is what is known of foreign writes to what one Service has. Its methods
+// return what is known after something has happened.
+type rivalry struct {
+	// writes are the young ones, the oldest first, since work on the Service was taken
+	// up again.
+	writes []foreignWrite
+	// waits is until when the last one stays.
+	waits time.Time
+	// stops is how often in a row work was stopped, stopped when it was the last time,
+	// and until for how long; until is zero while work goes on. resumed is since when
+	// it does.
+	stops                   int
+	stopped, until, resumed time.Time
+	// told is whether the Service says that work was stopped.
+	told bool
+}
+
+// stance is what to do about a Service.
+type stance int
+
+const (
+	// goOn: it is worked on, and what others wrote is put right.
+	goOn stance = iota
+	// holdOn: for a moment it is left as it is.
+	holdOn
+	// standAside: somebody else writes to it, and we do not.
+	standAside
+)
+
+// mostWrites bounds what is kept of a Service. It is more than it takes to stop.
+const mostWrites = 128
+
+// stance says what to do now, and for how long unless something happens.
+func (r rivalry) stance(now time.Time) (stance, time.Duration) {
+	switch {
+	case now.Before(r.until):
+		return standAside, r.until.Sub(now)
+	case now.Before(r.waits):
+		return holdOn, r.waits.Sub(now)
+	}
+	return goOn, 0
+}
+
+// over tells whether work was stopped and may be taken up again.
+func (r rivalry) over(now time.Time) bool {
+	return !r.until.IsZero() && !now.Before(r.until)
+}
+
+// resume takes up work again. It is stopped again sooner than the first time.
+func (r rivalry) resume(now time.Time) rivalry {
+	return rivalry{stops: r.stops, stopped: r.stopped, resumed: now}
+}
+
+// after is what is known after writes of somebody else that were seen together. While
+// work is stopped they are nothing to us.
+func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
+	if t.RivalLimit == 0 || now.Before(r.until) {
+		return r
+	}
+	if r.over(now) {
+		r = r.resume(now)
+	}
+	young := slices.DeleteFunc(slices.Clone(r.writes), func(w foreignWrite) bool { return now.Sub(w.at) >= t.RivalWindow })
+	if len(young) == 0 && now.Sub(r.resumed) >= t.RivalWindow {
+		r.stops = 0
+	}
+	young = append(young, writes...)
+	r.writes = young[max(len(young)-mostWrites, 0):]
+	limit := t.RivalLimit
+	if r.stops > 0 {
+		// A person may still make a mistake.
+		limit = min(limit, 2)
+	}
+	switch n := r.times(); {
+	case n >= limit:
+		r.stopped, r.until = now, now.Add(doubled(t.FirstRivalPause, r.stops, t.LastRivalPause))
+		r.stops++
+	case n > 1:
+		r.waits = now.Add(doubled(t.FirstRivalWait, 2*(n-2), t.LastRivalWait))
+	}
+	return r
+}
+
+// changed is what is known after the Service was changed by who uses it. That ends a
+// pause, since the change may be what puts an end to the other controller. It does so
+// ever later, since it may be the other controller's own.
+func (r rivalry) changed(now time.Time, t Timing) rivalry {
+	if !now.Before(r.until) {
+		return r
+	}
+	earliest := r.stopped.Add(doubled(t.FirstRivalWait, 2*(r.stops-1), t.LastRivalPause))
+	if earliest.Before(now) {
+		earliest = now
+	}
+	if earliest.Before(r.until) {
+		r.until = earliest
+	}
+	return r
+}
+
+// times is how often the thing was written that was written most often.
+func (r rivalry) times() int {
+	most, times := 0, map[string]int{}
+	for _, w := range r.writes {
+		times[w.what]++
+		most = max(most, times[w.what])
+	}
+	return most
+}
+
+// repeated are what was written more than once, each as it was written last, those on
+// the Service before those in the cloud.
+func (r rivalry) repeated() []foreignWrite {
+	times, last := map[string]int{}, map[string]foreignWrite{}
+	for _, w := range r.writes {
+		times[w.what]++
+		last[w.what] = w
+	}
+	var all []foreignWrite
+	for what, w := range last {
+		if times[what] > 1 {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b foreignWrite) int {
+		if a.inCloud != b.inCloud {
+			if a.inCloud {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a.what, b.what)
+	})
+	return all
+}
+
+// concerns tells whether the thing is among what was written more than once.
+func (r rivalry) concerns(what string) bool {
+	return slices.ContainsFunc(r.repeated(), func(w foreignWrite) bool { return w.what == what })
+}
+
+// doubled doubles d so many times, up to the longest.
+func doubled(d time.Duration, times int, longest time.Duration) time.Duration {
+	for ; times > 0 && d < longest; times-- {
+		d *= 2
+	}
+	return min(d, longest)
+}

@@ -1,0 +1,158 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// rivals has what is known of foreign writes to what our Services have: events tell
+// of those in Kubernetes, passes find those in the cloud. It is safe for concurrent
+// use. A nil one knows of nobody.
+type rivals struct {
+	timing  Timing
+	now     func() time.Time
+	metrics *Metrics
+	log     logr.Logger
+
+	mu  sync.Mutex
+	all map[types.NamespacedName]rival
+}
+
+// rival is who writes to one Service.
+type rival struct {
+	serviceUID types.UID
+	rivalry
+}
+
+func newRivals(timing Timing, metrics *Metrics, log logr.Logger) *rivals {
+	metrics.contested.Set(0)
+	return &rivals{timing: timing, now: time.Now, metrics: metrics, log: log, all: map[types.NamespacedName]rival{}}
+}
+
+// wrote notes what somebody else wrote to what the Service has.
+func (r *rivals) wrote(service *corev1.Service, writes ...foreignWrite) {
+	if r == nil || len(writes) == 0 {
+		return
+	}
+	now := r.now()
+	for i := range writes {
+		writes[i].at = now
+	}
+	where := "kubernetes"
+	if writes[0].inCloud {
+		where = "cloud"
+	}
+	r.metrics.foreignWrites.WithLabelValues(where).Inc()
+	r.change(service, func(known rivalry) rivalry {
+		next := known.after(writes, now, r.timing)
+		if is, _ := next.stance(now); is == standAside && !next.stopped.Equal(known.stopped) {
+			r.log.Info("somebody else writes to what the Service has again and again; no more is written until they have stopped",
+				"service", client.ObjectKeyFromObject(service).String(), "written", texts(next.repeated()), "until", next.until)
+		}
+		return next
+	})
+}
+
+// changed notes that whoever uses the Service has changed it.
+func (r *rivals) changed(service *corev1.Service) {
+	if r == nil {
+		return
+	}
+	r.change(service, func(known rivalry) rivalry { return known.changed(r.now(), r.timing) })
+}
+
+// told notes that the Service says that work was stopped.
+func (r *rivals) told(service *corev1.Service) {
+	r.change(service, func(known rivalry) rivalry {
+		known.told = true
+		return known
+	})
+}
+
+// resumes tells, once, whether work on the Service was stopped and is taken up again.
+func (r *rivals) resumes(service *corev1.Service) bool {
+	if r == nil {
+		return false
+	}
+	resumes, now := false, r.now()
+	r.change(service, func(known rivalry) rivalry {
+		if resumes = known.over(now); resumes {
+			return known.resume(now)
+		}
+		return known
+	})
+	return resumes
+}
+
+// of returns what is known of a Service, and what to do about it now and for how long.
+func (r *rivals) of(service *corev1.Service) (rivalry, stance, time.Duration) {
+	if r == nil {
+		return rivalry{}, goOn, 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.all[client.ObjectKeyFromObject(service)]
+	if known.serviceUID != service.UID {
+		return rivalry{}, goOn, 0
+	}
+	is, wait := known.stance(r.now())
+	return known.rivalry, is, wait
+}
+
+// drop forgets a Service that is gone, or that is not served any more.
+func (r *rivals) drop(key types.NamespacedName) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.all[key]; known {
+		delete(r.all, key)
+		r.count()
+	}
+}
+
+// change changes what is known of a Service; what was known of an earlier one of its
+// name is forgotten.
+func (r *rivals) change(service *corev1.Service, change func(rivalry) rivalry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := client.ObjectKeyFromObject(service)
+	known := r.all[key]
+	if known.serviceUID != service.UID {
+		known = rival{serviceUID: service.UID}
+	}
+	known.rivalry = change(known.rivalry)
+	if len(known.writes) == 0 && known.stops == 0 {
+		delete(r.all, key)
+	} else {
+		r.all[key] = known
+	}
+	r.count()
+}
+
+func (r *rivals) count() {
+	contested := 0
+	for _, known := range r.all {
+		if !known.until.IsZero() {
+			contested++
+		}
+	}
+	r.metrics.contested.Set(float64(contested))
+}
+
+func texts(writes []foreignWrite) []string {
+	all := make([]string, len(writes))
+	for i, w := range writes {
+		all[i] = w.text
+	}
+	return all
+}

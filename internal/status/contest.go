@@ -1,0 +1,60 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ReasonContested: somebody else writes to what the Service has again and again, and
+// work on it has stopped.
+const ReasonContested = "WrittenBySomebodyElse"
+
+// Contest is what is known of somebody else who writes to what a Service has.
+type Contest struct {
+	// Overwritten are the marks on the Service that were written over, and Undone is
+	// what it would take to make up for what was changed in the cloud.
+	Overwritten, Undone []string
+	// Writer is who wrote to the Service last, or "".
+	Writer string
+	// Again is when work is taken up again.
+	Again time.Time
+}
+
+// mostNamed bounds how much of a kind is named: the rest says nothing more.
+const mostNamed = 5
+
+// Condition is Programmed for a Service on which work has stopped.
+func (c Contest) Condition(generation int64) metav1.Condition {
+	return metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse, Reason: ReasonContested,
+		ObservedGeneration: generation, Message: shorten(c.message(), longestMessage)}
+}
+
+func (c Contest) message() string {
+	var parts []string
+	if len(c.Overwritten) > 0 {
+		text := "on the Service these were written over: " + named(c.Overwritten, ", ")
+		if c.Writer != "" {
+			text += ", last by " + c.Writer
+		}
+		parts = append(parts, text)
+	}
+	if len(c.Undone) > 0 {
+		parts = append(parts, "in the cloud this was undone: "+named(c.Undone, ", "))
+	}
+	return "somebody else writes to what this Service has, again and again, and kube-octavia has stopped writing to it: " + strings.Join(parts, "; ") +
+		". One controller only may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
+		"or give the Service a spec.loadBalancerClass that only one controller serves. kube-octavia tries again at " +
+		c.Again.UTC().Format(time.RFC3339) + ", and when the Service is changed"
+}
+
+func named(all []string, separator string) string {
+	if len(all) > mostNamed {
+		all = append(all[:mostNamed:mostNamed], "...")
+	}
+	return strings.Join(all, separator)
+}
