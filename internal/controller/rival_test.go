@@ -186,7 +186,7 @@ func TestMarksThatChangedAreNamed(t *testing.T) {
 func TestKubernetesSaysWhoWroteLast(t *testing.T) {
 	entry := func(manager string, at time.Duration, fields string) metav1.ManagedFieldsEntry {
 		when := metav1.NewTime(noon.Add(at))
-		return metav1.ManagedFieldsEntry{Manager: manager, Time: &when, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &when, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	addresses := entry("occm", 0, `{"f:status":{"f:loadBalancer":{"f:ingress":{}}}}`)
 	id := entry("hand", time.Second, `{"f:metadata":{"f:annotations":{".":{},"f:loadbalancer.openstack.org/load-balancer-id":{}}}}`)

@@ -40,7 +40,7 @@ func lastWriter(entries []metav1.ManagedFieldsEntry, writes []foreignWrite) stri
 			continue
 		}
 		for _, w := range writes {
-			if !w.inCloud && ownsField(e.FieldsV1.Raw, fieldOf(w.what)) {
+			if !w.inCloud && ownsField(e.FieldsV1.GetRawBytes(), fieldOf(w.what)) {
 				last = &entries[i]
 				break
 			}

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReasonContested: somebody else writes to what the Service has again and again, and
-// work on it has stopped.
+// ReasonContested is that somebody else writes to what the Service has again and
+// again, and work on it has stopped.
 const ReasonContested = "WrittenBySomebodyElse"
 
 // Contest is what is known of somebody else who writes to what a Service has.
