@@ -35,6 +35,9 @@ const (
 	// Programmed holds a digest of what the Service asked for when the cloud last
 	// had all of it.
 	Programmed = OwnPrefix + "programmed"
+	// VIPAddress holds the address of an internal Service, and the id of its subnet,
+	// while its load balancer is deleted and another one made.
+	VIPAddress = OwnPrefix + "vip-address"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
 	KeepFloatingIP = Prefix + "keep-floatingip"
 	// LoadBalancerID holds the Octavia id of the Service's load balancer.

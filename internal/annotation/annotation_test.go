@@ -53,7 +53,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), DriftPolicy, Managed, Programmed) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), DriftPolicy, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -69,7 +69,7 @@ func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
 		if a.Key == "" || a.Values == "" || !strings.HasSuffix(a.Doc, ".") || a.apply == nil {
 			t.Errorf("%q: wants a key, values, a sentence and something to do, has %+v", a.Key, a)
 		}
-		if a.Output != slices.Contains([]string{LoadBalancerID, LoadBalancerAddress, Managed, Programmed}, a.Key) {
+		if a.Output != slices.Contains([]string{LoadBalancerID, LoadBalancerAddress, Managed, Programmed, VIPAddress}, a.Key) {
 			t.Errorf("%s: Output is %v", a.Key, a.Output)
 		}
 	}

@@ -129,6 +129,13 @@ var Table = append([]Annotation{
 		Doc:    "With drift-policy report or ignore: a digest of what the Service asked for when the cloud last had all of it. By it a controller that was just started tells a change of the Service from a change of the cloud. Leave it alone.",
 		apply:  func(*Options, string) error { return nil },
 	},
+	{
+		Key:    VIPAddress,
+		Values: "IP address and subnet id",
+		Output: true,
+		Doc:    "The address that an internal Service keeps while its load balancer, which failed, is replaced. Written by kube-octavia. Remove it if the condition says that somebody took the address, to get another one.",
+		apply:  func(*Options, string) error { return nil },
+	},
 }, notServed("availability-zone", "class", "connection-limit", "default-tls-container-ref", "flavor-id",
 	"floating-network-id", "floating-subnet", "floating-subnet-id", "floating-subnet-tags", "hostname", "lb-method",
 	"member-subnet-id", "network-id", "node-selector", "port-id", "proxy-protocol", "subnet-id",

@@ -250,7 +250,7 @@ func theirs(annotations map[string]string) map[string]string {
 // isMark tells whether the annotation is written here.
 func isMark(key string) bool {
 	switch key {
-	case managed, vipAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed:
+	case managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed:
 		return true
 	}
 	return false

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -194,14 +195,11 @@ func refusesFailover(err *openstack.Error) bool {
 	return !err.Unanswered
 }
 
-// vipAddress is the annotation that holds the address of an internal Service, and
-// the id of its subnet, while its load balancer is deleted and another one made: from
-// the moment at which nobody holds the address, somebody has to remember it.
-const vipAddress = "kube-octavia.io/vip-address"
-
-// notedVIP reads that annotation. Without an address it says nothing.
+// notedVIP reads the address that an internal Service has while its load balancer is
+// deleted and another one made: from the moment at which nobody holds the address,
+// somebody has to remember it.
 func notedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
-	address, subnet, _ := strings.Cut(service.Annotations[vipAddress], " ")
+	address, subnet, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {
 		return lb.VIP{}, false
@@ -216,13 +214,13 @@ func notedVIP(service *corev1.Service) (vip lb.VIP, ok bool) {
 // noteVIP writes the address to the Service, before it is given up.
 func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service, vip lb.VIP) error {
 	note := strings.TrimSpace(vip.Address + " " + vip.SubnetID)
-	if service.Annotations[vipAddress] == note {
+	if service.Annotations[annotation.VIPAddress] == note {
 		return nil
 	}
 	before := service.DeepCopy()
-	setAnnotation(service, vipAddress, note)
+	setAnnotation(service, annotation.VIPAddress, note)
 	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("write annotation %s: %w", vipAddress, err)
+		return fmt.Errorf("write annotation %s: %w", annotation.VIPAddress, err)
 	}
 	return nil
 }
@@ -249,13 +247,13 @@ func (p *pass) noteTaken(op diff.Op, err error) {
 		return
 	}
 	p.record.fail(status.ReasonAddressTaken, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
-		"free it, or remove annotation %s to get another one", vip.Address, vipAddress))
+		"free it, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress))
 }
 
 // replacing tells whether one load balancer takes another one's place, so that
 // the published address is still the Service's.
 func replacing(p *pass) bool {
-	return p.record.observed.Predecessor != nil || p.record.attempts.begun > 0 || p.service.Annotations[vipAddress] != ""
+	return p.record.observed.Predecessor != nil || p.record.attempts.begun > 0 || p.service.Annotations[annotation.VIPAddress] != ""
 }
 
 // noteRemedy notes an op that is part of a remedy.

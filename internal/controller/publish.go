@@ -73,7 +73,7 @@ func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Servic
 	before := service.DeepCopy()
 	if p.Done {
 		// The load balancer has the address itself.
-		delete(service.Annotations, vipAddress)
+		delete(service.Annotations, annotation.VIPAddress)
 	}
 	if l := p.Observed.LoadBalancer; l != nil {
 		setAnnotation(service, annotation.LoadBalancerID, l.ID)
@@ -132,7 +132,7 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 		controllerutil.RemoveFinalizer(service, finalizer)
 	}
 	delete(service.Annotations, managed)
-	delete(service.Annotations, vipAddress)
+	delete(service.Annotations, annotation.VIPAddress)
 	delete(service.Annotations, annotation.Programmed)
 	delete(service.Annotations, annotation.LoadBalancerID)
 	delete(service.Annotations, annotation.LoadBalancerAddress)

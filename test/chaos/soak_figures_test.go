@@ -21,6 +21,8 @@ type figures struct {
 	// calls are all of them, disturbed those in times in which they could go wrong.
 	calls, disturbed, faulty int
 	differences, leaks       int
+	// addresses are those that a person gave up because somebody had taken them.
+	addresses int
 }
 
 // writes is how many writes to the cloud there were in this round.
@@ -54,8 +56,8 @@ func (s *soak) count() int {
 func (s *soak) report() {
 	f := &s.figures
 	itself := strings.Count(s.controller.log.String(), "--- the controller ended")
-	fmt.Printf("soak: services %d, changes %d, calls %d, of %d disturbed ones faulty %d, kills %d, tamperings %d, rounds %d, ends of the controller by itself %d, differences %d, leaks %d\n",
-		len(s.plays), f.changes.Load(), f.calls, f.disturbed, f.faulty, f.kills, f.tamperings.Load(), f.rounds, itself, f.differences, f.leaks)
+	fmt.Printf("soak: services %d, changes %d, calls %d, of %d disturbed ones faulty %d, kills %d, tamperings %d, addresses taken %d, rounds %d, ends of the controller by itself %d, differences %d, leaks %d\n",
+		len(s.plays), f.changes.Load(), f.calls, f.disturbed, f.faulty, f.kills, f.tamperings.Load(), f.addresses, f.rounds, itself, f.differences, f.leaks)
 	if n := len(s.samples); n > 0 {
 		fmt.Printf("soak: begin: %v\nsoak: without kills: %v\nsoak: end: %v\n", s.samples[0], s.samples[s.quiet], s.samples[n-1])
 	}

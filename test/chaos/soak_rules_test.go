@@ -11,6 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // differences are between what the Services ask for and what the cloud has, of all
@@ -73,6 +77,7 @@ func (s *soak) settle() error {
 	err := s.poll(func() error {
 		if left = s.differences(); len(left) > 0 {
 			calm = 0
+			s.giveUpAddresses()
 			if time.Now().After(next) {
 				next = time.Now().Add(soakWord)
 				s.t.Logf("round %d: %d differences, among them: %v", s.figures.rounds, len(left), left[0])
@@ -92,6 +97,26 @@ func (s *soak) settle() error {
 		return errors.Join(append([]error{err}, left[:min(len(left), 5)]...)...)
 	}
 	return s.untouched()
+}
+
+// giveUpAddresses does what the condition asks of a person: the address of an internal
+// Service was taken while its load balancer, which had failed, was replaced.
+func (s *soak) giveUpAddresses() {
+	services, err := s.services()
+	if err != nil {
+		return
+	}
+	for _, v := range services {
+		if !slices.ContainsFunc(v.Status.Conditions, func(c metav1.Condition) bool { return c.Reason == status.ReasonAddressTaken }) {
+			continue
+		}
+		without := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotation.VIPAddress)
+		_, err := s.world.client.CoreV1().Services(v.Namespace).Patch(s.ctx, v.Name, types.MergePatchType, without, metav1.PatchOptions{})
+		if err != nil {
+			continue // it is asked for again
+		}
+		s.figures.addresses++
+	}
 }
 
 // differences are what is not yet as it should be.
