@@ -45,7 +45,7 @@ func newCredentialCreate(streams IO, version string) *cobra.Command {
 	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "the namespace and the name of the Secret")
 	c.Flags().StringVar(&o.mountPath, "mount-path", "/etc/kube-octavia", "where the controller's Pod has the files of the Secret")
 	c.Flags().StringVar(&o.format, "format", "secret", "what to write: secret, the manifest; or conf, cloud.conf alone, for a controller that is no Pod")
-	c.Flags().StringVarP(&o.output, "output", "o", "-", "the file to write, which only you can read; - is standard output")
+	c.Flags().StringVarP(&o.output, "output", "o", "-", "the file to write, which only you can read, and which is replaced when all has gone well; - is standard output")
 	return c
 }
 
@@ -80,25 +80,24 @@ func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version s
 	if _, err := o.files(login, openstack.ApplicationCredential{ID: "id", Secret: "secret"}, base); err != nil {
 		return err
 	}
-	out, closeOut, err := o.open(streams.Out)
+	out, err := o.open(streams.Out)
 	if err != nil {
 		return err
 	}
 	made, err := session.CreateApplicationCredential(ctx, wanted)
 	if err != nil {
-		return errors.Join(err, closeOut())
+		return errors.Join(err, out.discard())
 	}
 	files, err := o.files(login, made, base)
-	if err == nil {
-		text := []byte(files[confKey])
-		if o.format == "secret" {
-			text, err = manifest(name.Namespace, name.Name, files)
-		}
-		if err == nil {
-			_, err = out.Write(text)
-		}
+	text := []byte(files[confKey])
+	if err == nil && o.format == "secret" {
+		text, err = manifest(name.Namespace, name.Name, files)
 	}
-	if err = errors.Join(err, closeOut()); err != nil {
+	if err == nil {
+		err = out.write(text)
+	}
+	if err != nil {
+		err = errors.Join(err, out.discard())
 		// Nobody knows its secret.
 		undo := session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID)
 		return errors.Join(fmt.Errorf("write application credential %s: %w", made.ID, err), undo)
@@ -108,19 +107,11 @@ func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version s
 }
 
 // open opens what is written to.
-func (o *credentialCreateOptions) open(out io.Writer) (io.Writer, func() error, error) {
+func (o *credentialCreateOptions) open(stdout io.Writer) (*result, error) {
 	if o.output == "-" {
-		return out, func() error { return nil }, nil
+		return &result{to: stdout}, nil
 	}
-	f, err := os.OpenFile(o.output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	// A file that was there keeps its mode.
-	if err := f.Chmod(0o600); err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, f.Close, nil
+	return openResult(o.output)
 }
 
 // files gives cloud.conf for the application credential, and the files that it

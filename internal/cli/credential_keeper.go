@@ -43,9 +43,13 @@ type credentialKeeper struct {
 	said string
 	// restart is what was said last to need a restart.
 	restart string
-	// rejected are the last credentials that were no good; they are tried again
-	// at retryAt, and then after twice as long.
+	// missing is what was said last not to be allowed, and unknown why it could not
+	// be told when the credentials expire.
+	missing, unknown string
+	// rejected are the last credentials that were no good, for why; they are tried
+	// again at retryAt, and then after twice as long.
 	rejected config.Global
+	why      string
 	retryAt  time.Time
 	retryIn  time.Duration
 	// refused is whether Keystone took the credentials in use no more.
@@ -100,9 +104,7 @@ func (k *credentialKeeper) look(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err != nil:
 		k.said = ""
-		k.reject(g)
-		k.log.Info("the credentials in cloud.conf have changed and are no good; the old ones stay in use", "tryingAgainIn", k.retryIn.String(),
-			"error", err.Error())
+		k.reject(g, err)
 	case changed:
 		k.forget()
 		k.log.Info("the credentials in cloud.conf have changed; they are in use from now on", "authentication", string(g.Authentication()))
@@ -141,16 +143,24 @@ func (k *credentialKeeper) tellRestart(newer config.Config) (elsewhere bool) {
 	return elsewhere
 }
 
-func (k *credentialKeeper) reject(g config.Global) {
+// reject puts off the next attempt with credentials that are no good, and says so
+// when they are others than before, or no good for another reason.
+func (k *credentialKeeper) reject(g config.Global, err error) {
+	why := openstack.Reason(err)
+	news := g != k.rejected || why != k.why
 	if g != k.rejected {
 		k.retryIn = firstRejected / 2
 	}
 	k.retryIn = min(2*k.retryIn, lastRejected)
-	k.rejected, k.retryAt = g, time.Now().Add(k.retryIn)
+	k.rejected, k.why, k.retryAt = g, why, time.Now().Add(k.retryIn)
+	if news {
+		k.log.Info("the credentials in cloud.conf have changed and are no good; the old ones stay in use, and these are tried again from time to time",
+			"tryingAgainIn", k.retryIn.String(), "error", err.Error())
+	}
 }
 
 func (k *credentialKeeper) forget() {
-	k.said, k.rejected = "", config.Global{}
+	k.said, k.why, k.rejected = "", "", config.Global{}
 }
 
 // tellRefusal says when Keystone stops to take the credentials, and when it takes
@@ -166,26 +176,38 @@ func (k *credentialKeeper) tellRefusal() {
 	k.refused = refusal != nil
 }
 
-// learn finds out when the credentials end and whether they allow all calls.
+// learn finds out when the credentials end and whether they allow all calls. It is
+// done again and again, and says only what is new.
 func (k *credentialKeeper) learn(ctx context.Context) {
+	k.tellMissing()
 	expires, kind, err := k.session.Expiry(ctx)
 	if err != nil {
-		k.log.V(1).Info("cannot tell when the credentials expire", "error", err.Error())
+		if why := openstack.Reason(err); why != k.unknown {
+			k.unknown = why
+			k.log.V(1).Info("cannot tell when the credentials expire", "error", err.Error())
+		}
 		return
 	}
+	k.unknown = ""
 	if !expires.Equal(k.expires) || kind != k.kind {
 		k.noticeAt = time.Time{}
 	}
 	k.expires, k.kind = expires, kind
 	k.session.NoteExpiry(expires, kind)
-	if missing := k.session.MissingRules(); len(missing) > 0 {
-		names := make([]string, len(missing))
-		for i, call := range missing {
-			names[i] = call.String()
-		}
-		k.log.Info("the application credential was made for an older version and does not allow all calls; make another one with "+
-			"`kube-octavia credential rotate`", "missing", strings.Join(names, ", "))
+}
+
+// tellMissing says which calls the access rules of the credentials do not allow.
+func (k *credentialKeeper) tellMissing() {
+	var names []string
+	for _, call := range k.session.MissingRules() {
+		names = append(names, call.String())
 	}
+	missing := strings.Join(names, ", ")
+	if missing != k.missing && missing != "" {
+		k.log.Info("the application credential was made for an older version and does not allow all calls; make another one with "+
+			"`kube-octavia credential rotate`", "missing", missing)
+	}
+	k.missing = missing
 }
 
 // tellExpiry says in time that the credentials end.

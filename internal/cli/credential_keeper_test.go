@@ -4,16 +4,23 @@
 package cli
 
 import (
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/gophercloud/gophercloud/v2"
+	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // kept is a keeper of credentials at a simulated cloud, and what it reads and
@@ -71,6 +78,47 @@ func (k *kept) says(conf string) string {
 	return news
 }
 
+// credential makes an application credential that allows all calls.
+func (k *kept) credential() openstack.ApplicationCredential {
+	k.t.Helper()
+	made, err := k.session.CreateApplicationCredential(k.t.Context(), openstack.ApplicationCredential{Name: "today's"})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return made
+}
+
+// olderCredential makes one that allows a single call.
+func (k *kept) olderCredential() openstack.ApplicationCredential {
+	k.t.Helper()
+	c := k.cloud.Credentials()
+	provider, err := gophercloudopenstack.AuthenticatedClient(k.t.Context(), gophercloud.AuthOptions{
+		IdentityEndpoint: c.AuthURL, UserID: c.UserID, Password: c.Password, TenantID: c.ProjectID,
+	})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	keystone, err := gophercloudopenstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	made, err := applicationcredentials.Create(k.t.Context(), keystone, c.UserID, applicationcredentials.CreateOpts{
+		Name: "older", AccessRules: []applicationcredentials.AccessRule{{Service: "network", Method: http.MethodGet, Path: "/v2.0/ports"}},
+	}).Extract()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return openstack.ApplicationCredential{ID: made.ID, Secret: config.Secret(made.Secret)}
+}
+
+// reload lets the session have an application credential.
+func (k *kept) reload(c openstack.ApplicationCredential) {
+	k.t.Helper()
+	if _, err := k.session.Reload(k.t.Context(), withCredential(k.started.Global, c)); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
 func TestChangesThatOnlyARestartAppliesAreNamedOnce(t *testing.T) {
 	k := newKept(t)
 	changed := k.conf + "create-monitor = true\nmonitor-delay = 7s\n"
@@ -105,7 +153,10 @@ func TestCredentialsThatAreNoGoodAreTriedAgainWithGrowingPauses(t *testing.T) {
 	k := newKept(t)
 	k.cloud.Recorder().Reset()
 	wrong := strings.Replace(k.conf, k.cloud.Credentials().Password, "wrong", 1)
-	for range 5 {
+	if said := k.says(wrong); !strings.Contains(said, "the old ones stay in use") {
+		t.Errorf("said %q", said)
+	}
+	for range 4 {
 		k.says(wrong)
 	}
 	if calls := k.cloud.Recorder().Calls(); len(calls) != 1 {
@@ -116,9 +167,14 @@ func TestCredentialsThatAreNoGoodAreTriedAgainWithGrowingPauses(t *testing.T) {
 			t.Errorf("the pause is %v, not %v", k.retryIn, pause)
 		}
 		k.retryAt = time.Time{}
-		if said := k.says(wrong); !strings.Contains(said, "the old ones stay in use") {
-			t.Errorf("said %q", said)
+		if said := k.says(wrong); said != "" {
+			t.Errorf("the same is said once more: %q", said)
 		}
+	}
+	k.cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable, Times: 1})
+	k.retryAt = time.Time{}
+	if said := k.says(wrong); !strings.Contains(said, "503") {
+		t.Errorf("another reason is not said: %q", said)
 	}
 	worse := strings.Replace(k.conf, k.cloud.Credentials().Password, "worse", 1)
 	if said := k.says(worse); !strings.Contains(said, "no good") || k.retryIn != firstRejected {
@@ -182,5 +238,42 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 	k.tellRefusal()
 	if !strings.Contains(k.log.String(), "takes the credentials again") {
 		t.Errorf("said %s", k.log.String())
+	}
+}
+
+func TestWhatAnApplicationCredentialDoesNotAllowIsSaidOnce(t *testing.T) {
+	k := newKept(t)
+	made, old := k.credential(), k.olderCredential()
+	const complaint = "was made for an older version"
+	k.reload(old)
+	for range 3 {
+		k.learn(t.Context())
+	}
+	if n := strings.Count(k.log.String(), complaint); n != 1 {
+		t.Errorf("said %d times: %s", n, k.log.String())
+	}
+	k.reload(made)
+	k.learn(t.Context())
+	if n := strings.Count(k.log.String(), complaint); n != 1 {
+		t.Errorf("said of one that allows all: %s", k.log.String())
+	}
+	k.reload(old)
+	k.learn(t.Context())
+	if n := strings.Count(k.log.String(), complaint); n != 2 {
+		t.Errorf("it is so again, and was said %d times: %s", n, k.log.String())
+	}
+}
+
+func TestThatNobodySaysWhenCredentialsExpireIsSaidOnce(t *testing.T) {
+	k := newKept(t)
+	k.reload(k.credential())
+	var said []string
+	k.credentialKeeper.log = funcr.New(func(_, text string) { said = append(said, text) }, funcr.Options{Verbosity: 1})
+	k.cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodGet, Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 2})
+	for range 2 {
+		k.learn(t.Context())
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "cannot tell when") {
+		t.Errorf("said %q", said)
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,8 +91,8 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 	if err != nil {
 		return err
 	}
-	if err := before.update(ctx, kube, made); err != nil {
-		return errors.Join(err, session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID))
+	if err := before.install(ctx, kube, session, made); err != nil {
+		return err
 	}
 	fmt.Fprintf(streams.Err, "Secret %s holds application credential %s (%s) from now on; %s\n", name, made.ID, made.Name, until(made))
 	if old == "" || o.keepOld {
@@ -172,15 +174,74 @@ func readSecret(ctx context.Context, kube client.Client, name types.NamespacedNa
 	return m, nil
 }
 
-// update writes the application credential into the Secret, unless somebody has
-// changed that meanwhile.
-func (m mounted) update(ctx context.Context, kube client.Client, made openstack.ApplicationCredential) error {
+// Writes to the Secret that get no answer.
+const (
+	// installAttempts is how often one is made: all are the same, and only one of
+	// them can succeed.
+	installAttempts = 2
+	// afterthought is how long it may take to find out what became of one.
+	afterthought = 10 * time.Second
+)
+
+// install writes the application credential into the Secret. If that fails the
+// credential is deleted, but only when it is certain that the Secret does not hold
+// it: a write that got no answer may have been carried out.
+func (m mounted) install(ctx context.Context, kube client.Client, session *openstack.Session, made openstack.ApplicationCredential) error {
+	undo := func(err error) error {
+		return errors.Join(err, session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID))
+	}
 	text, err := config.WithGlobal(m.object.Data[confKey], withCredential(m.conf.Global, made))
 	if err != nil {
-		return err
+		return undo(err)
 	}
+	for range installAttempts {
+		if err = m.update(ctx, kube, text); err == nil {
+			return nil
+		}
+		held, known := m.holds(ctx, kube, made.ID, err)
+		switch {
+		case held:
+			return nil
+		case known:
+			return undo(err)
+		}
+	}
+	return fmt.Errorf("%w; whether the Secret holds the new application credential %s cannot be found out, so no credential is deleted: "+
+		"look at the Secret, and then run `kube-octavia credential delete` for the one that it does not hold", err, made.ID)
+}
+
+// holds tells whether the Secret holds the application credential after a write that
+// failed with err. It is known that it does not, and never will, if the write was
+// refused, or the Secret has changed since it was read: the write was for that one.
+func (m mounted) holds(ctx context.Context, kube client.Client, id string, err error) (held, known bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterthought)
+	defer cancel()
+	now, readErr := readSecret(ctx, kube, client.ObjectKeyFromObject(&m.object))
+	switch {
+	case readErr != nil:
+		return false, false
+	case now.conf.Global.ApplicationCredentialID == id:
+		return true, true
+	}
+	return false, refusedByKubernetes(err) || now.object.ResourceVersion != m.object.ResourceVersion
+}
+
+// refusedByKubernetes tells whether the API answered that it did not do what was
+// asked.
+func refusedByKubernetes(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	code := answer.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
+}
+
+// update writes cloud.conf into the Secret, unless somebody has changed that
+// meanwhile.
+func (m mounted) update(ctx context.Context, kube client.Client, conf string) error {
 	changed := m.object.DeepCopy()
-	changed.Data[confKey] = []byte(text)
+	changed.Data[confKey] = []byte(conf)
 	patch := client.MergeFromWithOptions(&m.object, client.MergeFromWithOptimisticLock{})
 	if err := kube.Patch(ctx, changed, patch); err != nil {
 		return fmt.Errorf("write Secret %s/%s: %w", changed.Namespace, changed.Name, err)

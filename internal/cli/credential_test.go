@@ -4,16 +4,20 @@
 package cli
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -142,6 +146,78 @@ func TestAFileWithACredentialIsForItsOwnerOnly(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	if _, err := config.Load(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	path := file(t, "secret.yaml", "old")
+	files := func(want ...string) {
+		t.Helper()
+		entries, err := os.ReadDir(filepath.Dir(path))
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if d := cmp.Diff(want, names); err != nil || d != "" {
+			t.Errorf("%v; files (-want +got):\n%s", err, d)
+		}
+	}
+	cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials",
+		Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 1})
+	if got := runCommand(t, "credential", "create", "-o", path); got.Status != 1 || !strings.Contains(got.Err, "500") {
+		t.Errorf("%+v", got)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
+		t.Errorf("the file holds %q, %v", text, err)
+	}
+	files("secret.yaml")
+	if got := runCommand(t, "credential", "create", "-o", path); got.Status != 0 {
+		t.Errorf("%+v", got)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "kind: Secret") {
+		t.Errorf("the file holds %q, %v", text, err)
+	}
+	files("secret.yaml")
+}
+
+func TestAFileIsReplacedWhereALinkLeads(t *testing.T) {
+	cloudWithLogin(t)
+	path := file(t, "conf", "old")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if got := runCommand(t, "credential", "create", "--format=conf", "-o", link); got.Status != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if _, err := config.Load(path); err != nil {
+		t.Error(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != path {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+}
+
+func TestACredentialCanBeWrittenToAPipe(t *testing.T) {
+	cloudWithLogin(t)
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan string, 1)
+	go func() {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		read <- string(text)
+	}()
+	if got := runCommand(t, "credential", "create", "--format=conf", "-o", path); got.Status != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if _, err := config.Parse("cloud.conf", []byte(<-read)); err != nil {
 		t.Error(err)
 	}
 }

@@ -61,6 +61,21 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Reason is what err says but for what differs from one call to the next, so that the same failure can be told from another one.
+// Of nil it is "".
+func Reason(err error) string {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &e):
+		return err.Error()
+	}
+	same := *e
+	same.RequestID, same.RetryAfter = "", 0
+	return same.Error()
+}
+
 // Unwrap returns the error underneath.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -21,7 +21,8 @@ import (
 )
 
 // front stands between the controller and the Kubernetes API and spoils some of
-// the answers. Whoever asks it has the controller's rights.
+// the answers. Whoever asks it has the controller's rights, or those that it was
+// given.
 type front struct {
 	// kubeconfig leads to it.
 	kubeconfig string
@@ -33,10 +34,13 @@ type front struct {
 }
 
 // front starts one, which ends with the test.
-func (s *stage) front() *front {
+func (s *stage) front() *front { return s.frontAs(s.kubeconfig()) }
+
+// frontAs starts one that asks with the rights of a kubeconfig.
+func (s *stage) frontAs(kubeconfig string) *front {
 	s.t.Helper()
 	f := &front{kubeconfig: filepath.Join(s.dir, "front")}
-	to, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig())
+	to, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		s.t.Fatal(err)
 	}
