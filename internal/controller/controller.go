@@ -212,10 +212,10 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			}
 			marks := changedMarks(before, after)
 			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
-			switch {
-			case !sameWish(before, after):
+			if !sameWish(before, after) {
 				r.rivals.changed(after)
-			case others:
+			}
+			if others {
 				r.rivals.wrote(after, overwritten(marks)...)
 			}
 			return others || !sameService(before, after)

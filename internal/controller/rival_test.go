@@ -119,6 +119,29 @@ func TestSomebodyElseIsPutRightThenWaitedForThenLeftAlone(t *testing.T) {
 	}
 }
 
+// A controller may write to the Service what it wants, as users do, each time that it
+// writes to what is ours.
+func TestAControllerThatPassesForAUserIsPutRightEverLessOften(t *testing.T) {
+	known, now, rights := rivalry{}, noon, 0
+	for end := noon.Add(24 * time.Hour); now.Before(end); {
+		if known.over(now) {
+			known = known.resume(now)
+		}
+		is, wait := known.stance(now)
+		if is != goOn {
+			now = now.Add(wait)
+			continue
+		}
+		rights++
+		now = now.Add(time.Millisecond)
+		known = known.after([]foreignWrite{{what: "x", at: now}}, now, patience).changed(now, patience)
+	}
+	// Five times at first, then twice after each of the pauses, which are up to an hour.
+	if rights < 24 || rights > 80 {
+		t.Errorf("it was put right %d times in a day", rights)
+	}
+}
+
 func TestPausesGrowToTheLongest(t *testing.T) {
 	known, now := rivalry{}, noon
 	var pauses []time.Duration
