@@ -4,9 +4,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,6 +41,8 @@ type collector struct {
 	// known is since when what is an orphan is one, tried when its deletion was
 	// tried last.
 	known, tried map[objectKey]time.Time
+	// leaving are those whose deletion was begun and not seen to end.
+	leaving map[objectKey]orphan
 }
 
 // collect makes one look. Whatever it cannot find out ends it before anything is
@@ -61,11 +65,35 @@ func (c *collector) collect(ctx context.Context, found inventory) error {
 	}
 	v := judge(marked, living, c.known, c.tried, kinds, c.now(), c.grace)
 	c.note(v)
-	var errs []error
+	errs := c.seeOff(ctx, marked)
 	for _, o := range v.due {
 		errs = append(errs, c.remove(ctx, o))
 	}
 	return errors.Join(errs...)
+}
+
+// seeOff tells of orphans whose deletion has ended. One that is still listed is not
+// asked for; one that is not may have lost its mark only.
+func (c *collector) seeOff(ctx context.Context, marked []object) (errs []error) {
+	for _, o := range slices.SortedFunc(maps.Values(c.leaving), func(a, b orphan) int { return cmp.Compare(a.id, b.id) }) {
+		if slices.ContainsFunc(marked, func(m object) bool { return m.objectKey == o.objectKey }) {
+			continue
+		}
+		gone, err := c.kind(o).gone(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.id)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("look whether orphan %s %s is gone: %w", o.kind, o.name, err))
+			continue
+		}
+		delete(c.leaving, o.objectKey)
+		if gone {
+			c.tellDeleted(o)
+		}
+	}
+	return errs
+}
+
+func (c *collector) kind(o orphan) orphanKind {
+	return c.kinds[slices.IndexFunc(c.kinds, func(k orphanKind) bool { return k.name == o.kind })]
 }
 
 // note remembers the orphans and tells of those that are new.
@@ -96,21 +124,31 @@ func (c *collector) outlook() string {
 	return fmt.Sprintf("it is deleted when it has been so for %v", c.grace)
 }
 
-// remove deletes one orphan.
+// remove deletes one orphan, or begins to.
 func (c *collector) remove(ctx context.Context, o orphan) error {
 	c.tried[o.objectKey] = c.now()
-	i := slices.IndexFunc(c.kinds, func(k orphanKind) bool { return k.name == o.kind })
-	left, err := c.kinds[i].remove(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.object)
+	kind := c.kind(o)
+	left, err := kind.remove(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.object)
 	switch {
 	case err != nil:
 		return fmt.Errorf("delete orphan %s %s: %w", o.kind, o.name, err)
 	case left != "":
 		c.log.Info("an orphan is left as it is", "kind", o.kind, "id", o.id, "name", o.name, "why", left)
+	case kind.gone != nil:
+		c.log.Info("an orphan is being deleted", "kind", o.kind, "id", o.id, "name", o.name)
+		if c.leaving == nil {
+			c.leaving = map[objectKey]orphan{}
+		}
+		c.leaving[o.objectKey] = o
 	default:
-		c.tell(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
-			"%s %s was deleted: Service uid %s has not existed for %v", o.kind, o.name, o.serviceUID, c.now().Sub(o.since).Round(time.Second)))
+		c.tellDeleted(o)
 	}
 	return nil
+}
+
+func (c *collector) tellDeleted(o orphan) {
+	c.tell(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
+		"%s %s was deleted: Service uid %s has not existed for %v", o.kind, o.name, o.serviceUID, c.now().Sub(o.since).Round(time.Second)))
 }
 
 // tell logs and writes an event. There is no Service that it could be about, so it

@@ -21,13 +21,15 @@ type orphanKind struct {
 	marked func(found inventory, clusterUID string) []object
 	// remove looks once more at one and deletes it. It says why it left it, or "".
 	remove func(ctx context.Context, o object) (left string, err error)
+	// gone tells whether one is no more; nil where that is sure when remove returns.
+	gone func(ctx context.Context, id string) (bool, error)
 }
 
 // orphanKinds are all kinds, in the order in which those of one Service go.
 func (p *Planner) orphanKinds() []orphanKind {
 	return []orphanKind{
-		{diff.Object(diff.CreateLoadBalancer{}), markedLoadBalancers, p.removeLoadBalancer},
-		{diff.Object(diff.CreateFloatingIP{}), markedFloatingIPs, p.removeFloatingIP},
+		{diff.Object(diff.CreateLoadBalancer{}), markedLoadBalancers, p.removeLoadBalancer, p.loadBalancerGone},
+		{diff.Object(diff.CreateFloatingIP{}), markedFloatingIPs, p.removeFloatingIP, nil},
 	}
 }
 
@@ -67,8 +69,8 @@ func markedFloatingIPs(found inventory, clusterUID string) []object {
 // somebody else has marked a part of it.
 func (p *Planner) removeLoadBalancer(ctx context.Context, o object) (left string, _ error) {
 	head, err := p.Octavia.Get(ctx, o.id)
-	if err != nil {
-		return "", unlessGone(err)
+	if gone, err := openstack.UnlessGone(err); gone || err != nil {
+		return "", err
 	}
 	tree, err := p.Octavia.Observe(ctx, head)
 	if err != nil {
@@ -81,12 +83,21 @@ func (p *Planner) removeLoadBalancer(ctx context.Context, o object) (left string
 	return "", err
 }
 
+// loadBalancerGone tells whether Octavia, which takes its time, has deleted one.
+func (p *Planner) loadBalancerGone(ctx context.Context, id string) (bool, error) {
+	_, err := p.Octavia.Get(ctx, id)
+	return openstack.UnlessGone(err)
+}
+
 // othersOn says what of the load balancer is not the Service's of the orphan, or "".
 func (p *Planner) othersOn(l lb.LoadBalancer, o object) string {
 	want := lb.Mark{ClusterUID: p.ClusterUID, ServiceUID: o.serviceUID}
 	ours := func(tags []string) bool {
 		mark, ok := lb.MarkOf(slices.Concat(l.Tags, tags))
 		return ok && mark == want
+	}
+	if l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID() {
+		return "it belongs to another project"
 	}
 	if !ours(nil) {
 		return "it bears another owner's mark by now"
@@ -117,11 +128,4 @@ func (p *Planner) removeFloatingIP(ctx context.Context, o object) (left string, 
 	}
 	_, err = p.Neutron.Apply(ctx, diff.DeleteFloatingIP{ID: o.id, Address: o.name})
 	return "", err
-}
-
-func unlessGone(err error) error {
-	if openstack.Classify(err) == openstack.Gone {
-		return nil
-	}
-	return err
 }

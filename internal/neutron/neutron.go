@@ -133,10 +133,11 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		return diff.Created{}, openstack.Wrap(what, c.lead(ctx, op.ID, op.PortID, op.Description))
 	case diff.DisassociateFloatingIP:
 		// gophercloud sends null for an empty id.
-		return unlessGone(openstack.Wrap(what, c.lead(ctx, op.ID, "", op.Description)))
+		missing, err := openstack.UnlessGone(openstack.Wrap(what, c.lead(ctx, op.ID, "", op.Description)))
+		return diff.Created{Missing: missing}, err
 	case diff.DeleteFloatingIP:
-		err := floatingips.Delete(ctx, c.service, op.ID).ExtractErr()
-		return unlessGone(openstack.Wrap(what, err))
+		missing, err := openstack.UnlessGone(openstack.Wrap(what, floatingips.Delete(ctx, c.service, op.ID).ExtractErr()))
+		return diff.Created{Missing: missing}, err
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
 }
@@ -150,13 +151,6 @@ func (c *Client) lead(ctx context.Context, id, portID, description string) error
 	}
 	_, err := floatingips.Update(ctx, c.service, id, update).Extract()
 	return err
-}
-
-func unlessGone(err error) (diff.Created, error) {
-	if openstack.Classify(err) == openstack.Gone {
-		return diff.Created{Missing: true}, nil
-	}
-	return diff.Created{}, err
 }
 
 // PortsThere returns those of the VIP ports that exist, in one call per hundred.

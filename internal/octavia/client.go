@@ -69,8 +69,6 @@ func (c *Client) put(ctx context.Context, op, path string, body any) error {
 // remove deletes; what is gone already is deleted, and told.
 func (c *Client) remove(ctx context.Context, op, path string) (diff.Created, error) {
 	_, err := c.service.Delete(ctx, c.service.ServiceURL("lbaas")+"/"+path, nil)
-	if err = openstack.Wrap(op, err); openstack.Classify(err) == openstack.Gone {
-		return diff.Created{Missing: true}, nil
-	}
-	return diff.Created{}, err
+	missing, err := openstack.UnlessGone(openstack.Wrap(op, err))
+	return diff.Created{Missing: missing}, err
 }

@@ -41,6 +41,14 @@ func Classify(err error) Class {
 	return describe(err).Class
 }
 
+// UnlessGone tells whether err says that what was asked for is not there, and returns every other error.
+func UnlessGone(err error) (gone bool, other error) {
+	if Classify(err) == Gone {
+		return true, nil
+	}
+	return false, err
+}
+
 // classOfStatus decides the class of an answer that is not a success.
 func classOfStatus(status int, f fault, retryAfter bool) Class {
 	switch {

@@ -126,6 +126,36 @@ func TestOrphansAreToldAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
 	s.answeredBy(address, 8080, s.addresses("a", "b")...)
 }
 
+func TestAnOrphanIsCalledDeletedWhenItIsGone(t *testing.T) {
+	spares(t, "for the cloud it is a deletion")
+	s, have, f := orphaned(t, settings{})
+	s.settings.flags = collecting
+	release := s.cloud.hold()
+	s.start()
+	s.eventually(func() error {
+		if w := s.writes(); !slices.Contains(w, "DELETE /v2.0/lbaas/loadbalancers/"+have.ID) {
+			return fmt.Errorf("writes: %v", w)
+		}
+		return nil
+	})
+	s.sweeps(3)
+	if told := s.orphanEvents("OrphanDeleted", have.ID); len(told) > 0 {
+		t.Errorf("Octavia has not ended, and it is said: %q", told)
+	}
+	if n := len(s.writes()); n != 1 {
+		t.Errorf("writes: %v", s.writes())
+	}
+	release()
+	for _, name := range []string{have.ID, f.Address} {
+		s.eventually(func() error {
+			if told := s.orphanEvents("OrphanDeleted", name); len(told) != 1 {
+				return fmt.Errorf("events about %s: %q", name, told)
+			}
+			return nil
+		})
+	}
+}
+
 func TestOrphansStayForeverWhereTheOperatorWantsThat(t *testing.T) {
 	spares(t, "for the cloud nothing happens")
 	s, have, f := orphaned(t, settings{flags: append(slices.Clone(sweeping), "--orphan-grace-period=never")})
