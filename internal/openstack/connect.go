@@ -149,22 +149,21 @@ func (s *Session) findServices(g config.Global, got *accepted, known *routes) er
 	if err != nil {
 		return err
 	}
-	find := func(service, resources string) (*gophercloud.ServiceClient, error) {
+	find := func(service string) (*gophercloud.ServiceClient, error) {
 		endpoint, err := findEndpoint(catalog.Entries, service, g.Region, g.EndpointType)
 		if err != nil {
 			return nil, err
 		}
-		client := newServiceClient(s.provider, service, endpoint, resources)
+		client := newServiceClient(s.provider, service, endpoint)
 		known.add(service, client.Endpoint)
 		return client, nil
 	}
 	var networkErr, loadBalancerErr error
-	s.network, networkErr = find(serviceNetwork, "v2.0/")
-	s.loadBalancer, loadBalancerErr = find(serviceLoadBalancer, "v2.0/")
+	s.network, networkErr = find(serviceNetwork)
+	s.loadBalancer, loadBalancerErr = find(serviceLoadBalancer)
 	if err := errors.Join(networkErr, loadBalancerErr); err != nil {
 		return &Error{Class: Invalid, Message: err.Error(), Err: err}
 	}
-	s.compute, _ = find(serviceCompute, "v2.1/") // nil if there is none
 	return nil
 }
 

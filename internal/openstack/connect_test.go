@@ -86,28 +86,16 @@ func TestEachFormOfCredentialsReachesKeystone(t *testing.T) {
 func TestServicesAreFoundInTheCatalogue(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
-	nova, ok := s.Compute()
-	if !ok {
-		t.Fatal("no compute")
-	}
 	got := map[string]string{
 		"network": s.Network().ServiceURL("ports"), "load balancer": s.LoadBalancer().ServiceURL("lbaas"),
-		"compute": nova.ServiceURL("servers"), "project": s.ProjectID(),
+		"project": s.ProjectID(),
 	}
 	want := map[string]string{
 		"network": c.URL + "/network/v2.0/ports", "load balancer": c.URL + "/load-balancer/v2.0/lbaas",
-		"compute": c.URL + "/compute/v2.1/servers", "project": "p1",
+		"project": "p1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestComputeIsOptional(t *testing.T) {
-	c := newCloud(t)
-	c.catalog = c.catalog[:2]
-	if _, ok := c.connect().Compute(); ok {
-		t.Error("there is a compute client without a compute service")
 	}
 }
 

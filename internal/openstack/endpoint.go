@@ -19,7 +19,6 @@ var missing = map[string]string{
 		"\"openstack catalog list\"",
 	serviceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud, or check " +
 		"that the project may use it, with \"openstack catalog list\"",
-	serviceCompute: "the service catalogue has no compute service (Nova)",
 }
 
 // findEndpoint returns the first endpoint of a service in a region, or in any if region is empty.
@@ -50,16 +49,9 @@ func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType s
 // versionTail is the version at the end of an endpoint.
 var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
 
-// newServiceClient makes a client whose resources are below endpoint/resources. Catalogues name some endpoints with their
-// version and some without; Nova's may go on with the project, and is then taken as it is.
-func newServiceClient(p *gophercloud.ProviderClient, service, endpoint, resources string) *gophercloud.ServiceClient {
-	root := gophercloud.NormalizeURL(endpoint)
-	if service == serviceCompute {
-		if !strings.Contains(root, "/v2") {
-			root += resources
-		}
-		return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root}
-	}
-	root = gophercloud.NormalizeURL(versionTail.ReplaceAllString(root, "/"))
-	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + resources}
+// newServiceClient makes a client whose resources are those of version 2.0, as Neutron's and Octavia's are. Catalogues name
+// some endpoints with their version and some without.
+func newServiceClient(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
+	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
+	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + "v2.0/"}
 }

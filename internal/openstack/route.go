@@ -15,7 +15,6 @@ const (
 	serviceIdentity     = "identity"
 	serviceNetwork      = "network"
 	serviceLoadBalancer = "load-balancer"
-	serviceCompute      = "compute"
 	serviceOther        = "other"
 )
 

@@ -49,7 +49,6 @@ type Session struct {
 	provider     *gophercloud.ProviderClient
 	network      *gophercloud.ServiceClient
 	loadBalancer *gophercloud.ServiceClient
-	compute      *gophercloud.ServiceClient // nil if the cloud has none
 	projectID    string
 	metrics      metrics
 	connections  *connections
@@ -69,9 +68,6 @@ func (s *Session) Network() *gophercloud.ServiceClient { return s.network }
 
 // LoadBalancer returns the client of Octavia.
 func (s *Session) LoadBalancer() *gophercloud.ServiceClient { return s.loadBalancer }
-
-// Compute returns the client of Nova, and false if the cloud has no such service.
-func (s *Session) Compute() (*gophercloud.ServiceClient, bool) { return s.compute, s.compute != nil }
 
 // ProjectID returns the id of the project that the session acts in.
 func (s *Session) ProjectID() string { return s.projectID }

@@ -84,6 +84,18 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Failed: "load balancer lb-0 went into ERROR; another one is made"}, ok,
 			no(ReasonFailed, "load balancer lb-0 went into ERROR; another one is made"),
 		},
+		"failed over, and a part is not ready": {
+			Pass{Observed: observed(lb.Active, 1), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Unready: "listener l-1 is in PENDING_UPDATE"},
+			ok, no(ReasonUnready, "listener l-1 is in PENDING_UPDATE"),
+		},
+		"failed over, and a part was left behind": {
+			Pass{Observed: observed(lb.PendingUpdate, 2), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Left: []diff.Op{diff.UpdateListener{ID: "l-2", LeftBehind: true}}},
+			ok, no(ReasonUnready, "Octavia left parts of load balancer lb-1 unfinished, others take their place: "+diff.UpdateListener{ID: "l-2", LeftBehind: true}.String()),
+		},
+		"being failed over": {
+			Pass{Observed: observed(lb.PendingUpdate, 1), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Left: []diff.Op{diff.FailoverLoadBalancer{ID: "lb-1"}}},
+			ok, no(ReasonFailed, "load balancer lb-1 went into ERROR; Octavia fails it over"),
+		},
 		"refused as it is written": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)},
 			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted),

@@ -199,7 +199,7 @@ func (p Pass) programmed() metav1.Condition {
 		if c.Reason == ReasonQuota && p.Quota != "" {
 			c.Message += "; " + p.Quota
 		}
-	case p.Failed != "":
+	case p.Failed != "" && !p.unfinished():
 		c.Reason, c.Message = cmp.Or(p.FailedReason, ReasonFailed), p.Failed
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
@@ -228,6 +228,17 @@ func (p Pass) programmed() metav1.Condition {
 		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.Observed.Address())
 	}
 	return c
+}
+
+// unfinished tells whether the load balancer works, and what is left is that not all
+// of its parts do: whatever failed before is over then.
+func (p Pass) unfinished() bool {
+	l := p.Observed.LoadBalancer
+	if l == nil {
+		return false
+	}
+	active := l.ProvisioningStatus == lb.Active
+	return active && p.Unready != "" || (active || l.ProvisioningStatus == lb.PendingUpdate) && diff.Repairs(p.Left)
 }
 
 func (p Pass) progress() string {
