@@ -41,6 +41,11 @@ func (r *ServiceReconciler) yield(ctx context.Context, p *pass) (result reconcil
 		result, err = r.standAside(ctx, p, known, wait)
 		return result, true, err
 	}
+	if marks := r.rivals.takeUntold(p.service); len(marks) > 0 {
+		// Who it was is known as long as it is not put right.
+		e := status.Overwritten(marks, r.writerOf(ctx, p.service, marks))
+		r.Recorder.Eventf(p.service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+	}
 	return reconcile.Result{}, false, nil
 }
 
@@ -164,17 +169,8 @@ func undone(wanted lb.Wanted, believed lb.Observed, plan diff.Plan, owner lb.Own
 		// One change of another controller takes several ops of a kind.
 		known := slices.ContainsFunc(writes, func(w foreignWrite) bool { return w.what == diff.Kind(op) })
 		if op.Octavia() && !known {
-			writes = append(writes, foreignWrite{what: diff.Kind(op), text: op.String(), inCloud: true})
+			writes = append(writes, foreignWrite{what: diff.Kind(op), texts: []string{op.String()}})
 		}
-	}
-	return writes
-}
-
-// overwritten are the marks that somebody else wrote to.
-func overwritten(marks []string) []foreignWrite {
-	writes := make([]foreignWrite, len(marks))
-	for i, mark := range marks {
-		writes[i] = foreignWrite{what: mark, text: mark}
 	}
 	return writes
 }

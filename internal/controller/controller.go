@@ -216,7 +216,7 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 				r.rivals.changed(after)
 			}
 			if others {
-				r.rivals.wrote(after, overwritten(marks)...)
+				r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
 			}
 			return others || !sameService(before, after)
 		},

@@ -118,7 +118,7 @@ func (r *ServiceReconciler) noteRepair(p *pass, op diff.Op) {
 	r.Metrics.repaired.WithLabelValues(diff.Object(op)).Inc()
 	p.record.repaired = append(p.record.repaired, op.String())
 	if !op.Octavia() {
-		r.rivals.wrote(p.service, foreignWrite{what: diff.Kind(op), text: op.String(), inCloud: true})
+		r.rivals.wrote(p.service, foreignWrite{what: diff.Kind(op), texts: []string{op.String()}})
 		if _, is, wait := r.rivals.of(p.service); is == standAside {
 			p.delay = wait
 		}

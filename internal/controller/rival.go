@@ -4,8 +4,8 @@
 package controller
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -18,11 +18,16 @@ import (
 // foreignWrite is one write of somebody else to what is ours.
 type foreignWrite struct {
 	at time.Time
-	// what is the same for all writes to the same thing, and text tells people of it.
-	// inCloud is where it was.
-	what, text string
-	inCloud    bool
+	// what is the same for all writes that count together: onService, or what was done
+	// in the cloud. texts tell what was written to: marks, or a thing in the cloud.
+	what  string
+	texts []string
 }
+
+// onService is what is written to in Kubernetes. All of it counts together: another
+// controller writes address, annotations and finalizer one by one, and a person does
+// not.
+const onService = "Service"
 
 // rivalry is what is known of foreign writes to what one Service has. Its methods
 // return what is known after something has happened.
@@ -37,8 +42,10 @@ type rivalry struct {
 	// it does.
 	stops                   int
 	stopped, until, resumed time.Time
-	// told is whether the Service says that work was stopped.
-	told bool
+	// told is whether the Service says that work was stopped, and untold are the marks
+	// that were written to since an event told of that.
+	told   bool
+	untold []string
 }
 
 // stance is what to do about a Service.
@@ -92,6 +99,11 @@ func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
 	}
 	young = append(young, writes...)
 	r.writes = young[max(len(young)-mostWrites, 0):]
+	for _, w := range writes {
+		if w.what == onService {
+			r.untold = sortedUnion(r.untold, w.texts)
+		}
+	}
 	limit := t.RivalLimit
 	if r.stops > 0 {
 		// A person may still make a mistake.
@@ -134,35 +146,50 @@ func (r rivalry) times() int {
 	return most
 }
 
-// repeated are what was written more than once, each as it was written last, those on
-// the Service before those in the cloud.
-func (r rivalry) repeated() []foreignWrite {
-	times, last := map[string]int{}, map[string]foreignWrite{}
+// marks are those on the Service that were written to.
+func (r rivalry) marks() []string {
+	var all []string
 	for _, w := range r.writes {
-		times[w.what]++
-		last[w.what] = w
-	}
-	var all []foreignWrite
-	for what, w := range last {
-		if times[what] > 1 {
-			all = append(all, w)
+		if w.what == onService {
+			all = sortedUnion(all, w.texts)
 		}
 	}
-	slices.SortFunc(all, func(a, b foreignWrite) int {
-		if a.inCloud != b.inCloud {
-			if a.inCloud {
-				return 1
-			}
-			return -1
-		}
-		return strings.Compare(a.what, b.what)
-	})
 	return all
 }
 
-// concerns tells whether the thing is among what was written more than once.
+func sortedUnion(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// undone is what somebody did more than once in the cloud, each as it was the last time.
+func (r rivalry) undone() []string {
+	times, last := map[string]int{}, map[string][]string{}
+	for _, w := range r.writes {
+		if w.what != onService {
+			times[w.what]++
+			last[w.what] = w.texts
+		}
+	}
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(last)) {
+		if times[what] > 1 {
+			all = append(all, last[what]...)
+		}
+	}
+	return all
+}
+
+// concerns tells whether that was done more than once.
 func (r rivalry) concerns(what string) bool {
-	return slices.ContainsFunc(r.repeated(), func(w foreignWrite) bool { return w.what == what })
+	times := 0
+	for _, w := range r.writes {
+		if w.what == what {
+			times++
+		}
+	}
+	return times > 1
 }
 
 // doubled doubles d so many times, up to the longest.

@@ -35,11 +35,17 @@ type moment struct {
 	wait          time.Duration
 }
 
-func writesOf(names ...string) []foreignWrite { return overwritten(names) }
+// writesAt are writes to things, all at the same time.
+func writesAt(at time.Time, things ...string) []foreignWrite {
+	writes := make([]foreignWrite, len(things))
+	for i, thing := range things {
+		writes[i] = foreignWrite{at: at, what: thing}
+	}
+	return writes
+}
 
 func TestSomebodyElseIsPutRightThenWaitedForThenLeftAlone(t *testing.T) {
-	const address = "status.loadBalancer"
-	again := []string{address}
+	again := []string{onService}
 	stopped := []moment{
 		{after: 0, writes: again, want: goOn},
 		{after: 1 * time.Second, writes: again, want: holdOn, wait: time.Second},
@@ -99,11 +105,7 @@ func TestSomebodyElseIsPutRightThenWaitedForThenLeftAlone(t *testing.T) {
 			for i, m := range moments {
 				now := noon.Add(m.after)
 				if len(m.writes) > 0 {
-					writes := writesOf(m.writes...)
-					for j := range writes {
-						writes[j].at = now
-					}
-					known = known.after(writes, now, patience)
+					known = known.after(writesAt(now, m.writes...), now, patience)
 				}
 				if m.changed {
 					known = known.changed(now, patience)
@@ -172,18 +174,21 @@ func TestNobodyIsARivalWithoutALimit(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldIsWhatWasWrittenMoreThanOnce(t *testing.T) {
+func TestWhatIsToldIsAllOnTheServiceAndWhatWasDoneAgainInTheCloud(t *testing.T) {
 	known := rivalry{writes: []foreignWrite{
-		{what: "CreateListener", text: "open port TCP/80", inCloud: true},
-		{what: "status.loadBalancer", text: "status.loadBalancer"},
-		{what: "finalizer", text: "finalizer"},
-		{what: "CreateListener", text: "open port TCP/81", inCloud: true},
-		{what: "status.loadBalancer", text: "status.loadBalancer"},
+		{what: "CreateListener", texts: []string{"open port TCP/80"}},
+		{what: onService, texts: []string{"status.loadBalancer", "annotation a"}},
+		{what: "SetMembers", texts: []string{"set the members"}},
+		{what: "CreateListener", texts: []string{"open port TCP/81"}},
+		{what: onService, texts: []string{"finalizer f", "status.loadBalancer"}},
 	}}
-	if d := cmp.Diff([]string{"status.loadBalancer", "open port TCP/81"}, texts(known.repeated())); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+	if d := cmp.Diff([]string{"annotation a", "finalizer f", "status.loadBalancer"}, known.marks()); d != "" {
+		t.Errorf("marks (-want +got):\n%s", d)
 	}
-	if known.concerns("finalizer") || !known.concerns("CreateListener") {
+	if d := cmp.Diff([]string{"open port TCP/81"}, known.undone()); d != "" {
+		t.Errorf("undone (-want +got):\n%s", d)
+	}
+	if known.concerns("SetMembers") || !known.concerns("CreateListener") {
 		t.Errorf("what is written once passes for a contest, or what is written twice does not")
 	}
 }
@@ -230,13 +235,10 @@ func TestKubernetesSaysWhoWroteLast(t *testing.T) {
 		"what nobody owns":  {[]string{annotationMark + annotation.LoadBalancerAddress}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := lastWriter(all, writesOf(test.marks...)); got != test.want {
+			if got := lastWriter(all, test.marks); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
-	}
-	if got := lastWriter(all, []foreignWrite{{what: "CreateListener", inCloud: true}}); got != "" {
-		t.Errorf("Kubernetes says %s of the cloud", got)
 	}
 }
 

@@ -46,16 +46,19 @@ func (r *rivals) wrote(service *corev1.Service, writes ...foreignWrite) {
 	for i := range writes {
 		writes[i].at = now
 	}
-	where := "kubernetes"
-	if writes[0].inCloud {
-		where = "cloud"
+	where := "cloud"
+	if writes[0].what == onService {
+		where = "kubernetes"
 	}
 	r.metrics.foreignWrites.WithLabelValues(where).Inc()
+	log := r.log.WithValues("service", client.ObjectKeyFromObject(service).String())
 	r.change(service, func(known rivalry) rivalry {
 		next := known.after(writes, now, r.timing)
-		if is, _ := next.stance(now); is == standAside && !next.stopped.Equal(known.stopped) {
-			r.log.Info("somebody else writes to what the Service has again and again; no more is written until they have stopped",
-				"service", client.ObjectKeyFromObject(service).String(), "written", texts(next.repeated()), "until", next.until)
+		if is, _ := known.stance(now); is != standAside {
+			log.Info("somebody else wrote to what the Service has", "where", where, "what", texts(writes))
+		}
+		if is, wait := next.stance(now); is == standAside && !next.stopped.Equal(known.stopped) {
+			log.Info("somebody else writes to what the Service has again and again; work on it has stopped", "for", wait.String())
 		}
 		return next
 	})
@@ -75,6 +78,18 @@ func (r *rivals) told(service *corev1.Service) {
 		known.told = true
 		return known
 	})
+}
+
+// takeUntold returns, once, the marks on the Service to which somebody else wrote.
+func (r *rivals) takeUntold(service *corev1.Service) (marks []string) {
+	if r == nil {
+		return nil
+	}
+	r.change(service, func(known rivalry) rivalry {
+		marks, known.untold = known.untold, nil
+		return known
+	})
+	return marks
 }
 
 // resumes tells, once, whether work on the Service was stopped and is taken up again.
@@ -150,9 +165,9 @@ func (r *rivals) count() {
 }
 
 func texts(writes []foreignWrite) []string {
-	all := make([]string, len(writes))
-	for i, w := range writes {
-		all[i] = w.text
+	var all []string
+	for _, w := range writes {
+		all = append(all, w.texts...)
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // writerOf asks Kubernetes who wrote to the marks last; "" means that it does not say.
 // The cache does not have that. It is asked for by a list, as the cache is, so that it
 // takes no other right.
-func (r *ServiceReconciler) writerOf(ctx context.Context, service *corev1.Service, writes []foreignWrite) string {
+func (r *ServiceReconciler) writerOf(ctx context.Context, service *corev1.Service, marks []string) string {
 	ctx, cancel := context.WithTimeout(ctx, r.timing.KubernetesLimit)
 	defer cancel()
 	page := metav1.PartialObjectMetadataList{}
@@ -29,21 +30,18 @@ func (r *ServiceReconciler) writerOf(ctx context.Context, service *corev1.Servic
 	if err != nil || len(page.Items) != 1 {
 		return ""
 	}
-	return lastWriter(page.Items[0].ManagedFields, writes)
+	return lastWriter(page.Items[0].ManagedFields, marks)
 }
 
-// lastWriter says who of those that own what was written wrote last.
-func lastWriter(entries []metav1.ManagedFieldsEntry, writes []foreignWrite) string {
+// lastWriter says who of those that own any of the marks wrote last.
+func lastWriter(entries []metav1.ManagedFieldsEntry, marks []string) string {
 	var last *metav1.ManagedFieldsEntry
 	for i, e := range entries {
 		if e.FieldsV1 == nil || e.Time == nil || last != nil && !last.Time.Before(e.Time) {
 			continue
 		}
-		for _, w := range writes {
-			if !w.inCloud && ownsField(e.FieldsV1.GetRawBytes(), fieldOf(w.what)) {
-				last = &entries[i]
-				break
-			}
+		if slices.ContainsFunc(marks, func(mark string) bool { return ownsField(e.FieldsV1.GetRawBytes(), fieldOf(mark)) }) {
+			last = &entries[i]
 		}
 	}
 	if last == nil {
@@ -82,17 +80,9 @@ func ownsField(fields []byte, path []string) bool {
 
 // contest is what the Service's users are told of somebody else who writes.
 func (r *ServiceReconciler) contest(ctx context.Context, service *corev1.Service, known rivalry) status.Contest {
-	c := status.Contest{Again: known.until}
-	repeated := known.repeated()
-	for _, w := range repeated {
-		if w.inCloud {
-			c.Undone = append(c.Undone, w.text)
-		} else {
-			c.Overwritten = append(c.Overwritten, w.text)
-		}
-	}
+	c := status.Contest{Overwritten: known.marks(), Undone: known.undone(), Again: known.until}
 	if len(c.Overwritten) > 0 {
-		c.Writer = r.writerOf(ctx, service, repeated)
+		c.Writer = r.writerOf(ctx, service, c.Overwritten)
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -37,24 +38,39 @@ func (c Contest) Condition(generation int64) metav1.Condition {
 func (c Contest) message() string {
 	var parts []string
 	if len(c.Overwritten) > 0 {
-		text := "on the Service these were written over: " + named(c.Overwritten, ", ")
+		text := "on the Service these were written over: " + named(c.Overwritten)
 		if c.Writer != "" {
 			text += ", last by " + c.Writer
 		}
 		parts = append(parts, text)
 	}
 	if len(c.Undone) > 0 {
-		parts = append(parts, "in the cloud this was undone: "+named(c.Undone, ", "))
+		parts = append(parts, "in the cloud this was undone: "+named(c.Undone))
 	}
-	return "somebody else writes to what this Service has, again and again, and kube-octavia has stopped writing to it: " + strings.Join(parts, "; ") +
-		". One controller only may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
-		"or give the Service a spec.loadBalancerClass that only one controller serves. kube-octavia tries again at " +
+	return "somebody else writes to what this Service has, again and again, and kube-octavia has stopped writing to it: " + strings.Join(parts, "; ") + ". " + onlyOne + ". kube-octavia tries again at " +
 		c.Again.UTC().Format(time.RFC3339) + ", and when the Service is changed"
 }
 
-func named(all []string, separator string) string {
+func named(all []string) string {
 	if len(all) > mostNamed {
 		all = append(all[:mostNamed:mostNamed], "...")
 	}
-	return strings.Join(all, separator)
+	return strings.Join(all, ", ")
+}
+
+// onlyOne is the way out.
+const onlyOne = "One controller only may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
+	"or give the Service a spec.loadBalancerClass that only one controller serves"
+
+// ReasonOverwritten is that somebody else wrote to marks of ours on the Service.
+const ReasonOverwritten = "Overwritten"
+
+// Overwritten is the event about marks that somebody else wrote to, which are put right;
+// writer is who, or "".
+func Overwritten(marks []string, writer string) Event {
+	text := "somebody else wrote to what only kube-octavia writes on this Service, and it is put right: " + named(marks)
+	if writer != "" {
+		text += ", last by " + writer
+	}
+	return Event{Type: corev1.EventTypeWarning, Reason: ReasonOverwritten, Message: shorten(text+". If that is a controller: "+onlyOne, longestEvent)}
 }

@@ -204,6 +204,13 @@ func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
 	if told := web.told(contestedReason); len(told) > 0 || s.gauge(contestedServices) > 0 {
 		t.Errorf("one write passes for another controller: %v", told)
 	}
+	s.eventually(func() error {
+		told := web.told("Overwritten")
+		if len(told) != 1 || !strings.Contains(told[0], "status.loadBalancer") || !strings.Contains(told[0], occm) {
+			return fmt.Errorf("the events of the write: %q", told)
+		}
+		return nil
+	})
 }
 
 func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
