@@ -65,12 +65,11 @@ const onlyOne = "One controller only may serve a Service: start openstack-cloud-
 // ReasonOverwritten is that somebody else wrote to marks of ours on the Service.
 const ReasonOverwritten = "Overwritten"
 
-// Overwritten is the event about marks that somebody else wrote to, which are put right;
-// writer is who, or "".
+// Overwritten is the event about marks that somebody else wrote to; writer is who, or "".
 func Overwritten(marks []string, writer string) Event {
-	text := "somebody else wrote to what only kube-octavia writes on this Service, and it is put right: " + named(marks)
+	text := "somebody else wrote to what only kube-octavia writes on this Service; what is not as it should be is put right: " + named(marks)
 	if writer != "" {
 		text += ", last by " + writer
 	}
-	return Event{Type: corev1.EventTypeWarning, Reason: ReasonOverwritten, Message: shorten(text+". If that is a controller: "+onlyOne, longestEvent)}
+	return Event{Type: corev1.EventTypeWarning, Reason: ReasonOverwritten, Message: shorten(text+". "+onlyOne, longestEvent)}
 }

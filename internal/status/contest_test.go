@@ -56,7 +56,7 @@ func TestWhoeverWritesToAServiceIsNamedWithWhatTheyWrote(t *testing.T) {
 		})
 	}
 	e := Overwritten([]string{"status.loadBalancer"}, "somebody")
-	if e.Type != corev1.EventTypeWarning || e.Reason != ReasonOverwritten || !strings.Contains(e.Message, "status.loadBalancer, last by somebody. If") {
+	if e.Type != corev1.EventTypeWarning || e.Reason != ReasonOverwritten || !strings.Contains(e.Message, "status.loadBalancer, last by somebody. One") {
 		t.Errorf("the event of one write: %+v", e)
 	}
 }
