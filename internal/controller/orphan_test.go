@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
@@ -170,5 +171,29 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("marked (-want +got):\n%s", d)
+	}
+}
+
+func TestAnOrphanIsLeftOfWhichAnythingIsSomebodyElses(t *testing.T) {
+	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
+	other := own
+	other.ServiceUID = "t"
+	p := &Planner{ClusterUID: "c", Neutron: neutron.New(nil, "project")}
+	for name, c := range map[string]struct {
+		balancer lb.LoadBalancer
+		left     bool
+	}{
+		"all of it is the Service's":          {lb.LoadBalancer{ProjectID: "project", Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: own.Tags()}}}}, false},
+		"nobody says whose project it is in":  {lb.LoadBalancer{Tags: own.Tags()}, false},
+		"it is in another project":            {lb.LoadBalancer{ProjectID: "another", Tags: own.Tags()}, true},
+		"it bears no mark any more":           {lb.LoadBalancer{ProjectID: "project"}, true},
+		"it is another Service's by now":      {lb.LoadBalancer{ProjectID: "project", Tags: other.Tags()}, true},
+		"a listener is another Service's":     {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Tags: other.Tags()}}}, true},
+		"a listener's pool is":                {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: other.Tags()}}}}, true},
+		"a pool that no listener uses is too": {lb.LoadBalancer{Tags: own.Tags(), DetachedPools: []lb.Pool{{ID: "p", Tags: other.Tags()}}}, true},
+	} {
+		if left := p.othersOn(c.balancer, marked(balancerKind, "b1", "s")); (left != "") != c.left {
+			t.Errorf("%s: %q", name, left)
+		}
 	}
 }
