@@ -6,6 +6,9 @@ package chaos_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
@@ -40,6 +43,32 @@ func openReal(dir string) (*cloud, error) {
 		return nil, errors.Join(errors.New("the project has to have nothing at first"), err, r.close())
 	}
 	return c, nil
+}
+
+// clear deletes everything that the project has.
+func (c *cloud) clear() error {
+	late := time.After(pace().deadline)
+	for {
+		s, err := c.state()
+		if err == nil {
+			err = s.empty()
+		}
+		if err == nil {
+			return nil
+		}
+		// What is refused now is tried again.
+		for _, b := range s.Balancers {
+			_ = c.octavia(http.MethodDelete, "loadbalancers/"+b.ID+"?cascade=true", nil, nil)
+		}
+		for _, f := range s.FloatingIPs {
+			_ = c.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil)
+		}
+		select {
+		case <-late:
+			return fmt.Errorf("clear the project: %w", err)
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // CloudConf leads to the proxy.

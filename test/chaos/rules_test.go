@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -152,7 +153,7 @@ func (s state) honest(v *corev1.Service) error {
 		return fmt.Errorf("Service %s is said to be Programmed, and is not (-wanted +had):\n%s", v.Name, d)
 	}
 	for _, b := range s.Balancers {
-		if slices.Contains(b.Tags, "kube-octavia.service="+string(v.UID)) && b.Status != "ACTIVE" {
+		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Status != "ACTIVE" {
 			return fmt.Errorf("Service %s is said to be Programmed while load balancer %s is in %s", v.Name, b.ID, b.Status)
 		}
 	}

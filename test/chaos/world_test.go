@@ -69,11 +69,15 @@ func (p *pond) take(t *testing.T) *world {
 		p.mu.Unlock()
 	}
 	t.Cleanup(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		// What a case that failed left behind is not the next one's trouble.
 		if !t.Failed() {
-			// What a case that failed left behind is not the next one's trouble.
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			p.free = append(p.free, w)
+		} else if *stateDir != "" {
+			if err := w.cloud.clear(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 	return w
