@@ -87,7 +87,7 @@ func (r rivalry) resume(now time.Time) rivalry {
 // after is what is known after writes of somebody else that were seen together. While
 // work is stopped they are nothing to us.
 func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
-	if t.RivalLimit == 0 || now.Before(r.until) {
+	if t.RivalLimit == 0 || len(writes) == 0 || now.Before(r.until) {
 		return r
 	}
 	if r.over(now) {
@@ -104,13 +104,14 @@ func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
 			r.untold = sortedUnion(r.untold, w.texts)
 		}
 	}
-	limit := t.RivalLimit
+	limit, markLimit := t.RivalLimit, t.RivalMarkLimit
 	if r.stops > 0 {
 		// A person may still make a mistake.
-		limit = min(limit, 2)
+		limit, markLimit = min(limit, 2), min(markLimit, 2)
 	}
-	switch n := r.times(); {
-	case n >= limit:
+	times := r.times()
+	switch n := slices.Max(slices.Collect(maps.Values(times))); {
+	case n >= limit, times[onService] >= markLimit:
 		r.stopped, r.until = now, now.Add(doubled(t.FirstRivalPause, r.stops, t.LastRivalPause))
 		r.stops++
 	case n > 1:
@@ -136,14 +137,13 @@ func (r rivalry) changed(now time.Time, t Timing) rivalry {
 	return r
 }
 
-// times is how often the thing was written that was written most often.
-func (r rivalry) times() int {
-	most, times := 0, map[string]int{}
+// times is how often each thing was written.
+func (r rivalry) times() map[string]int {
+	times := map[string]int{}
 	for _, w := range r.writes {
 		times[w.what]++
-		most = max(most, times[w.what])
 	}
-	return most
+	return times
 }
 
 // marks are those on the Service that were written to.
@@ -165,10 +165,9 @@ func sortedUnion(a, b []string) []string {
 
 // undone is what somebody did more than once in the cloud, each as it was the last time.
 func (r rivalry) undone() []string {
-	times, last := map[string]int{}, map[string][]string{}
+	times, last := r.times(), map[string][]string{}
 	for _, w := range r.writes {
 		if w.what != onService {
-			times[w.what]++
 			last[w.what] = w.texts
 		}
 	}
@@ -182,15 +181,7 @@ func (r rivalry) undone() []string {
 }
 
 // concerns tells whether that was done more than once.
-func (r rivalry) concerns(what string) bool {
-	times := 0
-	for _, w := range r.writes {
-		if w.what == what {
-			times++
-		}
-	}
-	return times > 1
-}
+func (r rivalry) concerns(what string) bool { return r.times()[what] > 1 }
 
 // doubled doubles d so many times, up to the longest.
 func doubled(d time.Duration, times int, longest time.Duration) time.Duration {

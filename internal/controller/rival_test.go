@@ -19,7 +19,7 @@ import (
 
 // patience is that of the tests here: five times in ten minutes.
 var patience = Timing{
-	RivalLimit: 5, RivalWindow: 10 * time.Minute, FirstRivalWait: time.Second, LastRivalWait: 10 * time.Second,
+	RivalLimit: 5, RivalMarkLimit: 5, RivalWindow: 10 * time.Minute, FirstRivalWait: time.Second, LastRivalWait: 10 * time.Second,
 	FirstRivalPause: 10 * time.Minute, LastRivalPause: time.Hour,
 }
 
@@ -118,6 +118,18 @@ func TestSomebodyElseIsPutRightThenWaitedForThenLeftAlone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWhatOnlyControllersWriteIsGivenWayToSooner(t *testing.T) {
+	for what, want := range map[string]stance{onService: standAside, "CreateListener": holdOn} {
+		var known rivalry
+		for range 3 {
+			known = known.after(writesAt(noon, what), noon, DefaultTiming())
+		}
+		if is, _ := known.stance(noon); is != want {
+			t.Errorf("%s written three times: stance %d, want %d", what, is, want)
+		}
 	}
 }
 

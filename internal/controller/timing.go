@@ -50,9 +50,10 @@ type Timing struct {
 	// KubernetesLimit is how long a write to the Kubernetes API may take.
 	KubernetesLimit time.Duration
 	// RivalLimit is how often, within RivalWindow, somebody else may write to the same
-	// thing of ours before work on the Service is stopped; 0 is for ever.
-	RivalLimit  int
-	RivalWindow time.Duration
+	// thing of ours before work on the Service is stopped; 0 is for ever. RivalMarkLimit
+	// is the same for what only controllers have a reason to write, on the Service.
+	RivalLimit, RivalMarkLimit int
+	RivalWindow                time.Duration
 	// FirstRivalWait and LastRivalWait are how long a second such write and further
 	// ones stay before they are put right, at first and at most.
 	FirstRivalWait, LastRivalWait time.Duration
@@ -81,6 +82,7 @@ func DefaultTiming() Timing {
 		LastPatience:     5 * time.Minute,
 		KubernetesLimit:  30 * time.Second,
 		RivalLimit:       5,
+		RivalMarkLimit:   3,
 		RivalWindow:      10 * time.Minute,
 		FirstRivalWait:   time.Second,
 		LastRivalWait:    30 * time.Second,

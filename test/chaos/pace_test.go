@@ -45,7 +45,7 @@ func scaled(by time.Duration) controller.Timing {
 		FirstPatience: by * 300 * time.Millisecond, LastPatience: by * 2 * time.Second,
 		KubernetesLimit: time.Second,
 		// Nobody who tampers in these tests is another controller.
-		RivalLimit: 5, RivalWindow: by * 2 * time.Second, FirstRivalWait: by * 20 * time.Millisecond, LastRivalWait: by * 200 * time.Millisecond,
+		RivalLimit: 5, RivalMarkLimit: 5, RivalWindow: by * 2 * time.Second, FirstRivalWait: by * 20 * time.Millisecond, LastRivalWait: by * 200 * time.Millisecond,
 		FirstRivalPause: by * time.Second, LastRivalPause: by * 2 * time.Second,
 	}
 }
