@@ -18,6 +18,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -115,7 +116,18 @@ func SetUp(m manager.Manager, o Options) error {
 		waiters:  newWaiters(),
 		quotas:   newQuotas(o.Planner, o.Timing.QuotaPatience),
 	}
-	sweeper := &Sweeper{
+	sweeper := o.sweeper(m, known, reconciler.Recorder, enqueue)
+	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
+		if err := m.Add(r); err != nil {
+			return fmt.Errorf("add to the manager: %w", err)
+		}
+	}
+	return reconciler.setUp(m, o.Concurrency, wake)
+}
+
+// sweeper makes the sweeper and its collector of orphans.
+func (o Options) sweeper(m manager.Manager, known *memory, recorder events.EventRecorder, enqueue func(types.NamespacedName)) *Sweeper {
+	return &Sweeper{
 		Heads:       o.Planner.heads,
 		FloatingIPs: o.Planner.Neutron.FloatingIPs,
 		Listed:      o.Planner.listed,
@@ -126,26 +138,22 @@ func SetUp(m manager.Manager, o Options) error {
 		Logger:      o.Logger.WithName("sweeper"),
 		memory:      known,
 		now:         time.Now,
+		orphans: &collector{
+			clusterUID: o.Planner.ClusterUID,
+			kinds:      o.Planner.orphanKinds(),
+			grace:      o.OrphanGrace,
+			cached:     o.Planner.cachedServices,
+			living:     func(ctx context.Context) (map[string]bool, error) { return o.Planner.Living(ctx, m.GetAPIReader()) },
+			recorder:   recorder,
+			metrics:    o.Metrics,
+			log:        o.Logger.WithName("orphans"),
+			now:        time.Now,
+		},
 	}
-	sweeper.orphans = &collector{
-		clusterUID: o.Planner.ClusterUID,
-		kinds:      o.Planner.orphanKinds(),
-		grace:      o.OrphanGrace,
-		cached:     o.Planner.cachedServices,
-		living:     func(ctx context.Context) (map[string]bool, error) { return o.Planner.Living(ctx, m.GetAPIReader()) },
-		recorder:   reconciler.Recorder,
-		metrics:    o.Metrics,
-		log:        o.Logger.WithName("orphans"),
-		now:        time.Now,
-	}
-	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
-		if err := m.Add(r); err != nil {
-			return fmt.Errorf("add to the manager: %w", err)
-		}
-	}
-	return reconciler.setUp(m, o.Concurrency, wake)
 }
 
+// setUp adds the reconciler itself, which makes a pass over each Service that it is
+// woken for and over those of which something changed in Kubernetes.
 func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
 	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName],

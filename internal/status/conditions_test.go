@@ -40,6 +40,9 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		"nothing there yet": {
 			Pass{External: true}, ok, no(ReasonCreating, "the load balancer is yet to be created"),
 		},
+		"somebody deleted it, and that is to be ignored": {
+			Pass{Done: true}, ok, no(ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"),
+		},
 		"Octavia builds": {
 			Pass{Observed: observed(lb.PendingCreate, 1)}, ok, no(ReasonCreating, "Octavia is building load balancer lb-1"),
 		},

@@ -210,6 +210,8 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted
 	case len(p.Drift) > 0:
 		c.Reason, c.Message = ReasonDrifted, "somebody else changed what this Service has in the cloud, and its drift-policy leaves it so; to repair it: "+list(p.Drift)
+	case l == nil && p.Done:
+		c.Reason, c.Message = ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"
 	case l == nil:
 		c.Reason, c.Message = ReasonCreating, "the load balancer is yet to be created"
 	case l.ProvisioningStatus == lb.PendingCreate:
