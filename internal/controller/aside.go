@@ -32,6 +32,7 @@ func (r *ServiceReconciler) yield(ctx context.Context, p *pass) (result reconcil
 	if r.rivals.resumes(p.service) {
 		// What was known may not be true any more in any respect.
 		p.record.known, p.record.reached, p.record.believed = false, nil, nil
+		r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	}
 	known, is, wait := r.rivals.of(p.service)
 	switch is {
@@ -51,19 +52,31 @@ func (r *ServiceReconciler) yield(ctx context.Context, p *pass) (result reconcil
 
 // standAside says, once, that somebody else writes to the Service. Nothing else is
 // written but that pools follow the nodes, so that nobody who did nothing loses traffic,
-// unless the members are what the other one writes.
+// unless the members are what the other one writes; and, now and then, the finalizer if
+// it was taken away, or what the Service has would be left behind with its end.
 func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rivalry, wait time.Duration) (reconcile.Result, error) {
 	if err := r.tellContest(context.WithoutCancel(ctx), p.service, known); apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
+	if r.waiters.leave(client.ObjectKeyFromObject(p.service)) {
+		r.wakeWaiters(1) // it was its turn
+	}
 	err := r.observe(ctx, p)
+	if err == nil && p.record.holds() && r.Serves(p.service) && !r.claimed(p.service) {
+		if wait = min(wait, r.timing.LastRivalWait); r.rivals.mayClaim(p.service) {
+			err = r.claim(ctx, p.service)
+		}
+	}
 	if err == nil && !known.concerns(diff.Kind(diff.SetMembers{})) {
 		err = r.followNodes(ctx, p)
 	}
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	r.await(p)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	}
 	if err != nil && ctx.Err() == nil {
 		return r.next(p, err)
 	}
@@ -87,6 +100,7 @@ func (r *ServiceReconciler) followNodes(ctx context.Context, p *pass) error {
 	if len(setMembers(p.input, believed, p.owner).Ops) == 0 {
 		return nil
 	}
+	p.weigh(r.Config)
 	p.plan = setMembers(p.input, p.record.observed, p.owner)
 	p.record.believed = nil
 	return r.apply(ctx, p)

@@ -77,7 +77,6 @@ func SetUp(m manager.Manager, o Options) error {
 		return nil
 	})
 	known, heard := newMemory(), newEchoes()
-	rivals := newRivals(o.Timing, o.Metrics, o.Logger)
 	var reconciler *ServiceReconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.heads,
@@ -112,7 +111,7 @@ func SetUp(m manager.Manager, o Options) error {
 		now:      time.Now,
 		enqueue:  enqueue,
 		echoes:   heard,
-		rivals:   rivals,
+		rivals:   newRivals(o.Timing, o.Metrics, o.Logger),
 		waiters:  newWaiters(),
 		quotas:   newQuotas(o.Planner, o.Timing.QuotaPatience),
 	}
@@ -220,11 +219,11 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			}
 			marks := changedMarks(before, after)
 			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
+			if others && r.Serves(before) && r.Serves(after) {
+				r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
+			}
 			if !sameWish(before, after) {
 				r.rivals.changed(after)
-			}
-			if others {
-				r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
 			}
 			return others || !sameService(before, after)
 		},

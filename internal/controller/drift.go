@@ -170,7 +170,7 @@ func (r *ServiceReconciler) noteAsked(ctx context.Context, p *pass) error {
 	if before.Annotations[annotation.Programmed] == p.service.Annotations[annotation.Programmed] {
 		return nil
 	}
-	if err := r.Client.Patch(ctx, p.service, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := r.Client.Patch(ctx, p.service, optimistic(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write annotation %s: %w", annotation.Programmed, err)
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -219,7 +218,7 @@ func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service
 	}
 	before := service.DeepCopy()
 	setAnnotation(service, annotation.VIPAddress, note)
-	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
+	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
 		return fmt.Errorf("write annotation %s: %w", annotation.VIPAddress, err)
 	}
 	return nil

@@ -91,6 +91,12 @@ type record struct {
 	unanswered time.Time
 }
 
+// holds tells whether the Service has anything in the cloud, as far as is known.
+func (r *record) holds() bool {
+	o := r.observed
+	return o.LoadBalancer != nil || o.Predecessor != nil || len(o.FloatingIPs) > 0 || len(o.Unsettled) > 0 || len(o.Duplicates) > 0
+}
+
 // noteSteady notes from a plan for an ACTIVE load balancer whether only the
 // membership of its pools is left to do.
 func (r *record) noteSteady(plan diff.Plan, wanted lb.Wanted) {
@@ -297,17 +303,26 @@ func (m *memory) seconds(heads []octavia.Head, began time.Time) []types.Namespac
 	}
 	var found []types.NamespacedName
 	for key, r := range m.records {
+		listed := of[string(r.serviceUID)]
+		// One that has gone is not to be asked for any more.
+		r.others = slices.DeleteFunc(slices.Clone(r.others), func(id string) bool { return !slices.Contains(listed, id) })
 		remembered := append(r.observed.LoadBalancerIDs(), r.others...)
-		unknown := slices.DeleteFunc(of[string(r.serviceUID)], func(id string) bool { return slices.Contains(remembered, id) })
-		if len(unknown) == 0 || !r.known || r.written.After(began) || m.inHand[key] {
+		unknown := slices.DeleteFunc(slices.Clone(listed), func(id string) bool { return slices.Contains(remembered, id) })
+		if !r.known || r.written.After(began) || m.inHand[key] {
 			continue
 		}
-		r.known, r.reached, r.others = false, nil, slices.Concat(r.others, unknown)
+		if len(unknown) > 0 {
+			r.known, r.reached, r.others = false, nil, append(r.others, unknown...)
+			found = append(found, key)
+		}
 		m.records[key] = r
-		found = append(found, key)
 	}
 	return found
 }
+
+// secondOver is how long after a look at a load balancer the second is surely over in
+// which it last changed.
+const secondOver = 2 * time.Second
 
 // reread returns the Services whose load balancer somebody may have changed unseen,
 // at most so many, those first that have waited longest. It is to be read once the
@@ -319,7 +334,7 @@ func (m *memory) reread(most int, began time.Time) []types.NamespacedName {
 	var due []types.NamespacedName
 	for key, r := range m.records {
 		l := r.observed.LoadBalancer
-		over := began.Sub(r.written) > 2*time.Second
+		over := began.Sub(r.written) > secondOver
 		if r.unread && over && r.known && r.confirmed && !r.drifted && l != nil && l.ProvisioningStatus == lb.Active && !m.inHand[key] {
 			due = append(due, key)
 		}

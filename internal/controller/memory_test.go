@@ -311,4 +311,8 @@ func TestALoadBalancerThatTurnsOutNotToBeTheServicesIsLookedAtOnce(t *testing.T)
 	if found := m.seconds(heads, noon.Add(time.Minute)); len(found) != 0 {
 		t.Errorf("found again: %v", found)
 	}
+	m.seconds(heads[:1], noon.Add(time.Minute))
+	if r := m.recall(web, "uid-1"); len(r.others) > 0 {
+		t.Errorf("what has gone is still asked for: %v", r.others)
+	}
 }

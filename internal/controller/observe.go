@@ -38,7 +38,8 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	}
 	p.record.believe(observed)
 	complete := observed.LoadBalancer == nil || observed.LoadBalancer.ProvisioningStatus == lb.Active
-	p.record.unread = changeMayHide(p.record.observed.LoadBalancer, observed.LoadBalancer, r.now())
+	p.record.unread = changeMayHide(p.record.observed.LoadBalancer, observed.LoadBalancer, r.now()) ||
+		p.record.unread && r.now().Sub(p.record.written) <= secondOver
 	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
 	p.record.reached, p.record.written = nil, r.now()
 	if len(observed.Unsettled)+len(observed.Duplicates) == 0 && observed.Predecessor == nil {

@@ -84,7 +84,7 @@ func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Servic
 	if equality.Semantic.DeepEqual(before.Annotations, service.Annotations) {
 		return nil
 	}
-	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the annotations: %w", err)
 	}
 	return nil
@@ -99,7 +99,7 @@ func (r *ServiceReconciler) dropNote(ctx context.Context, service *corev1.Servic
 	}
 	before := service.DeepCopy()
 	delete(service.Annotations, annotation.LoadBalancerID)
-	if err := r.Client.Patch(ctx, service, client.MergeFrom(before)); err != nil {
+	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
 		return fmt.Errorf("remove annotation %s: %w", annotation.LoadBalancerID, err)
 	}
 	return nil

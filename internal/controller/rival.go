@@ -46,6 +46,10 @@ type rivalry struct {
 	// that were written to since an event told of that.
 	told   bool
 	untold []string
+	// afresh is whether work was taken up again and nobody has looked at the cloud
+	// since. claimed is when the Service's finalizer was last set while it was stopped.
+	afresh  bool
+	claimed time.Time
 }
 
 // stance is what to do about a Service.
@@ -81,7 +85,7 @@ func (r rivalry) over(now time.Time) bool {
 
 // resume takes up work again. It is stopped again sooner than the first time.
 func (r rivalry) resume(now time.Time) rivalry {
-	return rivalry{stops: r.stops, stopped: r.stopped, resumed: now}
+	return rivalry{stops: r.stops, stopped: r.stopped, resumed: now, afresh: true}
 }
 
 // after is what is known after writes of somebody else that were seen together. While
@@ -111,7 +115,7 @@ func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
 	}
 	times := r.times()
 	switch n := slices.Max(slices.Collect(maps.Values(times))); {
-	case n >= limit, times[onService] >= markLimit:
+	case n >= limit, markLimit > 0 && times[onService] >= markLimit:
 		r.stopped, r.until = now, now.Add(doubled(t.FirstRivalPause, r.stops, t.LastRivalPause))
 		r.stops++
 	case n > 1:
@@ -144,6 +148,16 @@ func (r rivalry) times() map[string]int {
 		times[w.what]++
 	}
 	return times
+}
+
+// lastMarks are those on the Service that were written to last.
+func (r rivalry) lastMarks() []string {
+	for _, w := range slices.Backward(r.writes) {
+		if w.what == onService {
+			return w.texts
+		}
+	}
+	return nil
 }
 
 // marks are those on the Service that were written to.

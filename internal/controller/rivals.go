@@ -50,13 +50,14 @@ func (r *rivals) wrote(service *corev1.Service, writes ...foreignWrite) {
 	if writes[0].what == onService {
 		where = "kubernetes"
 	}
-	r.metrics.foreignWrites.WithLabelValues(where).Inc()
 	log := r.log.WithValues("service", client.ObjectKeyFromObject(service).String())
 	r.change(service, func(known rivalry) rivalry {
-		next := known.after(writes, now, r.timing)
-		if is, _ := known.stance(now); is != standAside {
-			log.Info("somebody else wrote to what the Service has", "where", where, "what", texts(writes))
+		if is, _ := known.stance(now); is == standAside {
+			return known // it is nothing to us
 		}
+		r.metrics.foreignWrites.WithLabelValues(where).Inc()
+		log.Info("somebody else wrote to what the Service has", "where", where, "what", texts(writes))
+		next := known.after(writes, now, r.timing)
 		if is, wait := next.stance(now); is == standAside && !next.stopped.Equal(known.stopped) {
 			log.Info("somebody else writes to what the Service has again and again; work on it has stopped", "for", wait.String())
 		}
@@ -80,6 +81,19 @@ func (r *rivals) told(service *corev1.Service) {
 	})
 }
 
+// mayClaim tells, as often as the longest wait allows, whether the finalizer may be set
+// on a Service on which work has stopped.
+func (r *rivals) mayClaim(service *corev1.Service) (may bool) {
+	now := r.now()
+	r.change(service, func(known rivalry) rivalry {
+		if may = now.Sub(known.claimed) >= r.timing.LastRivalWait; may {
+			known.claimed = now
+		}
+		return known
+	})
+	return may
+}
+
 // takeUntold returns, once, the marks on the Service to which somebody else wrote.
 func (r *rivals) takeUntold(service *corev1.Service) (marks []string) {
 	if r == nil {
@@ -99,9 +113,10 @@ func (r *rivals) resumes(service *corev1.Service) bool {
 	}
 	resumes, now := false, r.now()
 	r.change(service, func(known rivalry) rivalry {
-		if resumes = known.over(now); resumes {
-			return known.resume(now)
+		if known.over(now) {
+			known = known.resume(now)
 		}
+		resumes, known.afresh = known.afresh, false
 		return known
 	})
 	return resumes

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -124,7 +125,8 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
-	case r.Leaves(service):
+	case r.Leaves(service), p.record.holds() && !controllerutil.ContainsFinalizer(service, finalizer):
+		// The finalizer may have been taken away together with the type.
 		return r.release(ctx, p)
 	}
 	if err := r.retract(ctx, p); apierrors.IsConflict(err) {
@@ -165,8 +167,7 @@ func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Resul
 // this pass. One that is refused and has nothing is not claimed: it can go at any
 // time, whether or not a controller runs.
 func hasOrGets(p *pass) bool {
-	o := p.record.observed
-	return o.LoadBalancer != nil || len(o.FloatingIPs) > 0 || len(o.Unsettled) > 0 || p.decided && !p.membersOnly
+	return p.record.holds() || p.decided && !p.membersOnly
 }
 
 // gather finds out what is wanted. A Service that is refused is no error; nor
@@ -280,6 +281,11 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	r.tellDrift(p, p.noteAgreement())
 	r.noteQuota(ctx, p, failure)
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
+	if apierrors.IsConflict(failure) {
+		// A note on the Service could not be written: the cache was behind.
+		r.await(p)
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	}
 	if failure != nil && ctx.Err() != nil {
 		// The controller was told to stop; nothing is wrong with the Service.
 		return reconcile.Result{}, nil
@@ -320,7 +326,7 @@ func (r *ServiceReconciler) forget(key types.NamespacedName) {
 
 // report writes what the pass found out to the Service.
 func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) error {
-	if known, is, _ := r.rivals.of(p.service); is == standAside {
+	if known, is, _ := r.rivals.of(p.service); is == standAside && r.Serves(p.service) {
 		return r.tellContest(ctx, p.service, known)
 	}
 	if openstack.Classify(failure) == openstack.Busy {

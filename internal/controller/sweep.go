@@ -78,11 +78,11 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	if found.floatingIPs, addresses = s.FloatingIPs(ctx); addresses == nil {
 		s.lookAtFloatingIPs(found.floatingIPs, began)
 	}
-	for _, key := range s.memory.reread(mostReread, began) {
-		s.Enqueue(key)
-	}
 	if err := errors.Join(balancers, addresses); err != nil {
 		return err
+	}
+	for _, key := range s.memory.reread(mostReread, began) {
+		s.Enqueue(key)
 	}
 	if err := s.orphans.collect(ctx, found); err != nil {
 		return fmt.Errorf("look for orphans: %w", err)

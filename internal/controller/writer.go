@@ -82,7 +82,7 @@ func ownsField(fields []byte, path []string) bool {
 func (r *ServiceReconciler) contest(ctx context.Context, service *corev1.Service, known rivalry) status.Contest {
 	c := status.Contest{Overwritten: known.marks(), Undone: known.undone(), Again: known.until}
 	if len(c.Overwritten) > 0 {
-		c.Writer = r.writerOf(ctx, service, c.Overwritten)
+		c.Writer = r.writerOf(ctx, service, known.lastMarks())
 	}
 	return c
 }

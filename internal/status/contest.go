@@ -60,7 +60,7 @@ func named(all []string) string {
 
 // onlyOne is the way out.
 const onlyOne = "One controller only may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
-	"or give the Service a spec.loadBalancerClass that only one controller serves"
+	"or give the Service a spec.loadBalancerClass that only one controller serves; and no tool may replace the whole Service, since what controllers wrote is lost then"
 
 // ReasonOverwritten is that somebody else wrote to marks of ours on the Service.
 const ReasonOverwritten = "Overwritten"

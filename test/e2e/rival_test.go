@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -315,6 +316,48 @@ func TestContestedServiceCanBeDeleted(t *testing.T) {
 	if n := s.gauge(contestedServices); n != 0 {
 		t.Errorf("%d Services are counted as contested", n)
 	}
+}
+
+// stripped is the Service without what is written on it to know it by.
+func stripped(now *corev1.Service) {
+	now.Finalizers = nil
+	clear(now.Annotations)
+}
+
+func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{program: yielding(time.Hour)})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	r := web.rival(func(ctx context.Context, now *corev1.Service) (wrote bool, err error) {
+		if len(now.Finalizers) == 0 {
+			return false, nil
+		}
+		now = now.DeepCopy()
+		stripped(now)
+		_, err = web.client.CoreV1().Services(web.namespace).Update(ctx, now, metav1.UpdateOptions{FieldManager: occm})
+		return true, err
+	})
+	web.contested()
+	r.leave()
+	s.eventually(func() error {
+		if len(web.now().Finalizers) == 0 {
+			return errors.New("the Service has no finalizer")
+		}
+		return nil
+	})
+	web.delete()
+	web.gone()
+	s.eventually(s.empty)
+}
+
+func TestServiceThatLosesItsTypeAndItsFinalizerAtOnceLeavesNothingBehind(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	web.change(stripped, func(now *corev1.Service) { now.Spec.Type = corev1.ServiceTypeClusterIP })
+	s.eventually(s.empty)
 }
 
 func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
