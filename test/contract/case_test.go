@@ -83,6 +83,10 @@ func (u caller) with(token string) caller {
 	return u
 }
 
+// mostBusy is how often in a row a call is made again that a real Octavia refuses, without
+// having done anything, because it is counting the project's objects for another one.
+const mostBusy = 10
+
 // do makes a call. The path is that of the service's API: see client.send.
 // Headers are given as "Name: value".
 func (u caller) do(service, method, path string, body any, headers ...string) answer {
@@ -96,6 +100,12 @@ func (u caller) do(service, method, path string, body any, headers ...string) an
 		headers = append(slices.Clone(headers), "X-Auth-Token: "+id)
 	}
 	a := send(u.c, token.endpoint(u.c, service)+path, method, body, headers...)
+	for range mostBusy {
+		if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Text, "Project busy") {
+			break
+		}
+		a = send(u.c, token.endpoint(u.c, service)+path, method, body, headers...)
+	}
 	if a.Status == http.StatusUnauthorized && !u.quiet {
 		u.c.Logf("%s %s %s: %d %s", method, service, path, a.Status, a.Text)
 	}
