@@ -13,7 +13,8 @@ type Class string
 
 // The classes.
 const (
-	// Busy: the object is immutable just now, since the load balancer is PENDING_*. The watcher says when to go on.
+	// Busy: the object is immutable just now, since the load balancer is PENDING_*. The watcher says when to go on. Or Octavia
+	// is counting the project's objects for another call.
 	Busy Class = "Busy"
 	// Conflict: something else is in the way, such as a port in use or an object that exists already. Look again, then decide.
 	Conflict Class = "Conflict"
@@ -62,6 +63,8 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 		return classOfConflict(f)
 	case status == http.StatusPreconditionFailed:
 		return Conflict // the revision that the caller read is not the latest
+	case status == http.StatusServiceUnavailable && strings.Contains(f.message, "Unable to lock the project"):
+		return Busy
 	case throttles(status, retryAfter):
 		return Throttled
 	case status == http.StatusRequestTimeout:

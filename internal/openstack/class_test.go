@@ -39,6 +39,8 @@ func TestAnswersHaveTheClassThatCallersDecideBy(t *testing.T) {
 			Error{Class: Busy, Message: "Load Balancer 1 is immutable and cannot be updated."}},
 		"a pending parent": {409, octavia("Invalid state PENDING_UPDATE of loadbalancer resource 1"), nil,
 			Error{Class: Busy, Message: "Invalid state PENDING_UPDATE of loadbalancer resource 1"}},
+		"a project of which another call counts the objects": {503, octavia("Project busy.  Unable to lock the project.  Please try again."), nil,
+			Error{Class: Busy, Message: "Project busy. Unable to lock the project. Please try again."}},
 		"a load balancer in error": {409, octavia("Invalid state ERROR of loadbalancer resource 1"), nil,
 			Error{Class: Conflict, Message: "Invalid state ERROR of loadbalancer resource 1"}},
 		"a port in use": {409, octavia("Another Listener on this Load Balancer is already using protocol_port 80"), nil,
