@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -125,8 +124,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
-	case r.Leaves(service), p.record.holds() && !controllerutil.ContainsFinalizer(service, finalizer):
-		// The finalizer may have been taken away together with the type.
+	case r.Leaves(service):
 		return r.release(ctx, p)
 	}
 	if err := r.retract(ctx, p); apierrors.IsConflict(err) {

@@ -318,12 +318,6 @@ func TestContestedServiceCanBeDeleted(t *testing.T) {
 	}
 }
 
-// stripped is the Service without what is written on it to know it by.
-func stripped(now *corev1.Service) {
-	now.Finalizers = nil
-	clear(now.Annotations)
-}
-
 func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *testing.T) {
 	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
@@ -334,7 +328,8 @@ func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *te
 			return false, nil
 		}
 		now = now.DeepCopy()
-		stripped(now)
+		now.Finalizers = nil
+		clear(now.Annotations)
 		_, err = web.client.CoreV1().Services(web.namespace).Update(ctx, now, metav1.UpdateOptions{FieldManager: occm})
 		return true, err
 	})
@@ -348,15 +343,6 @@ func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *te
 	})
 	web.delete()
 	web.gone()
-	s.eventually(s.empty)
-}
-
-func TestServiceThatLosesItsTypeAndItsFinalizerAtOnceLeavesNothingBehind(t *testing.T) {
-	spares(t, "the cloud has no part in it")
-	s := newStage(t, settings{})
-	web := s.service("web", tcp(8080))
-	web.programmed()
-	web.change(stripped, func(now *corev1.Service) { now.Spec.Type = corev1.ServiceTypeClusterIP })
 	s.eventually(s.empty)
 }
 
