@@ -377,34 +377,41 @@ func (s *stage) said(text string) error {
 }
 
 // TestCredentialIsMadeAndRotatedInItsSecret does what docs/operators.md says.
-func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
-	s := newStage(t, settings{off: true})
-	person, session := s.person()
-	secret := s.namespace + "/cloud-config"
-	text, err := s.credential("create", "--cloud-config="+person, "--secret="+secret, "--expires=30d")
+// credentialSecret makes an application credential and the Secret that holds it. inUse
+// returns the cloud.conf in the Secret, and the id of the credential in that.
+func (s *stage) credentialSecret(person string, flags ...string) (name string, inUse func() (conf, id string)) {
+	s.t.Helper()
+	name = s.namespace + "/cloud-config"
+	text, err := s.credential(append([]string{"create", "--cloud-config=" + person, "--secret=" + name}, flags...)...)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	var manifest corev1.Secret
 	if err := yaml.UnmarshalStrict([]byte(text), &manifest); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	secrets := s.client.CoreV1().Secrets(s.namespace)
-	if _, err := secrets.Create(t.Context(), &manifest, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
-		t.Fatal(err)
+	if _, err := secrets.Create(s.t.Context(), &manifest, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
+		s.t.Fatal(err)
 	}
-	inUse := func() (text, id string) {
-		t.Helper()
-		held, err := secrets.Get(t.Context(), "cloud-config", metav1.GetOptions{})
+	return name, func() (conf, id string) {
+		s.t.Helper()
+		held, err := secrets.Get(s.t.Context(), "cloud-config", metav1.GetOptions{})
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		read, err := config.Parse("cloud.conf", held.Data["cloud.conf"])
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		return string(held.Data["cloud.conf"]), read.Global.ApplicationCredentialID
 	}
+}
+
+func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
+	s := newStage(t, settings{off: true})
+	person, session := s.person()
+	secret, inUse := s.credentialSecret(person, "--expires=30d")
 	conf, first := inUse()
 	made, err := session.ApplicationCredential(t.Context(), first)
 	if err != nil || made.Expires.IsZero() {

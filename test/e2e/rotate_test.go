@@ -8,12 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
-
-	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
 // unanswered makes a request go to the API or not, and ends its connection.
@@ -32,30 +26,10 @@ func TestRotationDeletesNoCredentialThatTheSecretMayHold(t *testing.T) {
 	simulatorOnly(t, "the cloud's part is the same in TestCredentialIsMadeAndRotatedInItsSecret")
 	s := newStage(t, settings{off: true, nodes: []string{}})
 	person, session := s.person()
-	secret := s.namespace + "/cloud-config"
-	text, err := s.credential("create", "--cloud-config="+person, "--secret="+secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest corev1.Secret
-	if err := yaml.UnmarshalStrict([]byte(text), &manifest); err != nil {
-		t.Fatal(err)
-	}
-	secrets := s.client.CoreV1().Secrets(s.namespace)
-	if _, err := secrets.Create(t.Context(), &manifest, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	secret, inUse := s.credentialSecret(person)
 	held := func() string {
-		t.Helper()
-		now, err := secrets.Get(t.Context(), "cloud-config", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		conf, err := config.Parse("cloud.conf", now.Data["cloud.conf"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return conf.Global.ApplicationCredentialID
+		_, id := inUse()
+		return id
 	}
 	count := func() int {
 		keystone := s.cloud.backend.(simulated).Keystone()
