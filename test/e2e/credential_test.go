@@ -376,7 +376,6 @@ func (s *stage) said(text string) error {
 	return nil
 }
 
-// TestCredentialIsMadeAndRotatedInItsSecret does what docs/operators.md says.
 // credentialSecret makes an application credential and the Secret that holds it. inUse
 // returns the cloud.conf in the Secret, and the id of the credential in that.
 func (s *stage) credentialSecret(person string, flags ...string) (name string, inUse func() (conf, id string)) {
@@ -408,6 +407,7 @@ func (s *stage) credentialSecret(person string, flags ...string) (name string, i
 	}
 }
 
+// TestCredentialIsMadeAndRotatedInItsSecret does what docs/operators.md says.
 func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	person, session := s.person()

@@ -14,7 +14,7 @@ start_uwsgi() {
   shift
   start "$name" "$port" "$configuration" env "$@" "$(uwsgi_program)" "${application[@]}" \
     --http-socket "$HOST:$port" --add-header 'Connection: close' --listen 100 --buffer-size 65535 \
-    --processes 1 --threads "$threads" --enable-threads --thunder-lock \
+    --processes 1 --threads "$threads" --enable-threads --thunder-lock --shared-import openstack_shims.native_threads \
     --need-app --die-on-term --disable-logging --procname-prefix-spaced "$name"
 }
 
