@@ -78,7 +78,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "time between two looks at load balancers that Octavia is working on; 2s at most")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "time between two looks at all load balancers for changes by others")
 	o.orphanGrace = graceValue(time.Hour)
-	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long what the cluster has in the cloud stays there when its Service does not exist any more, or never for never to delete it")
+	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long what the cluster has in the cloud stays there when no Service has it any more, or never for never to delete it")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where /metrics is served; 0 switches it off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 switches them off")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work at a time")

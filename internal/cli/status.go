@@ -33,7 +33,7 @@ func newStatus(streams IO, version string) *cobra.Command {
 		Use:   "status",
 		Short: "Show what the cluster's Services have in the cloud, and what belongs to none",
 		Long: "Reads Services and the cloud and prints the Services with their load balancers, then\n" +
-			"orphans (objects of this cluster whose Service does not exist), conflicts (what is\n" +
+			"orphans (objects of this cluster that no Service has any more), conflicts (what is\n" +
 			"somebody else's and in the way) and ports that Octavia left behind. Writes nothing.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

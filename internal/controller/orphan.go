@@ -25,7 +25,8 @@ type objectKey struct {
 	kind, id string
 }
 
-// orphan is an object whose Service does not exist.
+// orphan is an object that no Service will ever let go: its Service does not exist, or
+// is none that can have anything in the cloud.
 type orphan struct {
 	object
 	// since is when it was first seen to be one.
@@ -43,19 +44,20 @@ type verdict struct {
 }
 
 // judge decides which of the marked objects are orphans and which of these are to
-// be deleted now. Living are the uids of all Services of the cluster; known are the
-// orphans of the look before, and tried is when the deletion of one was tried last.
+// be deleted now. Owners are the uids of all Services that may have something in the
+// cloud; known are the orphans of the look before, and tried is when the deletion of one
+// was tried last.
 //
 // What was an orphan for the whole grace period is due, one object of a kind at a
 // time: that which was tried the longest ago. What still has something of its
 // Service before it in the order of kinds is not: a floating IP goes after its load
 // balancer.
-func judge(marked []object, living map[string]bool, known map[objectKey]time.Time, tried map[objectKey]time.Time,
+func judge(marked []object, owners map[string]bool, known map[objectKey]time.Time, tried map[objectKey]time.Time,
 	kinds []string, now time.Time, grace time.Duration) verdict {
 	var v verdict
 	left := map[[2]string]bool{} // kind and Service of what is left
 	for _, o := range marked {
-		if o.serviceUID == "" || living[o.serviceUID] {
+		if o.serviceUID == "" || owners[o.serviceUID] {
 			continue
 		}
 		since, there := known[o.objectKey]

@@ -43,7 +43,7 @@ func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
 		never        bool
 		orphans, due []string
 	}{
-		"a living Service's":                       {marked: []object{marked(balancerKind, "b1", "alive")}, known: ago(balancerKind, "b1", 2*hour)},
+		"an owner's":                               {marked: []object{marked(balancerKind, "b1", "alive")}, known: ago(balancerKind, "b1", 2*hour)},
 		"no Service's, seen for the first time":    {marked: []object{marked(balancerKind, "b1", "dead")}, orphans: []string{"b1"}},
 		"just before the end of the grace period":  {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour-1), orphans: []string{"b1"}},
 		"at the end of the grace period":           {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour), orphans: []string{"b1"}, due: []string{"b1"}},
@@ -95,9 +95,9 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 		seen := map[objectKey]time.Time{} // since when it was an orphan at each look, kept apart
 		for range rapid.IntRange(1, 12).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
-			living := map[string]bool{}
+			owners := map[string]bool{}
 			for i := range 3 {
-				living[fmt.Sprint("s", i)] = rapid.Bool().Draw(t, "lives")
+				owners[fmt.Sprint("s", i)] = rapid.Bool().Draw(t, "owns")
 			}
 			var all []object
 			here := map[objectKey]time.Time{}
@@ -108,7 +108,7 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 					continue
 				}
 				all = append(all, o)
-				if o.serviceUID != "" && !living[o.serviceUID] {
+				if o.serviceUID != "" && !owners[o.serviceUID] {
 					here[o.objectKey] = now
 					if since, there := seen[o.objectKey]; there {
 						here[o.objectKey] = since
@@ -116,7 +116,7 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 				}
 			}
 			seen = here
-			v := judge(all, living, known, tried, kindsInOrder, now, grace)
+			v := judge(all, owners, known, tried, kindsInOrder, now, grace)
 			if len(v.orphans) != len(here) || grace == Never && len(v.due) > 0 {
 				t.Fatalf("orphans %v, due %v; there are %v", v.orphans, v.due, here)
 			}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
@@ -29,10 +30,10 @@ type collector struct {
 	clusterUID string
 	kinds      []orphanKind
 	grace      time.Duration
-	// cached returns the uids of all Services from the cache, to find out whether
-	// there is anything to look into; living asks the API server, and is what
-	// decides.
-	cached, living func(context.Context) (map[string]bool, error)
+	// cached returns the uids of the Services that may have something in the cloud
+	// from the cache, to find out whether there is anything to look into; owners asks
+	// the API server, and is what decides.
+	cached, owners func(context.Context) (map[string]bool, error)
 	recorder       events.EventRecorder
 	metrics        *Metrics
 	log            logr.Logger
@@ -54,16 +55,16 @@ func (c *collector) collect(ctx context.Context, found inventory) error {
 		marked = append(marked, kind.marked(found, c.clusterUID)...)
 		kinds = append(kinds, kind.name)
 	}
-	living, err := c.cached(ctx)
+	owners, err := c.cached(ctx)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(marked, func(o object) bool { return !living[o.serviceUID] }) {
-		if living, err = c.living(openstack.WithRequestID(ctx, openstack.NewRequestID())); err != nil {
+	if slices.ContainsFunc(marked, func(o object) bool { return !owners[o.serviceUID] }) {
+		if owners, err = c.owners(openstack.WithRequestID(ctx, openstack.NewRequestID())); err != nil {
 			return err
 		}
 	}
-	v := judge(marked, living, c.known, c.tried, kinds, c.now(), c.grace)
+	v := judge(marked, owners, c.known, c.tried, kinds, c.now(), c.grace)
 	c.note(v)
 	errs := c.seeOff(ctx, marked)
 	for _, o := range v.due {
@@ -107,7 +108,7 @@ func (c *collector) note(v verdict) {
 		known[o.objectKey] = o.since
 		if _, there := c.known[o.objectKey]; !there {
 			c.tell(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
-				"%s %s bears the uid of this cluster and of Service uid %s, which does not exist; %s", o.kind, o.name, o.serviceUID, c.outlook()))
+				"%s %s bears the uid of this cluster and of Service uid %s, which does not exist or has given it up; %s", o.kind, o.name, o.serviceUID, c.outlook()))
 		}
 	}
 	for _, kind := range c.kinds {
@@ -148,7 +149,7 @@ func (c *collector) remove(ctx context.Context, o orphan) error {
 
 func (c *collector) tellDeleted(o orphan) {
 	c.tell(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
-		"%s %s was deleted: Service uid %s has not existed for %v", o.kind, o.name, o.serviceUID, c.now().Sub(o.since).Round(time.Second)))
+		"%s %s was deleted: Service uid %s has not existed, or had given it up, for %v", o.kind, o.name, o.serviceUID, c.now().Sub(o.since).Round(time.Second)))
 }
 
 // tell logs and writes an event. There is no Service that it could be about, so it
@@ -163,11 +164,10 @@ func (c *collector) tell(o orphan, kind, reason, message string) {
 // servicesPerPage is how many Services are asked for at once.
 const servicesPerPage = 500
 
-// Living returns the uids of all Services of the cluster, of whatever type and
-// class, also of those that are being deleted. It makes sure that it is this
-// cluster that answers, and that it shows everything: every cluster has the Service
-// of its own API.
-func (p *Planner) Living(ctx context.Context, reader client.Reader) (map[string]bool, error) {
+// Owners returns the uids of the Services of the cluster, of whatever class, that may
+// have something in the cloud (see mayOwn). It makes sure that it is this cluster that
+// answers, and that it shows everything: every cluster has the Service of its own API.
+func (p *Planner) Owners(ctx context.Context, reader client.Reader) (map[string]bool, error) {
 	var system corev1.Namespace
 	if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
 		return nil, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
@@ -175,37 +175,49 @@ func (p *Planner) Living(ctx context.Context, reader client.Reader) (map[string]
 	if string(system.UID) != p.ClusterUID {
 		return nil, fmt.Errorf("the cluster that answers has uid %s and is not the one of this controller, %s", system.UID, p.ClusterUID)
 	}
-	living := map[string]bool{}
+	owners := map[string]bool{}
 	complete := false
-	page := metav1.PartialObjectMetadataList{}
-	page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
-	for {
-		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(page.Continue)); err != nil {
+	for next := ""; ; {
+		var page corev1.ServiceList
+		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(next)); err != nil {
 			return nil, fmt.Errorf("list Services: %w", err)
 		}
-		for _, s := range page.Items {
-			living[string(s.UID)] = true
-			complete = complete || s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes"
-		}
-		if page.Continue == "" {
+		addOwners(owners, page.Items)
+		complete = complete || slices.ContainsFunc(page.Items, func(s corev1.Service) bool {
+			return s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes"
+		})
+		if next = page.Continue; next == "" {
 			break
 		}
 	}
 	if !complete {
 		return nil, errors.New("the list of Services lacks default/kubernetes, so others may be missing, too")
 	}
-	return living, nil
+	return owners, nil
 }
 
-// cachedServices returns the uids of the Services in the cache.
-func (p *Planner) cachedServices(ctx context.Context) (map[string]bool, error) {
+// cachedOwners is Owners from the cache, and makes sure of nothing.
+func (p *Planner) cachedOwners(ctx context.Context) (map[string]bool, error) {
 	var services corev1.ServiceList
 	if err := p.Reader.List(ctx, &services); err != nil {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
-	uids := make(map[string]bool, len(services.Items))
-	for i := range services.Items {
-		uids[string(services.Items[i].UID)] = true
+	owners := make(map[string]bool, len(services.Items))
+	addOwners(owners, services.Items)
+	return owners, nil
+}
+
+func addOwners(owners map[string]bool, services []corev1.Service) {
+	for i := range services {
+		if mayOwn(&services[i]) {
+			owners[string(services[i].UID)] = true
+		}
 	}
-	return uids, nil
+}
+
+// mayOwn tells whether a Service may have something in the cloud, whoever serves it: it
+// has the finalizer, which is set before anything is made for it and goes after that, or
+// it is a LoadBalancer, which gets the finalizer back when it was taken away.
+func mayOwn(service *corev1.Service) bool {
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || controllerutil.ContainsFinalizer(service, finalizer)
 }

@@ -95,19 +95,19 @@ func (p *Planner) Survey(ctx context.Context) (Survey, error) {
 	if cloud.floatingIPs, err = p.Neutron.FloatingIPs(ctx); err != nil {
 		return Survey{}, err
 	}
-	living, err := p.Living(ctx, p.Reader)
+	owners, err := p.Owners(ctx, p.Reader)
 	if err != nil {
 		return Survey{}, err
 	}
 	if err := p.Reader.List(ctx, &services); err != nil {
 		return Survey{}, fmt.Errorf("list Services: %w", err)
 	}
-	return p.survey(services.Items, living, cloud), nil
+	return p.survey(services.Items, owners, cloud), nil
 }
 
 // survey is Survey without the reading.
-func (p *Planner) survey(services []corev1.Service, living map[string]bool, cloud cloudState) Survey {
-	all := Survey{Services: []SurveyedService{}, Orphans: p.orphansIn(cloud, living), Conflicts: []Conflict{}, LeftPorts: leftPorts(cloud)}
+func (p *Planner) survey(services []corev1.Service, owners map[string]bool, cloud cloudState) Survey {
+	all := Survey{Services: []SurveyedService{}, Orphans: p.orphansIn(cloud, owners), Conflicts: []Conflict{}, LeftPorts: leftPorts(cloud)}
 	for i := range services {
 		if s := &services[i]; p.Serves(s) || p.Leaves(s) {
 			row, conflicts := p.surveyOne(s, cloud)
@@ -122,7 +122,7 @@ func (p *Planner) survey(services []corev1.Service, living map[string]bool, clou
 }
 
 // orphansIn judges as the sweeper does, but for since when.
-func (p *Planner) orphansIn(cloud cloudState, living map[string]bool) []SurveyedObject {
+func (p *Planner) orphansIn(cloud cloudState, owners map[string]bool) []SurveyedObject {
 	found := inventory{floatingIPs: cloud.floatingIPs}
 	for _, l := range cloud.balancers {
 		found.heads = append(found.heads, octavia.Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, Tags: l.Tags})
@@ -133,7 +133,7 @@ func (p *Planner) orphansIn(cloud cloudState, living map[string]bool) []Surveyed
 	}
 	orphans := []SurveyedObject{}
 	for _, o := range marked {
-		if !living[o.serviceUID] {
+		if !owners[o.serviceUID] {
 			orphans = append(orphans, SurveyedObject{o.kind, o.id, o.name, o.serviceUID, o.inUse})
 		}
 	}

@@ -366,7 +366,7 @@ func moreDrift(old, now metav1.Condition) bool {
 const (
 	// ReasonDriftRepaired: what somebody else had changed was made again.
 	ReasonDriftRepaired = "DriftRepaired"
-	// ReasonOrphanFound: an object bears the uid of a Service that does not exist.
+	// ReasonOrphanFound: an object bears the uid of a Service that does not exist, or has given it up.
 	ReasonOrphanFound = "OrphanFound"
 	// ReasonOrphanDeleted: it was deleted when the grace period had passed.
 	ReasonOrphanDeleted = "OrphanDeleted"

@@ -264,9 +264,32 @@ func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
 	}
 }
 
-// TestServicesThatTheCacheDoesNotHaveAreLiving gives the controller a cache without
+// A Service that lost type and finalizer in one write is never released.
+func TestLoadBalancerThatAServiceGaveUpWithItsFinalizerIsAnOrphan(t *testing.T) {
+	spares(t, "for the cloud it is a deletion")
+	s := newStage(t, settings{flags: collecting})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	have := web.tree()
+	web.change(func(v *corev1.Service) {
+		ofType(corev1.ServiceTypeClusterIP)(v)
+		v.Finalizers = nil
+	})
+	s.eventually(s.empty)
+	s.eventually(func() error {
+		if told := s.orphanEvents("OrphanDeleted", have.ID); len(told) != 1 {
+			return fmt.Errorf("events: %q", told)
+		}
+		return nil
+	})
+	// It can be had again.
+	web.change(ofType(corev1.ServiceTypeLoadBalancer))
+	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+}
+
+// TestServicesThatTheCacheDoesNotHaveAreOwners gives the controller a cache without
 // any Service.
-func TestServicesThatTheCacheDoesNotHaveAreLiving(t *testing.T) {
+func TestServicesThatTheCacheDoesNotHaveAreOwners(t *testing.T) {
 	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
@@ -291,9 +314,9 @@ func TestServicesThatTheCacheDoesNotHaveAreLiving(t *testing.T) {
 	s.settings.flags = nil
 }
 
-// TestServicesOfEveryTypeAndClassAreLiving has one that this controller does not
+// TestServicesOfEveryTypeAndClassAreOwners has one that this controller does not
 // serve, one that is on its way out, and one that is no LoadBalancer any more.
-func TestServicesOfEveryTypeAndClassAreLiving(t *testing.T) {
+func TestServicesOfEveryTypeAndClassAreOwners(t *testing.T) {
 	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	foreign, leaving, plain := s.service("foreign", tcp(8080), ofClass(ourClass)), s.service("leaving", tcp(8081)), s.service("plain", tcp(8082))
