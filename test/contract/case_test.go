@@ -83,9 +83,16 @@ func (u caller) with(token string) caller {
 	return u
 }
 
-// mostBusy is how often in a row a call is made again that a real Octavia refuses, without
-// having done anything, because it is counting the project's objects for another one.
-const mostBusy = 10
+// mostInTheWay is how often in a row a call is made again to which others were in the way.
+const mostInTheWay = 10
+
+// inTheWay tells that a real Octavia refused a call, without having done anything, because
+// of others that are made at the same time: it is counting the project's objects for one,
+// or the database let one go on and this one not.
+func (a answer) inTheWay() bool {
+	return a.Status == http.StatusServiceUnavailable && strings.Contains(a.Text, "Project busy") ||
+		a.Status == http.StatusInternalServerError && strings.Contains(a.Text, "Deadlock found when trying to get lock")
+}
 
 // do makes a call. The path is that of the service's API: see client.send.
 // Headers are given as "Name: value".
@@ -100,8 +107,8 @@ func (u caller) do(service, method, path string, body any, headers ...string) an
 		headers = append(slices.Clone(headers), "X-Auth-Token: "+id)
 	}
 	a := send(u.c, token.endpoint(u.c, service)+path, method, body, headers...)
-	for range mostBusy {
-		if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Text, "Project busy") {
+	for range mostInTheWay {
+		if !a.inTheWay() {
 			break
 		}
 		a = send(u.c, token.endpoint(u.c, service)+path, method, body, headers...)
