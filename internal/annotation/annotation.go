@@ -5,7 +5,7 @@
 // of value, default, meaning. The parser works from the table, and so does
 // whatever explains annotations to people.
 //
-// It is pure and imports only internal/config, for the defaults.
+// It is pure and imports only internal/config, for the defaults, and internal/lb.
 package annotation
 
 import (
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 // Prefix is what most keys begin with, as openstack-cloud-controller-manager
@@ -38,6 +39,10 @@ const (
 	// VIPAddress holds the address of an internal Service, and the id of its subnet,
 	// while its load balancer is deleted and another one made.
 	VIPAddress = OwnPrefix + "vip-address"
+	// ConnectionLimit says how many connections each port takes at once.
+	ConnectionLimit = Prefix + "connection-limit"
+	// TimeoutPrefix is what the keys of the four timeouts begin with.
+	TimeoutPrefix = Prefix + "timeout-"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
 	KeepFloatingIP = Prefix + "keep-floatingip"
 	// LoadBalancerID holds the Octavia id of the Service's load balancer.
@@ -80,7 +85,18 @@ type Options struct {
 	LoadBalancerID string
 	// Drift is what becomes of what somebody else changed in the cloud.
 	Drift Drift
+	// ConnectionLimit is how many connections each port takes at once, NoLimit for any
+	// number.
+	ConnectionLimit int
+	// Timeouts are those of each port.
+	Timeouts lb.Timeouts
+	// Method is how each port's pool chooses a node, one of config.Methods; empty when
+	// the Service leaves it to the operator.
+	Method string
 }
+
+// NoLimit is a ConnectionLimit for any number of connections.
+const NoLimit = -1
 
 // Problem is an annotation that cannot be honoured.
 type Problem struct {
@@ -106,6 +122,8 @@ func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options
 		MonitorTimeout:        defaults.MonitorTimeout,
 		MonitorMaxRetries:     defaults.MonitorMaxRetries,
 		MonitorMaxRetriesDown: defaults.MonitorMaxRetriesDown,
+		ConnectionLimit:       NoLimit,
+		Timeouts:              lb.DefaultTimeouts,
 	}
 	var problems []Problem
 	for _, a := range Table {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 	keyDelay    = Prefix + "health-monitor-delay"
 	keyTimeout  = Prefix + "health-monitor-timeout"
 	keyUp       = Prefix + "health-monitor-max-retries"
+	keyMethod   = Prefix + "lb-method"
 	keyDown     = Prefix + "health-monitor-max-retries-down"
 )
 
@@ -45,7 +47,8 @@ var defaults = config.LoadBalancer{
 }
 
 func defaultOptions() Options {
-	return Options{Drift: DriftRepair, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3}
+	return Options{Drift: DriftRepair, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+		ConnectionLimit: -1, Timeouts: lb.Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}}
 }
 
 func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *testing.T) {
@@ -81,7 +84,7 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
 	want := Options{Drift: DriftRepair, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
-		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6}
+		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
 	} {
@@ -117,6 +120,19 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{keyUp, "10", func(o *Options) { o.MonitorMaxRetries = 10 }},
 		{keyDown, "1", func(o *Options) { o.MonitorMaxRetriesDown = 1 }},
 		{keyDown, "10", func(o *Options) { o.MonitorMaxRetriesDown = 10 }},
+		{ConnectionLimit, "100", func(o *Options) { o.ConnectionLimit = 100 }},
+		{ConnectionLimit, "0", func(o *Options) { o.ConnectionLimit = 0 }},
+		{ConnectionLimit, "-1", func(*Options) {}},
+		{ConnectionLimit, " ", func(*Options) {}},
+		{keyMethod, "LEAST_CONNECTIONS", func(o *Options) { o.Method = "LEAST_CONNECTIONS" }},
+		{keyMethod, " SOURCE_IP ", func(o *Options) { o.Method = "SOURCE_IP" }},
+		{keyMethod, "", func(*Options) {}},
+		{TimeoutPrefix + "client-data", "1", func(o *Options) { o.Timeouts.ClientData = 1 }},
+		{TimeoutPrefix + "client-data", "2073600000", func(o *Options) { o.Timeouts.ClientData = 2073600000 }},
+		{TimeoutPrefix + "member-connect", "0", func(o *Options) { o.Timeouts.MemberConnect = 0 }},
+		{TimeoutPrefix + "member-data", " 600000 ", func(o *Options) { o.Timeouts.MemberData = 600000 }},
+		{TimeoutPrefix + "tcp-inspect", "5", func(o *Options) { o.Timeouts.TCPInspect = 5 }},
+		{TimeoutPrefix + "tcp-inspect", "", func(*Options) {}},
 		{LoadBalancerID, " 4711 ", func(o *Options) { o.LoadBalancerID = "4711" }},
 		{LoadBalancerAddress, "203.0.113.5", func(*Options) {}},
 		{LoadBalancerAddress, "whatever stood there", func(*Options) {}},
@@ -161,6 +177,11 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 		keyTimeout:                 {"0", "3s", "six"},
 		keyUp:                      {"0", "11", "1-2"},
 		keyDown:                    {"0", "11", "-3"},
+		ConnectionLimit:            {"-2", "2147483648", "many", "1e3"},
+		keyMethod:                  {"round_robin", "LEAST", "ROUND_ROBIN,SOURCE_IP"},
+	}
+	for _, name := range []string{"client-data", "member-connect", "member-data", "tcp-inspect"} {
+		bad[TimeoutPrefix+name] = []string{"-1", "50s", "2073600001", "0.5"}
 	}
 	bad[DriftPolicy] = []string{"Repair", "none", "repair report"}
 	for _, a := range Table {
@@ -271,6 +292,14 @@ func FuzzParse(f *testing.F) {
 		}
 		if min(options.MonitorMaxRetries, options.MonitorMaxRetriesDown) < 1 || max(options.MonitorMaxRetries, options.MonitorMaxRetriesDown) > 10 {
 			t.Errorf("retries %d up, %d down", options.MonitorMaxRetries, options.MonitorMaxRetriesDown)
+		}
+		if options.ConnectionLimit < NoLimit || options.Method != "" && !slices.Contains(config.Methods, options.Method) {
+			t.Errorf("a limit of %d, method %q", options.ConnectionLimit, options.Method)
+		}
+		for _, ms := range []int{options.Timeouts.ClientData, options.Timeouts.MemberConnect, options.Timeouts.MemberData, options.Timeouts.TCPInspect} {
+			if ms < 0 || ms > longestTimeout {
+				t.Errorf("a timeout of %d ms", ms)
+			}
 		}
 		for _, r := range options.SourceRanges {
 			if _, err := netip.ParsePrefix(r); err != nil {

@@ -6,10 +6,14 @@ package annotation
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
 // Annotation is one line of the table.
@@ -92,6 +96,50 @@ var Table = append([]Annotation{
 		apply:   retries(func(o *Options) *int { return &o.MonitorMaxRetriesDown }),
 	},
 	{
+		Key:     ConnectionLimit,
+		Values:  "-1 up to 2147483647",
+		Default: "-1, any number",
+		Doc:     "How many connections each port takes at once. Provider ovn does not count them: the Service is served, and condition Accepted says so.",
+		apply: func(o *Options, value string) error {
+			return whole(&o.ConnectionLimit, value, NoLimit, math.MaxInt32)
+		},
+	},
+	{
+		Key:     Prefix + "lb-method",
+		Values:  strings.Join(config.Methods, ", "),
+		Default: "[LoadBalancer] lb-method",
+		Doc:     "How each port chooses a node for a new connection. Provider ovn knows SOURCE_IP_PORT only, and takes that when nothing is set here.",
+		apply:   method,
+	},
+	{
+		Key:     Prefix + "timeout-client-data",
+		Values:  "milliseconds, up to 24 days",
+		Default: "50000",
+		Doc:     "How long a client may be silent before its connection is closed." + timeoutsNeed,
+		apply:   timeout(func(o *Options) *int { return &o.Timeouts.ClientData }),
+	},
+	{
+		Key:     Prefix + "timeout-member-connect",
+		Values:  "milliseconds, up to 24 days",
+		Default: "5000",
+		Doc:     "How long a connection to a node may take to open." + timeoutsNeed,
+		apply:   timeout(func(o *Options) *int { return &o.Timeouts.MemberConnect }),
+	},
+	{
+		Key:     Prefix + "timeout-member-data",
+		Values:  "milliseconds, up to 24 days",
+		Default: "50000",
+		Doc:     "How long a node may be silent before its connection is closed." + timeoutsNeed,
+		apply:   timeout(func(o *Options) *int { return &o.Timeouts.MemberData }),
+	},
+	{
+		Key:     Prefix + "timeout-tcp-inspect",
+		Values:  "milliseconds, up to 24 days",
+		Default: "0",
+		Doc:     "How long to wait for what is to be looked into before a connection is forwarded." + timeoutsNeed,
+		apply:   timeout(func(o *Options) *int { return &o.Timeouts.TCPInspect }),
+	},
+	{
 		Key:     DriftPolicy,
 		Values:  "repair, report or ignore",
 		Default: "repair",
@@ -136,10 +184,15 @@ var Table = append([]Annotation{
 		Doc:    "The address that an internal Service keeps while its load balancer, which failed, is replaced. Written by kube-octavia. Remove it if the condition says that somebody took the address, to get another one.",
 		apply:  func(*Options, string) error { return nil },
 	},
-}, notServed("availability-zone", "class", "connection-limit", "default-tls-container-ref", "flavor-id",
-	"floating-network-id", "floating-subnet", "floating-subnet-id", "floating-subnet-tags", "hostname", "lb-method",
-	"member-subnet-id", "network-id", "node-selector", "port-id", "proxy-protocol", "subnet-id",
-	"timeout-client-data", "timeout-member-connect", "timeout-member-data", "timeout-tcp-inspect", "x-forwarded-for")...)
+}, notServed("availability-zone", "class", "default-tls-container-ref", "flavor-id",
+	"floating-network-id", "floating-subnet", "floating-subnet-id", "floating-subnet-tags", "hostname",
+	"member-subnet-id", "network-id", "node-selector", "port-id", "proxy-protocol", "subnet-id", "x-forwarded-for")...)
+
+// timeoutsNeed is what the timeouts' documentation ends with.
+const timeoutsNeed = " Needs Octavia API 2.1 and a provider other than ovn; otherwise the Service is served without, and condition Accepted says so."
+
+// longestTimeout is the longest that Octavia takes, 24 days.
+const longestTimeout = 24 * 24 * 60 * 60 * 1000
 
 // notServed makes the table's lines of annotations that are refused.
 func notServed(names ...string) []Annotation {
@@ -191,6 +244,32 @@ func seconds(field func(*Options) *time.Duration) func(*Options, string) error {
 		}
 		return err
 	}
+}
+
+func method(o *Options, value string) error {
+	value = strings.TrimSpace(value)
+	if value != "" && !slices.Contains(config.Methods, value) {
+		return fmt.Errorf("must be one of %s", strings.Join(config.Methods, ", "))
+	}
+	o.Method = value
+	return nil
+}
+
+func timeout(field func(*Options) *int) func(*Options, string) error {
+	return func(o *Options, value string) error { return whole(field(o), value, 0, longestTimeout) }
+}
+
+// whole sets the field to a whole number between low and high, and leaves it for an
+// empty value.
+func whole(field *int, value string, low, high int) error {
+	if strings.TrimSpace(value) == "" {
+		return nil
+	}
+	n, err := number(value, low, high)
+	if err == nil {
+		*field = n
+	}
+	return err
 }
 
 func retries(field func(*Options) *int) func(*Options, string) error {

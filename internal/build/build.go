@@ -81,6 +81,11 @@ const (
 	// ReasonSessionAffinityUnsupported: the provider takes session persistence and
 	// does not carry it out.
 	ReasonSessionAffinityUnsupported = "SessionAffinityUnsupported"
+	// ReasonTimeoutsUnsupported: the cloud has no timeouts that can be set.
+	ReasonTimeoutsUnsupported = "TimeoutsUnsupported"
+	// ReasonConnectionLimitUnsupported: the provider takes a limit of connections and
+	// does not enforce it.
+	ReasonConnectionLimitUnsupported = "ConnectionLimitUnsupported"
 	// ReasonMetadataPortMissing: a monitor that is there drops all traffic, since
 	// nothing in the network can carry its checks out.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
@@ -114,7 +119,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err != nil {
 		return lb.Wanted{}, err
 	}
-	if err := in.checkAlgorithm(); err != nil {
+	if err := in.checkAlgorithm(options); err != nil {
 		return lb.Wanted{}, err
 	}
 	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
@@ -138,6 +143,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {
 		wanted.Withheld = append(wanted.Withheld, affinityWithheld(in.Capabilities))
 	}
+	wanted.Withheld = append(wanted.Withheld, in.settingsWithheld(options)...)
 	if options.Internal || in.family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		balancer.VIP.Address = address

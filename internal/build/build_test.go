@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -19,6 +20,7 @@ import (
 func TestWhatAServiceIsToHave(t *testing.T) {
 	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
 	monitor := annotate(keyMonitor, "true")
+	limited, patient := annotate(annotation.ConnectionLimit, "1000"), annotate(annotation.TimeoutPrefix+"client-data", "600000")
 	dns := ports(port(tcp, 53, 30053), port(udp, 53, 30054))
 	for name, in := range map[string]Input{
 		"one_tcp_port_is_a_listener_with_all_nodes_behind_it":   input(),
@@ -26,6 +28,9 @@ func TestWhatAServiceIsToHave(t *testing.T) {
 		"five_ports_are_five_listeners":                         input(ports(port(tcp, 80, 30080), port(tcp, 443, 30443), port(tcp, 8080, 30081), port(udp, 443, 30444), port(udp, 5000, 30500))),
 		"monitors_look_at_the_node_ports":                       input(dns, monitor),
 		"monitor_settings_come_from_annotations":                input(monitor, annotate("loadbalancer.openstack.org/health-monitor-delay", "10"), annotate("loadbalancer.openstack.org/health-monitor-timeout", "7"), annotate("loadbalancer.openstack.org/health-monitor-max-retries", "2"), annotate("loadbalancer.openstack.org/health-monitor-max-retries-down", "4")),
+		"listener_settings_come_from_annotations":               input(dns, limited, patient, annotate(keyMethod, "LEAST_CONNECTIONS")),
+		"ovn_takes_a_limit_and_no_timeouts":                     input(limited, patient, annotate(keyMethod, "SOURCE_IP_PORT"), provider(lb.ProviderOVN)),
+		"no_timeouts_before_2_1":                                input(patient, apiVersion(0)),
 		"local_with_a_monitor_asks_each_node_for_its_health":    input(local, monitor, dns),
 		"local_without_a_monitor_has_nodes_with_endpoints_only": input(local, dns),
 		"local_with_a_monitor_below_2_16_follows_udp_endpoints": input(local, monitor, dns, apiVersion(15)),
@@ -73,6 +78,10 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 			ReasonNoNodePort, []string{"80", "allocateLoadBalancerNodePorts"}},
 		"TCP and UDP on one port below 2.13": {input(ports(port(tcp, 53, 30053), port(udp, 53, 30054)), apiVersion(12)),
 			ReasonUnsupported, []string{"53", "2.13", "2.12"}},
+		"another method than its own with ovn": {input(annotate(keyMethod, "ROUND_ROBIN"), provider(lb.ProviderOVN)),
+			ReasonUnsupported, []string{"ovn", "ROUND_ROBIN", keyMethod}},
+		"SOURCE_IP_PORT by annotation below 2.13": {input(annotate(keyMethod, "SOURCE_IP_PORT"), apiVersion(12)),
+			ReasonUnsupported, []string{"SOURCE_IP_PORT", "2.13", "2.12"}},
 		"source ranges below 2.12": {input(ranges("10.0.0.0/8"), apiVersion(11)),
 			ReasonUnsupported, []string{"2.12", "2.11"}},
 		"source ranges with ovn": {input(ranges("10.0.0.0/8"), provider(lb.ProviderOVN)),

@@ -27,6 +27,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 const (
 	keySources = "service.beta.kubernetes.io/load-balancer-source-ranges"
 	keyInside  = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	keyMethod  = "loadbalancer.openstack.org/lb-method"
 	keyMonitor = "loadbalancer.openstack.org/enable-health-monitor"
 )
 

@@ -16,9 +16,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
-// noLimit is Octavia's connection_limit for any number of connections.
-const noLimit = -1
-
 // What kube-proxy serves on spec.healthCheckNodePort: 200 on nodes that have an
 // endpoint, 503 on others.
 const (
@@ -33,10 +30,18 @@ func (in Input) listener(i int, port corev1.ServicePort, options annotation.Opti
 		Tags:            in.tags(),
 		Protocol:        lb.ListenerProtocol(port.Protocol),
 		Port:            int(port.Port),
-		ConnectionLimit: noLimit,
+		ConnectionLimit: options.ConnectionLimit,
 		AllowedCIDRs:    sources,
+		Timeouts:        in.timeouts(options),
 		Pool:            in.pool(i, port, options),
 	}
+}
+
+func (in Input) timeouts(options annotation.Options) *lb.Timeouts {
+	if !in.Capabilities.Has(lb.FeatureTimeouts) {
+		return nil
+	}
+	return &options.Timeouts
 }
 
 func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options) *lb.Pool {
@@ -44,7 +49,7 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options)
 		Name:        in.Owner.PoolName(i),
 		Tags:        in.tags(),
 		Protocol:    lb.PoolProtocol(port.Protocol),
-		Algorithm:   in.algorithm(),
+		Algorithm:   in.algorithm(options),
 		Persistence: in.persistence(port.Protocol),
 	}
 	local, monitorPort := in.local(), 0
@@ -59,15 +64,25 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options)
 	return pool
 }
 
-func (in Input) algorithm() lb.Algorithm {
-	if in.Capabilities.Provider == lb.ProviderOVN {
+// algorithm is what the annotation says, or what cloud.conf does. The latter is for
+// all providers, so that ovn may take the only one it knows.
+func (in Input) algorithm(options annotation.Options) lb.Algorithm {
+	switch {
+	case options.Method != "":
+		return lb.Algorithm(options.Method)
+	case in.Capabilities.Provider == lb.ProviderOVN:
 		return lb.SourceIPPort
 	}
 	return lb.Algorithm(in.Config.Method)
 }
 
-func (in Input) checkAlgorithm() error {
-	if in.algorithm() != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
+func (in Input) checkAlgorithm(options annotation.Options) error {
+	algorithm := in.algorithm(options)
+	if in.Capabilities.Provider == lb.ProviderOVN && algorithm != lb.SourceIPPort {
+		return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing by %s needs a provider other than ovn, which knows %s only; remove annotation %slb-method",
+			algorithm, lb.SourceIPPort, annotation.Prefix)}
+	}
+	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
 	}
 	return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing by %s needs %s; this cloud has version %s",

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -49,6 +50,9 @@ func anyInput(t *rapid.T, odd bool) Input {
 	}
 	in.Service.Annotations[keyInside] = oneOf("internal", []string{"", "true", "false"}, []string{"x"})
 	in.Service.Annotations[keyMonitor] = oneOf("monitor", []string{"true", "false"}, []string{"x"})
+	in.Service.Annotations[keyMethod] = oneOf("method", []string{"", "SOURCE_IP_PORT"}, []string{"x"})
+	in.Service.Annotations[annotation.ConnectionLimit] = oneOf("limit", []string{"", "-1", "10"}, []string{"x"})
+	in.Service.Annotations[annotation.TimeoutPrefix+"member-data"] = oneOf("timeout", []string{"", "0", "60000"}, []string{"x"})
 	in.Service.Annotations["loadbalancer.openstack.org/health-monitor-delay"] = oneOf("delay", []string{"", "3", "60"}, []string{"2", "0"})
 	sources := []string{"0.0.0.0/0", "::/0", "10.0.0.0/8", "2001:db8::/32"}
 	if in.Capabilities.Provider == lb.ProviderOVN {

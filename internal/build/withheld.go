@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -35,6 +36,23 @@ func affinityWithheld(can lb.Capabilities) lb.Withheld {
 		"sessionAffinity ClientIP needs %s; this cloud has version %s and load balancers of provider %s, which take the wish and do not carry it out. "+
 			"The Service is served, each connection by any node; set spec.sessionAffinity to None to be content with that",
 		lb.FeatureSessionAffinity.Needs(), can.APIVersion, can.Provider)}
+}
+
+// settingsWithheld says which settings of listeners are asked for and not carried out.
+func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
+	var withheld []lb.Withheld
+	can := in.Capabilities
+	if options.Timeouts != lb.DefaultTimeouts && !can.Has(lb.FeatureTimeouts) {
+		withheld = append(withheld, lb.Withheld{Reason: ReasonTimeoutsUnsupported, Message: fmt.Sprintf(
+			"timeouts need %s; this cloud has version %s and load balancers of provider %s. The Service is served without; remove the annotations %s… to be content with that",
+			lb.FeatureTimeouts.Needs(), can.APIVersion, can.Provider, annotation.TimeoutPrefix)})
+	}
+	if options.ConnectionLimit != annotation.NoLimit && !can.Has(lb.FeatureConnectionLimit) {
+		withheld = append(withheld, lb.Withheld{Reason: ReasonConnectionLimitUnsupported, Message: fmt.Sprintf(
+			"a limit of connections needs a provider other than ovn, which takes the wish and does not carry it out. The Service is served, without a limit; "+
+				"remove annotation %s to be content with that", annotation.ConnectionLimit)})
+	}
+	return withheld
 }
 
 // MetadataPortMissing says what a health monitor does that nothing in the

@@ -97,6 +97,9 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	set(&listener.ConnectionLimit, op.ConnectionLimit)
 	set(&listener.AllowedCIDRs, op.AllowedCIDRs)
 	set(&listener.AdminDown, op.AdminDown)
+	if op.Timeouts != nil {
+		listener.Timeouts = op.Timeouts
+	}
 	if listener.ProvisioningStatus.Pending() {
 		listener.ProvisioningStatus = lb.Active
 	}

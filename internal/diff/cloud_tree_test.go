@@ -67,7 +67,7 @@ func (c *cloud) updateListener(op UpdateListener) error {
 	if !there || row.Key() != op.Key {
 		return fmt.Errorf("no listener %s with %v", op.ID, op.Key)
 	}
-	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.PoolID == nil && op.AdminDown == nil {
+	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.Timeouts == nil && op.PoolID == nil && op.AdminDown == nil {
 		return fmt.Errorf("an update of %s with nothing in it", op.ID)
 	}
 	if op.ConnectionLimit != nil {
@@ -75,6 +75,9 @@ func (c *cloud) updateListener(op UpdateListener) error {
 	}
 	if op.AllowedCIDRs != nil {
 		row.AllowedCIDRs = slices.Clone(*op.AllowedCIDRs)
+	}
+	if op.Timeouts != nil {
+		row.Timeouts = op.Timeouts
 	}
 	if op.AdminDown != nil {
 		row.AdminDown = *op.AdminDown

@@ -212,6 +212,9 @@ func (t *tree) keep(want, have lb.Listener) {
 	if !sameSources(want.AllowedCIDRs, have.AllowedCIDRs) {
 		op.AllowedCIDRs = &want.AllowedCIDRs
 	}
+	if want.Timeouts != nil && (have.Timeouts == nil || *want.Timeouts != *have.Timeouts) {
+		op.Timeouts = want.Timeouts
+	}
 	if want.AdminDown != have.AdminDown {
 		op.AdminDown = &want.AdminDown
 	}
@@ -220,7 +223,7 @@ func (t *tree) keep(want, have lb.Listener) {
 		// Any write to it will do.
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
-	if op.ConnectionLimit != nil || op.AllowedCIDRs != nil || op.AdminDown != nil {
+	if op.ConnectionLimit != nil || op.AllowedCIDRs != nil || op.Timeouts != nil || op.AdminDown != nil {
 		t.listeners = append(t.listeners, op)
 	}
 	switch {

@@ -50,8 +50,9 @@ func usual(changes ...edit) lb.Wanted {
 
 // port is an open port with the nodes 10.0.0.11 and 10.0.0.12 behind it.
 func port(transport lb.Transport, number, nodePort int) lb.Listener {
+	timeouts := lb.DefaultTimeouts
 	l := lb.Listener{
-		Tags: web.Tags(), Protocol: lb.ListenerProtocol(transport), Port: number, ConnectionLimit: -1, AllowedCIDRs: []string{"0.0.0.0/0"},
+		Timeouts: &timeouts, Tags: web.Tags(), Protocol: lb.ListenerProtocol(transport), Port: number, ConnectionLimit: -1, AllowedCIDRs: []string{"0.0.0.0/0"},
 		Pool: &lb.Pool{Tags: web.Tags(), Protocol: lb.PoolProtocol(transport), Algorithm: lb.RoundRobin},
 	}
 	for _, node := range []string{"11", "12"} {

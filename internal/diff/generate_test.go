@@ -169,6 +169,7 @@ var drifts = []drift{
 	{"listener without pool", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.pool = "" })},
 	{"listener down", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.AdminDown = true })},
 	{"listener limited", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.ConnectionLimit = 7 })},
+	{"listener more patient", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Timeouts = &lb.Timeouts{ClientData: 600_000} })},
 	{"listener untagged", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Tags = nil })},
 	{"listener renamed", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Name = web.ListenerName(9) })},
 	{"listener of another", onListener(func(_ *rapid.T, c *cloud, l *listenerRow) {

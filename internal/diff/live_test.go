@@ -110,6 +110,9 @@ func TestWhatOthersDidToTheLoadBalancer(t *testing.T) {
 		"a_load_balancer_switched_off_is_switched_on": {drift: func(c *cloud) { c.balancer.AdminDown = true }},
 		"a_listener_switched_off_is_switched_on":      {drift: func(c *cloud) { c.changeListener(80, func(l *listenerRow) { l.AdminDown = true }) }},
 		"a_connection_limit_set_by_hand_is_lifted":    {drift: func(c *cloud) { c.changeListener(80, func(l *listenerRow) { l.ConnectionLimit = 5 }) }},
+		"timeouts_set_by_hand_are_put_right": {drift: func(c *cloud) {
+			c.changeListener(80, func(l *listenerRow) { l.Timeouts = &lb.Timeouts{MemberData: 1} })
+		}},
 		"a_pool_switched_off_is_switched_on":          {drift: func(c *cloud) { c.changePool(80, func(p *lb.Pool) { p.AdminDown = true }) }},
 		"a_member_added_by_hand_goes":                 {drift: func(c *cloud) { c.changePool(80, func(p *lb.Pool) { p.Members = append(p.Members, member("99", 1)) }) }},
 		"a_member_drained_by_hand_is_filled":          {drift: func(c *cloud) { c.changePool(80, func(p *lb.Pool) { p.Members[1].Weight = 0 }) }},

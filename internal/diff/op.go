@@ -63,9 +63,10 @@ type UpdateListener struct {
 	Key             lb.ListenerKey `json:"key"`
 	ConnectionLimit *int           `json:"connectionLimit,omitempty"`
 	// AllowedCIDRs set to an empty list opens the port to everybody.
-	AllowedCIDRs *[]string `json:"allowedCIDRs,omitempty"`
-	PoolID       *string   `json:"poolID,omitempty"`
-	AdminDown    *bool     `json:"adminDown,omitempty"`
+	AllowedCIDRs *[]string    `json:"allowedCIDRs,omitempty"`
+	Timeouts     *lb.Timeouts `json:"timeouts,omitempty"`
+	PoolID       *string      `json:"poolID,omitempty"`
+	AdminDown    *bool        `json:"adminDown,omitempty"`
 	// LeftBehind says that Octavia left the listener, or the pool that it is
 	// given another one for, PENDING.
 	LeftBehind bool `json:"leftBehind,omitempty"`

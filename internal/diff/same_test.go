@@ -63,3 +63,17 @@ func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
 		})
 	}
 }
+
+// Where timeouts cannot be set, Octavia may show some all the same.
+func TestTimeoutsThatAreNotWantedAreLeftAsTheyAre(t *testing.T) {
+	c := cloudWith(usual())
+	c.changeListener(80, func(l *listenerRow) { l.Timeouts = &lb.Timeouts{MemberData: 1} })
+	plan := New(usual(func(w *lb.Wanted) {
+		for i := range w.LoadBalancer.Listeners {
+			w.LoadBalancer.Listeners[i].Timeouts = nil
+		}
+	}), c.observe(), web)
+	if len(plan.Ops) > 0 {
+		t.Errorf("planned: %v", plan.Ops)
+	}
+}

@@ -41,7 +41,7 @@ func (op CreateListener) String() string {
 
 func (op UpdateListener) String() string {
 	return fmt.Sprintf("update port %s: %s", portText(op.Key), changes(
-		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs),
+		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs), change("timeouts", op.Timeouts),
 		change("pool", op.PoolID), change("admin down", op.AdminDown))) + behind(op.LeftBehind)
 }
 

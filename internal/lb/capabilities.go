@@ -53,6 +53,12 @@ const (
 	// carried out. Any version, ovn since 2.27. Before, provider ovn takes the
 	// wish, shows it, and does nothing.
 	FeatureSessionAffinity
+	// FeatureTimeouts: timeouts on listeners. 2.1, not ovn, which forwards packets
+	// and waits for nobody.
+	FeatureTimeouts
+	// FeatureConnectionLimit: a limit of connections that is enforced. Any version,
+	// not ovn, which takes the wish, shows it, and does nothing.
+	FeatureConnectionLimit
 )
 
 var features = map[Feature]struct {
@@ -70,6 +76,8 @@ var features = map[Feature]struct {
 	FeatureCreateWithMonitors:   {since: Version{2, 0}, notOVN: true},
 	FeatureMonitor:              {since: Version{2, 0}, ovnSince: Version{2, 27}},
 	FeatureSessionAffinity:      {since: Version{2, 0}, ovnSince: Version{2, 27}},
+	FeatureTimeouts:             {since: Version{2, 1}, notOVN: true},
+	FeatureConnectionLimit:      {since: Version{2, 0}, notOVN: true},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do

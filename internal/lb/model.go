@@ -65,7 +65,9 @@ type Listener struct {
 	// AllowedCIDRs are the sources that may connect. Empty is everybody, which
 	// Octavia also shows as 0.0.0.0/0 or ::/0.
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
-	AdminDown    bool     `json:"adminDown,omitempty"`
+	// Timeouts is nil where the cloud has none, or none that can be set.
+	Timeouts  *Timeouts `json:"timeouts,omitempty"`
+	AdminDown bool      `json:"adminDown,omitempty"`
 	// Pool is the default pool. Only an observed listener may lack it.
 	Pool *Pool `json:"pool,omitempty"`
 
@@ -77,6 +79,19 @@ type Listener struct {
 func (l Listener) Key() ListenerKey {
 	return ListenerKey{Transport: l.Protocol.Transport(), Port: l.Port}
 }
+
+// Timeouts say how long a listener waits, in milliseconds: for a client that is
+// silent, for a connection to a member, for a member that is silent, and for what is
+// to be looked into before a connection is forwarded.
+type Timeouts struct {
+	ClientData    int `json:"clientData"`
+	MemberConnect int `json:"memberConnect"`
+	MemberData    int `json:"memberData"`
+	TCPInspect    int `json:"tcpInspect"`
+}
+
+// DefaultTimeouts are those that Octavia's API documents.
+var DefaultTimeouts = Timeouts{ClientData: 50_000, MemberConnect: 5_000, MemberData: 50_000}
 
 // ListenerKey is what only one listener of a load balancer can have.
 type ListenerKey struct {

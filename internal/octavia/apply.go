@@ -48,6 +48,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		if op.AllowedCIDRs != nil {
 			set["allowed_cidrs"] = append([]string{}, *op.AllowedCIDRs...) // never null
 		}
+		setTimeouts(set, op.Timeouts)
 		setIf(set, "default_pool_id", op.PoolID)
 		if op.AdminDown != nil {
 			set["admin_state_up"] = !*op.AdminDown
@@ -152,7 +153,16 @@ func (c *Client) listener(l lb.Listener) fields {
 	if len(l.AllowedCIDRs) > 0 { // not known to every cloud
 		object["allowed_cidrs"] = l.AllowedCIDRs
 	}
+	setTimeouts(object, l.Timeouts)
 	return object
+}
+
+func setTimeouts(object fields, t *lb.Timeouts) {
+	if t == nil { // not known to every cloud
+		return
+	}
+	object["timeout_client_data"], object["timeout_member_connect"] = t.ClientData, t.MemberConnect
+	object["timeout_member_data"], object["timeout_tcp_inspect"] = t.MemberData, t.TCPInspect
 }
 
 func (c *Client) pooled(p lb.Pool) fields {

@@ -101,10 +101,17 @@ var requests = map[string]struct {
 	},
 	"a listener": {
 		op: diff.CreateListener{LoadBalancerID: "lb1", PoolID: "p1", Listener: lb.Listener{
-			Name: "listener", Tags: tags, Protocol: lb.ListenerTCP, Port: 443, ConnectionLimit: 100, Pool: &smallPool, AdminDown: true}},
+			Name: "listener", Tags: tags, Protocol: lb.ListenerTCP, Port: 443, ConnectionLimit: 100, Pool: &smallPool, AdminDown: true,
+			Timeouts: &lb.Timeouts{ClientData: 60000, MemberData: 1}}},
 		method: "POST", path: "listeners",
 		body: `{"listener": {"name": "listener", "tags": ["a", "b"], "protocol": "TCP", "protocol_port": 443, "connection_limit": 100,
+			"timeout_client_data": 60000, "timeout_member_connect": 0, "timeout_member_data": 1, "timeout_tcp_inspect": 0,
 			"loadbalancer_id": "lb1", "default_pool_id": "p1", "admin_state_up": false}}`,
+	},
+	"a listener's timeouts": {
+		op:     diff.UpdateListener{ID: "l1", Timeouts: &lb.DefaultTimeouts},
+		method: "PUT", path: "listeners/l1",
+		body: `{"listener": {"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0}}`,
 	},
 	"a listener opened to everybody": {
 		op:     diff.UpdateListener{ID: "l1", AllowedCIDRs: &nobody},

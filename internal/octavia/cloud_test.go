@@ -40,8 +40,9 @@ func newPool(i int, members []lb.Member) lb.Pool {
 }
 
 func newListener(i, port int, pool *lb.Pool) lb.Listener {
+	timeouts := lb.DefaultTimeouts
 	return lb.Listener{
-		Name: owner.ListenerName(i), Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: port, ConnectionLimit: -1, Pool: pool,
+		Name: owner.ListenerName(i), Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: port, ConnectionLimit: -1, Timeouts: &timeouts, Pool: pool,
 	}
 }
 
@@ -198,6 +199,7 @@ func TestWhatIsReadAfterPortsWereOpenedAndClosedIsWhatWasPredicted(t *testing.T)
 	limit, ranges, nobody := 5, []string{"203.0.113.0/24"}, []string{}
 	web := c.listener(80)
 	c.apply(diff.UpdateListener{ID: web.ID, ConnectionLimit: &limit, AllowedCIDRs: &ranges})
+	c.apply(diff.UpdateListener{ID: web.ID, Timeouts: &lb.Timeouts{ClientData: 1, MemberConnect: 2, MemberData: 3, TCPInspect: 4}})
 	c.apply(diff.UpdateListener{ID: web.ID, AllowedCIDRs: &nobody})
 
 	c.apply(diff.CreatePool{LoadBalancerID: id, Pool: bare(newPool(4, nil))})

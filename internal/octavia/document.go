@@ -53,6 +53,10 @@ type listenerDocument struct {
 	ProtocolPort       int                   `json:"protocol_port"`
 	ConnectionLimit    int                   `json:"connection_limit"`
 	AllowedCIDRs       []string              `json:"allowed_cidrs"`
+	ClientData         *int                  `json:"timeout_client_data"`
+	MemberConnect      *int                  `json:"timeout_member_connect"`
+	MemberData         *int                  `json:"timeout_member_data"`
+	TCPInspect         *int                  `json:"timeout_tcp_inspect"`
 	DefaultPoolID      *string               `json:"default_pool_id"`
 	AdminStateUp       bool                  `json:"admin_state_up"`
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
@@ -64,8 +68,16 @@ func (d listenerDocument) model() lb.Listener {
 	return lb.Listener{
 		ID: d.ID, Name: d.Name, Tags: d.Tags, Protocol: d.Protocol, Port: d.ProtocolPort,
 		ConnectionLimit: d.ConnectionLimit, AllowedCIDRs: d.AllowedCIDRs, AdminDown: !d.AdminStateUp,
-		ProvisioningStatus: d.ProvisioningStatus,
+		Timeouts: d.timeouts(), ProvisioningStatus: d.ProvisioningStatus,
 	}
+}
+
+// timeouts is nil where Octavia is too old to show any.
+func (d listenerDocument) timeouts() *lb.Timeouts {
+	if d.ClientData == nil && d.MemberConnect == nil && d.MemberData == nil && d.TCPInspect == nil {
+		return nil
+	}
+	return &lb.Timeouts{ClientData: value(d.ClientData), MemberConnect: value(d.MemberConnect), MemberData: value(d.MemberData), TCPInspect: value(d.TCPInspect)}
 }
 
 type poolDocument struct {

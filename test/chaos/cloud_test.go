@@ -92,6 +92,8 @@ type (
 	listener struct {
 		ID, Name, Protocol string
 		Port               int      `json:"protocol_port"`
+		Limit              int      `json:"connection_limit"`
+		ClientData         int      `json:"timeout_client_data"`
 		Sources            []string `json:"allowed_cidrs"`
 		PoolID             string   `json:"default_pool_id"`
 		Status             string   `json:"provisioning_status"`

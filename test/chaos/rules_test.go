@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,8 +18,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// internalKey makes a Service internal.
-const internalKey = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+// Annotations: internalKey makes a Service internal, the others set what its ports do.
+const (
+	internalKey = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	limitKey    = "loadbalancer.openstack.org/connection-limit"
+	timeoutKey  = "loadbalancer.openstack.org/timeout-client-data"
+	methodKey   = "loadbalancer.openstack.org/lb-method"
+)
 
 // shape is what the cloud has to have for one Service, said in the Service's words:
 // the same question is asked of the Service and of the cloud, and compared.
@@ -39,6 +45,8 @@ type openPort struct {
 	Sticky  bool
 	Sources []string
 	Status  string
+	// Limit, ClientData and Method are those of the annotations, as text.
+	Limit, ClientData, Method string
 }
 
 // wanted is the shape that a Service asks for with these nodes. A Service that is
@@ -60,9 +68,20 @@ func wanted(v *corev1.Service, nodes []string) shape {
 		slices.Sort(members)
 		s.Ports[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = openPort{
 			Members: members, Sticky: v.Spec.SessionAffinity == corev1.ServiceAffinityClientIP, Sources: sources, Status: "ACTIVE",
+			Limit:      annotationOr(v, limitKey, "-1"),
+			ClientData: annotationOr(v, timeoutKey, "50000"),
+			Method:     annotationOr(v, methodKey, "ROUND_ROBIN"),
 		}
 	}
 	return s
+}
+
+// annotationOr is what the annotation says, or otherwise.
+func annotationOr(v *corev1.Service, key, otherwise string) string {
+	if value, there := v.Annotations[key]; there {
+		return value
+	}
+	return otherwise
 }
 
 // had is the shape that the cloud has of the Service with this uid.
@@ -89,12 +108,12 @@ func (s state) had(uid string) shape {
 func (b balancer) ports() map[string]openPort {
 	open := map[string]openPort{}
 	for _, l := range b.Listeners {
-		o := openPort{Sources: slices.Sorted(slices.Values(l.Sources)), Status: l.Status}
+		o := openPort{Sources: slices.Sorted(slices.Values(l.Sources)), Status: l.Status, Limit: strconv.Itoa(l.Limit), ClientData: strconv.Itoa(l.ClientData)}
 		if len(o.Sources) == 0 {
 			o.Sources = []string{"0.0.0.0/0"}
 		}
 		if l.Pool != nil {
-			o.Sticky = l.Pool.Persistence != nil
+			o.Sticky, o.Method = l.Pool.Persistence != nil, l.Pool.Algorithm
 			for _, m := range l.Pool.Members {
 				o.Members = append(o.Members, fmt.Sprintf("%s:%d", m.Address, m.Port))
 			}

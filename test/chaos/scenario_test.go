@@ -42,6 +42,7 @@ var scenarios = []scenario{
 	{name: "change-affinity", start: create(tcp(80), tcp(81)), change: edit(sticky), steady: []string{"TCP/80", "TCP/81"}},
 	{name: "change-source-ranges", start: create(tcp(80), tcp(81)), change: edit(openTo("192.0.2.0/24", "198.51.100.0/24")),
 		steady: []string{"TCP/80", "TCP/81"}},
+	{name: "change-settings", start: create(tcp(80), tcp(81)), change: edit(tuned), steady: []string{"TCP/80", "TCP/81"}},
 	{name: "node-joins", start: create(tcp(80), tcp(81)), change: nodeJoins, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "node-leaves", start: steps(nodeJoins, create(tcp(80), tcp(81))), change: nodeLeaves, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "external-to-internal", start: create(tcp(80)), change: edit(internal), steady: []string{"TCP/80"}},
@@ -132,6 +133,13 @@ func without(port int32) change {
 func internal(v *corev1.Service) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, internalKey, "true") }
 func external(v *corev1.Service) { delete(v.Annotations, internalKey) }
 func sticky(v *corev1.Service)   { v.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }
+
+// tuned changes what the Service's listeners and its pools are set to.
+func tuned(v *corev1.Service) {
+	for key, value := range map[string]string{limitKey: "1000", timeoutKey: "600000", methodKey: "LEAST_CONNECTIONS"} {
+		metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, value)
+	}
+}
 
 func at(address string) change { return func(v *corev1.Service) { v.Spec.LoadBalancerIP = address } }
 

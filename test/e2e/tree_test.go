@@ -34,16 +34,25 @@ type tree struct {
 }
 
 type listener struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name"`
-	Protocol string   `json:"protocol"`
-	Port     int      `json:"protocol_port"`
-	Limit    int      `json:"connection_limit"`
-	Sources  []string `json:"allowed_cidrs"`
-	PoolID   string   `json:"default_pool_id"`
-	Status   string   `json:"provisioning_status"`
-	Tags     []string
-	Pool     *pool `json:"-"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Protocol string `json:"protocol"`
+	Port     int    `json:"protocol_port"`
+	Limit    int    `json:"connection_limit"`
+	timeouts
+	Sources []string `json:"allowed_cidrs"`
+	PoolID  string   `json:"default_pool_id"`
+	Status  string   `json:"provisioning_status"`
+	Tags    []string
+	Pool    *pool `json:"-"`
+}
+
+// timeouts are a listener's, in milliseconds.
+type timeouts struct {
+	ClientData    int `json:"timeout_client_data"`
+	MemberConnect int `json:"timeout_member_connect"`
+	MemberData    int `json:"timeout_member_data"`
+	TCPInspect    int `json:"timeout_tcp_inspect"`
 }
 
 type pool struct {
