@@ -182,6 +182,17 @@ func TestAFileStaysAsItIsWhenNoCredentialIsMade(t *testing.T) {
 	files("secret.yaml")
 }
 
+func TestACredentialThatMayHaveBeenMadeIsToldOfByItsName(t *testing.T) {
+	cloud := cloudWithLogin(t)
+	for _, kind := range []wire.FaultKind{wire.FaultResetAfter, wire.FaultHalfBody} {
+		cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials", Kind: kind, Times: 1})
+		got := runCommand(t, "credential", "create", "--name=mine-"+string(kind))
+		if got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, "may have been made") || !strings.Contains(got.Err, "the name mine-"+string(kind)) {
+			t.Errorf("%s: %+v", kind, got)
+		}
+	}
+}
+
 func TestAFileIsReplacedWhereALinkLeads(t *testing.T) {
 	cloudWithLogin(t)
 	path := file(t, "conf", "old")

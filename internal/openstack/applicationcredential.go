@@ -6,6 +6,7 @@ package openstack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -78,13 +79,24 @@ func (s *Session) CreateApplicationCredential(ctx context.Context, wanted Applic
 	}
 	var answer applicationCredentialDocument
 	if _, err := s.identity().Post(ctx, path, body, &answer, nil); err != nil {
-		return ApplicationCredential{}, onlyPeople(Wrap(op, err))
+		return ApplicationCredential{}, perhapsMade(onlyPeople(Wrap(op, err)), wanted.Name)
 	}
 	made := answer.model()
 	if made.ID == "" || made.Secret == "" {
-		return made, &Error{Op: op, Class: Transient, Message: "there is no id or no secret in the answer", Unanswered: true}
+		return made, perhapsMade(&Error{Op: op, Class: Transient, Message: "there is no id or no secret in the answer", Unanswered: true}, wanted.Name)
 	}
 	return made, nil
+}
+
+// perhapsMade adds to an error that leaves open whether there is an application credential now how to find out. It is
+// not looked for and deleted: one of the name may have been there before.
+func perhapsMade(err error, name string) error {
+	var e *Error
+	if errors.As(err, &e) && e.Unanswered {
+		e.Message += fmt.Sprintf("; it may have been made all the same, with a secret that nobody knows: look for the name %s in "+
+			"`openstack application credential list`, and delete it with `kube-octavia credential delete ID`", name)
+	}
+	return err
 }
 
 // ApplicationCredential reads an application credential of the user who logged in. One that is not there is an error of class
