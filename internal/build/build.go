@@ -185,8 +185,9 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 			wanted.FloatingIP = &f
 		}
 	}
-	// Which of the two serves is not for a Service to change that is refused.
-	wanted.AddressAsFound = observed.Predecessor != nil
+	// Where a Service is reached, and which of two serves, is not for one to change that
+	// is refused.
+	wanted.AddressAsFound = true
 	return wanted
 }
 

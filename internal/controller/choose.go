@@ -35,7 +35,7 @@ func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owne
 	observed := lb.Observed{LoadBalancer: &ours[0], FloatingIPs: floating}
 	for _, l := range ours[1:] {
 		pending, older := l.ProvisioningStatus.Pending(), has(l) && observed.Predecessor == nil
-		if lb.ServiceUIDOf(l.Tags) != owner.ServiceUID {
+		if lb.ServiceUIDOf(l.Tags) != owner.ServiceUID || owner.SharedBy(l) != "" {
 			continue
 		}
 		if older {

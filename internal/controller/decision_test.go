@@ -62,7 +62,10 @@ func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
 		serves, leaves bool
 	}{
 		"without a class": {service: served(), serves: true},
-		"without a class, where only classes are served": {service: served(), explicitOnly: true, leaves: true},
+		"without a class, where only classes are served":                {service: served(), explicitOnly: true},
+		"without a class and deleted, where only classes are served":    {service: served(deleted), explicitOnly: true, leaves: true},
+		"of another type, where only classes are served":                {service: served(clusterIP), explicitOnly: true, leaves: true},
+		"of another type, which another controller is about to release": {service: served(clusterIP, func(s *corev1.Service) { s.Annotations[managed] = "uid-1 other/x" })},
 		"of our class":                                                {service: served(class(ourClass)), explicitOnly: true, serves: true},
 		"that another controller serves":                              {service: served(class("other/x"), unmarked)},
 		"that went over to another class":                             {service: served(class("other/x")), leaves: true},
@@ -235,32 +238,41 @@ func TestALoadBalancerInThePlaceOfOneThatHasGoneIsMadeAsTheCloudNeedsIt(t *testi
 
 func TestAnAdoptedLoadBalancerIsOneThatTheServiceKnows(t *testing.T) {
 	owner := lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
-	unmarkedOne := lb.LoadBalancer{ID: "lb-1", Name: owner.LoadBalancerName(), Description: owner.Description(), Tags: []string{owner.LoadBalancerName()}}
+	unmarkedOne := lb.LoadBalancer{ID: "lb-1", Name: owner.LoadBalancerName(), Description: owner.Description(), Tags: []string{owner.LoadBalancerName()},
+		VIP: lb.VIP{Address: "10.0.0.9", PortID: "port-1"}}
+	leadsThere := []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1", PortID: "port-1"}, {ID: "f-2", Address: "203.0.113.2", PortID: "port-2"}}
 	ours := unmarkedOne
 	ours.Tags = owner.Tags()
-	published := func(s *corev1.Service) {
-		s.Annotations = nil
-		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
+	publishes := func(i corev1.LoadBalancerIngress) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{i} }
 	}
+	external, internal := publishes(corev1.LoadBalancerIngress{IP: "203.0.113.1"}), publishes(corev1.LoadBalancerIngress{IP: "10.0.0.9"})
 	fresh := func(s *corev1.Service) { s.Annotations = nil }
+	new := lb.Version{Major: 2, Minor: 26}
 	tests := map[string]struct {
 		service *corev1.Service
 		l       lb.LoadBalancer
 		version lb.Version
 		want    bool
 	}{
-		"ours by uid":                     {served(fresh), ours, lb.Version{Major: 2, Minor: 26}, true},
-		"noted on the Service":            {served(), unmarkedOne, lb.Version{Major: 2, Minor: 26}, true},
-		"of a Service with an address":    {served(published), unmarkedOne, lb.Version{Major: 2, Minor: 26}, true},
-		"of a new Service":                {served(fresh), unmarkedOne, lb.Version{Major: 2, Minor: 26}, false},
-		"of a new Service, without tags":  {served(fresh), unmarkedOne, lb.Version{Major: 2, Minor: 4}, true},
-		"of another name, without a mark": {served(), lb.LoadBalancer{ID: "lb-1", Name: "x"}, lb.Version{Major: 2, Minor: 26}, false},
-		"of another cluster, by its uid":  {served(), func() lb.LoadBalancer { l := unmarkedOne; l.Tags = []string{lb.ClusterTag("c-2")}; return l }(), lb.Version{Major: 2, Minor: 26}, false},
+		"ours by uid": {served(fresh), ours, new, true},
+		"noted on the Service, at its floating IP":  {served(external), unmarkedOne, new, true},
+		"noted on the Service, at its VIP":          {served(internal), unmarkedOne, new, true},
+		"noted on the Service, under a host name":   {served(publishes(corev1.LoadBalancerIngress{Hostname: "203.0.113.1.nip.io"})), unmarkedOne, new, true},
+		"noted on a copy, which has no status":      {served(), unmarkedOne, new, false},
+		"noted on a Service that is elsewhere":      {served(publishes(corev1.LoadBalancerIngress{IP: "203.0.113.2"})), unmarkedOne, new, false},
+		"of a Service with its address":             {served(fresh, external), unmarkedOne, new, true},
+		"of a Service with another's address":       {served(fresh, publishes(corev1.LoadBalancerIngress{IP: "192.0.2.9"})), unmarkedOne, new, false},
+		"of a Service with a host name and no note": {served(fresh, publishes(corev1.LoadBalancerIngress{Hostname: "web.example.com"})), unmarkedOne, new, false},
+		"of a new Service":                          {served(fresh), unmarkedOne, new, false},
+		"of a new Service, without tags":            {served(fresh), unmarkedOne, lb.Version{Major: 2, Minor: 4}, true},
+		"of another name, without a mark":           {served(external), lb.LoadBalancer{ID: "lb-1", Name: "x"}, new, false},
+		"of another cluster, by its uid":            {served(external), func() lb.LoadBalancer { l := unmarkedOne; l.Tags = []string{lb.ClusterTag("c-2")}; return l }(), new, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Planner{Capabilities: lb.Capabilities{APIVersion: test.version}}
-			if got := p.claims(test.service, owner, test.l); got != test.want {
+			if got := p.claims(test.service, owner, test.l, leadsThere); got != test.want {
 				t.Errorf("claims: %t", got)
 			}
 		})

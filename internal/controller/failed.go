@@ -37,7 +37,7 @@ func (p *Planner) marked(l lb.LoadBalancer) bool {
 // one may take its place.
 func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 	l := p.record.observed.LoadBalancer
-	if l == nil || l.ProvisioningStatus != lb.Error || everServed(p.service) || !r.marked(*l) {
+	if l == nil || l.ProvisioningStatus != lb.Error || everServed(p.service) || !r.marked(*l) || diff.Shared(*l, p.owner) {
 		return false
 	}
 	p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", l.ID))
@@ -157,7 +157,7 @@ func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
 	mayWrite := !p.leavesDrift()
 	return failure{
 		canFailOver: mayWrite && !refused && a.failover != l.ID,
-		replaceable: mayWrite && r.marked(l) && !p.membersOnly && p.wanted.LoadBalancer != nil,
+		replaceable: mayWrite && r.marked(l) && !diff.Shared(l, p.owner) && !p.membersOnly && p.wanted.LoadBalancer != nil,
 		beside:      p.wanted.FloatingIP != nil && r.Capabilities.Has(lb.FeatureTags),
 		attempts:    a.begun,
 		delay:       a.next.Sub(r.now()),

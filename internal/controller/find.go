@@ -93,7 +93,14 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	if err != nil {
 		return lb.Observed{}, err
 	}
-	ours := slices.DeleteFunc(named, func(l lb.LoadBalancer) bool { return !p.claims(service, owner, l) })
+	var ours []lb.LoadBalancer
+	for _, l := range named {
+		if is, err := p.isOurs(ctx, service, owner, l); err != nil {
+			return lb.Observed{}, err
+		} else if is {
+			ours = append(ours, l)
+		}
+	}
 	missing := func(id string) bool {
 		return id != "" && !slices.ContainsFunc(ours, func(l lb.LoadBalancer) bool { return l.ID == id })
 	}
@@ -133,13 +140,27 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	return choose(ours, floating, id, owner), nil
 }
 
-// claims tells whether the load balancer is the Service's. One that bears no
-// uid, which openstack-cloud-controller-manager makes, has to be known from the
-// Service as well: another cluster's may have the same name and description. The id
-// on the Service decides; without one a published address says that there was a
-// load balancer, unless it was ours and is gone. Where there are no tags there are
-// no other marks than these. A role that sees other projects gives no right to them.
-func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) bool {
+// isOurs tells whether the load balancer is the Service's, and looks for that at its
+// floating IPs where its own marks do not say it.
+func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) (bool, error) {
+	var floating []lb.FloatingIP
+	if owner.Claims(l).Adopted && p.Capabilities.Has(lb.FeatureTags) && l.VIP.PortID != "" {
+		var err error
+		if floating, err = p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
+			return false, err
+		}
+	}
+	return p.claims(service, owner, l, floating), nil
+}
+
+// claims tells whether the load balancer is the Service's; floating are floating IPs of
+// which some may lead to it. One that bears no uid, which
+// openstack-cloud-controller-manager makes, has to be known from the Service as well:
+// another cluster's may have the same name and description. An id on the Service has to be
+// its id, and the Service's status has to publish an address of it: annotations are copied
+// from cluster to cluster, a status is not. Where there are no tags there are no other
+// marks than name and description. A role that sees other projects gives no right to them.
+func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 	if l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID() {
 		return false
 	}
@@ -147,11 +168,21 @@ func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalan
 	if !claim.Ours || !claim.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
 		return claim.Ours
 	}
-	if id := service.Annotations[annotation.LoadBalancerID]; id != "" {
-		return id == l.ID
+	id := service.Annotations[annotation.LoadBalancerID]
+	if id != "" && id != l.ID {
+		return false
 	}
-	ours := service.Annotations[managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != ""
-	return !ours && len(service.Status.LoadBalancer.Ingress) > 0
+	if id == "" && service.Annotations[managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
+		return false // it had one of ours, which is gone
+	}
+	return slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool {
+		if i.Hostname != "" {
+			return id != ""
+		}
+		return i.IP == l.VIP.Address || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
+			return f.PortID == l.VIP.PortID && f.Address == i.IP
+		})
+	})
 }
 
 // noted returns the load balancer with the id in the Service's annotation, if
@@ -168,10 +199,12 @@ func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service,
 	switch {
 	case openstack.Classify(err) == openstack.Gone:
 		return nil, nil
-	case err == nil && p.claims(service, owner, l):
-		return []lb.LoadBalancer{l}, nil
 	case err == nil:
-		reason = cmp.Or(owner.Claims(l).Reason, "nothing says that it is this Service's")
+		is, err := p.isOurs(ctx, service, owner, l)
+		if is || err != nil {
+			return []lb.LoadBalancer{l}, err
+		}
+		reason = cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("the Service publishes no address of it, and it bears no tag %s", owner.ServiceTag()))
 	case !errors.As(err, &cloud) || cloud.Status != http.StatusForbidden:
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
@@ -129,7 +130,18 @@ func (c *collector) outlook() string {
 func (c *collector) remove(ctx context.Context, o orphan) error {
 	c.tried[o.objectKey] = c.now()
 	kind := c.kind(o)
-	left, err := kind.remove(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.object)
+	ctx = openstack.WithRequestID(ctx, openstack.NewRequestID())
+	left, err := kind.look(ctx, o.object)
+	if err == nil && left == "" {
+		// The looks may have taken long, and the Service may have come back meanwhile.
+		var owners map[string]bool
+		if owners, err = c.owners(ctx); owners[o.serviceUID] {
+			left = "its Service has it again"
+		}
+	}
+	if err == nil && left == "" {
+		err = kind.remove(ctx, o.object)
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("delete orphan %s %s: %w", o.kind, o.name, err)
@@ -216,8 +228,10 @@ func addOwners(owners map[string]bool, services []corev1.Service) {
 }
 
 // mayOwn tells whether a Service may have something in the cloud, whoever serves it: it
-// has the finalizer, which is set before anything is made for it and goes after that, or
-// it is a LoadBalancer, which gets the finalizer back when it was taken away.
+// has the finalizer, which is set before anything is made for it and goes after that, with
+// a mark by which somebody knows it; or it is a LoadBalancer, which gets these back when
+// they were taken away.
 func mayOwn(service *corev1.Service) bool {
-	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || controllerutil.ContainsFinalizer(service, finalizer)
+	known := service.Annotations[managed] != "" || service.Annotations[annotation.LoadBalancerID] != ""
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || known && controllerutil.ContainsFinalizer(service, finalizer)
 }

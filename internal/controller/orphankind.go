@@ -19,8 +19,10 @@ type orphanKind struct {
 	name string
 	// marked finds, in what a sweep saw, those that bear the cluster's mark.
 	marked func(found inventory, clusterUID string) []object
-	// remove looks once more at one and deletes it. It says why it left it, or "".
-	remove func(ctx context.Context, o object) (left string, err error)
+	// look looks once more at one. It says why it is left, or "".
+	look func(ctx context.Context, o object) (left string, err error)
+	// remove deletes it.
+	remove func(ctx context.Context, o object) error
 	// gone tells whether one is no more; nil where that is sure when remove returns.
 	gone func(ctx context.Context, id string) (bool, error)
 }
@@ -28,8 +30,8 @@ type orphanKind struct {
 // orphanKinds are all kinds, in the order in which those of one Service go.
 func (p *Planner) orphanKinds() []orphanKind {
 	return []orphanKind{
-		{diff.Object(diff.CreateLoadBalancer{}), markedLoadBalancers, p.removeLoadBalancer, p.loadBalancerGone},
-		{diff.Object(diff.CreateFloatingIP{}), markedFloatingIPs, p.removeFloatingIP, nil},
+		{diff.Object(diff.CreateLoadBalancer{}), markedLoadBalancers, p.lookAtLoadBalancer, p.removeLoadBalancer, p.loadBalancerGone},
+		{diff.Object(diff.CreateFloatingIP{}), markedFloatingIPs, p.lookAtFloatingIP, p.removeFloatingIP, nil},
 	}
 }
 
@@ -65,9 +67,8 @@ func markedFloatingIPs(found inventory, clusterUID string) []object {
 	return all
 }
 
-// removeLoadBalancer deletes a load balancer with everything below it, unless
-// somebody else has marked a part of it.
-func (p *Planner) removeLoadBalancer(ctx context.Context, o object) (left string, _ error) {
+// lookAtLoadBalancer leaves a load balancer of which somebody else has marked a part.
+func (p *Planner) lookAtLoadBalancer(ctx context.Context, o object) (left string, _ error) {
 	head, err := p.Octavia.Get(ctx, o.id)
 	if gone, err := openstack.UnlessGone(err); gone || err != nil {
 		return "", err
@@ -76,11 +77,13 @@ func (p *Planner) removeLoadBalancer(ctx context.Context, o object) (left string
 	if err != nil {
 		return "", err
 	}
-	if left := p.othersOn(tree, o); left != "" {
-		return left, nil
-	}
-	_, err = p.Octavia.Apply(ctx, diff.DeleteLoadBalancer{ID: o.id})
-	return "", err
+	return p.othersOn(tree, o), nil
+}
+
+// removeLoadBalancer deletes a load balancer with everything below it.
+func (p *Planner) removeLoadBalancer(ctx context.Context, o object) error {
+	_, err := p.Octavia.Apply(ctx, diff.DeleteLoadBalancer{ID: o.id})
+	return err
 }
 
 // loadBalancerGone tells whether Octavia, which takes its time, has deleted one.
@@ -115,8 +118,8 @@ func (p *Planner) othersOn(l lb.LoadBalancer, o object) string {
 	return ""
 }
 
-// removeFloatingIP deletes a floating IP that leads nowhere.
-func (p *Planner) removeFloatingIP(ctx context.Context, o object) (left string, _ error) {
+// lookAtFloatingIP leaves a floating IP that leads somewhere.
+func (p *Planner) lookAtFloatingIP(ctx context.Context, o object) (left string, _ error) {
 	found, err := p.Neutron.FloatingIPsWithAddress(ctx, o.name)
 	if err != nil {
 		return "", err
@@ -126,6 +129,10 @@ func (p *Planner) removeFloatingIP(ctx context.Context, o object) (left string, 
 	if i < 0 {
 		return "it is not what it was a moment ago", nil
 	}
-	_, err = p.Neutron.Apply(ctx, diff.DeleteFloatingIP{ID: o.id, Address: o.name})
-	return "", err
+	return "", nil
+}
+
+func (p *Planner) removeFloatingIP(ctx context.Context, o object) error {
+	_, err := p.Neutron.Apply(ctx, diff.DeleteFloatingIP{ID: o.id, Address: o.name})
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,18 +126,36 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 // Kubernetes' own and controllers of other classes set it too. Our mark bears
 // the Service's uid, so that one copied from another Service proves nothing, and
 // our class, since those of other classes may be of this project, too.
+//
+// A LoadBalancer without a class that bears our mark and is not handled here any more,
+// since an operator said so, is left as it is: it is for another controller to take over,
+// with its load balancer, and goes when it is deleted.
 func (p *Planner) Leaves(service *corev1.Service) bool {
+	balancer := service.Spec.Type == corev1.ServiceTypeLoadBalancer
 	switch {
 	case p.Serves(service) || !controllerutil.ContainsFinalizer(service, finalizer):
 		return false
 	case service.Annotations[managed] == p.mark(service):
-		return true
-	case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
+		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil
+	case balancer:
 		return p.ours(service)
 	}
 	// A Service of another type has lost its class. One that
 	// openstack-cloud-controller-manager left bears the load balancer's id.
-	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != ""
+	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != "" && !anothersMark(service)
+}
+
+// lostItsMark tells whether the Service is no LoadBalancer any more and bears the
+// finalizer and no controller's mark: somebody who sets all annotations took that away.
+func lostItsMark(service *corev1.Service) bool {
+	return service.Spec.Type != corev1.ServiceTypeLoadBalancer && controllerutil.ContainsFinalizer(service, finalizer) &&
+		service.Annotations[managed] == ""
+}
+
+// anothersMark tells whether a Service that does not bear our mark bears that of a
+// controller of another class, which is to release it.
+func anothersMark(service *corev1.Service) bool {
+	return strings.HasPrefix(service.Annotations[managed], string(service.UID)+" ")
 }
 
 // mark is what a Service bears while it has or may have something in the cloud.

@@ -36,7 +36,9 @@ func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Res
 // nothing can appear that Octavia was asked for and did not answer.
 func (r *ServiceReconciler) nothingLeft(p *pass) bool {
 	o := p.record.observed
-	return p.record.known && p.record.unanswered.IsZero() && o.LoadBalancer == nil && o.Predecessor == nil && len(o.Unsettled) == 0 &&
+	// One that others use, too, is left to them when nothing of ours is on it.
+	gone := o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus == lb.Active && diff.Shared(*o.LoadBalancer, p.owner)
+	return p.record.known && p.record.unanswered.IsZero() && gone && o.Predecessor == nil && len(o.Unsettled) == 0 &&
 		len(diff.New(p.wanted, o, p.owner).Ops) == 0
 }
 

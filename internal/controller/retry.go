@@ -33,6 +33,9 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	case failure == nil && !p.record.unanswered.IsZero():
 		return reconcile.Result{RequeueAfter: jitter(max(r.timing.AnswerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
+	case failure == nil && p.record.steadyFor != nil && l != nil && l.ProvisioningStatus.Pending():
+		// It is told when that takes too long.
+		return reconcile.Result{RequeueAfter: max(r.steadyFor(p), 0)}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:

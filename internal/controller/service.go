@@ -124,7 +124,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
-	case r.Leaves(service):
+	case r.Leaves(service), p.record.holds() && lostItsMark(service):
 		return r.release(ctx, p)
 	}
 	if err := r.retract(ctx, p); apierrors.IsConflict(err) {
@@ -303,6 +303,15 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	return r.next(p, failure)
 }
 
+// longestSteady is how long an update of members may take before the Service is said not
+// to be Programmed: some of its nodes may be gone.
+const longestSteady = 5 * time.Minute
+
+// steadyFor is how much of that time is left.
+func (r *ServiceReconciler) steadyFor(p *pass) time.Duration {
+	return p.record.written.Add(longestSteady).Sub(r.now())
+}
+
 // await gives a load balancer on which Octavia works to the watcher.
 func (r *ServiceReconciler) await(p *pass) {
 	switch l := p.record.observed.LoadBalancer; {
@@ -338,6 +347,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Undecided:    failure != nil && (!p.decided || p.membersOnly),
 		Observed:     p.record.observed,
 		External:     p.wanted.FloatingIP != nil,
+		Leaving:      !r.Serves(p.service),
 		Left:         p.plan.Ops,
 		Refused:      p.plan.Refused,
 		Unready:      p.unready,
@@ -345,7 +355,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		FailedReason: p.record.failedReason,
 		Replacing:    replacing(p),
 		Quota:        p.record.quota,
-		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
+		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted) && r.steadyFor(p) > 0,
 		Err:          failure,
 		Done:         p.done || p.ignores(),
 	})

@@ -172,10 +172,10 @@ func (p *Planner) surveyOne(service *corev1.Service, cloud cloudState) (Surveyed
 	for _, l := range cloud.balancers {
 		noted := l.ID == service.Annotations[annotation.LoadBalancerID]
 		switch {
-		case p.claims(service, owner, l) && (noted || row.ProvisioningStatus == ""):
+		case p.claims(service, owner, l, cloud.floatingIPs) && (noted || row.ProvisioningStatus == ""):
 			row.LoadBalancerID, row.ProvisioningStatus, row.OperatingStatus = l.ID, l.ProvisioningStatus, l.OperatingStatus
 			ports = append(ports, l.VIP.PortID)
-		case p.claims(service, owner, l):
+		case p.claims(service, owner, l, cloud.floatingIPs):
 			ports = append(ports, l.VIP.PortID)
 		case noted || l.Name == owner.LoadBalancerName():
 			conflict(diff.Object(diff.CreateLoadBalancer{}), l.ID,

@@ -46,6 +46,9 @@ const (
 	ReasonAddressFixed = "AddressFixed"
 	// ReasonPortInUse: somebody else's listener has the port.
 	ReasonPortInUse = "PortInUse"
+	// ReasonSharedLoadBalancer: others have ports on the Service's load balancer, which
+	// therefore stays.
+	ReasonSharedLoadBalancer = "SharedLoadBalancer"
 	// ReasonMonitorInTheWay: a health monitor is there, and to open a port beside
 	// it would lock the load balancer for ever.
 	ReasonMonitorInTheWay = "MonitorInTheWay"
@@ -61,6 +64,12 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	var t *tree
 	if have := observed.LoadBalancer; wanted.LoadBalancer != nil && have != nil && have.ProvisioningStatus == lb.Active {
 		t = compare(wanted, *have, owner)
+	}
+	if have := observed.LoadBalancer; wanted.LoadBalancer == nil && have != nil && Shared(*have, owner) {
+		plan := withdraw(*have, owner)
+		plan.Ops = append(plan.Ops, duplicates(observed)...)
+		plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses{}, false)...)
+		return plan
 	}
 	takesOver := t != nil && len(t.ops()) == 0 && whole(*observed.LoadBalancer)
 	addresses := addressPlan(wanted, observed, owner, takesOver)
@@ -82,12 +91,19 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	}
 	// Duplicates come last: one that Octavia is still at work on would hold up
 	// everything else.
-	for _, id := range observed.Duplicates {
-		plan.Ops = append(plan.Ops, DeleteLoadBalancer{ID: id})
-	}
+	plan.Ops = append(plan.Ops, duplicates(observed)...)
 	plan.Ops = append(plan.Ops, addresses.attach...)
 	plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses, takesOver)...)
 	return plan
+}
+
+// duplicates deletes further load balancers of the Service.
+func duplicates(observed lb.Observed) []Op {
+	var ops []Op
+	for _, id := range observed.Duplicates {
+		ops = append(ops, DeleteLoadBalancer{ID: id})
+	}
+	return ops
 }
 
 // create makes the wanted load balancer, by one call if that can be.

@@ -144,6 +144,9 @@ func (j *journey) arrived() {
 	switch {
 	case len(have.Duplicates) > 0:
 		j.Errorf("duplicates are left: %v", have.Duplicates)
+	case want == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
+		j.withdrawn(*have.LoadBalancer)
+		return
 	case want == nil && have.LoadBalancer != nil:
 		j.Errorf("the load balancer is still there")
 	case want == nil:
@@ -183,6 +186,32 @@ func (j *journey) arrived() {
 	}
 }
 
+// withdrawn checks that nothing of ours is left on a load balancer that others use.
+func (j *journey) withdrawn(l lb.LoadBalancer) {
+	j.Helper()
+	if l.ProvisioningStatus != lb.Active {
+		return
+	}
+	for _, tag := range j.cloud.owner.Tags() {
+		if slices.Contains(l.Tags, tag) {
+			j.Errorf("the load balancer bears our marks: %v", l.Tags)
+		}
+	}
+	used := map[string]bool{}
+	for _, got := range l.Listeners {
+		if j.cloud.owner.OwnsListener(got) {
+			j.Errorf("listener %s for %v is left%s", got.ID, got.Key(), j)
+		} else if got.Pool != nil {
+			used[got.Pool.ID] = true
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if j.cloud.owner.OwnsPool(p) && !used[p.ID] {
+			j.Errorf("pool %s (%s) is left%s", p.ID, p.Name, j)
+		}
+	}
+}
+
 func (j *journey) floatingIPArrived(have lb.Observed) {
 	j.Helper()
 	plan := New(j.wanted, have, j.cloud.owner)
@@ -194,13 +223,14 @@ func (j *journey) floatingIPArrived(have lb.Observed) {
 			on = append(on, f)
 		}
 		made := f.Description == j.cloud.owner.FloatingIPDescription() || f.Description == cloudControllerFloating
-		if made && f.PortID == "" && !j.wanted.KeepFloatingIP && !refused {
+		shared := j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner)
+		if made && f.PortID == "" && !j.wanted.KeepFloatingIP && !refused && !shared {
 			j.Errorf("floating IP %s of ours leads nowhere and is left%s", f.ID, j)
 		}
 	}
 	want := j.wanted.FloatingIP
 	switch {
-	case refused:
+	case refused, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
 	case want == nil && len(on) > 0:
 		j.Errorf("floating IP %s is still attached%s", on[0].ID, j)
 	case want != nil && len(on) != 1:

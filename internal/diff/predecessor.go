@@ -48,18 +48,26 @@ func addressPlan(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, takesOv
 	i := slices.IndexFunc(held, func(f lb.FloatingIP) bool { return want.Address == "" || want.Address == f.Address })
 	if i < 0 || leadsTo(rest, observed.LoadBalancer.VIP.PortID, want.Address) {
 		a := floatingIPs(wanted, rest, owner)
+		if i < 0 && len(a.refused) > 0 {
+			// What serves goes on serving, on the one that takes over.
+			return addresses{attach: moved(held[0], observed, takesOver), refused: a.refused, waits: true}
+		}
 		if i < 0 && takesOver && leadsTo(rest, observed.LoadBalancer.VIP.PortID, want.Address) {
 			a.release = append(a.release, release(held, wanted.KeepFloatingIP, owner)...)
 		}
 		// Otherwise what the old one has is detached when it ends, and stays.
 		return a
 	}
+	return addresses{attach: moved(held[i], observed, takesOver), waits: true}
+}
+
+// moved lets a floating IP of the predecessor lead to the load balancer that takes over,
+// by one call, so that nobody finds it leading nowhere.
+func moved(f lb.FloatingIP, observed lb.Observed, takesOver bool) []Op {
 	if !takesOver {
-		return addresses{waits: true}
+		return nil
 	}
-	// It moves by one call, so that nobody finds it leading nowhere.
-	move := AssociateFloatingIP{ID: held[i].ID, Address: held[i].Address, PortID: observed.LoadBalancer.VIP.PortID}
-	return addresses{attach: []Op{move}, waits: true}
+	return []Op{AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: observed.LoadBalancer.VIP.PortID}}
 }
 
 // heldBy returns the floating IPs that the predecessor has.

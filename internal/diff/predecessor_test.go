@@ -74,6 +74,14 @@ func TestTheAddressMovesWhenTheNewLoadBalancerIsCompleteAndThenTheOldOneGoes(t *
 		"the Service is to go":                    {usual(nothing), successor(), []Op{DeleteFloatingIP{ID: "f", Address: "198.51.100.1"}, DeleteLoadBalancer{ID: successor().LoadBalancer.ID}, end}},
 		"the Service becomes internal":            {usual(internal), successor(), []Op{DeleteFloatingIP{ID: "f", Address: "198.51.100.1"}, end}},
 		"another address is asked for, and there": {usual(address("198.51.100.9")), successor(attached), []Op{DeleteFloatingIP{ID: "f", Address: "198.51.100.1"}, end}},
+		"another address is asked for, and serves elsewhere": {usual(address("198.51.100.9")), successor(func(o *lb.Observed) {
+			another(o)
+			o.FloatingIPs[1].PortID = "port-elsewhere"
+		}), []Op{move}},
+		"another address serves elsewhere, and this one has moved": {usual(address("198.51.100.9")), successor(moved, func(o *lb.Observed) {
+			another(o)
+			o.FloatingIPs[1].PortID = "port-elsewhere"
+		}), []Op{end}},
 		"the Service is refused":                  {func() lb.Wanted { w := usual(); w.AddressAsFound = true; return w }(), successor(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,6 +36,9 @@ func TestWhenNothingIsWantedNothingOfOursIsLeft(t *testing.T) {
 			vip = c.balancer.VIP.PortID
 		}
 		(&journey{reporter: t, cloud: c, wanted: wanted}).travel()
+		if c.balancer != nil {
+			return // others use it, and its addresses
+		}
 		for id, f := range before {
 			now, there := c.floating[id]
 			ours := f.Description == web.FloatingIPDescription() || f.Description == cloudControllerFloating

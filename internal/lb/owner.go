@@ -69,7 +69,7 @@ func (o Owner) Description() string {
 // which is how openstack-cloud-controller-manager marks what it made, the
 // cluster's uid and the Service's.
 func (o Owner) Tags() []string {
-	return []string{o.LoadBalancerName(), ClusterTag(o.ClusterUID), serviceTag + o.ServiceUID}
+	return []string{o.LoadBalancerName(), ClusterTag(o.ClusterUID), o.ServiceTag()}
 }
 
 // ClusterTag is the tag that everything of one cluster bears.
@@ -167,21 +167,39 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 	if uid := otherValue(l.Tags, serviceTag, o.ServiceUID); uid != "" {
 		return Claim{Reason: fmt.Sprintf("load balancer %s belongs to another Service (uid %s)", l.ID, uid)}
 	}
-	if slices.Contains(l.Tags, serviceTag+o.ServiceUID) {
+	if slices.Contains(l.Tags, o.ServiceTag()) {
 		return Claim{Ours: true}
 	}
-	sharer := slices.IndexFunc(l.Tags, func(t string) bool {
-		return strings.HasPrefix(t, namePrefix) && t != o.LoadBalancerName()
-	})
+	sharer := o.SharedBy(l)
 	switch {
 	case l.Name != o.LoadBalancerName():
 		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and bears no mark of this Service", l.ID, l.Name)}
 	case l.Description != "" && l.Description != o.Description():
 		return Claim{Reason: fmt.Sprintf("load balancer %s is described as %q", l.ID, l.Description)}
-	case sharer >= 0:
-		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, by its tag %q", l.ID, l.Tags[sharer])}
+	case sharer != "":
+		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, by its tag %q", l.ID, sharer)}
 	}
 	return Claim{Ours: true, Adopted: true}
+}
+
+// ServiceTag is the tag that makes a load balancer this Service's.
+func (o Owner) ServiceTag() string { return serviceTag + o.ServiceUID }
+
+// SharedBy returns the tag of a Service with another name that has ports on the load
+// balancer, as openstack-cloud-controller-manager sets it, or "".
+func (o Owner) SharedBy(l LoadBalancer) string {
+	i := slices.IndexFunc(l.Tags, func(t string) bool { return strings.HasPrefix(t, namePrefix) && t != o.LoadBalancerName() })
+	if i < 0 {
+		return ""
+	}
+	return l.Tags[i]
+}
+
+// MarkedByAnother tells whether the tags of a part of the owner's load balancer bear the
+// mark of another Service or cluster.
+func (o Owner) MarkedByAnother(tags []string) bool {
+	return otherValue(tags, clusterTag, o.ClusterUID) != "" || otherValue(tags, serviceTag, o.ServiceUID) != "" ||
+		o.SharedBy(LoadBalancer{Tags: tags}) != ""
 }
 
 // OwnsListener tells whether a listener of the owner's own load balancer was
@@ -207,7 +225,7 @@ func (o Owner) ownsTagged(tags []string) bool {
 	case otherValue(tags, clusterTag, o.ClusterUID) != "", otherValue(tags, serviceTag, o.ServiceUID) != "":
 		return false
 	}
-	return slices.Contains(tags, serviceTag+o.ServiceUID) || slices.Contains(tags, o.LoadBalancerName())
+	return slices.Contains(tags, o.ServiceTag()) || slices.Contains(tags, o.LoadBalancerName())
 }
 
 // cut shortens s to the longest text the cloud takes, by bytes as

@@ -46,6 +46,11 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		"before a load balancer that vanished is made":           {Pass{External: true}, published, published},
 		"while the Service is not accepted": {Pass{Observed: observed(lb.Active, 1), External: true,
 			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, []string{floating}},
+		"while the Service is not accepted, and its floating IP is gone": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
+			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, []string{floating}},
+		"when the Service is not accepted and never was": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
+			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, nil, nil},
+		"while the Service goes, and its floating IP has gone": {Pass{Observed: internalOnly(observed(lb.PendingUpdate, 1)), Leaving: true}, []string{floating}, []string{floating}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var old []corev1.LoadBalancerIngress

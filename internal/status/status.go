@@ -86,6 +86,8 @@ type Pass struct {
 	Observed lb.Observed
 	// External is whether a floating IP is wanted.
 	External bool
+	// Leaving is whether the Service is not to have a load balancer any more.
+	Leaving bool
 	// Left are the ops that are still to be done or whose end is awaited, and
 	// Refused is what the state of the cloud forbids.
 	Left    []diff.Op
@@ -299,11 +301,14 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if p.FailedReason == ReasonAddressTaken && p.Err != nil {
 		return nil
 	}
-	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
+	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Invalid != nil || p.Replacing && !p.tookOver() {
 		return old
 	}
 	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
 		return nil
+	}
+	if p.Leaving {
+		return old
 	}
 	if len(old) == 0 && l.ProvisioningStatus.Pending() {
 		// What is known of it is how it will be, and it may fail yet.
