@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -69,16 +70,22 @@ func (p *pond) take(t *testing.T) *world {
 		p.mu.Unlock()
 	}
 	t.Cleanup(func() {
-		// What a case that failed left behind is not the next one's trouble.
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if !t.Failed() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
 			p.free = append(p.free, w)
-		} else if *stateDir != "" {
+			return
+		}
+		// What a case that failed left behind is not the next one's trouble.
+		if *stateDir != "" {
 			if err := w.cloud.clear(); err != nil {
 				t.Error(err)
 			}
 		}
+		if err := w.close(); err != nil {
+			t.Error(err)
+		}
+		p.all = slices.DeleteFunc(p.all, func(o *world) bool { return o == w })
 	})
 	return w
 }

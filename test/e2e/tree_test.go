@@ -39,7 +39,7 @@ type listener struct {
 	Protocol string `json:"protocol"`
 	Port     int    `json:"protocol_port"`
 	Limit    int    `json:"connection_limit"`
-	timeouts
+	Timeouts
 	Sources []string `json:"allowed_cidrs"`
 	PoolID  string   `json:"default_pool_id"`
 	Status  string   `json:"provisioning_status"`
@@ -47,8 +47,8 @@ type listener struct {
 	Pool    *pool `json:"-"`
 }
 
-// timeouts are a listener's, in milliseconds.
-type timeouts struct {
+// Timeouts are a listener's, in milliseconds.
+type Timeouts struct {
 	ClientData    int `json:"timeout_client_data"`
 	MemberConnect int `json:"timeout_member_connect"`
 	MemberData    int `json:"timeout_member_data"`

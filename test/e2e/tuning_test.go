@@ -14,11 +14,11 @@ const (
 )
 
 // tuned checks what all listeners and their pools are set to.
-func tuned(limit int, waits timeouts, method string) func(tree) error {
+func tuned(limit int, waits Timeouts, method string) func(tree) error {
 	return func(have tree) error {
 		for _, l := range have.Listeners {
-			if l.Limit != limit || l.timeouts != waits || l.Pool == nil || l.Pool.Algorithm != method {
-				return fmt.Errorf("port %s has limit %d, timeouts %+v, pool %+v", l.key(), l.Limit, l.timeouts, l.Pool)
+			if l.Limit != limit || l.Timeouts != waits || l.Pool == nil || l.Pool.Algorithm != method {
+				return fmt.Errorf("port %s has limit %d, timeouts %+v, pool %+v", l.key(), l.Limit, l.Timeouts, l.Pool)
 			}
 		}
 		return nil
@@ -30,17 +30,17 @@ func TestSettingsOfListenersAndPoolsFollowTheirAnnotations(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300), annotated(limitKey, "1000"), annotated(prefix+"timeout-client-data", "600000"))
 	address := web.programmed()
-	web.becomes(tuned(1000, timeouts{600_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
+	web.becomes(tuned(1000, Timeouts{600_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
 	was := web.tree()
 	visitor := s.visit(address, 8080)
 
 	web.change(annotated(limitKey, "2000"), annotated(methodKey, "LEAST_CONNECTIONS"), annotated(prefix+"timeout-member-connect", "1000"),
 		annotated(prefix+"timeout-member-data", "70000"), annotated(prefix+"timeout-tcp-inspect", "5"))
-	web.becomes(tuned(2000, timeouts{600_000, 1_000, 70_000, 5}, "LEAST_CONNECTIONS"))
+	web.becomes(tuned(2000, Timeouts{600_000, 1_000, 70_000, 5}, "LEAST_CONNECTIONS"))
 
 	web.change(notAnnotated(limitKey), notAnnotated(methodKey), notAnnotated(prefix+"timeout-client-data"), notAnnotated(prefix+"timeout-member-connect"),
 		notAnnotated(prefix+"timeout-member-data"), notAnnotated(prefix+"timeout-tcp-inspect"))
-	web.becomes(tuned(-1, timeouts{50_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
+	web.becomes(tuned(-1, Timeouts{50_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
 	s.happy(visitor)
 	web.programmed()
 	for _, key := range []string{"TCP/8080", "UDP/5300"} {
@@ -55,9 +55,9 @@ func TestMethodOfCloudConfHoldsWhereTheServiceSaysNothing(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"lb-method=SOURCE_IP"}})
 	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8080), annotated(methodKey, "ROUND_ROBIN"))
 	web.programmed()
-	web.becomes(tuned(-1, timeouts{50_000, 5_000, 50_000, 0}, "SOURCE_IP"))
+	web.becomes(tuned(-1, Timeouts{50_000, 5_000, 50_000, 0}, "SOURCE_IP"))
 	other.programmed()
-	other.becomes(tuned(-1, timeouts{50_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
+	other.becomes(tuned(-1, Timeouts{50_000, 5_000, 50_000, 0}, "ROUND_ROBIN"))
 }
 
 func TestSettingsThatProviderOVNDoesNotCarryOutAreTold(t *testing.T) {
