@@ -41,6 +41,8 @@ const (
 	VIPAddress = OwnPrefix + "vip-address"
 	// ConnectionLimit says how many connections each port takes at once.
 	ConnectionLimit = Prefix + "connection-limit"
+	// NodeSelector says which nodes become members.
+	NodeSelector = Prefix + "node-selector"
 	// TimeoutPrefix is what the keys of the four timeouts begin with.
 	TimeoutPrefix = Prefix + "timeout-"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
@@ -90,6 +92,8 @@ type Options struct {
 	ConnectionLimit int
 	// Timeouts are those of each port.
 	Timeouts lb.Timeouts
+	// NodeSelector says which nodes become members.
+	NodeSelector config.NodeSelector
 	// Method is how each port's pool chooses a node, one of config.Methods; empty when
 	// the Service leaves it to the operator.
 	Method string
@@ -125,6 +129,8 @@ func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options
 		ConnectionLimit:       NoLimit,
 		Timeouts:              lb.DefaultTimeouts,
 	}
+	// What stands in the configuration was looked at when that was read.
+	options.NodeSelector, _ = config.ParseNodeSelector(defaults.NodeSelector)
 	var problems []Problem
 	for _, a := range Table {
 		value, there := annotations[a.Key]
@@ -142,6 +148,16 @@ func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options
 	options.Internal = options.Internal || defaults.Internal
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
 	return options, problems
+}
+
+// Selector returns which nodes become members, whatever else is wrong with the
+// annotations. The error is that of a selector that cannot be read.
+func Selector(annotations map[string]string, defaults config.LoadBalancer) (config.NodeSelector, error) {
+	text, there := annotations[NodeSelector]
+	if !there {
+		text = defaults.NodeSelector
+	}
+	return config.ParseNodeSelector(text)
 }
 
 // overlap is the problem of a look of the health monitor that may not have ended

@@ -47,7 +47,7 @@ var defaults = config.LoadBalancer{
 }
 
 func defaultOptions() Options {
-	return Options{Drift: DriftRepair, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+	return Options{NodeSelector: config.NodeSelector{}, Drift: DriftRepair, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		ConnectionLimit: -1, Timeouts: lb.Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}}
 }
 
@@ -83,7 +83,8 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
-	want := Options{Drift: DriftRepair, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+	all.NodeSelector = "zone=a"
+	want := Options{NodeSelector: config.NodeSelector{"zone": "a"}, Drift: DriftRepair, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
@@ -124,6 +125,8 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{ConnectionLimit, "0", func(o *Options) { o.ConnectionLimit = 0 }},
 		{ConnectionLimit, "-1", func(*Options) {}},
 		{ConnectionLimit, " ", func(*Options) {}},
+		{NodeSelector, "zone=b, gpu", func(o *Options) { o.NodeSelector = config.NodeSelector{"zone": "b", "gpu": ""} }},
+		{NodeSelector, "", func(*Options) {}},
 		{keyMethod, "LEAST_CONNECTIONS", func(o *Options) { o.Method = "LEAST_CONNECTIONS" }},
 		{keyMethod, " SOURCE_IP ", func(o *Options) { o.Method = "SOURCE_IP" }},
 		{keyMethod, "", func(*Options) {}},
@@ -178,6 +181,7 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 		keyUp:                      {"0", "11", "1-2"},
 		keyDown:                    {"0", "11", "-3"},
 		ConnectionLimit:            {"-2", "2147483648", "many", "1e3"},
+		NodeSelector:               {"zone in (a)", "zone=a,zone=b", "=", "!zone"},
 		keyMethod:                  {"round_robin", "LEAST", "ROUND_ROBIN,SOURCE_IP"},
 	}
 	for _, name := range []string{"client-data", "member-connect", "member-data", "tcp-inspect"} {

@@ -105,6 +105,16 @@ var Table = append([]Annotation{
 		},
 	},
 	{
+		Key:     NodeSelector,
+		Values:  "labels: zone=a,disk=ssd,gpu",
+		Default: "[LoadBalancer] node-selector",
+		Doc:     "Only nodes that have all these labels become members; a key alone stands for any value. Set and empty it selects all nodes. A change of a node's labels is followed at once.",
+		apply: func(o *Options, value string) (err error) {
+			o.NodeSelector, err = config.ParseNodeSelector(value)
+			return err
+		},
+	},
+	{
 		Key:     Prefix + "lb-method",
 		Values:  strings.Join(config.Methods, ", "),
 		Default: "[LoadBalancer] lb-method",
@@ -186,7 +196,7 @@ var Table = append([]Annotation{
 	},
 }, notServed("availability-zone", "class", "default-tls-container-ref", "flavor-id",
 	"floating-network-id", "floating-subnet", "floating-subnet-id", "floating-subnet-tags", "hostname",
-	"member-subnet-id", "network-id", "node-selector", "port-id", "proxy-protocol", "subnet-id", "x-forwarded-for")...)
+	"member-subnet-id", "network-id", "port-id", "proxy-protocol", "subnet-id", "x-forwarded-for")...)
 
 // timeoutsNeed is what the timeouts' documentation ends with.
 const timeoutsNeed = " Needs Octavia API 2.1 and a provider other than ovn; otherwise the Service is served without, and condition Accepted says so."

@@ -111,6 +111,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err != nil {
 		return lb.Wanted{}, err
 	}
+	in.Nodes = selected(in.Nodes, options.NodeSelector)
 	address, err := in.requestedAddress()
 	if err != nil {
 		return lb.Wanted{}, err
@@ -165,6 +166,8 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
 		return lb.Wanted{KeepFloatingIP: true, AddressAsFound: true}
 	}
+	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
+	in.Nodes = selected(in.Nodes, selector)
 	kept := *observed.LoadBalancer
 	kept.Listeners = nil
 	for _, l := range observed.LoadBalancer.Listeners {
@@ -174,7 +177,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		for _, port := range in.Service.Spec.Ports {
 			key := lb.ListenerKey{Transport: lb.Transport(port.Protocol), Port: int(port.Port)}
 			if l.Key() == key && l.Pool != nil && port.NodePort != 0 {
-				l.Pool = in.follow(*l.Pool, port)
+				l.Pool = in.follow(*l.Pool, port, err == nil)
 			}
 		}
 		kept.Listeners = append(kept.Listeners, l)
@@ -192,8 +195,9 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 }
 
 // follow returns the pool with the members it has to have now, looked at where
-// the health monitor looked before.
-func (in Input) follow(pool lb.Pool, port corev1.ServicePort) *lb.Pool {
+// the health monitor looked before. Where it is not known which nodes are selected, it
+// gets no new ones.
+func (in Input) follow(pool lb.Pool, port corev1.ServicePort, selected bool) *lb.Pool {
 	http := pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP
 	monitorPort := 0
 	if len(pool.Members) > 0 {
@@ -201,8 +205,19 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort) *lb.Pool {
 	} else if http {
 		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
 	}
+	had := pool.Members
 	pool.Members = in.members(port, in.local() && !http, monitorPort)
+	if !selected {
+		pool.Members = slices.DeleteFunc(pool.Members, func(m lb.Member) bool {
+			return !slices.ContainsFunc(had, func(h lb.Member) bool { return h.Address == m.Address })
+		})
+	}
 	return &pool
+}
+
+// selected are the nodes that a selector asks for.
+func selected(nodes []corev1.Node, selector config.NodeSelector) []corev1.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool { return !selector.Matches(n.Labels) })
 }
 
 func (in Input) tags() []string {

@@ -100,6 +100,8 @@ type LoadBalancer struct {
 	MemberSubnetID string
 	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.
 	FloatingNetworkID, FloatingSubnetID string
+	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
+	NodeSelector string
 	// CreateMonitor gives each pool a health monitor.
 	CreateMonitor bool
 	// MonitorDelay and MonitorTimeout are whole seconds, at least 1 s, and the timeout is not above the delay.

@@ -164,15 +164,15 @@ func summaries(notices []Notice) []string {
 }
 
 func TestANoticeNamesFileLineAndKey(t *testing.T) {
-	c := mustParse(t, credentials+"\n[LoadBalancer]\nnode-selector = zone=a\n")
-	want := "cloud.conf:7: [LoadBalancer] node-selector: accepted, but this version does not act on it yet"
+	c := mustParse(t, credentials+"\n[LoadBalancer]\nflavor-id = a\n")
+	want := "cloud.conf:7: [LoadBalancer] flavor-id: accepted, but this version does not act on it yet"
 	if len(c.Notices) != 1 || c.Notices[0].String() != want {
 		t.Errorf("want %q, got %v", want, c.Notices)
 	}
 }
 
 func TestASettingThatEqualsItsDefaultGivesNoNotice(t *testing.T) {
-	c := mustParse(t, credentials+"[LoadBalancer]\nmax-shared-lb = 0x2\nmanage-security-groups = OFF\nnode-selector =\ndefault-tls-container-ref =\n")
+	c := mustParse(t, credentials+"[LoadBalancer]\nmax-shared-lb = 0x2\nmanage-security-groups = OFF\nflavor-id =\ndefault-tls-container-ref =\n")
 	if len(c.Notices) != 0 {
 		t.Errorf("got %v", c.Notices)
 	}

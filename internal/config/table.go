@@ -94,6 +94,8 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "External network of floating IPs. Without it: the first external network with an IPv4 subnet."},
 	Key{Name: "floating-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
 		Doc: "Subnet of that network to take floating IPs from."},
+	Key{Name: "node-selector", check: nodeSelector, field: func(c *Config) any { return &c.LoadBalancer.NodeSelector },
+		Doc: "Labels that nodes must have to become members: zone=a,disk=ssd,gpu. A key alone stands for any value."},
 	Key{Name: "create-monitor", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.CreateMonitor },
 		Doc: "Give each pool a health monitor."},
 	Key{Name: "monitor-delay", Kind: Duration, Default: "5s", check: wholeSeconds, field: func(c *Config) any { return &c.LoadBalancer.MonitorDelay },
@@ -114,7 +116,6 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 	Key{Name: "floating-subnet", Doc: "Name or pattern of the subnets to take floating IPs from."},
 	Key{Name: "floating-subnet-tags", Doc: "Tags of the subnets to take floating IPs from."},
 	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", Doc: "Open the nodes' security groups for the load balancers."},
-	Key{Name: "node-selector", Doc: "Labels that nodes must have to become members."},
 	Key{Name: "flavor-id", Doc: "Octavia flavor of new load balancers."},
 	Key{Name: "availability-zone", Doc: "Octavia availability zone of new load balancers."},
 	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", Doc: "Report a host name instead of an address where the PROXY protocol is on."},
@@ -187,6 +188,13 @@ func wholeSeconds(v value) string {
 func positive(v value) string {
 	if v.duration <= 0 {
 		return "must be above 0"
+	}
+	return ""
+}
+
+func nodeSelector(v value) string {
+	if _, err := ParseNodeSelector(v.text); err != nil {
+		return "selects no nodes: " + err.Error()
 	}
 	return ""
 }

@@ -177,7 +177,7 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 	informers := m.GetCache()
 	for _, watched := range []source.Source{
 		source.Kind[client.Object](informers, &corev1.Service{}, &handler.EnqueueRequestForObject{}, r.serviceMatters()),
-		source.Kind(informers, client.Object(&corev1.Node{}), handler.EnqueueRequestsFromMapFunc(r.servicesOfNodes), notSeenYet, nodeMatters),
+		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
 		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice), notSeenYet),
 		source.TypedChannel(wake, woken),
 	} {
@@ -263,30 +263,42 @@ func isMark(key string) bool {
 	return false
 }
 
-// nodeMatters passes only changes of nodes that change members.
-var nodeMatters = predicate.Funcs{
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*corev1.Node)
-		after, also := e.ObjectNew.(*corev1.Node)
-		return !ok || !also || !target.SameNode(before, after)
-	},
+// nodeEvents lets the Services be looked at whose members a change of a node changes.
+func (r *ServiceReconciler) nodeEvents() handler.Funcs {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueMembers(ctx, q, nil, e.Object) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueMembers(ctx, q, e.Object, nil) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { r.enqueueMembers(ctx, q, e.ObjectOld, e.ObjectNew) },
+	}
 }
 
-// servicesOfNodes returns all Services that are served: their pools hold all
-// nodes.
-func (r *ServiceReconciler) servicesOfNodes(ctx context.Context, _ client.Object) []reconcile.Request {
+// enqueueMembers enqueues the Services that are served and whose members differ after a
+// change of a node. Before is nil for one that is new, after for one that is gone.
+func (r *ServiceReconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterface[reconcile.Request], before, after client.Object) {
+	was, _ := before.(*corev1.Node)
+	is, _ := after.(*corev1.Node)
+	same := was != nil && is != nil && target.SameNode(was, is)
+	if same && maps.Equal(was.Labels, is.Labels) {
+		return // such as a heartbeat
+	}
 	var services corev1.ServiceList
 	if err := r.Reader.List(ctx, &services); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which Services a node serves")
-		return nil
+		return
 	}
-	var requests []reconcile.Request
 	for i := range services.Items {
-		if r.Serves(&services.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&services.Items[i])})
+		service := &services.Items[i]
+		if !r.Serves(service) {
+			continue
+		}
+		// One that cannot be read selects what it did before.
+		selector, err := annotation.Selector(service.Annotations, r.Config)
+		selected := func(n *corev1.Node) bool { return n != nil && (err != nil || selector.Matches(n.Labels)) }
+		if was, is := selected(was), selected(is); was != is || was && !same {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(service)})
 		}
 	}
-	return requests
 }
 
 // serviceOfSlice returns the slice's Service if its members depend on where its

@@ -88,3 +88,43 @@ func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
 	web.becomes(membersAt(s.addresses("a")...))
 	web.has(programmed, conditionTrue, "Programmed")
 }
+
+func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{nodes: []string{"a", "b", "c"}, conf: []string{"node-selector=zone=x"}})
+	zone := func(suffix, value string) {
+		s.changeNode(suffix, func(n *corev1.Node) { n.Labels["zone"] = value })
+	}
+	zone("a", "x")
+	zone("b", "y")
+	selects := func(text string) edit { return annotated(prefix+"node-selector", text) }
+	usual, web := s.service("usual", tcp(8080)), s.service("web", tcp(8080), selects("zone=y"))
+	usual.programmed()
+	usual.becomes(membersAt(s.addresses("a")...))
+	web.programmed()
+	web.becomes(membersAt(s.addresses("b")...))
+
+	// A change of a label concerns those who ask for it, at once.
+	s.rests()
+	s.forget()
+	zone("c", "y")
+	web.becomes(membersAt(s.addresses("b", "c")...))
+	s.rests()
+	usual.becomes(membersAt(s.addresses("a")...))
+	if w := s.writes(); len(w) != 1 {
+		t.Errorf("writes: %v", w)
+	}
+	zone("b", "x")
+	web.becomes(membersAt(s.addresses("c")...))
+	usual.becomes(membersAt(s.addresses("a", "b")...))
+
+	// One that cannot be read changes nothing.
+	web.change(selects("zone=y,zone=x"))
+	web.has(accepted, conditionFalse, "InvalidAnnotation")
+	web.becomes(membersAt(s.addresses("c")...))
+	web.change(selects(""))
+	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	web.change(notAnnotated(prefix + "node-selector"))
+	web.becomes(membersAt(s.addresses("a", "b")...))
+	web.programmed()
+}
