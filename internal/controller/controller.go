@@ -221,6 +221,7 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
 			if others && r.Serves(before) && r.Serves(after) {
 				r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
+				r.memory.distrust(client.ObjectKeyFromObject(after))
 			}
 			if !sameWish(before, after) {
 				r.rivals.changed(after)
@@ -269,7 +270,9 @@ func (r *ServiceReconciler) nodeEvents() handler.Funcs {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.enqueueMembers(ctx, q, nil, e.Object) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.enqueueMembers(ctx, q, e.Object, nil) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { r.enqueueMembers(ctx, q, e.ObjectOld, e.ObjectNew) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			r.enqueueMembers(ctx, q, e.ObjectOld, e.ObjectNew)
+		},
 	}
 }
 

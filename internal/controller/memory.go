@@ -143,11 +143,14 @@ type memory struct {
 	// inHand are the Services over which passes are being made: what they do is
 	// not in their records yet.
 	inHand map[types.NamespacedName]bool
+	// distrusted are the Services whose records are not to be planned on.
+	distrusted map[types.NamespacedName]bool
 }
 
 func newMemory() *memory {
 	return &memory{
 		records: map[types.NamespacedName]record{}, keys: map[string]types.NamespacedName{}, inHand: map[types.NamespacedName]bool{},
+		distrusted: map[types.NamespacedName]bool{},
 	}
 }
 
@@ -173,7 +176,19 @@ func (m *memory) recall(key types.NamespacedName, uid types.UID) record {
 		return record{serviceUID: uid}
 	}
 	r.observed = diff.Clone(r.observed)
+	if m.distrusted[key] {
+		delete(m.distrusted, key)
+		r.known = false
+	}
 	return r
+}
+
+// distrust lets the next pass over the Service read what the cloud has: somebody was at
+// work on the Service, perhaps a controller that led before us and whose calls were late.
+func (m *memory) distrust(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.distrusted[key] = true
 }
 
 // has tells whether there is a record of the Service: this controller has looked
@@ -199,6 +214,7 @@ func (m *memory) store(key types.NamespacedName, r record) {
 func (m *memory) forget(key types.NamespacedName) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.distrusted, key)
 	return m.drop(key)
 }
 

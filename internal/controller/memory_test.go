@@ -37,6 +37,18 @@ func remembering(r record) *memory {
 	return m
 }
 
+func TestARecordThatIsDistrustedIsReadAnewOnce(t *testing.T) {
+	m, key := newMemory(), types.NamespacedName{Namespace: "shop", Name: "web"}
+	m.store(key, record{serviceUID: "uid-1", known: true})
+	m.distrust(key)
+	if m.recall(key, "uid-1").known {
+		t.Error("it is trusted")
+	}
+	if !m.recall(key, "uid-1").known {
+		t.Error("it is distrusted still")
+	}
+}
+
 func TestARecordIsThatOfOneServiceUID(t *testing.T) {
 	m := remembering(converged())
 	if got := m.recall(web, "uid-1"); !got.known {

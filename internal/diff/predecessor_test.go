@@ -82,7 +82,7 @@ func TestTheAddressMovesWhenTheNewLoadBalancerIsCompleteAndThenTheOldOneGoes(t *
 			another(o)
 			o.FloatingIPs[1].PortID = "port-elsewhere"
 		}), []Op{end}},
-		"the Service is refused":                  {func() lb.Wanted { w := usual(); w.AddressAsFound = true; return w }(), successor(), nil},
+		"the Service is refused": {func() lb.Wanted { w := usual(); w.AddressAsFound = true; return w }(), successor(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(written(t, c.want), written(t, New(c.wanted, c.observed, web).Ops)); d != "" {

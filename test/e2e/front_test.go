@@ -12,7 +12,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -103,18 +102,17 @@ func (f *front) met() int {
 }
 
 // servicesAsked tells the collector's list of all Services from those of the cache:
-// it wants no more than their metadata. systemAsked is its look at the cluster, and
-// cacheFilled what fills the cache with Services.
+// nobody watches it, and it asks for no version. systemAsked is its look at the cluster,
+// and cacheFilled what fills the cache with Services.
 
 func servicesAsked(r *http.Request) bool {
-	return r.URL.Path == "/api/v1/services" && strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList")
+	query := r.URL.Query()
+	return r.URL.Path == "/api/v1/services" && !query.Has("watch") && !query.Has("resourceVersion")
 }
 
 func systemAsked(r *http.Request) bool { return r.URL.Path == "/api/v1/namespaces/kube-system" }
 
-func cacheFilled(r *http.Request) bool {
-	return r.URL.Path == "/api/v1/services" && !strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList")
-}
+func cacheFilled(r *http.Request) bool { return r.URL.Path == "/api/v1/services" && !servicesAsked(r) }
 
 func answerStatus(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(status) }
