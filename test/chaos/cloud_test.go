@@ -5,6 +5,7 @@ package chaos_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -57,6 +58,9 @@ func (c *cloud) neutron(method, path string, body, answer any) error {
 	return c.call(cloudsim.Network, method, "/v2.0/"+path, body, answer)
 }
 
+// errNotFound says that the cloud has no such object.
+var errNotFound = errors.New("404")
+
 func (c *cloud) call(service, method, path string, body, answer any) error {
 	var encoded []byte
 	if body != nil {
@@ -65,6 +69,9 @@ func (c *cloud) call(service, method, path string, body, answer any) error {
 	status, text, err := c.request(service, method, path, encoded)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if status == http.StatusNotFound {
+		return fmt.Errorf("%s %s: %w: %s", method, path, errNotFound, text)
 	}
 	if status >= http.StatusMultipleChoices {
 		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)

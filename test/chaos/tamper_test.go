@@ -192,6 +192,9 @@ func (p *play) tampered(by tampering) {
 	} else {
 		err = errUnfit
 	}
+	if errors.Is(err, errNotFound) {
+		err = errUnfit // the controller was faster
+	}
 	if errors.Is(err, errUnfit) {
 		p.world.cloud.sim().Octavia().Release("")
 		p.check(p.end()) // the world is to be used again
