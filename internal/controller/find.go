@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -140,17 +141,29 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	return choose(ours, floating, id, owner), nil
 }
 
-// isOurs tells whether the load balancer is the Service's, and looks for that at its
-// floating IPs where its own marks do not say it.
+// isOurs tells whether the load balancer is the Service's. Where its own marks do not say
+// it, its floating IPs may; and those of its listeners, if somebody took the load
+// balancer's away.
 func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) (bool, error) {
+	unmarked := owner.Claims(l).Adopted && p.Capabilities.Has(lb.FeatureTags)
 	var floating []lb.FloatingIP
-	if owner.Claims(l).Adopted && p.Capabilities.Has(lb.FeatureTags) && l.VIP.PortID != "" {
+	if unmarked && l.VIP.PortID != "" {
 		var err error
 		if floating, err = p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
 			return false, err
 		}
 	}
-	return p.claims(service, owner, l, floating), nil
+	ours := p.claims(service, owner, l, floating)
+	if ours || !unmarked || !p.claimed(service) {
+		return ours, nil
+	}
+	tree, err := p.Octavia.Observe(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	return !diff.Shared(tree, owner) && slices.ContainsFunc(tree.Listeners, func(l lb.Listener) bool {
+		return slices.Contains(l.Tags, owner.ServiceTag())
+	}), nil
 }
 
 // claims tells whether the load balancer is the Service's; floating are floating IPs of

@@ -84,6 +84,26 @@ func TestLoadBalancerIsNotTakenFromAClusterWhoseServiceWasCopied(t *testing.T) {
 	})
 }
 
+func TestLoadBalancerThatLostItsTagsAndItsAddressIsKnownByItsListeners(t *testing.T) {
+	spares(t, "it is our reads that count")
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address, have := web.programmed(), web.tree()
+	s.rests()
+	s.stop()
+	s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{}}}, nil)
+	s.eventually(s.cloud.pending)
+	s.cloud.neutron("PUT", "floatingips/"+s.cloud.floatingIP(address).ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
+	s.start()
+	s.eventually(func() error {
+		if now := web.tree(); now.ID != have.ID || !slices.Equal(now.Tags, have.Tags) {
+			return fmt.Errorf("load balancer %s has the tags %v", now.ID, now.Tags)
+		}
+		return nil
+	})
+	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+}
+
 // publish writes an address into the Service's status, as another controller does.
 func (v *service) publish(address string) {
 	v.t.Helper()
