@@ -142,11 +142,13 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 	return nil
 }
 
-// retract takes the conditions off a Service that this controller could not serve
-// and that is not to be served any more. It bears no other mark of ours: it was
-// never claimed.
+// retract takes the conditions off a Service that this controller, or one before it,
+// could not serve and that is not to be served any more. It bears no other mark of ours:
+// it was never claimed.
 func (r *ServiceReconciler) retract(ctx context.Context, p *pass) error {
-	if !r.memory.has(client.ObjectKeyFromObject(p.service), p.service.UID) {
+	nobodys := p.service.Spec.Type != corev1.ServiceTypeLoadBalancer && p.service.Annotations[managed] == "" &&
+		!controllerutil.ContainsFinalizer(p.service, finalizer)
+	if !nobodys && !r.memory.has(client.ObjectKeyFromObject(p.service), p.service.UID) {
 		return nil
 	}
 	before := p.service.DeepCopy()

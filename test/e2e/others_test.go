@@ -5,12 +5,16 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // What openstack-cloud-controller-manager does when another Service names our load
@@ -152,4 +156,23 @@ func TestServicesKeepTheirLoadBalancersWhenOnlyClassesAreServed(t *testing.T) {
 	web.delete()
 	web.gone()
 	s.eventually(s.empty)
+}
+
+// The controller that wrote them is not there any more.
+func TestConditionsOfAServiceThatWasNeverServedGoWithItsType(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: balancersRoute, Kind: wire.FaultStatus, Status: http.StatusInternalServerError})
+	web := s.service("web", tcp(8080))
+	web.has(programmed, conditionFalse, "CloudUnavailable")
+	s.stop()
+	s.cloud.Faults().Remove(fault)
+	web.change(ofType(corev1.ServiceTypeClusterIP))
+	s.start()
+	s.eventually(func() error {
+		if c := web.now().Status.Conditions; len(c) > 0 {
+			return fmt.Errorf("the Service has the conditions %v", c)
+		}
+		return nil
+	})
 }
