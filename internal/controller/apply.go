@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -31,7 +32,10 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		err := r.write(context.WithoutCancel(ctx), p, op)
+		err := r.mayEnd(context.WithoutCancel(ctx), p, op)
+		if err == nil {
+			err = r.write(context.WithoutCancel(ctx), p, op)
+		}
 		if err != nil {
 			failures = append(failures, err)
 		}
@@ -41,6 +45,29 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// mayEnd looks, before a load balancer is deleted that is not ACTIVE and therefore was not
+// read in full, whether others have ports on it. It is an error if they have.
+func (r *ServiceReconciler) mayEnd(ctx context.Context, p *pass, op diff.Op) error {
+	end, deletes := op.(diff.DeleteLoadBalancer)
+	if !deletes {
+		return nil
+	}
+	for _, l := range []*lb.LoadBalancer{p.record.observed.LoadBalancer, p.record.observed.Predecessor} {
+		if l == nil || l.ID != end.ID || l.ProvisioningStatus == lb.Active {
+			continue
+		}
+		tree, err := r.Octavia.Observe(ctx, *l)
+		if err != nil {
+			return err
+		}
+		if diff.Shared(tree, p.owner) {
+			return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
+				"another Service has ports on it; it can be deleted when it has none, or repaired by the cloud's operator")
+		}
+	}
+	return nil
 }
 
 // refusal tells whether Octavia refused an op, and so did not lock the load

@@ -37,6 +37,12 @@ func digest(in build.Input) string {
 	if err != nil {
 		return ""
 	}
+	for i := range wanted.LoadBalancer.Listeners {
+		// As it was before timeouts could be asked for.
+		if t := wanted.LoadBalancer.Listeners[i].Timeouts; t != nil && *t == lb.DefaultTimeouts {
+			wanted.LoadBalancer.Listeners[i].Timeouts = nil
+		}
+	}
 	text, err := json.Marshal(wanted)
 	if err != nil {
 		return ""

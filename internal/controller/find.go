@@ -22,9 +22,9 @@ import (
 
 // Observe reads what the Service has in the cloud. A load balancer that is not
 // ACTIVE comes without its tree: it cannot be changed, and will be read again.
-// others are ids of load balancers that may be the Service's, too.
-func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb.Owner, others ...string) (lb.Observed, error) {
-	observed, err := p.find(ctx, service, owner, others)
+// Before is what was known of the Service.
+func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) (lb.Observed, error) {
+	observed, err := p.find(ctx, service, owner, before)
 	if err != nil {
 		return lb.Observed{}, err
 	}
@@ -89,14 +89,14 @@ func (p *Planner) publishedFloatingIP(ctx context.Context, service *corev1.Servi
 // lead to any of several. The lookup by name finds what this project and
 // openstack-cloud-controller-manager make, also what a create made whose answer
 // was lost; the id in the annotation, and others, find what was renamed since.
-func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner, others []string) (lb.Observed, error) {
+func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) (lb.Observed, error) {
 	named, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
 	if err != nil {
 		return lb.Observed{}, err
 	}
 	var ours []lb.LoadBalancer
 	for _, l := range named {
-		if is, err := p.isOurs(ctx, service, owner, l); err != nil {
+		if is, err := p.isOurs(ctx, service, owner, l, before); err != nil {
 			return lb.Observed{}, err
 		} else if is {
 			ours = append(ours, l)
@@ -105,11 +105,11 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	missing := func(id string) bool {
 		return id != "" && !slices.ContainsFunc(ours, func(l lb.LoadBalancer) bool { return l.ID == id })
 	}
-	for _, other := range others {
+	for _, other := range before.others {
 		if !missing(other) {
 			continue
 		}
-		found, err := p.noted(ctx, other, service, owner)
+		found, err := p.noted(ctx, other, service, owner, before)
 		if err != nil && openstack.Classify(err) != openstack.Foreign {
 			return lb.Observed{}, err
 		}
@@ -117,10 +117,14 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	}
 	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
 	if missing(id) {
-		noted, err := p.noted(ctx, id, service, owner)
+		noted, err := p.noted(ctx, id, service, owner, before)
+		var perhaps *unproven
 		switch {
 		case err == nil:
 			ours = append(ours, noted...)
+		case errors.As(err, &perhaps) && len(ours) == 0:
+			// It may well be what the Service is to be released from.
+			return lb.Observed{}, err
 		case openstack.Classify(err) == openstack.Foreign && (len(ours) > 0 || !p.Serves(service)):
 			// The annotation is wrong, and what is the Service's own is known
 			// without it.
@@ -141,11 +145,28 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	return choose(ours, floating, id, owner), nil
 }
 
+// remembered is what a controller knew of a Service before it looks: the id of the load
+// balancer that was found to be the Service's, and those of others that may be, too.
+type remembered struct {
+	id     string
+	others []string
+}
+
+// unproven is the error of a load balancer that has the name and the description that a
+// Service would give it, and bears no mark of anybody.
+type unproven struct{ error }
+
+// Unwrap gives the error that it is.
+func (u *unproven) Unwrap() error { return u.error }
+
 // isOurs tells whether the load balancer is the Service's. Where its own marks do not say
 // it, its floating IPs may; and those of its listeners, if somebody took the load
 // balancer's away.
-func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) (bool, error) {
+func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer, before remembered) (bool, error) {
 	unmarked := owner.Claims(l).Adopted && p.Capabilities.Has(lb.FeatureTags)
+	if unmarked && l.ID == before.id {
+		return true, nil // it was found to be so before the status was cleared, say
+	}
 	var floating []lb.FloatingIP
 	if unmarked && l.VIP.PortID != "" {
 		var err error
@@ -201,7 +222,7 @@ func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalan
 // noted returns the load balancer with the id in the Service's annotation, if
 // it still exists. One that is not the Service's is an error: sharing somebody
 // else's load balancer is not what this version does.
-func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service, owner lb.Owner) ([]lb.LoadBalancer, error) {
+func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service, owner lb.Owner, before remembered) ([]lb.LoadBalancer, error) {
 	if !openstack.IsID(id) {
 		return nil, openstack.NewForeign("use the load balancer of annotation "+annotation.LoadBalancerID,
 			"what stands there is no id; remove the annotation to get a load balancer of the Service's own")
@@ -213,7 +234,7 @@ func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service,
 	case openstack.Classify(err) == openstack.Gone:
 		return nil, nil
 	case err == nil:
-		is, err := p.isOurs(ctx, service, owner, l)
+		is, err := p.isOurs(ctx, service, owner, l, before)
 		if is || err != nil {
 			return []lb.LoadBalancer{l}, err
 		}
@@ -221,8 +242,12 @@ func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service,
 	case !errors.As(err, &cloud) || cloud.Status != http.StatusForbidden:
 		return nil, err
 	}
-	return nil, openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
-		reason+"; remove the annotation to get a load balancer of the Service's own")
+	foreign := openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
+		reason+"; remove the annotation if it is not this Service's")
+	if err == nil && owner.Claims(l).Adopted {
+		return nil, &unproven{foreign}
+	}
+	return nil, foreign
 }
 
 // requested returns the floating IPs that were observed, with what the cloud

@@ -56,6 +56,8 @@ type record struct {
 	repaired      []string
 	// steadyFor is what was wanted when nothing but members was left to do.
 	steadyFor *lb.Wanted
+	// behind is since when the cloud has not had all that was wanted.
+	behind time.Time
 	// deletions counts our deletions of load balancers since one last served,
 	// notBefore is when the next attempt may be made, and failed says why there
 	// are such, with failedReason.

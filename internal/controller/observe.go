@@ -25,7 +25,11 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	if p.record.known {
 		return nil
 	}
-	observed, err := r.Observe(ctx, p.service, p.owner, p.record.others...)
+	before := remembered{others: p.record.others}
+	if l := p.record.observed.LoadBalancer; l != nil {
+		before.id = l.ID
+	}
+	observed, err := r.Observe(ctx, p.service, p.owner, before)
 	if err != nil {
 		return err
 	}

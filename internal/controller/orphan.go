@@ -57,7 +57,7 @@ func judge(marked []object, owners map[string]bool, known map[objectKey]time.Tim
 	var v verdict
 	left := map[[2]string]bool{} // kind and Service of what is left
 	for _, o := range marked {
-		if o.serviceUID == "" || owners[o.serviceUID] {
+		if o.serviceUID == "" || owned(o, owners) {
 			continue
 		}
 		since, there := known[o.objectKey]

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
@@ -60,7 +61,7 @@ func (c *collector) collect(ctx context.Context, found inventory) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(marked, func(o object) bool { return !owners[o.serviceUID] }) {
+	if slices.ContainsFunc(marked, func(o object) bool { return !owned(o, owners) }) {
 		if owners, err = c.owners(openstack.WithRequestID(ctx, openstack.NewRequestID())); err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (c *collector) remove(ctx context.Context, o orphan) error {
 	if err == nil && left == "" {
 		// The looks may have taken long, and the Service may have come back meanwhile.
 		var owners map[string]bool
-		if owners, err = c.owners(ctx); owners[o.serviceUID] {
+		if owners, err = c.owners(ctx); owned(o.object, owners) {
 			left = "its Service has it again"
 		}
 	}
@@ -177,7 +178,7 @@ func (c *collector) tell(o orphan, kind, reason, message string) {
 const servicesPerPage = 500
 
 // Owners returns the uids of the Services of the cluster, of whatever class, that may
-// have something in the cloud (see mayOwn). It makes sure that it is this cluster that
+// have something in the cloud (see addOwners and owned). It makes sure that it is this cluster that
 // answers, and that it shows everything: every cluster has the Service of its own API.
 func (p *Planner) Owners(ctx context.Context, reader client.Reader) (map[string]bool, error) {
 	var system corev1.Namespace
@@ -194,7 +195,7 @@ func (p *Planner) Owners(ctx context.Context, reader client.Reader) (map[string]
 		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(next)); err != nil {
 			return nil, fmt.Errorf("list Services: %w", err)
 		}
-		addOwners(owners, page.Items)
+		p.addOwners(owners, page.Items)
 		complete = complete || slices.ContainsFunc(page.Items, func(s corev1.Service) bool {
 			return s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes"
 		})
@@ -215,16 +216,29 @@ func (p *Planner) cachedOwners(ctx context.Context) (map[string]bool, error) {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
 	owners := make(map[string]bool, len(services.Items))
-	addOwners(owners, services.Items)
+	p.addOwners(owners, services.Items)
 	return owners, nil
 }
 
-func addOwners(owners map[string]bool, services []corev1.Service) {
+// addOwners adds the uids of Services that may have something in the cloud, and of others
+// that ask for their address to be kept, these for floating IPs only.
+func (p *Planner) addOwners(owners map[string]bool, services []corev1.Service) {
 	for i := range services {
-		if mayOwn(&services[i]) {
-			owners[string(services[i].UID)] = true
+		switch service := &services[i]; {
+		case mayOwn(service):
+			owners[string(service.UID)] = true
+		case service.Annotations[annotation.KeepFloatingIP] != "" && p.keepsFloatingIP(service):
+			owners[addressOwner(string(service.UID))] = true
 		}
 	}
+}
+
+// addressOwner is how a Service stands among owners whose floating IP alone is its own.
+func addressOwner(uid string) string { return diff.Object(diff.CreateFloatingIP{}) + " of " + uid }
+
+// owned tells whether one of the owners may want the object.
+func owned(o object, owners map[string]bool) bool {
+	return owners[o.serviceUID] || o.kind == diff.Object(diff.CreateFloatingIP{}) && owners[addressOwner(o.serviceUID)]
 }
 
 // mayOwn tells whether a Service may have something in the cloud, whoever serves it: it

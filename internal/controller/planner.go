@@ -90,7 +90,7 @@ func (p *Planner) heads(ctx context.Context) ([]octavia.Head, error) {
 // cloud, and what the cloud has.
 func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan, lb.Observed, error) {
 	owner := p.Owner(service)
-	observed, err := p.Observe(ctx, service, owner)
+	observed, err := p.Observe(ctx, service, owner, remembered{})
 	if err != nil {
 		return diff.Plan{}, observed, err
 	}

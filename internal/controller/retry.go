@@ -35,14 +35,14 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		return reconcile.Result{RequeueAfter: jitter(max(r.timing.AnswerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
 	case failure == nil && p.record.steadyFor != nil && l != nil && l.ProvisioningStatus.Pending():
 		// It is told when that takes too long.
-		return reconcile.Result{RequeueAfter: max(r.steadyFor(p), 0)}, nil
+		return reconcile.Result{RequeueAfter: max(r.patience(p), 0)}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:
 		return reconcile.Result{}, failure
 	case class == openstack.Busy && l != nil:
-		// The watcher brings the Service back.
-		return reconcile.Result{}, nil
+		// The watcher brings the Service back; it is told when that takes too long.
+		return reconcile.Result{RequeueAfter: max(r.patience(p), 0)}, nil
 	case class == openstack.Throttled:
 		return reconcile.Result{RequeueAfter: jitter(max(cloud.RetryAfter, time.Second))}, nil
 	case class == openstack.Quota:

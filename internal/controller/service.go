@@ -124,7 +124,15 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
-	case r.Leaves(service), p.record.holds() && lostItsMark(service):
+	case r.Leaves(service):
+		return r.release(ctx, p)
+	case p.record.holds() && lostItsMark(service):
+		// With the mark, the next controller knows it, too; and comes back for it.
+		if err := r.claim(ctx, service); apierrors.IsConflict(err) {
+			return reconcile.Result{RequeueAfter: staleRetry}, nil
+		} else if err != nil {
+			return reconcile.Result{}, err
+		}
 		return r.release(ctx, p)
 	}
 	if err := r.retract(ctx, p); apierrors.IsConflict(err) {
@@ -276,6 +284,7 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 		wanted := p.wanted
 		p.record.reached, p.record.steadyFor = &wanted, &wanted
 	}
+	r.noteBehind(p)
 	r.tellDrift(p, p.noteAgreement())
 	r.noteQuota(ctx, p, failure)
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
@@ -307,9 +316,23 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 // to be Programmed: some of its nodes may be gone.
 const longestSteady = 5 * time.Minute
 
-// steadyFor is how much of that time is left.
-func (r *ServiceReconciler) steadyFor(p *pass) time.Duration {
-	return p.record.written.Add(longestSteady).Sub(r.now())
+// patience is how much of that time is left.
+func (r *ServiceReconciler) patience(p *pass) time.Duration {
+	if p.record.behind.IsZero() {
+		return longestSteady
+	}
+	return p.record.behind.Add(longestSteady).Sub(r.now())
+}
+
+// noteBehind notes since when the cloud lacks something that is wanted.
+func (r *ServiceReconciler) noteBehind(p *pass) {
+	l := p.record.observed.LoadBalancer
+	switch has := p.done || l != nil && l.ProvisioningStatus == lb.Active && len(p.plan.Ops) == 0; {
+	case has:
+		p.record.behind = time.Time{}
+	case p.record.behind.IsZero():
+		p.record.behind = r.now()
+	}
 }
 
 // await gives a load balancer on which Octavia works to the watcher.
@@ -355,7 +378,8 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		FailedReason: p.record.failedReason,
 		Replacing:    replacing(p),
 		Quota:        p.record.quota,
-		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted) && r.steadyFor(p) > 0,
+		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
+		Late:         r.patience(p) <= 0,
 		Err:          failure,
 		Done:         p.done || p.ignores(),
 	})

@@ -133,7 +133,7 @@ func (p *Planner) orphansIn(cloud cloudState, owners map[string]bool) []Surveyed
 	}
 	orphans := []SurveyedObject{}
 	for _, o := range marked {
-		if !owners[o.serviceUID] {
+		if !owned(o, owners) {
 			orphans = append(orphans, SurveyedObject{o.kind, o.id, o.name, o.serviceUID, o.inUse})
 		}
 	}

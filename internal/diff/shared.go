@@ -15,10 +15,10 @@ import (
 // name by its id. It is not the owner's to delete.
 func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 	return owner.SharedBy(l) != "" ||
-		slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
-			return owner.MarkedByAnother(l.Tags) || l.Pool != nil && owner.MarkedByAnother(l.Pool.Tags)
+		slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool {
+			return owner.MarkedByAnother(l, o.Tags) || o.Pool != nil && owner.MarkedByAnother(l, o.Pool.Tags)
 		}) ||
-		slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.MarkedByAnother(p.Tags) })
+		slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.MarkedByAnother(l, p.Tags) })
 }
 
 // withdraw plans the end of what the owner has on a load balancer that others use, too:

@@ -186,20 +186,25 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 func (o Owner) ServiceTag() string { return serviceTag + o.ServiceUID }
 
 // SharedBy returns the tag of a Service with another name that has ports on the load
-// balancer, as openstack-cloud-controller-manager sets it, or "".
-func (o Owner) SharedBy(l LoadBalancer) string {
-	i := slices.IndexFunc(l.Tags, func(t string) bool { return strings.HasPrefix(t, namePrefix) && t != o.LoadBalancerName() })
+// balancer, as openstack-cloud-controller-manager sets it, or "". The load balancer's own
+// name is no other Service's: the cluster may have had another name.
+func (o Owner) SharedBy(l LoadBalancer) string { return o.anothersName(l, l.Tags) }
+
+func (o Owner) anothersName(l LoadBalancer, tags []string) string {
+	i := slices.IndexFunc(tags, func(t string) bool {
+		return strings.HasPrefix(t, namePrefix) && t != o.LoadBalancerName() && t != l.Name
+	})
 	if i < 0 {
 		return ""
 	}
-	return l.Tags[i]
+	return tags[i]
 }
 
 // MarkedByAnother tells whether the tags of a part of the owner's load balancer bear the
 // mark of another Service or cluster.
-func (o Owner) MarkedByAnother(tags []string) bool {
+func (o Owner) MarkedByAnother(l LoadBalancer, tags []string) bool {
 	return otherValue(tags, clusterTag, o.ClusterUID) != "" || otherValue(tags, serviceTag, o.ServiceUID) != "" ||
-		o.SharedBy(LoadBalancer{Tags: tags}) != ""
+		!slices.Contains(tags, o.ServiceTag()) && o.anothersName(l, tags) != ""
 }
 
 // OwnsListener tells whether a listener of the owner's own load balancer was

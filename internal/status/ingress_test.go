@@ -47,6 +47,8 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		"while the Service is not accepted": {Pass{Observed: observed(lb.Active, 1), External: true,
 			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, []string{floating}},
 		"while the Service is not accepted, and its floating IP is gone": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
+			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, nil},
+		"while the Service is not accepted, and Octavia changes it": {Pass{Observed: internalOnly(observed(lb.PendingUpdate, 1)),
 			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, []string{floating}},
 		"when the Service is not accepted and never was": {Pass{Observed: internalOnly(observed(lb.Active, 1)),
 			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, nil, nil},

@@ -86,6 +86,9 @@ type Pass struct {
 	Observed lb.Observed
 	// External is whether a floating IP is wanted.
 	External bool
+	// Late is whether what is left has been left for so long that even an update of
+	// members is to be told.
+	Late bool
 	// Leaving is whether the Service is not to have a load balancer any more.
 	Leaving bool
 	// Left are the ops that are still to be done or whose end is awaited, and
@@ -172,7 +175,7 @@ func (p Pass) accepted() metav1.Condition {
 // onlyMembers tells whether the pass has nothing left to do but the membership
 // of pools that are there.
 func (p Pass) onlyMembers() bool {
-	if p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done {
+	if p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late {
 		return false
 	}
 	if len(p.Left) == 0 && !p.Steady {
@@ -301,8 +304,11 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if p.FailedReason == ReasonAddressTaken && p.Err != nil {
 		return nil
 	}
-	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Invalid != nil || p.Replacing && !p.tookOver() {
+	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
 		return old
+	}
+	if p.Invalid != nil {
+		return p.known(old)
 	}
 	if l.ProvisioningStatus == lb.PendingCreate || l.ProvisioningStatus == lb.PendingDelete {
 		return nil
@@ -324,6 +330,20 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		return nil
 	}
 	return []corev1.LoadBalancerIngress{{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}}
+}
+
+// known leaves out, of what is published of a Service that is refused, the addresses that
+// the load balancer does not have any more. Nothing else is published of it.
+func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	l := p.Observed.LoadBalancer
+	if l.ProvisioningStatus != lb.Active {
+		return old
+	}
+	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
+		return i.Hostname == "" && i.IP != l.VIP.Address && !slices.ContainsFunc(p.Observed.FloatingIPs, func(f lb.FloatingIP) bool {
+			return f.Address == i.IP && f.PortID == l.VIP.PortID
+		})
+	})
 }
 
 // tookOver tells whether the load balancer is there and has the address at which
