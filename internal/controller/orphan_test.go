@@ -45,6 +45,7 @@ func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
 	}{
 		"an owner's":                               {marked: []object{marked(balancerKind, "b1", "alive")}, known: ago(balancerKind, "b1", 2*hour)},
 		"no Service's, seen for the first time":    {marked: []object{marked(balancerKind, "b1", "dead")}, orphans: []string{"b1"}},
+		"one that asks for its address to be kept": {marked: []object{marked(balancerKind, "b1", "keeper"), marked(addressKind, "f1", "keeper")}, known: bothOld, orphans: []string{"b1"}, due: []string{"b1"}},
 		"just before the end of the grace period":  {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour-1), orphans: []string{"b1"}},
 		"at the end of the grace period":           {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", hour), orphans: []string{"b1"}, due: []string{"b1"}},
 		"with no end of the grace period":          {marked: []object{marked(balancerKind, "b1", "dead")}, known: ago(balancerKind, "b1", 1000*hour), never: true, orphans: []string{"b1"}},
@@ -68,7 +69,7 @@ func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
 			if c.never {
 				grace = Never
 			}
-			v := judge(c.marked, map[string]bool{"alive": true}, c.known, c.tried, kindsInOrder, noon, grace)
+			v := judge(c.marked, map[string]bool{"alive": true, addressOwner("keeper"): true}, c.known, c.tried, kindsInOrder, noon, grace)
 			if d := cmp.Diff([][]string{c.orphans, c.due}, [][]string{idsOf(v.orphans), idsOf(v.due)}); d != "" {
 				t.Errorf("orphans and those due (-want +got):\n%s", d)
 			}

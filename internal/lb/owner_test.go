@@ -277,3 +277,31 @@ func TestPoolsThatNothingUsesBelongToTheServiceByTagsOrByTheirWholeName(t *testi
 		})
 	}
 }
+
+func TestAnOlderNameOfTheLoadBalancerIsNobodyElses(t *testing.T) {
+	const older, api = "kube_service_older_shop_web", "kube_service_kubernetes_shop_api"
+	l := LoadBalancer{Name: older, Tags: append(web.Tags(), older)}
+	for name, c := range map[string]struct {
+		tags []string
+		want bool
+	}{
+		"no tags":                          {nil, false},
+		"our own":                          {web.Tags(), false},
+		"the load balancer's name":         {[]string{older}, false},
+		"another Service's name":           {[]string{api}, true},
+		"another's name beside our uid":    {append(web.Tags(), api), false},
+		"another Service's uid":            {[]string{"kube-octavia.service=other"}, true},
+		"another cluster's, with our name": {[]string{ClusterTag("other"), web.LoadBalancerName()}, true},
+		"a person's":                       {[]string{"by-hand"}, false},
+	} {
+		if got := web.MarkedByAnother(l, c.tags); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if tag := web.SharedBy(l); tag != "" {
+		t.Errorf("it passes for shared by %s", tag)
+	}
+	if tag := web.SharedBy(LoadBalancer{Name: older, Tags: append(l.Tags, api)}); tag != api {
+		t.Errorf("it is shared by %q", tag)
+	}
+}

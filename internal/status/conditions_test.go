@@ -186,6 +186,7 @@ func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
 		"the load balancer is gone":            {Pass{}, ReasonCreating},
 		"the load balancer is built again":     {Pass{Observed: observed(lb.PendingCreate, 1)}, ReasonCreating},
 		"Octavia changes more than members":    {Pass{Observed: observed(lb.PendingUpdate, 1)}, ReasonUpdating},
+		"members are late for too long":        {Pass{Observed: observed(lb.PendingUpdate, 1), Steady: true, Late: true}, ReasonUpdating},
 		"it failed and is being deleted":       {Pass{Observed: observed(lb.PendingDelete, 1), Failed: "it went into ERROR", Steady: true}, ReasonFailed},
 		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonUnready},
 		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Invalid: badAnnotation}, ReasonNotAccepted},
