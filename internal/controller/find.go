@@ -238,12 +238,12 @@ func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service,
 		if is || err != nil {
 			return []lb.LoadBalancer{l}, err
 		}
-		reason = cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("the Service publishes no address of it, and it bears no tag %s", owner.ServiceTag()))
+		reason = cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("the Service publishes no address of it, and it bears no tag %s: set that if it is this Service's", owner.ServiceTag()))
 	case !errors.As(err, &cloud) || cloud.Status != http.StatusForbidden:
 		return nil, err
 	}
 	foreign := openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
-		reason+"; remove the annotation if it is not this Service's")
+		reason+"; remove the annotation to get a load balancer of the Service's own")
 	if err == nil && owner.Claims(l).Adopted {
 		return nil, &unproven{foreign}
 	}
