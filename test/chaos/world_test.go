@@ -81,6 +81,7 @@ func (p *pond) take(t *testing.T) *world {
 			if err := w.cloud.clear(); err != nil {
 				t.Error(err)
 			}
+			w.foreign = nil // it was cleared, too
 		}
 		if err := w.close(); err != nil {
 			t.Error(err)
