@@ -73,9 +73,6 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	}
 	takesOver := t != nil && len(t.ops()) == 0 && whole(*observed.LoadBalancer)
 	addresses := addressPlan(wanted, observed, owner, takesOver)
-	if unmarked(wanted, observed, owner) {
-		addresses = addressesBefore
-	}
 	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
 	for _, w := range wanted.Withheld {
 		plan.Refused = append(plan.Refused, Refusal(w))
@@ -99,10 +96,6 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses, takesOver)...)
 	return plan
 }
-
-// addressesBefore is the plan for floating IPs of a load balancer that is adopted and does
-// not bear the owner's mark yet: none. By its address it is known until it does.
-var addressesBefore = addresses{waits: true}
 
 // unmarked tells whether the load balancer is to get the owner's mark.
 func unmarked(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) bool {

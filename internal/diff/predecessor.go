@@ -26,10 +26,14 @@ func whole(l lb.LoadBalancer) bool {
 }
 
 // addressPlan is floatingIPs for a load balancer that may have a predecessor,
-// which has the Service's address until the new one takes over.
+// which has the Service's address until the new one takes over, or that is adopted.
 func addressPlan(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, takesOver bool) addresses {
 	if wanted.AddressAsFound {
 		return addresses{}
+	}
+	if unmarked(wanted, observed, owner) {
+		// It is known by its address until it bears the mark.
+		return addresses{waits: true}
 	}
 	held := heldBy(observed)
 	if len(held) == 0 || observed.LoadBalancer == nil {
