@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,7 +21,7 @@ const notSupported = "not supported"
 // annotations gives the page the table of annotations, parted by what becomes of
 // them.
 func annotations() (any, error) {
-	set := newTable("annotation", "value", "default", "meaning")
+	set := newTable("annotation", "value", "default", "meaning", "a change counts")
 	written := newTable("annotation", "value", "meaning")
 	var refused []string
 	for _, a := range annotation.Table {
@@ -30,10 +31,27 @@ func annotations() (any, error) {
 		case a.Output:
 			written.row(code(a.Key), a.Values, a.Doc)
 		default:
-			set.row(code(a.Key), a.Values, a.Default, a.Doc)
+			set.row(code(a.Key), a.Values, a.Default, strings.TrimSpace(a.Doc+" "+needs(a)), string(cmp.Or(a.Change, annotation.AtOnce)))
 		}
 	}
 	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written, "Refused": refused}, nil
+}
+
+// needs says what the cloud must have for an annotation, and what happens where it has
+// not.
+func needs(a annotation.Annotation) string {
+	var features []string
+	for _, f := range a.Needs {
+		features = append(features, f.Needs())
+	}
+	if len(features) == 0 {
+		return ""
+	}
+	without := "the Service is refused otherwise"
+	if a.WithoutIt {
+		without = "otherwise the Service is served without, and condition Accepted says so"
+	}
+	return "Needs " + strings.Join(features, ", and ") + "; " + without + "."
 }
 
 // section is a section of cloud.conf with the table of its keys.
@@ -53,7 +71,11 @@ func cloudConf() (any, error) {
 				if key.Live {
 					use += ", reloaded"
 				}
-				keys.row(code(key.Name), string(key.Kind), code(key.Default), key.Doc, use)
+				value := code(key.Default)
+				if s.Named {
+					value = "that of [LoadBalancer]"
+				}
+				keys.row(code(key.Name), string(key.Kind), value, key.Doc, use)
 			}
 		}
 		sections = append(sections, section{s, keys})

@@ -43,6 +43,14 @@ const (
 	ConnectionLimit = Prefix + "connection-limit"
 	// NodeSelector says which nodes become members.
 	NodeSelector = Prefix + "node-selector"
+	// ClassKey names one of the operator's classes.
+	ClassKey = Prefix + "class"
+	// SubnetID, NetworkID and PortID say where the VIP is, and FlavorID and
+	// AvailabilityZone what the load balancer is made of.
+	SubnetID, NetworkID, PortID = Prefix + "subnet-id", Prefix + "network-id", Prefix + "port-id"
+	FlavorID, AvailabilityZone  = Prefix + "flavor-id", Prefix + "availability-zone"
+	// MemberSubnetID says from where nodes are reached.
+	MemberSubnetID = Prefix + "member-subnet-id"
 	// TimeoutPrefix is what the keys of the four timeouts begin with.
 	TimeoutPrefix = Prefix + "timeout-"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
@@ -97,6 +105,24 @@ type Options struct {
 	// Method is how each port's pool chooses a node, one of config.Methods; empty when
 	// the Service leaves it to the operator.
 	Method string
+	// Class is the operator's class that the Service names, or "".
+	Class string
+	// Provider is Octavia's provider of a new load balancer, and OperatorsMethod a Method
+	// for when the Service asks for none.
+	Provider, OperatorsMethod string
+	// SubnetID, or else NetworkID, is where the VIP is made, unless PortID is the port
+	// that becomes it. All may be empty.
+	SubnetID, NetworkID, PortID string
+	// MemberSubnetID is the subnet of the members, or empty for that of the VIP.
+	MemberSubnetID string
+	// FloatingNetworkID is the external network, or empty for any. FloatingSubnetID, or
+	// else FloatingSubnets, is the part of it to take a floating IP from.
+	FloatingNetworkID, FloatingSubnetID string
+	FloatingSubnets                     config.SubnetPattern
+	// FlavorID and AvailabilityZone are Octavia's, or empty.
+	FlavorID, AvailabilityZone string
+	// Hostname is published in place of the address, unless it is empty.
+	Hostname string
 }
 
 // NoLimit is a ConnectionLimit for any number of connections.
@@ -115,23 +141,17 @@ func (p Problem) Error() string {
 }
 
 // Parse reads a Service's annotations. Annotations that are not set leave the
-// operator's default in place. Problems come back sorted by key, and then the
-// options are not to be acted on.
-func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options, []Problem) {
-	options := Options{
-		Drift:                 DriftRepair,
-		Internal:              defaults.Internal,
-		Monitor:               defaults.CreateMonitor,
-		MonitorDelay:          defaults.MonitorDelay,
-		MonitorTimeout:        defaults.MonitorTimeout,
-		MonitorMaxRetries:     defaults.MonitorMaxRetries,
-		MonitorMaxRetriesDown: defaults.MonitorMaxRetriesDown,
-		ConnectionLimit:       NoLimit,
-		Timeouts:              lb.DefaultTimeouts,
-	}
-	// What stands in the configuration was looked at when that was read.
-	options.NodeSelector, _ = config.ParseNodeSelector(defaults.NodeSelector)
+// operator's default in place, that of the class which the Service names. Problems come
+// back sorted by key, and then the options are not to be acted on.
+func Parse(annotations map[string]string, operator config.LoadBalancer) (Options, []Problem) {
 	var problems []Problem
+	defaults, there := operator.Of(classOf(annotations))
+	if !there {
+		problems = append(problems, unknownClass(annotations, operator))
+		defaults = operator
+	}
+	options := over(defaults)
+	withoutOtherNetworks(&options, annotations)
 	for _, a := range Table {
 		value, there := annotations[a.Key]
 		if !there {
@@ -150,11 +170,69 @@ func Parse(annotations map[string]string, defaults config.LoadBalancer) (Options
 	return options, problems
 }
 
+// over returns the options of a Service that has no annotations.
+func over(defaults config.LoadBalancer) Options {
+	options := Options{
+		Provider:              defaults.Provider,
+		OperatorsMethod:       defaults.Method,
+		Drift:                 DriftRepair,
+		Internal:              defaults.Internal,
+		Monitor:               defaults.CreateMonitor,
+		MonitorDelay:          defaults.MonitorDelay,
+		MonitorTimeout:        defaults.MonitorTimeout,
+		MonitorMaxRetries:     defaults.MonitorMaxRetries,
+		MonitorMaxRetriesDown: defaults.MonitorMaxRetriesDown,
+		ConnectionLimit:       NoLimit,
+		Timeouts:              lb.DefaultTimeouts,
+		SubnetID:              defaults.SubnetID,
+		NetworkID:             defaults.NetworkID,
+		MemberSubnetID:        defaults.MemberSubnetID,
+		FloatingNetworkID:     defaults.FloatingNetworkID,
+		FloatingSubnetID:      defaults.FloatingSubnetID,
+		FloatingSubnets:       defaults.FloatingSubnets,
+		FlavorID:              defaults.FlavorID,
+		AvailabilityZone:      defaults.AvailabilityZone,
+	}
+	// What stands in the configuration was looked at when that was read.
+	options.NodeSelector, _ = config.ParseNodeSelector(defaults.NodeSelector)
+	options.SourceRanges, _ = config.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
+	return options
+}
+
+// withoutOtherNetworks takes away what the operator says of other networks than those
+// that the annotations name: a subnet of the one is none of the other.
+func withoutOtherNetworks(o *Options, annotations map[string]string) {
+	set := func(name string) bool { return strings.TrimSpace(annotations[Prefix+name]) != "" }
+	if set("network-id") {
+		o.SubnetID = ""
+	}
+	if set("floating-network-id") {
+		o.FloatingSubnetID, o.FloatingSubnets = "", config.SubnetPattern{}
+	}
+	if set("floating-subnet") || set("floating-subnet-tags") {
+		o.FloatingSubnetID, o.FloatingSubnets = "", config.SubnetPattern{}
+	}
+}
+
+func classOf(annotations map[string]string) string { return strings.TrimSpace(annotations[ClassKey]) }
+
+func unknownClass(annotations map[string]string, operator config.LoadBalancer) Problem {
+	known := "cloud.conf has none"
+	if names := operator.ClassNames(); len(names) > 0 {
+		known = "cloud.conf has " + strings.Join(names, ", ")
+	}
+	return Problem{Key: ClassKey, Value: annotations[ClassKey], Text: "there is no such class; " + known}
+}
+
 // Selector returns which nodes become members, whatever else is wrong with the
 // annotations. The error is that of a selector that cannot be read.
-func Selector(annotations map[string]string, defaults config.LoadBalancer) (config.NodeSelector, error) {
+func Selector(annotations map[string]string, operator config.LoadBalancer) (config.NodeSelector, error) {
 	text, there := annotations[NodeSelector]
 	if !there {
+		defaults, known := operator.Of(classOf(annotations))
+		if !known {
+			return nil, unknownClass(annotations, operator)
+		}
 		text = defaults.NodeSelector
 	}
 	return config.ParseNodeSelector(text)

@@ -42,6 +42,8 @@ var cloudControllerKeys = []string{
 	Prefix + "hostname", Prefix + "load-balancer-address", Prefix + "load-balancer-id",
 }
 
+const someID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+
 var defaults = config.LoadBalancer{
 	MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 }
@@ -136,6 +138,19 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{TimeoutPrefix + "member-data", " 600000 ", func(o *Options) { o.Timeouts.MemberData = 600000 }},
 		{TimeoutPrefix + "tcp-inspect", "5", func(o *Options) { o.Timeouts.TCPInspect = 5 }},
 		{TimeoutPrefix + "tcp-inspect", "", func(*Options) {}},
+		{Prefix + "floating-network-id", someID, func(o *Options) { o.FloatingNetworkID = someID }},
+		{Prefix + "floating-subnet-id", " " + someID, func(o *Options) { o.FloatingSubnetID = someID }},
+		{Prefix + "floating-subnet", "public-*", func(o *Options) { o.FloatingSubnets.Name = "public-*" }},
+		{Prefix + "floating-subnet-tags", "&a,b", func(o *Options) { o.FloatingSubnets.Tags = "&a,b" }},
+		{SubnetID, someID, func(o *Options) { o.SubnetID = someID }},
+		{NetworkID, strings.ReplaceAll(someID, "-", ""), func(o *Options) { o.NetworkID = strings.ReplaceAll(someID, "-", "") }},
+		{PortID, someID, func(o *Options) { o.PortID = someID }},
+		{MemberSubnetID, someID, func(o *Options) { o.MemberSubnetID = someID }},
+		{FlavorID, someID, func(o *Options) { o.FlavorID = someID }},
+		{AvailabilityZone, "az 1", func(o *Options) { o.AvailabilityZone = "az 1" }},
+		{Prefix + "hostname", "www.example.com", func(o *Options) { o.Hostname = "www.example.com" }},
+		{Prefix + "hostname", "", func(*Options) {}},
+		{ClassKey, "", func(*Options) {}},
 		{LoadBalancerID, " 4711 ", func(o *Options) { o.LoadBalancerID = "4711" }},
 		{LoadBalancerAddress, "203.0.113.5", func(*Options) {}},
 		{LoadBalancerAddress, "whatever stood there", func(*Options) {}},
@@ -184,6 +199,14 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 		NodeSelector:               {"zone in (a)", "zone=a,zone=b", "=", "!zone"},
 		keyMethod:                  {"round_robin", "LEAST", "ROUND_ROBIN,SOURCE_IP"},
 	}
+	bad[Prefix+"hostname"] = []string{"WWW.example.com", "192.0.2.1", "::1", "a_b", "-a", "*.example.com", "a..b"}
+	bad[Prefix+"floating-subnet"] = []string{"~(", "!", "~"}
+	bad[Prefix+"floating-subnet-tags"] = []string{"!&", "&", ","}
+	bad[AvailabilityZone] = []string{strings.Repeat("z", 256)}
+	bad[ClassKey] = []string{"gold", "none"}
+	for _, key := range []string{SubnetID, NetworkID, PortID, MemberSubnetID, FlavorID, Prefix + "floating-network-id", Prefix + "floating-subnet-id"} {
+		bad[key] = []string{"private", "3f2b1a90-0c5d-4e8e-9d43", someID + "0", "x" + someID[1:], "../" + someID}
+	}
 	for _, name := range []string{"client-data", "member-connect", "member-data", "tcp-inspect"} {
 		bad[TimeoutPrefix+name] = []string{"-1", "50s", "2073600001", "0.5"}
 	}
@@ -204,6 +227,51 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 				t.Errorf("%s=%q: %q does not name both", key, value, text)
 			}
 		}
+	}
+}
+
+func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
+	operator := defaults
+	operator.FlavorID, operator.Provider, operator.SubnetID, operator.SourceRanges = "f0", "amphora", "s0", "10.0.0.0/8"
+	operator.FloatingNetworkID, operator.FloatingSubnetID = "fn0", "fs0"
+	gold := operator
+	gold.FlavorID, gold.Provider, gold.Method, gold.CreateMonitor = "f1", "ovn", "SOURCE_IP_PORT", true
+	gold.NodeSelector, gold.AvailabilityZone = "gold=yes", "az1"
+	operator.Classes = map[string]config.LoadBalancer{"gold": gold}
+	got, problems := Parse(map[string]string{ClassKey: " gold", FlavorID: someID, AvailabilityZone: "", keySources: "192.0.2.0/24"}, operator)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := defaultOptions()
+	want.Class, want.Provider, want.OperatorsMethod, want.Monitor = "gold", "ovn", "SOURCE_IP_PORT", true
+	want.FlavorID, want.SubnetID, want.SourceRanges = someID, "s0", []string{"192.0.2.0/24"}
+	want.FloatingNetworkID, want.FloatingSubnetID, want.NodeSelector = "fn0", "fs0", config.NodeSelector{"gold": "yes"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("options (-want +got):\n%s", diff)
+	}
+	_, problems = Parse(map[string]string{ClassKey: "silver"}, operator)
+	if len(problems) != 1 || !strings.Contains(problems[0].Text, "cloud.conf has gold") {
+		t.Errorf("an unknown class: %+v", problems)
+	}
+	if s, err := Selector(map[string]string{ClassKey: "gold"}, operator); err != nil || s["gold"] != "yes" {
+		t.Errorf("the class selects %v, %v", s, err)
+	}
+	if _, err := Selector(map[string]string{ClassKey: "silver"}, operator); err == nil {
+		t.Error("an unknown class selects nodes")
+	}
+}
+
+func TestASubnetOfTheOperatorsIsNotAskedForInANetworkOfTheServices(t *testing.T) {
+	operator := defaults
+	operator.SubnetID, operator.NetworkID, operator.FloatingSubnetID = "s", "n", "fs"
+	operator.FloatingSubnets = config.SubnetPattern{Name: "a", Tags: "b"}
+	got, _ := Parse(map[string]string{NetworkID: someID, Prefix + "floating-network-id": someID}, operator)
+	if got.SubnetID != "" || got.NetworkID != someID || got.FloatingSubnetID != "" || !got.FloatingSubnets.Empty() {
+		t.Errorf("%+v", got)
+	}
+	got, _ = Parse(map[string]string{Prefix + "floating-subnet-tags": "c"}, operator)
+	if got.FloatingSubnetID != "" || got.FloatingSubnets != (config.SubnetPattern{Tags: "c"}) || got.SubnetID != "s" {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -254,18 +322,6 @@ func TestMisspeltKeysOfOursAreUnknownAndOthersAreNot(t *testing.T) {
 	}
 }
 
-func TestSourceRangesAreMaskedAndBareAddressesRefused(t *testing.T) {
-	got, err := CIDRs([]string{"192.0.2.77/24", " ", "2001:db8:0:0:1::/64", "0.0.0.0/0"})
-	want := []string{"192.0.2.0/24", "2001:db8::/64", "0.0.0.0/0"}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("error %v, CIDRs (-want +got):\n%s", err, diff)
-	}
-	got, err = CIDRs([]string{"10.0.0.0/8", "192.0.2.1"})
-	if err == nil || !strings.Contains(err.Error(), `"192.0.2.1"`) || got != nil {
-		t.Errorf("with a bare address: %v, error %v; want none and an error that names it", got, err)
-	}
-}
-
 // FuzzParse sets two annotations, the second of any key at all.
 func FuzzParse(f *testing.F) {
 	for i, a := range Table {
@@ -309,37 +365,6 @@ func FuzzParse(f *testing.F) {
 			if _, err := netip.ParsePrefix(r); err != nil {
 				t.Error(err)
 			}
-		}
-	})
-}
-
-func FuzzCIDRs(f *testing.F) {
-	for _, s := range []string{"", "10.0.0.1/8", "::ffff:10.0.0.0/104", "10.0.0.0/8,2001:db8::/32", "fe80::1%eth0/64", "1.2.3.4", "010.0.0.0/8"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		values := strings.Split(text, ",")
-		cidrs, err := CIDRs(values)
-		if err != nil {
-			if cidrs != nil {
-				t.Fatalf("%v beside the error %v", cidrs, err)
-			}
-			return
-		}
-		for _, c := range cidrs {
-			p, err := netip.ParsePrefix(c)
-			if err != nil || p.Masked() != p || p.String() != c {
-				t.Errorf("%q is not a masked prefix as it is usually written (%v)", c, err)
-			}
-		}
-		for _, v := range values {
-			p, err := netip.ParsePrefix(strings.TrimSpace(v))
-			if err == nil && !slices.Contains(cidrs, p.Masked().String()) {
-				t.Errorf("%s got lost: %v", v, cidrs)
-			}
-		}
-		if again, err := CIDRs(cidrs); err != nil || !slices.Equal(again, cidrs) {
-			t.Errorf("read again: %v, %v; want %v", again, err, cidrs)
 		}
 	})
 }

@@ -5,15 +5,12 @@ package annotation
 
 import (
 	"errors"
-	"fmt"
-	"math"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 // Annotation is one line of the table.
@@ -26,136 +23,208 @@ type Annotation struct {
 	Default string
 	// Doc says what it does.
 	Doc string
+	// Change says when a change of the value takes effect.
+	Change Change
+	// Needs are the features of the cloud without which it cannot be honoured. Then
+	// the Service is refused, or, with WithoutIt, served and told.
+	Needs     []lb.Feature
+	WithoutIt bool
 	// Output is set for annotations that are written for the user to read.
 	Output bool
 
 	apply func(*Options, string) error
 }
 
+// Change says when a change of an annotation takes effect.
+type Change string
+
+// The times of a change.
+const (
+	// AtOnce is for what can be changed in a load balancer that is there.
+	AtOnce Change = "at once"
+	// NextFloatingIP is for what counts when a floating IP is made.
+	NextFloatingIP Change = "when a floating IP is made"
+	// NeedsReplacement is for what Octavia cannot change.
+	NeedsReplacement Change = "refused: delete the Service and make it again"
+)
+
 // Table is all annotations that are known, in the order of the reference page.
 // Those that change what openstack-cloud-controller-manager serves and are not
 // served here are refused by name rather than passed over.
-var Table = append([]Annotation{
-	{
+var Table = slices.Concat(addressLines, placementLines, trafficLines, monitorLines, otherLines, outputLines,
+	notServed("default-tls-container-ref", "proxy-protocol", "x-forwarded-for"))
+
+// addressLines say where clients reach the Service, and who may.
+var addressLines = []Annotation{
+	set(boolean, func(o *Options) *bool { return &o.Internal }, Annotation{
 		Key:     "service.beta.kubernetes.io/openstack-internal-load-balancer",
-		Values:  "true or false",
 		Default: "[LoadBalancer] internal-lb",
-		Doc:     "The load balancer has a VIP and no floating IP. Can be changed at any time; the VIP stays.",
-		apply:   boolean(func(o *Options) *bool { return &o.Internal }),
-	},
-	{
+		Doc:     "The load balancer has a VIP and no floating IP. The VIP stays when it changes.",
+	}),
+	set(sourceRanges, func(o *Options) *[]string { return &o.SourceRanges }, Annotation{
 		Key:     "service.beta.kubernetes.io/load-balancer-source-ranges",
-		Values:  "comma-separated CIDRs",
-		Default: "everybody",
-		Doc:     "Who may connect, when spec.loadBalancerSourceRanges is empty. Needs Octavia API 2.12 and a provider other than ovn; the Service is refused otherwise.",
-		apply: func(o *Options, value string) (err error) {
-			o.SourceRanges, err = CIDRs(strings.Split(value, ","))
-			return err
-		},
-	},
-	{
+		Default: "[LoadBalancer] source-ranges",
+		Doc:     "Who may connect, when spec.loadBalancerSourceRanges is empty. Set and empty it is everybody.",
+		Needs:   []lb.Feature{lb.FeatureAllowedCIDRs},
+	}),
+	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{
 		Key:     KeepFloatingIP,
-		Values:  "true or false",
 		Default: "false",
 		Doc:     "The floating IP stays in the project, detached, when the Service is deleted or becomes internal.",
-		apply:   boolean(func(o *Options) *bool { return &o.KeepFloatingIP }),
-	},
-	{
-		Key:     Prefix + "enable-health-monitor",
-		Values:  "true or false",
-		Default: "[LoadBalancer] create-monitor",
-		Doc:     "Each pool has a health monitor. With externalTrafficPolicy: Local it looks at the node's health check port and decides which nodes get traffic; without one the members are the nodes that have ready endpoints.",
-		apply:   boolean(func(o *Options) *bool { return &o.Monitor }),
-	},
-	{
+	}),
+	set(uuid, func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
+		Key:     Prefix + "floating-network-id",
+		Default: "[LoadBalancer] floating-network-id",
+		Doc:     "The external network to take a floating IP from. Set and empty it is the first by name that has an IPv4 subnet.",
+		Change:  NextFloatingIP,
+	}),
+	set(uuid, func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
+		Key:     Prefix + "floating-subnet-id",
+		Default: "[LoadBalancer] floating-subnet-id",
+		Doc:     "The subnet of that network to take it from.",
+		Change:  NextFloatingIP,
+	}),
+	set(subnetName, func(o *Options) *string { return &o.FloatingSubnets.Name }, Annotation{
+		Key:     Prefix + "floating-subnet",
+		Default: "[LoadBalancer] floating-subnet",
+		Doc:     "The subnets of that network to try, one after the other, where floating-subnet-id is not set: a name, a pattern with * and ?, or a regular expression (RE2, of any part of the name) after ~; each after ! for all others.",
+		Change:  NextFloatingIP,
+	}),
+	set(subnetTags, func(o *Options) *string { return &o.FloatingSubnets.Tags }, Annotation{
+		Key:     Prefix + "floating-subnet-tags",
+		Default: "[LoadBalancer] floating-subnet-tags",
+		Doc:     "Their tags: any of a list, or all of it after &; each after ! for subnets that have not. With floating-subnet both must hold.",
+		Change:  NextFloatingIP,
+	}),
+	set(hostname, func(o *Options) *string { return &o.Hostname }, Annotation{
+		Key:     Prefix + "hostname",
+		Default: "none",
+		Doc:     "The Service's status has this name in place of the address, which is not looked up. Pods of the cluster that use the name then take the way through the load balancer.",
+	}),
+}
+
+// placementLines say where and how the load balancer is made.
+var placementLines = []Annotation{
+	set(name, func(o *Options) *string { return &o.Class }, Annotation{
+		Key:     ClassKey,
+		Values:  "name of a [LoadBalancerClass]",
+		Default: "none",
+		Doc:     "A choice of settings that the operator made. Other annotations win over it, and it wins over [LoadBalancer]. When it changes, what can be changed in the load balancer that is there is changed; the rest counts for the next one.",
+	}),
+	set(uuid, func(o *Options) *string { return &o.SubnetID }, Annotation{
+		Key:     SubnetID,
+		Default: "[LoadBalancer] subnet-id",
+		Doc:     "The subnet of the VIP, and of the members where member-subnet-id is not set. With subnet-id and network-id both empty it is the subnet of the nodes.",
+		Change:  NeedsReplacement,
+	}),
+	set(uuid, func(o *Options) *string { return &o.NetworkID }, Annotation{
+		Key:     NetworkID,
+		Default: "[LoadBalancer] network-id",
+		Doc:     "The network of the VIP, where subnet-id is not set; Octavia chooses the subnet.",
+		Change:  NeedsReplacement,
+	}),
+	set(uuid, func(o *Options) *string { return &o.PortID }, Annotation{
+		Key:     PortID,
+		Default: "none",
+		Doc:     "A port that is there already and becomes the VIP. It says where that is, so that subnet-id, network-id and the address in spec.loadBalancerIP of an internal Service do not count. It stays when the load balancer goes. A port that another load balancer has is refused.",
+		Change:  NeedsReplacement,
+	}),
+	set(uuid, func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
+		Key:     MemberSubnetID,
+		Default: "[LoadBalancer] member-subnet-id",
+		Doc:     "The subnet from which nodes are reached. Where members of another subnet are there, pools with the right ones take their place.",
+	}),
+	set(uuid, func(o *Options) *string { return &o.FlavorID }, Annotation{
+		Key:       FlavorID,
+		Default:   "[LoadBalancer] flavor-id",
+		Doc:       "Octavia's flavor of the load balancer.",
+		Change:    NeedsReplacement,
+		Needs:     []lb.Feature{lb.FeatureFlavors},
+		WithoutIt: true,
+	}),
+	set(name, func(o *Options) *string { return &o.AvailabilityZone }, Annotation{
+		Key:       AvailabilityZone,
+		Default:   "[LoadBalancer] availability-zone",
+		Doc:       "Octavia's availability zone of the load balancer.",
+		Change:    NeedsReplacement,
+		Needs:     []lb.Feature{lb.FeatureAvailabilityZones},
+		WithoutIt: true,
+	}),
+}
+
+// trafficLines say how connections are taken and spread.
+var trafficLines = []Annotation{
+	set(nodeSelector, func(o *Options) *config.NodeSelector { return &o.NodeSelector }, Annotation{
+		Key:     NodeSelector,
+		Default: "[LoadBalancer] node-selector",
+		Doc:     "Only nodes that have all these labels become members; a key alone stands for any value. Set and empty it selects all nodes. A change of a node's labels is followed at once.",
+	}),
+	set(oneOf(config.Methods...), func(o *Options) *string { return &o.Method }, Annotation{
+		Key:     Prefix + "lb-method",
+		Default: "[LoadBalancer] lb-method",
+		Doc:     "How each port chooses a node for a new connection. Provider ovn knows SOURCE_IP_PORT only, and takes that when nothing is set here.",
+	}),
+	set(connections, func(o *Options) *int { return &o.ConnectionLimit }, Annotation{
+		Key:       ConnectionLimit,
+		Default:   "-1, any number",
+		Doc:       "How many connections each port takes at once.",
+		Needs:     []lb.Feature{lb.FeatureConnectionLimit},
+		WithoutIt: true,
+	}),
+	timeoutLine("client-data", "50000", "How long a client may be silent before its connection is closed.", func(o *Options) *int { return &o.Timeouts.ClientData }),
+	timeoutLine("member-connect", "5000", "How long a connection to a node may take to open.", func(o *Options) *int { return &o.Timeouts.MemberConnect }),
+	timeoutLine("member-data", "50000", "How long a node may be silent before its connection is closed.", func(o *Options) *int { return &o.Timeouts.MemberData }),
+	timeoutLine("tcp-inspect", "0", "How long to wait for what is to be looked into before a connection is forwarded.", func(o *Options) *int { return &o.Timeouts.TCPInspect }),
+}
+
+func timeoutLine(name, value, doc string, field func(*Options) *int) Annotation {
+	return set(timeout, field, Annotation{
+		Key: TimeoutPrefix + name, Default: value, Doc: doc, Needs: []lb.Feature{lb.FeatureTimeouts}, WithoutIt: true,
+	})
+}
+
+// monitorLines are about health monitors.
+var monitorLines = []Annotation{
+	set(boolean, func(o *Options) *bool { return &o.Monitor }, Annotation{
+		Key:       Prefix + "enable-health-monitor",
+		Default:   "[LoadBalancer] create-monitor",
+		Doc:       "Each pool has a health monitor. With externalTrafficPolicy: Local it looks at the node's health check port and decides which nodes get traffic; without one the members are the nodes that have ready endpoints.",
+		Needs:     []lb.Feature{lb.FeatureMonitor},
+		WithoutIt: true,
+	}),
+	set(seconds, func(o *Options) *time.Duration { return &o.MonitorDelay }, Annotation{
 		Key:     Prefix + "health-monitor-delay",
-		Values:  "seconds, 1 or more",
 		Default: "[LoadBalancer] monitor-delay (5s)",
 		Doc:     "The time between two looks of the health monitor.",
-		apply:   seconds(func(o *Options) *time.Duration { return &o.MonitorDelay }),
-	},
-	{
+	}),
+	set(seconds, func(o *Options) *time.Duration { return &o.MonitorTimeout }, Annotation{
 		Key:     Prefix + "health-monitor-timeout",
 		Values:  "seconds, 1 up to the delay",
 		Default: "[LoadBalancer] monitor-timeout (3s)",
 		Doc:     "How long one look may take.",
-		apply:   seconds(func(o *Options) *time.Duration { return &o.MonitorTimeout }),
-	},
-	{
+	}),
+	set(retries, func(o *Options) *int { return &o.MonitorMaxRetries }, Annotation{
 		Key:     Prefix + "health-monitor-max-retries",
-		Values:  "1 to 10",
 		Default: "[LoadBalancer] monitor-max-retries (1)",
 		Doc:     "How many good looks bring a member up.",
-		apply:   retries(func(o *Options) *int { return &o.MonitorMaxRetries }),
-	},
-	{
+	}),
+	set(retries, func(o *Options) *int { return &o.MonitorMaxRetriesDown }, Annotation{
 		Key:     Prefix + "health-monitor-max-retries-down",
-		Values:  "1 to 10",
 		Default: "[LoadBalancer] monitor-max-retries-down (3)",
 		Doc:     "How many bad looks take a member down.",
-		apply:   retries(func(o *Options) *int { return &o.MonitorMaxRetriesDown }),
-	},
-	{
-		Key:     ConnectionLimit,
-		Values:  "-1 up to 2147483647",
-		Default: "-1, any number",
-		Doc:     "How many connections each port takes at once. Provider ovn does not count them: the Service is served, and condition Accepted says so.",
-		apply: func(o *Options, value string) error {
-			return whole(&o.ConnectionLimit, value, NoLimit, math.MaxInt32)
-		},
-	},
-	{
-		Key:     NodeSelector,
-		Values:  "labels: zone=a,disk=ssd,gpu",
-		Default: "[LoadBalancer] node-selector",
-		Doc:     "Only nodes that have all these labels become members; a key alone stands for any value. Set and empty it selects all nodes. A change of a node's labels is followed at once.",
-		apply: func(o *Options, value string) (err error) {
-			o.NodeSelector, err = config.ParseNodeSelector(value)
-			return err
-		},
-	},
-	{
-		Key:     Prefix + "lb-method",
-		Values:  strings.Join(config.Methods, ", "),
-		Default: "[LoadBalancer] lb-method",
-		Doc:     "How each port chooses a node for a new connection. Provider ovn knows SOURCE_IP_PORT only, and takes that when nothing is set here.",
-		apply:   method,
-	},
-	{
-		Key:     Prefix + "timeout-client-data",
-		Values:  "milliseconds, up to 24 days",
-		Default: "50000",
-		Doc:     "How long a client may be silent before its connection is closed." + timeoutsNeed,
-		apply:   timeout(func(o *Options) *int { return &o.Timeouts.ClientData }),
-	},
-	{
-		Key:     Prefix + "timeout-member-connect",
-		Values:  "milliseconds, up to 24 days",
-		Default: "5000",
-		Doc:     "How long a connection to a node may take to open." + timeoutsNeed,
-		apply:   timeout(func(o *Options) *int { return &o.Timeouts.MemberConnect }),
-	},
-	{
-		Key:     Prefix + "timeout-member-data",
-		Values:  "milliseconds, up to 24 days",
-		Default: "50000",
-		Doc:     "How long a node may be silent before its connection is closed." + timeoutsNeed,
-		apply:   timeout(func(o *Options) *int { return &o.Timeouts.MemberData }),
-	},
-	{
-		Key:     Prefix + "timeout-tcp-inspect",
-		Values:  "milliseconds, up to 24 days",
-		Default: "0",
-		Doc:     "How long to wait for what is to be looked into before a connection is forwarded." + timeoutsNeed,
-		apply:   timeout(func(o *Options) *int { return &o.Timeouts.TCPInspect }),
-	},
-	{
+	}),
+}
+
+var otherLines = []Annotation{
+	set(oneOf(DriftRepair, DriftReport, DriftIgnore), func(o *Options) *Drift { return &o.Drift }, Annotation{
 		Key:     DriftPolicy,
-		Values:  "repair, report or ignore",
 		Default: "repair",
 		Doc:     "What becomes of what somebody else changed in the cloud: it is repaired at the next sweep; or told, in condition Programmed and an event, and left until the Service or its nodes change; or left without a word.",
-		apply:   drift,
-	},
+	}),
+}
+
+// outputLines are written for the user to read, and for the controller after this one.
+var outputLines = []Annotation{
 	{
 		Key:    LoadBalancerID,
 		Values: "UUID",
@@ -194,15 +263,7 @@ var Table = append([]Annotation{
 		Doc:    "The address that an internal Service keeps while its load balancer, which failed, is replaced. Written by kube-octavia. Remove it if the condition says that somebody took the address, to get another one.",
 		apply:  func(*Options, string) error { return nil },
 	},
-}, notServed("availability-zone", "class", "default-tls-container-ref", "flavor-id",
-	"floating-network-id", "floating-subnet", "floating-subnet-id", "floating-subnet-tags", "hostname",
-	"member-subnet-id", "network-id", "port-id", "proxy-protocol", "subnet-id", "x-forwarded-for")...)
-
-// timeoutsNeed is what the timeouts' documentation ends with.
-const timeoutsNeed = " Needs Octavia API 2.1 and a provider other than ovn; otherwise the Service is served without, and condition Accepted says so."
-
-// longestTimeout is the longest that Octavia takes, 24 days.
-const longestTimeout = 24 * 24 * 60 * 60 * 1000
+}
 
 // notServed makes the table's lines of annotations that are refused.
 func notServed(names ...string) []Annotation {
@@ -218,107 +279,4 @@ func notServed(names ...string) []Annotation {
 		}
 	}
 	return all
-}
-
-func drift(o *Options, value string) error {
-	switch policy := Drift(strings.TrimSpace(value)); policy {
-	case DriftRepair, DriftReport, DriftIgnore:
-		o.Drift = policy
-	case "":
-	default:
-		return errors.New("must be repair, report or ignore")
-	}
-	return nil
-}
-
-func boolean(field func(*Options) *bool) func(*Options, string) error {
-	return func(o *Options, value string) error {
-		switch strings.TrimSpace(value) {
-		case "true":
-			*field(o) = true
-		case "false":
-			*field(o) = false
-		case "":
-		default:
-			return errors.New("must be true or false")
-		}
-		return nil
-	}
-}
-
-func seconds(field func(*Options) *time.Duration) func(*Options, string) error {
-	return func(o *Options, value string) error {
-		n, err := number(value, 1, 24*60*60)
-		if n > 0 {
-			*field(o) = time.Duration(n) * time.Second
-		}
-		return err
-	}
-}
-
-func method(o *Options, value string) error {
-	value = strings.TrimSpace(value)
-	if value != "" && !slices.Contains(config.Methods, value) {
-		return fmt.Errorf("must be one of %s", strings.Join(config.Methods, ", "))
-	}
-	o.Method = value
-	return nil
-}
-
-func timeout(field func(*Options) *int) func(*Options, string) error {
-	return func(o *Options, value string) error { return whole(field(o), value, 0, longestTimeout) }
-}
-
-// whole sets the field to a whole number between low and high, and leaves it for an
-// empty value.
-func whole(field *int, value string, low, high int) error {
-	if strings.TrimSpace(value) == "" {
-		return nil
-	}
-	n, err := number(value, low, high)
-	if err == nil {
-		*field = n
-	}
-	return err
-}
-
-func retries(field func(*Options) *int) func(*Options, string) error {
-	return func(o *Options, value string) error {
-		n, err := number(value, 1, 10)
-		if n > 0 {
-			*field(o) = n
-		}
-		return err
-	}
-}
-
-// number reads a whole number between low and high; it is 0 for an empty value.
-func number(value string, low, high int) (int, error) {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < low || n > high {
-		return 0, fmt.Errorf("must be a whole number from %d to %d", low, high)
-	}
-	return n, nil
-}
-
-// CIDRs reads source ranges: each is masked to its prefix, empty ones are left
-// out, a bare address or anything else is an error.
-func CIDRs(values []string) ([]string, error) {
-	var cidrs []string
-	for _, value := range values {
-		value = strings.TrimSpace(value)
-		if value == "" {
-			continue
-		}
-		prefix, err := netip.ParsePrefix(value)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a CIDR such as 192.0.2.0/24 or 2001:db8::/32", value)
-		}
-		cidrs = append(cidrs, prefix.Masked().String())
-	}
-	return cidrs, nil
 }

@@ -48,9 +48,10 @@ type Networks struct {
 	// MemberSubnetID is the subnet of the members' addresses; empty lets
 	// Octavia take the VIP's.
 	MemberSubnetID string
-	// FloatingNetworkID is the external network, and FloatingSubnetID the part
-	// of it, or empty.
-	FloatingNetworkID, FloatingSubnetID string
+	// FloatingNetworkID is the external network, and FloatingSubnetIDs the parts of it
+	// to try, or empty for any.
+	FloatingNetworkID string
+	FloatingSubnetIDs []string
 }
 
 // Invalid is a Service that cannot be served as it is written.
@@ -72,6 +73,8 @@ const (
 	ReasonUnsupported         = "Unsupported"
 	ReasonNoNodePort          = "NoNodePort"
 	ReasonNoSubnet            = "NoSubnet"
+	// ReasonRequiresReplacement: the load balancer that is there would have to go.
+	ReasonRequiresReplacement = "RequiresReplacement"
 )
 
 // The reasons for which a part of what a Service asks for is left out.
@@ -86,6 +89,9 @@ const (
 	// ReasonConnectionLimitUnsupported: the provider takes a limit of connections and
 	// does not enforce it.
 	ReasonConnectionLimitUnsupported = "ConnectionLimitUnsupported"
+	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has none.
+	ReasonFlavorUnsupported           = "FlavorUnsupported"
+	ReasonAvailabilityZoneUnsupported = "AvailabilityZoneUnsupported"
 	// ReasonMetadataPortMissing: a monitor that is there drops all traffic, since
 	// nothing in the network can carry its checks out.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
@@ -126,17 +132,17 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
 		return lb.Wanted{}, err
 	}
-	balancer := &lb.LoadBalancer{
-		Name:        in.Owner.LoadBalancerName(),
-		Description: in.Owner.Description(),
-		Tags:        in.tags(),
-		Provider:    in.Config.Provider,
-		VIP:         lb.VIP{SubnetID: in.Networks.VIPSubnetID, NetworkID: in.Networks.VIPNetworkID},
+	if err := in.checkPlacement(options); err != nil {
+		return lb.Wanted{}, err
 	}
+	balancer := in.placed(options)
 	for i, port := range in.Service.Spec.Ports {
 		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
 	}
 	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
+	if in.Service.Annotations[annotation.MemberSubnetID] != "" {
+		wanted.MemberSubnetID = options.MemberSubnetID
+	}
 	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
 	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(balancer.Listeners) {
 		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
@@ -147,13 +153,15 @@ func Wanted(in Input) (lb.Wanted, error) {
 	wanted.Withheld = append(wanted.Withheld, in.settingsWithheld(options)...)
 	if options.Internal || in.family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
-		balancer.VIP.Address = address
+		if options.PortID == "" {
+			balancer.VIP.Address = address
+		}
 		return wanted, nil
 	}
 	wanted.FloatingIP = &lb.FloatingIP{
 		Address:     address,
 		NetworkID:   in.Networks.FloatingNetworkID,
-		SubnetID:    in.Networks.FloatingSubnetID,
+		SubnetIDs:   in.Networks.FloatingSubnetIDs,
 		Description: in.Owner.FloatingIPDescription(),
 	}
 	return wanted, nil

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -73,7 +74,7 @@ func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 	case in.Capabilities.Provider == lb.ProviderOVN:
 		return lb.SourceIPPort
 	}
-	return lb.Algorithm(in.Config.Method)
+	return lb.Algorithm(options.OperatorsMethod)
 }
 
 func (in Input) checkAlgorithm(options annotation.Options) error {
@@ -155,7 +156,7 @@ func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []
 // nil only where the cloud knows no source ranges and none are asked for.
 // Ranges that cannot be enforced are an error, never left out.
 func sourceRanges(in Input, options annotation.Options) ([]string, error) {
-	ranges, err := annotation.CIDRs(in.Service.Spec.LoadBalancerSourceRanges)
+	ranges, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges)
 	if err != nil {
 		return nil, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
 	}

@@ -52,6 +52,19 @@ func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 			"a limit of connections needs a provider other than ovn, which takes the wish and does not carry it out. The Service is served, without a limit; "+
 				"remove annotation %s to be content with that", annotation.ConnectionLimit)})
 	}
+	for _, s := range []struct {
+		what, value, key, reason string
+		needs                    lb.Feature
+	}{
+		{"flavor", options.FlavorID, annotation.FlavorID, ReasonFlavorUnsupported, lb.FeatureFlavors},
+		{"availability zone", options.AvailabilityZone, annotation.AvailabilityZone, ReasonAvailabilityZoneUnsupported, lb.FeatureAvailabilityZones},
+	} {
+		if s.value != "" && !can.Has(s.needs) {
+			withheld = append(withheld, lb.Withheld{Reason: s.reason, Message: fmt.Sprintf(
+				"%s %s needs %s; this cloud has version %s and load balancers of provider %s. The Service is served without; set annotation %s to nothing to be content with that",
+				s.what, s.value, s.needs.Needs(), can.APIVersion, can.Provider, s.key)})
+		}
+	}
 	return withheld
 }
 

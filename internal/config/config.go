@@ -84,8 +84,11 @@ type Global struct {
 	Cloud string
 }
 
-// LoadBalancer is the section [LoadBalancer], as far as this version acts on it.
+// LoadBalancer is the section [LoadBalancer], as far as this version acts on it, or what holds for the Services of a class.
 type LoadBalancer struct {
+	// Classes holds, by name, what holds for the Services of each [LoadBalancerClass]: the settings of [LoadBalancer] where
+	// the class has none of its own. A class has no classes.
+	Classes map[string]LoadBalancer
 	// Enabled is false where the operator wants no load balancers at all.
 	Enabled bool
 	// Version is empty or "v2".
@@ -100,6 +103,12 @@ type LoadBalancer struct {
 	MemberSubnetID string
 	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.
 	FloatingNetworkID, FloatingSubnetID string
+	// FloatingSubnets says in which subnets of that network, where FloatingSubnetID is empty.
+	FloatingSubnets SubnetPattern
+	// FlavorID and AvailabilityZone are Octavia's, of new load balancers. Empty leaves them to Octavia.
+	FlavorID, AvailabilityZone string
+	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty is everybody.
+	SourceRanges string
 	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
 	NodeSelector string
 	// CreateMonitor gives each pool a health monitor.
@@ -159,6 +168,7 @@ type file struct {
 	name       string
 	config     Config
 	lines      map[string]int // section and key -> line of its last assignment
+	classes    []statement    // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
 	unreadable bool           // its syntax is broken, so nothing is known of its keys
 	problems   []error
 }
@@ -169,6 +179,9 @@ var byteOrderMark = []byte("\ufeff")
 func readFile(name string, text []byte) *file {
 	f := &file{name: name, lines: map[string]int{}}
 	for _, k := range table {
+		if k.Section == classSection {
+			continue // a class has what [LoadBalancer] has
+		}
 		if err := k.apply(&f.config, k.Default); err != nil {
 			f.problems = append(f.problems, fmt.Errorf("default of [%s] %s: %w", k.Section, k.Name, err))
 		}
@@ -181,6 +194,7 @@ func readFile(name string, text []byte) *file {
 	for _, s := range statements {
 		f.read(s)
 	}
+	f.readClasses()
 	return f
 }
 
@@ -199,9 +213,17 @@ func (f *file) read(s statement) {
 	case s.key == "" && s.name == "" && section.Named:
 		f.problem(s.line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
 		return
+	case section.Name == classSection:
+		f.classes = append(f.classes, s)
+		return
 	case s.key == "":
 		return
 	}
+	f.readKey(section, s)
+}
+
+// readKey applies one assignment in a section that is known.
+func (f *file) readKey(section Section, s statement) {
 	key, known := findKey(section.Name, s.key)
 	if !known {
 		f.problem(s.line, "[%s] unknown key %q; %s", section.Name, s.key, suggestKey(section.Name, s.key))

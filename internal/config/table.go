@@ -16,7 +16,7 @@ var Methods = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_
 var sections = []Section{
 	{Name: "Global", Doc: "Where the cloud is and how to authenticate there."},
 	{Name: "LoadBalancer", Doc: "Cluster-wide settings of load balancers."},
-	{Name: "LoadBalancerClass", Named: true, Doc: "A named choice of networks that a Service selects by annotation."},
+	{Name: classSection, Named: true, Doc: "Settings of its own for Services that name it by annotation class. A key that it lacks is as in [LoadBalancer]; an annotation wins over both. A class that sets one of subnet-id and network-id, or floating-network-id, does not have the other, or the floating-subnet keys, from [LoadBalancer]."},
 	{Name: "Metadata", Doc: "Holds the time limit of all OpenStack calls, for historical reasons."},
 	{Name: "Networking", Doc: "How addresses of nodes are told apart."},
 	{Name: "Route", Doc: "Routes for pod networks."},
@@ -94,6 +94,16 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "External network of floating IPs. Without it: the first external network with an IPv4 subnet."},
 	Key{Name: "floating-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
 		Doc: "Subnet of that network to take floating IPs from."},
+	Key{Name: "floating-subnet", check: subnetName, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Name },
+		Doc: "Which subnets of that network to take floating IPs from, where floating-subnet-id is not set: a name, a pattern with * and ?, or a regular expression after ~; each after ! for all others. They are tried one after the other."},
+	Key{Name: "floating-subnet-tags", check: subnetTags, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Tags },
+		Doc: "Tags of those subnets: a,b for any of them, &a,b for all; each after ! for subnets that have not."},
+	Key{Name: "flavor-id", field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
+		Doc: "Octavia flavor of new load balancers."},
+	Key{Name: "availability-zone", field: func(c *Config) any { return &c.LoadBalancer.AvailabilityZone },
+		Doc: "Octavia availability zone of new load balancers."},
+	Key{Name: "source-ranges", check: cidrs, field: func(c *Config) any { return &c.LoadBalancer.SourceRanges },
+		Doc: "CIDRs, separated by commas, that may connect to Services that name none. Without it: everybody."},
 	Key{Name: "node-selector", check: nodeSelector, field: func(c *Config) any { return &c.LoadBalancer.NodeSelector },
 		Doc: "Labels that nodes must have to become members: zone=a,disk=ssd,gpu. A key alone stands for any value."},
 	Key{Name: "create-monitor", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.CreateMonitor },
@@ -113,11 +123,7 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 ), section("LoadBalancer", Accepted,
 	Key{Name: "cascade-delete", Kind: Bool, Default: "true",
 		Doc: "Delete a load balancer together with its children in one call, which is always done."},
-	Key{Name: "floating-subnet", Doc: "Name or pattern of the subnets to take floating IPs from."},
-	Key{Name: "floating-subnet-tags", Doc: "Tags of the subnets to take floating IPs from."},
 	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", Doc: "Open the nodes' security groups for the load balancers."},
-	Key{Name: "flavor-id", Doc: "Octavia flavor of new load balancers."},
-	Key{Name: "availability-zone", Doc: "Octavia availability zone of new load balancers."},
 	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", Doc: "Report a host name instead of an address where the PROXY protocol is on."},
 	Key{Name: "ingress-hostname-suffix", Default: "nip.io", Doc: "Domain of that host name."},
 	Key{Name: "container-store", Default: "barbican", Doc: "Where TLS certificates are kept."},
@@ -127,15 +133,11 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "TLS certificate that every port of every Service ends its connections with."},
 ))
 
-var classKeys = section("LoadBalancerClass", Accepted,
-	Key{Name: "floating-network-id", Doc: "As in [LoadBalancer], for Services of this class."},
-	Key{Name: "floating-subnet-id", Doc: "As in [LoadBalancer], for Services of this class."},
-	Key{Name: "floating-subnet", Doc: "As in [LoadBalancer], for Services of this class."},
-	Key{Name: "floating-subnet-tags", Doc: "As in [LoadBalancer], for Services of this class."},
-	Key{Name: "network-id", Doc: "As in [LoadBalancer], for Services of this class."},
-	Key{Name: "subnet-id", Doc: "As in [LoadBalancer], for Services of this class."},
-	Key{Name: "member-subnet-id", Doc: "As in [LoadBalancer], for Services of this class."},
-)
+// classKeys are the keys of [LoadBalancer] that may differ from class to class.
+var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
+	"network-id", "subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector",
+	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
+	"internal-lb", "source-ranges")
 
 var otherKeys = slices.Concat(section("Metadata", Used,
 	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },
@@ -157,6 +159,20 @@ var otherKeys = slices.Concat(section("Metadata", Used,
 	Key{Name: "node-volume-attach-limit", Kind: Int, Default: "256", Doc: "Volumes that one node may have."},
 	Key{Name: "rescan-on-resize", Kind: Bool, Default: "false", Doc: "Rescan a block device after it was resized."},
 ))
+
+// classSection is the section that stands once per class.
+const classSection = "LoadBalancerClass"
+
+// perClass makes keys of [LoadBalancer] keys of a class.
+func perClass(names ...string) []Key {
+	keys := make([]Key, len(names))
+	for i, name := range names {
+		at := slices.IndexFunc(loadBalancerKeys, func(k Key) bool { return k.Name == name })
+		keys[i] = loadBalancerKeys[at]
+		keys[i].Section, keys[i].Doc = classSection, "As in [LoadBalancer], for Services of this class."
+	}
+	return keys
+}
 
 // section puts keys into a section and gives those without a kind the kind String.
 func section(name string, use Use, keys ...Key) []Key {
@@ -195,6 +211,19 @@ func positive(v value) string {
 func nodeSelector(v value) string {
 	if _, err := ParseNodeSelector(v.text); err != nil {
 		return "selects no nodes: " + err.Error()
+	}
+	return ""
+}
+
+func subnetName(v value) string { return unreadable(SubnetPattern{Name: v.text}.Matcher()) }
+
+func subnetTags(v value) string { return unreadable(SubnetPattern{Tags: v.text}.Matcher()) }
+
+func cidrs(v value) string { return unreadable(ParseCIDRs(strings.Split(v.text, ","))) }
+
+func unreadable[T any](_ T, err error) string {
+	if err != nil {
+		return "cannot be read: " + err.Error()
 	}
 	return ""
 }

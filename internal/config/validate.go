@@ -4,6 +4,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -72,9 +73,9 @@ func (g Global) Trustee() (id string, password Secret) {
 // validate checks what keys say together. With incomplete set, credentials may still come from elsewhere.
 func (f *file) validate(incomplete bool) {
 	g, lb := f.config.Global, f.config.LoadBalancer
-	if lb.MonitorTimeout > lb.MonitorDelay {
-		f.problem(f.lineOf("LoadBalancer", "monitor-timeout", "monitor-delay"),
-			"[LoadBalancer] monitor-timeout (%v) must not be above monitor-delay (%v)", lb.MonitorTimeout, lb.MonitorDelay)
+	f.validateMonitor("[LoadBalancer]", f.lineOf("LoadBalancer", "monitor-timeout", "monitor-delay"), lb)
+	for _, name := range lb.ClassNames() {
+		f.validateMonitor(fmt.Sprintf("[%s %q]", classSection, name), f.lineOf(classSection, "monitor-timeout", "monitor-delay"), lb.Classes[name])
 	}
 	if (g.CertFile == "") != (g.KeyFile == "") {
 		f.problem(f.lineOf("Global", "cert-file", "key-file"), "[Global] cert-file and key-file belong together: set both, or none")
@@ -88,6 +89,12 @@ func (f *file) validate(incomplete bool) {
 	}
 	if !incomplete {
 		f.validateAuthentication(g)
+	}
+}
+
+func (f *file) validateMonitor(section string, line int, lb LoadBalancer) {
+	if lb.MonitorTimeout > lb.MonitorDelay {
+		f.problem(line, "%s monitor-timeout (%v) must not be above monitor-delay (%v)", section, lb.MonitorTimeout, lb.MonitorDelay)
 	}
 }
 

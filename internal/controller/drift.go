@@ -31,8 +31,9 @@ import (
 // for a Service that is refused.
 func digest(in build.Input) string {
 	in.Found, in.Serial = nil, false
-	in.Networks = configured(in.Config)
-	in.Capabilities.Provider = in.Config.Provider
+	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+	in.Networks = asked(options)
+	in.Capabilities.Provider = options.Provider
 	wanted, err := build.Wanted(in)
 	if err != nil {
 		return ""

@@ -158,11 +158,15 @@ func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
 	return failure{
 		canFailOver: mayWrite && !refused && a.failover != l.ID,
 		replaceable: mayWrite && r.marked(l) && !diff.Shared(l, p.owner) && !p.membersOnly && p.wanted.LoadBalancer != nil,
-		beside:      p.wanted.FloatingIP != nil && r.Capabilities.Has(lb.FeatureTags),
+		beside:      p.wanted.FloatingIP != nil && !onGivenPort(p.wanted) && r.Capabilities.Has(lb.FeatureTags),
 		attempts:    a.begun,
 		delay:       a.next.Sub(r.now()),
 	}
 }
+
+// onGivenPort tells whether the VIP is a port that a person made, which only one load
+// balancer can have.
+func onGivenPort(w lb.Wanted) bool { return w.LoadBalancer != nil && w.LoadBalancer.VIP.PortID != "" }
 
 // failOver asks Octavia to rebuild the load balancer. When it refuses, the next
 // pass, which comes at once, has another remedy.
@@ -228,7 +232,7 @@ func (r *ServiceReconciler) noteVIP(ctx context.Context, service *corev1.Service
 // noted, in its subnet, whatever subnet the configuration names by now.
 func askForVIP(p *pass) {
 	w := p.wanted
-	if p.record.observed.LoadBalancer != nil || w.LoadBalancer == nil || w.FloatingIP != nil || w.LoadBalancer.VIP.Address != "" {
+	if p.record.observed.LoadBalancer != nil || w.LoadBalancer == nil || w.FloatingIP != nil || w.LoadBalancer.VIP.Address != "" || onGivenPort(w) {
 		return
 	}
 	if vip, ok := notedVIP(p.service); ok && vip.SubnetID != "" {

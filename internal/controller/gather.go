@@ -15,7 +15,6 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
-	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -24,7 +23,9 @@ import (
 // be looked up in the cloud.
 func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
 	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	in.Networks = configured(p.Config)
+	options, _ := annotation.Parse(service.Annotations, p.Config)
+	in.Networks = asked(options)
+	in.Capabilities.Provider = options.Provider
 	// How it would be created does not matter to one that is there.
 	l := observed.LoadBalancer
 	failed := l != nil && l.ProvisioningStatus == lb.Error
@@ -58,23 +59,33 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	return in, nil
 }
 
-// configured is where addresses are taken from as far as the operator's settings
-// say.
-func configured(c config.LoadBalancer) build.Networks {
-	return build.Networks{
-		VIPSubnetID:       c.SubnetID,
-		VIPNetworkID:      c.NetworkID,
-		MemberSubnetID:    c.MemberSubnetID,
-		FloatingNetworkID: c.FloatingNetworkID,
-		FloatingSubnetID:  c.FloatingSubnetID,
+// asked is where addresses are taken from as far as the Service and the operator's
+// settings say.
+func asked(o annotation.Options) build.Networks {
+	networks := build.Networks{
+		VIPSubnetID:       o.SubnetID,
+		VIPNetworkID:      o.NetworkID,
+		MemberSubnetID:    o.MemberSubnetID,
+		FloatingNetworkID: o.FloatingNetworkID,
 	}
+	if o.FloatingSubnetID != "" {
+		networks.FloatingSubnetIDs = []string{o.FloatingSubnetID}
+	}
+	return networks
 }
 
 // build looks up what the operator's settings leave open, as far as something is
 // still to be made there, and builds what is wanted.
 func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
 	n := &in.Networks
-	if observed.LoadBalancer == nil && n.VIPSubnetID == "" && n.VIPNetworkID == "" {
+	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
+	switch {
+	case observed.LoadBalancer != nil:
+	case options.PortID != "":
+		if err := p.Neutron.CheckVIPPort(ctx, options.PortID); err != nil {
+			return lb.Wanted{}, err
+		}
+	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
 		subnet, err := p.nodeSubnet(ctx, *in)
 		if err != nil {
 			return lb.Wanted{}, err
@@ -82,13 +93,10 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 		n.VIPSubnetID = subnet
 		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
 	}
-	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
-	if n.FloatingNetworkID == "" && !options.Internal && !hasFloatingIP(observed) {
-		network, err := p.Neutron.ExternalNetwork(ctx)
-		if err != nil {
+	if !options.Internal && !hasFloatingIP(observed) {
+		if err := p.floatingSubnets(ctx, n, options); err != nil {
 			return lb.Wanted{}, err
 		}
-		n.FloatingNetworkID = network
 	}
 	wanted, err := build.Wanted(*in)
 	if err != nil || !wanted.MonitorsAsFound {
@@ -96,6 +104,26 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 	}
 	err = p.lookAtMonitors(ctx, *in, observed, &wanted)
 	return wanted, err
+}
+
+// floatingSubnets looks up where a floating IP is to be made.
+func (p *Planner) floatingSubnets(ctx context.Context, n *build.Networks, options annotation.Options) error {
+	var err error
+	if n.FloatingNetworkID == "" {
+		if n.FloatingNetworkID, err = p.Neutron.ExternalNetwork(ctx); err != nil {
+			return err
+		}
+	}
+	if len(n.FloatingSubnetIDs) > 0 || options.FloatingSubnets.Empty() {
+		return nil
+	}
+	n.FloatingSubnetIDs, err = p.Neutron.Subnets(ctx, n.FloatingNetworkID, options.FloatingSubnets)
+	if err == nil && len(n.FloatingSubnetIDs) == 0 {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"external network %s has no subnet with name %q and tags %q that the project sees; change annotations floating-subnet and floating-subnet-tags, or what cloud.conf says, or name a subnet by floating-subnet-id",
+			n.FloatingNetworkID, options.FloatingSubnets.Name, options.FloatingSubnets.Tags)}
+	}
+	return err
 }
 
 // lookAtMonitors tells of monitors that are left as they are and do harm. In

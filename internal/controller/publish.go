@@ -77,8 +77,8 @@ func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Servic
 	}
 	if l := p.Observed.LoadBalancer; l != nil {
 		setAnnotation(service, annotation.LoadBalancerID, l.ID)
-		if published := status.Ingress(nil, p); len(published) > 0 {
-			setAnnotation(service, annotation.LoadBalancerAddress, published[0].IP)
+		if len(status.Ingress(nil, p)) > 0 {
+			setAnnotation(service, annotation.LoadBalancerAddress, p.Observed.Address())
 		}
 	}
 	if equality.Semantic.DeepEqual(before.Annotations, service.Annotations) {

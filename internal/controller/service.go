@@ -363,6 +363,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		// Somebody else's change is under way; it is awaited like ours.
 		failure = nil
 	}
+	options, _ := annotation.Parse(p.service.Annotations, r.Config)
 	return r.publish(ctx, p.service, status.Pass{
 		Drift:        p.reported(),
 		Invalid:      p.invalid,
@@ -370,6 +371,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Undecided:    failure != nil && (!p.decided || p.membersOnly),
 		Observed:     p.record.observed,
 		External:     p.wanted.FloatingIP != nil,
+		Hostname:     options.Hostname,
 		Leaving:      !r.Serves(p.service),
 		Left:         p.plan.Ops,
 		Refused:      p.plan.Refused,

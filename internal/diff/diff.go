@@ -141,7 +141,9 @@ type tree struct {
 	users, stays map[string]int
 	// monitorsAsFound is what lb.Wanted says.
 	monitorsAsFound bool
-	refused         []Refusal
+	// memberSubnetID is what lb.Wanted says.
+	memberSubnetID string
+	refused        []Refusal
 }
 
 func (t *tree) ops() []Op {
@@ -151,7 +153,7 @@ func (t *tree) ops() []Op {
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 	want := *all.LoadBalancer
 	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
-		users: map[string]int{}, stays: map[string]int{}, monitorsAsFound: all.MonitorsAsFound}
+		users: map[string]int{}, stays: map[string]int{}, monitorsAsFound: all.MonitorsAsFound, memberSubnetID: all.MemberSubnetID}
 	t.loadBalancer(want, have)
 	t.removeLeft()
 	wanted := map[lb.ListenerKey]bool{}
@@ -261,12 +263,21 @@ func (t *tree) keep(want, have lb.Listener) {
 // serves tells whether the pool that a listener has can be made into the wanted
 // one.
 func (t *tree) serves(want, have *lb.Pool) bool {
-	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished()
+	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished() && !t.elsewhere(*have)
+}
+
+// elsewhere tells whether the pool has members in another subnet than they are to be in.
+// Octavia cannot move a member from one to the other. One without a subnet is where the
+// VIP is.
+func (t *tree) elsewhere(pool lb.Pool) bool {
+	return t.memberSubnetID != "" && slices.ContainsFunc(pool.Members, func(m lb.Member) bool {
+		return m.SubnetID != "" && m.SubnetID != t.memberSubnetID
+	})
 }
 
 // replace gives a listener another pool. The one it has is missing, or another
-// listener of ours needs its members to stay as they are, or its protocol
-// cannot be changed, or Octavia left it behind: a complete new pool takes over,
+// listener of ours needs its members to stay as they are, or its protocol or the
+// subnet of its members cannot be changed, or Octavia left it behind: a complete new pool takes over,
 // then the old one goes.
 func (t *tree) replace(want, have lb.Listener) {
 	id := t.makePool(*want.Pool)

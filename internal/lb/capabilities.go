@@ -59,6 +59,10 @@ const (
 	// FeatureConnectionLimit: a limit of connections that is enforced. Any version,
 	// not ovn, which takes the wish, shows it, and does nothing.
 	FeatureConnectionLimit
+	// FeatureFlavors: flavors of load balancers. 2.6, not ovn.
+	FeatureFlavors
+	// FeatureAvailabilityZones: availability zones of load balancers. 2.14, not ovn.
+	FeatureAvailabilityZones
 )
 
 var features = map[Feature]struct {
@@ -78,6 +82,8 @@ var features = map[Feature]struct {
 	FeatureSessionAffinity:      {since: Version{2, 0}, ovnSince: Version{2, 27}},
 	FeatureTimeouts:             {since: Version{2, 1}, notOVN: true},
 	FeatureConnectionLimit:      {since: Version{2, 0}, notOVN: true},
+	FeatureFlavors:              {since: Version{2, 6}, notOVN: true},
+	FeatureAvailabilityZones:    {since: Version{2, 14}, notOVN: true},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do

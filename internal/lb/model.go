@@ -45,7 +45,7 @@ type LoadBalancer struct {
 
 // VIP is the virtual IP address of a load balancer. In a wanted load balancer
 // SubnetID, or else NetworkID, says where to take it from, and Address, when
-// set, which one.
+// set, which one; or PortID is a port that a person made and that becomes it.
 type VIP struct {
 	Address   string `json:"address,omitempty"`
 	SubnetID  string `json:"subnetID,omitempty"`
@@ -193,9 +193,11 @@ type FloatingIP struct {
 	ID string `json:"id,omitempty"`
 	// Address is, in a wanted floating IP, the one the user asked for, or
 	// empty for any.
-	Address     string   `json:"address,omitempty"`
-	NetworkID   string   `json:"networkID,omitempty"`
-	SubnetID    string   `json:"subnetID,omitempty"`
+	Address   string `json:"address,omitempty"`
+	NetworkID string `json:"networkID,omitempty"`
+	// SubnetIDs are, in a wanted one, the subnets to take it from: the first that has
+	// an address left. Empty leaves the choice to Neutron.
+	SubnetIDs   []string `json:"subnetIDs,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 	ProjectID   string   `json:"projectID,omitempty"`
@@ -221,6 +223,9 @@ type Wanted struct {
 	// AddressAsFound neither moves nor releases floating IPs, nor ends the load
 	// balancer that they are on.
 	AddressAsFound bool `json:"addressAsFound,omitempty"`
+	// MemberSubnetID is the subnet that all members have to be in, if that matters:
+	// those in another one are replaced, with their pool.
+	MemberSubnetID string `json:"memberSubnetID,omitempty"`
 	// Withheld is what the Service asks for and cannot have in this cloud. The
 	// rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
@@ -94,6 +96,52 @@ func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 	}
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid,
 		Message: "the project sees no external network with IPv4 addresses; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
+}
+
+// Subnets returns the ids of the network's subnets that the project sees and the pattern
+// means, sorted by name.
+func (c *Client) Subnets(ctx context.Context, networkID string, pattern config.SubnetPattern) ([]string, error) {
+	key := strings.Join([]string{"subnets of", networkID, pattern.Name, pattern.Tags}, "\x00")
+	ids, err := c.lookups.get(key, func() (string, error) { return c.findSubnets(context.WithoutCancel(ctx), networkID, pattern) })
+	return strings.Fields(ids), err
+}
+
+func (c *Client) findSubnets(ctx context.Context, networkID string, pattern config.SubnetPattern) (string, error) {
+	op := "look for subnets of network " + networkID
+	means, err := pattern.Matcher()
+	if err != nil {
+		return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: err.Error()}
+	}
+	all, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"network_id": {networkID}})
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(all, func(a, b subnets.Subnet) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	var ids []string
+	for _, s := range all {
+		if s.NetworkID == networkID && s.IPVersion == 4 && means(s.Name, s.Tags) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return strings.Join(ids, " "), nil
+}
+
+// CheckVIPPort makes sure that the port is there, belongs to the project and serves
+// nothing, so that it can become a VIP. The error says what is wrong with it.
+func (c *Client) CheckVIPPort(ctx context.Context, id string) error {
+	op := "look at port " + id
+	all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"id": {id}})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(p ports.Port) bool { return p.ID == id && c.owns(p.ProjectID) })
+	switch {
+	case i < 0:
+		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project has no such port"}
+	case all[i].DeviceID != "" || all[i].DeviceOwner != "":
+		return openstack.NewForeign(op, fmt.Sprintf("it belongs to device %q of %q already; name a port that nothing uses", all[i].DeviceID, all[i].DeviceOwner))
+	}
+	return nil
 }
 
 // HasMetadataPort tells whether the project sees a metadata port of OVN with an

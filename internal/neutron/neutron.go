@@ -4,7 +4,7 @@
 // Package neutron is the thin shell towards Neutron: floating IPs, the ports of
 // VIPs, and where addresses are to come from.
 //
-// It imports diff, lb and openstack. Calls go out through gophercloud.
+// It imports config, diff, lb and openstack. Calls go out through gophercloud.
 package neutron
 
 import (
@@ -118,17 +118,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	what := op.String()
 	switch op := op.(type) {
 	case diff.CreateFloatingIP:
-		f := op.FloatingIP
-		made, err := floatingips.Create(ctx, c.service, floatingips.CreateOpts{
-			FloatingNetworkID: f.NetworkID, SubnetID: f.SubnetID, FloatingIP: f.Address, PortID: f.PortID, Description: f.Description,
-		}).Extract()
-		if err != nil {
-			return diff.Created{}, openstack.Wrap(what, err)
-		}
-		if !openstack.IsID(made.ID) {
-			return diff.Created{}, unreadable(what, "no floating IP")
-		}
-		return diff.Created{ID: made.ID, Address: made.FloatingIP}, nil
+		return c.createFloatingIP(ctx, what, op.FloatingIP)
 	case diff.AssociateFloatingIP:
 		return diff.Created{}, openstack.Wrap(what, c.lead(ctx, op.ID, op.PortID, op.Description))
 	case diff.DisassociateFloatingIP:
@@ -140,6 +130,33 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		return diff.Created{Missing: missing}, err
 	}
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Neutron"}
+}
+
+// createFloatingIP takes the address from the first subnet that has one left, where
+// several are to be tried, with one call for each.
+func (c *Client) createFloatingIP(ctx context.Context, what string, f lb.FloatingIP) (diff.Created, error) {
+	subnetIDs := f.SubnetIDs
+	if len(subnetIDs) == 0 {
+		subnetIDs = []string{""}
+	}
+	var failure error
+	for _, subnetID := range subnetIDs {
+		made, err := floatingips.Create(ctx, c.service, floatingips.CreateOpts{
+			FloatingNetworkID: f.NetworkID, SubnetID: subnetID, FloatingIP: f.Address, PortID: f.PortID, Description: f.Description,
+		}).Extract()
+		if err == nil && !openstack.IsID(made.ID) {
+			return diff.Created{}, unreadable(what, "no floating IP")
+		}
+		if err == nil {
+			return diff.Created{ID: made.ID, Address: made.FloatingIP}, nil
+		}
+		failure = openstack.Wrap(what, err)
+		// Neutron says so of a subnet that is full, and of nothing else here.
+		if openstack.Classify(failure) != openstack.Conflict {
+			break
+		}
+	}
+	return diff.Created{}, failure
 }
 
 // lead lets a floating IP lead to the port and, unless that is empty, gives it

@@ -77,7 +77,7 @@ func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 		},
 		"a certain floating IP of a subnet": {
 			op: diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{
-				NetworkID: "n1", SubnetID: "s1", Address: "192.0.2.9", PortID: "p1", Description: "for web", Tags: []string{"not sent"}}},
+				NetworkID: "n1", SubnetIDs: []string{"s1"}, Address: "192.0.2.9", PortID: "p1", Description: "for web", Tags: []string{"not sent"}}},
 			method: "POST", path: "floatingips",
 			body: `{"floatingip": {"floating_network_id": "n1", "subnet_id": "s1", "floating_ip_address": "192.0.2.9", "port_id": "p1", "description": "for web"}}`,
 		},

@@ -115,6 +115,7 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	setText(object, "vip_address", l.VIP.Address)
 	setText(object, "vip_subnet_id", l.VIP.SubnetID)
 	setText(object, "vip_network_id", l.VIP.NetworkID)
+	setText(object, "vip_port_id", l.VIP.PortID)
 	listeners := []fields{}
 	for _, wanted := range l.Listeners {
 		listener := c.listener(wanted)

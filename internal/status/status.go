@@ -86,6 +86,8 @@ type Pass struct {
 	Observed lb.Observed
 	// External is whether a floating IP is wanted.
 	External bool
+	// Hostname is published in place of the address, unless it is empty.
+	Hostname string
 	// Late is whether what is left has been left for so long that even an update of
 	// members is to be told.
 	Late bool
@@ -328,6 +330,9 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if address == "" || p.External && address == l.VIP.Address {
 		// The floating IP is missing: the VIP is not what clients can reach.
 		return nil
+	}
+	if p.Hostname != "" {
+		return []corev1.LoadBalancerIngress{{Hostname: p.Hostname}}
 	}
 	return []corev1.LoadBalancerIngress{{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}}
 }

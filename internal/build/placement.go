@@ -1,0 +1,91 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// placed is the load balancer without listeners: its names, and where it is made.
+func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
+	balancer := &lb.LoadBalancer{
+		Name:        in.Owner.LoadBalancerName(),
+		Description: in.Owner.Description(),
+		Tags:        in.tags(),
+		Provider:    options.Provider,
+		VIP:         lb.VIP{SubnetID: in.Networks.VIPSubnetID, NetworkID: in.Networks.VIPNetworkID},
+	}
+	if options.PortID != "" {
+		balancer.VIP = lb.VIP{PortID: options.PortID}
+	}
+	if in.Capabilities.Has(lb.FeatureFlavors) {
+		balancer.FlavorID = options.FlavorID
+	}
+	if in.Capabilities.Has(lb.FeatureAvailabilityZones) {
+		balancer.AvailabilityZone = options.AvailabilityZone
+	}
+	return balancer
+}
+
+// checkPlacement refuses what a load balancer that is there cannot be made to have.
+// Only annotations ask for that: what stands in cloud.conf is for those that are made
+// from then on.
+func (in Input) checkPlacement(options annotation.Options) error {
+	have := in.Found
+	if have == nil {
+		return nil
+	}
+	type placement struct{ key, what, want, have string }
+	var others []string
+	for _, p := range []placement{
+		{annotation.PortID, "port of the VIP", options.PortID, have.VIP.PortID},
+		{annotation.SubnetID, "subnet of the VIP", options.SubnetID, have.VIP.SubnetID},
+		{annotation.NetworkID, "network of the VIP", options.NetworkID, have.VIP.NetworkID},
+		{annotation.FlavorID, "flavor", options.FlavorID, have.FlavorID},
+		{annotation.AvailabilityZone, "availability zone", options.AvailabilityZone, have.AvailabilityZone},
+	} {
+		asked := strings.TrimSpace(in.Service.Annotations[p.key]) != ""
+		if asked && !sameID(p.want, p.have) && !in.overruled(p.key, options) {
+			others = append(others, fmt.Sprintf("%s %s in place of %s (annotation %s)", p.what, p.want, orNone(p.have), p.key))
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return &Invalid{ReasonRequiresReplacement, fmt.Sprintf("load balancer %s cannot be changed to have %s; take that back, or delete the Service and make it again",
+		have.ID, strings.Join(others, ", "))}
+}
+
+// overruled tells whether another annotation, or what the cloud is, makes this one mean
+// nothing.
+func (in Input) overruled(key string, options annotation.Options) bool {
+	switch key {
+	case annotation.SubnetID:
+		return options.PortID != ""
+	case annotation.NetworkID:
+		return options.PortID != "" || options.SubnetID != ""
+	case annotation.FlavorID:
+		return !in.Capabilities.Has(lb.FeatureFlavors)
+	case annotation.AvailabilityZone:
+		return !in.Capabilities.Has(lb.FeatureAvailabilityZones)
+	}
+	return false
+}
+
+// sameID compares ids, which may be written without dashes or in capitals.
+func sameID(a, b string) bool {
+	plain := func(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }
+	return a == b || plain(a) == plain(b)
+}
+
+func orNone(id string) string {
+	if id == "" {
+		return "none"
+	}
+	return id
+}

@@ -1,0 +1,78 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "slices"
+
+// Of returns what holds for the Services of a class; the empty name is no class. It is false when there is no such class.
+func (l LoadBalancer) Of(class string) (LoadBalancer, bool) {
+	if class == "" {
+		return l, true
+	}
+	of, there := l.Classes[class]
+	return of, there
+}
+
+// ClassNames returns the names of all classes, sorted.
+func (l LoadBalancer) ClassNames() []string {
+	names := make([]string, 0, len(l.Classes))
+	for name := range l.Classes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readClasses puts the settings of each class on top of those of [LoadBalancer], wherever they stand in the file.
+func (f *file) readClasses() {
+	base := f.config.LoadBalancer
+	classes := map[string]LoadBalancer{}
+	set := map[string]map[string]bool{} // class -> its keys with a value
+	for _, s := range f.classes {
+		if _, there := classes[s.name]; !there {
+			classes[s.name], set[s.name] = base, map[string]bool{}
+		}
+		if s.key == "" {
+			continue
+		}
+		before := f.config.LoadBalancer
+		f.config.LoadBalancer = classes[s.name]
+		if s.value != "" || s.blank {
+			f.readKey(Section{Name: classSection}, s)
+			if key, known := findKey(classSection, s.key); known {
+				set[s.name][key.Name] = true
+			}
+		}
+		classes[s.name], f.config.LoadBalancer = f.config.LoadBalancer, before
+	}
+	for name, class := range classes {
+		class.chooseNetworks(set[name])
+		classes[name] = class
+	}
+	if len(classes) > 0 {
+		f.config.LoadBalancer.Classes = classes
+	}
+}
+
+// chooseNetworks takes from a class what [LoadBalancer] says of other networks than those that the class names.
+func (l *LoadBalancer) chooseNetworks(set map[string]bool) {
+	if set["network-id"] && !set["subnet-id"] {
+		l.SubnetID = ""
+	}
+	if set["subnet-id"] && !set["network-id"] {
+		l.NetworkID = ""
+	}
+	if !set["floating-network-id"] && !set["floating-subnet-id"] && !set["floating-subnet"] && !set["floating-subnet-tags"] {
+		return
+	}
+	if !set["floating-subnet-id"] {
+		l.FloatingSubnetID = ""
+	}
+	if !set["floating-subnet"] {
+		l.FloatingSubnets.Name = ""
+	}
+	if !set["floating-subnet-tags"] {
+		l.FloatingSubnets.Tags = ""
+	}
+}

@@ -1,0 +1,95 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
+	c := mustParse(t, credentials+`
+[LoadBalancerClass "early"]
+lb-provider = ovn
+[LoadBalancer]
+lb-provider = amphora
+flavor-id = f1
+create-monitor = true
+floating-network-id = n1
+[LoadBalancerClass "gold"]
+flavor-id = f2
+availability-zone = az2
+create-monitor = false
+monitor-delay = 9s
+internal-lb = true
+node-selector = gold=yes
+source-ranges = 10.0.0.0/8
+[LoadBalancerClass "gold"]
+lb-method = SOURCE_IP
+[LoadBalancerClass "empty"]
+flavor-id =
+`)
+	base := c.LoadBalancer
+	base.Classes = nil
+	early, gold := base, base
+	early.Provider = "ovn"
+	gold.FlavorID, gold.AvailabilityZone, gold.CreateMonitor, gold.MonitorDelay = "f2", "az2", false, 9*time.Second
+	gold.Internal, gold.NodeSelector, gold.SourceRanges, gold.Method = true, "gold=yes", "10.0.0.0/8", "SOURCE_IP"
+	want := map[string]LoadBalancer{"early": early, "gold": gold, "empty": base}
+	if diff := cmp.Diff(want, c.LoadBalancer.Classes); diff != "" {
+		t.Errorf("classes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"early", "empty", "gold"}, c.LoadBalancer.ClassNames()); diff != "" {
+		t.Error(diff)
+	}
+	if of, ok := c.LoadBalancer.Of("gold"); !ok || of.FlavorID != "f2" {
+		t.Errorf("Of(gold) = %+v, %v", of, ok)
+	}
+	if of, ok := c.LoadBalancer.Of(""); !ok || of.FlavorID != "f1" {
+		t.Errorf("no class: %+v, %v", of, ok)
+	}
+	if _, ok := c.LoadBalancer.Of("Gold"); ok {
+		t.Error("there is a class Gold")
+	}
+}
+
+func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
+	all := "[LoadBalancer]\nsubnet-id = s\nnetwork-id = n\nfloating-network-id = fn\nfloating-subnet-id = fs\nfloating-subnet = name\nfloating-subnet-tags = tag\n[LoadBalancerClass \"c\"]\n"
+	type networks struct {
+		subnet, network, floatingNetwork, floatingSubnet string
+		pattern                                          SubnetPattern
+	}
+	for keys, want := range map[string]networks{
+		"lb-method = SOURCE_IP":     {"s", "n", "fn", "fs", SubnetPattern{"name", "tag"}},
+		"network-id = n2":           {"", "n2", "fn", "fs", SubnetPattern{"name", "tag"}},
+		"subnet-id = s2":            {"s2", "", "fn", "fs", SubnetPattern{"name", "tag"}},
+		"floating-network-id = fn2": {"s", "n", "fn2", "", SubnetPattern{}},
+		"floating-subnet-tags = a":  {"s", "n", "fn", "", SubnetPattern{Tags: "a"}},
+		"floating-subnet = x*":      {"s", "n", "fn", "", SubnetPattern{Name: "x*"}},
+		"floating-subnet-id = fs2":  {"s", "n", "fn", "fs2", SubnetPattern{}},
+	} {
+		l := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"]
+		got := networks{l.SubnetID, l.NetworkID, l.FloatingNetworkID, l.FloatingSubnetID, l.FloatingSubnets}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", keys, got, want)
+		}
+	}
+}
+
+func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"[LoadBalancerClass \"c\"]\nmonitor-delay = 2s\n":   `[LoadBalancerClass "c"] monitor-timeout (3s) must not be above monitor-delay (2s)`,
+		"[LoadBalancerClass \"c\"]\nmax-shared-lb = 3\n":    `unknown key "max-shared-lb"`,
+		"[LoadBalancerClass \"c\"]\nfloating-subnet = ~(\n": `[LoadBalancerClass] floating-subnet: "~("`,
+		"[LoadBalancerClass \"c\"]\nsource-ranges = all\n":  `"all" is not a CIDR`,
+	} {
+		_, err := Parse("cloud.conf", []byte(credentials+text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
