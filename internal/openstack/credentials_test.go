@@ -55,19 +55,27 @@ func (s *simulator) revoke(t *testing.T, g config.Global) {
 }
 
 // busy makes calls all the time until the test ends, and fails it if one fails.
-func busy(t *testing.T, s *Session) (stop func()) {
+// Settle waits for the calls that are under way.
+func busy(t *testing.T, s *Session) (settle, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var callers sync.WaitGroup
+	var underWay sync.RWMutex
 	for range 4 {
 		callers.Go(func() {
 			for ctx.Err() == nil {
+				underWay.RLock()
 				if err := get(ctx, s, "lbaas", "loadbalancers"); err != nil && ctx.Err() == nil {
 					t.Errorf("a call failed: %v", err)
 				}
+				underWay.RUnlock()
 			}
 		})
 	}
-	return func() {
+	settle = func() {
+		underWay.Lock()
+		defer underWay.Unlock()
+	}
+	return settle, func() {
 		cancel()
 		callers.Wait()
 	}
@@ -77,13 +85,15 @@ func TestNoCallFailsWhenCredentialsAreReplacedAndTheOldOnesRevoked(t *testing.T)
 	s := newSimulator(t)
 	old := s.credential(t, "first")
 	session := s.open(t, old)
-	stop := busy(t, session)
+	settle, stop := busy(t, session)
 	for _, name := range []string{"second", "third", "fourth"} {
 		next := s.credential(t, name)
 		if changed, err := session.Reload(context.Background(), next); !changed || err != nil {
 			t.Fatalf("changed: %t, %v", changed, err)
 		}
 		s.revoke(t, old)
+		// A call whose token is taken away twice does fail.
+		settle()
 		s.ExpireTokens()
 		if err := get(context.Background(), session, "lbaas", "loadbalancers"); err != nil {
 			t.Error(err)
