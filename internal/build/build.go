@@ -151,7 +151,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		wanted.Withheld = append(wanted.Withheld, affinityWithheld(in.Capabilities))
 	}
 	wanted.Withheld = append(wanted.Withheld, in.settingsWithheld(options)...)
-	if options.Internal || in.family() == corev1.IPv6Protocol {
+	if options.Internal || in.Family() == corev1.IPv6Protocol {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		if options.PortID == "" {
 			balancer.VIP.Address = address
@@ -242,8 +242,8 @@ func (in Input) serial(listeners []lb.Listener) bool {
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
-// family is the Service's first IP family, which the load balancer serves.
-func (in Input) family() corev1.IPFamily {
+// Family is the Service's first IP family, which the load balancer serves.
+func (in Input) Family() corev1.IPFamily {
 	if len(in.Service.Spec.IPFamilies) > 0 {
 		return in.Service.Spec.IPFamilies[0]
 	}
@@ -266,9 +266,9 @@ func (in Input) requestedAddress() (string, error) {
 	if err != nil || address.Zone() != "" {
 		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
 	}
-	if address.Is4() != (in.family() == corev1.IPv4Protocol) {
+	if address.Is4() != (in.Family() == corev1.IPv4Protocol) {
 		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf(
-			"spec.loadBalancerIP %s is not an %s address, which is the Service's first IP family", value, in.family())}
+			"spec.loadBalancerIP %s is not an %s address, which is the Service's first IP family", value, in.Family())}
 	}
 	return address.String(), nil
 }

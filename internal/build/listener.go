@@ -129,7 +129,7 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 // endpoint. A node that was made anew under another name may share its address
 // with the old one for a while: Octavia takes an address once.
 func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
-	targets, _ := target.Nodes(in.Nodes, in.family())
+	targets, _ := target.Nodes(in.Nodes, in.Family())
 	if local {
 		targets = target.WithEndpoints(targets, in.Slices)
 	}
@@ -164,7 +164,7 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 		ranges = options.SourceRanges
 	}
 	everybody := "0.0.0.0/0"
-	if in.family() == corev1.IPv6Protocol {
+	if in.Family() == corev1.IPv6Protocol {
 		everybody = "::/0"
 	}
 	restricted := len(ranges) > 0 && !slices.Contains(ranges, everybody)
@@ -181,11 +181,11 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	// Clients of the other family cannot reach the VIP at all.
 	ours := slices.DeleteFunc(slices.Clone(ranges), func(r string) bool {
 		p, err := netip.ParsePrefix(r)
-		return err != nil || p.Addr().Is4() != (in.family() == corev1.IPv4Protocol)
+		return err != nil || p.Addr().Is4() != (in.Family() == corev1.IPv4Protocol)
 	})
 	if len(ours) == 0 {
 		return nil, &Invalid{ReasonInvalidSourceRanges, fmt.Sprintf(
-			"none of the source ranges %s is %s, so nobody could connect", strings.Join(ranges, ", "), in.family())}
+			"none of the source ranges %s is %s, so nobody could connect", strings.Join(ranges, ", "), in.Family())}
 	}
 	slices.Sort(ours)
 	return slices.Compact(ours), nil

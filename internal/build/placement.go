@@ -21,7 +21,7 @@ func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 		VIP:         lb.VIP{SubnetID: in.Networks.VIPSubnetID, NetworkID: in.Networks.VIPNetworkID},
 	}
 	if options.PortID != "" {
-		balancer.VIP = lb.VIP{PortID: options.PortID}
+		balancer.VIP = lb.VIP{PortID: options.PortID, SubnetID: in.Networks.VIPSubnetID}
 	}
 	if in.Capabilities.Has(lb.FeatureFlavors) {
 		balancer.FlavorID = options.FlavorID

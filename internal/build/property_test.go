@@ -136,7 +136,7 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 			t.Fatal("source ranges got lost")
 		}
 	}
-	if wanted.FloatingIP != nil && in.family() == corev1.IPv6Protocol {
+	if wanted.FloatingIP != nil && in.Family() == corev1.IPv6Protocol {
 		t.Fatal("a floating IP for IPv6")
 	}
 }

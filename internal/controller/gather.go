@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
@@ -82,9 +83,12 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 	switch {
 	case observed.LoadBalancer != nil:
 	case options.PortID != "":
-		if err := p.Neutron.CheckVIPPort(ctx, options.PortID); err != nil {
+		subnet, err := p.givenPort(ctx, options.PortID, in.Family())
+		if err != nil {
 			return lb.Wanted{}, err
 		}
+		n.VIPSubnetID = subnet
+		n.MemberSubnetID = cmp.Or(options.MemberSubnetID, subnet)
 	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
 		subnet, err := p.nodeSubnet(ctx, *in)
 		if err != nil {
@@ -104,6 +108,20 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 	}
 	err = p.lookAtMonitors(ctx, *in, observed, &wanted)
 	return wanted, err
+}
+
+// givenPort returns the subnet of a port that a person made and that is to become the VIP.
+// Octavia gives a port to a second load balancer without a word, so it is asked first.
+func (p *Planner) givenPort(ctx context.Context, id string, family corev1.IPFamily) (subnetID string, err error) {
+	subnetID, err = p.Neutron.SubnetOfPort(ctx, id, family == corev1.IPv4Protocol)
+	if err != nil {
+		return "", err
+	}
+	others, err := p.Octavia.FindByVIPPort(ctx, id)
+	if err == nil && len(others) > 0 {
+		err = openstack.NewForeign("use port "+id, fmt.Sprintf("load balancer %s has it already; name a port that nothing uses", others[0].ID))
+	}
+	return subnetID, err
 }
 
 // floatingSubnets looks up where a floating IP is to be made.
@@ -155,10 +173,7 @@ func hasFloatingIP(o lb.Observed) bool {
 // nodeSubnet is the subnet in which the nodes have their addresses, as told by
 // the first of them by name.
 func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error) {
-	family := corev1.IPv4Protocol
-	if len(in.Service.Spec.IPFamilies) > 0 {
-		family = in.Service.Spec.IPFamilies[0]
-	}
+	family := in.Family()
 	targets, _ := target.Nodes(in.Nodes, family)
 	if len(targets) == 0 {
 		return "", &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -126,22 +127,28 @@ func (c *Client) findSubnets(ctx context.Context, networkID string, pattern conf
 	return strings.Join(ids, " "), nil
 }
 
-// CheckVIPPort makes sure that the port is there, belongs to the project and serves
-// nothing, so that it can become a VIP. The error says what is wrong with it.
-func (c *Client) CheckVIPPort(ctx context.Context, id string) error {
+// SubnetOfPort returns the id of the subnet of the port's first address of a family: IPv4
+// or, without is4, IPv6. The port has to be there, belong to the project and serve nothing, so that
+// it can become a VIP; the error says what is wrong with it.
+func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string, error) {
 	op := "look at port " + id
 	all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"id": {id}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	i := slices.IndexFunc(all, func(p ports.Port) bool { return p.ID == id && c.owns(p.ProjectID) })
 	switch {
 	case i < 0:
-		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project has no such port"}
+		return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project has no such port"}
 	case all[i].DeviceID != "" || all[i].DeviceOwner != "":
-		return openstack.NewForeign(op, fmt.Sprintf("it belongs to device %q of %q already; name a port that nothing uses", all[i].DeviceID, all[i].DeviceOwner))
+		return "", openstack.NewForeign(op, fmt.Sprintf("it belongs to device %q of %q already; name a port that nothing uses", all[i].DeviceID, all[i].DeviceOwner))
 	}
-	return nil
+	for _, ip := range all[i].FixedIPs {
+		if address, err := netip.ParseAddr(ip.IPAddress); err == nil && address.Is4() == is4 {
+			return ip.SubnetID, nil
+		}
+	}
+	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the port has no address of the Service's first IP family"}
 }
 
 // HasMetadataPort tells whether the project sees a metadata port of OVN with an

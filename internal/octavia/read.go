@@ -30,14 +30,23 @@ type Head struct {
 // FindByName returns the load balancers of the name, without what is below
 // them, in one call. Those that are deleted already are left out.
 func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error) {
-	documents, err := list[loadBalancerDocument](ctx, c, "loadbalancers", url.Values{"name": {name}})
+	return c.find(ctx, url.Values{"name": {name}}, func(d loadBalancerDocument) bool { return d.Name == name })
+}
+
+// FindByVIPPort returns those whose VIP is the port, in the same way.
+func (c *Client) FindByVIPPort(ctx context.Context, portID string) ([]lb.LoadBalancer, error) {
+	return c.find(ctx, url.Values{"vip_port_id": {portID}}, func(d loadBalancerDocument) bool { return d.VIPPortID == portID })
+}
+
+func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalancerDocument) bool) ([]lb.LoadBalancer, error) {
+	documents, err := list[loadBalancerDocument](ctx, c, "loadbalancers", query)
 	if err != nil {
 		return nil, err
 	}
 	var found []lb.LoadBalancer
 	for _, d := range documents {
 		// A service that does not know the filter answers with everything.
-		if d.Name == name && d.ProvisioningStatus != lb.Deleted {
+		if d.ProvisioningStatus != lb.Deleted && is(d) {
 			found = append(found, d.model())
 		}
 	}
@@ -47,17 +56,7 @@ func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer
 // All returns all load balancers of the project, without what is below them, one
 // call per thousand. Those that are deleted already are left out.
 func (c *Client) All(ctx context.Context) ([]lb.LoadBalancer, error) {
-	documents, err := list[loadBalancerDocument](ctx, c, "loadbalancers", url.Values{})
-	if err != nil {
-		return nil, err
-	}
-	var found []lb.LoadBalancer
-	for _, d := range documents {
-		if d.ProvisioningStatus != lb.Deleted {
-			found = append(found, d.model())
-		}
-	}
-	return found, nil
+	return c.find(ctx, url.Values{}, func(loadBalancerDocument) bool { return true })
 }
 
 // Get returns the load balancer without what is below it. One that does not

@@ -266,6 +266,17 @@ func (c *cloud) makePort() port {
 	return answer.Port
 }
 
+// showPublicSubnets lets the controller's project see the subnets of the public network,
+// as hack/openstack does with the real one.
+func (c *cloud) showPublicSubnets() {
+	c.t.Helper()
+	if sim, ok := c.backend.(simulated); ok {
+		if err := sim.Neutron().ShareNetwork(c.IDs().PublicNetwork, c.IDs().Project); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
 // count is how many objects of a kind, such as "listeners", the controller's
 // project has in Octavia, not counting earlier ones.
 func (c *cloud) count(kind string) int {

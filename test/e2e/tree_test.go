@@ -27,6 +27,8 @@ type tree struct {
 	VIP         string `json:"vip_address"`
 	VIPPort     string `json:"vip_port_id"`
 	Subnet      string `json:"vip_subnet_id"`
+	Flavor      string `json:"flavor_id"`
+	Zone        string `json:"availability_zone"`
 	Tags        []string
 	Listeners   []listener `json:"-"`
 	// Unused are the pools that are no listener's.
