@@ -43,6 +43,8 @@ const (
 	ConnectionLimit = Prefix + "connection-limit"
 	// NodeSelector says which nodes become members.
 	NodeSelector = Prefix + "node-selector"
+	// FloatingIP asks for a floating IP of the project, by its address or id.
+	FloatingIP = OwnPrefix + "floating-ip"
 	// ClassKey names one of the operator's classes.
 	ClassKey = Prefix + "class"
 	// SubnetID, NetworkID and PortID say where the VIP is, and FlavorID and
@@ -123,7 +125,24 @@ type Options struct {
 	FlavorID, AvailabilityZone string
 	// Hostname is published in place of the address, unless it is empty.
 	Hostname string
+	// StatusAddresses says which addresses are published.
+	StatusAddresses StatusAddresses
+	// FloatingIP is the address or the id of the floating IP that is asked for, or "".
+	FloatingIP string
 }
+
+// StatusAddresses says which addresses of an external Service are published.
+type StatusAddresses string
+
+// The choices.
+const (
+	// StatusFloating publishes the floating IP.
+	StatusFloating StatusAddresses = "floating"
+	// StatusVIP publishes the VIP.
+	StatusVIP StatusAddresses = "vip"
+	// StatusBoth publishes the floating IP and then the VIP.
+	StatusBoth StatusAddresses = "both"
+)
 
 // NoLimit is a ConnectionLimit for any number of connections.
 const NoLimit = -1
@@ -176,6 +195,7 @@ func over(defaults config.LoadBalancer) Options {
 		Provider:              defaults.Provider,
 		OperatorsMethod:       defaults.Method,
 		Drift:                 DriftRepair,
+		StatusAddresses:       StatusFloating,
 		Internal:              defaults.Internal,
 		Monitor:               defaults.CreateMonitor,
 		MonitorDelay:          defaults.MonitorDelay,

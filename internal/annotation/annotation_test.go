@@ -49,7 +49,7 @@ var defaults = config.LoadBalancer{
 }
 
 func defaultOptions() Options {
-	return Options{NodeSelector: config.NodeSelector{}, Drift: DriftRepair, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+	return Options{NodeSelector: config.NodeSelector{}, Drift: DriftRepair, StatusAddresses: StatusFloating, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		ConnectionLimit: -1, Timeouts: lb.Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}}
 }
 
@@ -58,7 +58,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), DriftPolicy, Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), DriftPolicy, FloatingIP, OwnPrefix+"status-addresses", Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -86,7 +86,7 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
 	all.NodeSelector = "zone=a"
-	want := Options{NodeSelector: config.NodeSelector{"zone": "a"}, Drift: DriftRepair, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+	want := Options{NodeSelector: config.NodeSelector{"zone": "a"}, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
@@ -148,6 +148,10 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{MemberSubnetID, someID, func(o *Options) { o.MemberSubnetID = someID }},
 		{FlavorID, someID, func(o *Options) { o.FlavorID = someID }},
 		{AvailabilityZone, "az 1", func(o *Options) { o.AvailabilityZone = "az 1" }},
+		{FloatingIP, someID, func(o *Options) { o.FloatingIP = someID }},
+		{FloatingIP, " 203.0.113.7", func(o *Options) { o.FloatingIP = "203.0.113.7" }},
+		{OwnPrefix + "status-addresses", "both", func(o *Options) { o.StatusAddresses = StatusBoth }},
+		{OwnPrefix + "status-addresses", "", func(*Options) {}},
 		{Prefix + "hostname", "www.example.com", func(o *Options) { o.Hostname = "www.example.com" }},
 		{Prefix + "hostname", "", func(*Options) {}},
 		{ClassKey, "", func(*Options) {}},
@@ -200,6 +204,8 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 		keyMethod:                  {"round_robin", "LEAST", "ROUND_ROBIN,SOURCE_IP"},
 	}
 	bad[Prefix+"hostname"] = []string{"WWW.example.com", "192.0.2.1", "::1", "a_b", "-a", "*.example.com", "a..b"}
+	bad[FloatingIP] = []string{"web", "2001:db8::1", "203.0.113.7/32", "203.0.113", "203.0.113.7,203.0.113.8"}
+	bad[OwnPrefix+"status-addresses"] = []string{"none", "VIP", "vip,floating"}
 	bad[Prefix+"floating-subnet"] = []string{"~(", "!", "~"}
 	bad[Prefix+"floating-subnet-tags"] = []string{"!&", "&", ","}
 	bad[AvailabilityZone] = []string{strings.Repeat("z", 256)}

@@ -72,6 +72,16 @@ var addressLines = []Annotation{
 		Default: "false",
 		Doc:     "The floating IP stays in the project, detached, when the Service is deleted or becomes internal.",
 	}),
+	set(floatingIP, func(o *Options) *string { return &o.FloatingIP }, Annotation{
+		Key:     FloatingIP,
+		Default: "spec.loadBalancerIP, or any",
+		Doc:     "The floating IP of an external Service, by its address or its id. One that the project has is attached when nothing uses it, and stays when the Service goes; of an address that nobody has one is made, where the cloud allows that. A change moves the Service from one to the other. Takes the place of spec.loadBalancerIP, which Kubernetes has deprecated.",
+	}),
+	set(oneOf(StatusFloating, StatusVIP, StatusBoth), func(o *Options) *StatusAddresses { return &o.StatusAddresses }, Annotation{
+		Key:     OwnPrefix + "status-addresses",
+		Default: "floating",
+		Doc:     "Which addresses of an external Service its status has: the floating IP, the VIP, or the floating IP and then the VIP. That of an internal Service has the VIP.",
+	}),
 	set(uuid, func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:     Prefix + "floating-network-id",
 		Default: "[LoadBalancer] floating-network-id",

@@ -103,6 +103,17 @@ var uuid = valueType[string]{values: "UUID", emptyCounts: true, parse: func(text
 	return text, nil
 }}
 
+// floatingIP is an IPv4 address or the id of a floating IP.
+var floatingIP = valueType[string]{values: "IPv4 address or UUID", parse: func(text string) (string, error) {
+	if address, err := netip.ParseAddr(text); err == nil && address.Is4() {
+		return address.String(), nil
+	}
+	if !uuidPattern.MatchString(text) {
+		return "", errors.New("must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id")
+	}
+	return text, nil
+}}
+
 var uuidPattern = regexp.MustCompile(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`)
 
 // name is a name of something that the operator or the cloud has, or nothing.

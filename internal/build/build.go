@@ -52,6 +52,8 @@ type Networks struct {
 	// to try, or empty for any.
 	FloatingNetworkID string
 	FloatingSubnetIDs []string
+	// FloatingIPAddress is the address of the floating IP that an annotation asks for.
+	FloatingIPAddress string
 }
 
 // Invalid is a Service that cannot be served as it is written.
@@ -118,7 +120,8 @@ func Wanted(in Input) (lb.Wanted, error) {
 		return lb.Wanted{}, err
 	}
 	in.Nodes = selected(in.Nodes, options.NodeSelector)
-	address, err := in.requestedAddress()
+	external := !options.Internal && in.Family() == corev1.IPv4Protocol
+	address, err := in.requestedAddress(options, external)
 	if err != nil {
 		return lb.Wanted{}, err
 	}
@@ -151,7 +154,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		wanted.Withheld = append(wanted.Withheld, affinityWithheld(in.Capabilities))
 	}
 	wanted.Withheld = append(wanted.Withheld, in.settingsWithheld(options)...)
-	if options.Internal || in.Family() == corev1.IPv6Protocol {
+	if !external {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		if options.PortID == "" {
 			balancer.VIP.Address = address
@@ -255,10 +258,21 @@ func (in Input) local() bool {
 	return in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// requestedAddress reads spec.loadBalancerIP, deprecated by Kubernetes and all
-// that users have.
-func (in Input) requestedAddress() (string, error) {
+// requestedAddress is that of the floating IP which is asked for by annotation, or
+// spec.loadBalancerIP.
+func (in Input) requestedAddress(options annotation.Options, external bool) (string, error) {
 	value := in.Service.Spec.LoadBalancerIP
+	switch {
+	case options.FloatingIP == "":
+	case !external:
+		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s asks for a floating IP, and only an external Service whose first IP family is IPv4 has one; remove it",
+			annotation.FloatingIP)}
+	case value != "" && value != in.Networks.FloatingIPAddress:
+		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s asks for %s and spec.loadBalancerIP for %s; remove one",
+			annotation.FloatingIP, in.Networks.FloatingIPAddress, value)}
+	default:
+		return in.Networks.FloatingIPAddress, nil
+	}
 	if value == "" {
 		return "", nil
 	}

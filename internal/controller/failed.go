@@ -43,7 +43,8 @@ func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 	p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", l.ID))
 	// A floating IP that was asked for by its address may be a person's, and
 	// could not be got back.
-	keep := r.keepsFloatingIP(p.service) || p.service.Spec.LoadBalancerIP != ""
+	asked := p.service.Spec.LoadBalancerIP != "" || p.service.Annotations[annotation.FloatingIP] != ""
+	keep := asked || r.keepsFloatingIP(p.service)
 	p.plan = diff.New(lb.Wanted{KeepFloatingIP: keep}, p.record.observed, p.owner)
 	return true
 }

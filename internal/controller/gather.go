@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,6 +69,7 @@ func asked(o annotation.Options) build.Networks {
 		VIPNetworkID:      o.NetworkID,
 		MemberSubnetID:    o.MemberSubnetID,
 		FloatingNetworkID: o.FloatingNetworkID,
+		FloatingIPAddress: o.FloatingIP,
 	}
 	if o.FloatingSubnetID != "" {
 		networks.FloatingSubnetIDs = []string{o.FloatingSubnetID}
@@ -97,6 +99,9 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 		n.VIPSubnetID = subnet
 		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
 	}
+	if err := p.givenFloatingIP(ctx, n, options); err != nil {
+		return lb.Wanted{}, err
+	}
 	if !options.Internal && !hasFloatingIP(observed) {
 		if err := p.floatingSubnets(ctx, n, options); err != nil {
 			return lb.Wanted{}, err
@@ -122,6 +127,22 @@ func (p *Planner) givenPort(ctx context.Context, id string, family corev1.IPFami
 		err = openstack.NewForeign("use port "+id, fmt.Sprintf("load balancer %s has it already; name a port that nothing uses", others[0].ID))
 	}
 	return subnetID, err
+}
+
+// givenFloatingIP looks up the address of a floating IP that is asked for by its id. Its
+// address does not change as long as it is there.
+func (p *Planner) givenFloatingIP(ctx context.Context, n *build.Networks, options annotation.Options) error {
+	n.FloatingIPAddress = options.FloatingIP
+	if _, err := netip.ParseAddr(options.FloatingIP); options.FloatingIP == "" || err == nil {
+		return nil
+	}
+	address, err := p.Neutron.AddressOfFloatingIP(ctx, options.FloatingIP)
+	if openstack.Classify(err) == openstack.Gone {
+		return &build.Invalid{Reason: build.ReasonInvalidAddress, Message: fmt.Sprintf(
+			"annotation %s: the project has no floating IP with the id %s", annotation.FloatingIP, options.FloatingIP)}
+	}
+	n.FloatingIPAddress = address
+	return err
 }
 
 // floatingSubnets looks up where a floating IP is to be made.

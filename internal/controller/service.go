@@ -372,6 +372,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Observed:     p.record.observed,
 		External:     p.wanted.FloatingIP != nil,
 		Hostname:     options.Hostname,
+		Addresses:    options.StatusAddresses,
 		Leaving:      !r.Serves(p.service),
 		Left:         p.plan.Ops,
 		Refused:      p.plan.Refused,

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
@@ -97,6 +98,22 @@ func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 	}
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid,
 		Message: "the project sees no external network with IPv4 addresses; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
+}
+
+// AddressOfFloatingIP returns the address of the project's floating IP with the id. One
+// that the project does not have is an error of class Gone.
+func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, error) {
+	return c.lookups.get("floating IP "+id, func() (string, error) {
+		op := "look for floating IP " + id
+		found, err := c.floatingIPs(context.WithoutCancel(ctx), op, "id", id, func(f lb.FloatingIP) bool { return f.ID == id })
+		switch {
+		case err != nil:
+			return "", err
+		case len(found) == 0:
+			return "", &openstack.Error{Op: op, Class: openstack.Gone, Message: "the project has no such floating IP"}
+		}
+		return found[0].Address, nil
+	})
 }
 
 // Subnets returns the ids of the network's subnets that the project sees and the pattern

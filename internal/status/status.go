@@ -5,8 +5,8 @@
 // and events, as functions of what a pass found out. Writing them is the
 // controller's.
 //
-// It is pure apart from the types it takes: it imports build, diff, lb and
-// openstack (for the classes of errors).
+// It is pure apart from the types it takes: it imports annotation, build,
+// diff, lb and openstack (for the classes of errors).
 package status
 
 import (
@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -86,6 +87,8 @@ type Pass struct {
 	Observed lb.Observed
 	// External is whether a floating IP is wanted.
 	External bool
+	// Addresses says which addresses are published of one that has a floating IP.
+	Addresses annotation.StatusAddresses
 	// Hostname is published in place of the address, unless it is empty.
 	Hostname string
 	// Late is whether what is left has been left for so long that even an update of
@@ -298,8 +301,8 @@ func reason(err error) string {
 	}
 }
 
-// Ingress returns the addresses to publish after the pass: one, once the load
-// balancer serves, and none before. What was published stays while the pass
+// Ingress returns the addresses to publish after the pass: once the load balancer
+// serves, and none before. What was published stays while the pass
 // could not find out better.
 func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
@@ -334,7 +337,19 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if p.Hostname != "" {
 		return []corev1.LoadBalancerIngress{{Hostname: p.Hostname}}
 	}
-	return []corev1.LoadBalancerIngress{{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}}
+	addresses := []string{address}
+	switch {
+	case !p.External:
+	case p.Addresses == annotation.StatusVIP:
+		addresses = []string{l.VIP.Address}
+	case p.Addresses == annotation.StatusBoth:
+		addresses = append(addresses, l.VIP.Address)
+	}
+	ingress := make([]corev1.LoadBalancerIngress, len(addresses))
+	for i, a := range addresses {
+		ingress[i] = corev1.LoadBalancerIngress{IP: a, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}
+	}
+	return ingress
 }
 
 // known leaves out, of what is published of a Service that is refused, the addresses that

@@ -4,6 +4,8 @@
 package e2e_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -146,5 +148,59 @@ func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
 	second := s.service("second", tcp(8080), at(address), annotated(keepKey, "true"))
 	if got := second.programmed(); got != address {
 		t.Errorf("the Service asked for the kept %s and is at %s", address, got)
+	}
+}
+
+func TestFloatingIPIsChosenByAnnotationAndChangedLive(t *testing.T) {
+	s := newStage(t, settings{})
+	first, second := s.cloud.makeFloatingIP(""), s.cloud.makeFloatingIP("")
+	s.given = append(s.given, first.Address, second.Address)
+	web := s.service("web", tcp(8080), annotated(floatingIPKey, first.ID))
+	if got := web.programmed(); got != first.Address {
+		t.Errorf("the Service is at %s, asked for was %s", got, first.Address)
+	}
+	vip := s.visit(web.tree().VIP, 8080)
+	taker := s.service("taker", tcp(8080), annotated(floatingIPKey, first.Address))
+	t.Log(taker.has(accepted, conditionFalse, "FloatingIPInUse").Message)
+
+	web.change(annotated(floatingIPKey, second.Address))
+	if got := web.moved(first.Address); got != second.Address {
+		t.Errorf("the Service moved to %s, asked for was %s", got, second.Address)
+	}
+	web.programmed()
+	s.answeredBy(second.Address, 8080, s.addresses("a", "b")...)
+	if f := s.cloud.floatingIP(first.Address); f.ID != first.ID {
+		t.Errorf("the first one is %+v", f)
+	}
+	web.change(annotated(floatingIPKey, "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"))
+	t.Log(web.has(accepted, conditionFalse, "InvalidAddress").Message)
+	s.answeredBy(second.Address, 8080, s.addresses("a", "b")...)
+	s.happy(vip)
+}
+
+func TestStatusHasTheAddressesThatAreAskedFor(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080), annotated("kube-octavia.io/status-addresses", "both"))
+	web.has(programmed, conditionTrue, "Programmed")
+	floating, vip := web.now().Annotations[addressKey], web.tree().VIP
+	for _, c := range []struct {
+		value string
+		want  []string
+	}{{"both", []string{floating, vip}}, {"vip", []string{vip}}, {"floating", []string{floating}}} {
+		web.change(annotated("kube-octavia.io/status-addresses", c.value))
+		web.eventually(func() error {
+			var got []string
+			for _, i := range web.now().Status.LoadBalancer.Ingress {
+				got = append(got, i.IP)
+			}
+			if !slices.Equal(got, c.want) {
+				return fmt.Errorf("with %s there are %v, want %v", c.value, got, c.want)
+			}
+			return nil
+		})
+		if now := web.now().Annotations[addressKey]; now != floating || floating == vip {
+			t.Errorf("annotation %s is %s, was %s", addressKey, now, floating)
+		}
 	}
 }

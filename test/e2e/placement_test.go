@@ -24,6 +24,7 @@ const (
 	flavorKey       = prefix + "flavor-id"
 	zoneKey         = prefix + "availability-zone"
 	hostnameKey     = prefix + "hostname"
+	floatingIPKey   = "kube-octavia.io/floating-ip"
 )
 
 // makeSubnet makes a subnet of one of the networks, with no room for more than size
