@@ -31,6 +31,8 @@ type Annotation struct {
 	WithoutIt bool
 	// Output is set for annotations that are written for the user to read.
 	Output bool
+	// Rule is for kube-apiserver, to refuse what the parser would. Those with Output have none.
+	Rule Rule
 
 	apply func(*Options, string) error
 }
@@ -283,10 +285,11 @@ func notServed(names ...string) []Annotation {
 			Key:    Prefix + name,
 			Values: "not supported",
 			Doc:    "Known from openstack-cloud-controller-manager and not supported by this version: a Service that sets it is refused.",
-			apply: func(*Options, string) error {
-				return errors.New("this version does not support the annotation; remove it, or leave the Service to another controller through spec.loadBalancerClass")
-			},
+			Rule:   Rule{Kind: "supported", Right: unsupported, Value: "false", EmptyCounts: true},
+			apply:  func(*Options, string) error { return errors.New(unsupported) },
 		}
 	}
 	return all
 }
+
+const unsupported = "this version does not support the annotation; remove it, or leave the Service to another controller through spec.loadBalancerClass"

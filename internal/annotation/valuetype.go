@@ -28,11 +28,15 @@ type valueType[T any] struct {
 	parse func(string) (T, error)
 	// emptyCounts is whether an empty value says something. Otherwise it is as good as none.
 	emptyCounts bool
+	// rule is what parse does, for kube-apiserver to do. Both refuse the same values.
+	rule Rule
 }
 
 // set makes a line of the table that writes what it reads to a field.
 func set[T any](kind valueType[T], field func(*Options) *T, line Annotation) Annotation {
 	line.Values = cmp.Or(line.Values, kind.values)
+	line.Rule = kind.rule
+	line.Rule.EmptyCounts = kind.emptyCounts
 	line.apply = func(o *Options, text string) error {
 		text = strings.TrimSpace(text)
 		if text == "" && !kind.emptyCounts {
@@ -47,22 +51,32 @@ func set[T any](kind valueType[T], field func(*Options) *T, line Annotation) Ann
 	return line
 }
 
-var boolean = valueType[bool]{values: "true or false", parse: func(text string) (bool, error) {
-	if text != "true" && text != "false" {
-		return false, errors.New("must be true or false")
-	}
-	return text == "true", nil
-}}
+var boolean = valueType[bool]{
+	values: "true or false",
+	rule:   Rule{Kind: "boolean", Right: "must be true or false", Value: `v in ["true", "false"]`},
+	parse: func(text string) (bool, error) {
+		if text != "true" && text != "false" {
+			return false, errors.New("must be true or false")
+		}
+		return text == "true", nil
+	},
+}
 
 // number is a whole number between low and high.
 func number(low, high int) valueType[int] {
-	return valueType[int]{values: fmt.Sprintf("%d to %d", low, high), parse: func(text string) (int, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
-			return 0, fmt.Errorf("must be a whole number from %d to %d", low, high)
-		}
-		return n, nil
-	}}
+	right := fmt.Sprintf("must be a whole number from %d to %d", low, high)
+	return valueType[int]{
+		values: fmt.Sprintf("%d to %d", low, high),
+		rule: Rule{Kind: fmt.Sprintf("number from %d to %d", low, high), Right: right, Value: fmt.Sprintf(
+			`v.matches("^[-+]?0*[0-9]{1,10}$") && int(v) >= %d && int(v) <= %d`, low, high)},
+		parse: func(text string) (int, error) {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < low || n > high {
+				return 0, errors.New(right)
+			}
+			return n, nil
+		},
+	}
 }
 
 // connections is a limit of connections, as Octavia takes it.
@@ -70,38 +84,53 @@ var connections = number(NoLimit, math.MaxInt32)
 
 var retries = number(1, 10)
 
-var seconds = valueType[time.Duration]{values: "seconds, 1 or more", parse: func(text string) (time.Duration, error) {
-	n, err := number(1, 24*60*60).parse(text)
+var secondsOfADay = number(1, 24*60*60)
+
+var seconds = valueType[time.Duration]{values: "seconds, 1 or more", rule: secondsOfADay.rule, parse: func(text string) (time.Duration, error) {
+	n, err := secondsOfADay.parse(text)
 	return time.Duration(n) * time.Second, err
 }}
 
 // longestTimeout is the longest that Octavia takes, 24 days.
 const longestTimeout = 24 * 24 * 60 * 60 * 1000
 
-var timeout = valueType[int]{values: "milliseconds, up to 24 days", parse: number(0, longestTimeout).parse}
+var milliseconds = number(0, longestTimeout)
+
+var timeout = valueType[int]{values: "milliseconds, up to 24 days", rule: milliseconds.rule, parse: milliseconds.parse}
 
 // oneOf is one of a few words, in just their spelling.
 func oneOf[T ~string](words ...T) valueType[T] {
-	var all []string
+	var all, quoted []string
 	for _, w := range words {
-		all = append(all, string(w))
+		all, quoted = append(all, string(w)), append(quoted, strconv.Quote(string(w)))
 	}
 	list := strings.Join(all, ", ")
-	return valueType[T]{values: list, parse: func(text string) (T, error) {
-		if !slices.Contains(words, T(text)) {
-			return "", fmt.Errorf("must be one of %s", list)
-		}
-		return T(text), nil
-	}}
+	right := "must be one of " + list
+	return valueType[T]{
+		values: list,
+		rule:   Rule{Kind: list, Right: right, Value: "v in [" + strings.Join(quoted, ", ") + "]"},
+		parse: func(text string) (T, error) {
+			if !slices.Contains(words, T(text)) {
+				return "", errors.New(right)
+			}
+			return T(text), nil
+		},
+	}
 }
 
 // uuid is the id of an object in the cloud, or nothing, which overrules what the operator chose.
-var uuid = valueType[string]{values: "UUID", emptyCounts: true, parse: func(text string) (string, error) {
-	if text != "" && !uuidPattern.MatchString(text) {
-		return "", errors.New("must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, and not its name")
-	}
-	return text, nil
-}}
+var uuid = valueType[string]{
+	values: "UUID", emptyCounts: true,
+	rule: Rule{Kind: "id", Right: mustBeID, Value: `v == "" || v.size() <= 36 && v.matches(` + strconv.Quote(uuidPattern.String()) + `)`},
+	parse: func(text string) (string, error) {
+		if text != "" && !uuidPattern.MatchString(text) {
+			return "", errors.New(mustBeID)
+		}
+		return text, nil
+	},
+}
+
+const mustBeID = "must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, and not its name"
 
 // floatingIP is an IPv4 address or the id of a floating IP.
 var floatingIP = valueType[string]{values: "IPv4 address or UUID", parse: func(text string) (string, error) {
@@ -117,39 +146,90 @@ var floatingIP = valueType[string]{values: "IPv4 address or UUID", parse: func(t
 var uuidPattern = regexp.MustCompile(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`)
 
 // name is a name of something that the operator or the cloud has, or nothing.
-var name = valueType[string]{values: "name", emptyCounts: true, parse: func(text string) (string, error) {
-	if len(text) > longestName {
-		return "", fmt.Errorf("must not be longer than %d bytes", longestName)
-	}
-	return text, nil
-}}
+var name = valueType[string]{
+	values: "name", emptyCounts: true,
+	rule: Rule{Kind: "name", Right: mustBeShort, Value: fmt.Sprintf("bytes(v).size() <= %d", longestName)},
+	parse: func(text string) (string, error) {
+		if len(text) > longestName {
+			return "", errors.New(mustBeShort)
+		}
+		return text, nil
+	},
+}
 
 // longestName is the longest that OpenStack gives anything.
 const longestName = 255
 
-var sourceRanges = valueType[[]string]{values: "comma-separated CIDRs", emptyCounts: true, parse: func(text string) ([]string, error) {
-	return config.ParseCIDRs(strings.Split(text, ","))
-}}
+var mustBeShort = fmt.Sprintf("must not be longer than %d bytes", longestName)
 
-var nodeSelector = valueType[config.NodeSelector]{values: "labels: zone=a,disk=ssd,gpu", emptyCounts: true, parse: config.ParseNodeSelector}
+var sourceRanges = valueType[[]string]{
+	values: "comma-separated CIDRs", emptyCounts: true,
+	rule: Rule{Kind: "source ranges", Right: "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas", Part: "isCIDR(p)"},
+	parse: func(text string) ([]string, error) {
+		return config.ParseCIDRs(strings.Split(text, ","))
+	},
+}
 
-var subnetName = valueType[string]{values: "name, pattern* or ~regular expression, each also after !", emptyCounts: true,
+var nodeSelector = valueType[config.NodeSelector]{
+	values: "labels: zone=a,disk=ssd,gpu", emptyCounts: true,
+	rule: Rule{
+		Kind:  "node selector",
+		Right: "must be labels such as zone=a,disk=ssd,gpu, each key once",
+		// With one more = there is always a second half, and a label that has an = of its own shows by a fourth.
+		Part: `[(p + "=").split("=")].all(s, s.size() <= 3 && s[0].trim().indexOf("/") <= 253 && s[0].trim().matches("^(` +
+			subdomain + `/)?` + label + `$") && s[1].trim().matches("^(` + label + `)?$"))`,
+		// Each with each is too much for many, and many are left to the controller.
+		Value: `v.size() > 4096 || [v.split(",").filter(p, p.trim() != "").map(p, (p + "=").split("="))].all(list,
+  list.size() > 32 || list.all(a, list.all(b, a[0].trim() != b[0].trim() || a[1].trim() == b[1].trim())))`,
+	},
+	parse: config.ParseNodeSelector,
+}
+
+// subdomain is a name in the DNS, and label the name or the value of a label, as k8s.io/apimachinery/pkg/util/validation has
+// them, but for how long a subdomain may be.
+const (
+	subdomain = `[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
+	label     = `[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?`
+)
+
+var subnetName = valueType[string]{
+	values: "name, pattern* or ~regular expression, each also after !", emptyCounts: true,
+	rule: Rule{
+		Kind:  "subnet name",
+		Right: "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~",
+		Value: `!(v in ["!", "~", "!~"])`,
+		Try:   `!v.matches("^!?~") || "".matches(v.substring(v.startsWith("!") ? 2 : 1))`,
+	},
 	parse: func(text string) (string, error) {
 		_, err := config.SubnetPattern{Name: text}.Matcher()
 		return text, err
-	}}
+	},
+}
 
-var subnetTags = valueType[string]{values: "a,b for any or &a,b for all, each also after !", emptyCounts: true,
+var subnetTags = valueType[string]{
+	values: "a,b for any or &a,b for all, each also after !", emptyCounts: true,
+	rule: Rule{
+		Kind:  "subnet tags",
+		Right: "must be tags, separated by commas, of which a subnet has any, or all after &, or not after !",
+		Value: `v == "" || !v.matches("^!?&?[\\s\\v\\x{85}\\p{Z},]*$")`,
+	},
 	parse: func(text string) (string, error) {
 		_, err := config.SubnetPattern{Tags: text}.Matcher()
 		return text, err
-	}}
+	},
+}
 
 // hostname is a name in the DNS (RFC 1123), as Kubernetes takes it for a load balancer's.
-var hostname = valueType[string]{values: "DNS name", parse: func(text string) (string, error) {
-	_, err := netip.ParseAddr(text)
-	if err == nil || len(validation.IsDNS1123Subdomain(text)) > 0 {
-		return "", errors.New("must be a DNS name in lower case, such as www.example.com, and not an address")
-	}
-	return text, nil
-}}
+var hostname = valueType[string]{
+	values: "DNS name",
+	rule:   Rule{Kind: "hostname", Right: mustBeHostname, Value: `v.size() <= 253 && v.matches("^` + subdomain + `$") && !isIP(v)`},
+	parse: func(text string) (string, error) {
+		_, err := netip.ParseAddr(text)
+		if err == nil || len(validation.IsDNS1123Subdomain(text)) > 0 {
+			return "", errors.New(mustBeHostname)
+		}
+		return text, nil
+	},
+}
+
+const mustBeHostname = "must be a DNS name in lower case, such as www.example.com, and not an address"

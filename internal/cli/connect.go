@@ -24,6 +24,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
+// DefaultLoadBalancerClass is the spec.loadBalancerClass of the Services that the controller
+// handles unless it is told otherwise.
+const DefaultLoadBalancerClass = "kube-octavia.io/octavia"
+
 // The calls to each OpenStack service, in the long run and at once, that the
 // controller allows itself unless it is told otherwise.
 const (
@@ -46,7 +50,7 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.cloudConfig, "cloud-config", "", "the cloud.conf that says where OpenStack is (required)")
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster; by default the one of the Pod, $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "the cluster's name in the names of load balancers, as openstack-cloud-controller-manager has it")
-	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", "kube-octavia.io/octavia", "the spec.loadBalancerClass of Services to handle")
+	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "the spec.loadBalancerClass of Services to handle")
 	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services with no spec.loadBalancerClass")
 	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "calls a second to each OpenStack service in the long run")
 	flags.IntVar(&c.cloudBurst, "cloud-burst", defaultCloudBurst, "calls to each OpenStack service at once")

@@ -19,7 +19,7 @@ func ParseCIDRs(values []string) ([]string, error) {
 			continue
 		}
 		prefix, err := netip.ParsePrefix(value)
-		if err != nil {
+		if err != nil || prefix.Addr().Is4In6() {
 			return nil, fmt.Errorf("%q is not a CIDR such as 192.0.2.0/24 or 2001:db8::/32", value)
 		}
 		cidrs = append(cidrs, prefix.Masked().String())

@@ -1,0 +1,182 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+)
+
+//go:embed policy.yaml.tmpl
+var text string
+
+// policy is what the template is given.
+type policy struct {
+	// Class is the spec.loadBalancerClass of the Services that are looked at, beside those without.
+	Class string
+	// Keys are those of all annotations that are looked at.
+	Keys        []string
+	Kinds       []*kind
+	Comparisons []comparison
+	Tries       []try
+}
+
+// kind is a rule with the annotations that it is for.
+type kind struct {
+	annotation.Rule
+	Name string
+	Keys []string
+}
+
+// comparison is a rule about two annotations, with what each has to be for it.
+type comparison struct {
+	Name, Right, Value, First, Second string
+	FirstWellFormed, SecondWellFormed string
+}
+
+// try is an expression that cannot be evaluated if a value is malformed.
+type try struct {
+	Name, Right, Expression string
+	Keys                    []string
+}
+
+// Names are the keys, for people.
+func (t try) Names() string { return strings.Join(t.Keys, " or ") }
+
+// render returns the text of the policy.
+func render() (string, error) {
+	p, err := newPolicy(annotation.Table, annotation.Comparisons)
+	if err != nil {
+		return "", err
+	}
+	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"cel": quote, "shown": shown, "indent": indent}).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = t.Execute(&out, p)
+	return out.String(), err
+}
+
+// newPolicy parts the table by its rules, in the order of the table.
+func newPolicy(table []annotation.Annotation, comparisons []annotation.Comparison) (policy, error) {
+	p := policy{Class: cli.DefaultLoadBalancerClass}
+	for _, a := range table {
+		if a.Output {
+			continue
+		}
+		if a.Rule.Kind == "" || a.Rule.Right == "" || a.Rule.Value == "" && a.Rule.Part == "" {
+			return p, fmt.Errorf("annotation %s has no rule", a.Key)
+		}
+		p.Keys = append(p.Keys, a.Key)
+		if err := p.add(a); err != nil {
+			return p, err
+		}
+	}
+	for _, k := range p.Kinds {
+		if k.Try != "" {
+			p.Tries = append(p.Tries, try{Name: k.Name + "_try", Right: k.Right, Keys: k.Keys, Expression: k.unlessEmpty(k.Try)})
+		}
+	}
+	for _, c := range comparisons {
+		first, second := p.of(c.Keys[0]), p.of(c.Keys[1])
+		if first == nil || second == nil {
+			return p, fmt.Errorf("%v are compared and not in the table", c.Keys)
+		}
+		p.Comparisons = append(p.Comparisons, comparison{
+			Name: name("compared", c.Keys[0][strings.LastIndex(c.Keys[0], "/")+1:]), Right: c.Right, Value: c.Value, First: c.Keys[0], Second: c.Keys[1],
+			FirstWellFormed: first.WellFormed(), SecondWellFormed: second.WellFormed(),
+		})
+	}
+	return p, nil
+}
+
+// add takes an annotation to those of its kind.
+func (p *policy) add(a annotation.Annotation) error {
+	id := name("not", a.Rule.Kind)
+	i := slices.IndexFunc(p.Kinds, func(k *kind) bool { return k.Name == id })
+	switch {
+	case i < 0:
+		p.Kinds = append(p.Kinds, &kind{Rule: a.Rule, Name: id, Keys: []string{a.Key}})
+	case p.Kinds[i].Rule != a.Rule:
+		return fmt.Errorf("annotations %s and %s are of one kind, %q, and have two rules", p.Kinds[i].Keys[0], a.Key, a.Rule.Kind)
+	default:
+		p.Kinds[i].Keys = append(p.Kinds[i].Keys, a.Key)
+	}
+	return nil
+}
+
+// of is the kind of an annotation.
+func (p *policy) of(key string) *kind {
+	for _, k := range p.Kinds {
+		if slices.Contains(k.Keys, key) {
+			return k
+		}
+	}
+	return nil
+}
+
+// WellFormed is an expression over v that is true of well-formed values.
+func (k *kind) WellFormed() string {
+	var both []string
+	if k.Part != "" {
+		both = append(both, tooLong+` || [v.split(",")].all(parts, `+tooMany+` ||
+  parts.map(p, p.trim()).all(p, p == "" || (`+k.Part+")))")
+	}
+	if k.Value != "" {
+		both = append(both, k.Value)
+	}
+	if len(both) > 1 {
+		return k.unlessEmpty("(" + strings.Join(both, ")\n  && (") + ")")
+	}
+	return k.unlessEmpty(both[0])
+}
+
+func (k *kind) unlessEmpty(expression string) string {
+	if k.EmptyCounts {
+		return expression
+	}
+	return `v == "" || (` + expression + ")"
+}
+
+// Culprit is an expression over k, a key, for words about the first malformed part.
+func (k *kind) Culprit() string {
+	if k.Part == "" {
+		return ""
+	}
+	return "[variables.annotations[k]].map(v, " + tooLong + ` ? [] : v.split(",")).map(parts, ` + tooMany + ` ? [] :
+  parts.map(p, p.trim()).filter(p, p != "" && !(` + k.Part + `)))
+  .map(wrong, wrong.size() == 0 ? "" : [wrong[0]].map(p, ", and " + ` + shown("p") + ` + " is none")[0])[0]`
+}
+
+// Lists beyond these are left to the controller: kube-apiserver gives up at a million steps.
+const (
+	tooLong = "v.size() > 32768"
+	tooMany = "parts.size() > 1000"
+)
+
+// shown is an expression for a text in quotes, cut where it is long.
+func shown(x string) string {
+	return fmt.Sprintf(`strings.quote(%s.size() > 100 ? %[1]s.substring(0, 97) + "..." : %[1]s)`, x)
+}
+
+// name is a name that CEL takes, made of words.
+func name(words ...string) string {
+	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(strings.Join(words, "_")), "_"), "_")
+}
+
+// indent sets all lines but the first in by as many blanks.
+func indent(n int, text string) string {
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", n))
+}
+
+// quote makes a text a string in CEL, whose escapes are among those of Go.
+func quote(text string) string { return fmt.Sprintf("%q", text) }

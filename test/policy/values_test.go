@@ -1,0 +1,186 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+// Keys without the prefix, as the tables have them.
+const (
+	internal = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	sources  = "service.beta.kubernetes.io/load-balancer-source-ranges"
+)
+
+// someID is the id of something.
+const someID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+
+// value is a value of an annotation.
+type value struct {
+	// key is without the prefix if it has the usual one.
+	key, value string
+	// told is what is told of a bad one beside key and value.
+	told string
+}
+
+// Key is the whole key.
+func (v value) Key() string {
+	if strings.Contains(v.key, "/") {
+		return v.key
+	}
+	return annotation.Prefix + v.key
+}
+
+const (
+	tellsBoolean = "must be true or false"
+	tellsID      = "must be the id of an object, such as"
+	tellsRanges  = "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas"
+	tellsLabels  = "must be labels such as zone=a,disk=ssd,gpu, each key once"
+	tellsName    = "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~"
+	tellsTags    = "must be tags, separated by commas"
+	tellsHost    = "must be a DNS name in lower case, such as www.example.com, and not an address"
+	tellsMethod  = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
+	tellsLimit   = "must be a whole number from -1 to 2147483647"
+	tellsTimeout = "must be a whole number from 0 to 2073600000"
+	tellsSeconds = "must be a whole number from 1 to 86400"
+	tellsRetries = "must be a whole number from 1 to 10"
+	tellsDrift   = "must be one of repair, report, ignore"
+	tellsLength  = "must not be longer than 255 bytes"
+	tellsNot     = "this version does not support the annotation; remove it"
+)
+
+// bad are values that are refused.
+var bad = []value{
+	{internal, "yes", tellsBoolean},
+	{internal, "True", tellsBoolean},
+	{"keep-floatingip", "FALSE", tellsBoolean},
+	{"keep-floatingip", "tru e", tellsBoolean},
+	{"enable-health-monitor", "on", tellsBoolean},
+	{sources, "10.0.0.1", tellsRanges + `, and "10.0.0.1" is none`},
+	{sources, "10.0.0.0/33", tellsRanges},
+	{sources, "10.0.0.0/8;192.0.2.0/24", tellsRanges},
+	{sources, "10.0.0.0/8, example.com,192.0.2.0/24", tellsRanges + `, and "example.com" is none`},
+	{sources, "fe80::%eth0/64", tellsRanges},
+	{sources, "::ffff:10.0.0.0/104", tellsRanges},
+	{sources, "010.0.0.0/8", tellsRanges},
+	{"floating-network-id", "public", tellsID},
+	{"floating-subnet-id", someID + "0", tellsID},
+	{"subnet-id", "3f2b1a90-0c5d-4e8e-9d43", tellsID},
+	{"network-id", "../" + someID, tellsID},
+	{"port-id", "x" + someID[1:], tellsID},
+	{"member-subnet-id", someID + "," + someID, tellsID},
+	{"flavor-id", "gold", tellsID},
+	{"floating-subnet", "!", tellsName},
+	{"floating-subnet", "~", tellsName},
+	{"floating-subnet", "!~", tellsName},
+	{"floating-subnet", "~(", "error parsing regexp: missing closing )"},
+	{"floating-subnet", "!~[z-a]", "error parsing regexp: invalid character class range"},
+	{"floating-subnet-tags", "!&", tellsTags},
+	{"floating-subnet-tags", "&", tellsTags},
+	{"floating-subnet-tags", " , ", tellsTags},
+	{"hostname", "WWW.example.com", tellsHost},
+	{"hostname", "192.0.2.1", tellsHost},
+	{"hostname", "2001:db8::1", tellsHost},
+	{"hostname", "*.example.com", tellsHost},
+	{"hostname", "a..b", tellsHost},
+	{"hostname", strings.Repeat("a.", 127), tellsHost},
+	{"availability-zone", strings.Repeat("z", 256), tellsLength},
+	{"class", strings.Repeat("ü", 128), tellsLength},
+	{"node-selector", "zone in (a)", tellsLabels + `, and "zone in (a)" is none`},
+	{"node-selector", "zone=a, zone=b", tellsLabels},
+	{"node-selector", "gpu, =", tellsLabels + `, and "=" is none`},
+	{"node-selector", "!zone", tellsLabels},
+	{"node-selector", "zone=a=b", tellsLabels},
+	{"node-selector", "a/b/c=d", tellsLabels},
+	{"node-selector", strings.Repeat("k", 64), tellsLabels},
+	{"lb-method", "round_robin", tellsMethod},
+	{"lb-method", "ROUND_ROBIN,SOURCE_IP", tellsMethod},
+	{"connection-limit", "-2", tellsLimit},
+	{"connection-limit", "2147483648", tellsLimit},
+	{"connection-limit", "1e3", tellsLimit},
+	{"connection-limit", "99999999999999999999", tellsLimit},
+	{"timeout-client-data", "50s", tellsTimeout},
+	{"timeout-member-connect", "-1", tellsTimeout},
+	{"timeout-member-data", "2073600001", tellsTimeout},
+	{"timeout-tcp-inspect", "0.5", tellsTimeout},
+	{"health-monitor-delay", "0", tellsSeconds},
+	{"health-monitor-delay", "5s", tellsSeconds},
+	{"health-monitor-timeout", "86401", tellsSeconds},
+	{"health-monitor-timeout", "six", tellsSeconds},
+	{"health-monitor-max-retries", "11", tellsRetries},
+	{"health-monitor-max-retries-down", "1-2", tellsRetries},
+	{annotation.DriftPolicy, "Repair", tellsDrift},
+	{annotation.DriftPolicy, "none", tellsDrift},
+	{"default-tls-container-ref", someID, tellsNot},
+	{"proxy-protocol", "true", tellsNot},
+	{"x-forwarded-for", "", tellsNot},
+}
+
+// good are values that pass.
+var good = []value{
+	{internal, "true", ""},
+	{internal, " false\n", ""},
+	{internal, "", ""},
+	{"keep-floatingip", "true", ""},
+	{"enable-health-monitor", "\u00a0true", ""},
+	{sources, "10.0.0.0/8", ""},
+	{sources, " 10.1.2.3/8 ,, 2001:DB8::1/32,", ""},
+	{sources, "", ""},
+	{sources, " , ", ""},
+	{sources, "0.0.0.0/0,::/0", ""},
+	{sources, strings.TrimSuffix(strings.Repeat("192.0.2.0/24,2001:db8:1:2::/64,", 2000), ","), ""},
+	{"floating-network-id", someID, ""},
+	{"floating-subnet-id", "", ""},
+	{"subnet-id", strings.ReplaceAll(someID, "-", ""), ""},
+	{"network-id", strings.ToUpper(someID), ""},
+	{"port-id", " " + someID, ""},
+	{"member-subnet-id", someID, ""},
+	{"flavor-id", someID, ""},
+	{"floating-subnet", "public", ""},
+	{"floating-subnet", "!public-*", ""},
+	{"floating-subnet", "~^public-[ab]$", ""},
+	{"floating-subnet", "!~(?i)public", ""},
+	{"floating-subnet", "(", ""},
+	{"floating-subnet", "", ""},
+	{"floating-subnet-tags", "a", ""},
+	{"floating-subnet-tags", "&a, b,", ""},
+	{"floating-subnet-tags", "!&a b", ""},
+	{"floating-subnet-tags", "!!", ""},
+	{"hostname", "www.example.com", ""},
+	{"hostname", "localhost", ""},
+	{"hostname", "1.2.3", ""},
+	{"hostname", "", ""},
+	{"class", "gold", ""},
+	{"class", strings.Repeat("ü", 127), ""},
+	{"availability-zone", "az 1", ""},
+	{"availability-zone", "", ""},
+	{"node-selector", "zone=b, gpu", ""},
+	{"node-selector", "topology.kubernetes.io/zone = a,disk=", ""},
+	{"node-selector", "zone=a,zone=a", ""},
+	{"node-selector", "", ""},
+	{"node-selector", strings.Repeat("k", 63) + "=" + strings.Repeat("v", 63), ""},
+	{"lb-method", "LEAST_CONNECTIONS", ""},
+	{"lb-method", "SOURCE_IP_PORT", ""},
+	{"connection-limit", "-1", ""},
+	{"connection-limit", "2147483647", ""},
+	{"connection-limit", "+0100", ""},
+	{"timeout-client-data", "2073600000", ""},
+	{"timeout-member-connect", "0", ""},
+	{"timeout-member-data", " 600000 ", ""},
+	{"timeout-tcp-inspect", "5", ""},
+	{"health-monitor-delay", "86400", ""},
+	{"health-monitor-timeout", "1", ""},
+	{"health-monitor-max-retries", "1", ""},
+	{"health-monitor-max-retries-down", "10", ""},
+	{annotation.DriftPolicy, "report", ""},
+	{annotation.DriftPolicy, "", ""},
+	// What is written by the controller is not looked at.
+	{annotation.LoadBalancerID, "whatever", ""},
+	{annotation.Managed, "whatever", ""},
+	// Nor is what nobody knows.
+	{"keep-floating-ip", "maybe", ""},
+	{"example.com/class", "maybe", ""},
+}
