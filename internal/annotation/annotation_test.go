@@ -74,6 +74,9 @@ func TestEveryLineOfTheTableExplainsItself(t *testing.T) {
 		if a.Key == "" || a.Values == "" || !strings.HasSuffix(a.Doc, ".") || a.apply == nil {
 			t.Errorf("%q: wants a key, values, a sentence and something to do, has %+v", a.Key, a)
 		}
+		if complete := a.Rule.Kind != "" && a.Rule.Right != "" && (a.Rule.Value != "" || a.Rule.Part != ""); complete == a.Output {
+			t.Errorf("%s: wants a rule for kube-apiserver unless it is written by the controller, has %+v", a.Key, a.Rule)
+		}
 		if a.Output != slices.Contains([]string{LoadBalancerID, LoadBalancerAddress, Managed, Programmed, VIPAddress}, a.Key) {
 			t.Errorf("%s: Output is %v", a.Key, a.Output)
 		}

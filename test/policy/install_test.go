@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -70,18 +69,18 @@ type user struct {
 	warned    *warnings
 }
 
-// newUser is a user with a namespace of their own, for whom the policy is in force with these edits
-// of the manifests, each a text and what takes its place.
-func newUser(t *testing.T, edits ...string) user {
+// newUser is a user with a namespace of their own, for whom the policy is in force, with these patches
+// of an operator's kustomization.
+func newUser(t *testing.T, patches ...string) user {
 	t.Helper()
 	u := user{namespace: kubetest.Namespace(t), warned: &warnings{}}
-	config := rest.CopyConfig(kubetest.Cluster(t).Config())
-	config.QPS, config.WarningHandler = -1, u.warned
+	config := kubetest.Cluster(t).Config()
+	config.WarningHandler = u.warned
 	var err error
 	if u.Clientset, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	dir := edited(t, edits)
+	dir := kustomization(t, patches)
 	kubectl(t, "apply", "-k", dir, "--validate=strict")
 	t.Cleanup(func() {
 		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(t), "delete", "-k", dir); err != nil {
@@ -93,29 +92,24 @@ func newUser(t *testing.T, edits ...string) user {
 	return u
 }
 
-// edited is a copy of the manifests with these edits.
-func edited(t *testing.T, edits []string) string {
+// kustomization is a directory with an operator's kustomization of the manifests.
+func kustomization(t *testing.T, patches []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(manifests)); err != nil {
+	from, err := filepath.Abs(manifests)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; i+1 < len(edits); i += 2 {
-		found := 0
-		for _, name := range []string{"policy.yaml", "binding.yaml"} {
-			path := filepath.Join(dir, name)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found += strings.Count(string(text), edits[i])
-			if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), edits[i], edits[i+1])), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if found != 1 {
-			t.Fatalf("the manifests have %q %d times", edits[i], found)
-		}
+	resource, err := filepath.Rel(dir, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "resources:\n- " + resource + "\n"
+	if len(patches) > 0 {
+		text += "patches:\n" + strings.Join(patches, "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
@@ -75,6 +76,21 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestKubectlShowsWhatIsWrong(t *testing.T) {
+	u := newUser(t)
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	text := `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {loadbalancer.openstack.org/keep-floatingip: "yes"}},
+		spec: {type: LoadBalancer, ports: [{port: 80}]}}`
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "\t", " ")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = `The services "web" is invalid: : ValidatingAdmissionPolicy 'kube-octavia-annotations' with binding 'kube-octavia-annotations' denied request: ` +
+		`annotation loadbalancer.openstack.org/keep-floatingip="yes": must be true or false`
+	if _, err := deploy.Kubectl(t.Context(), kubetest.Cluster(t), "apply", "-n", u.namespace, "-f", file); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
 func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
 	u := newUser(t)
 	for name, change := range map[string]func(*corev1.ServiceSpec){
@@ -98,6 +114,18 @@ func TestServicesOfOthersAndOtherTypesPass(t *testing.T) {
 	s.Spec.LoadBalancerClass = ptr.To("kube-octavia.io/octavia")
 	if _, err := u.CoreV1().Services(u.namespace).Create(t.Context(), s, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("our own class: %v", err)
+	}
+}
+
+// TestServicesWithoutAClassPassWhereTheyAreAnotherControllers is for --handle-default-class=false.
+func TestServicesWithoutAClassPassWhereTheyAreAnotherControllers(t *testing.T) {
+	u := newUser(t, `- target: {kind: ValidatingAdmissionPolicy}
+  patch: |
+    - op: replace
+      path: /spec/matchConditions/1/expression
+      value: object.spec.?loadBalancerClass.orValue("") == "kube-octavia.io/octavia"`)
+	if err := u.try(t, map[string]string{annotation.KeepFloatingIP: "maybe"}); err != nil {
+		t.Errorf("a Service without a class: %v", err)
 	}
 }
 
@@ -184,7 +212,9 @@ func TestTheOperatorMayBeWarnedOnlyOrHaveItInTheAuditLogOnly(t *testing.T) {
 	const told = `annotation loadbalancer.openstack.org/keep-floatingip="maybe": must be true or false`
 	for _, actions := range []string{"[Warn]", "[Audit]", "[Warn, Audit]", "[Deny, Audit]"} {
 		t.Run(actions, func(t *testing.T) {
-			u := newUser(t, "[Deny]", actions)
+			u := newUser(t, fmt.Sprintf(`- target: {kind: ValidatingAdmissionPolicyBinding}
+  patch: |
+    - {op: replace, path: /spec/validationActions, value: %s}`, actions))
 			err := u.try(t, map[string]string{annotation.KeepFloatingIP: "maybe"})
 			if denied := err != nil; denied != strings.Contains(actions, "Deny") {
 				t.Errorf("refused: %v", err)
