@@ -121,7 +121,7 @@ func oneOf[T ~string](words ...T) valueType[T] {
 // uuid is the id of an object in the cloud, or nothing, which overrules what the operator chose.
 var uuid = valueType[string]{
 	values: "UUID", emptyCounts: true,
-	rule: Rule{Kind: "id", Right: mustBeID, Value: `v == "" || v.size() <= 36 && v.matches(` + strconv.Quote(uuidPattern.String()) + `)`},
+	rule: Rule{Kind: "id", Right: mustBeID, Value: `v == "" || ` + isID},
 	parse: func(text string) (string, error) {
 		if text != "" && !uuidPattern.MatchString(text) {
 			return "", errors.New(mustBeID)
@@ -133,17 +133,26 @@ var uuid = valueType[string]{
 const mustBeID = "must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, and not its name"
 
 // floatingIP is an IPv4 address or the id of a floating IP.
-var floatingIP = valueType[string]{values: "IPv4 address or UUID", parse: func(text string) (string, error) {
-	if address, err := netip.ParseAddr(text); err == nil && address.Is4() {
-		return address.String(), nil
-	}
-	if !uuidPattern.MatchString(text) {
-		return "", errors.New("must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id")
-	}
-	return text, nil
-}}
+var floatingIP = valueType[string]{
+	values: "IPv4 address or UUID",
+	rule:   Rule{Kind: "floating ip", Right: mustBeFloatingIP, Value: "isIP(v) && ip(v).family() == 4 || " + isID},
+	parse: func(text string) (string, error) {
+		if address, err := netip.ParseAddr(text); err == nil && address.Is4() {
+			return address.String(), nil
+		}
+		if !uuidPattern.MatchString(text) {
+			return "", errors.New(mustBeFloatingIP)
+		}
+		return text, nil
+	},
+}
+
+const mustBeFloatingIP = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
 
 var uuidPattern = regexp.MustCompile(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`)
+
+// isID is uuidPattern in a Rule.
+var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(uuidPattern.String()) + ")"
 
 // name is a name of something that the operator or the cloud has, or nothing.
 var name = valueType[string]{

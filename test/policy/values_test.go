@@ -11,8 +11,9 @@ import (
 
 // Keys without the prefix, as the tables have them.
 const (
-	internal = "service.beta.kubernetes.io/openstack-internal-load-balancer"
-	sources  = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	internal        = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	sources         = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	statusAddresses = annotation.OwnPrefix + "status-addresses"
 )
 
 // someID is the id of something.
@@ -35,21 +36,23 @@ func (v value) Key() string {
 }
 
 const (
-	tellsBoolean = "must be true or false"
-	tellsID      = "must be the id of an object, such as"
-	tellsRanges  = "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas"
-	tellsLabels  = "must be labels such as zone=a,disk=ssd,gpu, each key once"
-	tellsName    = "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~"
-	tellsTags    = "must be tags, separated by commas"
-	tellsHost    = "must be a DNS name in lower case, such as www.example.com, and not an address"
-	tellsMethod  = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
-	tellsLimit   = "must be a whole number from -1 to 2147483647"
-	tellsTimeout = "must be a whole number from 0 to 2073600000"
-	tellsSeconds = "must be a whole number from 1 to 86400"
-	tellsRetries = "must be a whole number from 1 to 10"
-	tellsDrift   = "must be one of repair, report, ignore"
-	tellsLength  = "must not be longer than 255 bytes"
-	tellsNot     = "this version does not support the annotation; remove it"
+	tellsBoolean   = "must be true or false"
+	tellsFloating  = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
+	tellsAddresses = "must be one of floating, vip, both"
+	tellsID        = "must be the id of an object, such as"
+	tellsRanges    = "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas"
+	tellsLabels    = "must be labels such as zone=a,disk=ssd,gpu, each key once"
+	tellsName      = "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~"
+	tellsTags      = "must be tags, separated by commas"
+	tellsHost      = "must be a DNS name in lower case, such as www.example.com, and not an address"
+	tellsMethod    = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
+	tellsLimit     = "must be a whole number from -1 to 2147483647"
+	tellsTimeout   = "must be a whole number from 0 to 2073600000"
+	tellsSeconds   = "must be a whole number from 1 to 86400"
+	tellsRetries   = "must be a whole number from 1 to 10"
+	tellsDrift     = "must be one of repair, report, ignore"
+	tellsLength    = "must not be longer than 255 bytes"
+	tellsNot       = "this version does not support the annotation; remove it"
 )
 
 // bad are values that are refused.
@@ -66,6 +69,10 @@ var bad = []value{
 	{sources, "fe80::%eth0/64", tellsRanges},
 	{sources, "::ffff:10.0.0.0/104", tellsRanges},
 	{sources, "010.0.0.0/8", tellsRanges},
+	{annotation.FloatingIP, "203.0.113.256", tellsFloating},
+	{annotation.FloatingIP, "2001:db8::7", tellsFloating},
+	{annotation.FloatingIP, "203.0.113.7, 203.0.113.8", tellsFloating},
+	{statusAddresses, "Both", tellsAddresses},
 	{"floating-network-id", "public", tellsID},
 	{"floating-subnet-id", someID + "0", tellsID},
 	{"subnet-id", "3f2b1a90-0c5d-4e8e-9d43", tellsID},
@@ -132,6 +139,11 @@ var good = []value{
 	{sources, " , ", ""},
 	{sources, "0.0.0.0/0,::/0", ""},
 	{sources, strings.TrimSuffix(strings.Repeat("192.0.2.0/24,2001:db8:1:2::/64,", 2000), ","), ""},
+	{annotation.FloatingIP, "203.0.113.7 ", ""},
+	{annotation.FloatingIP, someID, ""},
+	{annotation.FloatingIP, "", ""},
+	{statusAddresses, "both", ""},
+	{statusAddresses, "vip", ""},
 	{"floating-network-id", someID, ""},
 	{"floating-subnet-id", "", ""},
 	{"subnet-id", strings.ReplaceAll(someID, "-", ""), ""},
