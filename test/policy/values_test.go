@@ -189,6 +189,9 @@ var good = []value{
 	{"health-monitor-max-retries-down", "10", ""},
 	{annotation.DriftPolicy, "report", ""},
 	{annotation.DriftPolicy, "", ""},
+	// Lists that are too long for kube-apiserver are left to the controller.
+	{sources, strings.Repeat("x,", 1001), ""},
+	{"node-selector", strings.Repeat("topology.kubernetes.io/zone=a,topology.kubernetes.io/zone=b,", 17), ""},
 	// What is written by the controller is not looked at.
 	{annotation.LoadBalancerID, "whatever", ""},
 	{annotation.Managed, "whatever", ""},
