@@ -21,7 +21,7 @@ const (
 	exitOK = 0
 	// exitError: the command could not do what it is for.
 	exitError = 1
-	// exitDifferences: `plan` found something to do.
+	// exitDifferences: `plan` found something to do, `migrate` something to look at.
 	exitDifferences = 2
 )
 
@@ -59,7 +59,7 @@ func Run(ctx context.Context, args []string, streams IO, o Options) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(newController(streams, o), newCredential(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
+	root.AddCommand(newController(streams, o), newCredential(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK

@@ -63,6 +63,11 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		"the same for the controller": {
 			[]string{"controller", "--cloud-config=" + conf, "--kubeconfig=" + none}, "find the cluster: stat " + none,
 		},
+		"a way to adopt that is none":     {[]string{"controller", "--adopt=steal"}, `invalid argument "steal" for "--adopt" flag: must be tag or observe`},
+		"the same of a plan":              {[]string{"plan", "--adopt="}, `invalid argument "" for "--adopt" flag: must be tag or observe`},
+		"a migration of one Service":      {[]string{"migrate", "web"}, `unknown command "web" for "kube-octavia migrate"`},
+		"an output of a migration":        {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
+		"a migration from no cloud":       {[]string{"migrate"}, "--cloud-config is required"},
 		"no Service at all at once":       {[]string{"controller", "--concurrency=0"}, "--concurrency 0: must be 1 or more"},
 		"a watcher that looks too seldom": {[]string{"controller", "--watch-interval=3s"}, "--watch-interval 3s: must be above 0s and not above 2s"},
 		"a watcher that never rests":      {[]string{"controller", "--watch-interval=0"}, "--watch-interval 0s: must be above 0s and not above 2s"},

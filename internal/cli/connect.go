@@ -44,6 +44,7 @@ type connection struct {
 	defaultClass      bool
 	cloudRate         float64
 	cloudBurst        int
+	adopt             adoptValue
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
@@ -54,6 +55,12 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services with no spec.loadBalancerClass")
 	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "calls a second to each OpenStack service in the long run")
 	flags.IntVar(&c.cloudBurst, "cloud-burst", defaultCloudBurst, "calls to each OpenStack service at once")
+}
+
+// addAdoptFlag is for commands that tell, or do, what the controller does.
+func (c *connection) addAdoptFlag(flags *pflag.FlagSet) {
+	c.adopt = adoptValue(controller.AdoptTag)
+	flags.Var(&c.adopt, "adopt", "what to do about a Service that openstack-cloud-controller-manager served: add our tags to its load balancer and serve it, or observe it only and write nothing")
 }
 
 // restConfig finds the cluster. The API server's priority and fairness holds
@@ -128,6 +135,7 @@ func (c *connection) planner(reader client.Reader, session *openstack.Session, c
 		ClusterUID:        clusterUID,
 		LoadBalancerClass: c.loadBalancerClass,
 		DefaultClass:      c.defaultClass,
+		Adopt:             controller.Adoption(c.adopt),
 	}
 }
 

@@ -73,6 +73,7 @@ func newController(streams IO, program Options) *cobra.Command {
 
 func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.addFlags(flags)
+	o.connection.addAdoptFlag(flags)
 	o.logging.addFlags(flags)
 	flags.IntVar(&o.concurrency, "concurrency", 16, "Services worked on at once")
 	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "time between two looks at load balancers that Octavia is working on; 2s at most")

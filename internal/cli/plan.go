@@ -37,6 +37,8 @@ type servicePlan struct {
 	LoadBalancerID string                `json:"loadBalancerID,omitempty"`
 	Status         lb.ProvisioningStatus `json:"provisioningStatus,omitempty"`
 	Ops            []plannedOp           `json:"ops"`
+	// OnlyObserved is whether the ops are what would be done but for --adopt=observe.
+	OnlyObserved bool `json:"onlyObserved,omitempty"`
 	// Refused says why the Service is not served as it is written.
 	Refused []diff.Refusal `json:"refused,omitempty"`
 	// Error says why nothing could be found out.
@@ -66,6 +68,7 @@ func newPlan(streams IO, version string) *cobra.Command {
 		},
 	}
 	o.connection.addFlags(c.Flags())
+	o.connection.addAdoptFlag(c.Flags())
 	o.logging.addFlags(c.Flags())
 	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the Services' namespace; all of them when empty, default with a SERVICE")
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
@@ -141,7 +144,7 @@ func planOf(ctx context.Context, planner *controller.Planner, service *corev1.Se
 	if l := observed.LoadBalancer; l != nil {
 		p.LoadBalancerID, p.Status = l.ID, l.ProvisioningStatus
 	}
-	p.Refused = plan.Refused
+	p.Refused, p.OnlyObserved = plan.Refused, planner.OnlyObserves(service, observed.LoadBalancer)
 	for _, op := range plan.Ops {
 		p.Ops = append(p.Ops, plannedOp{Kind: diff.Kind(op), Text: op.String(), Op: op})
 	}
@@ -162,7 +165,9 @@ func (o *planOptions) print(out io.Writer, plans []servicePlan) error {
 	}
 	ops, failures := 0, []error{}
 	for _, p := range plans {
-		ops += len(p.Ops)
+		if !p.OnlyObserved {
+			ops += len(p.Ops)
+		}
 		if p.Error != "" {
 			failures = append(failures, fmt.Errorf("%s/%s: %s", p.Namespace, p.Service, p.Error))
 		}
@@ -192,6 +197,8 @@ func (p servicePlan) print(out io.Writer) {
 		fmt.Fprintln(out, "  Octavia is at work; what is left shows when it has ended")
 	case len(p.Ops) == 0:
 		fmt.Fprintln(out, "  nothing to do")
+	case p.OnlyObserved:
+		fmt.Fprintln(out, "  only observed; with --adopt=tag this would be done:")
 	}
 	for i, op := range p.Ops {
 		fmt.Fprintf(out, "  %d. %s\n", i+1, op.Text)

@@ -29,6 +29,8 @@ var plansOf = map[string]servicePlan{
 	"right":   {Namespace: "ns", Service: "right", LoadBalancerID: "lb-2", Status: lb.Active, Ops: []plannedOp{}},
 	"pending": {Namespace: "ns", Service: "pending", LoadBalancerID: "lb-3", Status: lb.PendingUpdate, Ops: []plannedOp{}},
 	"broken":  {Namespace: "ns", Service: "broken", Ops: []plannedOp{}, Error: "no answer"},
+	"observed": {Namespace: "ns", Service: "observed", LoadBalancerID: "lb-4", Status: lb.Active, OnlyObserved: true,
+		Ops: []plannedOp{{Kind: diff.Kind(closePort), Text: closePort.String(), Op: closePort}}},
 }
 
 func TestAPlanReadsAsAList(t *testing.T) {
@@ -38,6 +40,8 @@ func TestAPlanReadsAsAList(t *testing.T) {
 		"right":   "ns/right: load balancer lb-2, ACTIVE\n  nothing to do\n",
 		"pending": "ns/pending: load balancer lb-3, PENDING_UPDATE\n  Octavia is at work; what is left shows when it has ended\n",
 		"broken":  "ns/broken: no load balancer\n  error: no answer\n",
+		"observed": "ns/observed: load balancer lb-4, ACTIVE\n  only observed; with --adopt=tag this would be done:\n" +
+			"  1. close port TCP/80 (listener l-1)\n",
 	} {
 		var out bytes.Buffer
 		plansOf[name].print(&out)
@@ -56,6 +60,7 @@ func TestTheExitStatusOfAPlanSaysWhetherThereIsSomethingToDo(t *testing.T) {
 		{nil, false, ""},
 		{[]string{"right"}, false, ""},
 		{[]string{"right", "pending"}, false, ""},
+		{[]string{"right", "observed"}, false, ""},
 		{[]string{"right", "new"}, true, ""},
 		{[]string{"broken"}, false, "ns/broken: no answer"},
 		{[]string{"changed", "broken"}, false, "ns/broken: no answer"},

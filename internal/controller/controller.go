@@ -100,20 +100,21 @@ func SetUp(m manager.Manager, o Options) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	reconciler = &ServiceReconciler{
-		Planner:  o.Planner,
-		Client:   announcing{patient{m.GetClient(), o.Timing.KubernetesLimit}, heard},
-		Uncached: m.GetAPIReader(),
-		Recorder: m.GetEventRecorder("kube-octavia"),
-		Watcher:  watcher,
-		Metrics:  o.Metrics,
-		timing:   o.Timing,
-		memory:   known,
-		now:      time.Now,
-		enqueue:  enqueue,
-		echoes:   heard,
-		rivals:   newRivals(o.Timing, o.Metrics, o.Logger),
-		waiters:  newWaiters(),
-		quotas:   newQuotas(o.Planner, o.Timing.QuotaPatience),
+		Planner:   o.Planner,
+		Client:    announcing{patient{m.GetClient(), o.Timing.KubernetesLimit}, heard},
+		Uncached:  m.GetAPIReader(),
+		Recorder:  m.GetEventRecorder("kube-octavia"),
+		Watcher:   watcher,
+		Metrics:   o.Metrics,
+		timing:    o.Timing,
+		memory:    known,
+		now:       time.Now,
+		enqueue:   enqueue,
+		echoes:    heard,
+		rivals:    newRivals(o.Timing, o.Metrics, o.Logger),
+		observers: newObservers(o.Metrics),
+		waiters:   newWaiters(),
+		quotas:    newQuotas(o.Planner, o.Timing.QuotaPatience),
 	}
 	sweeper := o.sweeper(m, known, reconciler.Recorder, enqueue)
 	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
@@ -220,7 +221,9 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			marks := changedMarks(before, after)
 			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
 			if others && r.Serves(before) && r.Serves(after) {
-				r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
+				if !r.OnlyObserves(after, nil) {
+					r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
+				}
 				r.memory.distrust(client.ObjectKeyFromObject(after))
 			}
 			if !sameWish(before, after) {

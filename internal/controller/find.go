@@ -132,6 +132,11 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 			return lb.Observed{}, err
 		}
 	}
+	if len(ours) == 0 && published(service) != "" {
+		if ours, err = p.namedOfOld(ctx, service, owner, before); err != nil {
+			return lb.Observed{}, err
+		}
+	}
 	var floating []lb.FloatingIP
 	if len(ours) > 1 {
 		for _, l := range ours {
@@ -143,6 +148,25 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 		}
 	}
 	return choose(ours, floating, id, owner), nil
+}
+
+// namedOfOld finds a load balancer that bears the name of long ago. A Service that
+// publishes no address never had one.
+func (p *Planner) namedOfOld(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) ([]lb.LoadBalancer, error) {
+	named, err := p.Octavia.FindByName(ctx, owner.LegacyName())
+	if err != nil {
+		return nil, err
+	}
+	var ours []lb.LoadBalancer
+	for _, l := range named {
+		is, err := p.isOurs(ctx, service, owner, l, before)
+		if err != nil {
+			return nil, err
+		} else if is {
+			ours = append(ours, l)
+		}
+	}
+	return ours, nil
 }
 
 // remembered is what a controller knew of a Service before it looks: the id of the load

@@ -26,6 +26,8 @@ type Metrics struct {
 	// foreignWrites counts by where they were, contested Services.
 	foreignWrites *prometheus.CounterVec
 	contested     prometheus.Gauge
+	// observed counts Services that are only observed, by reason.
+	observed *prometheus.GaugeVec
 }
 
 // NewMetrics registers the controller's metrics. A second controller of the
@@ -65,6 +67,10 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_foreign_writes_total",
 			Help: "Writes of somebody else to what is ours, on a Service (kubernetes) or in what it has (cloud).",
 		}, []string{"where"}),
+		observed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kube_octavia_only_observed_services",
+			Help: "Services for which nothing is written because of --adopt=observe, by the reason of their condition Programmed.",
+		}, []string{"reason"}),
 		contested: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kube_octavia_contested_services",
 			Help: "Services on which work has stopped because somebody else writes to them again and again.",
@@ -72,7 +78,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),
 		register(registry, &m.repaired), register(registry, &m.reported), register(registry, &m.orphans),
-		register(registry, &m.leftBehind), register(registry, &m.foreignWrites), register(registry, &m.contested))
+		register(registry, &m.leftBehind), register(registry, &m.foreignWrites), register(registry, &m.contested), register(registry, &m.observed))
 }
 
 // register registers a collector, or takes the one that is registered already.

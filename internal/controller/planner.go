@@ -41,6 +41,9 @@ type Planner struct {
 	// DefaultClass tells whether Services without a class are, too.
 	LoadBalancerClass string
 	DefaultClass      bool
+	// Adopt is what is done about what openstack-cloud-controller-manager made; empty
+	// stands for AdoptTag.
+	Adopt Adoption
 
 	// leavesParts is whether the cloud was seen to leave parts of load balancers
 	// behind that were created complete.

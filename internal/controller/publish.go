@@ -46,8 +46,10 @@ func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) 
 // publish writes conditions, addresses, annotations and events, and nothing
 // when they are as they should be.
 func (r *ServiceReconciler) publish(ctx context.Context, service *corev1.Service, p status.Pass) error {
-	if err := r.annotate(ctx, service, p); err != nil {
-		return err
+	if !p.OnlyObserved {
+		if err := r.annotate(ctx, service, p); err != nil {
+			return err
+		}
 	}
 	before := service.DeepCopy()
 	service.Status.Conditions = status.Conditions(before.Status.Conditions, service.Generation, p)

@@ -45,7 +45,9 @@ type ServiceReconciler struct {
 	memory *memory
 	echoes *echoes
 	rivals *rivals
-	now    func() time.Time
+	// observers counts the Services that are only observed.
+	observers *observers
+	now       func() time.Time
 	// enqueue asks for a pass over a Service, waiters wait for quota, and quotas
 	// says how much of it is in use.
 	enqueue func(types.NamespacedName)
@@ -94,6 +96,8 @@ type pass struct {
 	requestID string
 	// woken is whether the Service waited for quota and something was freed.
 	woken bool
+	// onlyObserved is whether nothing is written but conditions.
+	onlyObserved bool
 	// delay is how long to leave the Service alone before the next attempt.
 	delay time.Duration
 }
@@ -121,12 +125,17 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		record:    r.memory.recall(request.NamespacedName, service.UID),
 	}
 	p.remembered, p.claimed = p.record.known, r.claimed(service)
+	if r.Serves(service) || r.Leaves(service) {
+		if result, only, err := r.lookOnly(ctx, p); only {
+			return result, err
+		}
+	}
 	switch {
 	case r.Serves(service):
 		return r.serve(ctx, p)
 	case r.Leaves(service):
 		return r.release(ctx, p)
-	case p.record.holds() && lostItsMark(service):
+	case p.record.holds() && lostItsMark(service) && r.Adopt != AdoptObserve:
 		// With the mark, the next controller knows it, too; and comes back for it.
 		if err := r.claim(ctx, service); apierrors.IsConflict(err) {
 			return reconcile.Result{RequeueAfter: staleRetry}, nil
@@ -349,6 +358,7 @@ func (r *ServiceReconciler) await(p *pass) {
 func (r *ServiceReconciler) forget(key types.NamespacedName) {
 	r.waiters.leave(key)
 	r.rivals.drop(key)
+	r.observers.forget(key)
 	if id := r.memory.forget(key); id != "" {
 		r.Watcher.Forget(id)
 	}
@@ -374,6 +384,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Hostname:     options.Hostname,
 		Addresses:    options.StatusAddresses,
 		Leaving:      !r.Serves(p.service),
+		OnlyObserved: p.onlyObserved,
 		Left:         p.plan.Ops,
 		Refused:      p.plan.Refused,
 		Unready:      p.unready,

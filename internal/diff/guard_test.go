@@ -252,14 +252,20 @@ func asWanted(have, want lb.Listener) bool {
 	}
 	if want.Pool == nil {
 		have.Pool = nil
-	} else if have.Pool != nil && have.Pool.Persistence != nil && want.Pool.Persistence != nil && want.Pool.Persistence.TimeoutSeconds == 0 {
+	} else if have.Pool != nil && have.Pool.Persistence != nil && want.Pool.Persistence != nil && nobodyAskedForATimeout(*want.Pool.Persistence, *have.Pool.Persistence) {
 		// Octavia's default is as good as any.
 		pool, persistence := *have.Pool, *have.Pool.Persistence
-		persistence.TimeoutSeconds = 0
+		persistence.TimeoutSeconds = want.Pool.Persistence.TimeoutSeconds
 		pool.Persistence = &persistence
 		have.Pool = &pool
 	}
 	return sameSet(have.AllowedCIDRs, want.AllowedCIDRs) && cmp.Equal(have, want, alike)
+}
+
+// nobodyAskedForATimeout tells whether none is wanted, or the one that Kubernetes fills in
+// where there is none.
+func nobodyAskedForATimeout(want, have lb.Persistence) bool {
+	return want.TimeoutSeconds == 0 || want.TimeoutSeconds == 3*60*60 && have.TimeoutSeconds == 0
 }
 
 // sameSet compares source ranges as sets of networks; everybody has two

@@ -5,6 +5,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -201,6 +202,11 @@ func Object(op Op) string {
 		return "floatingip"
 	}
 	return "loadbalancer"
+}
+
+// OnlyTags tells whether the ops do nothing but set tags.
+func OnlyTags(ops []Op) bool {
+	return !slices.ContainsFunc(ops, func(op Op) bool { return Object(op) != "tags" })
 }
 
 // octaviaOp and neutronOp are embedded to say where an op goes.

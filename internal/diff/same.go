@@ -25,11 +25,15 @@ func sameAddress(want, have string) bool {
 	return want == have || errA == nil && errB == nil && a == b
 }
 
+// samePersistence compares session persistence. Kubernetes fills in a timeout where
+// nobody asks for one, and openstack-cloud-controller-manager sends none: a pool of its
+// own stays as it is until somebody does ask.
 func samePersistence(want, have *lb.Persistence) bool {
 	if want == nil || have == nil {
 		return want == have
 	}
-	return want.Type == have.Type && (want.TimeoutSeconds == 0 || want.TimeoutSeconds == have.TimeoutSeconds)
+	asked := want.TimeoutSeconds != 0 && (want.TimeoutSeconds != lb.DefaultPersistenceSeconds || have.TimeoutSeconds != 0)
+	return want.Type == have.Type && (!asked || want.TimeoutSeconds == have.TimeoutSeconds)
 }
 
 func sameMonitor(want, have lb.HealthMonitor) bool {

@@ -77,3 +77,25 @@ func TestTimeoutsThatAreNotWantedAreLeftAsTheyAre(t *testing.T) {
 		t.Errorf("planned: %v", plan.Ops)
 	}
 }
+
+// openstack-cloud-controller-manager names no timeout, whatever the Service says.
+func TestPoolWithoutATimeoutOfItsAffinityGetsOneWhenSomebodyAsksForIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		want, have int
+		updates    bool
+	}{
+		"Kubernetes filled it in":                    {lb.DefaultPersistenceSeconds, 0, false},
+		"somebody asks for another":                  {60, 0, true},
+		"it had another, and nobody asks any more":   {lb.DefaultPersistenceSeconds, 60, true},
+		"none can be asked for":                      {0, 60, false},
+		"the one that Kubernetes fills in is set":    {lb.DefaultPersistenceSeconds, lb.DefaultPersistenceSeconds, false},
+		"the one that somebody asks for is set":      {60, 60, false},
+		"somebody asks for another than what is set": {60, 70, true},
+	} {
+		want := &lb.Persistence{Type: lb.PersistenceSourceIP, TimeoutSeconds: c.want}
+		have := &lb.Persistence{Type: lb.PersistenceSourceIP, TimeoutSeconds: c.have}
+		if got := !samePersistence(want, have); got != c.updates {
+			t.Errorf("%s: updated: %v", name, got)
+		}
+	}
+}

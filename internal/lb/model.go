@@ -133,6 +133,10 @@ type Persistence struct {
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 }
 
+// DefaultPersistenceSeconds is the timeout that Kubernetes fills in for Services with
+// sessionAffinity ClientIP that name none.
+const DefaultPersistenceSeconds = 10800
+
 // PersistenceSourceIP keeps a client address on one member.
 const PersistenceSourceIP = "SOURCE_IP"
 

@@ -60,10 +60,61 @@ func (o Owner) childName(kind string, i int) string {
 	return cut(kind + "_" + strconv.Itoa(i) + "_" + o.LoadBalancerName())
 }
 
+// longestLegacyName is how long the names of load balancers were that
+// openstack-cloud-controller-manager and its predecessors made up to version 1.14.
+const longestLegacyName = 32
+
+// LegacyName is how openstack-cloud-controller-manager named the load balancer up to
+// version 1.14: by the Service's uid. It keeps those that it has, and so do we.
+func (o Owner) LegacyName() string {
+	name := "a" + strings.ReplaceAll(o.ServiceUID, "-", "")
+	return name[:min(len(name), longestLegacyName)]
+}
+
 // Description is the load balancer's description.
 func (o Owner) Description() string {
-	return cut(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", o.Namespace, o.Name, o.ClusterName))
+	return cut(fmt.Sprintf("%s%s/%s%s%s", descriptionPrefix, o.Namespace, o.Name, fromCluster, o.ClusterName))
 }
+
+// The parts of a load balancer's description, as openstack-cloud-controller-manager
+// has them.
+const (
+	descriptionPrefix = "Kubernetes external service "
+	fromCluster       = " from cluster "
+)
+
+// describes tells whether the description is one that the load balancer would have if it
+// was made for the Service: none, the one of today, or, as of old, the name.
+func (o Owner) describes(l LoadBalancer) bool {
+	return l.Description == "" || l.Description == o.Description() || l.Description == descriptionPrefix+l.Name
+}
+
+// ServiceOfCluster is a Service as openstack-cloud-controller-manager describes it on a
+// load balancer.
+type ServiceOfCluster struct{ Namespace, Name, Cluster string }
+
+// DescribedService reads the description of a load balancer that was made for a Service.
+func DescribedService(description string) (_ ServiceOfCluster, ok bool) {
+	rest, ours := strings.CutPrefix(description, descriptionPrefix)
+	service, cluster, named := strings.Cut(rest, fromCluster)
+	namespace, name, both := strings.Cut(service, "/")
+	if !ours || !named || !both || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return ServiceOfCluster{}, false
+	}
+	return ServiceOfCluster{Namespace: namespace, Name: name, Cluster: cluster}, true
+}
+
+// MadeForAService tells whether the load balancer was made for a Service of some
+// cluster, by its name, description or tags.
+func MadeForAService(l LoadBalancer) bool {
+	_, described := DescribedService(l.Description)
+	return described || strings.HasPrefix(l.Name, namePrefix) || slices.ContainsFunc(l.Tags, func(t string) bool {
+		return strings.HasPrefix(t, namePrefix) || strings.HasPrefix(t, clusterTag)
+	})
+}
+
+// ClusterUIDOf returns the cluster's uid in the tags, or "".
+func ClusterUIDOf(tags []string) string { return otherValue(tags, clusterTag, "") }
 
 // Tags are the tags of the load balancer and of everything below it: its name,
 // which is how openstack-cloud-controller-manager marks what it made, the
@@ -95,7 +146,7 @@ func otherValue(tags []string, prefix, own string) string {
 // last, so both stay as those know them.
 const (
 	floatingIPPrefix = "Floating IP for Kubernetes external service "
-	floatingIPSuffix = " from cluster "
+	floatingIPSuffix = fromCluster
 	// keptWord begins the mark of one that a Service left to the project.
 	keptWord = "kept "
 )
@@ -172,14 +223,24 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 	}
 	sharer := o.SharedBy(l)
 	switch {
-	case l.Name != o.LoadBalancerName():
+	case l.Name != o.LoadBalancerName() && l.Name != o.LegacyName():
 		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and bears no mark of this Service", l.ID, l.Name)}
-	case l.Description != "" && l.Description != o.Description():
-		return Claim{Reason: fmt.Sprintf("load balancer %s is described as %q", l.ID, l.Description)}
+	case !o.describes(l):
+		return Claim{Reason: o.othersDescription(l)}
 	case sharer != "":
 		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, by its tag %q", l.ID, sharer)}
 	}
 	return Claim{Ours: true, Adopted: true}
+}
+
+// othersDescription says whose a load balancer is that has the right name and another
+// description.
+func (o Owner) othersDescription(l LoadBalancer) string {
+	of, ok := DescribedService(l.Description)
+	if ok && of.Cluster != o.ClusterName {
+		return fmt.Sprintf("load balancer %s is that of another cluster (%s), as it is described: %q", l.ID, of.Cluster, l.Description)
+	}
+	return fmt.Sprintf("load balancer %s is described as %q", l.ID, l.Description)
 }
 
 // ServiceTag is the tag that makes a load balancer this Service's.

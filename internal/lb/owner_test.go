@@ -186,6 +186,14 @@ func TestClaims(t *testing.T) {
 			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "billing=shop") }), want: Claim{Ours: true, Adopted: true}},
 		"one with the right name and no description is adopted": {
 			l: with(func(l *LoadBalancer) { l.Description = "" }), want: Claim{Ours: true, Adopted: true}},
+		"one that bears the name of old is adopted": {
+			l: with(func(l *LoadBalancer) { l.Name, l.Tags = web.LegacyName(), nil }), want: Claim{Ours: true, Adopted: true}},
+		"one that bears the name and the description of old is adopted": {
+			l: LoadBalancer{ID: "lb-1", Name: web.LegacyName(), Description: "Kubernetes external service " + web.LegacyName()}, want: Claim{Ours: true, Adopted: true}},
+		"one that bears the name of old and today's tag is adopted": {
+			l: with(func(l *LoadBalancer) { l.Name = web.LegacyName() }), want: Claim{Ours: true, Adopted: true}},
+		"one that bears the name of old of another Service is foreign": {
+			l: with(func(l *LoadBalancer) { l.Name = "a" + strings.Repeat("0", 31) }), reason: `named "a000`},
 		"one with the right name and the tag of another cluster is foreign": {
 			l: with(func(l *LoadBalancer) { l.Tags = []string{ClusterTag("other")} }), reason: "another cluster (other)"},
 		"one with the Service's uid and the tag of another cluster is foreign": {
@@ -203,7 +211,13 @@ func TestClaims(t *testing.T) {
 		"one with a name that begins alike is foreign": {
 			l: with(func(l *LoadBalancer) { l.Name = "kube_service_kubernetes_shop_we" }), reason: "named"},
 		"one with the right name and the description of another cluster is foreign": {
-			l: with(func(l *LoadBalancer) { l.Description += "2" }), reason: "described as"},
+			l: with(func(l *LoadBalancer) { l.Description += "2" }), reason: "another cluster (kubernetes2)"},
+		"one with the right name and the description of another Service is foreign": {
+			l: with(func(l *LoadBalancer) { l.Description = "Kubernetes external service shop/api from cluster kubernetes" }), reason: "described as"},
+		"one with the right name that a person described is foreign": {
+			l: with(func(l *LoadBalancer) { l.Description = "the shop's" }), reason: `described as "the shop's"`},
+		"one with the name of old and the description of another cluster is foreign": {
+			l: with(func(l *LoadBalancer) { l.Name, l.Description = web.LegacyName(), l.Description+"2" }), reason: "another cluster (kubernetes2)"},
 		"one that a person made is foreign": {
 			l: LoadBalancer{ID: "lb-1", Name: "shop"}, reason: `named "shop"`},
 	} {
@@ -220,6 +234,34 @@ func TestClaims(t *testing.T) {
 				t.Errorf("claim (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestNameOfOldIsThatOfTheUIDWithoutDashes(t *testing.T) {
+	o := Owner{ServiceUID: "6d8f5f1c-3f0e-4c44-9d3c-9f4d5a8ad3a1"}
+	if got, want := o.LegacyName(), "a6d8f5f1c3f0e4c449d3c9f4d5a8ad3a"; got != want {
+		t.Errorf("LegacyName() = %q, want %q", got, want)
+	}
+	if got := (Owner{ServiceUID: "short"}).LegacyName(); got != "ashort" {
+		t.Errorf("LegacyName() = %q", got)
+	}
+}
+
+func TestDescribedServiceIsTheOneThatTheDescriptionWasMadeFor(t *testing.T) {
+	for text, want := range map[string]ServiceOfCluster{
+		web.Description(): {web.Namespace, web.Name, web.ClusterName},
+		"Kubernetes external service shop/web from cluster a from cluster b": {"shop", "web", "a from cluster b"},
+		"Kubernetes external service shop/web from cluster ":                 {"shop", "web", ""},
+		"Kubernetes external service a6d8f5f1c":                              {},
+		"Kubernetes external service shop from cluster a":                    {},
+		"Kubernetes external service shop/web/x from cluster a":              {},
+		"the shop's": {},
+		"":           {},
+	} {
+		got, ok := DescribedService(text)
+		if got != want || ok != (want != ServiceOfCluster{}) {
+			t.Errorf("DescribedService(%q) = %+v, %v", text, got, ok)
+		}
 	}
 }
 

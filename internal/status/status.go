@@ -53,12 +53,16 @@ const (
 	// ReasonAddressTaken: somebody took the address of one that was replaced.
 	ReasonAddressTaken = "AddressTaken"
 	ReasonUnready      = "PartsNotReady"
-	ReasonDrifted      = "Drifted"
-	ReasonForeign      = "Foreign"
-	ReasonQuota        = "QuotaExceeded"
-	ReasonRejected     = "RejectedByCloud"
-	ReasonUnauthorized = "CloudUnauthorized"
-	ReasonUnavailable  = "CloudUnavailable"
+	// ReasonReadyForAdoption: nothing is written, and all that would be is our tags.
+	ReasonReadyForAdoption = "ReadyForAdoption"
+	// ReasonChangesOnAdoption: nothing is written, and more would be than our tags.
+	ReasonChangesOnAdoption = "ChangesOnAdoption"
+	ReasonDrifted           = "Drifted"
+	ReasonForeign           = "Foreign"
+	ReasonQuota             = "QuotaExceeded"
+	ReasonRejected          = "RejectedByCloud"
+	ReasonUnauthorized      = "CloudUnauthorized"
+	ReasonUnavailable       = "CloudUnavailable"
 )
 
 // The longest messages, in bytes: of an event what the API takes, of a condition
@@ -96,6 +100,9 @@ type Pass struct {
 	Late bool
 	// Leaving is whether the Service is not to have a load balancer any more.
 	Leaving bool
+	// OnlyObserved is whether nothing is written to the load balancer, nor to the
+	// Service but its conditions: Left is what would be done otherwise.
+	OnlyObserved bool
 	// Left are the ops that are still to be done or whose end is awaited, and
 	// Refused is what the state of the cloud forbids.
 	Left    []diff.Op
@@ -180,7 +187,7 @@ func (p Pass) accepted() metav1.Condition {
 // onlyMembers tells whether the pass has nothing left to do but the membership
 // of pools that are there.
 func (p Pass) onlyMembers() bool {
-	if p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late {
+	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late {
 		return false
 	}
 	if len(p.Left) == 0 && !p.Steady {
@@ -214,6 +221,9 @@ func (p Pass) programmed() metav1.Condition {
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
 		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
+	case p.OnlyObserved && (l == nil || !l.ProvisioningStatus.Pending()):
+		c.Status = metav1.ConditionUnknown
+		c.Reason, c.Message = p.prospect()
 	case p.Invalid != nil:
 		c.Reason, c.Message = ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted
 	case len(p.Refused) > 0:
@@ -240,6 +250,22 @@ func (p Pass) programmed() metav1.Condition {
 		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.Observed.Address())
 	}
 	return c
+}
+
+// prospect says what would be done for a Service that is only observed.
+func (p Pass) prospect() (reason, message string) {
+	const how = "with --adopt=observe nothing is written for this Service; with --adopt=tag "
+	subject := "it"
+	if l := p.Observed.LoadBalancer; l != nil {
+		subject = "load balancer " + l.ID
+	}
+	switch {
+	case len(p.Left) == 0:
+		return ReasonReadyForAdoption, how + subject + " would be taken over, and nothing would be written to it"
+	case diff.OnlyTags(p.Left):
+		return ReasonReadyForAdoption, how + subject + " would be taken over as it is, by adding our tags to it"
+	}
+	return ReasonChangesOnAdoption, how + "this would be done: " + list(p.Left)
 }
 
 // unfinished tells whether the load balancer works, and what is left is that not all
@@ -309,7 +335,7 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if p.FailedReason == ReasonAddressTaken && p.Err != nil {
 		return nil
 	}
-	if l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
+	if p.OnlyObserved || l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
 		return old
 	}
 	if p.Invalid != nil {

@@ -1,0 +1,185 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+// migrateOptions holds the flags of `kube-octavia migrate`.
+type migrateOptions struct {
+	connection
+	logging
+	output string
+}
+
+func newMigrate(streams IO, version string) *cobra.Command {
+	var o migrateOptions
+	c := &cobra.Command{
+		Use:   "migrate",
+		Short: "Show what would become of what openstack-cloud-controller-manager made",
+		Long: "Reads all Services and the cloud and prints what the controller would do if it took over now:\n" +
+			"which load balancers it would take over as they are, which it would change and how, and what\n" +
+			"is somebody else's. Use the flags that the controller will have, --cluster-name above all.\n" +
+			"Writes nothing.\n" +
+			"Exit status: 0 everything would be taken over as it is, 2 there is something to look at, 1 an error.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := o.logger(streams)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), log, streams.Out, version)
+		},
+	}
+	o.connection.addFlags(c.Flags())
+	o.logging.addFlags(c.Flags())
+	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
+	return c
+}
+
+func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("--output %q: must be text or json", o.output)
+	}
+	cloud, err := o.loadConfig()
+	if err != nil {
+		return err
+	}
+	cluster, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	uid, err := clusterUID(ctx, reader)
+	if err != nil {
+		return err
+	}
+	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	if err != nil {
+		return fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	defer session.Close()
+	migration, err := o.planner(reader, session, cloud, can, uid).Migration(ctx)
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(migration)
+	} else {
+		err = printMigration(out, migration)
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(migration)
+}
+
+// verdict is the command's end: an error if anything could not be found out, or
+// errDifferences if somebody has to look at something.
+func verdict(m controller.Migration) error {
+	var failures []error
+	smooth := true
+	for _, s := range m.Services {
+		if s.Outcome == controller.OutcomeUnknown {
+			failures = append(failures, fmt.Errorf("%s/%s: %s", s.Namespace, s.Name, strings.Join(s.Reasons, "; ")))
+		}
+		smooth = smooth && s.Outcome.Smooth()
+	}
+	if len(failures) > 0 {
+		return errors.Join(failures...)
+	}
+	if !smooth {
+		return errDifferences
+	}
+	return nil
+}
+
+// told is what the text says of each outcome, those first that somebody has to look at.
+var told = []struct {
+	outcome controller.Outcome
+	text    string
+}{
+	{controller.OutcomeUnknown, "nothing could be found out"},
+	{controller.OutcomeForeign, "what has the Service's name is somebody else's"},
+	{controller.OutcomeRefused, "cannot be served as it is written, or not all of it"},
+	{controller.OutcomeChanged, "would be taken over and changed"},
+	{controller.OutcomeCreated, "has no load balancer and would get one"},
+	{controller.OutcomeReleased, "is to have none any more, and what it has would be deleted"},
+	{controller.OutcomeBusy, "Octavia is at work on it, or it has failed"},
+	{controller.OutcomeAdopted, "would be taken over as it is"},
+	{controller.OutcomeServed, "was taken over before"},
+	{controller.OutcomeLeftAlone, "would be left alone"},
+}
+
+// printMigration prints how many Services there are of each outcome, a table of all of
+// them, why they are not taken over as they are, and what belongs to none of them.
+func printMigration(out io.Writer, m controller.Migration) error {
+	count := map[controller.Outcome]int{}
+	for _, s := range m.Services {
+		count[s.Outcome]++
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "%d Services:\n", len(m.Services))
+	for _, t := range told {
+		if n := count[t.outcome]; n > 0 {
+			fmt.Fprintf(w, "  %d\t%s\t%s\n", n, t.outcome, t.text)
+		}
+	}
+	fmt.Fprintln(w, "\nNAMESPACE\tNAME\tOUTCOME\tLOAD BALANCER\tADDRESS")
+	for _, s := range m.Services {
+		row(w, s.Namespace, s.Name, string(s.Outcome), s.LoadBalancerID, s.Address)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, t := range told {
+		for _, s := range m.Services {
+			if s.Outcome == t.outcome {
+				printProspect(out, s)
+			}
+		}
+	}
+	if len(m.Others) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out, "\nLoad balancers that were made for Services, and for none of these:")
+	for _, o := range m.Others {
+		fmt.Fprintf(out, "\n%s (%s)\n  %s\n", o.Name, o.ID, o.Reason)
+	}
+	return nil
+}
+
+// printProspect prints why a Service is not taken over as it is, and what would be done.
+func printProspect(out io.Writer, s controller.Prospect) {
+	if s.Outcome.Smooth() && len(s.Reasons) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s/%s: %s\n", s.Namespace, s.Name, s.Outcome)
+	for _, reason := range s.Reasons {
+		fmt.Fprintf(out, "  %s\n", reason)
+	}
+	for i, op := range s.Ops {
+		fmt.Fprintf(out, "  %d. %s\n", i+1, op.Text)
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/controller"
+)
+
+// prospects are one Service of each outcome that a text tells differently.
+var prospects = map[string]controller.Prospect{
+	"adopted": {Namespace: "shop", Name: "web", Outcome: controller.OutcomeAdopted, LoadBalancerID: "lb-1", Address: "203.0.113.7",
+		Ops: []controller.PlannedOp{{Kind: "UpdateLoadBalancer", Text: "tag it"}}},
+	"changed": {Namespace: "shop", Name: "api", Outcome: controller.OutcomeChanged, LoadBalancerID: "lb-2", Address: "203.0.113.8",
+		Ops: []controller.PlannedOp{{Kind: "UpdateLoadBalancer", Text: "tag it"}, {Kind: "SetMembers", Text: "set the 2 members"}}},
+	"foreign": {Namespace: "shop", Name: "old", Outcome: controller.OutcomeForeign, LoadBalancerID: "lb-3", Reasons: []string{"it is that of another cluster"}},
+	"unknown": {Namespace: "shop", Name: "lost", Outcome: controller.OutcomeUnknown, Reasons: []string{"no answer"}},
+	"left-alone": {Namespace: "shop", Name: "own", Outcome: controller.OutcomeLeftAlone,
+		Reasons: []string{`spec.loadBalancerClass is "x"`}},
+}
+
+func migrationOf(names ...string) controller.Migration {
+	var m controller.Migration
+	for _, name := range names {
+		m.Services = append(m.Services, prospects[name])
+	}
+	return m
+}
+
+func TestAMigrationReadsFromWhatMattersMost(t *testing.T) {
+	m := migrationOf("adopted", "changed", "foreign", "left-alone")
+	m.Others = []controller.OtherLoadBalancer{{ID: "lb-9", Name: "kube_service_test_shop_web", Reason: "it was made for another cluster"}}
+	want := `4 Services:
+  1   foreign      what has the Service's name is somebody else's
+  1   changed      would be taken over and changed
+  1   adopted      would be taken over as it is
+  1   left-alone   would be left alone
+
+NAMESPACE   NAME   OUTCOME      LOAD BALANCER   ADDRESS
+shop        web    adopted      lb-1            203.0.113.7
+shop        api    changed      lb-2            203.0.113.8
+shop        old    foreign      lb-3            -
+shop        own    left-alone   -               -
+
+shop/old: foreign
+  it is that of another cluster
+
+shop/api: changed
+  1. tag it
+  2. set the 2 members
+
+shop/own: left-alone
+  spec.loadBalancerClass is "x"
+
+Load balancers that were made for Services, and for none of these:
+
+kube_service_test_shop_web (lb-9)
+  it was made for another cluster
+`
+	var out bytes.Buffer
+	if err := printMigration(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestTheExitStatusOfAMigrationSaysWhetherSomebodyHasToLook(t *testing.T) {
+	for _, c := range []struct {
+		names       []string
+		differences bool
+		failure     string
+	}{
+		{nil, false, ""},
+		{[]string{"adopted", "left-alone"}, false, ""},
+		{[]string{"adopted", "changed"}, true, ""},
+		{[]string{"foreign"}, true, ""},
+		{[]string{"foreign", "unknown"}, false, "shop/lost: no answer"},
+	} {
+		err := verdict(migrationOf(c.names...))
+		switch {
+		case c.failure != "" && (err == nil || !strings.Contains(err.Error(), c.failure)), errors.Is(err, errDifferences) != c.differences,
+			c.failure == "" && !c.differences && err != nil:
+			t.Errorf("%v: %v", c.names, err)
+		}
+	}
+}
+
+func TestEveryOutcomeIsExplained(t *testing.T) {
+	if n := len(told); n != 10 {
+		t.Errorf("%d outcomes are explained", n)
+	}
+}

@@ -1,0 +1,87 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+func TestOutcomeOfAService(t *testing.T) {
+	in := func(s lb.ProvisioningStatus) *lb.LoadBalancer { return &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: s} }
+	tags := diff.UpdateLoadBalancer{ID: "lb-1", Tags: &[]string{"ours"}}
+	members := diff.SetMembers{PoolID: "p-1"}
+	plan := func(ops ...diff.Op) diff.Plan { return diff.Plan{Ops: ops} }
+	refused := diff.Plan{Ops: []diff.Op{members}, Refused: []diff.Refusal{{Reason: "x", Message: "y"}}}
+	for name, c := range map[string]struct {
+		facts facts
+		want  Outcome
+	}{
+		"it gets our tags":                         {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"there are no tags":                        {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"its members differ":                       {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
+		"it was taken over":                        {facts{plan: plan(), balancer: in(lb.Active), serves: true, taken: true}, OutcomeServed},
+		"it was taken over and lacks something":    {facts{plan: plan(members), balancer: in(lb.Active), serves: true, taken: true}, OutcomeChanged},
+		"it is refused":                            {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
+		"it has none":                              {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
+		"somebody else has one of its name":        {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
+		"the one that it names is somebody else's": {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
+		"it is to go":                              {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
+		"Octavia is at work":                       {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
+		"it has failed":                            {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
+		"nobody answers":                           {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
+		"nobody answers, and it is to go":          {facts{err: errors.New("no answer")}, OutcomeUnknown},
+	} {
+		if got := outcome(c.facts); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestOnlyWhatNobodyNoticesIsSmooth(t *testing.T) {
+	for _, o := range []Outcome{OutcomeServed, OutcomeAdopted, OutcomeLeftAlone} {
+		if !o.Smooth() {
+			t.Errorf("%s is not", o)
+		}
+	}
+	for _, o := range []Outcome{OutcomeChanged, OutcomeRefused, OutcomeForeign, OutcomeCreated, OutcomeReleased, OutcomeBusy, OutcomeUnknown} {
+		if o.Smooth() {
+			t.Errorf("%s is", o)
+		}
+	}
+}
+
+func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
+	p := &Planner{ClusterName: "prod", ClusterUID: "uid-c", Neutron: neutron.New(nil, "project")}
+	web := corev1.Service{}
+	web.Namespace, web.Name = "shop", "web"
+	described := func(text string) lb.LoadBalancer { return lb.LoadBalancer{ProjectID: "project", Description: text} }
+	tagged := func(tag string) lb.LoadBalancer {
+		return lb.LoadBalancer{Description: "Kubernetes external service shop/web from cluster prod", Tags: []string{tag}}
+	}
+	for name, c := range map[string]struct {
+		l    lb.LoadBalancer
+		want string
+	}{
+		"another project's":      {lb.LoadBalancer{ProjectID: "other"}, "another project (other)"},
+		"another cluster's uid":  {tagged("kube-octavia.cluster=uid-x"), "uid of another cluster (uid-x)"},
+		"our uid":                {tagged("kube-octavia.cluster=uid-c"), "uid of this cluster"},
+		"another cluster's name": {described("Kubernetes external service shop/web from cluster test"), `Service shop/web of cluster "test", and --cluster-name is "prod"`},
+		"a Service that is gone": {described("Kubernetes external service shop/api from cluster prod"), "shop/api, which does not exist"},
+		"a second one":           {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
+		"not described":          {described(""), "nothing says"},
+	} {
+		if got := p.whose(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q does not say %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,486 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+// What users write and read about it.
+const (
+	observing        = "--adopt=observe"
+	readyForAdoption = "ReadyForAdoption"
+	changes          = "ChangesOnAdoption"
+	observedServices = "kube_octavia_only_observed_services"
+)
+
+// inherits lets openstack-cloud-controller-manager make what the rows say, and stop.
+func (s *stage) inherits(t *testing.T, rows []legacy) []*occmService {
+	t.Helper()
+	var all []*occmService
+	for _, row := range rows {
+		switch {
+		case row.lacks != "":
+			t.Logf("left out: %s, since this version lacks %s", row.name, row.lacks)
+			continue
+		case row.amphora && s.cloud.provider() != "amphora", *stateDir != "" && testing.Short() && !row.short:
+			continue
+		}
+		o := &occmService{service: &service{stage: s, name: row.name}, cluster: clusterName}
+		row.with(o)
+		all = append(all, o)
+	}
+	makeAll(s, all)
+	s.eventually(s.cloud.pending)
+	return all
+}
+
+// same fails the test if anything that clients or openstack-cloud-controller-manager see
+// is not as it was; ours is whether the load balancer is to bear our tags.
+func (o *occmService) same(ours bool) {
+	o.t.Helper()
+	now := o.read()
+	tags := slices.Clone(o.made.Tags)
+	if ours {
+		tags = append(tags, o.balancerName(), "kube-octavia.cluster="+o.clusterUID(), "kube-octavia.service="+string(o.was.UID))
+	}
+	slices.Sort(tags)
+	if d := cmp.Diff(slices.Compact(tags), slices.Sorted(slices.Values(now.Tags)), cmpopts.EquateEmpty()); d != "" {
+		o.t.Errorf("tags of the load balancer of %s (-want +got):\n%s", o.name, d)
+	}
+	if d := cmp.Diff(o.made, now, cmpopts.IgnoreFields(tree{}, "Tags", "UpdatedAt"), cmpopts.IgnoreFields(member{}, "Operating")); d != "" {
+		o.t.Errorf("the load balancer of %s (-was +is):\n%s", o.name, d)
+	}
+	if d := cmp.Diff(o.was.Status.LoadBalancer, o.service.now().Status.LoadBalancer); d != "" {
+		o.t.Errorf("status of %s (-was +is):\n%s", o.name, d)
+	}
+}
+
+// untaken fails the test if anything was written on the Service but conditions.
+func (o *occmService) untaken() {
+	o.t.Helper()
+	now := o.service.now()
+	if d := cmp.Diff(o.was.ObjectMeta, now.ObjectMeta, cmpopts.IgnoreFields(now.ObjectMeta, "ResourceVersion", "ManagedFields")); d != "" {
+		o.t.Errorf("Service %s (-was +is):\n%s", o.name, d)
+	}
+	if d := cmp.Diff(o.was.Spec, now.Spec); d != "" {
+		o.t.Errorf("Service %s (-was +is):\n%s", o.name, d)
+	}
+}
+
+// counts are the writes for each of them by the record of calls, and the others.
+func (s *stage) counts(all []*occmService) (each map[string]int, others []string) {
+	each = map[string]int{}
+	for _, w := range s.writes() {
+		i := slices.IndexFunc(all, func(o *occmService) bool { return w == "PUT /v2.0/lbaas/loadbalancers/"+o.made.ID })
+		if i < 0 {
+			others = append(others, w)
+			continue
+		}
+		each[all[i].name]++
+	}
+	return each, others
+}
+
+// reads waits until every Service has the condition.
+func reads(all []*occmService, is metav1.ConditionStatus, reason string) {
+	for _, o := range all {
+		o.t.Helper()
+		if c := o.has(programmed, is, reason); o.t.Failed() {
+			o.t.Fatalf("%s: %+v", o.name, c)
+		}
+	}
+}
+
+// The whole way from openstack-cloud-controller-manager: look, take over, and be there.
+func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testing.T) {
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			onlyWithProvider(t, provider, "the cloud has one provider")
+			with := settings{off: true, cloud: cloudsim.Options{Provider: provider}}
+			if *stateDir == "" && provider == "ovn" {
+				with.conf = []string{"lb-provider=ovn"}
+			}
+			s := newStage(t, with)
+			s.settings.conf = append(s.settings.conf, corpusConf(s)...)
+			s.writeFiles()
+			all := s.inherits(t, corpus)
+			visitor := s.visit(address(all, "tcp"), 8080)
+
+			s.settings.flags = []string{observing}
+			s.forget()
+			s.start()
+			reads(all, metav1.ConditionUnknown, readyForAdoption)
+			s.rests()
+			s.untouched()
+			for _, o := range all {
+				o.same(false)
+				o.untaken()
+			}
+			s.stop()
+
+			s.settings.flags = nil
+			s.forget()
+			s.start()
+			reads(all, conditionTrue, "Programmed")
+			s.rests()
+			each, others := s.counts(all)
+			for _, o := range all {
+				if each[o.name] != 1 {
+					t.Errorf("%d writes to the load balancer of %s", each[o.name], o.name)
+				}
+				o.same(true)
+			}
+			if len(others) > 0 {
+				t.Errorf("other writes:\n%s", strings.Join(others, "\n"))
+			}
+			s.stop()
+
+			s.forget()
+			s.start()
+			s.settles(func() { all[0].change(touched("and so it is looked at")) })
+			reads(all, conditionTrue, "Programmed")
+			s.rests()
+			s.untouched()
+			s.happy(visitor)
+			t.Logf("%d load balancers: 0 writes with %s, %d without, 0 after a restart", len(all), observing, len(all)+len(others))
+			s.keepsGiven(all)
+		})
+	}
+}
+
+// address is at which the Service of the name is reached.
+func address(all []*occmService, name string) string {
+	i := slices.IndexFunc(all, func(o *occmService) bool { return o.name == name })
+	return all[i].was.Status.LoadBalancer.Ingress[0].IP
+}
+
+// keepsGiven notes the floating IPs that stay when their Services go.
+func (s *stage) keepsGiven(all []*occmService) {
+	for _, o := range all {
+		if o.was.Annotations[keepKey] == "true" {
+			s.given = append(s.given, o.was.Status.LoadBalancer.Ingress[0].IP)
+		}
+	}
+}
+
+func TestNameCutAt255BytesIsThatOfTheOtherController(t *testing.T) {
+	spares(t, "a name is a name")
+	s := newStage(t, settings{off: true})
+	cluster := strings.Repeat("long-cluster-name-", 11)
+	o := &occmService{service: &service{stage: s, name: strings.Repeat("web-", 15) + "web"}, cluster: cluster,
+		edits: []edit{tcp(8080, 8081), annotated(internalKey, "true")}, internal: true}
+	if n := len("kube_service_" + cluster + "_" + s.namespace + "_" + o.name); n <= 255 {
+		t.Fatalf("the name has %d bytes", n)
+	}
+	// Octavia and Neutron take no descriptions as long as these would be, so what has such
+	// a name has none, or got the name later.
+	o.sets(itself, fields{"description": ""})
+	makeAll(s, []*occmService{o})
+	s.settings.flags = []string{"--cluster-name=" + cluster}
+	s.forget()
+	s.start()
+	reads([]*occmService{o}, conditionTrue, "Programmed")
+	s.rests()
+	if each, others := s.counts([]*occmService{o}); each[o.name] != 1 || len(others) > 0 {
+		t.Errorf("writes: %v, %v", each, others)
+	}
+	o.same(true)
+}
+
+// rowsOf are the rows of the corpus with these names.
+func rowsOf(names ...string) []legacy {
+	var rows []legacy
+	for _, name := range names {
+		rows = append(rows, corpus[slices.IndexFunc(corpus, func(row legacy) bool { return row.name == name })])
+	}
+	return rows
+}
+
+// says waits until condition Programmed has the reason and the text.
+func (v *service) says(is metav1.ConditionStatus, reason, text string) {
+	v.t.Helper()
+	v.eventually(func() error {
+		if c := v.has(programmed, is, reason); !strings.Contains(c.Message, text) {
+			return fmt.Errorf("the condition of Service %s does not say %q: %s", v.name, text, c.Message)
+		}
+		return nil
+	})
+}
+
+func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *testing.T) {
+	spares(t, "for the cloud it is a few reads")
+	s := newStage(t, settings{off: true, flags: []string{observing, "--sweep-interval=1s"}})
+	all := s.inherits(t, rowsOf("tcp", "several-ports", "internal", "no-tags-at-all"))
+	more, grows, leaves, stays := all[0], all[1], all[2], all[3]
+	s.forget()
+	s.start()
+	reads(all, metav1.ConditionUnknown, readyForAdoption)
+	if n := s.gauge(observedServices); n != len(all) {
+		t.Errorf("%d Services are counted", n)
+	}
+	if status, out, errs := s.run("plan", "-n", s.namespace, observing); status != 0 || strings.Count(out, "only observed") != len(all) {
+		t.Errorf("plan ends with %d:\n%s%s", status, out, errs)
+	}
+
+	fresh := s.service("fresh", tcp(8080))
+	more.change(tcp(8081))
+	leaves.delete()
+	fresh.says(metav1.ConditionUnknown, changes, "create load balancer "+fresh.lbName())
+	more.says(metav1.ConditionUnknown, changes, "open port TCP/8081")
+	leaves.says(metav1.ConditionUnknown, changes, "delete load balancer "+leaves.made.ID)
+	s.addNode("c")
+	grows.says(metav1.ConditionUnknown, changes, "1 added, 0 removed")
+	stays.says(metav1.ConditionUnknown, changes, "1 added, 0 removed")
+	s.sweeps(2)
+	s.rests()
+	s.untouched()
+	for _, o := range all {
+		o.same(false)
+		if o != leaves && o != more {
+			o.untaken()
+		}
+	}
+	if f := leaves.service.now().Finalizers; len(f) != 1 {
+		t.Errorf("the Service that is deleted has the finalizers %v", f)
+	}
+	if now := fresh.now(); len(now.Finalizers)+len(now.Annotations) > 0 {
+		t.Errorf("the new Service has %v, %v", now.Finalizers, now.Annotations)
+	}
+	s.stop()
+
+	s.settings.flags = nil
+	s.start()
+	leaves.gone()
+	for _, v := range []*service{fresh, more.service, grows.service, stays.service} {
+		v.programmed()
+	}
+	more.becomes(ports("TCP/8080", "TCP/8081"))
+	grows.becomes(membersAt(s.addresses("a", "b", "c")...))
+}
+
+func TestWhatWasTakenOverIsServedWhileOthersAreOnlyObserved(t *testing.T) {
+	spares(t, "for the cloud nothing is new")
+	s := newStage(t, settings{})
+	own := s.service("own", tcp(8080))
+	own.programmed()
+	s.rests()
+	s.stop()
+	others := s.inherits(t, rowsOf("tcp"))
+	s.settings.flags = []string{observing, "--sweep-interval=1s"}
+	s.start()
+	reads(others, metav1.ConditionUnknown, readyForAdoption)
+	s.forget()
+	own.change(tcp(8081))
+	own.becomes(ports("TCP/8080", "TCP/8081"))
+	own.programmed()
+	s.addNode("c")
+	own.becomes(membersAt(s.addresses("a", "b", "c")...))
+	others[0].says(metav1.ConditionUnknown, changes, "1 added, 0 removed")
+	s.rests()
+	others[0].same(false)
+	others[0].untaken()
+
+	// Who takes our tags off it has it observed.
+	have := own.tree()
+	s.ages(have)
+	s.cloud.octavia("PUT", "loadbalancers/"+have.ID, fields{"loadbalancer": fields{"tags": []string{}}}, nil)
+	own.says(metav1.ConditionUnknown, readyForAdoption, have.ID)
+	s.stop()
+	s.settings.flags = nil
+	s.start()
+	own.programmed()
+	others[0].programmed()
+}
+
+// foreign are load balancers with the Service's name, published and noted on it, that are
+// somebody else's all the same, and what says so.
+var foreign = map[string]struct {
+	with func(*occmService)
+	says string
+}{
+	"uid-of-another-cluster": {func(o *occmService) {
+		o.sets(itself, fields{"tags": []string{o.balancerName(), "kube-octavia.cluster=other", "kube-octavia.service=other"}})
+	}, "uid of another cluster (other)"},
+	"description-of-another-cluster": {func(o *occmService) {
+		o.sets(itself, fields{"description": "Kubernetes external service " + o.namespace + "/" + o.name + " from cluster elsewhere"})
+	}, "another cluster (elsewhere)"},
+	"name-of-old-and-description-of-another-cluster": {func(o *occmService) {
+		o.differs(func(balancer fields) { balancer["name"] = o.legacyName() })
+		o.sets(itself, fields{"description": "Kubernetes external service " + o.namespace + "/" + o.name + " from cluster elsewhere"})
+	}, "another cluster (elsewhere)"},
+	"description-of-another-service": {func(o *occmService) {
+		o.sets(itself, fields{"description": "Kubernetes external service " + o.namespace + "/other from cluster kubernetes"})
+	}, "/other from cluster kubernetes"},
+	"uid-of-another-service": {func(o *occmService) {
+		o.sets(itself, fields{"tags": []string{o.balancerName(), "kube-octavia.service=other"}})
+	}, "another Service (uid other)"},
+}
+
+func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
+	spares(t, "it is our writes that count")
+	s := newStage(t, settings{off: true})
+	var all []*occmService
+	for _, name := range slices.Sorted(maps.Keys(foreign)) {
+		o := &occmService{service: &service{stage: s, name: name}, cluster: clusterName, edits: []edit{tcp(8080)}}
+		foreign[name].with(o)
+		all = append(all, o)
+	}
+	makeAll(s, all)
+	s.forget()
+	for _, flag := range []string{observing, "--adopt=tag"} {
+		s.settings.flags = []string{flag}
+		s.start()
+		for _, o := range all {
+			o.says(conditionFalse, "Foreign", foreign[o.name].says)
+		}
+		s.rests()
+		s.untouched()
+		for _, o := range all {
+			o.same(false)
+			o.untaken()
+		}
+		s.stop()
+	}
+	rows := s.migration(2)
+	for _, o := range all {
+		row := rows.of(o.name)
+		if row.Outcome != "foreign" || len(row.Reasons) == 0 || !strings.Contains(row.Reasons[0], foreign[o.name].says) {
+			t.Errorf("migrate says of %s: %+v", o.name, row)
+		}
+	}
+	s.untouched()
+	for _, o := range all {
+		s.cloud.octavia("DELETE", "loadbalancers/"+o.made.ID+"?cascade=true", nil, nil)
+		s.cloud.neutron("DELETE", "floatingips/"+s.cloud.floatingIP(o.was.Status.LoadBalancer.Ingress[0].IP).ID, nil, nil)
+	}
+	s.eventually(s.empty)
+}
+
+// migration is what `kube-octavia migrate -o json` prints.
+type migration struct {
+	Services []struct {
+		Namespace, Name, Outcome, LoadBalancerID, Address string
+		Reasons                                           []string
+		Ops                                               []struct{ Kind, Text string }
+	}
+	Others []struct{ ID, Name, Reason string }
+}
+
+// migration runs the command, which has to end with the status.
+func (s *stage) migration(status int) migration {
+	s.t.Helper()
+	got, out, errs := s.run("migrate", "--output=json")
+	if got != status {
+		s.t.Fatalf("migrate ended with status %d, not %d:\n%s%s", got, status, out, errs)
+	}
+	var m migration
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
+		s.t.Fatalf("%v in:\n%s", err, out)
+	}
+	return m
+}
+
+// of is the row of the Service.
+func (m migration) of(name string) (row struct {
+	Namespace, Name, Outcome, LoadBalancerID, Address string
+	Reasons                                           []string
+	Ops                                               []struct{ Kind, Text string }
+}) {
+	for _, row := range m.Services {
+		if row.Name == name {
+			return row
+		}
+	}
+	return row
+}
+
+func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
+	spares(t, "what it reads is what the controller reads")
+	s := newStage(t, settings{off: true})
+	all := s.inherits(t, rowsOf("tcp", "internal", "name-of-old", "several-ports", "connection-limit", "hostname"))
+	s.forget()
+	if m := s.migration(0); len(m.Services) != len(all) || len(m.Others) > 0 {
+		t.Errorf("%+v", m)
+	}
+
+	changed, leaves, refused := all[3], all[4], all[5]
+	changed.service.change(tcp(8083))
+	leaves.delete()
+	refused.service.change(annotated(internalKey, "maybe"))
+	s.service("fresh", tcp(8080))
+	s.service("classy", tcp(8080), ofClass("other.example/lb"))
+	s.service("plain", tcp(8080), ofType(corev1.ServiceTypeClusterIP))
+	theirs := s.makeBalancer("kube_service_elsewhere_"+s.namespace+"_web", nil)
+	copied := s.service("copied", tcp(8080))
+	unknown := s.makeBalancer(copied.lbName(), []string{copied.lbName()})
+	s.makeBalancer("a person's", nil)
+	was := map[string]*corev1.Service{}
+	for _, name := range []string{"tcp", "several-ports", "hostname", "fresh", "copied"} {
+		was[name] = (&service{stage: s, name: name}).now()
+	}
+	s.forget()
+	m := s.migration(2)
+	for name, want := range map[string]struct{ outcome, says string }{
+		"tcp":              {"adopted", "tags"},
+		"internal":         {"adopted", "tags"},
+		"name-of-old":      {"adopted", "tags"},
+		"several-ports":    {"changed", "open port TCP/8083"},
+		"connection-limit": {"released", "delete load balancer " + leaves.made.ID},
+		"hostname":         {"refused", "maybe"},
+		"fresh":            {"created", "create load balancer"},
+		"classy":           {"left-alone", "other.example/lb"},
+		"copied":           {"foreign", unknown},
+	} {
+		row := m.of(name)
+		text := strings.Join(row.Reasons, " ")
+		for _, op := range row.Ops {
+			text += " " + op.Text
+		}
+		if row.Outcome != want.outcome || !strings.Contains(text, want.says) {
+			t.Errorf("%s: %+v; want %s that says %q", name, row, want.outcome, want.says)
+		}
+	}
+	if row := m.of("tcp"); row.LoadBalancerID != all[0].made.ID || row.Address != address(all, "tcp") {
+		t.Errorf("%+v", row)
+	}
+	if row := m.of("plain"); row.Name != "" {
+		t.Errorf("a Service of type ClusterIP: %+v", row)
+	}
+	if len(m.Others) != 1 || m.Others[0].ID != theirs {
+		t.Errorf("others: %+v", m.Others)
+	}
+	status, text, errs := s.run("migrate")
+	for _, part := range []string{"9 Services:", "3   adopted", all[0].made.ID, "open port TCP/8083", theirs, unknown} {
+		if status != 2 || !strings.Contains(text, part) {
+			t.Errorf("status %d; %q is not in the text:\n%s%s", status, part, text, errs)
+		}
+	}
+	s.untouched()
+	for name, before := range was {
+		if d := cmp.Diff(before, (&service{stage: s, name: name}).now()); d != "" {
+			t.Errorf("Service %s (-was +is):\n%s", name, d)
+		}
+	}
+	(&service{stage: s, name: "classy"}).delete()
+	refused.service.change(annotated(internalKey, "false"))
+	for _, b := range s.cloud.ids("loadbalancers") {
+		if !slices.ContainsFunc(all, func(o *occmService) bool { return o.made.ID == b }) {
+			s.cloud.octavia("DELETE", "loadbalancers/"+b+"?cascade=true", nil, nil)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// This is openstack-cloud-controller-manager as far as it makes things: for a Service, the
+// requests that it sends to Octavia and Neutron, and what it then writes on the Service.
+// It is spelled out without any name or rule of ours, so that a change of those shows.
+
+// fields is a document of the cloud's.
+type fields map[string]any
+
+// occmService is what it makes for one Service.
+type occmService struct {
+	*service
+	// edits make the Service.
+	edits []edit
+	// cluster is its --cluster-name.
+	cluster string
+	// changes are what differs from the usual in what is POSTed.
+	changes []func(balancer fields)
+	// internal leaves out the floating IP, given is the id of one that is there, and
+	// placed is where one is taken from.
+	internal bool
+	given    string
+	placed   fields
+	// serial makes each part by a call of its own.
+	serial bool
+	// untold leaves annotations and finalizer out, as long ago.
+	untold bool
+	// hostname is published in place of the address.
+	hostname string
+
+	// balancer is what is POSTed, made what came of it.
+	balancer fields
+	made     tree
+	// was is the Service when all was there.
+	was *corev1.Service
+}
+
+// cut255 is its cut, by bytes.
+func cut255(s string) string { return s[:min(len(s), 255)] }
+
+// balancerName is the name of the load balancer.
+func (o *occmService) balancerName() string {
+	return cut255("kube_service_" + o.cluster + "_" + o.namespace + "_" + o.name)
+}
+
+// legacyName is the name of the load balancer as up to version 1.14.
+func (o *occmService) legacyName() string {
+	return ("a" + strings.ReplaceAll(string(o.now().UID), "-", ""))[:32]
+}
+
+// usual is the document of the load balancer of a Service without annotations.
+func (o *occmService) usual() fields {
+	name := o.balancerName()
+	listeners := []fields{}
+	for i, p := range o.now().Spec.Ports {
+		pool := fields{"name": cut255(fmt.Sprintf("pool_%d_%s", i, name)), "protocol": string(p.Protocol), "lb_algorithm": "ROUND_ROBIN",
+			"members": []fields{o.member("a", p), o.member("b", p)}}
+		listener := fields{"name": cut255(fmt.Sprintf("listener_%d_%s", i, name)), "protocol": string(p.Protocol), "protocol_port": p.Port,
+			"connection_limit": -1, "tags": []string{name}, "default_pool": pool}
+		if o.cloud.provider() == "ovn" {
+			pool["lb_algorithm"] = "SOURCE_IP_PORT"
+		} else {
+			maps.Copy(listener, fields{"allowed_cidrs": []string{"0.0.0.0/0"}, "timeout_client_data": 50000,
+				"timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0})
+		}
+		listeners = append(listeners, listener)
+	}
+	return fields{
+		"name": name, "description": cut255(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", o.namespace, o.name, o.cluster)),
+		"provider": o.cloud.provider(), "vip_subnet_id": o.cloud.IDs().PrivateSubnet, "tags": []string{name}, "listeners": listeners,
+	}
+}
+
+func (o *occmService) member(node string, p corev1.ServicePort) fields {
+	return fields{"name": o.node(node), "address": o.stage.address(node), "protocol_port": p.NodePort, "subnet_id": o.cloud.IDs().PrivateSubnet}
+}
+
+// parts are the listeners, pools and members in the document.
+func listenersOf(balancer fields) []fields { return balancer["listeners"].([]fields) }
+
+func poolsOf(balancer fields) []fields {
+	var pools []fields
+	for _, l := range listenersOf(balancer) {
+		pools = append(pools, l["default_pool"].(fields))
+	}
+	return pools
+}
+
+func membersOf(balancer fields) []fields {
+	var members []fields
+	for _, p := range poolsOf(balancer) {
+		members = append(members, p["members"].([]fields)...)
+	}
+	return members
+}
+
+// differs lets the document differ from the usual.
+func (o *occmService) differs(do func(balancer fields)) { o.changes = append(o.changes, do) }
+
+// sets puts fields into what part finds in the document.
+func (o *occmService) sets(part func(fields) []fields, set fields) {
+	o.differs(func(balancer fields) {
+		for _, f := range part(balancer) {
+			maps.Copy(f, set)
+		}
+	})
+}
+
+// itself is the load balancer alone.
+func itself(balancer fields) []fields { return []fields{balancer} }
+
+// monitored gives each pool a health monitor.
+func (o *occmService) monitored(set fields) {
+	o.differs(func(balancer fields) {
+		for i, p := range poolsOf(balancer) {
+			monitor := fields{"name": cut255(fmt.Sprintf("monitor_%d_%s", i, o.balancerName())), "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3, "type": "TCP"}
+			if p["protocol"] == "UDP" {
+				monitor["type"] = "UDP-CONNECT"
+			}
+			maps.Copy(monitor, set)
+			p["healthmonitor"] = monitor
+		}
+	})
+}
+
+// checked lets monitors ask kube-proxy, as with externalTrafficPolicy Local.
+func (o *occmService) checked() {
+	o.monitored(fields{"type": "HTTP", "http_method": "GET", "url_path": "/healthz", "expected_codes": "200"})
+	o.differs(func(balancer fields) {
+		for _, m := range membersOf(balancer) {
+			m["monitor_port"] = o.now().Spec.HealthCheckNodePort
+		}
+	})
+}
+
+// posts makes the Service, and asks Octavia for the load balancer.
+func (o *occmService) posts() {
+	o.t.Helper()
+	if err := o.create(o.edits...); err != nil {
+		o.t.Fatal(err)
+	}
+	o.balancer = o.usual()
+	for _, change := range o.changes {
+		change(o.balancer)
+	}
+	sent := maps.Clone(o.balancer)
+	if o.serial {
+		delete(sent, "listeners")
+	}
+	var answer struct{ LoadBalancer tree }
+	o.cloud.octavia(http.MethodPost, "loadbalancers", fields{"loadbalancer": sent}, &answer)
+	o.made = answer.LoadBalancer
+}
+
+// ends does what is left when the load balancer is ACTIVE.
+func (o *occmService) ends() {
+	o.t.Helper()
+	if o.serial {
+		o.addParts()
+	}
+	address := o.made.VIP
+	if !o.internal {
+		address = o.makeFloatingIP()
+	}
+	o.tell(address)
+	o.was = o.now()
+	o.made = o.read()
+}
+
+// addParts adds listeners, pools, members and monitors, one after the other.
+func (o *occmService) addParts() {
+	add := func(path, kind string, document fields) string {
+		var answer map[string]struct{ ID string }
+		o.cloud.octavia(http.MethodPost, path, fields{kind: document}, &answer)
+		o.eventually(o.cloud.pending)
+		return answer[kind].ID
+	}
+	for _, l := range listenersOf(o.balancer) {
+		pool := l["default_pool"].(fields)
+		listener := maps.Clone(l)
+		delete(listener, "default_pool")
+		listener["loadbalancer_id"] = o.made.ID
+		alone := maps.Clone(pool)
+		delete(alone, "members")
+		delete(alone, "healthmonitor")
+		alone["listener_id"] = add("listeners", "listener", listener)
+		id := add("pools", "pool", alone)
+		for _, m := range pool["members"].([]fields) {
+			add("pools/"+id+"/members", "member", m)
+		}
+		if monitor, ok := pool["healthmonitor"].(fields); ok {
+			monitor["pool_id"] = id
+			add("healthmonitors", "healthmonitor", monitor)
+		}
+	}
+}
+
+// makeFloatingIP makes the floating IP, or attaches the one that is given.
+func (o *occmService) makeFloatingIP() (address string) {
+	var answer struct{ FloatingIP floatingIP }
+	if o.given != "" {
+		o.cloud.neutron(http.MethodPut, "floatingips/"+o.given, fields{"floatingip": fields{"port_id": o.made.VIPPort}}, &answer)
+		return answer.FloatingIP.Address
+	}
+	wish := fields{"floating_network_id": o.cloud.IDs().PublicNetwork, "port_id": o.made.VIPPort,
+		"description": fmt.Sprintf("Floating IP for Kubernetes external service %s/%s from cluster %s", o.namespace, o.name, o.cluster)}
+	maps.Copy(wish, o.placed)
+	o.cloud.neutron(http.MethodPost, "floatingips", fields{"floatingip": wish}, &answer)
+	return answer.FloatingIP.Address
+}
+
+// tell writes on the Service what users read there.
+func (o *occmService) tell(address string) {
+	o.t.Helper()
+	write := func(do func(*corev1.Service) error) {
+		o.eventually(func() error {
+			err := do(o.now())
+			if err != nil && !apierrors.IsConflict(err) {
+				o.t.Fatal(err)
+			}
+			return err
+		})
+	}
+	if !o.untold {
+		write(func(v *corev1.Service) error {
+			annotated(idKey, o.made.ID)(v)
+			annotated(addressKey, address)(v)
+			controllerutil.AddFinalizer(v, finalizer)
+			return o.update(v)
+		})
+	}
+	write(func(v *corev1.Service) error {
+		mode := corev1.LoadBalancerIPModeVIP
+		v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}
+		if o.hostname != "" {
+			v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: o.hostname}}
+		}
+		_, err := o.client.CoreV1().Services(o.namespace).UpdateStatus(o.t.Context(), v, metav1.UpdateOptions{FieldManager: "openstack-cloud-controller-manager"})
+		return err
+	})
+}
+
+// read is what the cloud has for the Service now.
+func (o *occmService) read() tree {
+	o.t.Helper()
+	var answer struct{ LoadBalancer tree }
+	o.cloud.octavia(http.MethodGet, "loadbalancers/"+o.made.ID, nil, &answer)
+	o.cloud.fill(&answer.LoadBalancer)
+	return answer.LoadBalancer
+}
+
+// made lets openstack-cloud-controller-manager make all of it, at the same time.
+func makeAll(s *stage, all []*occmService) {
+	s.t.Helper()
+	for _, o := range all {
+		o.posts()
+	}
+	s.eventually(s.cloud.pending)
+	// One that adds to its load balancer keeps no other waiting.
+	slices.SortStableFunc(all, func(a, b *occmService) int { return map[bool]int{true: 1}[a.serial] - map[bool]int{true: 1}[b.serial] })
+	for _, o := range all {
+		o.ends()
+	}
+}
