@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,9 +40,14 @@ const lookAgain = 10 * time.Minute
 
 // OnlyObserves tells whether nothing is to be written for the Service, which has the load
 // balancer, nil for none: it was not taken over yet. What was keeps being served, however
-// the operator decides about the others.
+// the operator decides about the others. A person who says whose a load balancer is sets
+// one tag on it; we set both.
 func (p *Planner) OnlyObserves(service *corev1.Service, l *lb.LoadBalancer) bool {
-	return p.Adopt == AdoptObserve && (!p.claimed(service) || l != nil && !p.marked(*l))
+	taken := p.claimed(service)
+	if l != nil && p.Capabilities.Has(lb.FeatureTags) {
+		taken = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+	}
+	return p.Adopt == AdoptObserve && !taken
 }
 
 // lookOnly makes the whole pass for a Service that is only observed. Only is false for

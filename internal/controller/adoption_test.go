@@ -19,7 +19,8 @@ import (
 )
 
 func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
-	tagged := &lb.LoadBalancer{ID: "lb-1", Tags: []string{"kube-octavia.service=uid-1"}}
+	tagged := &lb.LoadBalancer{ID: "lb-1", Tags: []string{"kube-octavia.cluster=uid-c", "kube-octavia.service=uid-1"}}
+	byHand := &lb.LoadBalancer{ID: "lb-1", Tags: []string{"kube-octavia.service=uid-1"}}
 	untagged := &lb.LoadBalancer{ID: "lb-1", Tags: []string{"kube_service_kubernetes_default_web"}}
 	for name, c := range map[string]struct {
 		service  *corev1.Service
@@ -27,22 +28,23 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 		version  lb.Version
 		observes bool
 	}{
-		"one that is new":                                  {service: served(unmarked, without(annotation.LoadBalancerID)), observes: true},
-		"one of openstack-cloud-controller-manager":        {service: served(unmarked), balancer: untagged, observes: true},
-		"one that is to go":                                {service: served(unmarked, deleted), balancer: untagged, observes: true},
-		"one with a mark copied from another Service":      {service: served(func(s *corev1.Service) { s.Annotations[managed] = "uid-9 " + ourClass }), balancer: untagged, observes: true},
-		"one that has lost its finalizer":                  {service: served(func(s *corev1.Service) { s.Finalizers = nil }), balancer: tagged, observes: true},
-		"one that was taken over":                          {service: served(), balancer: tagged},
-		"one that is claimed and has none yet":             {service: served()},
-		"one that is claimed, whose balancer has no tags":  {service: served(), balancer: untagged, observes: true},
-		"the same where Octavia has none":                  {service: served(), balancer: untagged, version: lb.Version{Major: 2}},
-		"one that is not claimed, where Octavia has none":  {service: served(unmarked), balancer: untagged, version: lb.Version{Major: 2}, observes: true},
-		"one that is not claimed and has our tags already": {service: served(unmarked), balancer: tagged, observes: true},
+		"one that is new": {service: served(unmarked, without(annotation.LoadBalancerID)), observes: true},
+		"one of openstack-cloud-controller-manager":       {service: served(unmarked), balancer: untagged, observes: true},
+		"one that is to go":                               {service: served(unmarked, deleted), balancer: untagged, observes: true},
+		"one with a mark copied from another Service":     {service: served(func(s *corev1.Service) { s.Annotations[managed] = "uid-9 " + ourClass }), balancer: untagged, observes: true},
+		"one that has lost its finalizer":                 {service: served(func(s *corev1.Service) { s.Finalizers = nil }), balancer: tagged},
+		"one that was taken over":                         {service: served(), balancer: tagged},
+		"one that is claimed and has none yet":            {service: served()},
+		"one that is claimed, whose balancer has no tags": {service: served(), balancer: untagged, observes: true},
+		"the same where Octavia has none":                 {service: served(), balancer: untagged, version: lb.Version{Major: 2}},
+		"one that is not claimed, where Octavia has none": {service: served(unmarked), balancer: untagged, version: lb.Version{Major: 2}, observes: true},
+		"one that a person has tagged":                    {service: served(unmarked), balancer: byHand, observes: true},
+		"the same, claimed":                               {service: served(), balancer: byHand, observes: true},
 	} {
 		if c.version == (lb.Version{}) {
 			c.version = lb.Version{Major: 2, Minor: 26}
 		}
-		p := &Planner{LoadBalancerClass: ourClass, DefaultClass: true, Capabilities: lb.Capabilities{APIVersion: c.version}}
+		p := &Planner{LoadBalancerClass: ourClass, DefaultClass: true, ClusterUID: "uid-c", Capabilities: lb.Capabilities{APIVersion: c.version}}
 		for _, adopt := range []Adoption{"", AdoptTag} {
 			if p.Adopt = adopt; p.OnlyObserves(c.service, c.balancer) {
 				t.Errorf("%s is only observed with %q", name, adopt)

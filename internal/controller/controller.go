@@ -221,7 +221,7 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			marks := changedMarks(before, after)
 			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
 			if others && r.Serves(before) && r.Serves(after) {
-				if !r.OnlyObserves(after, nil) {
+				if !r.OnlyObserves(before, nil) {
 					r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
 				}
 				r.memory.distrust(client.ObjectKeyFromObject(after))

@@ -17,7 +17,9 @@ import (
 )
 
 func TestOutcomeOfAService(t *testing.T) {
-	in := func(s lb.ProvisioningStatus) *lb.LoadBalancer { return &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: s} }
+	in := func(s lb.ProvisioningStatus) *lb.LoadBalancer {
+		return &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: s}
+	}
 	tags := diff.UpdateLoadBalancer{ID: "lb-1", Tags: &[]string{"ours"}}
 	members := diff.SetMembers{PoolID: "p-1"}
 	plan := func(ops ...diff.Op) diff.Plan { return diff.Plan{Ops: ops} }
