@@ -241,7 +241,7 @@ var outputLines = []Annotation{
 		Key:    LoadBalancerID,
 		Values: "UUID",
 		Output: true,
-		Doc:    "The Octavia id of the Service's load balancer. Written by kube-octavia; naming somebody else's load balancer is refused.",
+		Doc:    "The Octavia id of the Service's load balancer. Written by kube-octavia. A Service that is made with the id of another one's load balancer gets its ports on that, where [LoadBalancer] shared-lb-scope allows it: an external Service on one with a floating IP, an internal one on one without. It is not to be changed later.",
 		apply: func(o *Options, value string) error {
 			o.LoadBalancerID = strings.TrimSpace(value)
 			return nil

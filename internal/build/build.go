@@ -38,6 +38,10 @@ type Input struct {
 	// Found is the load balancer that is there, nil when none is. Only what is
 	// withheld depends on it.
 	Found *lb.LoadBalancer
+	// Guest is whether that was made for somebody else, and HostAddress the address at
+	// which clients reach it.
+	Guest       bool
+	HostAddress string
 }
 
 // Networks is where addresses are taken from, after everything that had to be
@@ -75,6 +79,8 @@ const (
 	ReasonUnsupported         = "Unsupported"
 	ReasonNoNodePort          = "NoNodePort"
 	ReasonNoSubnet            = "NoSubnet"
+	// ReasonSharingRefused: the load balancer that the Service names cannot be shared with it.
+	ReasonSharingRefused = "SharingRefused"
 	// ReasonRequiresReplacement: the load balancer that is there would have to go.
 	ReasonRequiresReplacement = "RequiresReplacement"
 )
@@ -138,6 +144,9 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err := in.checkPlacement(options); err != nil {
 		return lb.Wanted{}, err
 	}
+	if err := in.checkGuest(options, address, external); err != nil {
+		return lb.Wanted{}, err
+	}
 	balancer := in.placed(options)
 	for i, port := range in.Service.Spec.Ports {
 		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
@@ -154,6 +163,10 @@ func Wanted(in Input) (lb.Wanted, error) {
 		wanted.Withheld = append(wanted.Withheld, affinityWithheld(in.Capabilities))
 	}
 	wanted.Withheld = append(wanted.Withheld, in.settingsWithheld(options)...)
+	if in.Guest {
+		wanted.AddressAsFound = true
+		return wanted, nil
+	}
 	if !external {
 		// IPv6 addresses are routed as they are: Neutron has no floating ones.
 		if options.PortID == "" {

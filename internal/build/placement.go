@@ -13,6 +13,9 @@ import (
 
 // placed is the load balancer without listeners: its names, and where it is made.
 func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
+	if in.Guest {
+		return &lb.LoadBalancer{Tags: in.Owner.GuestTags(), AdminDown: in.Found != nil && in.Found.AdminDown}
+	}
 	balancer := &lb.LoadBalancer{
 		Name:        in.Owner.LoadBalancerName(),
 		Description: in.Owner.Description(),
@@ -37,7 +40,7 @@ func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 // from then on.
 func (in Input) checkPlacement(options annotation.Options) error {
 	have := in.Found
-	if have == nil {
+	if have == nil || in.Guest {
 		return nil
 	}
 	type placement struct{ key, what, want, have string }

@@ -119,10 +119,23 @@ type LoadBalancer struct {
 	MonitorMaxRetries, MonitorMaxRetriesDown int
 	// Internal forces every Service to be internal: a VIP and no floating IP.
 	Internal bool
+	// MaxShared is how many Services may share one load balancer, 1 or more, and SharedScope which they may name for that.
+	MaxShared   int
+	SharedScope string
 	// SerialCreate makes a new load balancer alone, and what is below it one by
 	// one afterwards.
 	SerialCreate bool
 }
+
+// Which load balancers a Service may use that were made for somebody else.
+const (
+	// ShareInNamespace is for those of Services of its own namespace.
+	ShareInNamespace = "namespace"
+	// ShareInCluster is for those of all Services of the cluster.
+	ShareInCluster = "cluster"
+	// ShareAny is for all of the project.
+	ShareAny = "any"
+)
 
 // Notice tells of one setting that is understood and not acted on.
 type Notice struct {

@@ -32,7 +32,7 @@ func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
 			AuthURL: "https://keystone.example.com/v3", UserID: "u", Password: "hunter2", EndpointType: "public",
 		},
 		LoadBalancer: LoadBalancer{
-			Enabled: true, Provider: "amphora", Method: "ROUND_ROBIN",
+			Enabled: true, Provider: "amphora", Method: "ROUND_ROBIN", MaxShared: 2, SharedScope: ShareInNamespace,
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		},
 		RequestTimeout: time.Minute,
@@ -118,7 +118,7 @@ func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 			},
 			notices: []string{
 				"[Networking] public-network-name 11", "[Networking] public-network-name 12", "[Networking] internal-network-name 13",
-				"[Networking] ipv6-support-disabled 14", "[LoadBalancer] max-shared-lb 25", "[LoadBalancer] manage-security-groups 26",
+				"[Networking] ipv6-support-disabled 14", "[LoadBalancer] manage-security-groups 26",
 				"[BlockStorage] bs-version 36", "[BlockStorage] ignore-volume-az 37", "[Metadata] search-order 40", "[Route] router-id 44",
 			},
 		},

@@ -118,6 +118,11 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "Bad probes in a row that take a member out, 1 to 10."},
 	Key{Name: "internal-lb", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.Internal },
 		Doc: "true: every Service is internal and gets no floating IP."},
+	Key{Name: "max-shared-lb", Kind: Int, Default: "2", check: positiveNumber, field: func(c *Config) any { return &c.LoadBalancer.MaxShared },
+		Doc: "How many Services may share one load balancer."},
+	Key{Name: "shared-lb-scope", Default: ShareInNamespace, allowed: []string{ShareInNamespace, ShareInCluster, ShareAny},
+		field: func(c *Config) any { return &c.LoadBalancer.SharedScope },
+		Doc:   "Which load balancers a Service may name by annotation load-balancer-id: namespace, those of Services of its own namespace; cluster, those of all Services of the cluster; any, all of the project, as openstack-cloud-controller-manager has it. A load balancer with the tag kube-octavia.share=NAMESPACE, or kube-octavia.share=*, may always be named."},
 	Key{Name: "provider-requires-serial-api-calls", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.SerialCreate },
 		Doc: "true: a load balancer is created alone and its ports are added one by one; without it that is done as soon as a cloud is seen to need it."},
 ), section("LoadBalancer", Accepted,
@@ -127,7 +132,6 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", Doc: "Report a host name instead of an address where the PROXY protocol is on."},
 	Key{Name: "ingress-hostname-suffix", Default: "nip.io", Doc: "Domain of that host name."},
 	Key{Name: "container-store", Default: "barbican", Doc: "Where TLS certificates are kept."},
-	Key{Name: "max-shared-lb", Kind: Int, Default: "2", Doc: "How many Services may share one load balancer."},
 ), section("LoadBalancer", Refused,
 	Key{Name: "default-tls-container-ref", because: "disregarding it would serve in the clear what was encrypted; remove the key",
 		Doc: "TLS certificate that every port of every Service ends its connections with."},
@@ -197,6 +201,13 @@ func liveBut(fixed []string, keys []Key) []Key {
 func wholeSeconds(v value) string {
 	if v.duration < time.Second || v.duration%time.Second != 0 {
 		return "must be whole seconds, at least 1s"
+	}
+	return ""
+}
+
+func positiveNumber(v value) string {
+	if v.number < 1 {
+		return "must be 1 or more"
 	}
 	return ""
 }

@@ -86,7 +86,7 @@ func SetUp(m manager.Manager, o Options) error {
 		Logger:     o.Logger.WithName("watcher"),
 		Changed: func(id string, head octavia.Head) {
 			freed := known.takeFrees(id)
-			if key, there := known.settle(id, head, time.Now()); there {
+			for _, key := range known.settle(id, head, time.Now()) {
 				enqueue(key)
 			}
 			if freed {

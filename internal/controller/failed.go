@@ -155,6 +155,9 @@ func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
 	if refused {
 		a.trouble = reason
 	}
+	if p.record.observed.Guest {
+		return failure{} // it is for its owner to mend
+	}
 	mayWrite := !p.leavesDrift()
 	return failure{
 		canFailOver: mayWrite && !refused && a.failover != l.ID,

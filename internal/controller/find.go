@@ -125,11 +125,25 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 		case errors.As(err, &perhaps) && len(ours) == 0:
 			// It may well be what the Service is to be released from.
 			return lb.Observed{}, err
-		case openstack.Classify(err) == openstack.Foreign && (len(ours) > 0 || !p.Serves(service)):
+		case openstack.Classify(err) == openstack.Foreign && len(ours) > 0:
 			// The annotation is wrong, and what is the Service's own is known
 			// without it.
+		case openstack.Classify(err) == openstack.Foreign:
+			host, sharing := p.host(ctx, service, owner, id)
+			if host != nil {
+				return lb.Observed{LoadBalancer: host, Guest: true}, nil
+			}
+			if sharing != nil || p.Serves(service) {
+				return lb.Observed{}, cmp.Or(sharing, err)
+			}
 		default:
 			return lb.Observed{}, err
+		}
+	}
+	if len(ours) == 0 && before.guest && before.id != id {
+		// The id was taken off the Service, or changed: what it uses it goes on using.
+		if host, err := p.host(ctx, service, owner, before.id); host != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
 		}
 	}
 	if len(ours) == 0 && published(service) != "" {
@@ -173,6 +187,7 @@ func (p *Planner) namedOfOld(ctx context.Context, service *corev1.Service, owner
 // balancer that was found to be the Service's, and those of others that may be, too.
 type remembered struct {
 	id     string
+	guest  bool // whether that was somebody else's, which the Service uses
 	others []string
 }
 
@@ -233,14 +248,7 @@ func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalan
 	if id == "" && service.Annotations[managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
 		return false // it had one of ours, which is gone
 	}
-	return slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool {
-		if i.Hostname != "" {
-			return id != ""
-		}
-		return i.IP == l.VIP.Address || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
-			return f.PortID == l.VIP.PortID && f.Address == i.IP
-		})
-	})
+	return publishes(service, l, floating)
 }
 
 // noted returns the load balancer with the id in the Service's annotation, if

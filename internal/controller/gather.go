@@ -35,6 +35,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	if !failed {
 		in.Found = l
 	}
+	in.Guest, in.Owner.Guest, in.HostAddress = observed.Guest, observed.Guest, observed.Address()
 	if l != nil {
 		// What is there decides, whatever the settings say by now; of one that failed
 		// nothing but its place.

@@ -141,7 +141,7 @@ func withoutMembers(w lb.Wanted) lb.Wanted {
 type memory struct {
 	mu      sync.Mutex
 	records map[types.NamespacedName]record
-	keys    map[string]types.NamespacedName // load balancer id -> Service
+	keys    map[string][]types.NamespacedName // load balancer id -> the Services that use it
 	// inHand are the Services over which passes are being made: what they do is
 	// not in their records yet.
 	inHand map[types.NamespacedName]bool
@@ -151,7 +151,7 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
-		records: map[types.NamespacedName]record{}, keys: map[string]types.NamespacedName{}, inHand: map[types.NamespacedName]bool{},
+		records: map[types.NamespacedName]record{}, keys: map[string][]types.NamespacedName{}, inHand: map[types.NamespacedName]bool{},
 		distrusted: map[types.NamespacedName]bool{},
 	}
 }
@@ -208,11 +208,29 @@ func (m *memory) store(key types.NamespacedName, r record) {
 	m.drop(key)
 	m.records[key] = r
 	if l := r.observed.LoadBalancer; l != nil {
-		m.keys[l.ID] = key
+		m.keys[l.ID] = append(m.keys[l.ID], key)
+		m.tellUsers(key, *l)
 	}
 }
 
-// forget drops the record and returns the id of its load balancer, or "".
+// tellUsers lets the other Services that use the load balancer read it again when one of
+// them has changed it.
+func (m *memory) tellUsers(writer types.NamespacedName, l lb.LoadBalancer) {
+	if !l.ProvisioningStatus.Pending() {
+		return
+	}
+	for _, key := range m.keys[l.ID] {
+		if r := m.records[key]; key != writer {
+			r.known, r.reached, r.written = false, nil, m.records[writer].written
+			r.observed = diff.Clone(r.observed)
+			r.observed.LoadBalancer.ProvisioningStatus = l.ProvisioningStatus
+			m.records[key] = r
+		}
+	}
+}
+
+// forget drops the record and returns the id of its load balancer, or "" where that is
+// none, or others use it.
 func (m *memory) forget(key types.NamespacedName) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -226,26 +244,37 @@ func (m *memory) drop(key types.NamespacedName) string {
 	if l == nil {
 		return ""
 	}
+	users := slices.DeleteFunc(slices.Clone(m.keys[l.ID]), func(k types.NamespacedName) bool { return k == key })
+	if len(users) > 0 {
+		m.keys[l.ID] = users
+		return ""
+	}
 	delete(m.keys, l.ID)
 	return l.ID
 }
 
 // settle notes what the watcher saw of a load balancer whose change has ended,
-// and returns the Service to look after.
-func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.NamespacedName, bool) {
+// and returns the Services to look after.
+func (m *memory) settle(id string, head octavia.Head, now time.Time) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key, there := m.keys[id]
-	if !there {
-		return key, false
+	users := slices.Clone(m.keys[id])
+	for _, key := range users {
+		m.settleOne(key, id, head, now)
 	}
+	if head.Gone {
+		delete(m.keys, id)
+	}
+	return users
+}
+
+func (m *memory) settleOne(key types.NamespacedName, id string, head octavia.Head, now time.Time) {
 	r := m.records[key]
 	r.observed = diff.Clone(r.observed)
 	r.written = now
 	if head.Gone {
 		r.observed = diff.After(r.observed, diff.DeleteLoadBalancer{ID: id}, diff.Created{})
 		r.reached = nil
-		delete(m.keys, id)
 	} else {
 		// What failed is looked at once more before anything is done about it.
 		r.known = r.known && head.ProvisioningStatus != lb.Error
@@ -254,7 +283,6 @@ func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.Name
 		r.unread = true
 	}
 	m.records[key] = r
-	return key, true
 }
 
 // takeFrees tells, once, whether the change of the load balancer that has ended
@@ -262,14 +290,12 @@ func (m *memory) settle(id string, head octavia.Head, now time.Time) (types.Name
 func (m *memory) takeFrees(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key, there := m.keys[id]
-	if !there {
-		return false
+	freed := false
+	for _, key := range m.keys[id] {
+		r := m.records[key]
+		freed, r.frees = freed || r.frees, false
+		m.records[key] = r
 	}
-	r := m.records[key]
-	freed := r.frees
-	r.frees = false
-	m.records[key] = r
 	return freed
 }
 

@@ -73,16 +73,39 @@ func TestWhatTheWatcherSawIsNoted(t *testing.T) {
 	pending.observed = diff.Clone(pending.observed)
 	pending.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	m := remembering(pending)
-	key, there := m.settle("lb-1", octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:01"}, noon)
-	if !there || key != web {
-		t.Fatalf("settled %v, %t", key, there)
+	users := m.settle("lb-1", octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:01"}, noon)
+	if len(users) != 1 || users[0] != web {
+		t.Fatalf("settled %v", users)
 	}
 	got := m.recall(web, "uid-1").observed.LoadBalancer
 	if got.ProvisioningStatus != lb.Active || got.UpdatedAt != "12:01" {
 		t.Errorf("remembered is %s of %s", got.ProvisioningStatus, got.UpdatedAt)
 	}
-	if _, there := m.settle("lb-2", octavia.Head{}, noon); there {
+	if users := m.settle("lb-2", octavia.Head{}, noon); len(users) > 0 {
 		t.Error("an unknown load balancer has a Service")
+	}
+}
+
+func TestServicesThatShareALoadBalancerHearOfEachOther(t *testing.T) {
+	m := remembering(converged())
+	guest := converged()
+	guest.serviceUID, guest.observed.Guest = "uid-2", true
+	guest.observed = diff.Clone(guest.observed)
+	guest.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
+	other := types.NamespacedName{Namespace: "default", Name: "other"}
+	m.store(other, guest)
+	if got := m.recall(web, "uid-1"); got.known || got.reached != nil || got.observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate {
+		t.Errorf("after a change of the one the other knows %+v", got)
+	}
+	users := m.settle("lb-1", octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:01"}, noon)
+	if len(users) != 2 {
+		t.Errorf("settled for %v", users)
+	}
+	if id := m.forget(web); id != "" {
+		t.Errorf("load balancer %s is not watched any more, and %s uses it", id, other)
+	}
+	if id := m.forget(other); id != "lb-1" {
+		t.Errorf("forgotten is %q", id)
 	}
 }
 
@@ -97,7 +120,7 @@ func TestALoadBalancerThatIsGoneLeavesItsFloatingIPDetached(t *testing.T) {
 	if got.reached != nil {
 		t.Error("everything wanted is still taken to be there")
 	}
-	if _, there := m.settle("lb-1", octavia.Head{}, noon); there {
+	if users := m.settle("lb-1", octavia.Head{}, noon); len(users) > 0 {
 		t.Error("the load balancer that is gone still has a Service")
 	}
 }

@@ -27,7 +27,7 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	}
 	before := remembered{others: p.record.others}
 	if l := p.record.observed.LoadBalancer; l != nil {
-		before.id = l.ID
+		before.id, before.guest = l.ID, p.record.observed.Guest
 	}
 	observed, err := r.Observe(ctx, p.service, p.owner, before)
 	if err != nil {
@@ -45,6 +45,7 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	p.record.unread = changeMayHide(p.record.observed.LoadBalancer, observed.LoadBalancer, r.now()) ||
 		p.record.unread && r.now().Sub(p.record.written) <= secondOver
 	p.record.observed, p.record.known, p.record.confirmed = observed, complete, complete
+	p.owner.Guest = observed.Guest
 	p.record.reached, p.record.written = nil, r.now()
 	if len(observed.Unsettled)+len(observed.Duplicates) == 0 && observed.Predecessor == nil {
 		if p.record.discards > 0 {

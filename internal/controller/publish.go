@@ -117,7 +117,8 @@ func setAnnotation(service *corev1.Service, key, value string) {
 // letGo takes every mark of ours off the Service, the finalizer last. Where a
 // controller of another class has taken the Service over, addresses and
 // finalizer are its own by now.
-func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) error {
+func (r *ServiceReconciler) letGo(ctx context.Context, p *pass) error {
+	service := p.service
 	before := service.DeepCopy()
 	removeConditions(service)
 	foreign := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.ours(service)
@@ -136,7 +137,10 @@ func (r *ServiceReconciler) letGo(ctx context.Context, service *corev1.Service) 
 	delete(service.Annotations, managed)
 	delete(service.Annotations, annotation.VIPAddress)
 	delete(service.Annotations, annotation.Programmed)
-	delete(service.Annotations, annotation.LoadBalancerID)
+	if !p.record.observed.Guest {
+		// The user set that of a load balancer which is another's.
+		delete(service.Annotations, annotation.LoadBalancerID)
+	}
 	delete(service.Annotations, annotation.LoadBalancerAddress)
 	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the finalizer: %w", err)

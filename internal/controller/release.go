@@ -22,7 +22,7 @@ func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Res
 	p.wanted = lb.Wanted{KeepFloatingIP: r.keepsFloatingIP(p.service)}
 	err := r.dismantle(ctx, p)
 	if err == nil && r.nothingLeft(p) {
-		if err := r.letGo(context.WithoutCancel(ctx), p.service); err != nil {
+		if err := r.letGo(context.WithoutCancel(ctx), p); err != nil {
 			return reconcile.Result{}, err
 		}
 		p.log.Info("everything the Service had in the cloud is gone")

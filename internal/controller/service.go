@@ -125,6 +125,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		record:    r.memory.recall(request.NamespacedName, service.UID),
 	}
 	p.remembered, p.claimed = p.record.known, r.claimed(service)
+	p.owner.Guest = p.record.observed.Guest
 	if r.Serves(service) || r.Leaves(service) {
 		if result, only, err := r.lookOnly(ctx, p); only {
 			return result, err

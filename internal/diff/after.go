@@ -40,7 +40,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 		l.ID, l.VIP, l.ProjectID = made.ID, made.VIP, made.ProjectID
 		l.ProvisioningStatus = lb.PendingCreate
 		// One that is there already is what the new one takes the place of.
-		next.LoadBalancer, next.Predecessor = &l, next.LoadBalancer
+		next.LoadBalancer, next.Predecessor, next.Guest = &l, next.LoadBalancer, false
 	case DeleteLoadBalancer:
 		if next.Predecessor != nil && next.Predecessor.ID == op.ID {
 			next.Predecessor = nil
@@ -50,7 +50,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 			next.Duplicates = slices.DeleteFunc(next.Duplicates, func(id string) bool { return id == op.ID })
 			break
 		}
-		next.LoadBalancer = nil
+		next.LoadBalancer, next.Guest = nil, false
 		for i := range next.FloatingIPs {
 			if next.FloatingIPs[i].PortID == observed.LoadBalancer.VIP.PortID {
 				next.FloatingIPs[i].PortID = ""
@@ -233,7 +233,8 @@ func set[T any](field *T, value *T) {
 
 // Clone returns a copy that shares nothing which After changes.
 func Clone(o lb.Observed) lb.Observed {
-	c := lb.Observed{FloatingIPs: slices.Clone(o.FloatingIPs), Duplicates: slices.Clone(o.Duplicates), Unsettled: slices.Clone(o.Unsettled)}
+	c := o
+	c.FloatingIPs, c.Duplicates, c.Unsettled = slices.Clone(o.FloatingIPs), slices.Clone(o.Duplicates), slices.Clone(o.Unsettled)
 	if o.LoadBalancer != nil {
 		l := cloneLoadBalancer(*o.LoadBalancer)
 		c.LoadBalancer = &l

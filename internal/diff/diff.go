@@ -62,6 +62,7 @@ const (
 // the plan: doing so again and again ends with an empty one.
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	var t *tree
+	owner.Guest = observed.Guest || observed.LoadBalancer != nil && !owner.Owns(*observed.LoadBalancer)
 	if have := observed.LoadBalancer; wanted.LoadBalancer != nil && have != nil && have.ProvisioningStatus == lb.Active {
 		t = compare(wanted, *have, owner)
 	}
@@ -168,8 +169,8 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
-				"port %s of load balancer %s is taken by listener %s, which is not this Service's; use another port",
-				portText(l.Key()), have.ID, have.Listeners[i].ID)})
+				"port %s of load balancer %s is taken by listener %s (%s, tags %q), which is not this Service's; use another port",
+				portText(l.Key()), have.ID, have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
 		case opens && t.monitorsAsFound && hasMonitor(have):
 			t.refused = append(t.refused, monitorInTheWay(l, have))
 		case i < 0:
@@ -207,6 +208,9 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 	op := UpdateLoadBalancer{ID: have.ID}
 	tags := slices.Clone(have.Tags)
 	for _, tag := range want.Tags {
+		if t.owner.Guest && !slices.Contains(t.owner.GuestTags(), tag) {
+			continue // what is somebody else's is not marked as ours, whoever asks for it
+		}
 		if !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}

@@ -175,7 +175,9 @@ func (j *journey) arrived() {
 		}
 	}
 	for _, got := range l.Listeners {
-		if j.cloud.owner.OwnsListener(got) && find(want.Listeners, got.Key()) == nil {
+		owner := j.cloud.owner
+		owner.Guest = !owner.Owns(*l)
+		if owner.OwnsListener(got) && find(want.Listeners, got.Key()) == nil {
 			j.Errorf("listener %s for %v is left%s", got.ID, got.Key(), j)
 		}
 	}
@@ -192,14 +194,16 @@ func (j *journey) withdrawn(l lb.LoadBalancer) {
 	if l.ProvisioningStatus != lb.Active {
 		return
 	}
-	for _, tag := range j.cloud.owner.Tags() {
+	owner := j.cloud.owner
+	owner.Guest = !owner.Owns(l)
+	for _, tag := range []string{owner.LoadBalancerName(), owner.ServiceTag()} {
 		if slices.Contains(l.Tags, tag) {
 			j.Errorf("the load balancer bears our marks: %v", l.Tags)
 		}
 	}
 	used := map[string]bool{}
 	for _, got := range l.Listeners {
-		if j.cloud.owner.OwnsListener(got) {
+		if owner.OwnsListener(got) {
 			j.Errorf("listener %s for %v is left%s", got.ID, got.Key(), j)
 		} else if got.Pool != nil {
 			used[got.Pool.ID] = true
@@ -230,7 +234,7 @@ func (j *journey) floatingIPArrived(have lb.Observed) {
 	}
 	want := j.wanted.FloatingIP
 	switch {
-	case refused, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
+	case refused, j.wanted.AddressAsFound, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
 	case want == nil && len(on) > 0:
 		j.Errorf("floating IP %s is still attached%s", on[0].ID, j)
 	case want != nil && len(on) != 1:

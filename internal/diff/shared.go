@@ -12,9 +12,10 @@ import (
 
 // Shared tells whether the load balancer, or a listener or pool of it, bears the mark of
 // another Service: openstack-cloud-controller-manager lets Services share one that they
-// name by its id. It is not the owner's to delete.
+// name by its id. It is not the owner's to delete. Nor is one that was made for somebody
+// else, or by a person, and that the owner uses, too; unless all others have left it.
 func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
-	return owner.SharedBy(l) != "" ||
+	return !owner.Owns(l) && !owner.Abandoned(l) || owner.SharedBy(l) != "" ||
 		slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool {
 			return owner.MarkedByAnother(l, o.Tags) || o.Pool != nil && owner.MarkedByAnother(l, o.Pool.Tags)
 		}) ||
@@ -56,7 +57,8 @@ func withdraw(have lb.LoadBalancer, owner lb.Owner) Plan {
 		}
 	}
 	plan.Ops = append(plan.Ops, pools...)
-	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return slices.Contains(owner.Tags(), t) })
+	// The mark of the cluster stays: by it the last one knows that nobody else has a use for it.
+	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return t == owner.LoadBalancerName() || t == owner.ServiceTag() })
 	if len(tags) != len(have.Tags) {
 		plan.Ops = append(plan.Ops, UpdateLoadBalancer{ID: have.ID, Tags: &tags})
 	}

@@ -55,3 +55,86 @@ func TestALoadBalancerThatOthersUseStaysWhenTheServiceGoes(t *testing.T) {
 		})
 	}
 }
+
+// hosted is the cloud with a load balancer of another Service, on which that has port 9000,
+// with the tags besides.
+func hosted(tags ...string) *cloud {
+	api := lb.Owner{ClusterName: "kubernetes", ClusterUID: web.ClusterUID, Namespace: "shop", Name: "api", ServiceUID: "uid-of-api"}
+	c := cloudWith(usual(ports()))
+	c.balancer.Name, c.balancer.Description, c.balancer.Tags = api.LoadBalancerName(), api.Description(), append(tags, api.Tags()...)
+	l := port(lb.TCP, 9000, 30900)
+	l.Name, l.Tags = api.ListenerName(0), api.Tags()
+	p := *l.Pool
+	p.Name, p.Tags = api.PoolName(0), api.Tags()
+	c.addListener(l, c.addPool(p))
+	return c
+}
+
+// guest wants ports on a load balancer of somebody else.
+func guest(w *lb.Wanted) {
+	w.LoadBalancer.Name, w.LoadBalancer.Description, w.LoadBalancer.Tags = "", "", web.GuestTags()
+	w.LoadBalancer.VIP = lb.VIP{}
+	w.FloatingIP, w.AddressAsFound = nil, true
+}
+
+func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
+	cloud := hosted()
+	bare := port(lb.TCP, 9001, 30901)
+	bare.Name, bare.Tags = "by hand", nil
+	handmade := *bare.Pool
+	handmade.Name, handmade.Tags = "by hand", nil
+	cloud.addListener(bare, cloud.addPool(handmade))
+	before := cloud.observe()
+	(&journey{reporter: t, cloud: cloud, wanted: usual(guest)}).travel()
+	after := cloud.observe()
+	if l := after.LoadBalancer; l.Name != before.LoadBalancer.Name || l.Description != before.LoadBalancer.Description || len(l.Listeners) != 4 {
+		t.Errorf("the load balancer was %+v and is %+v", before.LoadBalancer, l)
+	}
+	if d := cmp.Diff(append(before.LoadBalancer.Tags, web.LoadBalancerName()), after.LoadBalancer.Tags); d != "" {
+		t.Errorf("tags (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(before.FloatingIPs, after.FloatingIPs); d != "" {
+		t.Errorf("floating IPs (-before +after):\n%s", d)
+	}
+	(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+	if d := cmp.Diff(before, cloud.observe()); d != "" {
+		t.Errorf("after it left (-before +after):\n%s", d)
+	}
+}
+
+func TestTheLastOneToLeaveDeletesWhatTheClusterMadeAndNothingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		tags []string
+		goes bool
+	}{
+		"the owner has left":               {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName()}, true},
+		"a person made it":                 {[]string{web.LoadBalancerName()}, false},
+		"another cluster made it":          {[]string{lb.ClusterTag("another"), web.LoadBalancerName()}, false},
+		"another guest is there":           {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube_service_kubernetes_shop_third"}, false},
+		"the owner is there":               {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube-octavia.service=uid-of-api"}, false},
+		"another cluster's guest is there": {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube_service_other_shop_web"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := cloudWith(usual())
+			cloud.balancer.Name, cloud.balancer.Tags = "kube_service_kubernetes_shop_api", c.tags
+			(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+			if have := cloud.observe().LoadBalancer; (have == nil) != c.goes {
+				t.Errorf("left is %+v", have)
+			}
+		})
+	}
+}
+
+func TestWhatIsSomebodyElsesIsNeverMarkedAsOurs(t *testing.T) {
+	cloud := hosted()
+	observed := cloud.observe()
+	observed.Guest = false // as if that had been forgotten
+	for _, op := range New(usual(), observed, web).Ops {
+		if update, ok := op.(UpdateLoadBalancer); ok && update.Tags != nil && slices.Contains(*update.Tags, web.ServiceTag()) {
+			t.Errorf("planned: %s", op)
+		}
+		if end, ok := op.(DeleteLoadBalancer); ok {
+			t.Errorf("planned: %s", end)
+		}
+	}
+}

@@ -246,6 +246,9 @@ type Withheld struct {
 // Observed is everything that a Service has in the cloud.
 type Observed struct {
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
+	// Guest is whether LoadBalancer was made for somebody else, and the Service has, or
+	// may have, ports on it.
+	Guest bool `json:"guest,omitempty"`
 	// FloatingIPs are those on the VIP port, and those that have the wanted or
 	// the last published address, wherever they are.
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`

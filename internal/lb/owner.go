@@ -24,6 +24,8 @@ const namePrefix = "kube_service_"
 const (
 	clusterTag = "kube-octavia.cluster="
 	serviceTag = "kube-octavia.service="
+	// shareTag is what people set: who may use the load balancer.
+	shareTag = "kube-octavia.share="
 )
 
 // Owner is the Service that objects in the cloud belong to. Names, tags and
@@ -38,6 +40,9 @@ type Owner struct {
 	Name       string `json:"name"`
 	// ServiceUID is the uid of the Service.
 	ServiceUID string `json:"serviceUID"`
+	// Guest is whether the load balancer was made for somebody else: what bears no mark
+	// is the other one's then.
+	Guest bool `json:"guest,omitempty"`
 }
 
 // LoadBalancerName is kube_service_<cluster>_<namespace>_<name>, cut at 255
@@ -121,6 +126,37 @@ func ClusterUIDOf(tags []string) string { return otherValue(tags, clusterTag, ""
 // cluster's uid and the Service's.
 func (o Owner) Tags() []string {
 	return []string{o.LoadBalancerName(), ClusterTag(o.ClusterUID), o.ServiceTag()}
+}
+
+// GuestTags are the tags of a load balancer of somebody else on which the Service has
+// ports: that by which openstack-cloud-controller-manager tells who uses it.
+func (o Owner) GuestTags() []string { return []string{o.LoadBalancerName()} }
+
+// Owns tells whether a load balancer that the Service uses was made for it, rather than
+// for somebody else.
+func (o Owner) Owns(l LoadBalancer) bool {
+	if ServiceUIDOf(l.Tags) != "" {
+		return slices.Contains(l.Tags, o.ServiceTag())
+	}
+	return l.Name == o.LoadBalancerName() || l.Name == o.LegacyName()
+}
+
+// Abandoned tells whether the load balancer was made for a Service of the owner's cluster
+// that does not use it any more, and left it to those that do.
+func (o Owner) Abandoned(l LoadBalancer) bool {
+	return slices.Contains(l.Tags, ClusterTag(o.ClusterUID)) && otherValue(l.Tags, clusterTag, o.ClusterUID) == "" && ServiceUIDOf(l.Tags) == ""
+}
+
+// Users are the tags of the Services that have ports on the load balancer, as
+// openstack-cloud-controller-manager counts them.
+func Users(l LoadBalancer) []string {
+	return slices.DeleteFunc(slices.Clone(l.Tags), func(t string) bool { return !strings.HasPrefix(t, namePrefix) })
+}
+
+// Shares tells whether the tags of a load balancer that people made, or that is another
+// Service's, let Services of the namespace have ports on it.
+func Shares(tags []string, namespace string) bool {
+	return slices.Contains(tags, shareTag+namespace) || slices.Contains(tags, shareTag+"*")
 }
 
 // ClusterTag is the tag that everything of one cluster bears.
@@ -268,8 +304,8 @@ func (o Owner) MarkedByAnother(l LoadBalancer, tags []string) bool {
 		!slices.Contains(tags, o.ServiceTag()) && o.anothersName(l, tags) != ""
 }
 
-// OwnsListener tells whether a listener of the owner's own load balancer was
-// made for this Service: by its tags, or because it has none at all.
+// OwnsListener tells whether a listener of the load balancer was made for this
+// Service: by its tags, or, on the owner's own, because it has none at all.
 func (o Owner) OwnsListener(l Listener) bool { return o.ownsTagged(l.Tags) }
 
 // OwnsPool tells the same of a pool that no listener uses. Pools made by
@@ -287,7 +323,7 @@ func (o Owner) OwnsPool(p Pool) bool {
 func (o Owner) ownsTagged(tags []string) bool {
 	switch {
 	case len(tags) == 0:
-		return true
+		return !o.Guest
 	case otherValue(tags, clusterTag, o.ClusterUID) != "", otherValue(tags, serviceTag, o.ServiceUID) != "":
 		return false
 	}

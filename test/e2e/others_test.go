@@ -40,7 +40,7 @@ func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
 	if len(balancers) != 1 || len(balancers[0].Listeners) != 1 || balancers[0].Listeners[0].Port != 9000 || len(balancers[0].Unused) > 0 {
 		t.Fatalf("left: %+v", balancers)
 	}
-	if tags := balancers[0].Tags; !slices.Equal(tags, []string{tag}) {
+	if tags := balancers[0].Tags; !slices.Equal(tags, []string{"kube-octavia.cluster=" + s.clusterUID(), tag}) {
 		t.Errorf("the load balancer is tagged %q", tags)
 	}
 	if f := s.cloud.floatingIP(address); f.PortID != have.VIPPort {

@@ -1,0 +1,149 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// sharing are two Services on one load balancer: web, which it was made for, and api.
+func sharing(s *stage, edits ...edit) (web, api *service, address string, balancer tree) {
+	s.t.Helper()
+	web = s.service("web", append(edits, tcp(8080))...)
+	address, balancer = web.programmed(), web.tree()
+	api = s.service("api", append(edits, tcp(9090), udp(5300), annotated(idKey, balancer.ID))...)
+	if got := api.programmed(); got != address {
+		s.t.Errorf("one is at %s and the other at %s", address, got)
+	}
+	return web, api, address, balancer
+}
+
+// hosts checks that the load balancer has just these ports, by key, and no other is there.
+func (s *stage) hosts(id string, keys ...string) {
+	s.t.Helper()
+	s.eventually(func() error {
+		var answer struct{ LoadBalancer tree }
+		s.cloud.octavia("GET", "loadbalancers/"+id, nil, &answer)
+		have := answer.LoadBalancer
+		s.cloud.fill(&have)
+		var got []string
+		for _, l := range have.Listeners {
+			got = append(got, l.key())
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, keys) || len(have.Unused) > 0 || have.Status != "ACTIVE" {
+			return fmt.Errorf("load balancer %s is %s and has %v, want %v; unused %v", have.ID, have.Status, got, keys, have.Unused)
+		}
+		return nil
+	})
+	if n := s.cloud.count("loadbalancers"); n != 1 {
+		s.t.Errorf("there are %d load balancers", n)
+	}
+}
+
+func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
+	s := newStage(t, settings{})
+	web, api, address, balancer := sharing(s)
+	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
+	s.answeredBy(address, 9090, s.addresses("a", "b")...)
+	visitor := s.visit(address, 8080)
+	clash := s.service("clash", tcp(9090), annotated(idKey, balancer.ID))
+	if said := clash.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") {
+		t.Errorf("the third is told %q", said)
+	}
+	clash.delete()
+	clash.gone()
+	api.change(without(5300), tcp(8080))
+	if said := api.has(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "_web") {
+		t.Errorf("who has the port is not told: %q", said)
+	}
+	api.change(without(8080), tcp(9091))
+	api.programmed()
+	s.addNode("c")
+	web.becomes(eachPool(func(p pool) error {
+		if n := len(p.Members); n != 3 {
+			return fmt.Errorf("there are %d members", n)
+		}
+		return nil
+	}))
+	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "TCP/9091")
+	s.happy(visitor)
+	s.stop() // what was remembered is not needed for what follows
+	s.start()
+	visitor = s.visit(address, 9090)
+	web.delete()
+	web.gone()
+	s.hosts(balancer.ID, "TCP/9090", "TCP/9091")
+	s.happy(visitor)
+	again := s.service("web", tcp(8080), annotated(idKey, balancer.ID))
+	if got := again.programmed(); got != address {
+		t.Errorf("the Service that came back is at %s", got)
+	}
+	api.delete()
+	api.gone()
+	s.hosts(balancer.ID, "TCP/8080")
+	again.delete()
+	again.gone()
+	if n := s.cloud.count("loadbalancers"); n != 0 {
+		t.Errorf("%d load balancers are left", n)
+	}
+}
+
+func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
+	spares(t, "TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder does the same with a floating IP")
+	s := newStage(t, settings{})
+	web, api, address, balancer := sharing(s, annotated(internalKey, "true"))
+	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
+	s.answeredBy(address, 9090, s.addresses("a", "b")...)
+	api.change(annotated(internalKey, "false"))
+	t.Log(api.has(accepted, conditionFalse, "SharingRefused").Message)
+	api.change(annotated(internalKey, "true"))
+	api.has(accepted, conditionTrue, "Accepted")
+	web.change(annotated(internalKey, "false"))
+	web.moved(address)
+	s.stop()
+	s.start()
+	t.Log(api.has(accepted, conditionFalse, "SharingRefused").Message)
+}
+
+func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	theirs := s.makeBalancer("by-hand", nil)
+	far := s.elsewhere()
+	stranger := far.service("stranger", tcp(9090), annotated(idKey, web.tree().ID))
+	if said := stranger.has(programmed, conditionFalse, "Foreign").Message; !strings.Contains(said, "shared-lb-scope") {
+		t.Errorf("it is told %q", said)
+	}
+	outside := s.service("outside", tcp(9091), annotated(idKey, theirs), annotated(internalKey, "true"))
+	if said := outside.has(programmed, conditionFalse, "Foreign").Message; !strings.Contains(said, "kube-octavia.share="+s.namespace) {
+		t.Errorf("it is told %q", said)
+	}
+	s.cloud.octavia("PUT", "loadbalancers/"+theirs, map[string]any{"loadbalancer": map[string]any{"tags": []string{"kube-octavia.share=" + s.namespace}}}, nil)
+	s.eventually(s.cloud.pending)
+	outside.change(touched("and so it is looked at"))
+	outside.programmed()
+	outside.change(ofType(corev1.ServiceTypeClusterIP))
+	s.eventually(func() error {
+		if f := outside.now().Finalizers; len(f) > 0 {
+			return fmt.Errorf("finalizers %v", f)
+		}
+		return nil
+	})
+	for _, l := range s.cloud.trees("by-hand") {
+		if len(l.Listeners)+len(l.Unused) > 0 || !slices.Equal(l.Tags, []string{"kube-octavia.share=" + s.namespace}) {
+			t.Errorf("left is %+v", l)
+		}
+	}
+	stranger.delete()
+	stranger.gone()
+	s.cloud.octavia("DELETE", "loadbalancers/"+theirs+"?cascade=true", nil, nil)
+}
