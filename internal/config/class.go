@@ -38,11 +38,10 @@ func (f *file) readClasses() {
 		}
 		before := f.config.LoadBalancer
 		f.config.LoadBalancer = classes[s.name]
-		if s.value != "" || s.blank {
+		key, known := findKey(classSection, s.key)
+		if s.value != "" || s.blank || !known { // an empty value is as good as none
 			f.readKey(Section{Name: classSection}, s)
-			if key, known := findKey(classSection, s.key); known {
-				set[s.name][key.Name] = true
-			}
+			set[s.name][key.Name] = true
 		}
 		classes[s.name], f.config.LoadBalancer = f.config.LoadBalancer, before
 	}

@@ -84,6 +84,7 @@ func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
 	for text, want := range map[string]string{
 		"[LoadBalancerClass \"c\"]\nmonitor-delay = 2s\n":   `[LoadBalancerClass "c"] monitor-timeout (3s) must not be above monitor-delay (2s)`,
 		"[LoadBalancerClass \"c\"]\nmax-shared-lb = 3\n":    `unknown key "max-shared-lb"`,
+		"[LoadBalancerClass \"c\"]\nauth-url =\n":           `unknown key "auth-url"`,
 		"[LoadBalancerClass \"c\"]\nfloating-subnet = ~(\n": `[LoadBalancerClass] floating-subnet: "~("`,
 		"[LoadBalancerClass \"c\"]\nsource-ranges = all\n":  `"all" is not a CIDR`,
 	} {

@@ -34,6 +34,9 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 		}
 		err := r.mayEnd(context.WithoutCancel(ctx), p, op)
 		if err == nil {
+			err = r.sameTags(context.WithoutCancel(ctx), p, op)
+		}
+		if err == nil {
 			err = r.write(context.WithoutCancel(ctx), p, op)
 		}
 		if err != nil {
@@ -68,6 +71,23 @@ func (r *ServiceReconciler) mayEnd(ctx context.Context, p *pass, op diff.Op) err
 		}
 	}
 	return nil
+}
+
+// sameTags looks, before the tags of a load balancer are written that others use, too,
+// whether they are what they were when the plan was made: Octavia takes all of them at
+// once, and one that another Service has set since would be lost.
+func (r *ServiceReconciler) sameTags(ctx context.Context, p *pass, op diff.Op) error {
+	update, ok := op.(diff.UpdateLoadBalancer)
+	l := p.record.observed.LoadBalancer
+	if !ok || update.Tags == nil || l == nil || !p.owner.Guest && !diff.Shared(*l, p.owner) {
+		return nil
+	}
+	now, err := r.Octavia.Get(ctx, l.ID)
+	if err != nil || slices.Equal(now.Tags, l.Tags) {
+		return err
+	}
+	p.record.known = false
+	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another Service has changed the tags meanwhile"}
 }
 
 // refusal tells whether Octavia refused an op, and so did not lock the load

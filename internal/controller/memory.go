@@ -214,7 +214,7 @@ func (m *memory) store(key types.NamespacedName, r record) {
 }
 
 // tellUsers lets the other Services that use the load balancer read it again when one of
-// them has changed it.
+// them has changed it, those as well that are in hand and may have read it before.
 func (m *memory) tellUsers(writer types.NamespacedName, l lb.LoadBalancer) {
 	if !l.ProvisioningStatus.Pending() {
 		return
@@ -224,7 +224,7 @@ func (m *memory) tellUsers(writer types.NamespacedName, l lb.LoadBalancer) {
 			r.known, r.reached, r.written = false, nil, m.records[writer].written
 			r.observed = diff.Clone(r.observed)
 			r.observed.LoadBalancer.ProvisioningStatus = l.ProvisioningStatus
-			m.records[key] = r
+			m.records[key], m.distrusted[key] = r, true
 		}
 	}
 }

@@ -116,9 +116,7 @@ func madeForAnother(f lb.FloatingIP, owner lb.Owner) bool {
 func release(on []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
 	var ops []Op
 	for _, f := range on {
-		// Who ends a load balancer that its own Service has left ends its address, too.
-		heir := owner.Guest && owner.MadeInCluster(f)
-		if (owner.MadeFloatingIP(f) || heir) && !keep {
+		if owner.MadeFloatingIP(f) && !keep {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		} else {
 			ops = append(ops, leave(f, owner))

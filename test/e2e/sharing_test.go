@@ -93,6 +93,7 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
+	s.collected(address)
 }
 
 func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
@@ -110,6 +111,24 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 	s.stop()
 	s.start()
 	t.Log(api.has(accepted, conditionFalse, "SharingRefused").Message)
+	web.delete()
+	web.gone()
+	api.delete()
+	api.gone()
+	for _, f := range s.cloud.floatingIPs() {
+		s.collected(f.Address)
+	}
+}
+
+// collected removes a floating IP that was made for a Service which is gone, before the
+// collector of orphans does.
+func (s *stage) collected(address string) {
+	s.t.Helper()
+	f := s.cloud.floatingIP(address)
+	if f.PortID != "" {
+		s.t.Errorf("floating IP %s leads to port %s", f.Address, f.PortID)
+	}
+	s.cloud.neutron("DELETE", "floatingips/"+f.ID, nil, nil)
 }
 
 func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {
