@@ -15,26 +15,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
-// notSupported is what the table of annotations says of those that are refused.
-const notSupported = "not supported"
-
 // annotations gives the page the table of annotations, parted by what becomes of
 // them.
 func annotations() (any, error) {
 	set := newTable("annotation", "value", "default", "meaning", "a change counts")
 	written := newTable("annotation", "value", "meaning")
-	var refused []string
 	for _, a := range annotation.Table {
 		switch {
-		case a.Values == notSupported:
-			refused = append(refused, a.Key)
 		case a.Output:
 			written.row(code(a.Key), a.Values, a.Doc)
 		default:
 			set.row(code(a.Key), a.Values, a.Default, strings.TrimSpace(a.Doc+" "+needs(a)), string(cmp.Or(a.Change, annotation.AtOnce)))
 		}
 	}
-	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written, "Refused": refused}, nil
+	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written}, nil
 }
 
 // needs says what the cloud must have for an annotation, and what happens where it has

@@ -53,6 +53,13 @@ const (
 	FlavorID, AvailabilityZone  = Prefix + "flavor-id", Prefix + "availability-zone"
 	// MemberSubnetID says from where nodes are reached.
 	MemberSubnetID = Prefix + "member-subnet-id"
+	// ProtocolsKey says what single ports speak, and the next three what all do.
+	ProtocolsKey  = OwnPrefix + "protocols"
+	ProxyProtocol = Prefix + "proxy-protocol"
+	XForwardedFor = Prefix + "x-forwarded-for"
+	TLSContainer  = Prefix + "default-tls-container-ref"
+	// SNIContainers holds further certificates.
+	SNIContainers = OwnPrefix + "sni-container-refs"
 	// TimeoutPrefix is what the keys of the four timeouts begin with.
 	TimeoutPrefix = Prefix + "timeout-"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
@@ -123,6 +130,16 @@ type Options struct {
 	FloatingSubnets                     config.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, or empty.
 	FlavorID, AvailabilityZone string
+	// Protocols say what single ports speak. Of all other TCP ports the next three do:
+	// ProxyProtocol, unless it is empty, is the protocol of their pools, and
+	// XForwardedFor makes them speak HTTP.
+	Protocols     Protocols
+	ProxyProtocol lb.PoolProtocol
+	XForwardedFor bool
+	// TLSContainer, unless it is empty, is the certificate with which they end TLS.
+	TLSContainer string
+	// SNIContainers are further certificates for ports that end TLS.
+	SNIContainers []string
 	// Hostname is published in place of the address, unless it is empty.
 	Hostname string
 	// StatusAddresses says which addresses are published.
@@ -183,6 +200,9 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 	if len(problems) == 0 && options.MonitorTimeout > options.MonitorDelay {
 		problems = append(problems, overlap(annotations, options))
 	}
+	if len(problems) == 0 {
+		problems = append(problems, protocolProblems(annotations, options, operator)...)
+	}
 	// An operator who allows internal load balancers only cannot be overruled.
 	options.Internal = options.Internal || defaults.Internal
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
@@ -212,6 +232,7 @@ func over(defaults config.LoadBalancer) Options {
 		FloatingSubnets:       defaults.FloatingSubnets,
 		FlavorID:              defaults.FlavorID,
 		AvailabilityZone:      defaults.AvailabilityZone,
+		TLSContainer:          defaults.TLSContainer,
 	}
 	// What stands in the configuration was looked at when that was read.
 	options.NodeSelector, _ = config.ParseNodeSelector(defaults.NodeSelector)

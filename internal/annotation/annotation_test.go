@@ -42,7 +42,10 @@ var cloudControllerKeys = []string{
 	Prefix + "hostname", Prefix + "load-balancer-address", Prefix + "load-balancer-id",
 }
 
-const someID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+const (
+	someID  = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+	someRef = "https://barbican.example.com/v1/containers/" + someID
+)
 
 var defaults = config.LoadBalancer{
 	MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
@@ -58,7 +61,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), DriftPolicy, FloatingIP, OwnPrefix+"status-addresses", Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, SNIContainers, DriftPolicy, FloatingIP, OwnPrefix+"status-addresses", Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -158,6 +161,26 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{Prefix + "hostname", "www.example.com", func(o *Options) { o.Hostname = "www.example.com" }},
 		{Prefix + "hostname", "", func(*Options) {}},
 		{ClassKey, "", func(*Options) {}},
+		{ProxyProtocol, "true", func(o *Options) { o.ProxyProtocol = lb.PoolProxy }},
+		{ProxyProtocol, "v1", func(o *Options) { o.ProxyProtocol = lb.PoolProxy }},
+		{ProxyProtocol, " v2 ", func(o *Options) { o.ProxyProtocol = lb.PoolProxyV2 }},
+		{ProxyProtocol, "false", func(*Options) {}},
+		{ProxyProtocol, "", func(*Options) {}},
+		{XForwardedFor, "true", func(o *Options) { o.XForwardedFor = true }},
+		{XForwardedFor, "false", func(*Options) {}},
+		{TLSContainer, someRef, func(o *Options) { o.TLSContainer = someRef }},
+		{TLSContainer, "", func(*Options) {}},
+		{SNIContainers, someRef + " ,, " + someRef + "," + strings.ReplaceAll(someRef, "containers", "secrets"), func(o *Options) {
+			o.SNIContainers = []string{someRef, strings.ReplaceAll(someRef, "containers", "secrets")}
+		}},
+		{SNIContainers, "", func(*Options) {}},
+		{ProtocolsKey, " 80=HTTP, web = TERMINATED_HTTPS,, 53=UDP,", func(o *Options) {
+			o.Protocols.Ports = []NamedPort{{"80", PortHTTP}, {"web", PortTerminatedHTTPS}, {"53", PortUDP}}
+		}},
+		{ProtocolsKey, "appProtocol,80=HTTPS", func(o *Options) {
+			o.Protocols = Protocols{AppProtocol: true, Ports: []NamedPort{{"80", PortHTTPS}}}
+		}},
+		{ProtocolsKey, "", func(*Options) {}},
 		{LoadBalancerID, " 4711 ", func(o *Options) { o.LoadBalancerID = "4711" }},
 		{LoadBalancerAddress, "203.0.113.5", func(*Options) {}},
 		{LoadBalancerAddress, "whatever stood there", func(*Options) {}},
@@ -220,11 +243,11 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 		bad[TimeoutPrefix+name] = []string{"-1", "50s", "2073600001", "0.5"}
 	}
 	bad[DriftPolicy] = []string{"Repair", "none", "repair report"}
-	for _, a := range Table {
-		if a.Values == "not supported" {
-			bad[a.Key] = []string{"anything", ""}
-		}
-	}
+	bad[ProxyProtocol] = []string{"True", "1", "v3", "PROXY"}
+	bad[XForwardedFor] = []string{"yes", "For"}
+	bad[TLSContainer] = []string{"my-certificate", someRef + "/payload", "https://barbican.example.com/v1/orders/" + someID, someRef + strings.Repeat("x", 250)}
+	bad[SNIContainers] = []string{"a," + someRef, someRef + ";" + someRef}
+	bad[ProtocolsKey] = []string{"HTTP", "80", "80=", "=HTTP", "80=http", "80=HTTP;81=HTTP", "80=HTTP=HTTP", "appprotocol", "80:HTTP", "80=PROMETHEUS"}
 	for key, values := range bad {
 		for _, value := range values {
 			_, problems := Parse(map[string]string{key: value, LoadBalancerAddress: "203.0.113.5"}, defaults)
@@ -303,9 +326,43 @@ func TestALookThatIsLongerThanTheTimeBetweenLooksIsAProblemOfWhatWasSet(t *testi
 	}
 }
 
+func TestTheTwoWaysToTellNodesOfTheClientDoNotGoTogether(t *testing.T) {
+	_, problems := Parse(map[string]string{XForwardedFor: "true", ProxyProtocol: "v2"}, defaults)
+	if len(problems) != 1 || problems[0].Key != XForwardedFor || !strings.Contains(problems[0].Text, ProxyProtocol) {
+		t.Errorf("problems %+v", problems)
+	}
+	for _, annotations := range []map[string]string{
+		{XForwardedFor: "false", ProxyProtocol: "v2"}, {XForwardedFor: "true", ProxyProtocol: "false"}, {XForwardedFor: "true", ProtocolsKey: "5432=PROXY"},
+	} {
+		if _, problems := Parse(annotations, defaults); len(problems) > 0 {
+			t.Errorf("%v: %+v", annotations, problems)
+		}
+	}
+}
+
+func TestAnEmptyReferenceOverrulesTheOperatorsCertificate(t *testing.T) {
+	operator := defaults
+	operator.TLSContainer = someRef
+	if got, _ := Parse(nil, operator); got.TLSContainer != someRef {
+		t.Errorf("without the annotation it is %q", got.TLSContainer)
+	}
+	if got, problems := Parse(map[string]string{TLSContainer: " "}, operator); got.TLSContainer != "" || problems != nil {
+		t.Errorf("it is %q, %v", got.TLSContainer, problems)
+	}
+}
+
+func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
+	operator := defaults
+	operator.ContainerStore = "external"
+	got, problems := Parse(map[string]string{TLSContainer: "my-certificate", SNIContainers: "a,b"}, operator)
+	if problems != nil || got.TLSContainer != "my-certificate" || !slices.Equal(got.SNIContainers, []string{"a", "b"}) {
+		t.Errorf("%+v, %v", got, problems)
+	}
+}
+
 func TestAllProblemsComeAtOnceSortedByKey(t *testing.T) {
 	_, problems := Parse(map[string]string{
-		Prefix + "x-forwarded-for": "true", keyUp: "0", keyInternal: "maybe", Prefix + "class": "gold",
+		Prefix + "x-forwarded-for": "yes", keyUp: "0", keyInternal: "maybe", Prefix + "class": "gold",
 	}, defaults)
 	var keys []string
 	for _, p := range problems {

@@ -40,4 +40,8 @@ var Comparisons = []Comparison{{
 	Keys:  [2]string{Prefix + "health-monitor-timeout", Prefix + "health-monitor-delay"},
 	Right: "the timeout must not be above the delay, or one look would overlap the next",
 	Value: "int(a) <= int(b)",
+}, {
+	Keys:  [2]string{XForwardedFor, ProxyProtocol},
+	Right: eitherProxyOrHeader,
+	Value: `a != "true" || b == "false"`,
 }}

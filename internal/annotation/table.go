@@ -4,7 +4,6 @@
 package annotation
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -51,10 +50,7 @@ const (
 )
 
 // Table is all annotations that are known, in the order of the reference page.
-// Those that change what openstack-cloud-controller-manager serves and are not
-// served here are refused by name rather than passed over.
-var Table = slices.Concat(addressLines, placementLines, trafficLines, monitorLines, otherLines, outputLines,
-	notServed("default-tls-container-ref", "proxy-protocol", "x-forwarded-for"))
+var Table = slices.Concat(addressLines, placementLines, protocolLines, trafficLines, monitorLines, otherLines, outputLines)
 
 // addressLines say where clients reach the Service, and who may.
 var addressLines = []Annotation{
@@ -276,20 +272,3 @@ var outputLines = []Annotation{
 		apply:  func(*Options, string) error { return nil },
 	},
 }
-
-// notServed makes the table's lines of annotations that are refused.
-func notServed(names ...string) []Annotation {
-	all := make([]Annotation, len(names))
-	for i, name := range names {
-		all[i] = Annotation{
-			Key:    Prefix + name,
-			Values: "not supported",
-			Doc:    "Known from openstack-cloud-controller-manager and not supported by this version: a Service that sets it is refused.",
-			Rule:   Rule{Kind: "supported", Right: unsupported, Value: "false", EmptyCounts: true},
-			apply:  func(*Options, string) error { return errors.New(unsupported) },
-		}
-	}
-	return all
-}
-
-const unsupported = "this version does not support the annotation; remove it, or leave the Service to another controller through spec.loadBalancerClass"

@@ -147,9 +147,15 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err := in.checkGuest(options, address, external); err != nil {
 		return lb.Wanted{}, err
 	}
+	protocols, err := in.protocols(options)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
 	balancer := in.placed(options)
 	for i, port := range in.Service.Spec.Ports {
-		balancer.Listeners = append(balancer.Listeners, in.listener(i, port, options, sources))
+		l := in.listener(i, port, options, protocols[i])
+		l.AllowedCIDRs = sources
+		balancer.Listeners = append(balancer.Listeners, l)
 	}
 	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
 	if in.Service.Annotations[annotation.MemberSubnetID] != "" {

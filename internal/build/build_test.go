@@ -72,8 +72,8 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 		reason string
 		text   []string
 	}{
-		"SCTP": {input(ports(port(tcp, 80, 30080), port(corev1.ProtocolSCTP, 36412, 30412))),
-			ReasonUnsupported, []string{"36412", "SCTP"}},
+		"SCTP below 2.23": {input(ports(port(tcp, 80, 30080), port(corev1.ProtocolSCTP, 36412, 30412)), apiVersion(22)),
+			ReasonUnsupported, []string{"36412", "SCTP", "2.23", "2.22"}},
 		"a port without a NodePort": {input(ports(port(tcp, 80, 0))),
 			ReasonNoNodePort, []string{"80", "allocateLoadBalancerNodePorts"}},
 		"TCP and UDP on one port below 2.13": {input(ports(port(tcp, 53, 30053), port(udp, 53, 30054)), apiVersion(12)),

@@ -25,16 +25,17 @@ const (
 	healthCheckCodes  = "200"
 )
 
-func (in Input) listener(i int, port corev1.ServicePort, options annotation.Options, sources []string) lb.Listener {
+func (in Input) listener(i int, port corev1.ServicePort, options annotation.Options, speaks protocol) lb.Listener {
 	return lb.Listener{
 		Name:            in.Owner.ListenerName(i),
 		Tags:            in.tags(),
-		Protocol:        lb.ListenerProtocol(port.Protocol),
+		Protocol:        speaks.listener,
 		Port:            int(port.Port),
 		ConnectionLimit: options.ConnectionLimit,
-		AllowedCIDRs:    sources,
 		Timeouts:        in.timeouts(options),
-		Pool:            in.pool(i, port, options),
+		InsertHeaders:   speaks.headers,
+		TLS:             speaks.tls,
+		Pool:            in.pool(i, port, options, speaks.pool),
 	}
 }
 
@@ -45,18 +46,18 @@ func (in Input) timeouts(options annotation.Options) *lb.Timeouts {
 	return &options.Timeouts
 }
 
-func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options) *lb.Pool {
+func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options, speaks lb.PoolProtocol) *lb.Pool {
 	pool := &lb.Pool{
 		Name:        in.Owner.PoolName(i),
 		Tags:        in.tags(),
-		Protocol:    lb.PoolProtocol(port.Protocol),
+		Protocol:    speaks,
 		Algorithm:   in.algorithm(options),
 		Persistence: in.persistence(port.Protocol),
 	}
 	local, monitorPort := in.local(), 0
 	if options.Monitor && in.Capabilities.Has(lb.FeatureMonitor) {
 		pool.Monitor = in.monitor(i, port.Protocol, options)
-		if pool.Monitor.Type == lb.MonitorHTTP {
+		if pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP {
 			// The monitor finds out which nodes have endpoints.
 			local, monitorPort = false, int(in.Service.Spec.HealthCheckNodePort)
 		}
@@ -98,12 +99,14 @@ func (in Input) persistence(protocol corev1.Protocol) *lb.Persistence {
 	}
 	persistence := &lb.Persistence{Type: lb.PersistenceSourceIP}
 	affinity := in.Service.Spec.SessionAffinityConfig
-	if protocol == corev1.ProtocolUDP && affinity != nil && affinity.ClientIP != nil && affinity.ClientIP.TimeoutSeconds != nil {
+	if protocol != corev1.ProtocolTCP && affinity != nil && affinity.ClientIP != nil && affinity.ClientIP.TimeoutSeconds != nil {
 		persistence.TimeoutSeconds = int(*affinity.ClientIP.TimeoutSeconds)
 	}
 	return persistence
 }
 
+// monitor is nil where the cloud has none that could look at the port. What a port
+// speaks does not matter to it: it looks whether it is open, or asks kube-proxy.
 func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Options) *lb.HealthMonitor {
 	monitor := &lb.HealthMonitor{
 		Name:           in.Owner.MonitorName(i),
@@ -115,8 +118,14 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 		MaxRetriesDown: options.MonitorMaxRetriesDown,
 	}
 	http := lb.FeatureHTTPMonitor
-	if protocol == corev1.ProtocolUDP {
+	switch protocol {
+	case corev1.ProtocolUDP:
 		monitor.Type, http = lb.MonitorUDPConnect, lb.FeatureHTTPMonitorOnUDP
+	case corev1.ProtocolSCTP:
+		if !in.Capabilities.Has(lb.FeatureSCTPMonitor) {
+			return nil
+		}
+		monitor.Type = lb.MonitorSCTP
 	}
 	if in.local() && in.Service.Spec.HealthCheckNodePort > 0 && in.Capabilities.Has(http) {
 		monitor.Type = lb.MonitorHTTP
@@ -195,8 +204,6 @@ func checkPorts(ports []corev1.ServicePort, can lb.Capabilities) error {
 	taken := map[int32]corev1.Protocol{}
 	for _, p := range ports {
 		switch other, there := taken[p.Port]; {
-		case p.Protocol != corev1.ProtocolTCP && p.Protocol != corev1.ProtocolUDP:
-			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d: protocol %s is not supported; TCP and UDP are", p.Port, p.Protocol)}
 		case p.NodePort == 0:
 			return &Invalid{ReasonNoNodePort, fmt.Sprintf(
 				"port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true", p.Port)}

@@ -37,7 +37,9 @@ func anyInput(t *rapid.T, odd bool) Input {
 	in := input(apiVersion(rapid.SampledFrom(minors).Draw(t, "minor")), provider(oneOf("provider", []string{"amphora", lb.ProviderOVN}, nil)))
 	spec := &in.Service.Spec
 	spec.Ports = rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) corev1.ServicePort {
-		return port(rapid.SampledFrom(protocols).Draw(t, "protocol"), rapid.Int32Range(1, 6).Draw(t, "port"), rapid.SampledFrom(nodePorts).Draw(t, "nodePort"))
+		p := port(rapid.SampledFrom(protocols).Draw(t, "protocol"), rapid.Int32Range(1, 6).Draw(t, "port"), rapid.SampledFrom(nodePorts).Draw(t, "nodePort"))
+		p.AppProtocol = rapid.SampledFrom([]*string{nil, ptr.To("http")}).Draw(t, "appProtocol")
+		return p
 	}), 0, 6, func(p corev1.ServicePort) string { return fmt.Sprint(p.Protocol, p.Port) }).Draw(t, "ports")
 	spec.IPFamilies = rapid.SampledFrom([][]corev1.IPFamily{nil, {corev1.IPv4Protocol}, {corev1.IPv6Protocol}, {corev1.IPv4Protocol, corev1.IPv6Protocol}}).Draw(t, "families")
 	spec.LoadBalancerIP = oneOf("address", []string{""}, []string{"203.0.113.5", "2001:db8::5", "x"})
@@ -50,6 +52,15 @@ func anyInput(t *rapid.T, odd bool) Input {
 	}
 	in.Service.Annotations[keyInside] = oneOf("internal", []string{"", "true", "false"}, []string{"x"})
 	in.Service.Annotations[keyMonitor] = oneOf("monitor", []string{"true", "false"}, []string{"x"})
+	if in.Capabilities.Provider != lb.ProviderOVN || odd {
+		v2 := []string{"v2", "80=HTTP"}
+		in.Service.Annotations[annotation.ProxyProtocol] = oneOf("proxy", []string{"", "false", "true", "v1"}, v2)
+		in.Service.Annotations[annotation.TLSContainer] = oneOf("certificate", []string{"", refA}, []string{"x"})
+		in.Service.Annotations[annotation.ProtocolsKey] = oneOf("protocols", []string{"", "appProtocol"}, []string{"1=HTTP", "2=PROXY,3=TERMINATED_HTTPS", "4=UDP", "x"})
+		if odd || in.Service.Annotations[annotation.ProxyProtocol] == "" {
+			in.Service.Annotations[annotation.XForwardedFor] = oneOf("forwarded", []string{"", "true"}, nil)
+		}
+	}
 	in.Service.Annotations[keyMethod] = oneOf("method", []string{"", "SOURCE_IP_PORT"}, []string{"x"})
 	in.Service.Annotations[annotation.ConnectionLimit] = oneOf("limit", []string{"", "-1", "10"}, []string{"x"})
 	in.Service.Annotations[annotation.TimeoutPrefix+"member-data"] = oneOf("timeout", []string{"", "0", "60000"}, []string{"x"})
@@ -122,6 +133,12 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 				t.Fatalf("member %+v of %s is there twice, or not one like any other", m, l.Pool.Name)
 			}
 			members[m.Key()] = true
+		}
+		if ends := l.Protocol == lb.ListenerTerminatedHTTPS; ends != (l.TLS != nil) || len(l.InsertHeaders) > 0 && !ends && l.Protocol != lb.ListenerHTTP {
+			t.Fatalf("a %s listener with headers %v and TLS %v", l.Protocol, l.InsertHeaders, l.TLS)
+		}
+		if in.Capabilities.Provider == lb.ProviderOVN && (lb.Transport(l.Protocol) != l.Protocol.Transport() || string(l.Protocol) != string(l.Pool.Protocol)) {
+			t.Fatalf("a %s listener with a %s pool on ovn", l.Protocol, l.Pool.Protocol)
 		}
 		if m := l.Pool.Monitor; m != nil {
 			once(m.Name)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -38,10 +40,22 @@ func affinityWithheld(can lb.Capabilities) lb.Withheld {
 		lb.FeatureSessionAffinity.Needs(), can.APIVersion, can.Provider)}
 }
 
+// sctpUnmonitored tells whether SCTP ports are to have health monitors and cannot.
+func (in Input) sctpUnmonitored(options annotation.Options) bool {
+	return options.Monitor && in.Capabilities.Has(lb.FeatureMonitor) && !in.Capabilities.Has(lb.FeatureSCTPMonitor) &&
+		slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolSCTP })
+}
+
 // settingsWithheld says which settings of listeners are asked for and not carried out.
 func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 	var withheld []lb.Withheld
 	can := in.Capabilities
+	if in.sctpUnmonitored(options) {
+		withheld = append(withheld, lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
+			"health monitors of SCTP ports need %s; this cloud has version %s and load balancers of provider %s. These ports are served without; "+
+				"set annotation loadbalancer.openstack.org/enable-health-monitor to false to be content with that, for all ports",
+			lb.FeatureSCTPMonitor.Needs(), can.APIVersion, can.Provider)})
+	}
 	if options.Timeouts != lb.DefaultTimeouts && !can.Has(lb.FeatureTimeouts) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonTimeoutsUnsupported, Message: fmt.Sprintf(
 			"timeouts need %s; this cloud has version %s and load balancers of provider %s. The Service is served without; remove the annotations %s… to be content with that",

@@ -39,9 +39,9 @@ func (f *file) readClasses() {
 		before := f.config.LoadBalancer
 		f.config.LoadBalancer = classes[s.name]
 		key, known := findKey(classSection, s.key)
-		if s.value != "" || s.blank || !known { // an empty value is as good as none
+		if !known || s.value != "" || s.blank { // an empty value is as good as none
 			f.readKey(Section{Name: classSection}, s)
-			set[s.name][key.Name] = true
+			set[s.name][key.Name] = known
 		}
 		classes[s.name], f.config.LoadBalancer = f.config.LoadBalancer, before
 	}

@@ -111,6 +111,10 @@ type LoadBalancer struct {
 	SourceRanges string
 	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
 	NodeSelector string
+	// TLSContainer is a reference to the certificate with which ports end TLS, or empty.
+	TLSContainer string
+	// ContainerStore says where certificates are kept; see ExternalContainers.
+	ContainerStore string
 	// CreateMonitor gives each pool a health monitor.
 	CreateMonitor bool
 	// MonitorDelay and MonitorTimeout are whole seconds, at least 1 s, and the timeout is not above the delay.
@@ -122,6 +126,9 @@ type LoadBalancer struct {
 	// MaxShared is how many Services may share one load balancer, 1 or more, and SharedScope which they may name for that.
 	MaxShared   int
 	SharedScope string
+	// IngressHostname publishes, of Services with PROXY ports, a host name below IngressHostnameSuffix in place of the address.
+	IngressHostname       bool
+	IngressHostnameSuffix string
 	// SerialCreate makes a new load balancer alone, and what is below it one by
 	// one afterwards.
 	SerialCreate bool
@@ -263,10 +270,6 @@ func (f *file) assign(key Key, s statement) {
 		f.lines[key.Section+"."+key.Name] = s.line
 	}
 	if key.Use == Used || key.isDefault(text) {
-		return
-	}
-	if key.Use == Refused {
-		f.problem(s.line, "[%s] %s is not supported yet: %s", key.Section, key.Name, key.because)
 		return
 	}
 	f.notice(key, s.line, "accepted, but this version does not act on it yet")

@@ -34,6 +34,7 @@ func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
 		LoadBalancer: LoadBalancer{
 			Enabled: true, Provider: "amphora", Method: "ROUND_ROBIN", MaxShared: 2, SharedScope: ShareInNamespace,
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+			ContainerStore: "barbican", IngressHostnameSuffix: "nip.io",
 		},
 		RequestTimeout: time.Minute,
 	}
@@ -166,8 +167,8 @@ func summaries(notices []Notice) []string {
 }
 
 func TestANoticeNamesFileLineAndKey(t *testing.T) {
-	c := mustParse(t, credentials+"\n[LoadBalancer]\ncontainer-store = a\n")
-	want := "cloud.conf:7: [LoadBalancer] container-store: accepted, but this version does not act on it yet"
+	c := mustParse(t, credentials+"\n[LoadBalancer]\ncascade-delete = false\n")
+	want := "cloud.conf:7: [LoadBalancer] cascade-delete: accepted, but this version does not act on it yet"
 	if len(c.Notices) != 1 || c.Notices[0].String() != want {
 		t.Errorf("want %q, got %v", want, c.Notices)
 	}

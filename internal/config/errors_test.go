@@ -84,9 +84,25 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			credentials + "region\n",
 			`cloud.conf:5: [Global] region needs a value: write region = ...`,
 		},
-		"TLS for everybody": {
-			credentials + "[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n",
-			`cloud.conf:6: [LoadBalancer] default-tls-container-ref is not supported yet: disregarding it would serve in the clear what was encrypted; remove the key`,
+		"a certificate that is not in Barbican": {
+			credentials + "[LoadBalancer]\ndefault-tls-container-ref = my-certificate\n",
+			`cloud.conf:6: [LoadBalancer] default-tls-container-ref: "my-certificate" is not the address of a container or secret in Barbican, such as https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04; for another place set container-store = external`,
+		},
+		"a certificate of a class that is not in Barbican": {
+			credentials + "[LoadBalancerClass \"gold\"]\ndefault-tls-container-ref = my-certificate\n",
+			`cloud.conf:6: [LoadBalancerClass "gold"] default-tls-container-ref: "my-certificate" is not the address of a container or secret in Barbican, such as https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04; for another place set container-store = external`,
+		},
+		"an unknown key of a class without a value": {
+			credentials + "[LoadBalancerClass \"gold\"]\nauth-url =\n",
+			`cloud.conf:6: [LoadBalancerClass] unknown key "auth-url"; it belongs in section [Global]`,
+		},
+		"another place for certificates": {
+			credentials + "[LoadBalancer]\ncontainer-store = vault\n",
+			`cloud.conf:6: [LoadBalancer] container-store: "vault" is not one of barbican, external`,
+		},
+		"a suffix that is no name": {
+			credentials + "[LoadBalancer]\ningress-hostname-suffix = .nip.io\n",
+			`cloud.conf:6: [LoadBalancer] ingress-hostname-suffix: ".nip.io" must be a DNS name in lower case, such as nip.io`,
 		},
 		"a certificate without its key": {
 			credentials + "cert-file = c.pem\n",

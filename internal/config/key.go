@@ -43,8 +43,6 @@ const (
 	Used Use = "used"
 	// Accepted keys are checked, and answered with a Notice when they ask for something other than the default.
 	Accepted Use = "accepted"
-	// Refused keys are an error when set: to disregard them would open or change what is served.
-	Refused Use = "refused"
 )
 
 // Section is one section of cloud.conf.
@@ -74,7 +72,6 @@ type Key struct {
 	Doc string
 
 	allowed []string           // if set, the only values besides the default
-	because string             // why it is Refused, and what to do
 	field   func(*Config) any  // a pointer to where its value goes; nil if it goes nowhere
 	check   func(value) string // what is wanted, if the value is not; may be nil
 }

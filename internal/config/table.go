@@ -4,6 +4,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -116,6 +117,14 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "Good probes in a row that bring a member back, 1 to 10."},
 	Key{Name: "monitor-max-retries-down", Kind: Int, Default: "3", check: oneToTen, field: func(c *Config) any { return &c.LoadBalancer.MonitorMaxRetriesDown },
 		Doc: "Bad probes in a row that take a member out, 1 to 10."},
+	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.IngressHostname },
+		Doc: "Publish a host name made of the address, such as 203.0.113.5.nip.io, in place of the address of Services with ports that speak the PROXY protocol. Kubernetes before 1.30 needs it, to send what Pods of the cluster send to the address through the load balancer."},
+	Key{Name: "ingress-hostname-suffix", Default: "nip.io", check: domain, field: func(c *Config) any { return &c.LoadBalancer.IngressHostnameSuffix },
+		Doc: "Domain of that host name. Its DNS has to find the address in the name."},
+	Key{Name: "default-tls-container-ref", check: secretRef, field: func(c *Config) any { return &c.LoadBalancer.TLSContainer },
+		Doc: "Container or secret with a certificate and its key, with which all TCP ports of all Services end TLS that do not say otherwise."},
+	Key{Name: "container-store", Default: BarbicanStore, allowed: []string{BarbicanStore, externalStore}, field: func(c *Config) any { return &c.LoadBalancer.ContainerStore },
+		Doc: "Where certificates are kept: barbican, or external for another place that Octavia knows. A reference to Barbican is looked up before it is first used; one to another place is given to Octavia as it is."},
 	Key{Name: "internal-lb", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.Internal },
 		Doc: "true: every Service is internal and gets no floating IP."},
 	Key{Name: "max-shared-lb", Kind: Int, Default: "2", check: positiveNumber, field: func(c *Config) any { return &c.LoadBalancer.MaxShared },
@@ -129,19 +138,13 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 	Key{Name: "cascade-delete", Kind: Bool, Default: "true",
 		Doc: "Delete a load balancer together with its children in one call, which is always done."},
 	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", Doc: "Open the nodes' security groups for the load balancers."},
-	Key{Name: "enable-ingress-hostname", Kind: Bool, Default: "false", Doc: "Report a host name instead of an address where the PROXY protocol is on."},
-	Key{Name: "ingress-hostname-suffix", Default: "nip.io", Doc: "Domain of that host name."},
-	Key{Name: "container-store", Default: "barbican", Doc: "Where TLS certificates are kept."},
-), section("LoadBalancer", Refused,
-	Key{Name: "default-tls-container-ref", because: "disregarding it would serve in the clear what was encrypted; remove the key",
-		Doc: "TLS certificate that every port of every Service ends its connections with."},
 ))
 
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.
 var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
 	"network-id", "subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector",
 	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
-	"internal-lb", "source-ranges")
+	"internal-lb", "source-ranges", "default-tls-container-ref")
 
 var otherKeys = slices.Concat(section("Metadata", Used,
 	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },
@@ -211,6 +214,16 @@ func positiveNumber(v value) string {
 	}
 	return ""
 }
+
+// domain holds for names in the DNS, in lower case.
+func domain(v value) string {
+	if !domainPattern.MatchString(v.text) || len(v.text) > 200 {
+		return "must be a DNS name in lower case, such as nip.io"
+	}
+	return ""
+}
+
+var domainPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 func positive(v value) string {
 	if v.duration <= 0 {

@@ -74,8 +74,12 @@ func (g Global) Trustee() (id string, password Secret) {
 func (f *file) validate(incomplete bool) {
 	g, lb := f.config.Global, f.config.LoadBalancer
 	f.validateMonitor("[LoadBalancer]", f.lineOf("LoadBalancer", "monitor-timeout", "monitor-delay"), lb)
+	f.validateContainers("[LoadBalancer]", f.lineOf("LoadBalancer", "default-tls-container-ref"), lb)
 	for _, name := range lb.ClassNames() {
 		f.validateMonitor(fmt.Sprintf("[%s %q]", classSection, name), f.lineOf(classSection, "monitor-timeout", "monitor-delay"), lb.Classes[name])
+		if ref := lb.Classes[name].TLSContainer; ref != lb.TLSContainer {
+			f.validateContainers(fmt.Sprintf("[%s %q]", classSection, name), f.lineOf(classSection, "default-tls-container-ref"), lb.Classes[name])
+		}
 	}
 	if (g.CertFile == "") != (g.KeyFile == "") {
 		f.problem(f.lineOf("Global", "cert-file", "key-file"), "[Global] cert-file and key-file belong together: set both, or none")

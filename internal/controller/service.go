@@ -375,15 +375,22 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		failure = nil
 	}
 	options, _ := annotation.Parse(p.service.Annotations, r.Config)
+	suffix := ""
+	if r.Config.IngressHostname {
+		suffix = r.Config.IngressHostnameSuffix
+	}
 	return r.publish(ctx, p.service, status.Pass{
-		Drift:        p.reported(),
-		Invalid:      p.invalid,
-		Unknown:      annotation.Unknown(p.service.Annotations),
-		Undecided:    failure != nil && (!p.decided || p.membersOnly),
-		Observed:     p.record.observed,
-		External:     p.wanted.FloatingIP != nil,
-		Hostname:     options.Hostname,
-		Addresses:    options.StatusAddresses,
+		Drift:     p.reported(),
+		Invalid:   p.invalid,
+		Unknown:   annotation.Unknown(p.service.Annotations),
+		Undecided: failure != nil && (!p.decided || p.membersOnly),
+		Observed:  p.record.observed,
+		External:  p.wanted.FloatingIP != nil,
+		Hostname:  options.Hostname,
+		Addresses: options.StatusAddresses,
+
+		ThroughLoadBalancer: build.ThroughLoadBalancer(p.wanted, options), HostnameSuffix: suffix,
+
 		Leaving:      !r.Serves(p.service),
 		OnlyObserved: p.onlyObserved,
 		Left:         p.plan.Ops,

@@ -97,8 +97,12 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	set(&listener.ConnectionLimit, op.ConnectionLimit)
 	set(&listener.AllowedCIDRs, op.AllowedCIDRs)
 	set(&listener.AdminDown, op.AdminDown)
+	set(&listener.InsertHeaders, op.InsertHeaders)
 	if op.Timeouts != nil {
 		listener.Timeouts = op.Timeouts
+	}
+	if op.TLS != nil {
+		listener.TLS = op.TLS
 	}
 	if listener.ProvisioningStatus.Pending() {
 		listener.ProvisioningStatus = lb.Active

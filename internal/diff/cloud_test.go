@@ -65,6 +65,10 @@ func (c *cloud) observe() lb.Observed {
 	for _, row := range slices.SortedFunc(maps.Values(c.listeners), func(a, b listenerRow) int { return a.born - b.born }) {
 		listener := row.Listener
 		listener.AllowedCIDRs = slices.Clone(listener.AllowedCIDRs)
+		listener.InsertHeaders = slices.Clone(listener.InsertHeaders)
+		if listener.TLS != nil {
+			listener.TLS = &lb.TLS{Certificate: listener.TLS.Certificate, SNI: slices.Clone(listener.TLS.SNI)}
+		}
 		if row.pool != "" {
 			used[row.pool] = true
 			p := c.pool(row.pool)
@@ -161,7 +165,10 @@ func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created 
 func (c *cloud) addListener(l lb.Listener, pool string) string {
 	id, born := c.id("listener")
 	l.ID, l.Pool = id, nil
-	l.Tags, l.AllowedCIDRs = slices.Clone(l.Tags), slices.Clone(l.AllowedCIDRs)
+	l.Tags, l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.Tags), slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders)
+	if l.TLS != nil {
+		l.TLS = &lb.TLS{Certificate: l.TLS.Certificate, SNI: slices.Clone(l.TLS.SNI)}
+	}
 	c.listeners[id] = listenerRow{born, l, pool}
 	return id
 }

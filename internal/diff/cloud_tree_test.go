@@ -13,10 +13,12 @@ import (
 // poolsOf are the pool protocols that a listener's protocol goes with, of those
 // that the tests use.
 var poolsOf = map[lb.ListenerProtocol][]lb.PoolProtocol{
-	lb.ListenerTCP:   {lb.PoolTCP, "HTTP", "PROXY"},
-	lb.ListenerUDP:   {lb.PoolUDP},
-	lb.ListenerHTTP:  {"HTTP", "PROXY"},
-	lb.ListenerHTTPS: {"HTTPS", "PROXY", lb.PoolTCP},
+	lb.ListenerTCP:             {lb.PoolTCP, lb.PoolHTTP, lb.PoolProxy, lb.PoolProxyV2},
+	lb.ListenerUDP:             {lb.PoolUDP},
+	lb.ListenerSCTP:            {lb.PoolSCTP},
+	lb.ListenerHTTP:            {lb.PoolHTTP, lb.PoolProxy, lb.PoolProxyV2},
+	lb.ListenerHTTPS:           {"HTTPS", lb.PoolProxy, lb.PoolProxyV2, lb.PoolTCP},
+	lb.ListenerTerminatedHTTPS: {lb.PoolHTTP, lb.PoolProxy, lb.PoolProxyV2},
 }
 
 func (c *cloud) applyListener(op Op) (Created, error) {
@@ -59,6 +61,9 @@ func (c *cloud) createListener(op CreateListener) (Created, error) {
 	if err := c.fits(op.Listener.Protocol, op.PoolID); err != nil {
 		return Created{}, err
 	}
+	if err := reads(op.Listener); err != nil {
+		return Created{}, err
+	}
 	return Created{ID: c.addListener(op.Listener, op.PoolID)}, nil
 }
 
@@ -67,7 +72,7 @@ func (c *cloud) updateListener(op UpdateListener) error {
 	if !there || row.Key() != op.Key {
 		return fmt.Errorf("no listener %s with %v", op.ID, op.Key)
 	}
-	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.Timeouts == nil && op.PoolID == nil && op.AdminDown == nil {
+	if op.ConnectionLimit == nil && op.AllowedCIDRs == nil && op.Timeouts == nil && op.InsertHeaders == nil && op.TLS == nil && op.PoolID == nil && op.AdminDown == nil {
 		return fmt.Errorf("an update of %s with nothing in it", op.ID)
 	}
 	if op.ConnectionLimit != nil {
@@ -88,10 +93,32 @@ func (c *cloud) updateListener(op UpdateListener) error {
 		}
 		row.pool = *op.PoolID
 	}
+	if op.InsertHeaders != nil {
+		row.InsertHeaders = slices.Clone(*op.InsertHeaders)
+	}
+	if op.TLS != nil {
+		row.TLS = &lb.TLS{Certificate: op.TLS.Certificate, SNI: slices.Clone(op.TLS.SNI)}
+	}
+	if err := reads(row.Listener); err != nil {
+		return err
+	}
 	if row.ProvisioningStatus.Pending() {
 		row.ProvisioningStatus = lb.Active
 	}
 	c.listeners[op.ID] = row
+	return nil
+}
+
+// reads refuses headers of what is not read, and certificates where they are not
+// needed or lacking.
+func reads(l lb.Listener) error {
+	ends := l.Protocol == lb.ListenerTerminatedHTTPS
+	switch {
+	case len(l.InsertHeaders) > 0 && l.Protocol != lb.ListenerHTTP && !ends:
+		return fmt.Errorf("a %s listener cannot add headers %v", l.Protocol, l.InsertHeaders)
+	case ends != (l.TLS != nil && len(l.TLS.Refs()) > 0):
+		return fmt.Errorf("a %s listener with certificates %+v", l.Protocol, l.TLS)
+	}
 	return nil
 }
 

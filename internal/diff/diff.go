@@ -130,9 +130,9 @@ func create(wanted lb.Wanted) CreateLoadBalancer {
 // keeps traffic flowing on ports that stay comes before what opens new ports,
 // and what closes ports comes last.
 type tree struct {
-	owner                                                      lb.Owner
-	id                                                         string
-	mark, listeners, members, settings, left, opening, closing []Op
+	owner                                                                 lb.Owner
+	id                                                                    string
+	mark, listeners, reopening, members, settings, left, opening, closing []Op
 	// detached are pools that no listener uses and that the plan so far does
 	// not take into use.
 	detached []lb.Pool
@@ -148,7 +148,7 @@ type tree struct {
 }
 
 func (t *tree) ops() []Op {
-	return slices.Concat(t.mark, t.listeners, t.members, t.settings, t.left, t.opening, t.closing)
+	return slices.Concat(t.mark, t.listeners, t.reopening, t.members, t.settings, t.left, t.opening, t.closing)
 }
 
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
@@ -244,6 +244,12 @@ func (t *tree) keep(want, have lb.Listener) {
 	if want.Timeouts != nil && (have.Timeouts == nil || *want.Timeouts != *have.Timeouts) {
 		op.Timeouts = want.Timeouts
 	}
+	if !slices.Equal(want.InsertHeaders, have.InsertHeaders) {
+		op.InsertHeaders = &want.InsertHeaders
+	}
+	if want.TLS != nil && !sameTLS(want.TLS, have.TLS) {
+		op.TLS = want.TLS
+	}
 	if want.AdminDown != have.AdminDown {
 		op.AdminDown = &want.AdminDown
 	}
@@ -252,7 +258,7 @@ func (t *tree) keep(want, have lb.Listener) {
 		// Any write to it will do.
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
-	if op.ConnectionLimit != nil || op.AllowedCIDRs != nil || op.Timeouts != nil || op.AdminDown != nil {
+	if op.sets() {
 		t.listeners = append(t.listeners, op)
 	}
 	switch {
@@ -308,8 +314,12 @@ func (t *tree) drop(p *lb.Pool) []Op {
 
 // open plans a new listener, which comes after its pool is complete, so that
 // the port opens only when there is somebody behind it. Listeners of gone that
-// are in its way are closed just before, and taken out of the result.
+// are in its way are closed just before, and taken out of the result: Octavia cannot
+// change a listener's protocol, and takes no second one for the port. Once its pool is
+// complete and nothing in its way, nothing but restrictions comes before it: it may have
+// been closed for that.
 func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
+	before := len(t.opening)
 	id := t.makePool(*want.Pool)
 	rest := gone[:0:0]
 	for _, l := range gone {
@@ -323,7 +333,12 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 	}
 	listener := want
 	listener.Pool = nil
-	t.opening = append(t.opening, CreateListener{LoadBalancerID: t.id, Listener: listener, PoolID: id})
+	op := CreateListener{LoadBalancerID: t.id, Listener: listener, PoolID: id}
+	if len(t.opening) == before {
+		t.reopening = append(t.reopening, op)
+	} else {
+		t.opening = append(t.opening, op)
+	}
 	return rest
 }
 

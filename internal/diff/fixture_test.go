@@ -61,6 +61,31 @@ func port(transport lb.Transport, number, nodePort int) lb.Listener {
 	return l
 }
 
+// plain, http, proxy, proxyV2 and terminated are what a TCP port speaks.
+func plain(*lb.Listener) {}
+
+func http(l *lb.Listener) {
+	l.Protocol, l.Pool.Protocol, l.InsertHeaders = lb.ListenerHTTP, lb.PoolHTTP, []string{lb.HeaderForwardedFor}
+}
+
+func proxy(l *lb.Listener)   { l.Pool.Protocol = lb.PoolProxy }
+func proxyV2(l *lb.Listener) { l.Pool.Protocol = lb.PoolProxyV2 }
+
+func terminated(certificate string, sni ...string) func(*lb.Listener) {
+	return func(l *lb.Listener) {
+		l.Protocol, l.Pool.Protocol, l.TLS = lb.ListenerTerminatedHTTPS, lb.PoolHTTP, &lb.TLS{Certificate: certificate, SNI: sni}
+	}
+}
+
+// speak changes one port.
+func speak(number int, do func(*lb.Listener)) edit {
+	return each(func(l *lb.Listener) {
+		if l.Port == number {
+			do(l)
+		}
+	})
+}
+
 func member(node string, nodePort int) lb.Member {
 	return lb.Member{Name: "node-" + node, Address: "10.0.0." + node, Port: nodePort, SubnetID: "subnet-nodes", Weight: 1}
 }

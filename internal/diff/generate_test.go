@@ -35,7 +35,10 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 
 func anyPort(t *rapid.T) lb.Listener {
 	nodePort := rapid.IntRange(30001, 30003).Draw(t, "nodePort")
-	l := port(rapid.SampledFrom([]lb.Transport{lb.TCP, lb.UDP}).Draw(t, "transport"), rapid.IntRange(1, 8).Draw(t, "port"), nodePort)
+	l := port(rapid.SampledFrom([]lb.Transport{lb.TCP, lb.TCP, lb.UDP, lb.SCTP}).Draw(t, "transport"), rapid.IntRange(1, 8).Draw(t, "port"), nodePort)
+	if l.Protocol == lb.ListenerTCP {
+		rapid.SampledFrom([]func(*lb.Listener){plain, plain, http, proxy, proxyV2, terminated("a"), terminated("b", "c")}).Draw(t, "speaks")(&l)
+	}
 	l.AllowedCIDRs = rapid.SampledFrom([][]string{nil, {"0.0.0.0/0"}, {"10.0.0.0/8"}, {"10.0.0.0/8", "192.0.2.0/24"}}).Draw(t, "sources")
 	l.Pool.Algorithm = rapid.SampledFrom([]lb.Algorithm{lb.RoundRobin, lb.SourceIPPort}).Draw(t, "algorithm")
 	l.Pool.Members = nil
@@ -44,7 +47,7 @@ func anyPort(t *rapid.T) lb.Listener {
 	}
 	if rapid.Bool().Draw(t, "affinity") {
 		l.Pool.Persistence = &lb.Persistence{Type: lb.PersistenceSourceIP}
-		if l.Protocol == lb.ListenerUDP {
+		if l.Protocol == lb.ListenerUDP || l.Protocol == lb.ListenerSCTP {
 			l.Pool.Persistence.TimeoutSeconds = rapid.SampledFrom([]int{0, 60, 600}).Draw(t, "timeout")
 		}
 	}
@@ -169,6 +172,16 @@ var drifts = []drift{
 	{"listener without pool", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.pool = "" })},
 	{"listener down", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.AdminDown = true })},
 	{"listener limited", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.ConnectionLimit = 7 })},
+	{"headers added", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) {
+		if l.Protocol == lb.ListenerHTTP || l.Protocol == lb.ListenerTerminatedHTTPS {
+			l.InsertHeaders = []string{lb.HeaderForwardedFor, "X-Forwarded-Port"}
+		}
+	})},
+	{"certificate exchanged", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) {
+		if l.TLS != nil {
+			l.TLS = &lb.TLS{Certificate: "x", SNI: []string{"c"}}
+		}
+	})},
 	{"listener more patient", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Timeouts = &lb.Timeouts{ClientData: 600_000} })},
 	{"listener untagged", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Tags = nil })},
 	{"listener renamed", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Name = web.ListenerName(9) })},
@@ -184,7 +197,10 @@ var drifts = []drift{
 	})},
 	{"listener of another kind", onListener(func(t *rapid.T, c *cloud, l *listenerRow) {
 		if row, there := c.pools[l.pool]; there && l.Protocol == lb.ListenerTCP && c.users(l.pool) == 1 {
-			l.Protocol = rapid.SampledFrom([]lb.ListenerProtocol{lb.ListenerHTTP, lb.ListenerHTTPS}).Draw(t, "protocol")
+			l.Protocol = rapid.SampledFrom([]lb.ListenerProtocol{lb.ListenerHTTP, lb.ListenerHTTPS, lb.ListenerTerminatedHTTPS}).Draw(t, "protocol")
+			if l.Protocol == lb.ListenerTerminatedHTTPS {
+				l.TLS = &lb.TLS{SNI: []string{"x"}}
+			}
 			row.Protocol = rapid.SampledFrom(poolsOf[l.Protocol]).Draw(t, "poolProtocol")
 			c.pools[l.pool] = row
 		}

@@ -23,6 +23,7 @@ func (j *journey) guard(op Op) {
 		return
 	}
 	j.opensComplete(op, now)
+	j.reopens(op)
 	for _, before := range j.start.LoadBalancer.Listeners {
 		i := slices.IndexFunc(now.Listeners, func(l lb.Listener) bool { return l.ID == before.ID })
 		wanted := find(j.wanted.LoadBalancer.Listeners, before.Key())
@@ -43,6 +44,23 @@ func (j *journey) guard(op Op) {
 		if !j.cloud.owner.OwnsPool(before) && (i < 0 || !reflect.DeepEqual(before, now.DetachedPools[i])) {
 			j.Fatalf("%T (%v) touches pool %s, which is not ours%s", op, op, before.ID, j)
 		}
+	}
+}
+
+// reopens looks at a port that was closed because its protocol changes: nothing comes
+// between that and its opening.
+func (j *journey) reopens(op Op) {
+	j.Helper()
+	if !op.Octavia() {
+		return
+	}
+	create, creates := op.(CreateListener)
+	if j.closed != 0 && (!creates || create.Listener.Port != j.closed) {
+		j.Fatalf("%T (%v) comes while port %d is closed%s", op, op, j.closed, j)
+	}
+	j.closed = 0
+	if end, ends := op.(DeleteListener); ends && find(j.wanted.LoadBalancer.Listeners, end.Key) != nil {
+		j.closed = end.Key.Port
 	}
 }
 
@@ -252,6 +270,7 @@ func asWanted(have, want lb.Listener) bool {
 		cmpopts.IgnoreFields(lb.HealthMonitor{}, "ID", "Name", "Tags", "ProvisioningStatus"),
 		cmpopts.IgnoreFields(lb.Member{}, "ID", "Name", "SubnetID", "ProvisioningStatus", "OperatingStatus"),
 		cmpopts.SortSlices(func(a, b lb.Member) bool { return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port }),
+		cmpopts.SortSlices(func(a, b string) bool { return a < b }), // certificates for hosts are a set
 		cmpopts.EquateEmpty(),
 	}
 	if want.Pool == nil {

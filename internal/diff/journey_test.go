@@ -35,6 +35,9 @@ type journey struct {
 	// told of each plan.
 	decide func(lb.Observed) lb.Wanted
 	see    func(Plan, lb.Observed)
+	// closed is the number of a port that was just closed to be opened with another
+	// protocol, or 0.
+	closed int
 	// passes are the ops of each pass, as text.
 	passes [][]string
 }

@@ -68,6 +68,24 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 		"local_without_monitor_to_cluster":                 {before: []edit{nodes("12")}},
 		"everything_at_once":                               {before: []edit{monitored(lb.MonitorHTTP)}, after: []edit{ports(udp(), port(lb.TCP, 80, 31080)), monitored(lb.MonitorTCP), nodes("12", "13"), each(affinity), sourceRanges("10.0.0.0/8")}},
 		"a_deleted_service_leaves_nothing":                 {after: []edit{nothing}},
+		"proxy_on_exchanges_the_pools_of_ports_that_stay":  {after: []edit{each(proxy)}},
+		"proxy_off_exchanges_the_pools_of_ports_that_stay": {before: []edit{each(proxyV2), monitored(lb.MonitorTCP)}, after: []edit{monitored(lb.MonitorTCP)}},
+		"tcp_to_http_closes_the_old_port_last_of_all":      {before: []edit{monitored(lb.MonitorTCP)}, after: []edit{monitored(lb.MonitorTCP), speak(80, http)}},
+		"http_to_tls_closes_the_old_port_last_of_all":      {before: []edit{each(http)}, after: []edit{each(http), speak(443, terminated("cert-a"))}},
+		"tls_to_tcp_closes_the_old_port_last_of_all":       {before: []edit{speak(443, terminated("cert-a"))}},
+		"another_certificate_is_an_update_of_the_listener": {before: []edit{speak(443, terminated("cert-a", "b", "c"))}, after: []edit{speak(443, terminated("cert-b", "c", "d"))}},
+		"certificates_in_another_order_are_nothing_to_do":  {before: []edit{speak(443, terminated("", "b", "c"))}, after: []edit{speak(443, terminated("", "c", "b"))}},
+		"headers_under_tls_are_an_update_of_the_listener": {before: []edit{speak(443, terminated("cert-a"))}, after: []edit{speak(443, terminated("cert-a")), speak(443, func(l *lb.Listener) {
+			l.InsertHeaders = []string{lb.HeaderForwardedFor}
+		})}},
+		"headers_off_under_tls_are_an_update_of_the_listener": {before: []edit{speak(443, terminated("cert-a")), speak(443, func(l *lb.Listener) {
+			l.InsertHeaders = []string{lb.HeaderForwardedFor}
+		})}, after: []edit{speak(443, terminated("cert-a"))}},
+		"a_port_closed_to_change_its_protocol_opens_before_all_but_restrictions": {before: []edit{ports(port(lb.TCP, 443, 30443))}, after: []edit{speak(80, http), nodes("11", "12", "13"), sourceRanges("10.0.0.0/8")}, drift: func(c *cloud) {
+			p := *port(lb.TCP, 80, 30080).Pool
+			p.Name, p.Protocol, p.Members = web.PoolName(0), lb.PoolHTTP, append(p.Members, member("13", 30080))
+			c.addPool(p)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) { c.travel(t, name) })
 	}

@@ -66,11 +66,20 @@ type UpdateListener struct {
 	// AllowedCIDRs set to an empty list opens the port to everybody.
 	AllowedCIDRs *[]string    `json:"allowedCIDRs,omitempty"`
 	Timeouts     *lb.Timeouts `json:"timeouts,omitempty"`
-	PoolID       *string      `json:"poolID,omitempty"`
-	AdminDown    *bool        `json:"adminDown,omitempty"`
+	// InsertHeaders set to an empty list adds no header any more.
+	InsertHeaders *[]string `json:"insertHeaders,omitempty"`
+	TLS           *lb.TLS   `json:"tls,omitempty"`
+	PoolID        *string   `json:"poolID,omitempty"`
+	AdminDown     *bool     `json:"adminDown,omitempty"`
 	// LeftBehind says that Octavia left the listener, or the pool that it is
 	// given another one for, PENDING.
 	LeftBehind bool `json:"leftBehind,omitempty"`
+}
+
+// sets tells whether the op changes anything but the pool.
+func (op UpdateListener) sets() bool {
+	op.ID, op.Key, op.PoolID, op.LeftBehind = "", lb.ListenerKey{}, nil, false
+	return op != UpdateListener{}
 }
 
 // DeleteListener closes a port. Its pool stays.

@@ -203,10 +203,7 @@ func anyChange(t *rapid.T, in build.Input) build.Input {
 func anyKey() *rapid.Generator[string] {
 	var keys []string
 	for _, a := range annotation.Table {
-		// Most of the others are refused in any case.
-		if a.Values != "not supported" {
-			keys = append(keys, a.Key)
-		}
+		keys = append(keys, a.Key)
 	}
 	keys = append(keys, annotation.Prefix+"flavor-id", annotation.Prefix+"misspelt", "example.com/other")
 	return rapid.SampledFrom(keys)
@@ -214,19 +211,21 @@ func anyKey() *rapid.Generator[string] {
 
 func anyValue() *rapid.Generator[string] {
 	usual := rapid.SampledFrom([]string{"", "true", "false", "1", "2", "3", "10", "60", "10.0.0.0/8", "0.0.0.0/0", "10.0.0.0/8,2001:db8::/32", " true "})
-	return rapid.OneOf(usual, usual, usual, rapid.StringN(0, 6, -1))
+	spoken := rapid.SampledFrom([]string{"v1", "v2", "1=HTTP,2=PROXY", "3=TERMINATED_HTTPS", "appProtocol", "4=PROXYV2,4=UDP",
+		"https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", "https://barbican.example.com/v1/secrets/4a1c2b90-0c5d-4e8e-9d43-7b1c2a6f5e04"})
+	return rapid.OneOf(usual, usual, usual, spoken, rapid.StringN(0, 6, -1))
 }
 
 func anySpec(t *rapid.T) corev1.ServiceSpec {
 	spec := corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}
 	spec.Ports = rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) corev1.ServicePort {
 		return corev1.ServicePort{
-			Protocol: rapid.SampledFrom([]corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP}).Draw(t, "protocol"),
+			Protocol: rapid.SampledFrom([]corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP}).Draw(t, "protocol"),
 			Port:     rapid.Int32Range(1, 6).Draw(t, "port"), NodePort: rapid.Int32Range(30001, 30003).Draw(t, "nodePort"),
 		}
 	}), 1, 5, func(p corev1.ServicePort) string { return fmt.Sprint(p.Protocol, p.Port) }).Draw(t, "ports")
 	if rapid.IntRange(0, 20).Draw(t, "odd") == 20 {
-		spec.Ports[0].NodePort, spec.Ports[0].Protocol = 0, corev1.ProtocolSCTP
+		spec.Ports[0].NodePort = 0
 	}
 	spec.IPFamilies = rapid.SampledFrom([][]corev1.IPFamily{nil, {corev1.IPv4Protocol}, {corev1.IPv6Protocol}}).Draw(t, "families")
 	spec.LoadBalancerIP = rapid.SampledFrom([]string{"", "", "", "198.51.100.1", "198.51.100.9", "2001:db8::9", "x"}).Draw(t, "loadBalancerIP")

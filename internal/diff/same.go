@@ -44,6 +44,14 @@ func sameMonitor(want, have lb.HealthMonitor) bool {
 		want.AdminDown == have.AdminDown
 }
 
+// sameTLS compares references; those for hosts are a set.
+func sameTLS(want, have *lb.TLS) bool {
+	if want == nil || have == nil {
+		return want == have
+	}
+	return want.Certificate == have.Certificate && slices.Equal(lb.TLS{SNI: want.SNI}.Refs(), lb.TLS{SNI: have.SNI}.Refs())
+}
+
 // sameSources compares sets of source ranges. Everybody is written as an empty
 // list or as the whole address space.
 func sameSources(want, have []string) bool {

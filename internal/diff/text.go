@@ -42,7 +42,7 @@ func (op CreateListener) String() string {
 func (op UpdateListener) String() string {
 	return fmt.Sprintf("update port %s: %s", portText(op.Key), changes(
 		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs), change("timeouts", op.Timeouts),
-		change("pool", op.PoolID), change("admin down", op.AdminDown))) + behind(op.LeftBehind)
+		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + behind(op.LeftBehind)
 }
 
 func (op DeleteListener) String() string {

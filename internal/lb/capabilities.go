@@ -63,6 +63,19 @@ const (
 	FeatureFlavors
 	// FeatureAvailabilityZones: availability zones of load balancers. 2.14, not ovn.
 	FeatureAvailabilityZones
+	// FeatureHTTP: listeners that read HTTP. Any version, not ovn, which looks into no
+	// connection.
+	FeatureHTTP
+	// FeatureTLS: listeners that end TLS. Any version, not ovn.
+	FeatureTLS
+	// FeatureProxy: the PROXY protocol, version 1. Any version, not ovn.
+	FeatureProxy
+	// FeatureProxyV2: the PROXY protocol, version 2. 2.22, not ovn.
+	FeatureProxyV2
+	// FeatureSCTP: listeners for SCTP. 2.23.
+	FeatureSCTP
+	// FeatureSCTPMonitor: monitors of type SCTP. 2.23, not ovn.
+	FeatureSCTPMonitor
 )
 
 var features = map[Feature]struct {
@@ -84,6 +97,12 @@ var features = map[Feature]struct {
 	FeatureConnectionLimit:      {since: Version{2, 0}, notOVN: true},
 	FeatureFlavors:              {since: Version{2, 6}, notOVN: true},
 	FeatureAvailabilityZones:    {since: Version{2, 14}, notOVN: true},
+	FeatureHTTP:                 {since: Version{2, 0}, notOVN: true},
+	FeatureTLS:                  {since: Version{2, 0}, notOVN: true},
+	FeatureProxy:                {since: Version{2, 0}, notOVN: true},
+	FeatureProxyV2:              {since: Version{2, 22}, notOVN: true},
+	FeatureSCTP:                 {since: Version{2, 23}},
+	FeatureSCTPMonitor:          {since: Version{2, 23}, notOVN: true},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do

@@ -8,8 +8,9 @@ type Transport string
 
 // The transports of a Service port.
 const (
-	TCP Transport = "TCP"
-	UDP Transport = "UDP"
+	TCP  Transport = "TCP"
+	UDP  Transport = "UDP"
+	SCTP Transport = "SCTP"
 )
 
 // ListenerProtocol is Octavia's protocol of a listener.
@@ -42,8 +43,26 @@ type PoolProtocol string
 
 // The pool protocols that pools are built with.
 const (
-	PoolTCP PoolProtocol = "TCP"
-	PoolUDP PoolProtocol = "UDP"
+	PoolTCP  PoolProtocol = "TCP"
+	PoolUDP  PoolProtocol = "UDP"
+	PoolSCTP PoolProtocol = "SCTP"
+	PoolHTTP PoolProtocol = "HTTP"
+	// PoolProxy and PoolProxyV2 tell members who the client is, by the PROXY protocol,
+	// version 1 or 2.
+	PoolProxy   PoolProtocol = "PROXY"
+	PoolProxyV2 PoolProtocol = "PROXYV2"
+)
+
+// Proxy tells whether members of the pool are told who the client is by the PROXY
+// protocol.
+func (p PoolProtocol) Proxy() bool { return p == PoolProxy || p == PoolProxyV2 }
+
+// The headers that listeners are made to add to requests.
+const (
+	// HeaderForwardedFor has the client's address.
+	HeaderForwardedFor = "X-Forwarded-For"
+	// HeaderForwardedProto has the protocol that the client spoke.
+	HeaderForwardedProto = "X-Forwarded-Proto"
 )
 
 // Algorithm is Octavia's lb_algorithm of a pool.
@@ -66,6 +85,7 @@ const (
 	MonitorTCP        MonitorType = "TCP"
 	MonitorHTTP       MonitorType = "HTTP"
 	MonitorUDPConnect MonitorType = "UDP-CONNECT"
+	MonitorSCTP       MonitorType = "SCTP"
 )
 
 // ProvisioningStatus is Octavia's provisioning_status.

@@ -66,8 +66,13 @@ type Listener struct {
 	// Octavia also shows as 0.0.0.0/0 or ::/0.
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
 	// Timeouts is nil where the cloud has none, or none that can be set.
-	Timeouts  *Timeouts `json:"timeouts,omitempty"`
-	AdminDown bool      `json:"adminDown,omitempty"`
+	Timeouts *Timeouts `json:"timeouts,omitempty"`
+	// InsertHeaders are the names of the headers that a listener of protocol HTTP or
+	// TERMINATED_HTTPS adds to each request, sorted.
+	InsertHeaders []string `json:"insertHeaders,omitempty"`
+	// TLS is set for listeners of protocol TERMINATED_HTTPS.
+	TLS       *TLS `json:"tls,omitempty"`
+	AdminDown bool `json:"adminDown,omitempty"`
 	// Pool is the default pool. Only an observed listener may lack it.
 	Pool *Pool `json:"pool,omitempty"`
 

@@ -49,6 +49,14 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 			set["allowed_cidrs"] = append([]string{}, *op.AllowedCIDRs...) // never null
 		}
 		setTimeouts(set, op.Timeouts)
+		if op.InsertHeaders != nil {
+			set["insert_headers"] = headers(*op.InsertHeaders)
+		}
+		if op.TLS != nil {
+			set["default_tls_container_ref"] = nil // unless there is one
+			setText(set, "default_tls_container_ref", op.TLS.Certificate)
+			set["sni_container_refs"] = append([]string{}, op.TLS.SNI...)
+		}
 		setIf(set, "default_pool_id", op.PoolID)
 		if op.AdminDown != nil {
 			set["admin_state_up"] = !*op.AdminDown
@@ -155,7 +163,25 @@ func (c *Client) listener(l lb.Listener) fields {
 		object["allowed_cidrs"] = l.AllowedCIDRs
 	}
 	setTimeouts(object, l.Timeouts)
+	if len(l.InsertHeaders) > 0 {
+		object["insert_headers"] = headers(l.InsertHeaders)
+	}
+	if l.TLS != nil {
+		setText(object, "default_tls_container_ref", l.TLS.Certificate)
+		if len(l.TLS.SNI) > 0 {
+			object["sni_container_refs"] = l.TLS.SNI
+		}
+	}
 	return object
+}
+
+// headers switches these on, and all others off.
+func headers(names []string) map[string]string {
+	on := map[string]string{}
+	for _, name := range names {
+		on[name] = "true"
+	}
+	return on
 }
 
 func setTimeouts(object fields, t *lb.Timeouts) {

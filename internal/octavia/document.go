@@ -4,6 +4,10 @@
 package octavia
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -57,6 +61,9 @@ type listenerDocument struct {
 	MemberConnect      *int                  `json:"timeout_member_connect"`
 	MemberData         *int                  `json:"timeout_member_data"`
 	TCPInspect         *int                  `json:"timeout_tcp_inspect"`
+	InsertHeaders      map[string]any        `json:"insert_headers"`
+	Certificate        *string               `json:"default_tls_container_ref"`
+	SNI                []string              `json:"sni_container_refs"`
 	DefaultPoolID      *string               `json:"default_pool_id"`
 	AdminStateUp       bool                  `json:"admin_state_up"`
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
@@ -68,8 +75,28 @@ func (d listenerDocument) model() lb.Listener {
 	return lb.Listener{
 		ID: d.ID, Name: d.Name, Tags: d.Tags, Protocol: d.Protocol, Port: d.ProtocolPort,
 		ConnectionLimit: d.ConnectionLimit, AllowedCIDRs: d.AllowedCIDRs, AdminDown: !d.AdminStateUp,
-		Timeouts: d.timeouts(), ProvisioningStatus: d.ProvisioningStatus,
+		Timeouts: d.timeouts(), InsertHeaders: d.headers(), TLS: d.tls(), ProvisioningStatus: d.ProvisioningStatus,
 	}
+}
+
+// headers are those that are switched on: Octavia takes "true" and "false" as texts, in
+// any case.
+func (d listenerDocument) headers() []string {
+	var on []string
+	for name, value := range d.InsertHeaders {
+		if strings.EqualFold(fmt.Sprint(value), "true") {
+			on = append(on, name)
+		}
+	}
+	slices.Sort(on)
+	return on
+}
+
+func (d listenerDocument) tls() *lb.TLS {
+	if value(d.Certificate) == "" && len(d.SNI) == 0 {
+		return nil
+	}
+	return &lb.TLS{Certificate: value(d.Certificate), SNI: d.SNI}
 }
 
 // timeouts is nil where Octavia is too old to show any.

@@ -72,3 +72,29 @@ func TestTrafficToAPublishedAddressGoesThroughTheLoadBalancer(t *testing.T) {
 		t.Errorf("got %+v, want one address with ipMode VIP", got)
 	}
 }
+
+func TestWhatHasToPassTheLoadBalancerIsSaidOfTheAddressOrByAName(t *testing.T) {
+	pass := done()
+	pass.ThroughLoadBalancer = true
+	got := Ingress(nil, pass)
+	if len(got) != 1 || got[0].IP != floating || got[0].IPMode == nil || *got[0].IPMode != corev1.LoadBalancerIPModeProxy {
+		t.Errorf("got %+v, want one address with ipMode Proxy", got)
+	}
+	pass.HostnameSuffix = "nip.io"
+	if diff := cmp.Diff([]corev1.LoadBalancerIngress{{Hostname: floating + ".nip.io"}}, Ingress(nil, pass)); diff != "" {
+		t.Errorf("with a suffix (-want +got):\n%s", diff)
+	}
+	pass.Observed.FloatingIPs[0].Address = "2001:db8::7"
+	if diff := cmp.Diff([]corev1.LoadBalancerIngress{{Hostname: "2001-db8--7.nip.io"}}, Ingress(nil, pass)); diff != "" {
+		t.Errorf("of IPv6 (-want +got):\n%s", diff)
+	}
+	pass.Hostname = "web.example.com"
+	if diff := cmp.Diff([]corev1.LoadBalancerIngress{{Hostname: "web.example.com"}}, Ingress(nil, pass)); diff != "" {
+		t.Errorf("with a name that was asked for (-want +got):\n%s", diff)
+	}
+	pass = done()
+	pass.HostnameSuffix = "nip.io"
+	if got := Ingress(nil, pass); len(got) != 1 || got[0].IP != floating || got[0].Hostname != "" {
+		t.Errorf("a name is published of an address that needs none: %+v", got)
+	}
+}

@@ -95,6 +95,11 @@ type Pass struct {
 	Addresses annotation.StatusAddresses
 	// Hostname is published in place of the address, unless it is empty.
 	Hostname string
+	// ThroughLoadBalancer is whether what is sent to the address from within the cluster
+	// must pass the load balancer. Then HostnameSuffix, unless it is empty, is what a host
+	// name ends in that is made of the address and published in its place.
+	ThroughLoadBalancer bool
+	HostnameSuffix      string
 	// Late is whether what is left has been left for so long that even an update of
 	// members is to be told.
 	Late bool
@@ -373,9 +378,21 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	}
 	ingress := make([]corev1.LoadBalancerIngress, len(addresses))
 	for i, a := range addresses {
-		ingress[i] = corev1.LoadBalancerIngress{IP: a, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}
+		ingress[i] = p.published(a)
 	}
 	return ingress
+}
+
+// published is how an address is published.
+func (p Pass) published(address string) corev1.LoadBalancerIngress {
+	switch {
+	case !p.ThroughLoadBalancer:
+		return corev1.LoadBalancerIngress{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}
+	case p.HostnameSuffix != "":
+		// Colons, of IPv6, may not be in a name.
+		return corev1.LoadBalancerIngress{Hostname: strings.ReplaceAll(address, ":", "-") + "." + p.HostnameSuffix}
+	}
+	return corev1.LoadBalancerIngress{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeProxy)}
 }
 
 // known leaves out, of what is published of a Service that is refused, the addresses that

@@ -18,7 +18,7 @@ import (
 // one that cannot contradict a single annotation.
 func refused(annotations map[string]string) []annotation.Problem {
 	class := strings.TrimSpace(annotations[annotation.ClassKey])
-	settings := config.LoadBalancer{MonitorDelay: 24 * time.Hour, MonitorTimeout: time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 1}
+	settings := config.LoadBalancer{ContainerStore: "external", MonitorDelay: 24 * time.Hour, MonitorTimeout: time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 1}
 	operator := settings
 	operator.Classes = map[string]config.LoadBalancer{class: settings}
 	_, problems := annotation.Parse(annotations, operator)
@@ -86,7 +86,7 @@ func TestKubeAPIServerRefusesJustWhatTheControllerWouldOfAnyText(t *testing.T) {
 	u := newUser(t)
 	pieces := rapid.SampledFrom([]string{
 		"true", "false", "10.0.0.0", "/8", "/33", "::1", "/64", "fe80::1%eth0", ",", ",", "=", "=", "/", ".", "-", "+", "_", "!", "&", "~", "*", "?", "(", ")", "[a", "]", `\`,
-		"a", "zone", "A", "é", "0", "1", "7", "10", "86400", "2147483647", someID, someID[:8], " ", "\t", "\u00a0", "\u2028", "\n", "repair", "ROUND_ROBIN", "example.com", "x=1", "x=2",
+		"HTTP", "PROXYV2", "appProtocol", "v1", "v2", "http", "a", "zone", "A", "é", "0", "1", "7", "10", "86400", "2147483647", someID, someID[:8], " ", "\t", "\u00a0", "\u2028", "\n", "repair", "ROUND_ROBIN", "example.com", "x=1", "x=2",
 	})
 	keys := kinds()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -100,8 +100,8 @@ func TestKubeAPIServerRefusesJustWhatTheControllerWouldOfAnyText(t *testing.T) {
 func TestKubeAPIServerComparesAnnotationsAsTheControllerDoes(t *testing.T) {
 	u := newUser(t)
 	for _, c := range annotation.Comparisons {
-		for _, first := range []string{"", " ", "1", "5", " 05", "10", "x", "86401"} {
-			for _, second := range []string{"", "1", "5", "+10 ", "0", "y"} {
+		for _, first := range []string{"", " ", "true", "false", "1", "5", " 05", "10", "x", "86401"} {
+			for _, second := range []string{"", "true", "v2 ", " false", "v3", "1", "5", "+10 ", "0", "y"} {
 				u.agree(t, map[string]string{c.Keys[0]: first, c.Keys[1]: second})
 			}
 		}

@@ -52,7 +52,8 @@ const (
 	tellsRetries   = "must be a whole number from 1 to 10"
 	tellsDrift     = "must be one of repair, report, ignore"
 	tellsLength    = "must not be longer than 255 bytes"
-	tellsNot       = "this version does not support the annotation; remove it"
+	tellsProxy     = "must be true or v1 for version 1, v2 for version 2, or false"
+	tellsProtocols = "must be appProtocol, or number or name of a port, =, and one of HTTP, TERMINATED_HTTPS, HTTPS, PROXY, PROXYV2, TCP, UDP, SCTP; several are separated by commas"
 )
 
 // bad are values that are refused.
@@ -121,9 +122,16 @@ var bad = []value{
 	{"health-monitor-max-retries-down", "1-2", tellsRetries},
 	{annotation.DriftPolicy, "Repair", tellsDrift},
 	{annotation.DriftPolicy, "none", tellsDrift},
-	{"default-tls-container-ref", someID, tellsNot},
-	{"proxy-protocol", "true", tellsNot},
-	{"x-forwarded-for", "", tellsNot},
+	{"default-tls-container-ref", strings.Repeat("r", 256), tellsLength},
+	{annotation.SNIContainers, "a," + strings.Repeat("r", 256), tellsLength},
+	{"proxy-protocol", "True", tellsProxy},
+	{"proxy-protocol", "v3", tellsProxy},
+	{"x-forwarded-for", "For", tellsBoolean},
+	{annotation.ProtocolsKey, "80", tellsProtocols + `, and "80" is none`},
+	{annotation.ProtocolsKey, "80=HTTP,81=http", tellsProtocols + `, and "81=http" is none`},
+	{annotation.ProtocolsKey, "80=HTTP=HTTP", tellsProtocols},
+	{annotation.ProtocolsKey, "=HTTP", tellsProtocols},
+	{annotation.ProtocolsKey, "web_1=HTTP", tellsProtocols},
 }
 
 // good are values that pass.
@@ -134,6 +142,15 @@ var good = []value{
 	{"keep-floatingip", "true", ""},
 	{"enable-health-monitor", "\u00a0true", ""},
 	{sources, "10.0.0.0/8", ""},
+	{annotation.ProtocolsKey, "80=HTTP, web-1 =TERMINATED_HTTPS,,53=UDP,", ""},
+	{annotation.ProtocolsKey, "appProtocol", ""},
+	{annotation.ProtocolsKey, "", ""},
+	{"proxy-protocol", " v2", ""},
+	{"proxy-protocol", "", ""},
+	{"x-forwarded-for", "true", ""},
+	{"default-tls-container-ref", "https://barbican.example.com/v1/containers/" + someID, ""},
+	{"default-tls-container-ref", "", ""},
+	{annotation.SNIContainers, "https://barbican.example.com/v1/secrets/" + someID + ", my-certificate", ""},
 	{sources, " 10.1.2.3/8 ,, 2001:DB8::1/32,", ""},
 	{sources, "", ""},
 	{sources, " , ", ""},

@@ -1,0 +1,203 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package annotation
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// PortProtocol is what a single port is to speak.
+type PortProtocol string
+
+// The protocols of ports. HTTPS is passed on as it is, as TCP.
+const (
+	PortHTTP            PortProtocol = "HTTP"
+	PortTerminatedHTTPS PortProtocol = "TERMINATED_HTTPS"
+	PortHTTPS           PortProtocol = "HTTPS"
+	PortProxy           PortProtocol = "PROXY"
+	PortProxyV2         PortProtocol = "PROXYV2"
+	PortTCP             PortProtocol = "TCP"
+	PortUDP             PortProtocol = "UDP"
+	PortSCTP            PortProtocol = "SCTP"
+)
+
+var portProtocols = []PortProtocol{PortHTTP, PortTerminatedHTTPS, PortHTTPS, PortProxy, PortProxyV2, PortTCP, PortUDP, PortSCTP}
+
+// Transport is the transport that a port of the Service has to have for this.
+func (p PortProtocol) Transport() lb.Transport {
+	if p == PortUDP || p == PortSCTP {
+		return lb.Transport(p)
+	}
+	return lb.TCP
+}
+
+// Protocols are what single ports are to speak.
+type Protocols struct {
+	// Ports are in the order in which they were written.
+	Ports []NamedPort
+	// AppProtocol is whether spec.ports[].appProtocol counts for ports about which
+	// nothing else says anything.
+	AppProtocol bool
+}
+
+// NamedPort is a port of the Service, by number or name, and what it is to speak.
+type NamedPort struct {
+	Port     string
+	Protocol PortProtocol
+}
+
+// String is the entry as people write it: "443=TERMINATED_HTTPS".
+func (n NamedPort) String() string { return n.Port + "=" + string(n.Protocol) }
+
+// appProtocolEntry lets appProtocol count.
+const appProtocolEntry = "appProtocol"
+
+// protocolEntry is that, or a port, =, and what it is to speak.
+var protocolEntry = regexp.MustCompile(`^(appProtocol|([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)[ \t]*=[ \t]*(` + strings.ReplaceAll(list(portProtocols), ", ", "|") + `))$`)
+
+var mustBeProtocols = "must be " + appProtocolEntry + ", or number or name of a port, =, and one of " + list(portProtocols) + "; several are separated by commas"
+
+var protocols = valueType[Protocols]{
+	values: "80=HTTP,443=TERMINATED_HTTPS,sql=PROXYV2,53=UDP, or appProtocol",
+	rule:   Rule{Kind: "protocols", Right: mustBeProtocols, Part: "p.matches(" + strconv.Quote(protocolEntry.String()) + ")"},
+	parse: func(text string) (Protocols, error) {
+		var all Protocols
+		for _, entry := range strings.Split(text, ",") {
+			entry = strings.TrimSpace(entry)
+			m := protocolEntry.FindStringSubmatch(entry)
+			switch {
+			case entry == "":
+			case m == nil:
+				return Protocols{}, errors.New(mustBeProtocols)
+			case entry == appProtocolEntry:
+				all.AppProtocol = true
+			default:
+				all.Ports = append(all.Ports, NamedPort{m[2], PortProtocol(m[4])})
+			}
+		}
+		return all, nil
+	},
+}
+
+func list[T ~string](words []T) string {
+	var all []string
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	return strings.Join(all, ", ")
+}
+
+// proxyProtocol says how members are told who the client is: "" for not at all.
+var proxyProtocol = valueType[lb.PoolProtocol]{
+	values: "true, v1, v2 or false",
+	rule:   Rule{Kind: "proxy protocol", Right: mustBeProxy, Value: `v in ["true", "v1", "v2", "false"]`},
+	parse: func(text string) (lb.PoolProtocol, error) {
+		switch text {
+		case "true", "v1":
+			return lb.PoolProxy, nil
+		case "v2":
+			return lb.PoolProxyV2, nil
+		case "false":
+			return "", nil
+		}
+		return "", errors.New(mustBeProxy)
+	},
+}
+
+const mustBeProxy = "must be true or v1 for version 1, v2 for version 2, or false"
+
+// secretRef is where a certificate with its key is kept, or nothing, which overrules
+// what the operator chose. How it looks depends on the operator's container-store.
+var secretRef = valueType[string]{
+	values: "reference to a container or secret", emptyCounts: true,
+	rule: name.rule, parse: name.parse,
+}
+
+var secretRefs = valueType[[]string]{
+	values: "such references, separated by commas",
+	rule:   Rule{Kind: "references", Right: mustBeShort, Part: fmt.Sprintf("bytes(p).size() <= %d", longestName)},
+	parse: func(text string) ([]string, error) {
+		var refs []string
+		for _, ref := range strings.Split(text, ",") {
+			if ref = strings.TrimSpace(ref); len(ref) > longestName {
+				return nil, errors.New(mustBeShort)
+			}
+			if ref != "" && !slices.Contains(refs, ref) {
+				refs = append(refs, ref)
+			}
+		}
+		return refs, nil
+	},
+}
+
+// protocolProblems are those of annotations that are right by themselves: together, or
+// with where the operator says that certificates are kept.
+func protocolProblems(annotations map[string]string, o Options, operator config.LoadBalancer) []Problem {
+	var problems []Problem
+	add := func(key, text string) { problems = append(problems, Problem{key, annotations[key], text}) }
+	if o.XForwardedFor && o.ProxyProtocol != "" {
+		add(XForwardedFor, eitherProxyOrHeader)
+	}
+	if operator.ExternalContainers() {
+		return problems
+	}
+	for _, r := range []struct {
+		key  string
+		refs []string
+	}{{TLSContainer, []string{o.TLSContainer}}, {SNIContainers, o.SNIContainers}} {
+		_, set := annotations[r.key]
+		for _, ref := range r.refs {
+			if _, ok := lb.ParseSecretRef(ref); set && ref != "" && !ok {
+				add(r.key, fmt.Sprintf("%q must be the address of a container or secret in Barbican, such as https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", ref))
+				break
+			}
+		}
+	}
+	return problems
+}
+
+const eitherProxyOrHeader = "does not go with annotation " + ProxyProtocol + ", which tells nodes of the client in another way; remove one of them, or name ports in " + ProtocolsKey
+
+// protocolLines say what ports speak.
+var protocolLines = []Annotation{
+	set(protocols, func(o *Options) *Protocols { return &o.Protocols }, Annotation{
+		Key:     ProtocolsKey,
+		Default: "what the next three say, else the transport of each port",
+		Doc: "What single ports speak; see [protocols](../service-authors.md#protocols). For the ports it names it wins over the next three. " +
+			"With appProtocol in the list, a port's spec.ports[].appProtocol counts where nothing else says anything of the port.",
+		Needs: []lb.Feature{lb.FeatureHTTP},
+	}),
+	set(proxyProtocol, func(o *Options) *lb.PoolProtocol { return &o.ProxyProtocol }, Annotation{
+		Key:     ProxyProtocol,
+		Default: "false",
+		Doc:     "All TCP ports tell their nodes by the PROXY protocol who the client is: version 1 or (API version 2.22) 2. What runs there has to understand it. UDP and SCTP ports stay as they are.",
+		Needs:   []lb.Feature{lb.FeatureProxy},
+	}),
+	set(boolean, func(o *Options) *bool { return &o.XForwardedFor }, Annotation{
+		Key:     XForwardedFor,
+		Default: "false",
+		Doc:     "All TCP ports speak HTTP and add header X-Forwarded-For. Not together with proxy-protocol. UDP and SCTP ports stay as they are.",
+		Needs:   []lb.Feature{lb.FeatureHTTP},
+	}),
+	set(secretRef, func(o *Options) *string { return &o.TLSContainer }, Annotation{
+		Key:     TLSContainer,
+		Default: "[LoadBalancer] default-tls-container-ref",
+		Doc:     "All TCP ports end TLS with this certificate and speak HTTP to the nodes. Set and empty they do not. UDP and SCTP ports stay as they are.",
+		Needs:   []lb.Feature{lb.FeatureTLS},
+	}),
+	set(secretRefs, func(o *Options) *[]string { return &o.SNIContainers }, Annotation{
+		Key:     SNIContainers,
+		Default: "none",
+		Doc:     "Further certificates for ports that end TLS, of which each client is shown the one for the host it asks for.",
+		Needs:   []lb.Feature{lb.FeatureTLS},
+	}),
+}

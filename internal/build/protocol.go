@@ -1,0 +1,206 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// protocol is what a port speaks: to clients, and to its members.
+type protocol struct {
+	listener lb.ListenerProtocol
+	pool     lb.PoolProtocol
+	headers  []string
+	tls      *lb.TLS
+}
+
+// protocols returns what each port of the Service speaks, in their order. What the
+// cloud cannot do is an error: a port that is to end TLS would be open in the clear
+// without, and nodes would misread a PROXY header that is there or lacking.
+func (in Input) protocols(o annotation.Options) ([]protocol, error) {
+	named, err := in.namedPorts(o.Protocols)
+	if err != nil {
+		return nil, err
+	}
+	ports := in.Service.Spec.Ports
+	all := make([]protocol, len(ports))
+	terminates := false
+	for i, port := range ports {
+		if named[i] != "" {
+			all[i] = byName(named[i], tlsOf(o))
+		} else {
+			all[i] = bySwitches(port, o)
+		}
+		terminates = terminates || all[i].listener == lb.ListenerTerminatedHTTPS
+		if err := in.checkProtocol(port, all[i]); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.SNIContainers) > 0 && !terminates {
+		return nil, &Invalid{ReasonInvalidAnnotation, fmt.Sprintf(
+			"annotation %s has certificates and no port ends TLS; name a port as %s in annotation %s, set annotation %s, or remove this one",
+			annotation.SNIContainers, annotation.PortTerminatedHTTPS, annotation.ProtocolsKey, annotation.TLSContainer)}
+	}
+	return all, nil
+}
+
+// namedPorts returns, for each port of the Service, what it is named for, or "". An
+// entry means all ports of its number or name that have the right transport.
+func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtocol, error) {
+	ports := in.Service.Spec.Ports
+	named := make([]annotation.PortProtocol, len(ports))
+	refuse := func(entry annotation.NamedPort, format string, args ...any) error {
+		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: %s: ", annotation.ProtocolsKey, entry) + fmt.Sprintf(format, args...)}
+	}
+	for _, entry := range asked.Ports {
+		found := portsCalled(ports, entry.Port)
+		if len(found) == 0 {
+			return nil, refuse(entry, "the Service has no port %s; it has %s", entry.Port, portNames(ports))
+		}
+		fits := slices.DeleteFunc(slices.Clone(found), func(i int) bool { return lb.Transport(ports[i].Protocol) != entry.Protocol.Transport() })
+		if len(fits) == 0 {
+			return nil, refuse(entry, "port %s of the Service is for %s, and %s goes over %s", entry.Port, ports[found[0]].Protocol, entry.Protocol, entry.Protocol.Transport())
+		}
+		for _, i := range fits {
+			if named[i] != "" {
+				return nil, refuse(entry, "the port was named as %s before", named[i])
+			}
+			named[i] = entry.Protocol
+		}
+	}
+	return named, nil
+}
+
+// portsCalled returns the indices of the ports of a number or, if there is none, of a
+// name.
+func portsCalled(ports []corev1.ServicePort, called string) []int {
+	var numbered, named []int
+	for i, p := range ports {
+		if strconv.Itoa(int(p.Port)) == called {
+			numbered = append(numbered, i)
+		}
+		if p.Name == called {
+			named = append(named, i)
+		}
+	}
+	if len(numbered) > 0 {
+		return numbered
+	}
+	return named
+}
+
+func portNames(ports []corev1.ServicePort) string {
+	texts := make([]string, len(ports))
+	for i, p := range ports {
+		texts[i] = strconv.Itoa(int(p.Port))
+		if p.Name != "" {
+			texts[i] += " (" + p.Name + ")"
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// byName is what a port speaks that annotation protocols names.
+func byName(p annotation.PortProtocol, tls *lb.TLS) protocol {
+	switch p {
+	case annotation.PortHTTP:
+		return protocol{listener: lb.ListenerHTTP, pool: lb.PoolHTTP, headers: []string{lb.HeaderForwardedFor}}
+	case annotation.PortTerminatedHTTPS:
+		// What runs on the nodes sees HTTP and has to know that the client does not.
+		return protocol{listener: lb.ListenerTerminatedHTTPS, pool: lb.PoolHTTP, tls: tls,
+			headers: []string{lb.HeaderForwardedFor, lb.HeaderForwardedProto}}
+	case annotation.PortProxy:
+		return protocol{listener: lb.ListenerTCP, pool: lb.PoolProxy}
+	case annotation.PortProxyV2:
+		return protocol{listener: lb.ListenerTCP, pool: lb.PoolProxyV2}
+	}
+	return plain(p.Transport())
+}
+
+// plain forwards what comes as it comes.
+func plain(t lb.Transport) protocol {
+	return protocol{listener: lb.ListenerProtocol(t), pool: lb.PoolProtocol(t)}
+}
+
+// bySwitches is what a port speaks of which only the whole Service's annotations say
+// something, or, where these do not and the Service lets it count, its appProtocol.
+// Together they mean what they mean to openstack-cloud-controller-manager, but that
+// ports for UDP and SCTP stay as they are.
+func bySwitches(port corev1.ServicePort, o annotation.Options) protocol {
+	p := plain(lb.Transport(port.Protocol))
+	if port.Protocol != corev1.ProtocolTCP {
+		return p
+	}
+	if o.XForwardedFor {
+		p = byName(annotation.PortHTTP, nil)
+	}
+	if o.TLSContainer != "" {
+		p.listener, p.pool, p.tls = lb.ListenerTerminatedHTTPS, lb.PoolHTTP, tlsOf(o)
+	}
+	if o.ProxyProtocol != "" {
+		p.pool = o.ProxyProtocol
+	}
+	if p.listener == lb.ListenerTCP && p.pool == lb.PoolTCP && o.Protocols.AppProtocol && speaksHTTP(port.AppProtocol) {
+		return byName(annotation.PortHTTP, nil)
+	}
+	return p
+}
+
+// speaksHTTP tells whether an appProtocol of Kubernetes is one that a listener of
+// protocol HTTP forwards. Those over TLS and HTTP/2 without are not.
+func speaksHTTP(appProtocol *string) bool {
+	return appProtocol != nil && (*appProtocol == "http" || *appProtocol == "kubernetes.io/ws")
+}
+
+// ThroughLoadBalancer tells whether what Pods and nodes of the cluster send to the
+// Service's address must pass the load balancer: those that answer expect a PROXY header,
+// or the client expects TLS that ends there. Of TLS of the whole Service it is false, as
+// openstack-cloud-controller-manager has it.
+func ThroughLoadBalancer(wanted lb.Wanted, options annotation.Options) bool {
+	return wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool {
+		return l.Pool != nil && l.Pool.Protocol.Proxy()
+	}) || slices.ContainsFunc(options.Protocols.Ports, func(n annotation.NamedPort) bool { return n.Protocol == annotation.PortTerminatedHTTPS })
+}
+
+// tlsOf is nil without a certificate.
+func tlsOf(o annotation.Options) *lb.TLS {
+	if o.TLSContainer == "" && len(o.SNIContainers) == 0 {
+		return nil
+	}
+	return &lb.TLS{Certificate: o.TLSContainer, SNI: o.SNIContainers}
+}
+
+// checkProtocol refuses what the cloud cannot do.
+func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
+	needs := []struct {
+		asked   bool
+		what    string
+		feature lb.Feature
+	}{
+		{p.listener == lb.ListenerTerminatedHTTPS, "TLS that ends at the load balancer", lb.FeatureTLS},
+		{p.listener == lb.ListenerHTTP, "HTTP with header " + lb.HeaderForwardedFor, lb.FeatureHTTP},
+		{p.pool == lb.PoolProxy, "the PROXY protocol", lb.FeatureProxy},
+		{p.pool == lb.PoolProxyV2, "the PROXY protocol, version 2,", lb.FeatureProxyV2},
+		{p.listener == lb.ListenerSCTP, "SCTP", lb.FeatureSCTP},
+	}
+	for _, n := range needs {
+		if n.asked && !in.Capabilities.Has(n.feature) {
+			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d: %s needs %s; this cloud has version %s and load balancers of provider %s",
+				port.Port, n.what, n.feature.Needs(), in.Capabilities.APIVersion, in.Capabilities.Provider)}
+		}
+	}
+	if p.listener == lb.ListenerTerminatedHTTPS && p.tls == nil {
+		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: port %d is to end TLS and there is no certificate; name one in annotation %s",
+			annotation.ProtocolsKey, port.Port, annotation.TLSContainer)}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import "testing"
+
+func TestReferencesToBarbicanEndInAKindAndAnID(t *testing.T) {
+	const id = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+	for _, good := range []string{
+		"https://barbican.example.com/v1/containers/" + id, "http://10.0.0.1:9311/key-manager/v1/containers/" + id, "/containers/" + id, "containers/" + id,
+	} {
+		if got, ok := ParseSecretRef(good); !ok || got != (SecretRef{"containers", id}) {
+			t.Errorf("%q: %+v, %v", good, got, ok)
+		}
+	}
+	if got, ok := ParseSecretRef("https://barbican.example.com/v1/secrets/" + id); !ok || got.Kind != "secrets" {
+		t.Errorf("a secret: %+v, %v", got, ok)
+	}
+	for _, bad := range []string{
+		"", id, "my-certificate", "https://barbican.example.com/v1/orders/" + id, "https://barbican.example.com/v1/containers/" + id + "/acl",
+		"https://barbican.example.com/v1/containers/..", "https://barbican.example.com/v1/containers/" + id + " ", "a,b/containers/" + id, "xcontainers/" + id,
+	} {
+		if got, ok := ParseSecretRef(bad); ok {
+			t.Errorf("%q is taken for %+v", bad, got)
+		}
+	}
+}
