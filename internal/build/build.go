@@ -81,6 +81,8 @@ const (
 	ReasonNoSubnet            = "NoSubnet"
 	// ReasonSharingRefused: the load balancer that the Service names cannot be shared with it.
 	ReasonSharingRefused = "SharingRefused"
+	// ReasonCertificateUnusable: what a reference leads to is not there, or no certificate.
+	ReasonCertificateUnusable = "CertificateUnusable"
 	// ReasonRequiresReplacement: the load balancer that is there would have to go.
 	ReasonRequiresReplacement = "RequiresReplacement"
 )

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -129,6 +130,7 @@ func (c *connection) planner(reader client.Reader, session *openstack.Session, c
 		Reader:            reader,
 		Octavia:           octavia.New(session.LoadBalancer(), can),
 		Neutron:           neutron.New(session.Network(), session.ProjectID()),
+		Barbican:          barbican.New(session.KeyManager()),
 		Config:            cloud.LoadBalancer,
 		Capabilities:      can,
 		ClusterName:       c.clusterName,

@@ -109,6 +109,9 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 		}
 	}
 	wanted, err := build.Wanted(*in)
+	if err == nil {
+		err = p.checkCertificates(ctx, wanted, observed)
+	}
 	if err != nil || !wanted.MonitorsAsFound {
 		return wanted, err
 	}

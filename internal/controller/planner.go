@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -31,6 +32,8 @@ type Planner struct {
 	Reader  client.Reader
 	Octavia *octavia.Client
 	Neutron *neutron.Client
+	// Barbican may be nil, or not available.
+	Barbican *barbican.Client
 	// Config holds the operator's settings for load balancers.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities

@@ -161,9 +161,13 @@ func (s *Session) Roles() []string {
 
 // roots are the addresses of the services, without the version of their API.
 func (s *Session) roots() map[string]string {
-	return map[string]string{
+	roots := map[string]string{
 		serviceIdentity: s.provider.IdentityBase, serviceNetwork: s.network.Endpoint, serviceLoadBalancer: s.loadBalancer.Endpoint,
 	}
+	if s.keyManager != nil {
+		roots[serviceKeyManager] = s.keyManager.Endpoint
+	}
+	return roots
 }
 
 // onlyPeople adds to the refusal of a login that may not make or delete application credentials what to do instead.

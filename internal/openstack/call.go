@@ -35,7 +35,9 @@ const (
 	FeatureLoadBalancers Feature = "load balancers"
 	FeatureFloatingIPs   Feature = "floating IPs"
 	FeatureNetworks      Feature = "networks"
-	// FeatureOctavia is what Octavia itself asks of Neutron with the token of the request that it checks, and is held to
+	// FeatureCertificates is for Services that end TLS.
+	FeatureCertificates Feature = "certificates"
+	// FeatureOctavia is what Octavia itself asks of Neutron and Barbican with the token of the request that it checks, and is held to
 	// the same access rules.
 	FeatureOctavia Feature = "checks by Octavia"
 	// FeatureCredentialCommand is `kube-octavia credential`, which runs with a person's own login. No access rule is made of
@@ -50,6 +52,8 @@ const (
 	monitorsPath    = "/v2.0/lbaas/healthmonitors"
 	floatingIPsPath = "/v2.0/floatingips"
 	credentialsPath = "/v3/users/*/application_credentials"
+	secretPath      = "/v1/secrets/*"
+	containerPath   = "/v1/containers/*"
 )
 
 // calls is the one list of all calls. What is not on it an application credential that was made by `kube-octavia credential
@@ -93,9 +97,16 @@ var calls = []Call{
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet of the nodes"},
 
+	{serviceKeyManager, http.MethodGet, secretPath, FeatureCertificates, "see that a certificate is there before it is used"},
+	{serviceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "see that a certificate in a container is there before it is used"},
+
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia asks with our token: is there the subnet of a VIP or a member"},
 	{serviceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia asks with our token: is there the network of a VIP"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia asks with our token: is there the port of a VIP"},
+	{serviceKeyManager, http.MethodGet, secretPath + "/acl", FeatureOctavia, "Octavia asks with our token: may it read a certificate"},
+	{serviceKeyManager, http.MethodPut, secretPath + "/acl", FeatureOctavia, "Octavia sees to it, with our token, that it may read a certificate"},
+	{serviceKeyManager, http.MethodGet, containerPath + "/acl", FeatureOctavia, "Octavia asks with our token: may it read a certificate in a container"},
+	{serviceKeyManager, http.MethodPut, containerPath + "/acl", FeatureOctavia, "Octavia sees to it, with our token, that it may read a certificate in a container"},
 
 	{serviceIdentity, http.MethodPost, credentialsPath, FeatureCredentialCommand, "make an application credential"},
 	{serviceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},

@@ -164,6 +164,9 @@ func (s *Session) findServices(g config.Global, got *accepted, known *routes) er
 	if err := errors.Join(networkErr, loadBalancerErr); err != nil {
 		return &Error{Class: Invalid, Message: err.Error(), Err: err}
 	}
+	if keyManager, err := find(serviceKeyManager); err == nil {
+		s.keyManager = keyManager
+	}
 	return nil
 }
 

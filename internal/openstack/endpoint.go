@@ -19,6 +19,7 @@ var missing = map[string]string{
 		"\"openstack catalog list\"",
 	serviceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud, or check " +
 		"that the project may use it, with \"openstack catalog list\"",
+	serviceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 
 // findEndpoint returns the first endpoint of a service in a region, or in any if region is empty.
@@ -49,9 +50,13 @@ func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType s
 // versionTail is the version at the end of an endpoint.
 var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
 
-// newServiceClient makes a client whose resources are those of version 2.0, as Neutron's and Octavia's are. Catalogues name
-// some endpoints with their version and some without.
+// newServiceClient makes a client whose resources are those of version 2.0, as Neutron's and Octavia's are, or of Barbican's
+// version 1. Catalogues name some endpoints with their version and some without.
 func newServiceClient(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
 	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
-	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + "v2.0/"}
+	version := "v2.0/"
+	if service == serviceKeyManager {
+		version = "v1/"
+	}
+	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + version}
 }

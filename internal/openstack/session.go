@@ -49,6 +49,7 @@ type Session struct {
 	provider     *gophercloud.ProviderClient
 	network      *gophercloud.ServiceClient
 	loadBalancer *gophercloud.ServiceClient
+	keyManager   *gophercloud.ServiceClient // nil if there is none
 	projectID    string
 	metrics      metrics
 	connections  *connections
@@ -68,6 +69,9 @@ func (s *Session) Network() *gophercloud.ServiceClient { return s.network }
 
 // LoadBalancer returns the client of Octavia.
 func (s *Session) LoadBalancer() *gophercloud.ServiceClient { return s.loadBalancer }
+
+// KeyManager returns the client of Barbican, or nil: not every cloud has one.
+func (s *Session) KeyManager() *gophercloud.ServiceClient { return s.keyManager }
 
 // ProjectID returns the id of the project that the session acts in.
 func (s *Session) ProjectID() string { return s.projectID }

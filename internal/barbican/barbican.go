@@ -1,0 +1,71 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package barbican is the thin shell towards Barbican: it looks whether what a
+// reference leads to can be a certificate with its key. It never reads a payload.
+//
+// It imports lb and openstack. Calls go out through gophercloud's service client.
+package barbican
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// Client looks secrets and containers up. It is for use by many goroutines. All its
+// errors are of type *openstack.Error.
+type Client struct {
+	service *gophercloud.ServiceClient
+
+	mu   sync.Mutex
+	good map[lb.SecretRef]bool
+}
+
+// New returns a Client for a session's Barbican, which is nil where the cloud has none.
+func New(service *gophercloud.ServiceClient) *Client {
+	return &Client{service: service, good: map[lb.SecretRef]bool{}}
+}
+
+// Available tells whether the cloud has a Barbican.
+func (c *Client) Available() bool { return c != nil && c.service != nil }
+
+// Check looks, in one call, whether the reference leads to something that Octavia may
+// take for a certificate with its key. What was found good is not asked for again. An
+// error of class Gone or Invalid says that it does not. The host in the reference does
+// not matter: only the cloud's own Barbican is asked.
+func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
+	c.mu.Lock()
+	good := c.good[ref]
+	c.mu.Unlock()
+	if good {
+		return nil
+	}
+	op := "look up the certificate in " + ref.Kind + "/" + ref.ID
+	var answer struct {
+		Type         string `json:"type"` // of a container
+		ContentTypes struct {
+			Default string `json:"default"`
+		} `json:"content_types"` // of a secret
+	}
+	if _, err := c.service.Get(ctx, c.service.ServiceURL(ref.Kind, ref.ID), &answer, nil); err != nil {
+		return openstack.Wrap(op, err)
+	}
+	switch {
+	case ref.Kind == "containers" && answer.Type != "certificate":
+		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "it is a container of type " + answer.Type + ", not certificate"}
+	case ref.Kind == "secrets" && answer.ContentTypes.Default == "":
+		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "there is nothing in the secret"}
+	case ref.Kind == "secrets" && strings.HasPrefix(answer.ContentTypes.Default, "text/"):
+		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret holds text, and not a PKCS #12 bundle"}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.good[ref] = true
+	return nil
+}
