@@ -70,8 +70,12 @@ func (r *Reader) Payload(caller wire.Identity, reference string) ([]byte, error)
 	return slices.Clone(x.payload), nil
 }
 
-// grant lets the reader read what the reference names, and what that holds.
+// grant lets the reader read what the reference names, and what that holds. Octavia sees
+// to that in the caller's name, with a token that it gets for the caller's.
 func (r *Reader) grant(caller wire.Identity, reference string) error {
+	if caller.Delegated {
+		return refused(http.StatusForbidden, "Using a delegated token to create another token is not allowed.")
+	}
 	objects, err := r.objects(reference)
 	if err != nil {
 		return err

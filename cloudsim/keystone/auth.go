@@ -104,7 +104,7 @@ func (s *Service) authenticate(a *authRequest) (*token, *problem) {
 			if old, p = s.byToken(a); p == nil {
 				t.user, t.methods, t.auditIDs = old.user, slices.Clone(old.methods), old.auditIDs[len(old.auditIDs)-1:]
 				// A token had for a token lives no longer than the first one.
-				t.expires, t.credential = old.expires, old.credential
+				t.expires = old.expires
 			}
 		case "application_credential":
 			if t.credential, p = s.byCredential(a); p == nil {
@@ -122,6 +122,9 @@ func (s *Service) authenticate(a *authRequest) (*token, *problem) {
 	}
 	if old != nil && old.trust != nil {
 		return nil, forbidden("Using trust-scoped token to create another token. Create a new trust-scoped token instead")
+	}
+	if old != nil && old.credential != nil {
+		return nil, forbidden("Using a delegated token to create another token is not allowed.")
 	}
 	return t, s.scope(t, a.Scope)
 }

@@ -365,7 +365,7 @@ func TestTrustLetsTheTrusteeActForTheTrustor(t *testing.T) {
 		if status != 201 || described["OS-TRUST:trust"].(map[string]any)["id"] != id {
 			t.Fatalf("got %d %v", status, described)
 		}
-		want := wire.Identity{UserID: h.bob, ProjectID: h.web, Roles: []string{"member", "reader"}}
+		want := wire.Identity{UserID: h.bob, ProjectID: h.web, Roles: []string{"member", "reader"}, Delegated: true}
 		if impersonation {
 			want.UserID = h.alice
 		}

@@ -34,7 +34,7 @@ func (s *Service) Authenticate(id string) (wire.Identity, bool) {
 	if t == nil {
 		return wire.Identity{}, false
 	}
-	who := wire.Identity{UserID: t.user.id, Roles: slices.Clone(t.roles)}
+	who := wire.Identity{UserID: t.user.id, Roles: slices.Clone(t.roles), Delegated: t.credential != nil || t.trust != nil}
 	if t.project != nil {
 		who.ProjectID = t.project.id
 	}

@@ -18,6 +18,9 @@ import (
 type Identity struct {
 	UserID, ProjectID string
 	Roles             []string
+	// Delegated is whether the token was had for an application credential or a trust:
+	// then no service gets another one for it, to act in the caller's name.
+	Delegated bool
 	// Allowed tells which requests the token may be used for; nil allows all.
 	Allowed func(service, method, path string) bool
 }

@@ -9,6 +9,7 @@ package barbican
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -21,22 +22,25 @@ import (
 // Client looks secrets and containers up. It is for use by many goroutines. All its
 // errors are of type *openstack.Error.
 type Client struct {
-	service *gophercloud.ServiceClient
+	service  *gophercloud.ServiceClient
+	exchange func(context.Context) error
 
 	mu   sync.Mutex
 	good map[lb.SecretRef]bool
 }
 
 // New returns a Client for a session's Barbican, which is nil where the cloud has none.
-func New(service *gophercloud.ServiceClient) *Client {
-	return &Client{service: service, good: map[lb.SecretRef]bool{}}
+// The session's exchange tells whether other services can get tokens in our name.
+func New(service *gophercloud.ServiceClient, exchange func(context.Context) error) *Client {
+	return &Client{service: service, exchange: exchange, good: map[lb.SecretRef]bool{}}
 }
 
 // Available tells whether the cloud has a Barbican.
 func (c *Client) Available() bool { return c != nil && c.service != nil }
 
 // Check looks, in one call, whether the reference leads to something that Octavia may
-// take for a certificate with its key. What was found good is not asked for again. An
+// take for a certificate with its key, and whether Octavia can get at it in our name. What
+// was found good is not asked for again. An
 // error of class Gone or Invalid says that it does not. The host in the reference does
 // not matter: only the cloud's own Barbican is asked.
 func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
@@ -64,8 +68,21 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	case ref.Kind == "secrets" && strings.HasPrefix(answer.ContentTypes.Default, "text/"):
 		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret holds text, and not a PKCS #12 bundle"}
 	}
+	if err := c.exchange(ctx); err != nil {
+		return unreachable(openstack.Wrap("let Octavia read the certificate in "+ref.Kind+"/"+ref.ID, err))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.good[ref] = true
 	return nil
+}
+
+// unreachable adds to Keystone's refusal of an exchange what can be done.
+func unreachable(err error) error {
+	var e *openstack.Error
+	if errors.As(err, &e) && e.Class == openstack.Invalid {
+		e.Message += " Octavia gets no token to act for who comes with an application credential or a trust; give a user with a password in [Global] of cloud.conf, " +
+			"or, where Octavia needs no such token, set container-store = external in [LoadBalancer]"
+	}
+	return err
 }

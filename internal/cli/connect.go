@@ -130,7 +130,7 @@ func (c *connection) planner(reader client.Reader, session *openstack.Session, c
 		Reader:            reader,
 		Octavia:           octavia.New(session.LoadBalancer(), can),
 		Neutron:           neutron.New(session.Network(), session.ProjectID()),
-		Barbican:          barbican.New(session.KeyManager()),
+		Barbican:          barbican.New(session.KeyManager(), session.CheckExchange),
 		Config:            cloud.LoadBalancer,
 		Capabilities:      can,
 		ClusterName:       c.clusterName,

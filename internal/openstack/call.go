@@ -37,7 +37,7 @@ const (
 	FeatureNetworks      Feature = "networks"
 	// FeatureCertificates is for Services that end TLS.
 	FeatureCertificates Feature = "certificates"
-	// FeatureOctavia is what Octavia itself asks of Neutron and Barbican with the token of the request that it checks, and is held to
+	// FeatureOctavia is what Octavia itself asks of Neutron with the token of the request that it checks, and is held to
 	// the same access rules.
 	FeatureOctavia Feature = "checks by Octavia"
 	// FeatureCredentialCommand is `kube-octavia credential`, which runs with a person's own login. No access rule is made of
@@ -103,10 +103,6 @@ var calls = []Call{
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia asks with our token: is there the subnet of a VIP or a member"},
 	{serviceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia asks with our token: is there the network of a VIP"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia asks with our token: is there the port of a VIP"},
-	{serviceKeyManager, http.MethodGet, secretPath + "/acl", FeatureOctavia, "Octavia asks with our token: may it read a certificate"},
-	{serviceKeyManager, http.MethodPut, secretPath + "/acl", FeatureOctavia, "Octavia sees to it, with our token, that it may read a certificate"},
-	{serviceKeyManager, http.MethodGet, containerPath + "/acl", FeatureOctavia, "Octavia asks with our token: may it read a certificate in a container"},
-	{serviceKeyManager, http.MethodPut, containerPath + "/acl", FeatureOctavia, "Octavia sees to it, with our token, that it may read a certificate in a container"},
 
 	{serviceIdentity, http.MethodPost, credentialsPath, FeatureCredentialCommand, "make an application credential"},
 	{serviceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},

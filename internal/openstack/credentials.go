@@ -93,6 +93,32 @@ func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) 
 	return a, nil
 }
 
+// CheckExchange looks whether Keystone gives another token for the one in use, as services ask for that act in the caller's
+// name: Octavia does, to see to it that it may read a certificate in Barbican. Keystone refuses that to who came with a trust,
+// and, in versions that are up to date, with an application credential. The refusal is an error of class Invalid.
+func (s *Session) CheckExchange(ctx context.Context) error {
+	s.mu.Lock()
+	g := s.login.global
+	s.mu.Unlock()
+	if g.Authentication() == config.ByPassword {
+		return nil
+	}
+	client, err := gophercloudopenstack.NewClient(g.AuthURL)
+	if err != nil {
+		return &Error{Class: Invalid, Message: "auth-url is not an address"}
+	}
+	client.HTTPClient, client.UserAgent = s.provider.HTTPClient, s.provider.UserAgent
+	options := gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL, TokenID: s.provider.Token(), Scope: &gophercloud.AuthScope{ProjectID: s.projectID}}
+	if err := gophercloudopenstack.AuthenticateV3(ctx, client, &options, gophercloud.EndpointOpts{}); err != nil {
+		e := describe(asRefusal(err))
+		if e.Class == Unauthorized {
+			e.Class = Invalid
+		}
+		return &e
+	}
+	return nil
+}
+
 // asRefusal makes Keystone's ways to refuse credentials one class. An application credential or a token that is gone is
 // answered with 404, a trust that may not be used with 403.
 func asRefusal(err error) error {

@@ -381,8 +381,7 @@ func TestTheCallsThatAnOlderApplicationCredentialDoesNotAllowAreNamed(t *testing
 		names = append(names, c.String())
 	}
 	want := []string{"GET / of load-balancer", "POST /v2.0/floatingips of network", "PUT /v2.0/floatingips/* of network", "DELETE /v2.0/floatingips/* of network",
-		"GET /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager", "GET /v1/secrets/*/acl of key-manager", "PUT /v1/secrets/*/acl of key-manager",
-		"GET /v1/containers/*/acl of key-manager", "PUT /v1/containers/*/acl of key-manager"}
+		"GET /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -77,7 +77,7 @@ var words = wordSet(
 	"networks subnets ports floatingips routers security-groups security-group-rules tags extensions subnetpools",
 	"add_router_interface remove_router_interface details",
 	"servers detail os-interface os-security-groups",
-	"v1 secrets containers acl",
+	"v1 secrets containers",
 )
 
 func wordSet(lines ...string) map[string]bool {

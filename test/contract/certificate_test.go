@@ -149,6 +149,12 @@ func TestCertificates(t *testing.T) {
 			token := quiet.use(quiet.newCredential(object{"roles": list{object{"name": "member"}, object{"name": "load-balancer_member"}}}))
 			c.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.legacy})).is(400)
 		}},
+		{"who comes with an application credential or a trust cannot name secrets, whatever the roles: Octavia gets no token in their name", func(c *try) {
+			quiet := &try{T: c.T, cloud: c.cloud}
+			token := quiet.use(quiet.newCredential(nil))
+			c.as(k8s).with(token).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.legacy})).is(400)
+			c.as(k8s).with(token).keys("GET", strings.TrimPrefix(has.legacy, c.ref("")), nil).is(200)
+		}},
 		{"a create with everything checks certificates too, and makes nothing when it refuses them", func(c *try) {
 			name := c.newName()
 			a := c.as(k8s).lb("POST", "/loadbalancers", object{"loadbalancer": object{"name": name, "vip_subnet_id": c.cloud.Subnet, "listeners": list{

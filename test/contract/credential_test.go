@@ -65,6 +65,10 @@ func TestApplicationCredentials(t *testing.T) {
 				"user": object{"name": k8s, "domain": object{"id": "default"}}}}
 			c.identify(plain3, identity, nil).is(201)
 		}},
+		{"a token of an application credential is no login for another token", func(c *try) {
+			token := c.use(c.newCredential(nil))
+			c.identify(plain3, byToken(token), projectNamed(k8s)).is(403)
+		}},
 		{"an application credential's token may not be asked for with another project as its scope", func(c *try) {
 			made := c.newCredential(nil)
 			identity := byCredential(made.text("application_credential.id"), made.text("application_credential.secret"))

@@ -161,8 +161,8 @@ func (s *stage) needsPackets() {
 	}
 }
 
-// call makes a request to Octavia or Neutron (cloudsim.LoadBalancer or
-// cloudsim.Network) and decodes the answer into it unless that is nil.
+// call makes a request to Octavia, Neutron or Barbican (cloudsim.LoadBalancer,
+// cloudsim.Network, cloudsim.KeyManager) and decodes the answer into it unless that is nil.
 func (c *cloud) call(as person, service, method, path string, body, answer any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {

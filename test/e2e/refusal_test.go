@@ -49,9 +49,12 @@ func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
 			annotated(internalKey, "yes")(v)
 			annotated(keepKey, "no")(v)
 		}, "InvalidAnnotation", []string{internalKey, "yes", keepKey, "no"}},
-		{"unsupported-annotation", annotated(prefix+"x-forwarded-for", "true"), "InvalidAnnotation", []string{prefix + "x-forwarded-for", "not support"}},
+		{"two-that-do-not-go-together", func(v *corev1.Service) {
+			annotated(forwardedKey, "true")(v)
+			annotated(proxyKey, "v2")(v)
+		}, "InvalidAnnotation", []string{forwardedKey, proxyKey}},
 		{"source-ranges", openTo("2001:db8::/32"), "InvalidSourceRanges", []string{"2001:db8::/32", "IPv4"}},
-		{"protocol", func(v *corev1.Service) { v.Spec.Ports[0].Protocol = corev1.ProtocolSCTP }, "Unsupported", []string{"SCTP"}},
+		{"protocol", annotated(protocolsKey, "8080=UDP"), "InvalidAnnotation", []string{protocolsKey, "8080=UDP", "TCP"}},
 		{"no-node-port", func(v *corev1.Service) { v.Spec.AllocateLoadBalancerNodePorts = new(bool) }, "NoNodePort", []string{"8080"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

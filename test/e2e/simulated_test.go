@@ -24,7 +24,7 @@ type simulated struct {
 	// conf is what the controller is told of it.
 	conf string
 	// balancers and networks answer the tests themselves.
-	balancers, networks http.Handler
+	balancers, networks, secrets http.Handler
 }
 
 func newSimulated(t testing.TB, o cloudsim.Options) simulated {
@@ -39,7 +39,7 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 			t.Error(err)
 		}
 	})
-	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia"), balancers: c.Octavia().Mux(), networks: c.Neutron().Mux()}
+	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia"), balancers: c.Octavia().Mux(), networks: c.Neutron().Mux(), secrets: c.Barbican().Mux()}
 }
 
 // restrictedConf is a cloud.conf with an application credential that may make the
@@ -74,17 +74,14 @@ func (c simulated) PasswordConf() string { return c.Cloud.CloudConf() }
 
 // request does not go over the network, where it would be recorded.
 func (c simulated) request(as person, service, method, path string, body []byte) (status int, answer []byte, err error) {
-	caller := wire.Identity{UserID: c.IDs().User, ProjectID: c.IDs().Project, Roles: []string{"member", "reader", "load-balancer_member"}}
+	caller := wire.Identity{UserID: c.IDs().User, ProjectID: c.IDs().Project, Roles: []string{"member", "reader", "load-balancer_member", "creator"}}
 	if as == asAdmin {
 		caller = wire.Identity{UserID: c.IDs().AdminUser, ProjectID: c.IDs().AdminProject, Roles: []string{"admin", "load-balancer_admin"}}
 	}
 	r := httptest.NewRequest(method, path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	handler := c.balancers
-	if service == cloudsim.Network {
-		handler = c.networks
-	}
+	handler := map[string]http.Handler{cloudsim.LoadBalancer: c.balancers, cloudsim.Network: c.networks, cloudsim.KeyManager: c.secrets}[service]
 	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
 	return w.Code, w.Body.Bytes(), nil
 }

@@ -50,6 +50,8 @@ type settings struct {
 	program cli.Options
 	// flags are given to the controller after the usual ones.
 	flags []string
+	// password lets the controller come with its user's password.
+	password bool
 	// nodes are the suffixes of the nodes' names; nil means "a" and "b".
 	nodes []string
 	// podless leaves out the Pods that each node runs otherwise.
@@ -204,7 +206,11 @@ func (s *stage) changeNodeStatus(suffix string, change func(*corev1.Node)) {
 
 func (s *stage) writeFiles() {
 	s.t.Helper()
-	conf := s.cloud.CloudConf() + strings.Join(s.settings.conf, "\n") + "\n"
+	login := s.cloud.CloudConf()
+	if s.settings.password {
+		login = s.cloud.PasswordConf()
+	}
+	conf := login + strings.Join(s.settings.conf, "\n") + "\n"
 	if err := cloudsim.WriteFile(s.cloudConf(), conf); err != nil {
 		s.t.Fatal(err)
 	}

@@ -42,11 +42,14 @@ type listener struct {
 	Port     int    `json:"protocol_port"`
 	Limit    int    `json:"connection_limit"`
 	Timeouts
-	Sources []string `json:"allowed_cidrs"`
-	PoolID  string   `json:"default_pool_id"`
-	Status  string   `json:"provisioning_status"`
-	Tags    []string
-	Pool    *pool `json:"-"`
+	Sources     []string          `json:"allowed_cidrs"`
+	Headers     map[string]string `json:"insert_headers"`
+	Certificate string            `json:"default_tls_container_ref"`
+	SNI         []string          `json:"sni_container_refs"`
+	PoolID      string            `json:"default_pool_id"`
+	Status      string            `json:"provisioning_status"`
+	Tags        []string
+	Pool        *pool `json:"-"`
 }
 
 // Timeouts are a listener's, in milliseconds.
@@ -163,8 +166,8 @@ func (c *cloud) monitor(id string) *monitor {
 // key is the listener's port as people write it: TCP/8080.
 func (l listener) key() string {
 	transport := "TCP"
-	if l.Protocol == "UDP" {
-		transport = "UDP"
+	if l.Protocol == "UDP" || l.Protocol == "SCTP" {
+		transport = l.Protocol
 	}
 	return fmt.Sprintf("%s/%d", transport, l.Port)
 }

@@ -1,0 +1,278 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	proxyKey     = prefix + "proxy-protocol"
+	forwardedKey = prefix + "x-forwarded-for"
+	tlsKey       = prefix + "default-tls-container-ref"
+	protocolsKey = "kube-octavia.io/protocols"
+	sniKey       = "kube-octavia.io/sni-container-refs"
+)
+
+// forwardedFor are the headers that OCCM's switch adds.
+var forwardedFor = map[string]string{"X-Forwarded-For": "true"}
+
+// speaks checks what listeners and their pools speak, such as "TCP/8080 TCP PROXY".
+func speaks(want ...string) func(tree) error {
+	slices.Sort(want)
+	return func(t tree) error {
+		var have []string
+		for _, l := range t.Listeners {
+			if l.Pool == nil {
+				return fmt.Errorf("listener %s has no pool", l.key())
+			}
+			have = append(have, fmt.Sprintf("%s %s %s", l.key(), l.Protocol, l.Pool.Protocol))
+		}
+		slices.Sort(have)
+		if d := cmp.Diff(want, have); d != "" {
+			return fmt.Errorf("protocols (-want +have): %s", d)
+		}
+		if len(t.Unused) > 0 {
+			return fmt.Errorf("pool %s serves no listener", t.Unused[0].Name)
+		}
+		return nil
+	}
+}
+
+// adds checks the headers that a listener adds.
+func adds(key string, want map[string]string) func(tree) error {
+	return func(t tree) error {
+		if have := t.listener(key).Headers; len(want)+len(have) > 0 && !cmp.Equal(want, have) {
+			return fmt.Errorf("%s adds %v, not %v", key, have, want)
+		}
+		return nil
+	}
+}
+
+// keptListener fails the test if the port was closed since: another listener has it.
+func (v *service) keptListener(was tree, key string) {
+	v.t.Helper()
+	if before, now := was.listener(key), v.tree().listener(key); before.ID != now.ID {
+		v.t.Errorf("port %s was listener %s and is %s", key, before.ID, now.ID)
+	}
+}
+
+// openstack-cloud-controller-manager deletes the pools of a Service and makes others
+// while nobody answers.
+func TestTogglingProxyProtocolOnALiveServiceFailsNoRequest(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
+	web := s.service("web", tcp(8080, 8081), udp(5300))
+	address := web.programmed()
+	was := web.tree()
+	visitor, other := s.visit(address, 8080), s.visit(address, 8081)
+
+	web.change(annotated(proxyKey, "true"))
+	web.becomes(all(speaks("TCP/8080 TCP PROXY", "TCP/8081 TCP PROXY", "UDP/5300 UDP UDP"), membersAt(s.addresses("a", "b")...)))
+	s.proxied(address, 8080, true)
+	s.echoes(address, 5300)
+	web.programmed()
+	if mode := web.now().Status.LoadBalancer.Ingress[0].IPMode; ptr.Deref(mode, "") != corev1.LoadBalancerIPModeProxy {
+		t.Errorf("ipMode is %v: Pods of the cluster that use the address would not pass the load balancer", ptr.Deref(mode, ""))
+	}
+
+	web.change(annotated(proxyKey, "v2"))
+	web.becomes(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP PROXYV2", "UDP/5300 UDP UDP"))
+	s.proxied(address, 8081, true)
+
+	// One port as it was.
+	web.change(annotated(protocolsKey, "tcp-8081=TCP"))
+	web.becomes(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
+	s.proxied(address, 8081, false)
+
+	web.change(annotated(proxyKey, "false"), notAnnotated(protocolsKey))
+	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
+	s.proxied(address, 8080, false)
+	web.programmed()
+	s.happy(visitor)
+	s.happy(other)
+	for _, key := range []string{"TCP/8080", "TCP/8081", "UDP/5300"} {
+		web.keptListener(was, key)
+	}
+}
+
+// proxied waits until the Pods see, or see no, PROXY header, and with one the client.
+func (s *stage) proxied(address string, port int, want bool) {
+	s.t.Helper()
+	if !s.cloud.packets() {
+		return
+	}
+	s.eventually(func() error {
+		a, err := ask(s.t.Context(), s.cloud.internet(), address, port)
+		if err == nil && (a.Proxied != want || want && a.Client != s.cloud.internet().address) {
+			err = fmt.Errorf("%s:%d is answered by %+v", address, port, a)
+		}
+		return err
+	})
+}
+
+// openstack-cloud-controller-manager opens the new listener before it has closed the
+// old one. Octavia answers 409, for ever.
+func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
+	web := s.service("web", tcp(8080, 8081), udp(5300), annotated(protocolsKey, "8081=TCP"))
+	address := web.programmed()
+	was := web.tree()
+	visitor := s.visit(address, 8081)
+	s.forget()
+
+	web.change(annotated(forwardedKey, "true"))
+	web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"), adds("TCP/8080", forwardedFor), membersAt(s.addresses("a", "b")...)))
+	web.programmed()
+	if s.cloud.packets() {
+		s.eventually(func() error {
+			a, err := ask(t.Context(), s.cloud.internet(), address, 8080)
+			if err == nil && a.ForwardedFor != s.cloud.internet().address {
+				err = fmt.Errorf("the Pod was told %+v", a)
+			}
+			return err
+		})
+	}
+	for _, answer := range []int{400, 409} {
+		s.noneAnswered(answer)
+	}
+	// Of all that is written, two calls lie between the old port and the new one.
+	s.closedFor(was.listener("TCP/8080").ID)
+
+	web.change(notAnnotated(forwardedKey))
+	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
+	web.programmed()
+	s.answers(address, 8080)
+	s.noneAnswered(409)
+	s.happy(visitor)
+	web.keptListener(was, "TCP/8081")
+	web.keptListener(was, "UDP/5300")
+}
+
+// noneAnswered fails the test if a call was answered with this status since forget.
+func (s *stage) noneAnswered(status int) {
+	s.t.Helper()
+	for _, c := range s.cloud.Recorder().Calls() {
+		if c.Status == status {
+			s.t.Errorf("%s %s was answered with %d", c.Method, c.Path, c.Status)
+		}
+	}
+}
+
+// closedFor fails the test unless the write after the deletion of the listener opened
+// another one.
+func (s *stage) closedFor(listenerID string) {
+	s.t.Helper()
+	writes := s.writes()
+	i := slices.Index(writes, "DELETE /v2.0/lbaas/listeners/"+listenerID)
+	if i < 0 || i+1 >= len(writes) || !strings.HasPrefix(writes[i+1], "POST /v2.0/lbaas/listeners") {
+		s.t.Errorf("the port was closed and not opened at once: %v", writes)
+	}
+}
+
+func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080, 8081, 8082), udp(8081), annotated(protocolsKey, "8080=HTTP, tcp-8081=PROXY, 8081=UDP"), func(v *corev1.Service) {
+		v.Spec.Ports[2].AppProtocol = ptr.To("http")
+	})
+	address := web.programmed()
+	have := web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 TCP TCP", "UDP/8081 UDP UDP"), adds("TCP/8080", forwardedFor)))
+	s.proxied(address, 8081, true)
+	s.echoes(address, 8081)
+	visitor := s.visit(address, 8081)
+
+	web.change(annotated(protocolsKey, "appProtocol,8080=HTTP,tcp-8081=PROXY"))
+	web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 HTTP HTTP", "UDP/8081 UDP UDP"), adds("TCP/8082", forwardedFor)))
+	s.answers(address, 8082)
+	for _, key := range []string{"TCP/8080", "TCP/8081", "UDP/8081"} {
+		web.keptListener(have, key)
+	}
+	for value, words := range map[string]string{"8443=HTTP": "no port 8443", "udp-8081=HTTP": "over TCP", "8082=UDP": "over UDP"} {
+		web.change(annotated(protocolsKey, value))
+		web.eventually(func() error {
+			if c := web.has(accepted, conditionFalse, "InvalidAnnotation"); !strings.Contains(c.Message, words) {
+				return fmt.Errorf("of %s it says %s", value, c.Message)
+			}
+			return nil
+		})
+	}
+	web.change(annotated(protocolsKey, "8080=HTTP,8082=HTTP,tcp-8081=PROXY"))
+	web.has(accepted, conditionTrue, "Accepted")
+	web.programmed()
+	s.happy(visitor)
+}
+
+func TestHostNameStandsForTheAddressWhereAskedForAndWhatIsSentMustPass(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{conf: []string{"enable-ingress-hostname=true", "ingress-hostname-suffix=lb.example.com"}})
+	web := s.service("web", tcp(8080), annotated(proxyKey, "true"))
+	web.has(programmed, conditionTrue, "Programmed")
+	address := web.now().Annotations[addressKey]
+	if d := cmp.Diff([]corev1.LoadBalancerIngress{{Hostname: address + ".lb.example.com"}}, web.now().Status.LoadBalancer.Ingress); d != "" {
+		t.Errorf("published (-want +have): %s", d)
+	}
+	web.change(notAnnotated(proxyKey))
+	web.eventually(func() error {
+		if ingress := web.now().Status.LoadBalancer.Ingress; len(ingress) != 1 || ingress[0].IP != address {
+			return fmt.Errorf("published: %+v", ingress)
+		}
+		return nil
+	})
+}
+
+// What restricts or is to be understood by those that answer is refused, and nothing
+// changes meanwhile.
+func TestProviderOVNIsNotAskedForWhatItWouldNotDo(t *testing.T) {
+	s := newStage(t, oldOVN(t))
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	visitor := s.visit(address, 8080)
+	s.forget()
+	for _, asked := range [][2]string{{proxyKey, "true"}, {proxyKey, "v2"}, {forwardedKey, "true"}, {protocolsKey, "8080=PROXY"},
+		{tlsKey, "https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}} {
+		web.change(annotated(asked[0], asked[1]))
+		c := web.has(accepted, conditionFalse, "Unsupported")
+		t.Log(c.Message)
+		web.change(notAnnotated(asked[0]))
+		web.has(accepted, conditionTrue, "Accepted")
+	}
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("the cloud was written to: %v", writes)
+	}
+	s.happy(visitor)
+}
+
+func TestSCTPPortsAreOpened(t *testing.T) {
+	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
+	onSCTP := func(v *corev1.Service) {
+		v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{Name: "m3ua", Port: 2905, Protocol: corev1.ProtocolSCTP})
+	}
+	web := s.service("web", tcp(8080), onSCTP)
+	if s.cloud.provider() == "ovn" {
+		t.Log(web.has(accepted, conditionFalse, "MonitorUnsupported").Message)
+		web.becomes(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
+		return
+	}
+	address := web.programmed()
+	have := web.becomes(all(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b")...)))
+	if m := have.listener("SCTP/2905").Pool.Monitor; m == nil || m.Type != "SCTP" {
+		t.Errorf("its monitor is %+v", m)
+	}
+	visitor := s.visit(address, 8080)
+	web.change(without(2905))
+	web.becomes(speaks("TCP/8080 TCP TCP"))
+	web.change(onSCTP)
+	web.becomes(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
+	s.happy(visitor)
+}
