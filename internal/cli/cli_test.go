@@ -122,10 +122,10 @@ func TestTheControllerDoesNotStartWhereLoadBalancersAreSwitchedOff(t *testing.T)
 }
 
 func TestSettingsWithoutEffectAreLogged(t *testing.T) {
-	path := file(t, "cloud.conf", goodConf+"[LoadBalancer]\nmax-shared-lb = 7\n")
+	path := file(t, "cloud.conf", goodConf+"[LoadBalancer]\ncascade-delete = false\n")
 	none := filepath.Join(t.TempDir(), "none")
 	got := runCommand(t, "controller", "--cloud-config="+path, "--kubeconfig="+none)
-	if want := path + ":6: [LoadBalancer] max-shared-lb: accepted, but"; !strings.Contains(got.Err, want) {
+	if want := path + ":6: [LoadBalancer] cascade-delete: accepted, but"; !strings.Contains(got.Err, want) {
 		t.Errorf("said %q, want %q in it", got.Err, want)
 	}
 }

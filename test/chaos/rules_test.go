@@ -24,6 +24,9 @@ const (
 	limitKey    = "loadbalancer.openstack.org/connection-limit"
 	timeoutKey  = "loadbalancer.openstack.org/timeout-client-data"
 	methodKey   = "loadbalancer.openstack.org/lb-method"
+	// proxyKey is for all TCP ports, protocolsKey for those that it names.
+	proxyKey     = "loadbalancer.openstack.org/proxy-protocol"
+	protocolsKey = "kube-octavia.io/protocols"
 )
 
 // shape is what the cloud has to have for one Service, said in the Service's words:
@@ -47,6 +50,19 @@ type openPort struct {
 	Status  string
 	// Limit, ClientData and Method are those of the annotations, as text.
 	Limit, ClientData, Method string
+	// Speaks are the protocols of listener and pool.
+	Speaks string
+}
+
+// spoken is what a port of the Service is to speak, as far as the scenarios go.
+func spoken(v *corev1.Service, p corev1.ServicePort) string {
+	switch {
+	case v.Annotations[protocolsKey] == fmt.Sprintf("%d=HTTP", p.Port):
+		return "HTTP HTTP"
+	case v.Annotations[proxyKey] == "true" && p.Protocol == corev1.ProtocolTCP:
+		return "TCP PROXY"
+	}
+	return fmt.Sprintf("%s %s", p.Protocol, p.Protocol)
 }
 
 // wanted is the shape that a Service asks for with these nodes. A Service that is
@@ -71,6 +87,7 @@ func wanted(v *corev1.Service, nodes []string) shape {
 			Limit:      annotationOr(v, limitKey, "-1"),
 			ClientData: annotationOr(v, timeoutKey, "50000"),
 			Method:     annotationOr(v, methodKey, "ROUND_ROBIN"),
+			Speaks:     spoken(v, p),
 		}
 	}
 	return s
@@ -114,12 +131,17 @@ func (b balancer) ports() map[string]openPort {
 		}
 		if l.Pool != nil {
 			o.Sticky, o.Method = l.Pool.Persistence != nil, l.Pool.Algorithm
+			o.Speaks = l.Protocol + " " + l.Pool.Protocol
 			for _, m := range l.Pool.Members {
 				o.Members = append(o.Members, fmt.Sprintf("%s:%d", m.Address, m.Port))
 			}
 			slices.Sort(o.Members)
 		}
-		open[fmt.Sprintf("%s/%d", l.Protocol, l.Port)] = o
+		transport := l.Protocol
+		if transport == "HTTP" {
+			transport = "TCP"
+		}
+		open[fmt.Sprintf("%s/%d", transport, l.Port)] = o
 	}
 	return open
 }

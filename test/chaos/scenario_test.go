@@ -43,6 +43,8 @@ var scenarios = []scenario{
 	{name: "change-source-ranges", start: create(tcp(80), tcp(81)), change: edit(openTo("192.0.2.0/24", "198.51.100.0/24")),
 		steady: []string{"TCP/80", "TCP/81"}},
 	{name: "change-settings", start: create(tcp(80), tcp(81)), change: edit(tuned), steady: []string{"TCP/80", "TCP/81"}},
+	{name: "proxy-protocol-on", start: create(tcp(80), tcp(81), udp(80)), change: edit(annotated(proxyKey, "true")), steady: []string{"TCP/80", "TCP/81", "UDP/80"}},
+	{name: "tcp-to-http", start: create(tcp(80), tcp(81)), change: edit(annotated(protocolsKey, "81=HTTP")), steady: []string{"TCP/80"}},
 	{name: "node-joins", start: create(tcp(80), tcp(81)), change: nodeJoins, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "node-leaves", start: steps(nodeJoins, create(tcp(80), tcp(81))), change: nodeLeaves, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "external-to-internal", start: create(tcp(80)), change: edit(internal), steady: []string{"TCP/80"}},
@@ -139,6 +141,10 @@ func tuned(v *corev1.Service) {
 	for key, value := range map[string]string{limitKey: "1000", timeoutKey: "600000", methodKey: "LEAST_CONNECTIONS"} {
 		metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, value)
 	}
+}
+
+func annotated(key, value string) change {
+	return func(v *corev1.Service) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, value) }
 }
 
 func at(address string) change { return func(v *corev1.Service) { v.Spec.LoadBalancerIP = address } }

@@ -101,7 +101,7 @@ func ends(key, certificate string, sni ...string) func(tree) error {
 	}
 }
 
-// lookups are the calls to Barbican since forget.
+// lookups are the calls to Barbican since forget. With a real cloud they go past the record.
 func (s *stage) lookups() []string {
 	var calls []string
 	for _, c := range s.cloud.Recorder().Calls() {
@@ -137,7 +137,7 @@ func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	web.becomes(all(ends("TCP/8080", two, one), adds("TCP/8080", map[string]string{"X-Forwarded-For": "true", "X-Forwarded-Proto": "true"})))
 	web.programmed()
 	web.keptListener(now, "TCP/8080")
-	if calls := s.lookups(); len(calls) != 2 || !strings.Contains(calls[0], "/v1/secrets/") || !strings.Contains(calls[1], "/v1/containers/") {
+	if calls := s.lookups(); *stateDir == "" && (len(calls) != 2 || !strings.Contains(calls[0], "/v1/secrets/") || !strings.Contains(calls[1], "/v1/containers/")) {
 		t.Errorf("two certificates were looked up by %v", calls)
 	}
 
