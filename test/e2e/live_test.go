@@ -1,0 +1,103 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+// liveValues are what each annotation is changed to, one after the other, that can be
+// changed on a live load balancer; made are ids of what the test made.
+func liveValues(s *stage, made map[string]string) map[string][]string {
+	return map[string][]string{
+		internalKey:                                {"true", "false"},
+		sourcesKey:                                 {"127.0.0.0/8,10.0.0.0/8", ""},
+		keepKey:                                    {"true", "false"},
+		floatingIPKey:                              {made["floating IP"]},
+		"kube-octavia.io/status-addresses":         {"both", "vip"},
+		hostnameKey:                                {"www.example.com"},
+		classKey:                                   {"live"},
+		memberSubnetKey:                            {made["subnet"], s.cloud.IDs().PrivateSubnet},
+		prefix + "node-selector":                   {"live=yes", ""},
+		methodKey:                                  {"LEAST_CONNECTIONS", "ROUND_ROBIN"},
+		limitKey:                                   {"1000", "-1"},
+		prefix + "timeout-client-data":             {"60000"},
+		prefix + "timeout-member-connect":          {"6000"},
+		prefix + "timeout-member-data":             {"60000"},
+		prefix + "timeout-tcp-inspect":             {"10"},
+		monitorKey:                                 {"true"},
+		prefix + "health-monitor-delay":            {"10"},
+		prefix + "health-monitor-timeout":          {"4"},
+		prefix + "health-monitor-max-retries":      {"2"},
+		prefix + "health-monitor-max-retries-down": {"4"},
+		"kube-octavia.io/drift-policy":             {"report", "repair"},
+	}
+}
+
+func TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay(t *testing.T) {
+	simulatorOnly(t, "a hundred changes of ten ports take a real Octavia half an hour")
+	s := newStage(t, settings{conf: []string{`[LoadBalancerClass "live"]`, "lb-method=SOURCE_IP"}})
+	given := s.cloud.makeFloatingIP("")
+	s.given = append(s.given, given.Address)
+	made := map[string]string{
+		"floating IP": given.Address,
+		"subnet":      s.makeSubnet(asUser, s.cloud.IDs().PrivateNetwork, s.namespace, netip.MustParsePrefix("198.18.77.0/24"), 20),
+	}
+	for _, suffix := range []string{"a", "b"} {
+		s.changeNode(suffix, func(n *corev1.Node) { n.Labels["live"] = "yes" })
+	}
+	web := s.service("web", tcp(8080, 8081, 8082, 8083, 8084), udp(5300, 5301, 5302, 5303, 5304))
+	web.programmed()
+	visitor := s.visit(web.tree().VIP, 8080)
+	values := liveValues(s, made)
+	changes := 0
+	for _, a := range annotation.Table {
+		if a.Output || a.Values == "not supported" || a.Change != "" && a.Change != annotation.AtOnce {
+			continue
+		}
+		if len(values[a.Key]) == 0 {
+			t.Errorf("annotation %s can be changed at once, and the test does not know to what", a.Key)
+		}
+		for _, value := range values[a.Key] {
+			web.change(annotated(a.Key, value))
+			web.converges(a.Key + "=" + value)
+			changes++
+		}
+	}
+	for _, a := range slices.Backward(annotation.Table) {
+		if len(values[a.Key]) > 0 && web.now().Annotations[a.Key] != "" {
+			web.change(notAnnotated(a.Key))
+			web.converges("no " + a.Key)
+			changes++
+		}
+	}
+	t.Logf("%d changes", changes)
+	s.happy(visitor)
+}
+
+// converges waits until nothing is left to do for the Service, as a plan made anew has it,
+// and the Service says so.
+func (v *service) converges(after string) {
+	v.t.Helper()
+	v.eventually(func() error {
+		status, out, errs := v.run("plan", "-n", v.namespace, v.name)
+		if status != 0 {
+			return fmt.Errorf("after %s plan ends with %d: %s %s", after, status, out, errs)
+		}
+		for _, c := range v.now().Status.Conditions {
+			if strings.HasPrefix(c.Type, "kube-octavia.io/") && c.Status != conditionTrue {
+				return fmt.Errorf("after %s %s is %s: %s", after, c.Type, c.Status, c.Message)
+			}
+		}
+		return nil
+	})
+}
