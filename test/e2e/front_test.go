@@ -58,7 +58,7 @@ func (s *stage) frontAs(kubeconfig string) *front {
 		}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, forward) }))
 	s.t.Cleanup(func() {
-		server.CloseClientConnections()
+		_ = server.Config.Close() // whatever is under way; the controller still runs, and would connect again
 		server.Close()
 	})
 	config := clientcmdapi.NewConfig()
