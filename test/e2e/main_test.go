@@ -17,8 +17,9 @@
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. The controller is the ServiceAccount of deploy/, with its
 // roles. What a test leaves in the cloud after its Services are deleted makes it
-// fail, and so does a secret in a log, and a right that the roles lack. Nodes are seen by every controller of the cluster, so
-// the tests run one after the other.
+// fail, and so does a secret in a log, and a right that the roles lack. Nodes are seen
+// by every controller of the cluster, so the tests of a process run one after the
+// other. The whole suite runs in two processes, each with a cluster; see -shards.
 //
 // TestServiceSurvivesAControllerThatIsKilled kills the controller at random
 // moments, three times by default; -kill-rounds=20 does so more often.
@@ -28,6 +29,7 @@ import (
 	"context"
 	"flag"
 	"io"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -45,6 +47,10 @@ var killRounds = flag.Int("kill-rounds", 3, "how often the controller is killed 
 var stateDir = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if sharded() {
+		os.Exit(runShards())
+	}
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.
 	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
