@@ -5,7 +5,7 @@
 // the cloud can do into the load balancer that the Service is to have.
 //
 // It is pure: Kubernetes objects and settings as plain data in, package lb's
-// model out. It imports annotation, config, lb and target.
+// model out. It imports annotation, config, lb, securitygroup and target.
 package build
 
 import (

@@ -162,12 +162,30 @@ func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []
 }
 
 // sourceRanges returns who may connect, as Octavia takes it: one family, and
-// nil only where the cloud knows no source ranges and none are asked for.
-// Ranges that cannot be enforced are an error, never left out.
+// nil where the cloud knows no source ranges and none are asked for, or the nodes'
+// security group enforces them. Ranges that cannot be enforced are an error, never left
+// out.
 func sourceRanges(in Input, options annotation.Options) ([]string, error) {
+	ranges, restricted, err := in.sources(options)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Capabilities.Has(lb.FeatureAllowedCIDRs):
+		return ranges, nil
+	case restricted && !in.sourcesBySecurityGroup():
+		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
+			"source ranges need %s; this cloud has version %s and load balancers of provider %s. Remove the ranges, or restrict the sources elsewhere",
+			lb.FeatureAllowedCIDRs.Needs(), in.Capabilities.APIVersion, in.Capabilities.Provider)}
+	}
+	return nil, nil
+}
+
+// sources are the CIDRs of the Service's first family that may connect, sorted, and
+// whether these are not everybody.
+func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
 	ranges, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges)
 	if err != nil {
-		return nil, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
+		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
 	if len(ranges) == 0 {
 		ranges = options.SourceRanges
@@ -176,28 +194,20 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	if in.Family() == corev1.IPv6Protocol {
 		everybody = "::/0"
 	}
-	restricted := len(ranges) > 0 && !slices.Contains(ranges, everybody)
-	switch {
-	case !restricted && in.Capabilities.Has(lb.FeatureAllowedCIDRs):
-		return []string{everybody}, nil
-	case !restricted:
-		return nil, nil
-	case !in.Capabilities.Has(lb.FeatureAllowedCIDRs):
-		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
-			"source ranges need %s; this cloud has version %s and load balancers of provider %s. Remove the ranges, or restrict the sources elsewhere",
-			lb.FeatureAllowedCIDRs.Needs(), in.Capabilities.APIVersion, in.Capabilities.Provider)}
+	if len(ranges) == 0 || slices.Contains(ranges, everybody) {
+		return []string{everybody}, false, nil
 	}
 	// Clients of the other family cannot reach the VIP at all.
 	ours := slices.DeleteFunc(slices.Clone(ranges), func(r string) bool {
 		p, err := netip.ParsePrefix(r)
 		return err != nil || p.Addr().Is4() != (in.Family() == corev1.IPv4Protocol)
 	})
-	if len(ours) == 0 {
-		return nil, &Invalid{ReasonInvalidSourceRanges, fmt.Sprintf(
+	if len(ours) == 0 && (in.Capabilities.Has(lb.FeatureAllowedCIDRs) || in.sourcesBySecurityGroup()) {
+		return nil, true, &Invalid{ReasonInvalidSourceRanges, fmt.Sprintf(
 			"none of the source ranges %s is %s, so nobody could connect", strings.Join(ranges, ", "), in.Family())}
 	}
 	slices.Sort(ours)
-	return slices.Compact(ours), nil
+	return slices.Compact(ours), true, nil
 }
 
 func checkPorts(ports []corev1.ServicePort, can lb.Capabilities) error {

@@ -132,6 +132,8 @@ type LoadBalancer struct {
 	// SerialCreate makes a new load balancer alone, and what is below it one by
 	// one afterwards.
 	SerialCreate bool
+	// ManageSecurityGroups lets the nodes in what load balancers send, by a security group.
+	ManageSecurityGroups bool
 }
 
 // Which load balancers a Service may use that were made for somebody else.

@@ -119,7 +119,7 @@ func TestFilesOfThePreviousControllerAreRead(t *testing.T) {
 			},
 			notices: []string{
 				"[Networking] public-network-name 11", "[Networking] public-network-name 12", "[Networking] internal-network-name 13",
-				"[Networking] ipv6-support-disabled 14", "[LoadBalancer] manage-security-groups 26",
+				"[Networking] ipv6-support-disabled 14",
 				"[BlockStorage] bs-version 36", "[BlockStorage] ignore-volume-az 37", "[Metadata] search-order 40", "[Route] router-id 44",
 			},
 		},

@@ -134,10 +134,11 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc:   "Which load balancers a Service may name by annotation load-balancer-id: namespace, those of Services of its own namespace; cluster, those of all Services of the cluster; any, all of the project, as openstack-cloud-controller-manager has it. A load balancer with the tag kube-octavia.share=NAMESPACE, or kube-octavia.share=*, may always be named."},
 	Key{Name: "provider-requires-serial-api-calls", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.SerialCreate },
 		Doc: "true: a load balancer is created alone and its ports are added one by one; without it that is done as soon as a cloud is seen to need it."},
+	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.ManageSecurityGroups },
+		Doc: "true: one security group lets the load balancers of all Services reach the NodePorts; it is made, filled and put on the ports of the nodes."},
 ), section("LoadBalancer", Accepted,
 	Key{Name: "cascade-delete", Kind: Bool, Default: "true",
 		Doc: "Delete a load balancer together with its children in one call, which is always done."},
-	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", Doc: "Open the nodes' security groups for the load balancers."},
 ))
 
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.

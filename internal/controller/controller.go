@@ -116,6 +116,13 @@ func SetUp(m manager.Manager, o Options) error {
 		waiters:   newWaiters(),
 		quotas:    newQuotas(o.Planner, o.Timing.QuotaPatience),
 	}
+	if o.Planner.Config.ManageSecurityGroups {
+		group, wakeGroup := o.groupReconciler(m, known, reconciler.Recorder, enqueue)
+		reconciler.needs = group.needs
+		if err := group.setUp(m, wakeGroup); err != nil {
+			return err
+		}
+	}
 	sweeper := o.sweeper(m, known, reconciler.Recorder, enqueue)
 	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
 		if err := m.Add(r); err != nil {

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"cmp"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -466,4 +467,40 @@ func byID(all []lb.FloatingIP) []lb.FloatingIP {
 
 func sameFloatingIP(a, b lb.FloatingIP) bool {
 	return a.ID == b.ID && a.PortID == b.PortID && a.Description == b.Description
+}
+
+// memberAddresses returns the addresses of all members of pools, and whether there may be
+// others: a Service that is served was not looked at yet, or Octavia is changing a load
+// balancer and has not dropped members yet that are not remembered any more.
+func (m *memory) memberAddresses(served []types.NamespacedName) (addresses []netip.Addr, unsure bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := map[netip.Addr]bool{}
+	for _, key := range served {
+		r, there := m.records[key]
+		unsure = unsure || !there || !r.known
+		for _, l := range []*lb.LoadBalancer{r.observed.LoadBalancer, r.observed.Predecessor} {
+			if l == nil {
+				continue
+			}
+			unsure = unsure || l.ProvisioningStatus == lb.PendingUpdate
+			for _, listener := range l.Listeners {
+				for _, member := range membersOf(listener) {
+					if a, err := netip.ParseAddr(member.Address); err == nil && !seen[a] {
+						seen[a] = true
+						addresses = append(addresses, a)
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return addresses, unsure
+}
+
+func membersOf(l lb.Listener) []lb.Member {
+	if l.Pool == nil {
+		return nil
+	}
+	return l.Pool.Members
 }

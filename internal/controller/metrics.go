@@ -28,6 +28,8 @@ type Metrics struct {
 	contested     prometheus.Gauge
 	// observed counts Services that are only observed, by reason.
 	observed *prometheus.GaugeVec
+	// unattached counts nodes.
+	unattached prometheus.Gauge
 }
 
 // NewMetrics registers the controller's metrics. A second controller of the
@@ -75,10 +77,15 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_contested_services",
 			Help: "Services on which work has stopped because somebody else writes to them again and again.",
 		}),
+		unattached: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kube_octavia_security_group_nodes_unattached",
+			Help: "Nodes that take traffic and cannot have the security group by which load balancers reach nodes.",
+		}),
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),
 		register(registry, &m.repaired), register(registry, &m.reported), register(registry, &m.orphans),
-		register(registry, &m.leftBehind), register(registry, &m.foreignWrites), register(registry, &m.contested), register(registry, &m.observed))
+		register(registry, &m.leftBehind), register(registry, &m.foreignWrites), register(registry, &m.contested), register(registry, &m.observed),
+		register(registry, &m.unattached))
 }
 
 // register registers a collector, or takes the one that is registered already.
@@ -95,6 +102,11 @@ func register[C prometheus.Collector](registry prometheus.Registerer, collector 
 }
 
 func (m *Metrics) op(op diff.Op, err error, took time.Duration) {
-	m.ops.WithLabelValues(diff.Kind(op), string(openstack.Classify(err))).Inc()
-	m.duration.WithLabelValues(diff.Kind(op)).Observe(took.Seconds())
+	m.write(diff.Kind(op), err, took)
+}
+
+// write counts a write of the kind.
+func (m *Metrics) write(kind string, err error, took time.Duration) {
+	m.ops.WithLabelValues(kind, string(openstack.Classify(err))).Inc()
+	m.duration.WithLabelValues(kind).Observe(took.Seconds())
 }

@@ -53,6 +53,9 @@ type ServiceReconciler struct {
 	enqueue func(types.NamespacedName)
 	waiters *waiters
 	quotas  *quotas
+	// needs takes what the Services need of the nodes' security group; nil where none is
+	// managed.
+	needs *needs
 	// refusedFailovers says where Octavia does not fail over for us.
 	refusedFailovers refusedFailovers
 }
@@ -201,10 +204,22 @@ func (r *ServiceReconciler) gather(ctx context.Context, p *pass) error {
 		p.wanted = build.MembersOnly(p.input, p.record.observed)
 	}
 	askForVIP(p)
+	r.sayNeed(p)
 	if p.invalid != nil {
 		return nil
 	}
 	return err
+}
+
+// sayNeed says what the Service needs of the nodes' security group. As long as that is not
+// known, what was said before stands; a Service that is only observed says nothing.
+func (r *ServiceReconciler) sayNeed(p *pass) {
+	if r.needs == nil || !p.decided || p.onlyObserved {
+		return
+	}
+	if what, ok := build.SecurityGroupNeed(p.input, p.wanted, p.record.observed); ok {
+		r.needs.say(client.ObjectKeyFromObject(p.service), p.service.UID, what)
+	}
 }
 
 // settled tells whether everything wanted was reached before and nobody changed
@@ -298,6 +313,7 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	r.tellDrift(p, p.noteAgreement())
 	r.noteQuota(ctx, p, failure)
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
+	r.needs.passed()
 	if apierrors.IsConflict(failure) {
 		// A note on the Service could not be written: the cache was behind.
 		r.await(p)
@@ -357,6 +373,7 @@ func (r *ServiceReconciler) await(p *pass) {
 }
 
 func (r *ServiceReconciler) forget(key types.NamespacedName) {
+	r.needs.drop(key)
 	r.waiters.leave(key)
 	r.rivals.drop(key)
 	r.observers.forget(key)
@@ -379,6 +396,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 	if r.Config.IngressHostname {
 		suffix = r.Config.IngressHostnameSuffix
 	}
+	unopened, openingFailed := r.needs.unopened(client.ObjectKeyFromObject(p.service), p.service.UID)
 	return r.publish(ctx, p.service, status.Pass{
 		Drift:     p.reported(),
 		Invalid:   p.invalid,
@@ -404,5 +422,6 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Late:         r.patience(p) <= 0,
 		Err:          failure,
 		Done:         p.done || p.ignores(),
+		Unopened:     unopened, OpeningFailed: openingFailed,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -23,19 +24,20 @@ type link struct {
 // pages take an answer without its list for an empty list; here it is an error.
 func list[T any](ctx context.Context, service *gophercloud.ServiceClient, op, collection string, query url.Values) ([]T, error) {
 	var all []T
+	key := strings.ReplaceAll(collection, "-", "_")
 	markers := map[string]bool{}
 	for {
 		var answer map[string]json.RawMessage
 		if _, err := service.Get(ctx, service.ServiceURL(collection)+"?"+query.Encode(), &answer, nil); err != nil {
 			return nil, openstack.Wrap(op, err)
 		}
-		page, last, err := decode[T](op, answer[collection], collection)
+		page, last, err := decode[T](op, answer[key], key)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
 		var links []link
-		if text := answer[collection+"_links"]; text != nil {
+		if text := answer[key+"_links"]; text != nil {
 			if err := json.Unmarshal(text, &links); err != nil {
 				return nil, openstack.Wrap(op, err)
 			}

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package neutron is the thin shell towards Neutron: floating IPs, the ports of
-// VIPs, and where addresses are to come from.
+// VIPs, the security groups of nodes, and where addresses are to come from.
 //
-// It imports config, diff, lb and openstack. Calls go out through gophercloud.
+// It imports config, diff, lb, openstack and securitygroup. Calls go out through gophercloud.
 package neutron
 
 import (

@@ -37,6 +37,8 @@ const (
 	FeatureNetworks      Feature = "networks"
 	// FeatureCertificates is for Services that end TLS.
 	FeatureCertificates Feature = "certificates"
+	// FeatureSecurityGroups is used where cloud.conf says manage-security-groups.
+	FeatureSecurityGroups Feature = "security groups"
 	// FeatureOctavia is what Octavia itself asks of Neutron with the token of the request that it checks, and is held to
 	// the same access rules.
 	FeatureOctavia Feature = "checks by Octavia"
@@ -51,6 +53,8 @@ const (
 	poolsPath       = "/v2.0/lbaas/pools"
 	monitorsPath    = "/v2.0/lbaas/healthmonitors"
 	floatingIPsPath = "/v2.0/floatingips"
+	groupsPath      = "/v2.0/security-groups"
+	rulesPath       = "/v2.0/security-group-rules"
 	credentialsPath = "/v3/users/*/application_credentials"
 	secretPath      = "/v1/secrets/*"
 	containerPath   = "/v1/containers/*"
@@ -94,8 +98,15 @@ var calls = []Call{
 
 	{serviceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureNetworks, "tell how much of an exhausted quota is in use"},
 	{serviceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; see whose a network is"},
-	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4"},
-	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet of the nodes"},
+	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4; read from where load balancers reach the nodes"},
+	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet and the ports of the nodes"},
+
+	{serviceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security group of the nodes, and see what changed"},
+	{serviceNetwork, http.MethodPost, groupsPath, FeatureSecurityGroups, "make the security group of the nodes"},
+	{serviceNetwork, http.MethodDelete, groupsPath + "/*", FeatureSecurityGroups, "delete a second one, after a create whose answer was lost"},
+	{serviceNetwork, http.MethodPost, rulesPath, FeatureSecurityGroups, "let load balancers reach NodePorts"},
+	{serviceNetwork, http.MethodDelete, rulesPath + "/*", FeatureSecurityGroups, "close NodePorts that no Service has any more"},
+	{serviceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureSecurityGroups, "put the security group on the ports of nodes, and take it off"},
 
 	{serviceKeyManager, http.MethodGet, secretPath, FeatureCertificates, "see that a certificate is there before it is used"},
 	{serviceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "see that a certificate in a container is there before it is used"},

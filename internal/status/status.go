@@ -63,6 +63,8 @@ const (
 	ReasonRejected          = "RejectedByCloud"
 	ReasonUnauthorized      = "CloudUnauthorized"
 	ReasonUnavailable       = "CloudUnavailable"
+	// ReasonSecurityGroup: the security group of the nodes does not let the traffic in.
+	ReasonSecurityGroup = "SecurityGroupNotOpen"
 )
 
 // The longest messages, in bytes: of an event what the API takes, of a condition
@@ -133,6 +135,10 @@ type Pass struct {
 	Steady bool
 	// Done is whether everything wanted was seen in the cloud.
 	Done bool
+	// Unopened says what the security group of the nodes does not let in yet, or "", and
+	// OpeningFailed whether that is since it could not be done.
+	Unopened      string
+	OpeningFailed bool
 	// Drift are the ops that would make again what somebody else changed, and that
 	// the Service's policy forbids.
 	Drift []diff.Op
@@ -148,6 +154,10 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 		meta.SetStatusCondition(&next, accepted)
 	}
 	was := meta.IsStatusConditionTrue(old, Programmed)
+	if was && !p.OpeningFailed {
+		// The group is looked at anew; what was open most likely is.
+		p.Unopened = ""
+	}
 	if was && p.onlyMembers() {
 		// Pools follow the nodes all the time; what the Service asks for is
 		// there.
@@ -192,7 +202,7 @@ func (p Pass) accepted() metav1.Condition {
 // onlyMembers tells whether the pass has nothing left to do but the membership
 // of pools that are there.
 func (p Pass) onlyMembers() bool {
-	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late {
+	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late || p.OpeningFailed {
 		return false
 	}
 	if len(p.Left) == 0 && !p.Steady {
@@ -250,6 +260,8 @@ func (p Pass) programmed() metav1.Condition {
 		c.Message = fmt.Sprintf("Octavia left parts of load balancer %s unfinished, others take their place: %s", l.ID, p.progress())
 	case !p.Done:
 		c.Reason, c.Message = ReasonUpdating, p.progress()
+	case p.Unopened != "":
+		c.Reason, c.Message = ReasonSecurityGroup, p.Unopened
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
 		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.Observed.Address())
@@ -456,6 +468,9 @@ const (
 	ReasonDriftRepaired = "DriftRepaired"
 	// ReasonOrphanFound: an object bears the uid of a Service that does not exist, or has given it up.
 	ReasonOrphanFound = "OrphanFound"
+	// ReasonSecurityGroupNotAttached: a node cannot have the security group by which load
+	// balancers reach it.
+	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
 	// ReasonOrphanDeleted: it was deleted when the grace period had passed.
 	ReasonOrphanDeleted = "OrphanDeleted"
 )

@@ -53,6 +53,31 @@ func TestSecurityGroups(t *testing.T) {
 			c.as(k8s).net("PUT", "/ports/"+port, object{"port": object{"security_groups": list{}}}).is(200)
 			c.as(k8s).net("DELETE", path, nil).is(204)
 		}},
+		{"a change of a port's security groups moves its revision, and one bound to the revision before is refused with 412", func(c *try) {
+			first, second := c.has(k8s, "security-groups", wish()), c.has(k8s, "security-groups", wish())
+			port := c.has(k8s, "ports", object{"network_id": mine.network, "security_groups": list{}})
+			revision := func(a answer) float64 { n, _ := a.at("port.revision_number").(float64); return n }
+			before := revision(c.as(k8s).net("GET", "/ports/"+port, nil).is(200))
+			a := c.as(k8s).net("PUT", "/ports/"+port, object{"port": object{"security_groups": list{first}}}, ifMatch(before)).is(200)
+			c.must(revision(a) > before, "it is %v and was %v", a.at("port.revision_number"), before)
+			c.as(k8s).net("PUT", "/ports/"+port, object{"port": object{"security_groups": list{second}}}, ifMatch(before)).refused(412, "RevisionNumberConstraintFailed")
+			a = c.as(k8s).net("GET", "/ports/"+port, nil).is(200)
+			c.must(len(a.list("port.security_groups")) == 1 && a.text("port.security_groups.0") == first, "it has %v", a.at("port.security_groups"))
+		}},
+		{"ports are found by any of several security groups, and by any of several devices", func(c *try) {
+			first, second := c.has(k8s, "security-groups", wish()), c.has(k8s, "security-groups", wish())
+			one := c.has(k8s, "ports", object{"network_id": mine.network, "security_groups": list{first}, "device_id": first})
+			two := c.has(k8s, "ports", object{"network_id": mine.network, "security_groups": list{second}, "device_id": second})
+			for _, query := range []string{"security_groups=" + first + "&security_groups=" + second, "device_id=" + first + "&device_id=" + second} {
+				a := c.as(k8s).net("GET", "/ports?fields=id&fields=security_groups&"+query, nil).is(200)
+				c.must(sameSet(a.texts("ports", "id"), one, two), "%s finds %s", query, a.Text)
+			}
+		}},
+		{"security groups are found by any of several ids, with their rules where these are asked for", func(c *try) {
+			first, second := c.has(k8s, "security-groups", wish()), c.has(k8s, "security-groups", wish())
+			a := c.as(k8s).net("GET", "/security-groups?fields=id&fields=security_group_rules&id="+first+"&id="+second, nil).is(200)
+			c.must(len(a.list("security_groups")) == 2 && len(a.list("security_groups.0.security_group_rules")) == 2, "it finds %s", a.Text)
+		}},
 		{"a security group is deleted with its rules, a second time it is not found", func(c *try) {
 			a := c.quietly(k8s).make("security-groups", wish())
 			path := "/security-groups/" + a.text("security_group.id")

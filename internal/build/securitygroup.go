@@ -1,0 +1,122 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+// sourcesBySecurityGroup tells whether clients reach the nodes under their own addresses,
+// and a security group of ours says which of them do.
+func (in Input) sourcesBySecurityGroup() bool {
+	return in.keepsClientAddress() && in.Config.ManageSecurityGroups
+}
+
+// keepsClientAddress tells whether the provider does not put an address of its own into the
+// packets.
+func (in Input) keepsClientAddress() bool { return in.Capabilities.Provider == lb.ProviderOVN }
+
+// SecurityGroupNeed returns what the load balancer that is wanted needs of the nodes. ok is
+// false where the Service does not say, since it is refused, who may connect.
+//
+// A load balancer that reaches the nodes from an address of its own may do so from the
+// subnets of the members that it is to have and of those that it has.
+func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need securitygroup.Need, ok bool) {
+	if wanted.LoadBalancer == nil {
+		return need, true
+	}
+	need = securitygroup.Need{IPv6: in.Family() == corev1.IPv6Protocol, VIPSubnetID: in.Networks.VIPSubnetID}
+	monitored := false
+	for _, l := range wanted.LoadBalancer.Listeners {
+		if l.Pool == nil {
+			continue
+		}
+		need.Ports = append(need.Ports, in.openedBy(l)...)
+		monitored = monitored || l.Pool.Monitor != nil
+		need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
+	}
+	if have := observed.LoadBalancer; have != nil {
+		need.VIPSubnetID = have.VIP.SubnetID
+		for _, l := range have.Listeners {
+			need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
+		}
+	}
+	slices.SortFunc(need.Ports, comparePorts)
+	need.Ports = slices.Compact(need.Ports)
+	slices.Sort(need.MemberSubnetIDs)
+	need.MemberSubnetIDs = slices.Compact(need.MemberSubnetIDs)
+	need.FromSubnets = monitored || !in.keepsClientAddress()
+	if !in.keepsClientAddress() {
+		return need, true
+	}
+	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
+	sources, _, err := in.sources(options)
+	for _, text := range sources {
+		if source, err := netip.ParsePrefix(text); err == nil {
+			need.Sources = append(need.Sources, source.Masked())
+		}
+	}
+	return need, len(problems) == 0 && err == nil
+}
+
+// ServicePorts are the ports of the nodes that the Service has, served or not.
+func ServicePorts(service *corev1.Service) []securitygroup.PortKey {
+	var all []securitygroup.PortKey
+	for _, p := range service.Spec.Ports {
+		if p.NodePort != 0 {
+			all = append(all, securitygroup.PortKey{Transport: lb.Transport(p.Protocol), Port: int(p.NodePort)})
+		}
+	}
+	if check := service.Spec.HealthCheckNodePort; check != 0 {
+		all = append(all, securitygroup.PortKey{Transport: lb.TCP, Port: int(check)})
+	}
+	return all
+}
+
+// openedBy are the ports of the nodes to which a listener leads, also while no node is
+// behind it: a Pod that moves opens and closes nothing.
+func (in Input) openedBy(l lb.Listener) []securitygroup.PortKey {
+	transport := l.Protocol.Transport()
+	var opened []securitygroup.PortKey
+	for _, p := range in.Service.Spec.Ports {
+		if l.Key() == (lb.ListenerKey{Transport: lb.Transport(p.Protocol), Port: int(p.Port)}) && p.NodePort != 0 {
+			opened = append(opened, securitygroup.PortKey{Transport: transport, Port: int(p.NodePort)})
+		}
+	}
+	for _, m := range l.Pool.Members {
+		opened = append(opened, securitygroup.PortKey{Transport: transport, Port: m.Port})
+		if m.MonitorPort != 0 {
+			opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: m.MonitorPort})
+		}
+	}
+	if check := int(in.Service.Spec.HealthCheckNodePort); check != 0 && l.Pool.Monitor != nil && l.Pool.Monitor.Type == lb.MonitorHTTP {
+		opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: check})
+	}
+	return opened
+}
+
+func memberSubnets(l lb.Listener) []string {
+	var ids []string
+	if l.Pool == nil {
+		return nil
+	}
+	for _, m := range l.Pool.Members {
+		if m.SubnetID != "" {
+			ids = append(ids, m.SubnetID)
+		}
+	}
+	return ids
+}
+
+func comparePorts(a, b securitygroup.PortKey) int {
+	return cmp.Or(cmp.Compare(a.Transport, b.Transport), cmp.Compare(a.Port, b.Port))
+}

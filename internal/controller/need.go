@@ -1,0 +1,138 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"maps"
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+// needs is what the Services need of the nodes' security group, as the last pass over each
+// found out, and what came of it. It stands between the passes, which say, and the
+// reconciler of the group, which asks. All of it is for use by many goroutines; a nil *needs
+// is for where no security groups are managed, and says that everything is open.
+type needs struct {
+	mu sync.Mutex
+	of map[types.NamespacedName]need
+	// changed asks for the group to be looked at.
+	changed func()
+	// leaving is whether the group waits for pools to drop a node.
+	leaving bool
+}
+
+// need is that of one Service.
+type need struct {
+	uid types.UID
+	securitygroup.Need
+	// opened is whether the group was seen to have all of it, failed why not, once that was
+	// tried, and sure whether it was seen that it has not.
+	opened bool
+	failed string
+	sure   bool
+	// told is whether the Service's users were told that it was not.
+	told bool
+}
+
+func newNeeds(changed func()) *needs {
+	return &needs{of: map[types.NamespacedName]need{}, changed: changed}
+}
+
+// say notes what a Service needs. The same as before changes nothing.
+func (n *needs) say(key types.NamespacedName, uid types.UID, what securitygroup.Need) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, there := n.of[key]
+	if there && before.uid == uid && reflect.DeepEqual(before.Need, what) {
+		return
+	}
+	n.of[key] = need{uid: uid, Need: what}
+	n.changed()
+}
+
+// drop forgets a Service that has nothing in the cloud any more.
+func (n *needs) drop(key types.NamespacedName) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, there := n.of[key]; there {
+		delete(n.of, key)
+		n.changed()
+	}
+}
+
+// passed says that a pass over a Service has ended: a pool may have dropped a node.
+func (n *needs) passed() {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.leaving {
+		n.changed()
+	}
+}
+
+// waitForPools asks for a look at the group after each pass, or no more.
+func (n *needs) waitForPools(leaving bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leaving = leaving
+}
+
+// unopened says what of the Service's need is not there yet, or "", and whether that is
+// since it could not be done. The Service is brought back when that changes.
+func (n *needs) unopened(key types.NamespacedName, uid types.UID) (why string, failed bool) {
+	if n == nil {
+		return "", false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	it, there := n.of[key]
+	if !there || it.uid != uid || it.opened {
+		return "", false
+	}
+	it.told = true
+	n.of[key] = it
+	if it.failed != "" {
+		return it.failed, it.sure
+	}
+	return "the security group of the nodes does not let all of its traffic in yet", false
+}
+
+// all returns the needs of all Services.
+func (n *needs) all() map[types.NamespacedName]need {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.of)
+}
+
+// judge notes of a need, if it is still that of the Service, whether the group has all of
+// it, or why it cannot. It tells whether the Service's users are to be told something else
+// than before.
+func (n *needs) judge(key types.NamespacedName, was need, opened bool, failed string, sure bool) (news bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	is, there := n.of[key]
+	if !there || is.uid != was.uid || !reflect.DeepEqual(is.Need, was.Need) {
+		return false
+	}
+	if opened {
+		failed = ""
+	}
+	news = opened && is.told && !is.opened || !opened && failed != is.failed
+	is.opened, is.failed, is.sure = opened, failed, sure
+	is.told = is.told && !opened
+	n.of[key] = is
+	return news
+}

@@ -1,0 +1,286 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+	"github.com/kube-octavia/kube-octavia/internal/target"
+)
+
+// groupCloud is what the reconciler of the security group asks of Neutron.
+type groupCloud interface {
+	SecurityGroups(ctx context.Context, ids ...string) ([]securitygroup.Group, error)
+	PortsWithGroups(ctx context.Context, groupIDs ...string) ([]securitygroup.Port, error)
+	PortsOfServers(ctx context.Context, serverIDs ...string) ([]securitygroup.Port, error)
+	Subnet(ctx context.Context, id string) (securitygroup.Subnet, error)
+	ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (securitygroup.Made, error)
+}
+
+// GroupReconciler keeps the one security group of the cluster's nodes as the Services need
+// it. There is one of it with one worker: whatever comes together is done together, and a
+// node is written to once, however many Services there are.
+type GroupReconciler struct {
+	reader   client.Reader
+	cloud    groupCloud
+	planner  *Planner
+	needs    *needs
+	memory   *memory
+	recorder events.EventRecorder
+	metrics  *Metrics
+	timing   Timing
+	now      func() time.Time
+	// interval lies between two looks at what the cloud has, and enqueue asks for a pass
+	// over a Service.
+	interval time.Duration
+	enqueue  func(types.NamespacedName)
+
+	// observed is what the cloud has, as far as it was read and written since, known whether
+	// that can be planned on, and looked when all of it was read.
+	observed securitygroup.Observed
+	known    bool
+	looked   time.Time
+	// settled is what was wanted when nothing was left to do, or nil.
+	settled *securitygroup.Wanted
+	// unanswered is when a create failed that Neutron may have carried out, or zero.
+	unanswered time.Time
+	// subnets never change once they are made. asked are the servers whose ports were looked
+	// for since all was read.
+	subnets map[string]securitygroup.Subnet
+	asked   map[string]bool
+	// told is what was said of nodes that cannot have the group.
+	told map[string]string
+}
+
+// groupPass is one look at the group.
+type groupPass struct {
+	log    logr.Logger
+	needs  map[types.NamespacedName]need
+	claims map[types.NamespacedName]securitygroup.Claim
+	nodes  []*corev1.Node
+	wanted securitygroup.Wanted
+	// closed is why a Service's need is not known, by Service, and lost why a node cannot
+	// have the group, by node.
+	closed map[types.NamespacedName]string
+	lost   map[string]string
+	// refused are the ports of which this pass has given up.
+	refused map[string]bool
+}
+
+// mostRounds is how often one pass plans anew: an op leads to the next, and what somebody
+// else writes at the same time is read again.
+const mostRounds = 6
+
+// nodeGrace is how long a new node may take to tell which server it runs on: its cloud
+// controller says so a little later.
+const nodeGrace = 2 * time.Minute
+
+// Reconcile makes one pass: it gathers, looks where it has to, does what there is to do,
+// and tells what came of it.
+func (r *GroupReconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	id := openstack.NewRequestID()
+	ctx = openstack.WithRequestID(ctx, id)
+	p, err := r.gather(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	p.log = logr.FromContextOrDiscard(ctx).WithValues("requestID", id)
+	lookup := r.lookUpSubnets(ctx, p)
+	err = r.advance(ctx, p)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil
+	}
+	r.tell(p, err)
+	return r.next(errors.Join(lookup, err))
+}
+
+// gather collects what the group depends on from the caches. A list that fails ends the
+// pass: nothing is taken for gone.
+func (r *GroupReconciler) gather(ctx context.Context) (*groupPass, error) {
+	p := &groupPass{
+		needs: r.needs.all(), claims: map[types.NamespacedName]securitygroup.Claim{},
+		closed: map[types.NamespacedName]string{}, lost: map[string]string{}, refused: map[string]bool{},
+	}
+	var services corev1.ServiceList
+	if err := r.reader.List(ctx, &services); err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	var served []types.NamespacedName
+	for i := range services.Items {
+		s := &services.Items[i]
+		if !r.planner.Serves(s) && !r.planner.Leaves(s) {
+			continue
+		}
+		key := client.ObjectKeyFromObject(s)
+		claim := securitygroup.Claim{Ports: build.ServicePorts(s)}
+		if known, there := p.needs[key]; there && known.uid == s.UID {
+			claim.Need = &known.Need
+		}
+		p.claims[key] = claim
+		served = append(served, key)
+	}
+	var nodes corev1.NodeList
+	if err := r.reader.List(ctx, &nodes); err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	group := r.identity()
+	p.wanted.Name, p.wanted.Description = group.Name(), group.Description()
+	p.wanted.Held, p.wanted.Unsure = r.memory.memberAddresses(served)
+	r.gatherNodes(p, nodes.Items)
+	return p, nil
+}
+
+func (r *GroupReconciler) identity() lb.NodesGroup {
+	return lb.NodesGroup{ClusterName: r.planner.ClusterName, ClusterUID: r.planner.ClusterUID, Class: r.planner.LoadBalancerClass}
+}
+
+// gatherNodes notes the nodes that load balancers may send to.
+func (r *GroupReconciler) gatherNodes(p *groupPass, nodes []corev1.Node) {
+	addresses := map[string][]netip.Addr{}
+	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
+		targets, _ := target.Nodes(nodes, family)
+		for _, t := range targets {
+			addresses[t.Node] = append(addresses[t.Node], t.Address)
+		}
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		if len(addresses[n.Name]) == 0 {
+			continue // no pool has it
+		}
+		server, err := target.ServerID(n.Spec.ProviderID)
+		if young := n.Spec.ProviderID == "" && r.now().Sub(n.CreationTimestamp.Time) < nodeGrace; err != nil && !young {
+			p.lost[n.Name] = err.Error()
+		}
+		p.nodes = append(p.nodes, n)
+		p.wanted.Nodes = append(p.wanted.Nodes, securitygroup.Node{Name: n.Name, ServerID: server, Addresses: addresses[n.Name]})
+	}
+	slices.SortFunc(p.wanted.Nodes, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// lookUpSubnets reads the subnets that are needed and were not before, and decides about
+// the rules. A Service whose subnet cannot be read keeps the rules that it has.
+func (r *GroupReconciler) lookUpSubnets(ctx context.Context, p *groupPass) error {
+	var failures []error
+	tried := map[string]error{}
+	var claims []securitygroup.Claim
+	for key, claim := range p.claims {
+		claims = append(claims, claim)
+		if claim.Need == nil || len(claim.Need.Ports) == 0 {
+			continue
+		}
+		for _, id := range claim.Need.SubnetIDs() {
+			if _, there := r.subnets[id]; there {
+				continue
+			}
+			err, before := tried[id]
+			if !before {
+				var subnet securitygroup.Subnet
+				if subnet, err = r.cloud.Subnet(ctx, id); err == nil {
+					r.subnets[id] = subnet
+				} else if openstack.Classify(err) != openstack.Gone {
+					failures = append(failures, err)
+				}
+				tried[id] = err
+			}
+			if err != nil {
+				p.closed[key] = err.Error() + "; from there load balancers reach the nodes: set [LoadBalancer] member-subnet-id in cloud.conf, or annotation member-subnet-id, to a subnet that the project sees"
+			}
+		}
+		if _, ok := claim.Need.Rules(r.subnets); ok {
+			delete(p.closed, key)
+		}
+	}
+	p.wanted.Rules, p.wanted.Keep = securitygroup.Claimed(claims, r.subnets)
+	return errors.Join(failures...)
+}
+
+// advance brings the cloud to what is wanted, as far as it goes.
+func (r *GroupReconciler) advance(ctx context.Context, p *groupPass) error {
+	defer func() { r.needs.waitForPools(securitygroup.Leaving(p.wanted, r.observed)) }()
+	for range mostRounds {
+		if err := r.observe(ctx, p); err != nil {
+			return err
+		}
+		ops := slices.DeleteFunc(securitygroup.Diff(p.wanted, r.observed), func(op securitygroup.Op) bool {
+			set, ok := op.(securitygroup.SetGroups)
+			return ok && p.refused[set.Port.ID]
+		})
+		if len(ops) == 0 {
+			r.settle(p)
+			return nil
+		}
+		if err := r.applyAll(ctx, p, ops); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the security group of the nodes is changed by somebody else all the time; it is looked at again later")
+}
+
+// settle notes that nothing is left to do.
+func (r *GroupReconciler) settle(p *groupPass) {
+	if r.settled = nil; len(p.refused) == 0 {
+		wanted := p.wanted
+		r.settled = &wanted
+	}
+}
+
+// tell says what came of the pass: to the Services that wait for it, and of the nodes that
+// are left out.
+func (r *GroupReconciler) tell(p *groupPass, failure error) {
+	for key, was := range p.needs {
+		claim, there := p.claims[key]
+		if !there || claim.Need == nil {
+			continue
+		}
+		rules, ok := was.Rules(r.subnets)
+		opened := ok && r.observed.Lets(rules)
+		why, sure := p.closed[key], true
+		if why == "" && failure != nil {
+			// Of a group that was never read it is not known that it does not.
+			why, sure = "the security group of the nodes does not let all of its traffic in: "+openstack.Reason(failure), !r.looked.IsZero()
+		}
+		if r.needs.judge(key, was, opened, why, sure) {
+			r.enqueue(key)
+		}
+	}
+	r.tellNodes(p)
+}
+
+// next says when to look again.
+func (r *GroupReconciler) next(failure error) (reconcile.Result, error) {
+	var cloud *openstack.Error
+	errors.As(failure, &cloud)
+	again := max(r.looked.Add(r.interval).Sub(r.now()), time.Second)
+	switch class := openstack.Classify(failure); {
+	case failure == nil && !r.unanswered.IsZero():
+		return reconcile.Result{RequeueAfter: jitter(max(r.timing.AnswerLimit-r.now().Sub(r.unanswered), time.Second))}, nil
+	case failure == nil:
+		return reconcile.Result{RequeueAfter: jitter(again)}, nil
+	case cloud == nil:
+		return reconcile.Result{}, failure
+	case class == openstack.Throttled:
+		return reconcile.Result{RequeueAfter: jitter(max(cloud.RetryAfter, time.Second))}, nil
+	case class == openstack.Invalid, class == openstack.Quota:
+		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
+	}
+	return reconcile.Result{}, failure
+}

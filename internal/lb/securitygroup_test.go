@@ -1,0 +1,57 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var nodes = NodesGroup{ClusterName: "kubernetes", ClusterUID: clusterUID, Class: "kube-octavia.io/octavia"}
+
+func TestSecurityGroupOfTheNodesIsKnownByNameOrDescription(t *testing.T) {
+	for _, test := range []struct {
+		why               string
+		name, description string
+		ours              bool
+	}{
+		{"as it was made", nodes.Name(), nodes.Description(), true},
+		{"renamed by hand", "nodes of prod", nodes.Description(), true},
+		{"described by hand", nodes.Name(), "ask Ann", true},
+		{"no mark at all", "default", "Default security group", false},
+		{"another cluster's, copied name", nodes.Name(), NodesGroup{"kubernetes", "other", nodes.Class}.Description(), false},
+		{"another class's", NodesGroup{"kubernetes", clusterUID, "other"}.Name(), NodesGroup{"kubernetes", clusterUID, "other"}.Description(), false},
+		{"another cluster's tag in its description", nodes.Name(), "see " + ClusterTag("other"), false},
+	} {
+		if got := nodes.Owns(test.name, test.description); got != test.ours {
+			t.Errorf("%s: Owns = %v, want %v", test.why, got, test.ours)
+		}
+	}
+}
+
+func TestIdentityOfTheSecurityGroupOutlivesALongClusterName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := nodes
+		g.ClusterName = rapid.String().Draw(t, "cluster name")
+		if d := g.Description(); len(d) > 255 || !nodes.Owns("", d) {
+			t.Errorf("description %q (%d bytes) is not that of the cluster any more", d, len(d))
+		}
+	})
+}
+
+func TestSecurityGroupOfAServiceIsNamedAsOpenstackCloudControllerManagerDoes(t *testing.T) {
+	if got, want := web.SecurityGroupName(), "lb-sg-"+serviceUID+"-shop-web"; got != want {
+		t.Errorf("name %q, want %q", got, want)
+	}
+	if got, want := web.SecurityGroupDescription(), "Security Group for shop/web Service LoadBalancer in cluster kubernetes"; got != want {
+		t.Errorf("description %q, want %q", got, want)
+	}
+	long := web
+	long.Name = strings.Repeat("n", 300)
+	if got := long.SecurityGroupName(); len(got) != 255 {
+		t.Errorf("the name has %d bytes", len(got))
+	}
+}

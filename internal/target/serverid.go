@@ -1,0 +1,32 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// serverID is the form of the ids that Nova gives.
+var serverID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// ServerID returns the id of the server that a node runs on, from its spec.providerID:
+// openstack:///ID, openstack://REGION/ID or, as nodes of old clusters have it, /ID. The
+// error says what is wrong with any other.
+func ServerID(providerID string) (string, error) {
+	const scheme = "openstack://"
+	if providerID == "" {
+		return "", fmt.Errorf("spec.providerID is empty; the node's cloud controller sets it to openstack:///ID, with the id of the server")
+	}
+	rest, ok := strings.CutPrefix(providerID, scheme)
+	if !ok && strings.Contains(providerID, "://") {
+		return "", fmt.Errorf("spec.providerID %q is of another cloud than OpenStack", providerID)
+	}
+	_, id, slash := strings.Cut(rest, "/")
+	if id = strings.ToLower(id); !slash || !serverID.MatchString(id) {
+		return "", fmt.Errorf("spec.providerID %q is not of the form openstack:///ID with the id of a server", providerID)
+	}
+	return id, nil
+}
