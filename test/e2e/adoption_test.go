@@ -100,9 +100,7 @@ func (s *stage) counts(all []*occmService) (each map[string]int, others []string
 func reads(all []*occmService, is metav1.ConditionStatus, reason string) {
 	for _, o := range all {
 		o.t.Helper()
-		if c := o.has(programmed, is, reason); o.t.Failed() {
-			o.t.Fatalf("%s: %+v", o.name, c)
-		}
+		o.has(programmed, is, reason)
 	}
 }
 
@@ -305,6 +303,32 @@ func TestWhatWasTakenOverIsServedWhileOthersAreOnlyObserved(t *testing.T) {
 	s.start()
 	own.programmed()
 	others[0].programmed()
+}
+
+// The one thing that is done otherwise on purpose: openstack-cloud-controller-manager sends
+// traffic to nodes that drop it, unless there is a health monitor.
+func TestNodesThatDropTrafficLeaveThePoolsOfALocalService(t *testing.T) {
+	spares(t, "for the cloud it is a change of members")
+	s := newStage(t, settings{off: true, podless: true})
+	s.runPod("one", "a")
+	web := s.inherits(t, rowsOf("local-without-monitor"))[0]
+	s.forget()
+	row := s.migration(2).of(web.name)
+	if row.Outcome != "changed" || len(row.Ops) != 2 || row.Ops[1].Kind != "SetMembers" {
+		t.Errorf("migrate says: %+v", row)
+	}
+	s.settings.flags = []string{observing}
+	s.start()
+	web.says(metav1.ConditionUnknown, changes, "0 added, 1 removed")
+	s.rests()
+	s.untouched()
+	web.same(false)
+	s.stop()
+
+	s.settings.flags = nil
+	s.start()
+	web.programmed()
+	web.becomes(membersAt(s.addresses("a")...))
 }
 
 // foreign are load balancers with the Service's name, published and noted on it, that are

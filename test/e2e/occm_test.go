@@ -91,7 +91,7 @@ func (o *occmService) member(node string, p corev1.ServicePort) fields {
 	return fields{"name": o.node(node), "address": o.stage.address(node), "protocol_port": p.NodePort, "subnet_id": o.cloud.IDs().PrivateSubnet}
 }
 
-// parts are the listeners, pools and members in the document.
+// listenersOf, poolsOf and membersOf find the parts of the document.
 func listenersOf(balancer fields) []fields { return balancer["listeners"].([]fields) }
 
 func poolsOf(balancer fields) []fields {
@@ -265,7 +265,7 @@ func (o *occmService) read() tree {
 	return answer.LoadBalancer
 }
 
-// made lets openstack-cloud-controller-manager make all of it, at the same time.
+// makeAll lets openstack-cloud-controller-manager make all of it, at the same time.
 func makeAll(s *stage, all []*occmService) {
 	s.t.Helper()
 	for _, o := range all {
