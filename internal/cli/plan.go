@@ -144,7 +144,7 @@ func planOf(ctx context.Context, planner *controller.Planner, service *corev1.Se
 	if l := observed.LoadBalancer; l != nil {
 		p.LoadBalancerID, p.Status = l.ID, l.ProvisioningStatus
 	}
-	p.Refused, p.OnlyObserved = plan.Refused, planner.OnlyObserves(service, observed.LoadBalancer)
+	p.Refused, p.OnlyObserved = plan.Refused, planner.OnlyObserves(service, observed)
 	for _, op := range plan.Ops {
 		p.Ops = append(p.Ops, plannedOp{Kind: diff.Kind(op), Text: op.String(), Op: op})
 	}

@@ -38,13 +38,13 @@ const (
 // anew: no sweep shows load balancers that do not bear our tags.
 const lookAgain = 10 * time.Minute
 
-// OnlyObserves tells whether nothing is to be written for the Service, which has the load
-// balancer, nil for none: it was not taken over yet. What was keeps being served, however
-// the operator decides about the others. A person who says whose a load balancer is sets
-// one tag on it; we set both.
-func (p *Planner) OnlyObserves(service *corev1.Service, l *lb.LoadBalancer) bool {
+// OnlyObserves tells whether nothing is to be written for the Service, of which this was
+// observed: it was not taken over yet. What was keeps being served, however the operator
+// decides about the others. A person who says whose a load balancer is sets one tag on it;
+// we set both, but on one of somebody else that the Service uses.
+func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
 	taken := p.claimed(service)
-	if l != nil && p.Capabilities.Has(lb.FeatureTags) {
+	if l := observed.LoadBalancer; l != nil && !observed.Guest && p.Capabilities.Has(lb.FeatureTags) {
 		taken = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 	}
 	return p.Adopt == AdoptObserve && !taken
@@ -60,7 +60,7 @@ func (r *ServiceReconciler) lookOnly(ctx context.Context, p *pass) (result recon
 		p.record.known = p.record.known && p.claimed
 	}
 	failure := r.observe(ctx, p)
-	if !r.OnlyObserves(p.service, p.record.observed.LoadBalancer) {
+	if !r.OnlyObserves(p.service, p.record.observed) {
 		r.observers.forget(client.ObjectKeyFromObject(p.service))
 		return reconcile.Result{}, false, nil
 	}

@@ -25,6 +25,7 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 	for name, c := range map[string]struct {
 		service  *corev1.Service
 		balancer *lb.LoadBalancer
+		guest    bool
 		version  lb.Version
 		observes bool
 	}{
@@ -34,6 +35,8 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 		"one with a mark copied from another Service":     {service: served(func(s *corev1.Service) { s.Annotations[managed] = "uid-9 " + ourClass }), balancer: untagged, observes: true},
 		"one that has lost its finalizer":                 {service: served(func(s *corev1.Service) { s.Finalizers = nil }), balancer: tagged},
 		"one that was taken over":                         {service: served(), balancer: tagged},
+		"one that uses somebody else's":                   {service: served(unmarked), balancer: untagged, guest: true, observes: true},
+		"one that is claimed and does":                    {service: served(), balancer: untagged, guest: true},
 		"one that is claimed and has none yet":            {service: served()},
 		"one that is claimed, whose balancer has no tags": {service: served(), balancer: untagged, observes: true},
 		"the same where Octavia has none":                 {service: served(), balancer: untagged, version: lb.Version{Major: 2}},
@@ -46,11 +49,11 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 		}
 		p := &Planner{LoadBalancerClass: ourClass, DefaultClass: true, ClusterUID: "uid-c", Capabilities: lb.Capabilities{APIVersion: c.version}}
 		for _, adopt := range []Adoption{"", AdoptTag} {
-			if p.Adopt = adopt; p.OnlyObserves(c.service, c.balancer) {
+			if p.Adopt = adopt; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Guest: c.guest}) {
 				t.Errorf("%s is only observed with %q", name, adopt)
 			}
 		}
-		if p.Adopt = AdoptObserve; p.OnlyObserves(c.service, c.balancer) != c.observes {
+		if p.Adopt = AdoptObserve; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Guest: c.guest}) != c.observes {
 			t.Errorf("%s: only observed: %v", name, !c.observes)
 		}
 	}

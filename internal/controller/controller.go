@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -228,7 +229,7 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 			marks := changedMarks(before, after)
 			others := len(marks) > 0 && !r.echoes.ours(after) && r.memory.has(client.ObjectKeyFromObject(after), after.UID)
 			if others && r.Serves(before) && r.Serves(after) {
-				if !r.OnlyObserves(before, nil) {
+				if !r.OnlyObserves(before, lb.Observed{}) {
 					r.rivals.wrote(after, foreignWrite{what: onService, texts: marks})
 				}
 				r.memory.distrust(client.ObjectKeyFromObject(after))

@@ -44,6 +44,8 @@ func (p *Planner) host(ctx context.Context, service *corev1.Service, owner lb.Ow
 	switch {
 	case err != nil:
 		return nil, err
+	case !allowed && (l.Name == owner.LoadBalancerName() || l.Name == owner.LegacyName()):
+		return nil, refused(owner.Claims(l).Reason + "; " + why)
 	case !allowed:
 		return nil, refused(why)
 	}
@@ -63,6 +65,9 @@ func (p *Planner) isGuest(ctx context.Context, service *corev1.Service, owner lb
 		if slices.Contains(listener.Tags, owner.ServiceTag()) {
 			return true, nil
 		}
+	}
+	if !owner.MayUse(l) {
+		return false, nil
 	}
 	floating, err := p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
 	return err == nil && publishes(service, l, floating), err

@@ -153,6 +153,17 @@ func Users(l LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(l.Tags), func(t string) bool { return !strings.HasPrefix(t, namePrefix) })
 }
 
+// MayUse tells whether the load balancer, which is not the owner's alone, may be one that
+// openstack-cloud-controller-manager let the owner use: it bears the owner's name among its
+// tags, and nothing on it names another cluster. One that has the owner's name for its own
+// has to be shared: otherwise it would be the owner's, and something contradicts that.
+func (o Owner) MayUse(l LoadBalancer) bool {
+	of, described := DescribedService(l.Description)
+	named := l.Name == o.LoadBalancerName() || l.Name == o.LegacyName()
+	return slices.Contains(l.Tags, o.LoadBalancerName()) && otherValue(l.Tags, clusterTag, o.ClusterUID) == "" &&
+		(!described || of.Cluster == o.ClusterName) && (!named || o.SharedBy(l) != "")
+}
+
 // Shares tells whether the tags of a load balancer that people made, or that is another
 // Service's, let Services of the namespace have ports on it.
 func Shares(tags []string, namespace string) bool {

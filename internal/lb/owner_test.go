@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -234,6 +235,31 @@ func TestClaims(t *testing.T) {
 				t.Errorf("claim (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestLoadBalancerThatTheOtherControllerSharesIsUsedUnlessItNamesAnotherCluster(t *testing.T) {
+	const api = "kube_service_kubernetes_shop_api"
+	theirs := LoadBalancer{ID: "lb-1", Name: api, Description: "Kubernetes external service shop/api from cluster kubernetes", Tags: []string{api, web.LoadBalancerName()}}
+	for name, c := range map[string]struct {
+		change func(*LoadBalancer)
+		want   bool
+	}{
+		"another Service's of the cluster":    {func(*LoadBalancer) {}, true},
+		"a person's":                          {func(l *LoadBalancer) { l.Name, l.Description, l.Tags = "shop", "", []string{web.LoadBalancerName()} }, true},
+		"the Service's own, shared":           {func(l *LoadBalancer) { l.Name, l.Description = web.LoadBalancerName(), web.Description() }, true},
+		"the Service's own name, and alone":   {func(l *LoadBalancer) { l.Name, l.Tags = web.LoadBalancerName(), []string{web.LoadBalancerName()} }, false},
+		"the name of old, and alone":          {func(l *LoadBalancer) { l.Name, l.Tags = web.LegacyName(), []string{web.LoadBalancerName()} }, false},
+		"without the Service's name":          {func(l *LoadBalancer) { l.Tags = []string{api} }, false},
+		"with the uid of another cluster":     {func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag("other")) }, false},
+		"with our cluster's uid":              {func(l *LoadBalancer) { l.Tags = append(l.Tags, ClusterTag(clusterUID)) }, true},
+		"of another cluster, as it describes": {func(l *LoadBalancer) { l.Description += "2" }, false},
+	} {
+		l := theirs
+		l.Tags = slices.Clone(l.Tags)
+		if c.change(&l); web.MayUse(l) != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
 	}
 }
 

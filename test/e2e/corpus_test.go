@@ -209,8 +209,10 @@ var corpus = []legacy{
 		})
 	}},
 
-	{name: "shared-first", lacks: "load balancers that Services share by load-balancer-id"},
-	{name: "shared-second", lacks: "load balancers that Services share by load-balancer-id"},
+	{name: "shared-first", with: func(o *occmService) { o.edits, o.shared = []edit{tcp(8080)}, true }},
+	{name: "shared-second", with: func(o *occmService) {
+		o.edits, o.shared, o.host = []edit{tcp(8081)}, true, "shared-first"
+	}},
 	{name: "x-forwarded-for", lacks: "annotation x-forwarded-for"},
 	{name: "proxy-protocol-v1", lacks: "annotation proxy-protocol"},
 	{name: "proxy-protocol-v2", lacks: "annotation proxy-protocol"},

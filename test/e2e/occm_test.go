@@ -41,6 +41,10 @@ type occmService struct {
 	serial bool
 	// untold leaves annotations and finalizer out, as long ago.
 	untold bool
+	// shared is whether several Services use the load balancer, and host is the one for
+	// which it was made, if that is another.
+	shared bool
+	host   string
 	// hostname is published in place of the address.
 	hostname string
 
@@ -156,6 +160,9 @@ func (o *occmService) posts() {
 		o.t.Fatal(err)
 	}
 	o.balancer = o.usual()
+	if o.host != "" {
+		return
+	}
 	for _, change := range o.changes {
 		change(o.balancer)
 	}
@@ -171,16 +178,25 @@ func (o *occmService) posts() {
 // ends does what is left when the load balancer is ACTIVE.
 func (o *occmService) ends() {
 	o.t.Helper()
-	if o.serial {
+	if o.serial || o.host != "" {
 		o.addParts()
 	}
 	address := o.made.VIP
-	if !o.internal {
+	if o.host != "" {
+		address = o.uses()
+	} else if !o.internal {
 		address = o.makeFloatingIP()
 	}
 	o.tell(address)
 	o.was = o.now()
 	o.made = o.read()
+}
+
+// uses adds the Service to those that use the load balancer, and returns its address.
+func (o *occmService) uses() (address string) {
+	o.cloud.octavia(http.MethodPut, "loadbalancers/"+o.made.ID, fields{"loadbalancer": fields{"tags": append(slices.Clone(o.made.Tags), o.balancerName())}}, nil)
+	o.eventually(o.cloud.pending)
+	return (&service{stage: o.stage, name: o.host}).address()
 }
 
 // addParts adds listeners, pools, members and monitors, one after the other.
@@ -275,6 +291,12 @@ func makeAll(s *stage, all []*occmService) {
 	// One that adds to its load balancer keeps no other waiting.
 	slices.SortStableFunc(all, func(a, b *occmService) int { return map[bool]int{true: 1}[a.serial] - map[bool]int{true: 1}[b.serial] })
 	for _, o := range all {
+		if i := slices.IndexFunc(all, func(other *occmService) bool { return other.name == o.host }); i >= 0 {
+			o.made = all[i].made
+		}
 		o.ends()
+	}
+	for _, o := range all {
+		o.made = o.read() // others may have come to share it
 	}
 }
