@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -52,8 +53,9 @@ func (r *ServiceReconciler) yield(ctx context.Context, p *pass) (result reconcil
 
 // standAside says, once, that somebody else writes to the Service. Nothing else is
 // written but that pools follow the nodes, so that nobody who did nothing loses traffic,
-// unless the members are what the other one writes; and, now and then, the finalizer if
-// it was taken away, or what the Service has would be left behind with its end.
+// unless the members are what the other one writes; and, now and then, the finalizer or
+// the mark if it was taken away, or what the Service has would be left behind with its end.
+// A mark of another one of us is left: two would set theirs in turn for ever.
 func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rivalry, wait time.Duration) (reconcile.Result, error) {
 	if err := r.tellContest(context.WithoutCancel(ctx), p.service, known); apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
@@ -64,7 +66,7 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 		r.wakeWaiters(1) // it was its turn
 	}
 	err := r.observe(ctx, p)
-	if err == nil && p.record.holds() && r.Serves(p.service) && !r.claimed(p.service) {
+	if err == nil && p.record.holds() && r.Serves(p.service) && unclaimed(p.service) {
 		if wait = min(wait, r.timing.LastRivalWait); r.rivals.mayClaim(p.service) {
 			err = r.claim(ctx, p.service)
 		}
@@ -81,6 +83,11 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 		return r.next(p, err)
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// unclaimed tells whether the Service lacks the finalizer, or anybody's mark.
+func unclaimed(service *corev1.Service) bool {
+	return !controllerutil.ContainsFinalizer(service, finalizer) || service.Annotations[managed] == ""
 }
 
 // followNodes sets the members of the pools that are there, if the nodes changed since
