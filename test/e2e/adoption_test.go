@@ -35,7 +35,7 @@ func (s *stage) inherits(t *testing.T, rows []legacy) []*occmService {
 	for _, row := range rows {
 		switch {
 		case row.lacks != "":
-			t.Logf("left out: %s, since this version lacks %s", row.name, row.lacks)
+			t.Logf("left out: %s, since there is not yet %s", row.name, row.lacks)
 			continue
 		case row.amphora && s.cloud.provider() != "amphora", *stateDir != "" && testing.Short() && !row.short:
 			continue

@@ -24,8 +24,7 @@ type legacy struct {
 	// short is set for what a real cloud is not spared in a short run: what it makes of the
 	// others it makes of one of these, too.
 	short bool
-	// lacks says which feature this version does not have, so that the Service is
-	// refused; it goes with the feature's arrival.
+	// lacks says what is not there yet, and is needed to make it.
 	lacks string
 }
 
@@ -213,10 +212,20 @@ var corpus = []legacy{
 	{name: "shared-second", with: func(o *occmService) {
 		o.edits, o.shared, o.host = []edit{tcp(8081)}, true, "shared-first"
 	}},
-	{name: "x-forwarded-for", lacks: "annotation x-forwarded-for"},
-	{name: "proxy-protocol-v1", lacks: "annotation proxy-protocol"},
-	{name: "proxy-protocol-v2", lacks: "annotation proxy-protocol"},
-	{name: "tls", lacks: "annotation default-tls-container-ref"},
+	{name: "x-forwarded-for", amphora: true, with: func(o *occmService) {
+		o.edits = []edit{tcp(8080), annotated(prefix+"x-forwarded-for", "true")}
+		o.sets(listenersOf, fields{"protocol": "HTTP", "insert_headers": fields{"X-Forwarded-For": "true"}})
+		o.sets(poolsOf, fields{"protocol": "HTTP"})
+	}},
+	{name: "proxy-protocol-v1", amphora: true, with: func(o *occmService) {
+		o.edits, o.mode = []edit{tcp(8080), annotated(prefix+"proxy-protocol", "true")}, corev1.LoadBalancerIPModeProxy
+		o.sets(poolsOf, fields{"protocol": "PROXY"})
+	}},
+	{name: "proxy-protocol-v2", amphora: true, with: func(o *occmService) {
+		o.edits, o.mode = []edit{tcp(8080), annotated(prefix+"proxy-protocol", "v2")}, corev1.LoadBalancerIPModeProxy
+		o.sets(poolsOf, fields{"protocol": "PROXYV2"})
+	}},
+	{name: "tls", lacks: "a certificate of the corpus' own"},
 }
 
 // corpusConf is what cloud.conf has for the corpus.

@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -45,6 +46,8 @@ type occmService struct {
 	// which it was made, if that is another.
 	shared bool
 	host   string
+	// mode is what is published of how the address is reached, if that is not as usual.
+	mode corev1.LoadBalancerIPMode
 	// hostname is published in place of the address.
 	hostname string
 
@@ -262,7 +265,7 @@ func (o *occmService) tell(address string) {
 		})
 	}
 	write(func(v *corev1.Service) error {
-		mode := corev1.LoadBalancerIPModeVIP
+		mode := cmp.Or(o.mode, corev1.LoadBalancerIPModeVIP)
 		v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}
 		if o.hostname != "" {
 			v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: o.hostname}}
