@@ -56,9 +56,9 @@ func TestCompatibilityHasARowForEveryAnnotationKeyAndWish(t *testing.T) {
 		return regexp.MustCompile("(?m)^\\|[^|]*`" + regexp.QuoteMeta(name) + "`[^|]*\\| [^|\\s]").MatchString(page)
 	}
 	for _, a := range annotation.Table {
-		name, shared := strings.CutPrefix(a.Key, annotation.Prefix)
+		name := strings.TrimPrefix(a.Key, annotation.Prefix)
 		if own := strings.HasPrefix(a.Key, annotation.OwnPrefix); !own && !row(name) {
-			t.Errorf("annotation %s (%t) has no row", name, shared)
+			t.Errorf("annotation %s has no row", name)
 		}
 	}
 	for _, key := range config.Keys() {
