@@ -51,6 +51,8 @@ const (
 	// AvailabilityZone what the load balancer is made of.
 	SubnetID, NetworkID, PortID = Prefix + "subnet-id", Prefix + "network-id", Prefix + "port-id"
 	FlavorID, AvailabilityZone  = Prefix + "flavor-id", Prefix + "availability-zone"
+	// AdditionalSubnetID says where the VIP of the second IP family is made.
+	AdditionalSubnetID = OwnPrefix + "additional-subnet-id"
 	// MemberSubnetID says from where nodes are reached.
 	MemberSubnetID = Prefix + "member-subnet-id"
 	// ProtocolsKey says what single ports speak, and the next three what all do.
@@ -122,6 +124,8 @@ type Options struct {
 	// SubnetID, or else NetworkID, is where the VIP is made, unless PortID is the port
 	// that becomes it. All may be empty.
 	SubnetID, NetworkID, PortID string
+	// AdditionalSubnetID is where the VIP of the second IP family is made, or empty.
+	AdditionalSubnetID string
 	// MemberSubnetID is the subnet of the members, or empty for that of the VIP.
 	MemberSubnetID string
 	// FloatingNetworkID is the external network, or empty for any. FloatingSubnetID, or
@@ -226,6 +230,7 @@ func over(defaults config.LoadBalancer) Options {
 		Timeouts:              lb.DefaultTimeouts,
 		SubnetID:              defaults.SubnetID,
 		NetworkID:             defaults.NetworkID,
+		AdditionalSubnetID:    defaults.AdditionalSubnetID,
 		MemberSubnetID:        defaults.MemberSubnetID,
 		FloatingNetworkID:     defaults.FloatingNetworkID,
 		FloatingSubnetID:      defaults.FloatingSubnetID,
@@ -246,6 +251,9 @@ func withoutOtherNetworks(o *Options, annotations map[string]string) {
 	set := func(name string) bool { return strings.TrimSpace(annotations[Prefix+name]) != "" }
 	if set("network-id") {
 		o.SubnetID = ""
+	}
+	if set("network-id") || set("subnet-id") {
+		o.AdditionalSubnetID = ""
 	}
 	if set("floating-network-id") {
 		o.FloatingSubnetID, o.FloatingSubnets = "", config.SubnetPattern{}

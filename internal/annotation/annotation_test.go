@@ -61,7 +61,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, SNIContainers, DriftPolicy, FloatingIP, OwnPrefix+"status-addresses", Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, SNIContainers, DriftPolicy, FloatingIP, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}

@@ -137,6 +137,12 @@ var placementLines = []Annotation{
 		Doc:     "A port that is there already and becomes the VIP. It says where that is, so that subnet-id, network-id and the address in spec.loadBalancerIP of an internal Service do not count. It stays when the load balancer goes. A port that another load balancer has is refused.",
 		Change:  NeedsReplacement,
 	}),
+	set(uuid, func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
+		Key:     AdditionalSubnetID,
+		Default: "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
+		Doc:     "The subnet of the VIP of the other IP family than subnet-id's, for a Service that has both in spec.ipFamilies. It has to be in the same network.",
+		Change:  NeedsReplacement,
+	}),
 	set(uuid, func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
 		Default: "[LoadBalancer] member-subnet-id",

@@ -42,6 +42,9 @@ type Input struct {
 	// which clients reach it.
 	Guest       bool
 	HostAddress string
+
+	// both is whether the load balancer serves both families of the Service.
+	both bool
 }
 
 // Networks is where addresses are taken from, after everything that had to be
@@ -49,8 +52,11 @@ type Input struct {
 type Networks struct {
 	// VIPSubnetID, or else VIPNetworkID, is where VIPs are.
 	VIPSubnetID, VIPNetworkID string
-	// MemberSubnetID is the subnet of the members' addresses; empty lets
-	// Octavia take the VIP's.
+	// AdditionalSubnetID is where VIPs of the Service's second family are, and members of
+	// it; empty is nowhere.
+	AdditionalSubnetID string
+	// MemberSubnetID is the subnet of the members' addresses of the first family; empty
+	// lets Octavia take the VIP's.
 	MemberSubnetID string
 	// FloatingNetworkID is the external network, and FloatingSubnetIDs the parts of it
 	// to try, or empty for any.
@@ -102,6 +108,13 @@ const (
 	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has none.
 	ReasonFlavorUnsupported           = "FlavorUnsupported"
 	ReasonAvailabilityZoneUnsupported = "AvailabilityZoneUnsupported"
+	// ReasonDualStackUnsupported: there can be no load balancer with addresses of both
+	// families. A Service that requires both is refused for it, too.
+	ReasonDualStackUnsupported = "DualStackUnsupported"
+	// ReasonSingleStackLoadBalancer: the one that is there has addresses of one.
+	ReasonSingleStackLoadBalancer = "SingleStackLoadBalancer"
+	// ReasonAdditionalVIPKept: it has addresses of both, and the Service asks for one.
+	ReasonAdditionalVIPKept = "AdditionalVIPKept"
 	// ReasonMetadataPortMissing: a monitor that is there drops all traffic, since
 	// nothing in the network can carry its checks out.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
@@ -128,8 +141,13 @@ func Wanted(in Input) (lb.Wanted, error) {
 		return lb.Wanted{}, err
 	}
 	in.Nodes = selected(in.Nodes, options.NodeSelector)
-	external := !options.Internal && in.Family() == corev1.IPv4Protocol
-	address, err := in.requestedAddress(options, external)
+	both, stack, err := in.dualStack(options)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
+	in.both = both
+	external := !options.Internal && slices.Contains(in.served(), corev1.IPv4Protocol)
+	floating, address, err := in.requestedAddresses(options, external)
 	if err != nil {
 		return lb.Wanted{}, err
 	}
@@ -146,7 +164,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err := in.checkPlacement(options); err != nil {
 		return lb.Wanted{}, err
 	}
-	if err := in.checkGuest(options, address, external); err != nil {
+	if err := in.checkGuest(options, floating, address, external); err != nil {
 		return lb.Wanted{}, err
 	}
 	protocols, err := in.protocols(options)
@@ -161,8 +179,9 @@ func Wanted(in Input) (lb.Wanted, error) {
 	}
 	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
 	if in.Service.Annotations[annotation.MemberSubnetID] != "" {
-		wanted.MemberSubnetID = options.MemberSubnetID
+		wanted.SubnetsMatter = true
 	}
+	wanted.Withheld = stack
 	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
 	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(balancer.Listeners) {
 		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
@@ -175,15 +194,18 @@ func Wanted(in Input) (lb.Wanted, error) {
 		wanted.AddressAsFound = true
 		return wanted, nil
 	}
+	switch {
+	case !address.IsValid() || options.PortID != "":
+	case familyOf(address) == in.Family():
+		balancer.VIP.Address = address.String()
+	default:
+		balancer.AdditionalVIPs[0].Address = address.String()
+	}
 	if !external {
-		// IPv6 addresses are routed as they are: Neutron has no floating ones.
-		if options.PortID == "" {
-			balancer.VIP.Address = address
-		}
 		return wanted, nil
 	}
 	wanted.FloatingIP = &lb.FloatingIP{
-		Address:     address,
+		Address:     floating,
 		NetworkID:   in.Networks.FloatingNetworkID,
 		SubnetIDs:   in.Networks.FloatingSubnetIDs,
 		Description: in.Owner.FloatingIPDescription(),
@@ -201,6 +223,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
 	in.Nodes = selected(in.Nodes, selector)
 	kept := *observed.LoadBalancer
+	in.both = len(in.Families()) > 1 && kept.DualStack()
 	kept.Listeners = nil
 	for _, l := range observed.LoadBalancer.Listeners {
 		if !in.Owner.OwnsListener(l) {
@@ -266,44 +289,44 @@ func (in Input) serial(listeners []lb.Listener) bool {
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
-// Family is the Service's first IP family, which the load balancer serves.
-func (in Input) Family() corev1.IPFamily {
-	if len(in.Service.Spec.IPFamilies) > 0 {
-		return in.Service.Spec.IPFamilies[0]
-	}
-	return corev1.IPv4Protocol
-}
-
 // local tells whether nodes without an endpoint drop the Service's traffic.
 func (in Input) local() bool {
 	return in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// requestedAddress is that of the floating IP which is asked for by annotation, or
-// spec.loadBalancerIP.
-func (in Input) requestedAddress(options annotation.Options, external bool) (string, error) {
-	value := in.Service.Spec.LoadBalancerIP
-	switch {
-	case options.FloatingIP == "":
-	case !external:
-		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s asks for a floating IP, and only an external Service whose first IP family is IPv4 has one; remove it",
-			annotation.FloatingIP)}
-	case value != "" && value != in.Networks.FloatingIPAddress:
-		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s asks for %s and spec.loadBalancerIP for %s; remove one",
-			annotation.FloatingIP, in.Networks.FloatingIPAddress, value)}
-	default:
-		return in.Networks.FloatingIPAddress, nil
+// requestedAddresses are that of the floating IP, which is asked for by annotation or
+// spec.loadBalancerIP, and that of a VIP, which only the latter asks for: IPv6 addresses
+// are routed as they are, since Neutron has no floating ones.
+func (in Input) requestedAddresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
+	if options.FloatingIP != "" {
+		if floating = in.Networks.FloatingIPAddress; !external {
+			return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf(
+				"annotation %s asks for a floating IP, and only an external Service that is served by IPv4 has one; remove it", annotation.FloatingIP)}
+		}
 	}
+	value := in.Service.Spec.LoadBalancerIP
 	if value == "" {
-		return "", nil
+		return floating, vip, nil
 	}
 	address, err := netip.ParseAddr(value)
-	if err != nil || address.Zone() != "" {
-		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
+	switch {
+	case err != nil || address.Zone() != "":
+		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
+	case !slices.Contains(in.served(), familyOf(address)):
+		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf(
+			"spec.loadBalancerIP %s is not an %s address, which is the family that serves", value, in.Family())}
+	case !external || !address.Is4():
+		return floating, address, nil
+	case floating != "" && value != floating:
+		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s asks for %s and spec.loadBalancerIP for %s; remove one",
+			annotation.FloatingIP, floating, value)}
 	}
-	if address.Is4() != (in.Family() == corev1.IPv4Protocol) {
-		return "", &Invalid{ReasonInvalidAddress, fmt.Sprintf(
-			"spec.loadBalancerIP %s is not an %s address, which is the Service's first IP family", value, in.Family())}
+	return address.String(), vip, nil
+}
+
+func familyOf(address netip.Addr) corev1.IPFamily {
+	if address.Is4() {
+		return corev1.IPv4Protocol
 	}
-	return address.String(), nil
+	return corev1.IPv6Protocol
 }

@@ -51,7 +51,7 @@ func input(changes ...change) Input {
 			Provider: "amphora", Method: "ROUND_ROBIN",
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 		},
-		Networks:     Networks{VIPSubnetID: "subnet-vip", MemberSubnetID: "subnet-nodes", FloatingNetworkID: "net-public"},
+		Networks:     Networks{VIPSubnetID: "subnet-vip", AdditionalSubnetID: "subnet-other", MemberSubnetID: "subnet-nodes", FloatingNetworkID: "net-public"},
 		Capabilities: lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 29}, Provider: "amphora"},
 		Owner:        lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-uid", Namespace: "shop", Name: "web", ServiceUID: "s-uid"},
 	}

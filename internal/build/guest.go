@@ -5,6 +5,7 @@ package build
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -14,7 +15,7 @@ import (
 // checkGuest tells whether the Service may have its ports on a load balancer that was
 // made for somebody else. It cannot have another address there, and what is to be reached
 // from inside only is not opened to the outside.
-func (in Input) checkGuest(options annotation.Options, address string, external bool) error {
+func (in Input) checkGuest(options annotation.Options, address string, vip netip.Addr, external bool) error {
 	host := in.Found
 	if !in.Guest || host == nil {
 		return nil
@@ -33,6 +34,8 @@ func (in Input) checkGuest(options annotation.Options, address string, external 
 		return refuse("it has the floating IP %s, at which the ports of an internal Service would be open to everybody; make the Service external, or let it have a load balancer of its own", in.HostAddress)
 	case external && !floating:
 		return refuse("it has no floating IP, so the Service could not be reached from outside; attach one to port %s, or make the Service internal", host.VIP.PortID)
+	case vip.IsValid() && !host.Has(vip.String()):
+		return refuse("it is at %s, and the Service asks for %s; take that back", in.HostAddress, vip)
 	case address != "" && address != in.HostAddress:
 		return refuse("it is at %s, and the Service asks for %s; take that back", in.HostAddress, address)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
 // What kube-proxy serves on spec.healthCheckNodePort: 200 on nodes that have an
@@ -138,10 +137,7 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 // endpoint. A node that was made anew under another name may share its address
 // with the old one for a while: Octavia takes an address once.
 func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
-	targets, _ := target.Nodes(in.Nodes, in.Family())
-	if local {
-		targets = target.WithEndpoints(targets, in.Slices)
-	}
+	targets := in.targets(port.Protocol, local)
 	members := make([]lb.Member, 0, len(targets))
 	seen := make(map[netip.Addr]bool, len(targets))
 	for _, t := range targets {
@@ -153,7 +149,7 @@ func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []
 			Name:        t.Node,
 			Address:     t.Address.String(),
 			Port:        int(port.NodePort),
-			SubnetID:    in.Networks.MemberSubnetID,
+			SubnetID:    t.subnetID,
 			Weight:      1,
 			MonitorPort: monitorPort,
 		})
@@ -161,15 +157,47 @@ func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []
 	return members
 }
 
+// askedSources are the ranges that may connect, as the Service and the operator's
+// settings say; empty is everybody.
+func (in Input) askedSources(options annotation.Options) []string {
+	if ranges, _ := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); len(ranges) > 0 {
+		return ranges
+	}
+	return options.SourceRanges
+}
+
+// everybody is the range of all addresses of each family.
+var everybody = map[corev1.IPFamily]string{corev1.IPv4Protocol: "0.0.0.0/0", corev1.IPv6Protocol: "::/0"}
+
+// restricts tells whether the ranges leave out anybody of the families.
+func restricts(ranges []string, families []corev1.IPFamily) bool {
+	return len(ranges) > 0 && slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(ranges, everybody[f]) })
+}
+
+// hasBoth tells whether the load balancer has, or gets, VIPs of both families.
+func (in Input) hasBoth() bool { return in.both || in.Found != nil && in.Found.DualStack() }
+
 // sourceRanges returns who may connect, as Octavia takes it: one family, and
 // nil where the cloud knows no source ranges and none are asked for, or the nodes'
 // security group enforces them. Ranges that cannot be enforced are an error, never left
 // out.
+//
+// It is nil also for VIPs of both families. There Octavia makes a rule of the VIP's
+// security group for each pair of range and family, which Neutron refuses, and the load
+// balancer is in ERROR (_update_security_group_rules in
+// network/drivers/neutron/allowed_address_pairs.py of Octavia 11; later ones do better,
+// and no API version tells).
 func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	ranges, restricted, err := in.sources(options)
 	switch {
 	case err != nil:
 		return nil, err
+	case in.hasBoth() && restricted:
+		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
+			"load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on such a one. Remove the ranges, restrict the sources elsewhere, "+
+				"or delete the Service and make it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)}
+	case in.hasBoth():
+		return nil, nil
 	case in.Capabilities.Has(lb.FeatureAllowedCIDRs):
 		return ranges, nil
 	case restricted && !in.sourcesBySecurityGroup():
@@ -181,21 +209,17 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 }
 
 // sources are the CIDRs of the Service's first family that may connect, sorted, and
-// whether these are not everybody.
+// whether these are not everybody. With VIPs of both families they are those of both.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
-	ranges, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges)
-	if err != nil {
+	if _, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
 		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
-	if len(ranges) == 0 {
-		ranges = options.SourceRanges
-	}
-	everybody := "0.0.0.0/0"
-	if in.Family() == corev1.IPv6Protocol {
-		everybody = "::/0"
-	}
-	if len(ranges) == 0 || slices.Contains(ranges, everybody) {
-		return []string{everybody}, false, nil
+	ranges = in.askedSources(options)
+	switch restricted = restricts(ranges, in.served()); {
+	case !restricted:
+		return []string{everybody[in.Family()]}, false, nil
+	case in.hasBoth():
+		return ranges, true, nil
 	}
 	// Clients of the other family cannot reach the VIP at all.
 	ours := slices.DeleteFunc(slices.Clone(ranges), func(r string) bool {

@@ -14,7 +14,7 @@ import (
 // placed is the load balancer without listeners: its names, and where it is made.
 func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 	if in.Guest {
-		return &lb.LoadBalancer{Tags: in.Owner.GuestTags(), AdminDown: in.Found != nil && in.Found.AdminDown}
+		return &lb.LoadBalancer{Tags: in.Owner.GuestTags(), AdditionalVIPs: in.additionalVIPs(), AdminDown: in.Found != nil && in.Found.AdminDown}
 	}
 	balancer := &lb.LoadBalancer{
 		Name:        in.Owner.LoadBalancerName(),
@@ -22,6 +22,8 @@ func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 		Tags:        in.tags(),
 		Provider:    options.Provider,
 		VIP:         lb.VIP{SubnetID: in.Networks.VIPSubnetID, NetworkID: in.Networks.VIPNetworkID},
+
+		AdditionalVIPs: in.additionalVIPs(),
 	}
 	if options.PortID != "" {
 		balancer.VIP = lb.VIP{PortID: options.PortID, SubnetID: in.Networks.VIPSubnetID}
@@ -48,6 +50,7 @@ func (in Input) checkPlacement(options annotation.Options) error {
 	for _, p := range []placement{
 		{annotation.PortID, "port of the VIP", options.PortID, have.VIP.PortID},
 		{annotation.SubnetID, "subnet of the VIP", options.SubnetID, have.VIP.SubnetID},
+		{annotation.AdditionalSubnetID, "subnet of the additional VIP", options.AdditionalSubnetID, additionalSubnet(have)},
 		{annotation.NetworkID, "network of the VIP", options.NetworkID, have.VIP.NetworkID},
 		{annotation.FlavorID, "flavor", options.FlavorID, have.FlavorID},
 		{annotation.AvailabilityZone, "availability zone", options.AvailabilityZone, have.AvailabilityZone},
@@ -69,7 +72,10 @@ func (in Input) checkPlacement(options annotation.Options) error {
 func (in Input) overruled(key string, options annotation.Options) bool {
 	switch key {
 	case annotation.SubnetID:
-		return options.PortID != ""
+		// With both families either VIP may be there.
+		return options.PortID != "" || in.both && sameID(options.SubnetID, additionalSubnet(in.Found))
+	case annotation.AdditionalSubnetID:
+		return options.PortID != "" || !in.both || sameID(options.AdditionalSubnetID, in.Found.VIP.SubnetID)
 	case annotation.NetworkID:
 		return options.PortID != "" || options.SubnetID != ""
 	case annotation.FlavorID:
@@ -78,6 +84,13 @@ func (in Input) overruled(key string, options annotation.Options) bool {
 		return !in.Capabilities.Has(lb.FeatureAvailabilityZones)
 	}
 	return false
+}
+
+func additionalSubnet(l *lb.LoadBalancer) string {
+	if len(l.AdditionalVIPs) == 0 {
+		return ""
+	}
+	return l.AdditionalVIPs[0].SubnetID
 }
 
 // sameID compares ids, which may be written without dashes or in capitals.

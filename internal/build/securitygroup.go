@@ -35,6 +35,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		return need, true
 	}
 	need = securitygroup.Need{IPv6: in.Family() == corev1.IPv6Protocol, VIPSubnetID: in.Networks.VIPSubnetID}
+	need.DualStack = len(in.Families()) > 1 && len(wanted.LoadBalancer.AdditionalVIPs) > 0
 	monitored := false
 	for _, l := range wanted.LoadBalancer.Listeners {
 		if l.Pool == nil {

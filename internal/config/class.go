@@ -62,6 +62,9 @@ func (l *LoadBalancer) chooseNetworks(set map[string]bool) {
 	if set["subnet-id"] && !set["network-id"] {
 		l.NetworkID = ""
 	}
+	if (set["network-id"] || set["subnet-id"]) && !set["additional-subnet-id"] {
+		l.AdditionalSubnetID = ""
+	}
 	if !set["floating-network-id"] && !set["floating-subnet-id"] && !set["floating-subnet"] && !set["floating-subnet-tags"] {
 		return
 	}

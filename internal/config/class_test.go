@@ -80,6 +80,20 @@ func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
 	}
 }
 
+func TestAnAdditionalSubnetBelongsToTheNetworkBesideWhichItStands(t *testing.T) {
+	const all = "[LoadBalancer]\nnetwork-id = n\nadditional-subnet-id = six\n[LoadBalancerClass \"c\"]\n"
+	for keys, want := range map[string]string{
+		"lb-method = SOURCE_IP": "six",
+		"subnet-id = s2":        "",
+		"network-id = n2":       "",
+		"network-id = n2\nadditional-subnet-id = another-six": "another-six",
+	} {
+		if got := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"].AdditionalSubnetID; got != want {
+			t.Errorf("%s: %q, want %q", keys, got, want)
+		}
+	}
+}
+
 func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
 	for text, want := range map[string]string{
 		"[LoadBalancerClass \"c\"]\nmonitor-delay = 2s\n":   `[LoadBalancerClass "c"] monitor-timeout (3s) must not be above monitor-delay (2s)`,

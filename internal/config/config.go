@@ -99,6 +99,8 @@ type LoadBalancer struct {
 	Method string
 	// SubnetID and NetworkID say where VIPs are made. Both may be empty: then the nodes' subnet is used.
 	SubnetID, NetworkID string
+	// AdditionalSubnetID is the subnet of VIPs of the second IP family. Empty means one of the VIP's network.
+	AdditionalSubnetID string
 	// MemberSubnetID is the subnet of the members. Empty means the subnet of the VIP.
 	MemberSubnetID string
 	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.

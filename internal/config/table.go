@@ -89,6 +89,8 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "Subnet of VIPs. Without subnet-id and network-id: the subnet of the nodes."},
 	Key{Name: "network-id", field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
 		Doc: "Network of VIPs; Octavia chooses the subnet."},
+	Key{Name: "additional-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
+		Doc: "Subnet of VIPs of the other IP family than subnet-id's, in the same network, for Services that have both families. Without it: the first by name."},
 	Key{Name: "member-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
 		Doc: "Subnet from which members are reached. Without it: the subnet of the VIP."},
 	Key{Name: "floating-network-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
@@ -143,7 +145,7 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.
 var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
-	"network-id", "subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector",
+	"network-id", "subnet-id", "additional-subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector",
 	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
 	"internal-lb", "source-ranges", "default-tls-container-ref")
 

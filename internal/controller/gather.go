@@ -40,6 +40,9 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 		// What is there decides, whatever the settings say by now; of one that failed
 		// nothing but its place.
 		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
+		if len(l.AdditionalVIPs) > 0 {
+			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
+		}
 		if l.Provider != "" && !failed {
 			in.Capabilities.Provider = l.Provider
 		}
@@ -66,11 +69,12 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 // settings say.
 func asked(o annotation.Options) build.Networks {
 	networks := build.Networks{
-		VIPSubnetID:       o.SubnetID,
-		VIPNetworkID:      o.NetworkID,
-		MemberSubnetID:    o.MemberSubnetID,
-		FloatingNetworkID: o.FloatingNetworkID,
-		FloatingIPAddress: o.FloatingIP,
+		VIPSubnetID:        o.SubnetID,
+		VIPNetworkID:       o.NetworkID,
+		AdditionalSubnetID: o.AdditionalSubnetID,
+		MemberSubnetID:     o.MemberSubnetID,
+		FloatingNetworkID:  o.FloatingNetworkID,
+		FloatingIPAddress:  o.FloatingIP,
 	}
 	if o.FloatingSubnetID != "" {
 		networks.FloatingSubnetIDs = []string{o.FloatingSubnetID}
@@ -99,6 +103,9 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 		}
 		n.VIPSubnetID = subnet
 		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
+	}
+	if err := p.vipSubnets(ctx, in, options, observed); err != nil {
+		return lb.Wanted{}, err
 	}
 	if err := p.givenFloatingIP(ctx, n, options); err != nil {
 		return lb.Wanted{}, err

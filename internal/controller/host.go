@@ -80,7 +80,7 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 		if i.Hostname != "" {
 			return service.Annotations[annotation.LoadBalancerID] != ""
 		}
-		return i.IP == l.VIP.Address || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
+		return l.Has(i.IP) || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
 			return f.PortID == l.VIP.PortID && f.Address == i.IP
 		})
 	})

@@ -382,6 +382,14 @@ func (r *ServiceReconciler) forget(key types.NamespacedName) {
 	}
 }
 
+// served are the Service's families, if the load balancer serves more than one.
+func (p *pass) served() []corev1.IPFamily {
+	if l := p.wanted.LoadBalancer; l == nil || len(l.AdditionalVIPs) == 0 {
+		return nil
+	}
+	return p.input.Families()
+}
+
 // report writes what the pass found out to the Service.
 func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) error {
 	if known, is, _ := r.rivals.of(p.service); is == standAside && r.Serves(p.service) {
@@ -404,6 +412,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Undecided: failure != nil && (!p.decided || p.membersOnly),
 		Observed:  p.record.observed,
 		External:  p.wanted.FloatingIP != nil,
+		Families:  p.served(),
 		Hostname:  options.Hostname,
 		Addresses: options.StatusAddresses,
 

@@ -15,9 +15,10 @@ import (
 type Created struct {
 	// ID is the id of the object.
 	ID string
-	// VIP and ProjectID are those of a load balancer.
-	VIP       lb.VIP
-	ProjectID string
+	// VIP, AdditionalVIPs and ProjectID are those of a load balancer.
+	VIP            lb.VIP
+	AdditionalVIPs []lb.VIP
+	ProjectID      string
 	// Address is that of a floating IP.
 	Address string
 	// Missing is set by an op that was to end something which, the cloud says, is
@@ -37,7 +38,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 		next.FloatingIPs = afterFloatingIP(next, op, made)
 	case CreateLoadBalancer:
 		l := cloneLoadBalancer(op.LoadBalancer)
-		l.ID, l.VIP, l.ProjectID = made.ID, made.VIP, made.ProjectID
+		l.ID, l.VIP, l.AdditionalVIPs, l.ProjectID = made.ID, made.VIP, made.AdditionalVIPs, made.ProjectID
 		l.ProvisioningStatus = lb.PendingCreate
 		// One that is there already is what the new one takes the place of.
 		next.LoadBalancer, next.Predecessor, next.Guest = &l, next.LoadBalancer, false

@@ -129,7 +129,13 @@ func (c *cloud) apply(op Op) (Created, error) {
 		if c.balancer != nil {
 			return Created{}, fmt.Errorf("there is a load balancer already: %s", c.balancer.ID)
 		}
-		return c.create(op.LoadBalancer, lb.PendingCreate), nil
+		made := c.create(op.LoadBalancer, lb.PendingCreate)
+		for _, l := range op.LoadBalancer.Listeners {
+			if err := c.enforces(l.AllowedCIDRs); err != nil {
+				return Created{}, err
+			}
+		}
+		return made, nil
 	case DeleteLoadBalancer:
 		return Created{}, c.deleteBalancer(op.ID)
 	}
@@ -159,7 +165,19 @@ func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created 
 		}
 		c.addListener(listener, pool)
 	}
-	return Created{ID: l.ID, VIP: l.VIP, ProjectID: l.ProjectID}
+	l.AdditionalVIPs = slices.Clone(l.AdditionalVIPs)
+	for i := range l.AdditionalVIPs {
+		l.AdditionalVIPs[i].Address = cmp.Or(l.AdditionalVIPs[i].Address, "2001:db8::100")
+	}
+	return Created{ID: l.ID, VIP: l.VIP, AdditionalVIPs: l.AdditionalVIPs, ProjectID: l.ProjectID}
+}
+
+// enforces tells whether Octavia can make the rules of the security group.
+func (c *cloud) enforces(sources []string) error {
+	if len(sources) > 0 && c.balancer.DualStack() {
+		return fmt.Errorf("source ranges %v on a load balancer with VIPs of both families", sources)
+	}
+	return nil
 }
 
 func (c *cloud) addListener(l lb.Listener, pool string) string {

@@ -58,6 +58,9 @@ func (c *cloud) createListener(op CreateListener) (Created, error) {
 			return Created{}, fmt.Errorf("listener %s has port %d already", l.ID, l.Port)
 		}
 	}
+	if err := c.enforces(op.Listener.AllowedCIDRs); err != nil {
+		return Created{}, err
+	}
 	if err := c.fits(op.Listener.Protocol, op.PoolID); err != nil {
 		return Created{}, err
 	}
@@ -79,6 +82,9 @@ func (c *cloud) updateListener(op UpdateListener) error {
 		row.ConnectionLimit = *op.ConnectionLimit
 	}
 	if op.AllowedCIDRs != nil {
+		if err := c.enforces(*op.AllowedCIDRs); err != nil {
+			return err
+		}
 		row.AllowedCIDRs = slices.Clone(*op.AllowedCIDRs)
 	}
 	if op.Timeouts != nil {

@@ -142,9 +142,9 @@ type tree struct {
 	users, stays map[string]int
 	// monitorsAsFound is what lb.Wanted says.
 	monitorsAsFound bool
-	// memberSubnetID is what lb.Wanted says.
-	memberSubnetID string
-	refused        []Refusal
+	// subnetsMatter is what lb.Wanted says.
+	subnetsMatter bool
+	refused       []Refusal
 }
 
 func (t *tree) ops() []Op {
@@ -154,7 +154,7 @@ func (t *tree) ops() []Op {
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 	want := *all.LoadBalancer
 	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
-		users: map[string]int{}, stays: map[string]int{}, monitorsAsFound: all.MonitorsAsFound, memberSubnetID: all.MemberSubnetID}
+		users: map[string]int{}, stays: map[string]int{}, monitorsAsFound: all.MonitorsAsFound, subnetsMatter: all.SubnetsMatter}
 	t.loadBalancer(want, have)
 	t.removeLeft()
 	wanted := map[lb.ListenerKey]bool{}
@@ -224,10 +224,20 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 	if op.Tags != nil || op.AdminDown != nil {
 		t.mark = append(t.mark, op)
 	}
-	if want.VIP.Address != "" && !sameAddress(want.VIP.Address, have.VIP.Address) {
+	t.addressFixed(want.VIP, have.VIP)
+	for i, vip := range want.AdditionalVIPs {
+		if i < len(have.AdditionalVIPs) {
+			t.addressFixed(vip, have.AdditionalVIPs[i])
+		}
+	}
+}
+
+// addressFixed refuses another address for a VIP that is there.
+func (t *tree) addressFixed(want, have lb.VIP) {
+	if want.Address != "" && !sameAddress(want.Address, have.Address) {
 		t.refused = append(t.refused, Refusal{ReasonAddressFixed, fmt.Sprintf(
 			"load balancer %s has VIP %s, which cannot be changed into %s; ask for %s, or delete the Service and make it again",
-			have.ID, have.VIP.Address, want.VIP.Address, have.VIP.Address)})
+			t.id, have.Address, want.Address, have.Address)})
 	}
 }
 
@@ -273,15 +283,16 @@ func (t *tree) keep(want, have lb.Listener) {
 // serves tells whether the pool that a listener has can be made into the wanted
 // one.
 func (t *tree) serves(want, have *lb.Pool) bool {
-	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished() && !t.elsewhere(*have)
+	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished() && !t.elsewhere(*want, *have)
 }
 
 // elsewhere tells whether the pool has members in another subnet than they are to be in.
 // Octavia cannot move a member from one to the other. One without a subnet is where the
 // VIP is.
-func (t *tree) elsewhere(pool lb.Pool) bool {
-	return t.memberSubnetID != "" && slices.ContainsFunc(pool.Members, func(m lb.Member) bool {
-		return m.SubnetID != "" && m.SubnetID != t.memberSubnetID
+func (t *tree) elsewhere(want, have lb.Pool) bool {
+	return t.subnetsMatter && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
+		i := slices.IndexFunc(want.Members, func(w lb.Member) bool { return w.Key() == m.Key() })
+		return i >= 0 && m.SubnetID != "" && m.SubnetID != want.Members[i].SubnetID
 	})
 }
 

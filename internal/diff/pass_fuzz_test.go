@@ -95,6 +95,9 @@ func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 		Invalid: p.invalid, Unknown: annotation.Unknown(p.in.Service.Annotations), Observed: confirmed, External: p.wanted.FloatingIP != nil,
 		Left: plan.Ops, Refused: plan.Refused, Done: len(plan.Ops) == 0 && len(plan.Refused) == 0 && observed.LoadBalancer != nil,
 	}
+	if l := p.wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
+		pass.Families = p.in.Families()
+	}
 	p.conditions = status.Conditions(p.conditions, 1, pass)
 	p.ingress = status.Ingress(p.ingress, pass)
 	for _, c := range p.conditions {
@@ -109,9 +112,12 @@ func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 		p.Fatalf("programmed although %v", plan.Refused)
 	}
 	for _, i := range p.ingress {
-		if l := observed.LoadBalancer; l != nil && i.IP != observed.Address() {
+		if l := observed.LoadBalancer; l != nil && i.IP != observed.Address() && (len(pass.Families) < 2 || !l.Has(i.IP)) {
 			p.Fatalf("%s is published, and the load balancer is at %s", i.IP, observed.Address())
 		}
+	}
+	if len(pass.Families) > 1 && p.invalid == nil && pass.Done && len(p.ingress) != 2 {
+		p.Fatalf("%v is published of a load balancer of both families", p.ingress)
 	}
 	for _, e := range status.Events(nil, p.conditions) {
 		if len(e.Message) > 1000 {
@@ -174,8 +180,9 @@ func anyInput(t *rapid.T) build.Input {
 			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 			CreateMonitor: rapid.Bool().Draw(t, "monitors"), Internal: rapid.IntRange(0, 5).Draw(t, "internal") == 5,
 		},
-		Networks: build.Networks{VIPSubnetID: "subnet-vip", MemberSubnetID: "subnet-nodes", FloatingNetworkID: "net-public"},
-		Serial:   rapid.Bool().Draw(t, "serial"),
+		Networks: build.Networks{VIPSubnetID: "subnet-vip", MemberSubnetID: "subnet-nodes", FloatingNetworkID: "net-public",
+			AdditionalSubnetID: rapid.SampledFrom([]string{"subnet-other", "subnet-other", ""}).Draw(t, "additional")},
+		Serial: rapid.Bool().Draw(t, "serial"),
 	}
 	if in.Config.Provider == lb.ProviderOVN {
 		in.Config.Method = "SOURCE_IP_PORT"
@@ -227,7 +234,10 @@ func anySpec(t *rapid.T) corev1.ServiceSpec {
 	if rapid.IntRange(0, 20).Draw(t, "odd") == 20 {
 		spec.Ports[0].NodePort = 0
 	}
-	spec.IPFamilies = rapid.SampledFrom([][]corev1.IPFamily{nil, {corev1.IPv4Protocol}, {corev1.IPv6Protocol}}).Draw(t, "families")
+	spec.IPFamilies = rapid.SampledFrom([][]corev1.IPFamily{nil, {corev1.IPv4Protocol}, {corev1.IPv6Protocol},
+		{corev1.IPv4Protocol, corev1.IPv6Protocol}, {corev1.IPv6Protocol, corev1.IPv4Protocol}}).Draw(t, "families")
+	policies := []corev1.IPFamilyPolicy{corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack}
+	spec.IPFamilyPolicy = ptr.To(rapid.SampledFrom(policies).Draw(t, "policy"))
 	spec.LoadBalancerIP = rapid.SampledFrom([]string{"", "", "", "198.51.100.1", "198.51.100.9", "2001:db8::9", "x"}).Draw(t, "loadBalancerIP")
 	spec.LoadBalancerSourceRanges = rapid.SampledFrom([][]string{nil, nil, {"10.0.0.0/8"}, {"0.0.0.0/0"}, {"2001:db8::/32", "10.1.2.3/16"}, {" 10.0.0.0/8 "}}).Draw(t, "sourceRanges")
 	if rapid.Bool().Draw(t, "local") {

@@ -21,7 +21,7 @@ func (t *tree) makePool(want lb.Pool) (id string) {
 	}
 	best, completion := -1, []Op(nil)
 	for i, p := range t.detached {
-		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) || t.elsewhere(p) {
+		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) || t.elsewhere(want, p) {
 			continue
 		}
 		half := &tree{monitorsAsFound: t.monitorsAsFound}

@@ -76,6 +76,10 @@ const (
 	FeatureSCTP
 	// FeatureSCTPMonitor: monitors of type SCTP. 2.23, not ovn.
 	FeatureSCTPMonitor
+	// FeatureAdditionalVIPs: VIPs of both families. 2.26, not ovn: its driver of Octavia
+	// 11 takes the wish and forgets it (create_vip_port in ovn_octavia_provider/driver.py),
+	// later ones make a port for each VIP, and no API version tells which of them it is.
+	FeatureAdditionalVIPs
 )
 
 var features = map[Feature]struct {
@@ -103,6 +107,7 @@ var features = map[Feature]struct {
 	FeatureProxyV2:              {since: Version{2, 22}, notOVN: true},
 	FeatureSCTP:                 {since: Version{2, 23}},
 	FeatureSCTPMonitor:          {since: Version{2, 23}, notOVN: true},
+	FeatureAdditionalVIPs:       {since: Version{2, 26}, notOVN: true},
 }
 
 // ProviderOVN is the provider that is served by the network itself and can do

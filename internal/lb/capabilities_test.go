@@ -57,6 +57,7 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 		{"SOURCE_IP_PORT", FeatureSourceIPPort, Version{2, 12}, Version{2, 13}, true},
 		{"HTTP monitors on UDP", FeatureHTTPMonitorOnUDP, Version{2, 15}, Version{2, 16}, false},
 		{"HTTP monitors", FeatureHTTPMonitor, Version{1, 9}, Version{2, 0}, false},
+		{"additional VIPs", FeatureAdditionalVIPs, Version{2, 25}, Version{2, 26}, false},
 		{"monitors in a create", FeatureCreateWithMonitors, Version{1, 9}, Version{2, 0}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,7 +10,10 @@
 // SDK, and everything in it prints as JSON.
 package lb
 
-import "slices"
+import (
+	"net/netip"
+	"slices"
+)
 
 // LoadBalancer is one Octavia load balancer with everything below it.
 //
@@ -27,6 +30,9 @@ type LoadBalancer struct {
 	FlavorID         string   `json:"flavorID,omitempty"`
 	AvailabilityZone string   `json:"availabilityZone,omitempty"`
 	VIP              VIP      `json:"vip"`
+	// AdditionalVIPs are at further addresses of the VIP's port, in other subnets of its
+	// network. They are chosen when the load balancer is made, and cannot be changed.
+	AdditionalVIPs []VIP `json:"additionalVIPs,omitempty"`
 	// AdminDown is Octavia's admin_state_up, negated so that the zero value
 	// is the usual one.
 	AdminDown bool       `json:"adminDown,omitempty"`
@@ -51,6 +57,28 @@ type VIP struct {
 	SubnetID  string `json:"subnetID,omitempty"`
 	NetworkID string `json:"networkID,omitempty"`
 	PortID    string `json:"portID,omitempty"`
+}
+
+// VIPOf returns the first VIP with an address of the family: IPv4 or, without is4, IPv6.
+func (l LoadBalancer) VIPOf(is4 bool) (VIP, bool) {
+	for _, v := range append([]VIP{l.VIP}, l.AdditionalVIPs...) {
+		if address, err := netip.ParseAddr(v.Address); err == nil && address.Is4() == is4 {
+			return v, true
+		}
+	}
+	return VIP{}, false
+}
+
+// Has tells whether the address is one of its VIPs'.
+func (l LoadBalancer) Has(address string) bool {
+	return slices.ContainsFunc(append([]VIP{l.VIP}, l.AdditionalVIPs...), func(v VIP) bool { return v.Address == address })
+}
+
+// DualStack tells whether it has VIPs of both families.
+func (l LoadBalancer) DualStack() bool {
+	_, has4 := l.VIPOf(true)
+	_, has6 := l.VIPOf(false)
+	return has4 && has6
 }
 
 // Listener is an open port of the VIP.
@@ -232,9 +260,9 @@ type Wanted struct {
 	// AddressAsFound neither moves nor releases floating IPs, nor ends the load
 	// balancer that they are on.
 	AddressAsFound bool `json:"addressAsFound,omitempty"`
-	// MemberSubnetID is the subnet that all members have to be in, if that matters:
-	// those in another one are replaced, with their pool.
-	MemberSubnetID string `json:"memberSubnetID,omitempty"`
+	// SubnetsMatter replaces members that are in another subnet than they are wanted in,
+	// with their pool.
+	SubnetsMatter bool `json:"subnetsMatter,omitempty"`
 	// Withheld is what the Service asks for and cannot have in this cloud. The
 	// rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`

@@ -11,6 +11,39 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+func TestALoadBalancerIsDualStackWhenItHasAVIPOfEachFamily(t *testing.T) {
+	of := func(vip string, more ...string) LoadBalancer {
+		l := LoadBalancer{VIP: VIP{Address: vip}}
+		for _, m := range more {
+			l.AdditionalVIPs = append(l.AdditionalVIPs, VIP{Address: m})
+		}
+		return l
+	}
+	for name, c := range map[string]struct {
+		l          LoadBalancer
+		ipv4, ipv6 string
+	}{
+		"IPv4 first":                   {of("10.0.0.9", "fd00::9"), "10.0.0.9", "fd00::9"},
+		"IPv6 first":                   {of("fd00::9", "10.0.0.9"), "10.0.0.9", "fd00::9"},
+		"IPv4 only":                    {of("10.0.0.9"), "10.0.0.9", ""},
+		"two of one family":            {of("10.0.0.9", "10.1.0.9"), "10.0.0.9", ""},
+		"none yet":                     {of(""), "", ""},
+		"the first of several is told": {of("10.0.0.9", "fd00::9", "fd00:1::9"), "10.0.0.9", "fd00::9"},
+	} {
+		ipv4, has4 := c.l.VIPOf(true)
+		ipv6, has6 := c.l.VIPOf(false)
+		if ipv4.Address != c.ipv4 || ipv6.Address != c.ipv6 || has4 != (c.ipv4 != "") || has6 != (c.ipv6 != "") {
+			t.Errorf("%s: %q %v, %q %v", name, ipv4.Address, has4, ipv6.Address, has6)
+		}
+		if got := c.l.DualStack(); got != (c.ipv4 != "" && c.ipv6 != "") {
+			t.Errorf("%s: dual-stack %v", name, got)
+		}
+		if c.ipv6 != "" && !c.l.Has(c.ipv6) || c.l.Has("192.0.2.1") {
+			t.Errorf("%s: which addresses it has", name)
+		}
+	}
+}
+
 func TestListenersAreToldApartByTransportAndPort(t *testing.T) {
 	for protocol, want := range map[ListenerProtocol]Transport{
 		ListenerTCP: TCP, ListenerHTTP: TCP, ListenerHTTPS: TCP, ListenerTerminatedHTTPS: TCP, ListenerPrometheus: TCP,

@@ -31,7 +31,7 @@ func TestARefusalOfAFloatingIPHasItsClass(t *testing.T) {
 	refused := func(what string, op diff.Op, class openstack.Class) {
 		t.Helper()
 		made, err := c.Apply(t.Context(), op)
-		if openstack.Classify(err) != class || made != (diff.Created{}) {
+		if openstack.Classify(err) != class || !diffs.Equal(made, diff.Created{}) {
 			t.Errorf("%s: class %q, want %s: %v; made %+v", what, openstack.Classify(err), class, err, made)
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), op.String()) {
@@ -63,7 +63,7 @@ func TestAFloatingIPWithoutAnAnswerMayHaveBeenMade(t *testing.T) {
 			fault.Method, fault.Times = http.MethodPost, 1
 			c.Faults().Add(fault)
 			made, err := c.Apply(t.Context(), diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: c.IDs().PublicNetwork}})
-			if e := asError(t, err); e.Class != openstack.Transient || !e.Unanswered || made != (diff.Created{}) {
+			if e := asError(t, err); e.Class != openstack.Transient || !e.Unanswered || !diffs.Equal(made, diff.Created{}) {
 				t.Errorf("class %s, unanswered %t, made %+v: %v", e.Class, e.Unanswered, made, err)
 			}
 		})

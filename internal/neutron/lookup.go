@@ -144,6 +144,45 @@ func (c *Client) findSubnets(ctx context.Context, networkID string, pattern conf
 	return strings.Join(ids, " "), nil
 }
 
+// SubnetsForVIPs returns a subnet of each family in one network: a given one for its own
+// family, and else the first by name. The network is the given one, or else that of the
+// first given subnet. What there is none of, or is not seen, is empty.
+func (c *Client) SubnetsForVIPs(ctx context.Context, networkID string, given ...string) (ipv4, ipv6 string, err error) {
+	key := strings.Join(append([]string{"subnets for VIPs", networkID}, given...), "\x00")
+	both, err := c.lookups.get(key, func() (string, error) {
+		return c.findSubnetsForVIPs(context.WithoutCancel(ctx), networkID, given)
+	})
+	ipv4, ipv6, _ = strings.Cut(both, " ")
+	return ipv4, ipv6, err
+}
+
+func (c *Client) findSubnetsForVIPs(ctx context.Context, networkID string, given []string) (string, error) {
+	op := "look for the subnets of VIPs"
+	if networkID == "" {
+		found, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"id": {given[0]}})
+		i := slices.IndexFunc(found, func(s subnets.Subnet) bool { return s.ID == given[0] })
+		if err != nil || i < 0 || !openstack.IsID(found[i].NetworkID) {
+			return " ", err
+		}
+		networkID = found[i].NetworkID
+	}
+	all, err := list[subnets.Subnet](ctx, c.service, op+" in network "+networkID, "subnets", url.Values{"network_id": {networkID}})
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(all, func(a, b subnets.Subnet) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	var of [7]string // by IP version
+	for _, s := range all {
+		if s.NetworkID != networkID || s.IPVersion != 4 && s.IPVersion != 6 {
+			continue
+		}
+		if of[s.IPVersion] == "" || slices.Contains(given, s.ID) {
+			of[s.IPVersion] = s.ID
+		}
+	}
+	return of[4] + " " + of[6], nil
+}
+
 // SubnetOfPort returns the id of the subnet of the port's first address of a family: IPv4
 // or, without is4, IPv6. The port has to be there, belong to the project and serve nothing, so that
 // it can become a VIP; the error says what is wrong with it.

@@ -111,7 +111,7 @@ func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 			if c.method == "POST" {
 				expected = diff.Created{ID: "f9", Address: "192.0.2.7"}
 			}
-			if made != expected {
+			if !cmp.Equal(made, expected) {
 				t.Errorf("made %+v", made)
 			}
 		})

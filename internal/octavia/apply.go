@@ -124,6 +124,9 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	setText(object, "vip_subnet_id", l.VIP.SubnetID)
 	setText(object, "vip_network_id", l.VIP.NetworkID)
 	setText(object, "vip_port_id", l.VIP.PortID)
+	if len(l.AdditionalVIPs) > 0 { // not known to every cloud
+		object["additional_vips"] = additionalVIPs(l.AdditionalVIPs)
+	}
 	listeners := []fields{}
 	for _, wanted := range l.Listeners {
 		listener := c.listener(wanted)
@@ -150,7 +153,18 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	if !openstack.IsID(made.ID) {
 		return diff.Created{}, unreadable(what, "no load balancer")
 	}
-	return diff.Created{ID: made.ID, VIP: made.VIP, ProjectID: made.ProjectID}, nil
+	return diff.Created{ID: made.ID, VIP: made.VIP, AdditionalVIPs: made.AdditionalVIPs, ProjectID: made.ProjectID}, nil
+}
+
+func additionalVIPs(vips []lb.VIP) []vipDocument {
+	documents := make([]vipDocument, len(vips))
+	for i, v := range vips {
+		documents[i].SubnetID = v.SubnetID
+		if v.Address != "" {
+			documents[i].IPAddress = &v.Address
+		}
+	}
+	return documents
 }
 
 func (c *Client) listener(l lb.Listener) fields {

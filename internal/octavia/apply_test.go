@@ -43,7 +43,8 @@ var requests = map[string]struct {
 	"a load balancer in one piece": {
 		op: diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{
 			Name: "web", Description: "the shop", Tags: tags, Provider: "amphora", FlavorID: "f1", AvailabilityZone: "az1",
-			VIP: lb.VIP{SubnetID: "s1", Address: "10.0.0.9"},
+			VIP:            lb.VIP{SubnetID: "s1", Address: "10.0.0.9"},
+			AdditionalVIPs: []lb.VIP{{SubnetID: "s6"}, {SubnetID: "s7", Address: "fd00::9"}},
 			Listeners: []lb.Listener{{
 				Name: "listener", Tags: tags, Protocol: lb.ListenerTCP, Port: 80, ConnectionLimit: -1, AllowedCIDRs: office,
 				Pool: &lb.Pool{
@@ -63,6 +64,7 @@ var requests = map[string]struct {
 		method: "POST", path: "loadbalancers",
 		body: `{"loadbalancer": {"name": "web", "description": "the shop", "tags": ["a", "b"], "provider": "amphora", "flavor_id": "f1",
 			"availability_zone": "az1", "vip_subnet_id": "s1", "vip_address": "10.0.0.9", "admin_state_up": true,
+			"additional_vips": [{"subnet_id": "s6"}, {"subnet_id": "s7", "ip_address": "fd00::9"}],
 			"listeners": [{"name": "listener", "tags": ["a", "b"], "protocol": "TCP", "protocol_port": 80, "connection_limit": -1,
 				"allowed_cidrs": ["192.0.2.0/24"], "admin_state_up": true,
 				"default_pool": {"name": "pool", "tags": ["a", "b"], "protocol": "TCP", "lb_algorithm": "SOURCE_IP", "admin_state_up": true,
@@ -212,13 +214,15 @@ func TestEveryOpOfOctaviaIsTried(t *testing.T) {
 	}
 }
 
-func TestANewLoadBalancerSaysItsVIPAndProject(t *testing.T) {
+func TestANewLoadBalancerSaysItsVIPsAndProject(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusCreated, `{"loadbalancer": {"id": "lb1", "project_id": "pr1", "vip_address": "10.0.0.9", "vip_port_id": "po1",
-			"vip_subnet_id": "s1", "vip_network_id": "n1", "provisioning_status": "PENDING_CREATE"}}`)
+			"vip_subnet_id": "s1", "vip_network_id": "n1", "provisioning_status": "PENDING_CREATE",
+			"additional_vips": [{"subnet_id": "s6", "ip_address": "fd00::9"}, {"subnet_id": "forgotten", "ip_address": null}]}}`)
 	})
 	made, err := client.Apply(t.Context(), diff.CreateLoadBalancer{})
-	want := diff.Created{ID: "lb1", ProjectID: "pr1", VIP: lb.VIP{Address: "10.0.0.9", PortID: "po1", SubnetID: "s1", NetworkID: "n1"}}
+	want := diff.Created{ID: "lb1", ProjectID: "pr1", VIP: lb.VIP{Address: "10.0.0.9", PortID: "po1", SubnetID: "s1", NetworkID: "n1"},
+		AdditionalVIPs: []lb.VIP{{Address: "fd00::9", SubnetID: "s6"}}}
 	if diff := cmp.Diff(want, made); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -250,7 +254,7 @@ func TestARefusalSaysWhatWasTriedAndOfWhichClassItIs(t *testing.T) {
 			if e != nil && e.Unanswered != (c.status == 201) {
 				t.Errorf("unanswered is %t: what was created is then looked for", e.Unanswered)
 			}
-			if made != (diff.Created{}) {
+			if !cmp.Equal(made, diff.Created{}) {
 				t.Errorf("made %+v in spite of it", made)
 			}
 		})

@@ -31,20 +31,40 @@ type loadBalancerDocument struct {
 	VIPSubnetID        *string               `json:"vip_subnet_id"`
 	VIPNetworkID       string                `json:"vip_network_id"`
 	VIPPortID          string                `json:"vip_port_id"`
+	AdditionalVIPs     []vipDocument         `json:"additional_vips"`
 	AdminStateUp       bool                  `json:"admin_state_up"`
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
 	OperatingStatus    string                `json:"operating_status"`
 	UpdatedAt          *string               `json:"updated_at"`
 }
 
+// vipDocument is an additional VIP. Its address is null where a provider took the wish
+// and did not carry it out.
+type vipDocument struct {
+	SubnetID  string  `json:"subnet_id"`
+	IPAddress *string `json:"ip_address,omitempty"`
+}
+
 func (d loadBalancerDocument) id() string { return d.ID }
+
+// additionalVIPs are those that there are.
+func (d loadBalancerDocument) additionalVIPs() []lb.VIP {
+	var vips []lb.VIP
+	for _, v := range d.AdditionalVIPs {
+		if address := value(v.IPAddress); address != "" {
+			vips = append(vips, lb.VIP{Address: address, SubnetID: v.SubnetID})
+		}
+	}
+	return vips
+}
 
 func (d loadBalancerDocument) model() lb.LoadBalancer {
 	return lb.LoadBalancer{
 		ID: d.ID, Name: d.Name, Description: d.Description, Tags: d.Tags, ProjectID: d.ProjectID,
 		Provider: d.Provider, FlavorID: value(d.FlavorID), AvailabilityZone: value(d.AvailabilityZone),
-		VIP:       lb.VIP{Address: d.VIPAddress, SubnetID: value(d.VIPSubnetID), NetworkID: d.VIPNetworkID, PortID: d.VIPPortID},
-		AdminDown: !d.AdminStateUp, ProvisioningStatus: d.ProvisioningStatus, OperatingStatus: d.OperatingStatus,
+		VIP:            lb.VIP{Address: d.VIPAddress, SubnetID: value(d.VIPSubnetID), NetworkID: d.VIPNetworkID, PortID: d.VIPPortID},
+		AdditionalVIPs: d.additionalVIPs(),
+		AdminDown:      !d.AdminStateUp, ProvisioningStatus: d.ProvisioningStatus, OperatingStatus: d.OperatingStatus,
 		UpdatedAt: value(d.UpdatedAt),
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	simulator "github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -50,7 +52,7 @@ func TestWhatOctaviaRefusesHasItsClass(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, err := s.Apply(t.Context(), c.op)
-			if openstack.Classify(err) != c.class || made != (diff.Created{}) {
+			if openstack.Classify(err) != c.class || !cmp.Equal(made, diff.Created{}) {
 				t.Errorf("class %q, want %s: %v; made %+v", openstack.Classify(err), c.class, err, made)
 			}
 			if err != nil && !strings.HasPrefix(err.Error(), c.op.String()) {
@@ -113,7 +115,7 @@ func TestACreateWhoseAnswerIsLostMayHaveBeenDone(t *testing.T) {
 			s.Faults().Add(fault)
 			made, err := s.Apply(t.Context(), op)
 			var e *openstack.Error
-			if !errors.As(err, &e) || e.Class != openstack.Transient || !e.Unanswered || made != (diff.Created{}) {
+			if !errors.As(err, &e) || e.Class != openstack.Transient || !e.Unanswered || !cmp.Equal(made, diff.Created{}) {
 				t.Errorf("made %+v, error %#v; want one that is Transient and says that there was no answer", made, err)
 			}
 			after, err := s.FindByName(t.Context(), op.LoadBalancer.Name)

@@ -48,8 +48,10 @@ type Subnet struct {
 type Need struct {
 	// Ports take traffic or health checks.
 	Ports []PortKey `json:"ports,omitempty"`
-	// IPv6 is whether the members' addresses are.
-	IPv6 bool `json:"ipv6,omitempty"`
+	// IPv6 is whether the members' addresses are, and DualStack whether they are of both
+	// families.
+	IPv6      bool `json:"ipv6,omitempty"`
+	DualStack bool `json:"dualStack,omitempty"`
 	// FromSubnets is whether the load balancer reaches the nodes from an address of its own,
 	// which is in one of MemberSubnetIDs or, without any, in the VIP's subnet.
 	FromSubnets     bool     `json:"fromSubnets,omitempty"`
@@ -108,7 +110,7 @@ func (n Need) Rules(known map[string]Subnet) (rules []Rule, ok bool) {
 	}
 	for _, port := range n.Ports {
 		for _, source := range sources {
-			if source.Addr().Is4() != n.IPv6 {
+			if n.DualStack || source.Addr().Is4() != n.IPv6 {
 				rules = append(rules, Rule{port, source.Masked()})
 			}
 		}

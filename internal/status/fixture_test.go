@@ -49,6 +49,17 @@ func done() Pass {
 	return Pass{Observed: observed(lb.Active, 1), External: true, Done: true}
 }
 
+// vip6 is the IPv6 address of a load balancer that has both.
+const vip6 = "fd00::5"
+
+// dual is done, of a load balancer with VIPs of both families.
+func dual(families ...corev1.IPFamily) Pass {
+	p := done()
+	p.Observed.LoadBalancer.AdditionalVIPs = []lb.VIP{{Address: vip6}}
+	p.Families = families
+	return p
+}
+
 // after is what a Service has after passes, the oldest first, all of generation
 // 1.
 func after(passes ...Pass) []metav1.Condition {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -34,16 +35,40 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		"while Octavia opens its first port":                     {Pass{Observed: observed(lb.PendingUpdate, 1), External: true}, nil, nil},
 		"when the floating IP is another":                        {done(), published, []string{floating}},
 		"internal":                                               {Pass{Observed: internalOnly(observed(lb.Active, 1)), Done: true}, nil, []string{vip}},
-		"external without a floating IP":                         {Pass{Observed: internalOnly(observed(lb.Active, 1)), External: true}, nil, nil},
-		"external whose floating IP was taken away":              {Pass{Observed: internalOnly(observed(lb.Active, 1)), External: true}, []string{floating}, nil},
-		"external whose floating IP leads elsewhere":             {Pass{Observed: elsewhere, External: true}, nil, nil},
-		"without any address":                                    {Pass{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ProvisioningStatus: lb.Active}}}, nil, nil},
-		"while Octavia deletes it":                               {Pass{Observed: observed(lb.PendingDelete, 1), External: true}, published, nil},
-		"while a pass fails":                                     {Pass{Observed: observed(lb.Active, 1), External: true, Err: silence}, published, published},
-		"while nothing can be read":                              {Pass{Err: silence, Undecided: true}, published, published},
-		"while nothing can be read, with none before":            {Pass{Err: silence, Undecided: true}, nil, nil},
-		"while it is in ERROR":                                   {Pass{Observed: observed(lb.Error, 1), External: true}, published, published},
-		"before a load balancer that vanished is made":           {Pass{External: true}, published, published},
+		"dual-stack":                                             {dual(corev1.IPv4Protocol, corev1.IPv6Protocol), nil, []string{floating, vip6}},
+		"dual-stack with IPv6 first":                             {dual(corev1.IPv6Protocol, corev1.IPv4Protocol), nil, []string{vip6, floating}},
+		"internal and dual-stack":                                {Pass{Observed: internalOnly(dual().Observed), Families: dual(corev1.IPv6Protocol, corev1.IPv4Protocol).Families, Done: true}, nil, []string{vip6, vip}},
+		"dual-stack, of a Service that asks for one family now":  {dual(), nil, []string{floating}},
+		"dual-stack, with all addresses asked for": {func() Pass {
+			p := dual(corev1.IPv4Protocol, corev1.IPv6Protocol)
+			p.Addresses = annotation.StatusBoth
+			return p
+		}(), nil, []string{floating, vip, vip6}},
+		"dual-stack, with VIPs asked for": {func() Pass {
+			p := dual(corev1.IPv6Protocol, corev1.IPv4Protocol)
+			p.Addresses = annotation.StatusVIP
+			return p
+		}(), nil, []string{vip6, vip}},
+		"dual-stack without a floating IP": {func() Pass {
+			p := dual(corev1.IPv6Protocol, corev1.IPv4Protocol)
+			p.Observed = internalOnly(p.Observed)
+			return p
+		}(), nil, nil},
+		"dual-stack and not accepted": {func() Pass {
+			p := dual(corev1.IPv4Protocol, corev1.IPv6Protocol)
+			p.Invalid = &build.Invalid{Reason: build.ReasonUnsupported}
+			return p
+		}(), []string{floating, vip6}, []string{floating, vip6}},
+		"external without a floating IP":               {Pass{Observed: internalOnly(observed(lb.Active, 1)), External: true}, nil, nil},
+		"external whose floating IP was taken away":    {Pass{Observed: internalOnly(observed(lb.Active, 1)), External: true}, []string{floating}, nil},
+		"external whose floating IP leads elsewhere":   {Pass{Observed: elsewhere, External: true}, nil, nil},
+		"without any address":                          {Pass{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ProvisioningStatus: lb.Active}}}, nil, nil},
+		"while Octavia deletes it":                     {Pass{Observed: observed(lb.PendingDelete, 1), External: true}, published, nil},
+		"while a pass fails":                           {Pass{Observed: observed(lb.Active, 1), External: true, Err: silence}, published, published},
+		"while nothing can be read":                    {Pass{Err: silence, Undecided: true}, published, published},
+		"while nothing can be read, with none before":  {Pass{Err: silence, Undecided: true}, nil, nil},
+		"while it is in ERROR":                         {Pass{Observed: observed(lb.Error, 1), External: true}, published, published},
+		"before a load balancer that vanished is made": {Pass{External: true}, published, published},
 		"while the Service is not accepted": {Pass{Observed: observed(lb.Active, 1), External: true,
 			Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, []string{floating}, []string{floating}},
 		"while the Service is not accepted, and its floating IP is gone": {Pass{Observed: internalOnly(observed(lb.Active, 1)),

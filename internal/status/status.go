@@ -93,6 +93,8 @@ type Pass struct {
 	Observed lb.Observed
 	// External is whether a floating IP is wanted.
 	External bool
+	// Families are the Service's IP families, if the load balancer serves more than one.
+	Families []corev1.IPFamily
 	// Addresses says which addresses are published of one that has a floating IP.
 	Addresses annotation.StatusAddresses
 	// Hostname is published in place of the address, unless it is empty.
@@ -264,7 +266,7 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonSecurityGroup, p.Unopened
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
-		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.Observed.Address())
+		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.at())
 	}
 	return c
 }
@@ -380,14 +382,7 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	if p.Hostname != "" {
 		return []corev1.LoadBalancerIngress{{Hostname: p.Hostname}}
 	}
-	addresses := []string{address}
-	switch {
-	case !p.External:
-	case p.Addresses == annotation.StatusVIP:
-		addresses = []string{l.VIP.Address}
-	case p.Addresses == annotation.StatusBoth:
-		addresses = append(addresses, l.VIP.Address)
-	}
+	addresses := p.addresses()
 	ingress := make([]corev1.LoadBalancerIngress, len(addresses))
 	for i, a := range addresses {
 		ingress[i] = p.published(a)
@@ -407,6 +402,48 @@ func (p Pass) published(address string) corev1.LoadBalancerIngress {
 	return corev1.LoadBalancerIngress{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeProxy)}
 }
 
+// addresses are those to publish: of each family that is served, in the Service's order.
+func (p Pass) addresses() []string {
+	l := p.Observed.LoadBalancer
+	if len(p.Families) < 2 {
+		return p.addressesOf(l.VIP)
+	}
+	var all []string
+	for _, family := range p.Families {
+		vip, _ := l.VIPOf(family == corev1.IPv4Protocol)
+		if family == corev1.IPv4Protocol {
+			all = append(all, p.addressesOf(vip)...)
+		} else if vip.Address != "" {
+			all = append(all, vip.Address)
+		}
+	}
+	return all
+}
+
+// addressesOf are those of the VIP that the floating IP leads to, if there is one.
+func (p Pass) addressesOf(vip lb.VIP) []string {
+	floating := p.Observed.Address()
+	if p.Observed.LoadBalancer.Has(floating) {
+		floating = vip.Address // there is none
+	}
+	switch {
+	case p.External && p.Addresses == annotation.StatusVIP:
+		return []string{vip.Address}
+	case p.External && p.Addresses == annotation.StatusBoth:
+		return []string{floating, vip.Address}
+	default:
+		return []string{floating}
+	}
+}
+
+// at is where clients reach the load balancer, for people.
+func (p Pass) at() string {
+	if len(p.Families) < 2 {
+		return p.Observed.Address()
+	}
+	return strings.Join(p.addresses(), " and ")
+}
+
 // known leaves out, of what is published of a Service that is refused, the addresses that
 // the load balancer does not have any more. Nothing else is published of it.
 func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
@@ -415,7 +452,7 @@ func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngre
 		return old
 	}
 	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
-		return i.Hostname == "" && i.IP != l.VIP.Address && !slices.ContainsFunc(p.Observed.FloatingIPs, func(f lb.FloatingIP) bool {
+		return i.Hostname == "" && !l.Has(i.IP) && !slices.ContainsFunc(p.Observed.FloatingIPs, func(f lb.FloatingIP) bool {
 			return f.Address == i.IP && f.PortID == l.VIP.PortID
 		})
 	})
