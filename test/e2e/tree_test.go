@@ -29,8 +29,12 @@ type tree struct {
 	Subnet      string `json:"vip_subnet_id"`
 	Flavor      string `json:"flavor_id"`
 	Zone        string `json:"availability_zone"`
-	Tags        []string
-	Listeners   []listener `json:"-"`
+	Additional  []struct {
+		Subnet  string `json:"subnet_id"`
+		Address string `json:"ip_address"`
+	} `json:"additional_vips"`
+	Tags      []string
+	Listeners []listener `json:"-"`
 	// Unused are the pools that are no listener's.
 	Unused []pool `json:"-"`
 }

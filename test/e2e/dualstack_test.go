@@ -1,0 +1,205 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+const (
+	prefersBoth  = corev1.IPFamilyPolicyPreferDualStack
+	requiresBoth = corev1.IPFamilyPolicyRequireDualStack
+)
+
+// stack sets the policy and, for a new Service, the families.
+func stack(policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) edit {
+	return func(v *corev1.Service) {
+		v.Spec.IPFamilyPolicy = &policy
+		if len(families) > 0 {
+			v.Spec.IPFamilies = families
+		}
+	}
+}
+
+// isAt waits until the Service's status has the addresses that want returns.
+func (v *service) isAt(want func(tree) []string) []string {
+	v.t.Helper()
+	var have []string
+	v.eventually(func() error {
+		have = nil
+		for _, i := range v.now().Status.LoadBalancer.Ingress {
+			have = append(have, i.IP)
+		}
+		if want := want(v.tree()); !slices.Equal(have, want) {
+			return fmt.Errorf("Service %s is at %v, want %v", v.name, have, want)
+		}
+		return nil
+	})
+	return have
+}
+
+// floatingIPOf is the address that leads to the load balancer's VIP.
+func (s *stage) floatingIPOf(t tree) string {
+	for _, f := range s.cloud.floatingIPs() {
+		if f.PortID == t.VIPPort {
+			return f.Address
+		}
+	}
+	return "none"
+}
+
+// gainIPv6 gives nodes an IPv6 address beside the IPv4 one.
+func (s *stage) gainIPv6(suffixes ...string) {
+	s.t.Helper()
+	for _, suffix := range suffixes {
+		s.changeNodeStatus(suffix, func(n *corev1.Node) {
+			n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "fd00::" + suffix})
+		})
+	}
+}
+
+// behind checks the members of the pool of one port: each as "address subnet".
+func behind(key string, want ...string) func(tree) error {
+	return func(t tree) error {
+		var have []string
+		if p := t.listener(key).Pool; p != nil {
+			for _, m := range p.Members {
+				have = append(have, m.Address+" "+m.Subnet)
+			}
+		}
+		slices.Sort(have)
+		slices.Sort(want)
+		if !slices.Equal(have, want) {
+			return fmt.Errorf("behind %s are %v, want %v", key, have, want)
+		}
+		return nil
+	}
+}
+
+func TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no VIPs of both families")
+	s := newStage(t, settings{})
+	ids := s.cloud.IDs()
+	s.gainIPv6("a")
+	web := s.service("web", tcp(8080), udp(5300), stack(prefersBoth))
+	web.has(programmed, conditionTrue, "Programmed")
+	web.has(accepted, conditionTrue, "Accepted")
+	four := func(suffix string) string { return s.address(suffix) + " " + ids.PrivateSubnet }
+	six := func(suffix string) string { return "fd00::" + suffix + " " + ids.PrivateSubnetV6 }
+	have := web.becomes(all(ports("TCP/8080", "UDP/5300"), sources(),
+		behind("TCP/8080", four("a"), four("b")), behind("UDP/5300", four("a"), four("b"), six("a"))))
+	if len(have.Additional) != 1 || !parseAddr(t, have.VIP).Is4() || have.Additional[0].Subnet != ids.PrivateSubnetV6 {
+		t.Fatalf("the VIPs are %s and %+v", have.VIP, have.Additional)
+	}
+	addresses := web.isAt(func(t tree) []string { return []string{s.floatingIPOf(t), t.Additional[0].Address} })
+	if now := web.now().Annotations[addressKey]; now != addresses[0] {
+		t.Errorf("annotation %s is %s, published are %v", addressKey, now, addresses)
+	}
+
+	s.gainIPv6("b")
+	web.becomes(all(behind("TCP/8080", four("a"), four("b")), behind("UDP/5300", four("a"), four("b"), six("a"), six("b"))))
+	s.answeredBy(addresses[0], 8080, s.addresses("a", "b")...)
+
+	web.change(stack(corev1.IPFamilyPolicySingleStack))
+	if said := web.has(accepted, conditionFalse, "AdditionalVIPKept").Message; !strings.Contains(said, have.Additional[0].Address) {
+		t.Errorf("it says %q", said)
+	}
+	web.isAt(func(tree) []string { return addresses[:1] })
+	web.becomes(behind("UDP/5300", four("a"), four("b")))
+	web.change(stack(prefersBoth))
+	web.has(programmed, conditionTrue, "Programmed")
+	web.isAt(func(tree) []string { return addresses })
+	if now := web.tree(); now.ID != have.ID {
+		t.Errorf("load balancer %s took the place of %s", now.ID, have.ID)
+	}
+}
+
+func TestDualStackServiceWithIPv6FirstHasAFloatingIPForItsIPv4Address(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no VIPs of both families")
+	s := newStage(t, settings{})
+	s.gainIPv6("a")
+	web := s.service("web", tcp(8080), stack(requiresBoth, corev1.IPv6Protocol, corev1.IPv4Protocol))
+	web.has(programmed, conditionTrue, "Programmed")
+	ids := s.cloud.IDs()
+	have := web.becomes(behind("TCP/8080", "fd00::a "+ids.PrivateSubnetV6, s.address("b")+" "+ids.PrivateSubnet))
+	if len(have.Additional) != 1 || !parseAddr(t, have.VIP).Is6() || have.Additional[0].Subnet != ids.PrivateSubnet {
+		t.Fatalf("the VIPs are %s and %+v", have.VIP, have.Additional)
+	}
+	web.isAt(func(t tree) []string { return []string{t.VIP, s.floatingIPOf(t)} })
+	web.change(annotated(internalKey, "true"))
+	web.isAt(func(t tree) []string { return []string{t.VIP, t.Additional[0].Address} })
+	if f := s.cloud.floatingIPs(); len(f) > 0 {
+		t.Errorf("floating IPs are left: %+v", f)
+	}
+}
+
+func TestPreferDualStackFallsBackToTheFirstFamilyAndSaysSo(t *testing.T) {
+	simulatorOnly(t, "the real one has API version 2.26")
+	for name, cloud := range map[string]settings{
+		"before 2.26":       {cloud: cloudsim.Options{APIVersion: "2.25"}},
+		"with provider ovn": {cloud: cloudsim.Options{Provider: "ovn"}, conf: []string{"lb-provider=ovn"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, cloud)
+			web := s.service("web", tcp(8080), stack(prefersBoth))
+			t.Log(web.has(accepted, conditionFalse, "DualStackUnsupported").Message)
+			web.isAt(func(t tree) []string { return []string{s.floatingIPOf(t)} })
+			web.becomes(all(ports("TCP/8080"), membersAt(s.addresses("a", "b")...)))
+			web.change(stack(corev1.IPFamilyPolicySingleStack))
+			web.programmed()
+		})
+	}
+}
+
+func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing.T) {
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	s.forget()
+	web.change(stack(prefersBoth))
+	t.Log(web.has(accepted, conditionFalse, "SingleStackLoadBalancer").Message)
+	web.change(stack(requiresBoth))
+	t.Log(web.has(accepted, conditionFalse, "RequiresReplacement").Message)
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("it was written to: %v", writes)
+	}
+	s.addNode("c")
+	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	if now := web.address(); now != address {
+		t.Errorf("the Service was at %s and is at %s", address, now)
+	}
+	web.change(stack(corev1.IPFamilyPolicySingleStack))
+	web.has(accepted, conditionTrue, "Accepted")
+	web.programmed()
+}
+
+func TestSourceRangesAreEnforcedOrADualStackServiceIsRefused(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no source ranges")
+	s := newStage(t, settings{})
+	required := s.service("required", tcp(8080), openTo("192.0.2.0/24"), stack(requiresBoth))
+	t.Log(required.has(accepted, conditionFalse, "DualStackUnsupported").Message)
+	preferred := s.service("preferred", tcp(8080), openTo("192.0.2.0/24"), stack(prefersBoth))
+	t.Log(preferred.has(accepted, conditionFalse, "DualStackUnsupported").Message)
+	if have := preferred.becomes(sources("192.0.2.0/24")); len(have.Additional) > 0 {
+		t.Errorf("it has VIPs %+v", have.Additional)
+	}
+	if made := s.cloud.balancers(required.lbName()); len(made) > 0 {
+		t.Errorf("a load balancer was made for a Service that is refused: %+v", made)
+	}
+	required.change(openTo("0.0.0.0/0", "::/0"))
+	required.has(programmed, conditionTrue, "Programmed")
+	before := required.becomes(sources())
+	required.change(openTo("192.0.2.0/24"))
+	t.Log(required.has(accepted, conditionFalse, "Unsupported").Message)
+	if now := required.tree(); now.Status != "ACTIVE" || now.ID != before.ID || len(now.Listeners[0].Sources) > 0 {
+		t.Errorf("the load balancer is %+v", now)
+	}
+}
