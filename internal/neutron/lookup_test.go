@@ -132,6 +132,54 @@ func TestOfExternalNetworksTheFirstByNameWithIPv4IsTaken(t *testing.T) {
 	}
 }
 
+func TestTheSubnetsOfVIPsAreTheFirstByNameOfEachFamilyUnlessOneIsGiven(t *testing.T) {
+	const a4, b4 = `{"id": "a4", "name": "a", "network_id": "n", "ip_version": 4}`, `{"id": "b4", "name": "b", "network_id": "n", "ip_version": 4}`
+	const a6, b6 = `{"id": "a6", "name": "a", "network_id": "n", "ip_version": 6}`, `{"id": "b6", "name": "b", "network_id": "n", "ip_version": 6}`
+	const elsewhere = `{"id": "x6", "name": "0", "network_id": "other", "ip_version": 6}`
+	for name, one := range map[string]struct {
+		network    string
+		given      []string
+		lists      []string
+		ipv4, ipv6 string
+	}{
+		"of a network":                     {"n", []string{"", ""}, []string{strings.Join([]string{b6, elsewhere, b4, a6, a4}, ",")}, "a4", "a6"},
+		"of a network with one family":     {"n", []string{"", ""}, []string{b4}, "b4", ""},
+		"with one given":                   {"n", []string{"b4", ""}, []string{strings.Join([]string{a4, b4, a6, b6}, ",")}, "b4", "a6"},
+		"of the network of the given one":  {"", []string{"b6", ""}, []string{b6, strings.Join([]string{a4, b4, a6, b6}, ",")}, "a4", "b6"},
+		"with both given":                  {"", []string{"b6", "b4"}, []string{b6, strings.Join([]string{a4, b4, a6, b6}, ",")}, "b4", "b6"},
+		"of one that is not seen":          {"", []string{"b6", ""}, []string{""}, "", ""},
+		"of a server that knows no filter": {"", []string{"b6", ""}, []string{elsewhere + "," + b6, elsewhere + "," + b6}, "", "b6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t, simulator.Options{})
+			for _, l := range one.lists {
+				c.listed("subnets", l)
+			}
+			for range 2 {
+				ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), one.network, one.given...)
+				if ipv4 != one.ipv4 || ipv6 != one.ipv6 || err != nil {
+					t.Errorf("subnets %q and %q, %v; want %q and %q", ipv4, ipv6, err, one.ipv4, one.ipv6)
+				}
+			}
+			if n := len(c.queries("/v2.0/subnets")); n != len(one.lists) {
+				t.Errorf("%d calls, want %d: the answer is remembered", n, len(one.lists))
+			}
+		})
+	}
+	c := newCloud(t, simulator.Options{})
+	for name, fault := range broken() {
+		fault.Route = "/v2.0/subnets"
+		added := c.Faults().Add(fault)
+		if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || ipv4+ipv6 != "" {
+			t.Errorf("%s: subnets %q and %q, class %q: %v", name, ipv4, ipv6, openstack.Classify(err), err)
+		}
+		c.Faults().Remove(added)
+	}
+	if ipv4, ipv6, err := c.SubnetsForVIPs(t.Context(), "", c.IDs().PrivateSubnet); err != nil || ipv4 != c.IDs().PrivateSubnet || ipv6 != c.IDs().PrivateSubnetV6 {
+		t.Errorf("after failures: %q and %q, %v", ipv4, ipv6, err)
+	}
+}
+
 func TestTheSubnetOfAnAddressIsThatOfThePortThatHasIt(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	c.port("10.0.200.1", "10.0.200.2")
