@@ -72,6 +72,8 @@ func (in Input) dualStack(options annotation.Options) (both bool, withheld []lb.
 func (in Input) obstacle(options annotation.Options) *Invalid {
 	can, second := in.Capabilities, in.Families()[1]
 	restricted := restricts(in.askedSources(options), in.Families())
+	// What would be in the way of another load balancer, too, comes before the one that is
+	// there.
 	switch found := in.Found; {
 	case found != nil && found.DualStack():
 		// Source ranges are refused then, whichever the policy.
@@ -79,9 +81,6 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 	case found != nil && in.Guest:
 		return &Invalid{ReasonRequiresReplacement, fmt.Sprintf(
 			"load balancer %s of annotation %s has no %s address; name one that has, or let the Service have one of its own", found.ID, annotation.LoadBalancerID, second)}
-	case found != nil:
-		return &Invalid{ReasonRequiresReplacement, fmt.Sprintf(
-			"load balancer %s has no %s address, and Octavia cannot give it one any more; to get one, delete the Service and make it again", found.ID, second)}
 	case !can.Has(lb.FeatureAdditionalVIPs):
 		return &Invalid{ReasonDualStackUnsupported, fmt.Sprintf(
 			"a load balancer with addresses of both families needs %s; this cloud has version %s and load balancers of provider %s",
@@ -89,6 +88,9 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 	case restricted:
 		return &Invalid{ReasonDualStackUnsupported,
 			"Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to have both"}
+	case found != nil:
+		return &Invalid{ReasonRequiresReplacement, fmt.Sprintf(
+			"load balancer %s has no %s address, and Octavia cannot give it one any more; to get one, delete the Service and make it again, in a network with an %s subnet", found.ID, second, second)}
 	case in.Networks.AdditionalSubnetID == "":
 		return &Invalid{ReasonDualStackUnsupported, fmt.Sprintf(
 			"the VIP's network has no %s subnet that the project sees, or the given port no such address; add one, or name one by annotation %s",

@@ -54,15 +54,17 @@ func TestWhatKeepsASecondFamilyAwayIsToldOrTheServiceIsRefused(t *testing.T) {
 		withheld, reason string
 		texts            []string
 	}{
-		"an old Octavia":                         {[]change{apiVersion(25)}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"2.26", "2.25"}},
-		"provider ovn":                           {[]change{provider(lb.ProviderOVN)}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"ovn"}},
-		"a network without a subnet of it":       {[]change{noOtherSubnet}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"IPv6 subnet", annotation.AdditionalSubnetID}},
-		"source ranges":                          {[]change{ranges("10.0.0.0/8", "fd00::/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
-		"source ranges that leave one out":       {[]change{ranges("0.0.0.0/0")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
-		"source ranges by annotation":            {[]change{annotate(keySources, "10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
-		"a load balancer that is there":          {[]change{found("10.0.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1", "IPv6", "make it again"}},
-		"one that is there, in an old cloud":     {[]change{found("10.0.0.9"), apiVersion(25)}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1"}},
-		"one that is there with two of a family": {[]change{found("10.0.0.9", "10.1.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1"}},
+		"an old Octavia":                   {[]change{apiVersion(25)}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"2.26", "2.25"}},
+		"provider ovn":                     {[]change{provider(lb.ProviderOVN)}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"ovn"}},
+		"a network without a subnet of it": {[]change{noOtherSubnet}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"IPv6 subnet", annotation.AdditionalSubnetID}},
+		"source ranges":                    {[]change{ranges("10.0.0.0/8", "fd00::/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
+		"source ranges that leave one out": {[]change{ranges("0.0.0.0/0")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
+		"source ranges by annotation, the spec's being empty": {[]change{ranges(""), annotate(keySources, "10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
+		"source ranges by annotation":                         {[]change{annotate(keySources, "10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
+		"a load balancer that is there":                       {[]change{found("10.0.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1", "IPv6", "make it again"}},
+		"one that is there, in an old cloud":                  {[]change{found("10.0.0.9"), apiVersion(25)}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"2.26"}},
+		"one that is there, with source ranges":               {[]change{found("10.0.0.9"), ranges("10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
+		"one that is there with two of a family":              {[]change{found("10.0.0.9", "10.1.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted, err := Wanted(input(append([]change{prefer}, c.obstacle...)...))

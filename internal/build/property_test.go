@@ -149,11 +149,14 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 		if len(l.AllowedCIDRs) > 0 && !in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
 			t.Fatalf("source ranges %v on a cloud without them", l.AllowedCIDRs)
 		}
-		if restricts := in.Service.Spec.LoadBalancerSourceRanges; len(restricts) > 0 && restricts[0] != "" && len(l.AllowedCIDRs) == 0 && in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
+		asked := in.Service.Spec.LoadBalancerSourceRanges
+		if both := len(wanted.LoadBalancer.AdditionalVIPs) > 0; both && (len(l.AllowedCIDRs) > 0 || len(asked) > 0 && asked[0] != "" && restricts(asked, in.Families())) {
+			t.Fatalf("source ranges %v with VIPs of both families, of %v that are asked for", l.AllowedCIDRs, asked)
+		} else if !both && len(asked) > 0 && asked[0] != "" && len(l.AllowedCIDRs) == 0 && in.Capabilities.Has(lb.FeatureAllowedCIDRs) {
 			t.Fatal("source ranges got lost")
 		}
 	}
-	if wanted.FloatingIP != nil && in.Family() == corev1.IPv6Protocol {
+	if wanted.FloatingIP != nil && in.Family() == corev1.IPv6Protocol && len(wanted.LoadBalancer.AdditionalVIPs) == 0 {
 		t.Fatal("a floating IP for IPv6")
 	}
 }
