@@ -5,7 +5,9 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,13 +23,25 @@ import (
 // has none there. The error of one that it may not use is of class Foreign, and says who
 // can allow it.
 func (p *Planner) host(ctx context.Context, service *corev1.Service, owner lb.Owner, id string) (*lb.LoadBalancer, error) {
-	l, err := p.Octavia.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	refused := func(why string) error {
 		return openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
 			why+"; remove the annotation to get a load balancer of the Service's own")
+	}
+	if !openstack.IsID(id) {
+		if !p.Serves(service) {
+			return nil, nil
+		}
+		return nil, refused("what stands there is no id")
+	}
+	l, err := p.Octavia.Get(ctx, id)
+	var cloud *openstack.Error
+	switch {
+	case errors.As(err, &cloud) && cloud.Status == http.StatusForbidden && !p.Serves(service):
+		return nil, nil // so it can have nothing there
+	case errors.As(err, &cloud) && cloud.Status == http.StatusForbidden:
+		return nil, refused("it belongs to another project")
+	case err != nil:
+		return nil, err
 	}
 	if l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID() {
 		return nil, refused("it belongs to another project")

@@ -88,7 +88,8 @@ func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T
 	web := s.service("web", tcp(8080))
 	web.programmed()
 	id := web.tree().ID
-	thief := s.service("thief", tcp(8080), annotated(annotation.LoadBalancerID, id))
+	// Of another namespace: one of its own may share.
+	thief := s.elsewhere().service("thief", tcp(8080), annotated(annotation.LoadBalancerID, id))
 	c := thief.has(programmed, conditionFalse, "Foreign")
 	if !strings.Contains(c.Message, id) {
 		t.Errorf("the message does not name load balancer %s: %s", id, c.Message)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -86,7 +87,7 @@ func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 		ID: have.ID, Name: name, Description: "Kubernetes external service " + s.namespace + "/web from cluster kubernetes",
 		Status: "ACTIVE", UpdatedAt: have.UpdatedAt, Provider: "amphora", VIP: have.VIP, VIPPort: have.VIPPort,
 		Subnet: subnet, Tags: tags, Listeners: have.Listeners,
-	}, have); d != "" {
+	}, have, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("load balancer (-want +have): %s", d)
 	}
 	description := s.cloud.floatingIP(address).Description

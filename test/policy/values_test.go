@@ -11,9 +11,10 @@ import (
 
 // Keys without the prefix, as the tables have them.
 const (
-	internal        = "service.beta.kubernetes.io/openstack-internal-load-balancer"
-	sources         = "service.beta.kubernetes.io/load-balancer-source-ranges"
-	statusAddresses = annotation.OwnPrefix + "status-addresses"
+	internal         = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	sources          = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	statusAddresses  = annotation.OwnPrefix + "status-addresses"
+	additionalSubnet = annotation.OwnPrefix + "additional-subnet-id"
 )
 
 // someID is the id of something.
@@ -80,6 +81,7 @@ var bad = []value{
 	{"network-id", "../" + someID, tellsID},
 	{"port-id", "x" + someID[1:], tellsID},
 	{"member-subnet-id", someID + "," + someID, tellsID},
+	{additionalSubnet, "private-v6", tellsID},
 	{"flavor-id", "gold", tellsID},
 	{"floating-subnet", "!", tellsName},
 	{"floating-subnet", "~", tellsName},
@@ -167,6 +169,7 @@ var good = []value{
 	{"network-id", strings.ToUpper(someID), ""},
 	{"port-id", " " + someID, ""},
 	{"member-subnet-id", someID, ""},
+	{additionalSubnet, someID, ""},
 	{"flavor-id", someID, ""},
 	{"floating-subnet", "public", ""},
 	{"floating-subnet", "!public-*", ""},
