@@ -23,6 +23,18 @@ func (c *Cloud) floatingIPChanged(portID string) {
 	}
 }
 
+// movedFrom are the floating IPs that lead to other load balancers than this one.
+func (c *Cloud) movedFrom(loadBalancerID string) []netip.Addr {
+	var moved []netip.Addr
+	for text, port := range c.neutron.PortsOfFloatingAddresses() {
+		id, ok := c.octavia.LoadBalancerOfPort(port)
+		if ip, err := netip.ParseAddr(text); err == nil && ok && id != loadBalancerID {
+			moved = append(moved, ip)
+		}
+	}
+	return moved
+}
+
 // forward makes the data plane do what Octavia and Neutron say of a load
 // balancer now. One at a time: what is read last must be set last.
 func (c *Cloud) forward(loadBalancerID string) {
@@ -40,6 +52,7 @@ func (c *Cloud) forward(loadBalancerID string) {
 			}
 		}
 	}
+	lb.Moved = c.movedFrom(loadBalancerID)
 	// VIPs of IPv6 and of networks that are not on loopback have no data plane.
 	loopback := lb.Addresses[:0:0]
 	for _, ip := range lb.Addresses {

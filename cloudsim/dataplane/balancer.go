@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 )
 
@@ -74,7 +75,7 @@ func (b *balancer) set(lb LoadBalancer) error {
 			delete(b.listeners, id)
 			continue
 		}
-		l.keepOnly(addrs)
+		l.keepOnly(addrs, lb.Moved)
 	}
 	if len(lb.Listeners) == 0 {
 		b.conns.cut(nil)
@@ -84,6 +85,10 @@ func (b *balancer) set(lb LoadBalancer) error {
 			errs = append(errs, fmt.Errorf("listener %s (%s port %d): %w", conf.ID, conf.Protocol, conf.Port, err))
 		}
 	}
+	// What was to move and is nobody's after all is closed.
+	b.plane.closeMoving(func(a netip.Addr, s *tcpSocket) bool {
+		return slices.Contains(addrs, a) || s.listener.Load().balancer == b && !slices.Contains(lb.Moved, a)
+	})
 	b.dropUnusedPools(lb.Listeners)
 	return errors.Join(errs...)
 }

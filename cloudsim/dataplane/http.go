@@ -6,6 +6,7 @@ package dataplane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -127,8 +128,24 @@ func newTransport() *http.Transport {
 	}
 }
 
-// httpHandler forwards requests to members.
+// tellMetrics answers as an amphora does to Prometheus, with two metrics of the load balancer.
+func tellMetrics(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/metrics" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	for _, name := range []string{"cpu", "memory"} {
+		_, _ = fmt.Fprintf(w, "# HELP octavia_loadbalancer_%[1]s Load balancer %[1]s utilization (percentage).\n"+
+			"# TYPE octavia_loadbalancer_%[1]s gauge\noctavia_loadbalancer_%[1]s 0.0\n", name)
+	}
+}
+
+// httpHandler forwards requests to members, or tells metrics.
 func (l *listener) httpHandler() http.Handler {
+	if l.protocol == "PROMETHEUS" {
+		return http.HandlerFunc(tellMetrics)
+	}
 	proxy := &httputil.ReverseProxy{
 		Transport:     l.plane.transport,
 		FlushInterval: -1,

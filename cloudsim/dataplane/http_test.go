@@ -50,6 +50,24 @@ func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
+func TestPrometheusListenerTellsThoseWhoMayReadIt(t *testing.T) {
+	p, _ := newPlane(t)
+	lb := simple("PROMETHEUS")
+	friend, stranger := netip.MustParseAddr("127.1.2.3"), netip.MustParseAddr("127.1.2.4")
+	lb.Listeners[0].Pool, lb.Listeners[0].AllowedCIDRs = nil, []netip.Prefix{netip.PrefixFrom(friend, 32)}
+	set(t, p, lb)
+	if status, body := get(t, browser(t, friend), "http://"+vip(lb)+"/metrics"); status != http.StatusOK || !strings.Contains(body, "\noctavia_loadbalancer_cpu ") {
+		t.Errorf("%d: %s", status, body)
+	}
+	if status, _ := get(t, browser(t, friend), "http://"+vip(lb)+"/"); status != http.StatusNotFound {
+		t.Errorf("elsewhere it answers %d", status)
+	}
+	if resp, err := browser(t, stranger).Get("http://" + vip(lb) + "/metrics"); err == nil {
+		resp.Body.Close()
+		t.Errorf("a stranger is answered %s", resp.Status)
+	}
+}
+
 func TestHTTPListenerBalancesRequestsOfOneConnection(t *testing.T) {
 	p, _ := newPlane(t)
 	lb := simple("HTTP", startWeb(t, "a", says("a")), startWeb(t, "b", says("b")))

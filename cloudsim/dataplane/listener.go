@@ -49,9 +49,9 @@ type socket interface {
 
 func newListener(b *balancer, conf Listener) (*listener, error) {
 	switch conf.Protocol {
-	case "TCP", "UDP", "HTTP", "HTTPS":
+	case "TCP", "UDP", "HTTP", "HTTPS", "PROMETHEUS":
 	default:
-		return nil, fmt.Errorf("protocol %s is not forwarded by the simulator: it knows TCP, UDP, HTTP and HTTPS", conf.Protocol)
+		return nil, fmt.Errorf("protocol %s is not forwarded by the simulator: it knows TCP, UDP, HTTP, HTTPS and PROMETHEUS", conf.Protocol)
 	}
 	if conf.Port < 1 || conf.Port > 65535 {
 		return nil, errors.New("the port is not in 1..65535")
@@ -72,7 +72,7 @@ func (l *listener) update(conf Listener, p *pool) {
 	l.conf.Store(&conf)
 	l.pool.Store(p)
 	l.gate.setLimit(conf.ConnectionLimit)
-	if l.protocol != "HTTP" {
+	if !l.speaksHTTP() {
 		return
 	}
 	if old := l.web.Load(); old == nil || old.clientTimeout != conf.ClientTimeout {
@@ -80,6 +80,8 @@ func (l *listener) update(conf Listener, p *pool) {
 		old.retire()
 	}
 }
+
+func (l *listener) speaksHTTP() bool { return l.protocol == "HTTP" || l.protocol == "PROMETHEUS" }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
@@ -92,7 +94,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 func (l *listener) open(addrs []netip.Addr) error {
 	var errs []error
 	for _, a := range addrs {
-		if l.sockets[a] != nil {
+		if l.sockets[a] != nil || l.takes(a) {
 			continue
 		}
 		s, err := l.listen(netip.AddrPortFrom(a, uint16(l.port)))
@@ -125,11 +127,30 @@ func bindAdvice(err error) string {
 	return ""
 }
 
+// takes makes a socket this listener's that was another load balancer's.
+func (l *listener) takes(a netip.Addr) bool {
+	at := netip.AddrPortFrom(a, uint16(l.port))
+	s := l.plane.moving[at]
+	if s == nil || l.protocol == "UDP" {
+		return false
+	}
+	delete(l.plane.moving, at)
+	s.listener.Store(l)
+	l.sockets[a] = s
+	return true
+}
+
 // keepOnly stops listening on all addresses but addrs, and cuts the
-// connections that came through them: an address that is gone carries nothing.
-func (l *listener) keepOnly(addrs []netip.Addr) {
+// connections that came through them: an address that is gone carries nothing. Those in
+// moved are left to other load balancers.
+func (l *listener) keepOnly(addrs, moved []netip.Addr) {
 	for a, s := range l.sockets {
 		if slices.Contains(addrs, a) {
+			continue
+		}
+		if tcp, ok := s.(*tcpSocket); ok && slices.Contains(moved, a) {
+			l.plane.moving[netip.AddrPortFrom(a, uint16(l.port))] = tcp
+			delete(l.sockets, a)
 			continue
 		}
 		s.close()
@@ -146,6 +167,7 @@ func (l *listener) close() {
 		s.close()
 		delete(l.sockets, a)
 	}
+	l.plane.closeMoving(func(_ netip.Addr, s *tcpSocket) bool { return s.listener.Load() == l })
 	l.web.Load().stop()
 }
 
@@ -155,9 +177,19 @@ func (l *listener) admits(client netip.Addr) bool {
 	return len(ranges) == 0 || slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(client) })
 }
 
+// closeMoving closes those of the sockets that nobody has taken which are which.
+func (p *Plane) closeMoving(which func(netip.Addr, *tcpSocket) bool) {
+	for at, s := range p.moving {
+		if which(at.Addr(), s) {
+			delete(p.moving, at)
+			s.close()
+		}
+	}
+}
+
 // tcpSocket accepts connections on one address.
 type tcpSocket struct {
-	listener *listener
+	listener atomic.Pointer[listener]
 	net      *net.TCPListener
 	closed   atomic.Bool
 }
@@ -171,7 +203,8 @@ func listenTCP(l *listener, at netip.AddrPort) (socket, error) {
 	if err != nil {
 		return nil, plainBindError(err)
 	}
-	s := &tcpSocket{listener: l, net: ln}
+	s := &tcpSocket{net: ln}
+	s.listener.Store(l)
 	l.plane.running.Go(s.accept)
 	return s, nil
 }
@@ -195,8 +228,9 @@ func (s *tcpSocket) accept() {
 			if s.closed.Load() || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			s.listener.plane.logger.Error(err, "Cannot accept", "listener", s.listener.id)
-			if !pause(s.listener.plane.ctx, 50*time.Millisecond) {
+			l := s.listener.Load()
+			l.plane.logger.Error(err, "Cannot accept", "listener", l.id)
+			if !pause(l.plane.ctx, 50*time.Millisecond) {
 				return
 			}
 			continue
@@ -208,7 +242,7 @@ func (s *tcpSocket) accept() {
 // admit checks the source ranges and the connection limit and hands the
 // connection on.
 func (s *tcpSocket) admit(c *conn) {
-	l := s.listener
+	l := s.listener.Load()
 	if !l.admits(c.remote().Addr()) {
 		c.reset()
 		return
@@ -234,7 +268,7 @@ func (s *tcpSocket) admit(c *conn) {
 		_ = c.Close()
 		return
 	}
-	if l.protocol == "HTTP" {
+	if l.speaksHTTP() {
 		l.serveHTTP(c)
 		return
 	}
@@ -244,7 +278,7 @@ func (s *tcpSocket) admit(c *conn) {
 func (s *tcpSocket) close() {
 	s.closed.Store(true)
 	_ = s.net.Close()
-	s.listener.gate.nudge()
+	s.listener.Load().gate.nudge()
 }
 
 // pause waits; false means that ctx ended first.

@@ -28,6 +28,10 @@ type LoadBalancer struct {
 	// Addresses are the VIPs and the floating IPs that lead to them, all of
 	// them loopback addresses. Every listener listens on every address.
 	Addresses []netip.Addr
+	// Moved are floating IPs that lead to other load balancers. Of such a one that led here
+	// the connections that are open go on, since the router has tracked them, and nobody
+	// finds it closed while it passes from one to the other.
+	Moved []netip.Addr
 	// PreserveSource dials members from the client's own address, as the ovn
 	// provider does; otherwise members see an address of the load balancer,
 	// as with amphorae.
@@ -44,7 +48,7 @@ type LoadBalancer struct {
 type Listener struct {
 	ID string
 	// Protocol is Octavia's listener protocol: TCP, UDP, HTTP, HTTPS (passed
-	// through as TCP).
+	// through as TCP), PROMETHEUS (which has no pool).
 	Protocol string
 	Port     int
 	// ConnectionLimit is the number of connections served at once; -1 is no

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -38,7 +39,9 @@ type Plane struct {
 
 	mu        sync.Mutex
 	balancers map[string]*balancer
-	closed    bool
+	// moving are sockets on addresses that are about to be another load balancer's.
+	moving map[netip.AddrPort]*tcpSocket
+	closed bool
 }
 
 // New returns a plane with no load balancers. Close must be called.
@@ -51,6 +54,7 @@ func New(o Options) *Plane {
 		statuses:  newNotifier(o.OnMemberStatus),
 		transport: newTransport(),
 		balancers: map[string]*balancer{},
+		moving:    map[netip.AddrPort]*tcpSocket{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.running.Go(p.statuses.run)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,6 +233,48 @@ func TestConnectionsThroughAnAddressThatLeavesAreCut(t *testing.T) {
 	set(t, p, lb)
 	through.closed()
 	direct.echo("not touched")
+	refused(t, at)
+}
+
+func TestAddressThatMovesToAnotherLoadBalancerIsNeverClosedAndKeepsItsConnections(t *testing.T) {
+	p, _ := newPlane(t)
+	old, next := simple("TCP", startBackend(t, "a").member()), simple("TCP", startBackend(t, "b").member())
+	next.ID, next.Listeners[0].ID = "next", "next"
+	next.Listeners[0].Pool.ID = "next"
+	next.Addresses = []netip.Addr{randomAddr()}
+	floating := randomAddr()
+	at := netip.AddrPortFrom(floating, port).String()
+	with := func(lb LoadBalancer, moved ...netip.Addr) LoadBalancer {
+		lb.Moved = moved
+		return lb
+	}
+	holding := func(lb LoadBalancer) LoadBalancer {
+		lb.Addresses = append(slices.Clone(lb.Addresses), floating)
+		return lb
+	}
+	set(t, p, next)
+	set(t, p, holding(old))
+	through := dial(t, at)
+	if got, _ := through.greeting(); got != "a" {
+		t.Errorf("%s answers", got)
+	}
+	set(t, p, with(old, floating))
+	if got, _ := dial(t, at).greeting(); got != "a" {
+		t.Errorf("%s answers while the address moves", got)
+	}
+	set(t, p, holding(next))
+	if got, _ := dial(t, at).greeting(); got != "b" {
+		t.Errorf("%s answers after the address has moved", got)
+	}
+	through.echo("still there")
+	p.Remove(old.ID)
+	through.closed()
+	if got, _ := dial(t, at).greeting(); got != "b" {
+		t.Errorf("%s answers after the old one has gone", got)
+	}
+	// One that leads nowhere after all is closed.
+	set(t, p, with(next, floating))
+	set(t, p, next)
 	refused(t, at)
 }
 

@@ -229,6 +229,19 @@ func (s *Service) removeFloatingIP(f *floatingIP) {
 	delete(s.floatingIPs, f.id)
 }
 
+// PortsOfFloatingAddresses returns the ports to which floating IPs lead, by address.
+func (s *Service) PortsOfFloatingAddresses() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ports := map[string]string{}
+	for portID, ids := range s.floatingOf {
+		for _, id := range ids {
+			ports[s.floatingIPs[id].address.String()] = portID
+		}
+	}
+	return ports
+}
+
 // FloatingAddresses returns the addresses of the floating IPs that lead to the
 // port, in the order in which they were put there; none for a port that does
 // not exist.

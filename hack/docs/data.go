@@ -66,7 +66,7 @@ func cloudConf() (any, error) {
 					use += ", reloaded"
 				}
 				value := code(key.Default)
-				if s.Named {
+				if s.Name == "LoadBalancerClass" {
 					value = "that of [LoadBalancer]"
 				}
 				keys.row(code(key.Name), string(key.Kind), value, key.Doc, use)

@@ -43,6 +43,8 @@ const (
 	ConnectionLimit = Prefix + "connection-limit"
 	// NodeSelector says which nodes become members.
 	NodeSelector = Prefix + "node-selector"
+	// NodeAddressType says which of a node's addresses becomes a member.
+	NodeAddressType = Prefix + "node-address-type"
 	// FloatingIP asks for a floating IP of the project, by its address or id.
 	FloatingIP = OwnPrefix + "floating-ip"
 	// ClassKey names one of the operator's classes.
@@ -51,6 +53,8 @@ const (
 	// AvailabilityZone what the load balancer is made of.
 	SubnetID, NetworkID, PortID = Prefix + "subnet-id", Prefix + "network-id", Prefix + "port-id"
 	FlavorID, AvailabilityZone  = Prefix + "flavor-id", Prefix + "availability-zone"
+	// AllowReplacement lets a load balancer be replaced that cannot be changed.
+	AllowReplacement = Prefix + "allow-replacement"
 	// AdditionalSubnetID says where the VIP of the second IP family is made.
 	AdditionalSubnetID = OwnPrefix + "additional-subnet-id"
 	// MemberSubnetID says from where nodes are reached.
@@ -60,12 +64,23 @@ const (
 	ProxyProtocol = Prefix + "proxy-protocol"
 	XForwardedFor = Prefix + "x-forwarded-for"
 	TLSContainer  = Prefix + "default-tls-container-ref"
+	// TLSSecret names a Secret with a certificate; it stands beside TLSContainer, whose
+	// place it takes.
+	TLSSecret = Prefix + "tls-secret"
 	// SNIContainers holds further certificates.
 	SNIContainers = OwnPrefix + "sni-container-refs"
 	// TimeoutPrefix is what the keys of the four timeouts begin with.
 	TimeoutPrefix = Prefix + "timeout-"
+	// MetricsPort is where the load balancer tells Prometheus about itself, and
+	// MetricsAllowedCIDRs say whom.
+	MetricsPort, MetricsAllowedCIDRs = OwnPrefix + "metrics-port", OwnPrefix + "metrics-allowed-cidrs"
+	// LoadBalancerTags, ListenerTags, PoolTags and FloatingIPTags are tags beside ours.
+	LoadBalancerTags, ListenerTags = Prefix + "load-balancer-tags", Prefix + "listener-tags"
+	PoolTags, FloatingIPTags       = Prefix + "pool-tags", OwnPrefix + "floating-ip-tags"
 	// KeepFloatingIP keeps the floating IP when the load balancer goes.
 	KeepFloatingIP = Prefix + "keep-floatingip"
+	// LoadBalancerGroup names a group of Services that share one load balancer.
+	LoadBalancerGroup = Prefix + "load-balancer-group"
 	// LoadBalancerID holds the Octavia id of the Service's load balancer.
 	LoadBalancerID = Prefix + "load-balancer-id"
 	// LoadBalancerAddress holds the address at which clients reach it.
@@ -104,6 +119,8 @@ type Options struct {
 	// LoadBalancerID is the id of the load balancer as last written, or as the
 	// user gave it.
 	LoadBalancerID string
+	// Group is the group of Services that share one load balancer, or "".
+	Group string
 	// Drift is what becomes of what somebody else changed in the cloud.
 	Drift Drift
 	// ConnectionLimit is how many connections each port takes at once, NoLimit for any
@@ -113,6 +130,9 @@ type Options struct {
 	Timeouts lb.Timeouts
 	// NodeSelector says which nodes become members.
 	NodeSelector config.NodeSelector
+	// NodeAddressType is which of a node's addresses comes first, one of
+	// config.NodeAddressTypes; empty leaves it to the subnet of the members.
+	NodeAddressType string
 	// Method is how each port's pool chooses a node, one of config.Methods; empty when
 	// the Service leaves it to the operator.
 	Method string
@@ -134,6 +154,9 @@ type Options struct {
 	FloatingSubnets                     config.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, or empty.
 	FlavorID, AvailabilityZone string
+	// AllowReplacement lets another load balancer take the place of one that cannot be
+	// changed.
+	AllowReplacement bool
 	// Protocols say what single ports speak. Of all other TCP ports the next three do:
 	// ProxyProtocol, unless it is empty, is the protocol of their pools, and
 	// XForwardedFor makes them speak HTTP.
@@ -142,6 +165,9 @@ type Options struct {
 	XForwardedFor bool
 	// TLSContainer, unless it is empty, is the certificate with which they end TLS.
 	TLSContainer string
+	// TLSSecret, unless it is empty, is the name of the Secret that has their certificate,
+	// and TLSContainer is empty then.
+	TLSSecret string
 	// SNIContainers are further certificates for ports that end TLS.
 	SNIContainers []string
 	// Hostname is published in place of the address, unless it is empty.
@@ -150,6 +176,12 @@ type Options struct {
 	StatusAddresses StatusAddresses
 	// FloatingIP is the address or the id of the floating IP that is asked for, or "".
 	FloatingIP string
+	// MetricsPort is where the load balancer tells Prometheus about itself, 0 for nowhere, and
+	// MetricsAllowedCIDRs are who may read that; empty is nobody.
+	MetricsPort         int
+	MetricsAllowedCIDRs []string
+	// Tags are the operator's for all objects, to which the others come, each for one kind.
+	Tags, LoadBalancerTags, ListenerTags, PoolTags, FloatingIPTags []string
 }
 
 // StatusAddresses says which addresses of an external Service are published.
@@ -207,6 +239,9 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 	if len(problems) == 0 {
 		problems = append(problems, protocolProblems(annotations, options, operator)...)
 	}
+	if options.TLSSecret != "" {
+		options.TLSContainer = ""
+	}
 	// An operator who allows internal load balancers only cannot be overruled.
 	options.Internal = options.Internal || defaults.Internal
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
@@ -232,6 +267,7 @@ func over(defaults config.LoadBalancer) Options {
 		NetworkID:             defaults.NetworkID,
 		AdditionalSubnetID:    defaults.AdditionalSubnetID,
 		MemberSubnetID:        defaults.MemberSubnetID,
+		NodeAddressType:       defaults.NodeAddressType,
 		FloatingNetworkID:     defaults.FloatingNetworkID,
 		FloatingSubnetID:      defaults.FloatingSubnetID,
 		FloatingSubnets:       defaults.FloatingSubnets,
@@ -242,6 +278,8 @@ func over(defaults config.LoadBalancer) Options {
 	// What stands in the configuration was looked at when that was read.
 	options.NodeSelector, _ = config.ParseNodeSelector(defaults.NodeSelector)
 	options.SourceRanges, _ = config.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
+	options.MetricsAllowedCIDRs, _ = config.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
+	options.Tags, _ = config.ParseTags(defaults.Tags)
 	return options
 }
 

@@ -40,6 +40,8 @@ var cloudControllerKeys = []string{
 	Prefix + "flavor-id", Prefix + "availability-zone",
 	keyMonitor, keyDelay, keyTimeout, keyUp, keyDown,
 	Prefix + "hostname", Prefix + "load-balancer-address", Prefix + "load-balancer-id",
+	Prefix + "load-balancer-tags", Prefix + "listener-tags", Prefix + "pool-tags",
+	Prefix + "node-address-type", // proposed there, and not in a release yet
 }
 
 const (
@@ -61,7 +63,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, SNIContainers, DriftPolicy, FloatingIP, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -91,9 +93,9 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
-	all.NodeSelector = "zone=a"
+	all.NodeSelector, all.Tags = "zone=a", "cost=7, prod"
 	want := Options{NodeSelector: config.NodeSelector{"zone": "a"}, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
-		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts}
+		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts, Tags: []string{"cost=7", "prod"}}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
 	} {
@@ -116,8 +118,17 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{keySources, "10.0.0.0/8", func(o *Options) { o.SourceRanges = []string{"10.0.0.0/8"} }},
 		{keySources, " 10.1.2.3/8 ,, 2001:DB8::1/32,", func(o *Options) { o.SourceRanges = []string{"10.0.0.0/8", "2001:db8::/32"} }},
 		{keySources, "", func(*Options) {}},
+		{MetricsPort, "9100", func(o *Options) { o.MetricsPort = 9100 }},
+		{MetricsAllowedCIDRs, "10.0.0.0/8", func(o *Options) { o.MetricsAllowedCIDRs = []string{"10.0.0.0/8"} }},
+		{Prefix + "load-balancer-tags", "a, b c", func(o *Options) { o.LoadBalancerTags = []string{"a", "b", "c"} }},
+		{Prefix + "listener-tags", "a", func(o *Options) { o.ListenerTags = []string{"a"} }},
+		{Prefix + "pool-tags", "a", func(o *Options) { o.PoolTags = []string{"a"} }},
+		{FloatingIPTags, "a,a", func(o *Options) { o.FloatingIPTags = []string{"a"} }},
+		{FloatingIPTags, " ", func(*Options) {}},
 		{Prefix + "keep-floatingip", "true", func(o *Options) { o.KeepFloatingIP = true }},
 		{Prefix + "keep-floatingip", "false", func(*Options) {}},
+		{AllowReplacement, "true", func(o *Options) { o.AllowReplacement = true }},
+		{AllowReplacement, "false", func(*Options) {}},
 		{keyMonitor, "true", func(o *Options) { o.Monitor = true }},
 		{keyMonitor, "false", func(*Options) {}},
 		{keyDelay, "3", func(o *Options) { o.MonitorDelay = 3 * time.Second }},
@@ -135,6 +146,9 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{ConnectionLimit, " ", func(*Options) {}},
 		{NodeSelector, "zone=b, gpu", func(o *Options) { o.NodeSelector = config.NodeSelector{"zone": "b", "gpu": ""} }},
 		{NodeSelector, "", func(*Options) {}},
+		{NodeAddressType, "ExternalIP", func(o *Options) { o.NodeAddressType = "ExternalIP" }},
+		{NodeAddressType, " InternalIP", func(o *Options) { o.NodeAddressType = "InternalIP" }},
+		{NodeAddressType, "", func(*Options) {}},
 		{keyMethod, "LEAST_CONNECTIONS", func(o *Options) { o.Method = "LEAST_CONNECTIONS" }},
 		{keyMethod, " SOURCE_IP ", func(o *Options) { o.Method = "SOURCE_IP" }},
 		{keyMethod, "", func(*Options) {}},
@@ -170,6 +184,8 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{XForwardedFor, "false", func(*Options) {}},
 		{TLSContainer, someRef, func(o *Options) { o.TLSContainer = someRef }},
 		{TLSContainer, "", func(*Options) {}},
+		{TLSSecret, " web-tls", func(o *Options) { o.TLSSecret = "web-tls" }},
+		{TLSSecret, "", func(*Options) {}},
 		{SNIContainers, someRef + " ,, " + someRef + "," + strings.ReplaceAll(someRef, "containers", "secrets"), func(o *Options) {
 			o.SNIContainers = []string{someRef, strings.ReplaceAll(someRef, "containers", "secrets")}
 		}},
@@ -242,10 +258,16 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	for _, name := range []string{"client-data", "member-connect", "member-data", "tcp-inspect"} {
 		bad[TimeoutPrefix+name] = []string{"-1", "50s", "2073600001", "0.5"}
 	}
+	for _, key := range []string{LoadBalancerTags, ListenerTags, PoolTags, FloatingIPTags} {
+		bad[key] = []string{",", "a,,b", "a,", strings.Repeat("t", 256), "kube-octavia.share=*", "a,kube_service_c_n_s"}
+	}
+	bad[MetricsPort] = []string{"0", "65536", "-1", "metrics", "9100/TCP"}
+	bad[MetricsAllowedCIDRs] = []string{"10.0.0.1", "everybody"}
 	bad[DriftPolicy] = []string{"Repair", "none", "repair report"}
 	bad[ProxyProtocol] = []string{"True", "1", "v3", "PROXY"}
 	bad[XForwardedFor] = []string{"yes", "For"}
 	bad[TLSContainer] = []string{"my-certificate", someRef + "/payload", "https://barbican.example.com/v1/orders/" + someID, someRef + strings.Repeat("x", 250)}
+	bad[TLSSecret] = []string{"Web", "shop/web-tls", "web tls", strings.Repeat("w", 254)}
 	bad[SNIContainers] = []string{"a," + someRef, someRef + ";" + someRef}
 	bad[ProtocolsKey] = []string{"HTTP", "80", "80=", "=HTTP", "80=http", "80=HTTP;81=HTTP", "80=HTTP=HTTP", "appprotocol", "80:HTTP", "80=PROMETHEUS"}
 	for key, values := range bad {
@@ -351,12 +373,34 @@ func TestAnEmptyReferenceOverrulesTheOperatorsCertificate(t *testing.T) {
 	}
 }
 
+func TestASecretTakesThePlaceOfAnyReference(t *testing.T) {
+	operator := defaults
+	operator.TLSContainer = someRef
+	got, problems := Parse(map[string]string{TLSSecret: "web-tls", TLSContainer: someRef}, operator)
+	if problems != nil || got.TLSContainer != "" || got.TLSSecret != "web-tls" {
+		t.Errorf("%+v, %v", got, problems)
+	}
+}
+
 func TestWhereCertificatesAreElsewhereAReferenceMayBeAnything(t *testing.T) {
 	operator := defaults
 	operator.ContainerStore = "external"
 	got, problems := Parse(map[string]string{TLSContainer: "my-certificate", SNIContainers: "a,b"}, operator)
 	if problems != nil || got.TLSContainer != "my-certificate" || !slices.Equal(got.SNIContainers, []string{"a", "b"}) {
 		t.Errorf("%+v, %v", got, problems)
+	}
+}
+
+func TestWhoMayReadMetricsIsTheOperatorsUnlessTheServiceSays(t *testing.T) {
+	operator := defaults
+	operator.MetricsAllowedCIDRs = "10.0.0.0/8"
+	for value, want := range map[string][]string{"192.0.2.0/24": {"192.0.2.0/24"}, "": nil} {
+		if got, problems := Parse(map[string]string{MetricsAllowedCIDRs: value}, operator); problems != nil || !slices.Equal(got.MetricsAllowedCIDRs, want) {
+			t.Errorf("%q: %q, %v", value, got.MetricsAllowedCIDRs, problems)
+		}
+	}
+	if got, _ := Parse(nil, operator); !slices.Equal(got.MetricsAllowedCIDRs, []string{"10.0.0.0/8"}) {
+		t.Errorf("without the annotation it is %q", got.MetricsAllowedCIDRs)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -122,6 +124,19 @@ var secretRef = valueType[string]{
 	rule: name.rule, parse: name.parse,
 }
 
+var secretName = valueType[string]{
+	values: "name of a Secret",
+	rule:   Rule{Kind: "Secret", Right: mustBeSecretName, Value: `v.size() <= 253 && v.matches("^` + subdomain + `$")`},
+	parse: func(text string) (string, error) {
+		if len(validation.IsDNS1123Subdomain(text)) > 0 {
+			return "", errors.New(mustBeSecretName)
+		}
+		return text, nil
+	},
+}
+
+const mustBeSecretName = "must be the name of a Secret in the Service's namespace, such as web-tls"
+
 var secretRefs = valueType[[]string]{
 	values: "such references, separated by commas",
 	rule:   Rule{Kind: "references", Right: mustBeShort, Part: fmt.Sprintf("bytes(p).size() <= %d", longestName)},
@@ -193,6 +208,13 @@ var protocolLines = []Annotation{
 		Default: "[LoadBalancer] default-tls-container-ref",
 		Doc:     "All TCP ports end TLS with this certificate and speak HTTP to the nodes. Set and empty they do not. UDP and SCTP ports stay as they are.",
 		Needs:   []lb.Feature{lb.FeatureTLS},
+	}),
+	set(secretName, func(o *Options) *string { return &o.TLSSecret }, Annotation{
+		Key:     TLSSecret,
+		Default: "none",
+		Doc: "The certificate is that of a Secret of type kubernetes.io/tls in the Service's namespace, which is stored in Barbican, and followed when it changes; see [certificates](../service-authors.md#certificates). " +
+			"It takes the place of default-tls-container-ref, of the annotation as of cloud.conf, and does what that does.",
+		Needs: []lb.Feature{lb.FeatureTLS},
 	}),
 	set(secretRefs, func(o *Options) *[]string { return &o.SNIContainers }, Annotation{
 		Key:     SNIContainers,

@@ -45,12 +45,14 @@ const (
 	AtOnce Change = "at once"
 	// NextFloatingIP is for what counts when a floating IP is made.
 	NextFloatingIP Change = "when a floating IP is made"
+	// NeedsNewService is for what is decided once.
+	NeedsNewService Change = "refused: delete the Service and make it again"
 	// NeedsReplacement is for what Octavia cannot change.
-	NeedsReplacement Change = "refused: delete the Service and make it again"
+	NeedsReplacement Change = "refused, or with allow-replacement the load balancer is replaced"
 )
 
 // Table is all annotations that are known, in the order of the reference page.
-var Table = slices.Concat(addressLines, placementLines, protocolLines, trafficLines, monitorLines, otherLines, outputLines)
+var Table = slices.Concat(addressLines, placementLines, protocolLines, trafficLines, monitorLines, metricsLines, tagLines, otherLines, outputLines)
 
 // addressLines say where clients reach the Service, and who may.
 var addressLines = []Annotation{
@@ -119,6 +121,12 @@ var placementLines = []Annotation{
 		Default: "none",
 		Doc:     "A choice of settings that the operator made. Other annotations win over it, and it wins over [LoadBalancer]. When it changes, what can be changed in the load balancer that is there is changed; the rest counts for the next one.",
 	}),
+	set(name, func(o *Options) *string { return &o.Group }, Annotation{
+		Key:     LoadBalancerGroup,
+		Default: "none",
+		Doc:     "Services of one namespace with the same name here share one load balancer, and those of other namespaces, too, where [LoadBalancer] shared-lb-scope is cluster or any. The oldest makes it. A Service that has a load balancer already keeps that, and so does one that leaves the group.",
+		Change:  NeedsNewService,
+	}),
 	set(uuid, func(o *Options) *string { return &o.SubnetID }, Annotation{
 		Key:     SubnetID,
 		Default: "[LoadBalancer] subnet-id",
@@ -146,7 +154,7 @@ var placementLines = []Annotation{
 	set(uuid, func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
 		Default: "[LoadBalancer] member-subnet-id",
-		Doc:     "The subnet from which nodes are reached. Where members of another subnet are there, pools with the right ones take their place.",
+		Doc:     "The subnet from which nodes are reached. Of a node with several addresses that inside it is the member. Where members of another subnet are there, pools with the right ones take their place.",
 	}),
 	set(uuid, func(o *Options) *string { return &o.FlavorID }, Annotation{
 		Key:       FlavorID,
@@ -164,6 +172,11 @@ var placementLines = []Annotation{
 		Needs:     []lb.Feature{lb.FeatureAvailabilityZones},
 		WithoutIt: true,
 	}),
+	set(boolean, func(o *Options) *bool { return &o.AllowReplacement }, Annotation{
+		Key:     AllowReplacement,
+		Default: "false",
+		Doc:     "What Octavia cannot change is had by another load balancer, which is built beside the one that is there, takes over the floating IP when it is complete, and then stays alone. The address of an internal Service changes.",
+	}),
 }
 
 // trafficLines say how connections are taken and spread.
@@ -172,6 +185,11 @@ var trafficLines = []Annotation{
 		Key:     NodeSelector,
 		Default: "[LoadBalancer] node-selector",
 		Doc:     "Only nodes that have all these labels become members; a key alone stands for any value. Set and empty it selects all nodes. A change of a node's labels is followed at once.",
+	}),
+	set(oneOf(config.NodeAddressTypes...), func(o *Options) *string { return &o.NodeAddressType }, Annotation{
+		Key:     NodeAddressType,
+		Default: "[LoadBalancer] node-address-type",
+		Doc:     "Which of [a node's addresses](../service-authors.md#which-address-of-a-node) is the member: one of this type if there is any, and else one of the other. With member-subnet-id an address in that subnet comes before both.",
 	}),
 	set(oneOf(config.Methods...), func(o *Options) *string { return &o.Method }, Annotation{
 		Key:     Prefix + "lb-method",
@@ -227,6 +245,37 @@ var monitorLines = []Annotation{
 		Default: "[LoadBalancer] monitor-max-retries-down (3)",
 		Doc:     "How many bad looks take a member down.",
 	}),
+}
+
+// metricsLines are about the load balancer's own metrics.
+var metricsLines = []Annotation{
+	set(sourceRanges, func(o *Options) *[]string { return &o.MetricsAllowedCIDRs }, Annotation{
+		Key:     MetricsAllowedCIDRs,
+		Default: "[LoadBalancer] metrics-allowed-cidrs",
+		Doc:     "Who may read the metrics at metrics-port. Set and empty it is nobody.",
+	}),
+	set(number(1, 65535), func(o *Options) *int { return &o.MetricsPort }, Annotation{
+		Key:       MetricsPort,
+		Default:   "none",
+		Doc:       "A port of the load balancer, none of the Service's TCP ports, at which it tells Prometheus [about itself](../service-authors.md#metrics). Refused where nobody may read it.",
+		Needs:     []lb.Feature{lb.FeaturePrometheus},
+		WithoutIt: true,
+	}),
+}
+
+// tagLines are about tags in the cloud.
+var tagLines = []Annotation{
+	tagLine(LoadBalancerTags, "the load balancer", func(o *Options) *[]string { return &o.LoadBalancerTags }, lb.FeatureTags),
+	tagLine(ListenerTags, "the listener of each port", func(o *Options) *[]string { return &o.ListenerTags }, lb.FeatureTags),
+	tagLine(PoolTags, "the pool of each port", func(o *Options) *[]string { return &o.PoolTags }, lb.FeatureTags),
+	tagLine(FloatingIPTags, "the floating IP", func(o *Options) *[]string { return &o.FloatingIPTags }),
+}
+
+func tagLine(key, of string, field func(*Options) *[]string, needs ...lb.Feature) Annotation {
+	return set(tags, field, Annotation{
+		Key: key, Default: "none", Needs: needs, WithoutIt: len(needs) > 0,
+		Doc: "Tags of " + of + " beside those of [LoadBalancer] tags and [our own](../service-authors.md#tags).",
+	})
 }
 
 var otherLines = []Annotation{

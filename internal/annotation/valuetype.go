@@ -228,6 +228,21 @@ var subnetTags = valueType[string]{
 	},
 }
 
+// tags are what somebody wants to find objects in the cloud by.
+var tags = valueType[[]string]{
+	values: "tags, separated by commas",
+	rule: Rule{
+		Kind:  "tags",
+		Right: "must be tags of up to 255 characters, separated by commas, none of them empty and none that begins with kube-octavia. or kube_service_",
+		Value: `!v.matches("(^|,)` + blank + `*(,|$)")`,
+		Part:  `!p.matches("(^|` + blank + `)(kube-octavia[.]|kube_service_)") && !p.matches("[^\\s\\v\\x{85}\\p{Z}]{256}")`,
+	},
+	parse: config.ParseTags,
+}
+
+// blank is a character at which Go and kube-apiserver trim, in a regular expression of a Rule.
+const blank = `[\\s\\v\\x{85}\\p{Z}]`
+
 // hostname is a name in the DNS (RFC 1123), as Kubernetes takes it for a load balancer's.
 var hostname = valueType[string]{
 	values: "DNS name",

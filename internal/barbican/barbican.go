@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package barbican is the thin shell towards Barbican: it looks whether what a
-// reference leads to can be a certificate with its key. It never reads a payload.
+// reference leads to can be a certificate with its key, and stores and deletes
+// certificates of Services. It never reads a payload.
 //
 // It imports lb and openstack. Calls go out through gophercloud's service client.
 package barbican
@@ -27,6 +28,10 @@ type Client struct {
 
 	mu   sync.Mutex
 	good map[lb.SecretRef]bool
+	// accessible is whether Octavia can get at certificates in our name.
+	accessible bool
+	// stored are the certificates of Services that are known to be there.
+	stored []lb.Certificate
 }
 
 // New returns a Client for a session's Barbican, which is nil where the cloud has none.

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type cloud struct {
 	*cloudsim.Cloud
 	*barbican.Client
-	t *testing.T
+	session *openstack.Session
+	t       *testing.T
 }
 
 func newCloud(t *testing.T) cloud {
@@ -54,7 +55,7 @@ func newCloud(t *testing.T) cloud {
 	}
 	t.Cleanup(session.Close)
 	c.Recorder().Reset()
-	return cloud{c, barbican.New(session.KeyManager(), session.CheckExchange), t}
+	return cloud{c, barbican.New(session.KeyManager(), session.CheckExchange), session, t}
 }
 
 // store keeps something in Barbican, past the record of calls, and returns its
@@ -188,7 +189,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func FuzzAnswers(f *testing.F) {
-	for _, seed := range []string{`{"type": "certificate"}`, `{"content_types": {"default": "application/octet-stream"}}`, `{"content_types": null}`, `[]`, ``, `{"type": 7}`} {
+	for _, seed := range []string{`{"secrets": [{"name": null, "secret_ref": "x"}, {"name": "a", "secret_ref": "http://x/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}], "total": 1}`, `{"secrets": [], "total": 7}`, `{"secret_ref": 5}`, `{"secrets": [{}], "total": 999999999}`, `{"type": "certificate"}`, `{"content_types": {"default": "application/octet-stream"}}`, `{"content_types": null}`, `[]`, ``, `{"type": 7}`} {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)
 	}
@@ -200,10 +201,13 @@ func FuzzAnswers(f *testing.F) {
 		if container {
 			ref.Kind = "containers"
 		}
-		err := c.Check(t.Context(), ref)
-		var known *openstack.Error
-		if err != nil && !errors.As(err, &known) {
-			t.Errorf("%T: %v", err, err)
+		_, listed := c.Certificates(t.Context(), "c")
+		_, stored := c.Store(t.Context(), "name", nil)
+		for _, err := range []error{c.Check(t.Context(), ref), listed, stored} {
+			var known *openstack.Error
+			if err != nil && !errors.As(err, &known) {
+				t.Errorf("%T: %v", err, err)
+			}
 		}
 	})
 }

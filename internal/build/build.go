@@ -9,6 +9,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -42,9 +43,35 @@ type Input struct {
 	// which clients reach it.
 	Guest       bool
 	HostAddress string
+	// HostExternal is whether the Service that Found was made for asks for a floating IP.
+	HostExternal bool
+	// WouldOpen are the internal Services that have ports on Found and that a floating IP
+	// for it would open to everybody.
+	WouldOpen []string
+	// Certificate is the one that annotation tls-secret leads to.
+	Certificate SecretCertificate
+
+	// SubnetsUnknown is whether it could not be found out in which subnets the nodes have
+	// their addresses, and it matters.
+	SubnetsUnknown bool
 
 	// both is whether the load balancer serves both families of the Service.
 	both bool
+	// addressType and memberSubnetNamed are what is asked for of the nodes' addresses, keep
+	// those that are members and stay so as long as the nodes have them.
+	addressType       corev1.NodeAddressType
+	memberSubnetNamed bool
+	keep              []netip.Addr
+}
+
+// SecretCertificate is what is known of the certificate in a Secret.
+type SecretCertificate struct {
+	// Secret is the name of the Secret.
+	Secret string
+	// Certificate has no Ref as long as it is not stored.
+	lb.Certificate
+	// Problem says why clients may refuse it, or is empty.
+	Problem string
 }
 
 // Networks is where addresses are taken from, after everything that had to be
@@ -58,6 +85,10 @@ type Networks struct {
 	// MemberSubnetID is the subnet of the members' addresses of the first family; empty
 	// lets Octavia take the VIP's.
 	MemberSubnetID string
+	// MemberCIDR and AdditionalCIDR are the addresses in the subnets of members of each
+	// family. Where no node has several to choose from, or the project does not see the
+	// subnet, they are not valid.
+	MemberCIDR, AdditionalCIDR netip.Prefix
 	// FloatingNetworkID is the external network, and FloatingSubnetIDs the parts of it
 	// to try, or empty for any.
 	FloatingNetworkID string
@@ -89,9 +120,22 @@ const (
 	ReasonSharingRefused = "SharingRefused"
 	// ReasonCertificateUnusable: what a reference leads to is not there, or no certificate.
 	ReasonCertificateUnusable = "CertificateUnusable"
+	// ReasonSecretForbidden: the controller may not read the Secret that a Service names.
+	ReasonSecretForbidden = "SecretForbidden"
 	// ReasonRequiresReplacement: the load balancer that is there would have to go.
 	ReasonRequiresReplacement = "RequiresReplacement"
 )
+
+// Refuses tells whether a Service is refused as a whole for the reason, rather than for a
+// part of what it asks for.
+func Refuses(reason string) bool {
+	switch reason {
+	case ReasonInvalidAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet,
+		ReasonSharingRefused, ReasonCertificateUnusable, ReasonRequiresReplacement, ReasonDualStackUnsupported:
+		return true
+	}
+	return false
+}
 
 // The reasons for which a part of what a Service asks for is left out.
 const (
@@ -108,6 +152,13 @@ const (
 	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has none.
 	ReasonFlavorUnsupported           = "FlavorUnsupported"
 	ReasonAvailabilityZoneUnsupported = "AvailabilityZoneUnsupported"
+	// ReasonMetricsUnsupported: the load balancer cannot tell about itself, or not only to
+	// those who may know.
+	ReasonMetricsUnsupported = "MetricsUnsupported"
+	// ReasonTagsUnsupported: the cloud has no tags.
+	ReasonTagsUnsupported = "TagsUnsupported"
+	// ReasonLoadBalancerNotTagged: the load balancer was made for somebody else.
+	ReasonLoadBalancerNotTagged = "LoadBalancerNotTagged"
 	// ReasonDualStackUnsupported: there can be no load balancer with addresses of both
 	// families. A Service that requires both is refused for it, too.
 	ReasonDualStackUnsupported = "DualStackUnsupported"
@@ -140,7 +191,15 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err != nil {
 		return lb.Wanted{}, err
 	}
+	if options.TLSSecret != "" {
+		options.TLSContainer = cmp.Or(in.Certificate.Ref, in.Certificate.Name)
+		if options.TLSContainer == "" {
+			// Without it ports would be open in the clear.
+			return lb.Wanted{}, &Invalid{ReasonCertificateUnusable, fmt.Sprintf("the certificate in Secret %s was not read", options.TLSSecret)}
+		}
+	}
 	in.Nodes = selected(in.Nodes, options.NodeSelector)
+	in.prefer(options)
 	both, stack, err := in.dualStack(options)
 	if err != nil {
 		return lb.Wanted{}, err
@@ -167,6 +226,9 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err := in.checkGuest(options, floating, address, external); err != nil {
 		return lb.Wanted{}, err
 	}
+	if err := in.checkOpening(external); err != nil {
+		return lb.Wanted{}, err
+	}
 	protocols, err := in.protocols(options)
 	if err != nil {
 		return lb.Wanted{}, err
@@ -177,11 +239,16 @@ func Wanted(in Input) (lb.Wanted, error) {
 		l.AllowedCIDRs = sources
 		balancer.Listeners = append(balancer.Listeners, l)
 	}
+	metrics, unmeasured, err := in.metrics(options)
+	if err != nil {
+		return lb.Wanted{}, err
+	}
+	balancer.Listeners = append(balancer.Listeners, metrics...)
 	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
 	if in.Service.Annotations[annotation.MemberSubnetID] != "" {
 		wanted.SubnetsMatter = true
 	}
-	wanted.Withheld = stack
+	wanted.Withheld = append(stack, unmeasured...)
 	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
 	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(balancer.Listeners) {
 		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
@@ -209,6 +276,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		NetworkID:   in.Networks.FloatingNetworkID,
 		SubnetIDs:   in.Networks.FloatingSubnetIDs,
 		Description: in.Owner.FloatingIPDescription(),
+		Tags:        lb.WithCustom(nil, slices.Concat(options.Tags, options.FloatingIPTags)),
 	}
 	return wanted, nil
 }
@@ -222,6 +290,11 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	}
 	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
 	in.Nodes = selected(in.Nodes, selector)
+	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
+	in.prefer(options)
+	sure := err == nil && !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
+		return p.Key == annotation.NodeAddressType || p.Key == annotation.MemberSubnetID
+	})
 	kept := *observed.LoadBalancer
 	in.both = len(in.Families()) > 1 && kept.DualStack()
 	kept.Listeners = nil
@@ -232,7 +305,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		for _, port := range in.Service.Spec.Ports {
 			key := lb.ListenerKey{Transport: lb.Transport(port.Protocol), Port: int(port.Port)}
 			if l.Key() == key && l.Pool != nil && port.NodePort != 0 {
-				l.Pool = in.follow(*l.Pool, port, err == nil)
+				l.Pool = in.follow(*l.Pool, port, sure)
 			}
 		}
 		kept.Listeners = append(kept.Listeners, l)
@@ -250,9 +323,10 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 }
 
 // follow returns the pool with the members it has to have now, looked at where
-// the health monitor looked before. Where it is not known which nodes are selected, it
-// gets no new ones.
-func (in Input) follow(pool lb.Pool, port corev1.ServicePort, selected bool) *lb.Pool {
+// the health monitor looked before. No node changes its address for another that it has,
+// and where it is not sure which nodes are selected, or which addresses, there are no new
+// ones.
+func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Pool {
 	http := pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP
 	monitorPort := 0
 	if len(pool.Members) > 0 {
@@ -261,8 +335,13 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, selected bool) *lb
 		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
 	}
 	had := pool.Members
+	for _, m := range had {
+		if address, err := netip.ParseAddr(m.Address); err == nil {
+			in.keep = append(in.keep, address)
+		}
+	}
 	pool.Members = in.members(port, in.local() && !http, monitorPort)
-	if !selected {
+	if !sure {
 		pool.Members = slices.DeleteFunc(pool.Members, func(m lb.Member) bool {
 			return !slices.ContainsFunc(had, func(h lb.Member) bool { return h.Address == m.Address })
 		})
@@ -275,17 +354,18 @@ func selected(nodes []corev1.Node, selector config.NodeSelector) []corev1.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool { return !selector.Matches(n.Labels) })
 }
 
-func (in Input) tags() []string {
+// tags are ours and custom ones.
+func (in Input) tags(custom ...[]string) []string {
 	if !in.Capabilities.Has(lb.FeatureTags) {
 		return nil
 	}
-	return in.Owner.Tags()
+	return lb.WithCustom(in.Owner.Tags(), slices.Concat(custom...))
 }
 
 // serial tells whether one call cannot make the load balancer with everything
 // below it.
 func (in Input) serial(listeners []lb.Listener) bool {
-	monitored := slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Pool.Monitor != nil })
+	monitored := slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Pool != nil && l.Pool.Monitor != nil })
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 

@@ -53,9 +53,13 @@ func TestWhatAServiceIsToHave(t *testing.T) {
 		"both_families_are_one_load_balancer_with_two_vips":     input(dns, families(corev1.IPv4Protocol, corev1.IPv6Protocol), address("203.0.113.5")),
 		"both_families_with_ipv6_first_have_a_floating_ip":      input(families(corev1.IPv6Protocol, corev1.IPv4Protocol), address("2001:DB8:0::200")),
 		"no_tags_before_2_5":                                    input(apiVersion(4)),
-		"a_floating_ip_that_is_kept":                            input(annotate("loadbalancer.openstack.org/keep-floatingip", "true")),
-		"no_nodes_are_a_pool_without_members":                   input(func(in *Input) { in.Nodes = nil }),
-		"two_nodes_with_one_address_are_one_member":             input(func(in *Input) { in.Nodes = append(in.Nodes, node("node-a2", "10.0.0.11")) }),
+		"metrics_are_a_listener_without_a_pool":                 input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8,2001:db8::/32"), annotate(annotation.ConnectionLimit, "7")),
+		"metrics_for_whom_the_operator_says":                    input(annotate(annotation.MetricsPort, "9100"), ranges("192.0.2.0/24"), func(in *Input) { in.Config.MetricsAllowedCIDRs = "10.0.0.0/8" }),
+		"tags_of_the_operator_and_of_the_service": input(monitor, func(in *Input) { in.Config.Tags = "cost=7" }, annotate(annotation.LoadBalancerTags, "shop, cost=7"),
+			annotate(annotation.ListenerTags, "open"), annotate(annotation.PoolTags, "behind"), annotate(annotation.FloatingIPTags, "outside")),
+		"a_floating_ip_that_is_kept":                input(annotate("loadbalancer.openstack.org/keep-floatingip", "true")),
+		"no_nodes_are_a_pool_without_members":       input(func(in *Input) { in.Nodes = nil }),
+		"two_nodes_with_one_address_are_one_member": input(func(in *Input) { in.Nodes = append(in.Nodes, node("node-a2", "10.0.0.11")) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted, err := Wanted(in)
@@ -100,6 +104,19 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 			ReasonInvalidAnnotation, []string{keyMonitor, keyInside, `"on"`, `"maybe"`}},
 		"a wrong source ranges annotation beside right ones in the spec": {input(ranges("10.0.0.0/8"), annotate(keySources, "x")),
 			ReasonInvalidAnnotation, []string{keySources}},
+		"metrics for nobody": {input(annotate(annotation.MetricsPort, "9100")),
+			ReasonInvalidAnnotation, []string{annotation.MetricsPort, "9100", annotation.MetricsAllowedCIDRs}},
+		"metrics for nobody of an internal Service": {input(annotate(annotation.MetricsPort, "9100"), annotate(keyInside, "true"), annotate(annotation.MetricsAllowedCIDRs, "")),
+			ReasonInvalidAnnotation, []string{annotation.MetricsAllowedCIDRs}},
+		"metrics for the other family only": {input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "::/0")),
+			ReasonInvalidAnnotation, []string{annotation.MetricsAllowedCIDRs, "::/0", "IPv4"}},
+		"metrics at a port of the Service": {input(annotate(annotation.MetricsPort, "80"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")),
+			ReasonInvalidAnnotation, []string{annotation.MetricsPort, "80"}},
+		"metrics of another's load balancer": {input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8"), func(in *Input) {
+			in.Guest, in.Config.MaxShared, in.HostAddress = true, 2, "203.0.113.9"
+			in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}
+		}),
+			ReasonSharingRefused, []string{"lb-of-another", annotation.MetricsPort}},
 		"an address that is none": {input(address("shop.example.com")),
 			ReasonInvalidAddress, []string{"spec.loadBalancerIP", "shop.example.com"}},
 		"an IPv6 address for an IPv4 Service": {input(address("2001:db8::1")),
@@ -133,6 +150,74 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 				t.Errorf("wanted beside the error (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestMetricsThatCannotBeHadAreToldAndNotOpened(t *testing.T) {
+	asked := []change{annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")}
+	for name, c := range map[string]struct {
+		changes []change
+		told    string
+	}{
+		"below 2.25": {append(asked, apiVersion(24)), "2.25"},
+		"ovn":        {append(asked, provider(lb.ProviderOVN)), "ovn"},
+		"a provider without sources": {append(asked, func(in *Input) {
+			in.Capabilities.Vendors = map[string]lb.Vendor{"amphora": {Lacks: []lb.Feature{lb.FeatureAllowedCIDRs}}}
+		}), "2.12"},
+		"addresses of both families": {append(asked, families(corev1.IPv4Protocol, corev1.IPv6Protocol)), "both families"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted, err := Wanted(input(c.changes...))
+			if err != nil || len(wanted.LoadBalancer.Listeners) != 1 || len(wanted.Withheld) != 1 || wanted.Withheld[0].Reason != ReasonMetricsUnsupported {
+				t.Fatalf("%v, told %+v, listeners %+v", err, wanted.Withheld, wanted.LoadBalancer)
+			}
+			for _, text := range []string{c.told, annotation.MetricsPort} {
+				if !strings.Contains(wanted.Withheld[0].Message, text) {
+					t.Errorf("%q does not say %q", wanted.Withheld[0].Message, text)
+				}
+			}
+		})
+	}
+	wanted, err := Wanted(input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "0.0.0.0/0,::/0"), families(corev1.IPv4Protocol, corev1.IPv6Protocol)))
+	if err != nil || len(wanted.Withheld) > 0 || len(wanted.LoadBalancer.Listeners) != 2 || wanted.LoadBalancer.Listeners[1].AllowedCIDRs != nil {
+		t.Errorf("for everybody of both families: %v, %+v", err, wanted)
+	}
+}
+
+func TestTagsThatAreNotSetAreTold(t *testing.T) {
+	host := func(in *Input) {
+		in.Guest, in.Owner.Guest, in.Config.MaxShared, in.HostAddress = true, true, 2, "203.0.113.9"
+		in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}
+	}
+	for name, c := range map[string]struct {
+		in     Input
+		reason string
+		text   []string
+	}{
+		"a cloud without tags": {input(annotate(annotation.ListenerTags, "a"), annotate(annotation.PoolTags, "b"), apiVersion(4)),
+			ReasonTagsUnsupported, []string{annotation.ListenerTags, annotation.PoolTags, "2.5", "2.4"}},
+		"a guest": {input(host, annotate(annotation.LoadBalancerTags, "a"), annotate(annotation.PoolTags, "b")),
+			ReasonLoadBalancerNotTagged, []string{annotation.LoadBalancerTags, "lb-of-another"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted, err := Wanted(c.in)
+			if err != nil || len(wanted.Withheld) != 1 || wanted.Withheld[0].Reason != c.reason {
+				t.Fatalf("%v, told %+v", err, wanted.Withheld)
+			}
+			for _, text := range c.text {
+				if !strings.Contains(wanted.Withheld[0].Message, text) {
+					t.Errorf("%q does not say %q", wanted.Withheld[0].Message, text)
+				}
+			}
+		})
+	}
+	wanted, err := Wanted(input(host, annotate(annotation.ListenerTags, "a"), func(in *Input) { in.Config.Tags = "cost=7" }))
+	if err != nil || len(wanted.Withheld) > 0 {
+		t.Fatalf("%v, told %+v", err, wanted.Withheld)
+	}
+	own := lb.WithCustom(wanted.LoadBalancer.Listeners[0].Tags[:3], []string{"cost=7", "a"})
+	if diff := cmp.Diff(own, wanted.LoadBalancer.Listeners[0].Tags); diff != "" || lb.CustomDiffer(wanted.LoadBalancer.Tags, nil) {
+		t.Errorf("a guest's load balancer gets %q, and its listener (-want +got):\n%s", wanted.LoadBalancer.Tags, diff)
 	}
 }
 

@@ -83,8 +83,8 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 			"load balancer %s of annotation %s has no %s address; name one that has, or let the Service have one of its own", found.ID, annotation.LoadBalancerID, second)}
 	case !can.Has(lb.FeatureAdditionalVIPs):
 		return &Invalid{ReasonDualStackUnsupported, fmt.Sprintf(
-			"a load balancer with addresses of both families needs %s; this cloud has version %s and load balancers of provider %s",
-			lb.FeatureAdditionalVIPs.Needs(), can.APIVersion, can.Provider)}
+			"a load balancer with addresses of both families needs %s; this cloud has %s",
+			lb.FeatureAdditionalVIPs.Needs(), can.Lacking(lb.FeatureAdditionalVIPs))}
 	case restricted:
 		return &Invalid{ReasonDualStackUnsupported,
 			"Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to have both"}
@@ -147,7 +147,7 @@ type place struct {
 func (in Input) targets(protocol corev1.Protocol, local bool) []place {
 	var all []place
 	for i, family := range in.served() {
-		targets, _ := target.Nodes(in.Nodes, family)
+		targets, _ := target.Nodes(in.Nodes, in.choice(i, family))
 		if local {
 			targets = target.WithEndpoints(targets, ofFamily(in.Slices, family))
 		}
@@ -163,6 +163,21 @@ func (in Input) targets(protocol corev1.Protocol, local bool) []place {
 		}
 	}
 	return all
+}
+
+// prefer notes which addresses of nodes the Service asks for.
+func (in *Input) prefer(options annotation.Options) {
+	in.addressType, in.memberSubnetNamed = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
+}
+
+// choice says which address of a node becomes a member, of the first family that is served
+// (i is 0) or of the second.
+func (in Input) choice(i int, family corev1.IPFamily) target.Choice {
+	c := target.Choice{Family: family, Type: in.addressType, Subnet: in.Networks.MemberCIDR, Named: in.memberSubnetNamed, Keep: in.keep}
+	if i > 0 {
+		c.Subnet, c.Named = in.Networks.AdditionalCIDR, false
+	}
+	return c
 }
 
 // ofFamily are the EndpointSlices with addresses of the family.

@@ -27,7 +27,7 @@ const (
 func (in Input) listener(i int, port corev1.ServicePort, options annotation.Options, speaks protocol) lb.Listener {
 	return lb.Listener{
 		Name:            in.Owner.ListenerName(i),
-		Tags:            in.tags(),
+		Tags:            in.tags(options.Tags, options.ListenerTags),
 		Protocol:        speaks.listener,
 		Port:            int(port.Port),
 		ConnectionLimit: options.ConnectionLimit,
@@ -48,7 +48,7 @@ func (in Input) timeouts(options annotation.Options) *lb.Timeouts {
 func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options, speaks lb.PoolProtocol) *lb.Pool {
 	pool := &lb.Pool{
 		Name:        in.Owner.PoolName(i),
-		Tags:        in.tags(),
+		Tags:        in.tags(options.Tags, options.PoolTags),
 		Protocol:    speaks,
 		Algorithm:   in.algorithm(options),
 		Persistence: in.persistence(port.Protocol),
@@ -71,7 +71,7 @@ func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 	switch {
 	case options.Method != "":
 		return lb.Algorithm(options.Method)
-	case in.Capabilities.Provider == lb.ProviderOVN:
+	case in.Capabilities.OVN():
 		return lb.SourceIPPort
 	}
 	return lb.Algorithm(options.OperatorsMethod)
@@ -79,9 +79,9 @@ func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 
 func (in Input) checkAlgorithm(options annotation.Options) error {
 	algorithm := in.algorithm(options)
-	if in.Capabilities.Provider == lb.ProviderOVN && algorithm != lb.SourceIPPort {
-		return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing by %s needs a provider other than ovn, which knows %s only; remove annotation %slb-method",
-			algorithm, lb.SourceIPPort, annotation.Prefix)}
+	if in.Capabilities.OVN() && algorithm != lb.SourceIPPort {
+		return &Invalid{ReasonUnsupported, fmt.Sprintf("load balancers of provider %s cannot balance by %s, but by %s only; remove annotation %slb-method",
+			in.Capabilities.Provider, algorithm, lb.SourceIPPort, annotation.Prefix)}
 	}
 	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
@@ -202,8 +202,8 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 		return ranges, nil
 	case restricted && !in.sourcesBySecurityGroup():
 		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
-			"source ranges need %s; this cloud has version %s and load balancers of provider %s. Remove the ranges, or restrict the sources elsewhere",
-			lb.FeatureAllowedCIDRs.Needs(), in.Capabilities.APIVersion, in.Capabilities.Provider)}
+			"source ranges need %s; this cloud has %s. Remove the ranges, or restrict the sources elsewhere",
+			lb.FeatureAllowedCIDRs.Needs(), in.Capabilities.Lacking(lb.FeatureAllowedCIDRs))}
 	}
 	return nil, nil
 }
@@ -214,7 +214,12 @@ func (in Input) sources(options annotation.Options) (ranges []string, restricted
 	if _, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
 		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
-	ranges = in.askedSources(options)
+	return in.reachable(in.askedSources(options))
+}
+
+// reachable returns of CIDRs those whose clients can reach the VIP, and whether they are not
+// everybody, as sources does.
+func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error) {
 	switch restricted = restricts(ranges, in.served()); {
 	case !restricted:
 		return []string{everybody[in.Family()]}, false, nil

@@ -4,6 +4,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,7 @@ func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 	balancer := &lb.LoadBalancer{
 		Name:        in.Owner.LoadBalancerName(),
 		Description: in.Owner.Description(),
-		Tags:        in.tags(),
+		Tags:        in.tags(options.Tags, options.LoadBalancerTags),
 		Provider:    options.Provider,
 		VIP:         lb.VIP{SubnetID: in.Networks.VIPSubnetID, NetworkID: in.Networks.VIPNetworkID},
 
@@ -63,8 +64,17 @@ func (in Input) checkPlacement(options annotation.Options) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &Invalid{ReasonRequiresReplacement, fmt.Sprintf("load balancer %s cannot be changed to have %s; take that back, or delete the Service and make it again",
-		have.ID, strings.Join(others, ", "))}
+	return &Invalid{ReasonRequiresReplacement, fmt.Sprintf("load balancer %s cannot be changed to have %s", have.ID, strings.Join(others, ", "))}
+}
+
+// RequiresReplacement returns the *Invalid in err of a Service that could be served by
+// another load balancer than the one that is there, or nil.
+func RequiresReplacement(err error) *Invalid {
+	var i *Invalid
+	if errors.As(err, &i) && i.Reason == ReasonRequiresReplacement {
+		return i
+	}
+	return nil
 }
 
 // overruled tells whether another annotation, or what the cloud is, makes this one mean

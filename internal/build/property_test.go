@@ -6,6 +6,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,9 @@ func anyInput(t *rapid.T, odd bool) Input {
 		in.Service.Annotations[keySources] = oneOf("sources", both, append(sources, "x"))
 		spec.LoadBalancerSourceRanges = strings.Split(oneOf("ranges", both, append(sources, "x")), ",")
 	}
+	in.Service.Annotations[annotation.MetricsPort] = oneOf("metrics", []string{"", "7"}, []string{"3", "x"})
+	in.Service.Annotations[annotation.MetricsAllowedCIDRs] = oneOf("readers", []string{"0.0.0.0/0,::/0", "10.0.0.0/8,2001:db8::/32"}, []string{"", "10.0.0.0/8", "x"})
+	in.Service.Annotations[annotation.ListenerTags] = oneOf("tags", []string{"", "a,b"}, []string{",", "kube-octavia.share=*"})
 	in.Nodes = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) corev1.Node {
 		return node(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "node"),
 			rapid.SliceOfN(rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:DB8::1", "x"}), 0, 2).Draw(t, "addresses")...)
@@ -102,8 +106,9 @@ func TestWhatIsWantedIsAlwaysWhole(t *testing.T) {
 		if diff := cmp.Diff(wanted, again); diff != "" {
 			t.Fatalf("built twice (-first +second):\n%s", diff)
 		}
-		if len(wanted.LoadBalancer.Listeners) != len(in.Service.Spec.Ports) {
-			t.Fatalf("%d listeners for %d ports", len(wanted.LoadBalancer.Listeners), len(in.Service.Spec.Ports))
+		ports := slices.DeleteFunc(slices.Clone(wanted.LoadBalancer.Listeners), func(l lb.Listener) bool { return l.Protocol == lb.ListenerPrometheus })
+		if metrics := len(wanted.LoadBalancer.Listeners) - len(ports); len(ports) != len(in.Service.Spec.Ports) || metrics > 1 {
+			t.Fatalf("%d listeners for %d ports, and %d for metrics", len(ports), len(in.Service.Spec.Ports), metrics)
 		}
 		whole(t, in, wanted)
 	})
@@ -122,10 +127,17 @@ func whole(t *rapid.T, in Input, wanted lb.Wanted) {
 			t.Fatalf("two listeners for %v", l.Key())
 		}
 		keys[l.Key()] = true
+		once(l.Name)
+		if l.Protocol == lb.ListenerPrometheus {
+			readers := strings.Split(in.Service.Annotations[annotation.MetricsAllowedCIDRs], ",")
+			if l.Pool != nil || len(l.AllowedCIDRs) == 0 && restricts(readers, in.Families()) {
+				t.Fatalf("for metrics there is %+v", l)
+			}
+			continue
+		}
 		if l.Pool == nil {
 			t.Fatalf("listener %s has no pool", l.Name)
 		}
-		once(l.Name)
 		once(l.Pool.Name)
 		members := map[lb.MemberKey]bool{}
 		for _, m := range l.Pool.Members {
@@ -170,7 +182,10 @@ func TestARefusedServiceNeverLosesAListenerOrAnAddress(t *testing.T) {
 		l := before.LoadBalancer
 		l.ID, l.VIP.PortID, l.ProvisioningStatus = "lb-1", "port-1", lb.Active
 		for i := range l.Listeners {
-			l.Listeners[i].ID, l.Listeners[i].Pool.ID = fmt.Sprint("listener-", i), fmt.Sprint("pool-", i)
+			l.Listeners[i].ID = fmt.Sprint("listener-", i)
+			if l.Listeners[i].Pool != nil {
+				l.Listeners[i].Pool.ID = fmt.Sprint("pool-", i)
+			}
 		}
 		have := lb.Observed{LoadBalancer: l}
 		now := anyInput(t, rapid.Bool().Draw(t, "odd"))

@@ -163,12 +163,16 @@ func speaksHTTP(appProtocol *string) bool {
 
 // ThroughLoadBalancer tells whether what Pods and nodes of the cluster send to the
 // Service's address must pass the load balancer: those that answer expect a PROXY header,
-// or the client expects TLS that ends there. Of TLS of the whole Service it is false, as
-// openstack-cloud-controller-manager has it.
+// or the client expects TLS that ends there. Of TLS of the whole Service by a reference it
+// is false, as openstack-cloud-controller-manager has it.
 func ThroughLoadBalancer(wanted lb.Wanted, options annotation.Options) bool {
-	return wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool {
+	return options.TLSSecret != "" && endsTLS(wanted) || wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool {
 		return l.Pool != nil && l.Pool.Protocol.Proxy()
 	}) || slices.ContainsFunc(options.Protocols.Ports, func(n annotation.NamedPort) bool { return n.Protocol == annotation.PortTerminatedHTTPS })
+}
+
+func endsTLS(wanted lb.Wanted) bool {
+	return wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool { return l.TLS != nil })
 }
 
 // tlsOf is nil without a certificate.
@@ -194,13 +198,13 @@ func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
 	}
 	for _, n := range needs {
 		if n.asked && !in.Capabilities.Has(n.feature) {
-			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d: %s needs %s; this cloud has version %s and load balancers of provider %s",
-				port.Port, n.what, n.feature.Needs(), in.Capabilities.APIVersion, in.Capabilities.Provider)}
+			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d: %s needs %s; this cloud has %s",
+				port.Port, n.what, n.feature.Needs(), in.Capabilities.Lacking(n.feature))}
 		}
 	}
 	if p.listener == lb.ListenerTerminatedHTTPS && p.tls == nil {
-		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: port %d is to end TLS and there is no certificate; name one in annotation %s",
-			annotation.ProtocolsKey, port.Port, annotation.TLSContainer)}
+		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: port %d is to end TLS and there is no certificate; name one in annotation %s or %s",
+			annotation.ProtocolsKey, port.Port, annotation.TLSSecret, annotation.TLSContainer)}
 	}
 	return nil
 }

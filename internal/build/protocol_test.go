@@ -27,7 +27,11 @@ var (
 	forwarded   = annotate(annotation.XForwardedFor, "true")
 	certificate = annotate(annotation.TLSContainer, refA)
 	hosts       = annotate(annotation.SNIContainers, refB)
+	secret      = annotate(annotation.TLSSecret, "web-tls")
 )
+
+// stored is where the certificate of the Secret is kept.
+func stored(in *Input) { in.Certificate.Certificate = lb.Certificate{Name: "name-of-it", Ref: refB} }
 
 func asked(value string) change { return annotate(annotation.ProtocolsKey, value) }
 
@@ -46,18 +50,20 @@ func TestWhatPortsSpeak(t *testing.T) {
 	tcp, udp, sctp := corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP
 	quic := ports(port(tcp, 443, 30443), port(udp, 443, 30444), port(sctp, 36412, 30412))
 	for name, in := range map[string]Input{
-		"proxy_protocol_is_for_tcp_ports_only":              input(quic, proxyV1),
-		"proxy_protocol_version_2":                          input(quic, proxyV2),
-		"x_forwarded_for_is_for_tcp_ports_only":             input(quic, forwarded),
-		"a_certificate_is_for_tcp_ports_only":               input(quic, certificate),
-		"a_certificate_with_x_forwarded_for":                input(certificate, forwarded),
-		"a_certificate_with_proxy_protocol":                 input(certificate, proxyV1),
-		"certificates_for_hosts":                            input(certificate, hosts),
-		"the_certificate_of_cloud_conf":                     input(func(in *Input) { in.Config.TLSContainer = refA }),
-		"an_empty_reference_overrules_cloud_conf":           input(annotate(annotation.TLSContainer, ""), func(in *Input) { in.Config.TLSContainer = refA }),
-		"ports_by_number_and_name":                          input(asked("80=HTTP, sql=PROXYV2,443=TERMINATED_HTTPS,443=UDP, 8443=HTTPS,8081=PROXY,8082=TCP"), certificate, ports(port(tcp, 80, 30080), called("sql", port(tcp, 5432, 30432)), port(tcp, 443, 30443), port(udp, 443, 30444), port(tcp, 8443, 30445), port(tcp, 8081, 30081), port(tcp, 8082, 30082))),
-		"a_named_port_wins_over_what_is_said_of_all":        input(asked("80=HTTP"), proxyV1, ports(port(tcp, 80, 30080), port(tcp, 81, 30081))),
-		"certificates_for_hosts_are_enough_for_a_named_one": input(asked("80=TERMINATED_HTTPS"), hosts),
+		"proxy_protocol_is_for_tcp_ports_only":               input(quic, proxyV1),
+		"proxy_protocol_version_2":                           input(quic, proxyV2),
+		"x_forwarded_for_is_for_tcp_ports_only":              input(quic, forwarded),
+		"a_certificate_is_for_tcp_ports_only":                input(quic, certificate),
+		"a_certificate_with_x_forwarded_for":                 input(certificate, forwarded),
+		"a_certificate_with_proxy_protocol":                  input(certificate, proxyV1),
+		"certificates_for_hosts":                             input(certificate, hosts),
+		"the_certificate_of_cloud_conf":                      input(func(in *Input) { in.Config.TLSContainer = refA }),
+		"the_certificate_of_a_secret":                        input(secret, certificate, stored),
+		"the_certificate_of_a_secret_that_is_not_stored_yet": input(secret, asked("443=TERMINATED_HTTPS,80=TCP"), hosts, quic, ports(port(tcp, 443, 30443), port(tcp, 80, 30080)), func(in *Input) { in.Certificate.Name = "name-of-it" }),
+		"an_empty_reference_overrules_cloud_conf":            input(annotate(annotation.TLSContainer, ""), func(in *Input) { in.Config.TLSContainer = refA }),
+		"ports_by_number_and_name":                           input(asked("80=HTTP, sql=PROXYV2,443=TERMINATED_HTTPS,443=UDP, 8443=HTTPS,8081=PROXY,8082=TCP"), certificate, ports(port(tcp, 80, 30080), called("sql", port(tcp, 5432, 30432)), port(tcp, 443, 30443), port(udp, 443, 30444), port(tcp, 8443, 30445), port(tcp, 8081, 30081), port(tcp, 8082, 30082))),
+		"a_named_port_wins_over_what_is_said_of_all":         input(asked("80=HTTP"), proxyV1, ports(port(tcp, 80, 30080), port(tcp, 81, 30081))),
+		"certificates_for_hosts_are_enough_for_a_named_one":  input(asked("80=TERMINATED_HTTPS"), hosts),
 		"app_protocol_counts_when_asked_for": input(asked("appProtocol,81=TCP"), ports(speaking("http", port(tcp, 80, 30080)), speaking("http", port(tcp, 81, 30081)), speaking("kubernetes.io/ws", port(tcp, 82, 30082)),
 			speaking("https", port(tcp, 83, 30083)), speaking("kubernetes.io/h2c", port(tcp, 84, 30084)), speaking("http", port(udp, 85, 30085)), port(tcp, 86, 30086))),
 		"app_protocol_yields_to_what_is_said_of_all":                   input(asked("appProtocol"), proxyV1, ports(speaking("http", port(tcp, 80, 30080)))),
@@ -120,6 +126,8 @@ func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
 		"PROXY version 2 with ovn":           {input(proxyV2, ovn), ReasonUnsupported, []string{"PROXY", "version 2", "ovn"}},
 		"HTTP with ovn":                      {input(forwarded, ovn), ReasonUnsupported, []string{"HTTP", "X-Forwarded-For", "ovn"}},
 		"appProtocol with ovn":               {input(asked("appProtocol"), ports(speaking("http", port(tcp, 80, 30080))), ovn), ReasonUnsupported, []string{"HTTP", "ovn"}},
+		"a Secret that was not read":         {input(secret), ReasonCertificateUnusable, []string{"web-tls", "not read"}},
+		"TLS of a Secret with ovn":           {input(secret, stored, ovn), ReasonUnsupported, []string{"TLS", "ovn"}},
 		"TLS with ovn":                       {input(certificate, ovn), ReasonUnsupported, []string{"TLS", "ovn"}},
 		"TLS of cloud.conf with ovn":         {input(ovn, func(in *Input) { in.Config.TLSContainer = refA }), ReasonUnsupported, []string{"TLS", "ovn"}},
 	} {
@@ -158,6 +166,8 @@ func TestOnlyWhatWouldBeMisreadWithoutTheLoadBalancerHasToPassIt(t *testing.T) {
 		"PROXY of one port":         {input(asked("80=PROXY")), true},
 		"HTTP":                      {input(forwarded), false},
 		"TLS of the whole Service":  {input(certificate), false},
+		"TLS by a Secret":           {input(secret, stored), true},
+		"a Secret and no TLS":       {input(secret, stored, asked("80=TCP")), false},
 		"TLS of one port":           {input(certificate, asked("80=TERMINATED_HTTPS")), true},
 		"PROXY that is not for UDP": {input(proxyV1, ports(port(corev1.ProtocolUDP, 53, 30053))), false},
 	} {

@@ -23,7 +23,7 @@ func (in Input) sourcesBySecurityGroup() bool {
 
 // keepsClientAddress tells whether the provider does not put an address of its own into the
 // packets.
-func (in Input) keepsClientAddress() bool { return in.Capabilities.Provider == lb.ProviderOVN }
+func (in Input) keepsClientAddress() bool { return in.Capabilities.OVN() }
 
 // SecurityGroupNeed returns what the load balancer that is wanted needs of the nodes. ok is
 // false where the Service does not say, since it is refused, who may connect.
@@ -50,6 +50,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		for _, l := range have.Listeners {
 			need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
 		}
+		need.MemberSubnetIDs = append(need.MemberSubnetIDs, beside(*have, observed.Predecessor)...)
 	}
 	slices.SortFunc(need.Ports, comparePorts)
 	need.Ports = slices.Compact(need.Ports)
@@ -67,6 +68,21 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		}
 	}
 	return need, len(problems) == 0 && err == nil
+}
+
+// beside are the subnets from which the load balancer that serves until this one takes its
+// place reaches the nodes; where its VIP is in another subnet, those of both VIPs.
+func beside(l lb.LoadBalancer, old *lb.LoadBalancer) (subnets []string) {
+	if old == nil {
+		return nil
+	}
+	for _, o := range old.Listeners {
+		subnets = append(subnets, memberSubnets(o)...)
+	}
+	if a, b := l.VIP.SubnetID, old.VIP.SubnetID; a != "" && b != "" && a != b {
+		subnets = append(subnets, a, b)
+	}
+	return subnets
 }
 
 // ServicePorts are the ports of the nodes that the Service has, served or not.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
@@ -76,6 +77,16 @@ func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
 	if diff := cmp.Diff(want, got, samePrefix); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
+	// One whose place it takes reaches the nodes until then.
+	old := moved
+	old.VIP.SubnetID = "subnet-vip-old"
+	old.Listeners = []lb.Listener{{Pool: &lb.Pool{Members: []lb.Member{{SubnetID: "subnet-old"}}}}}
+	got, _ = SecurityGroupNeed(in, wanted, lb.Observed{LoadBalancer: &moved, Predecessor: &old})
+	want.MemberSubnetIDs = []string{"subnet-before", "subnet-nodes", "subnet-old", "subnet-vip-found", "subnet-vip-old"}
+	if diff := cmp.Diff(want, got, samePrefix); diff != "" {
+		t.Errorf("beside another one (-want +got):\n%s", diff)
+	}
 }
 
 func TestRefusedServiceWithOVNDoesNotTellWhoMayConnect(t *testing.T) {
@@ -112,5 +123,24 @@ func TestPortsOfAServiceAreKnownWhateverElseIsNot(t *testing.T) {
 	want := []securitygroup.PortKey{udpPort(30053), tcpPort(32000)}
 	if diff := cmp.Diff(want, ServicePorts(in.Service)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsNeedNothingOfTheNodes(t *testing.T) {
+	need := func(in Input) securitygroup.Need {
+		wanted, err := Wanted(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		need, ok := SecurityGroupNeed(in, wanted, lb.Observed{})
+		if !ok {
+			t.Error("the Service does not say who may connect")
+		}
+		return need
+	}
+	without := need(input())
+	with := need(input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")))
+	if diff := cmp.Diff(without, with, samePrefix); diff != "" {
+		t.Errorf("need (-without +with metrics):\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ package build
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,10 +16,14 @@ import (
 
 // monitorWithheld says why health monitors are left out.
 func monitorWithheld(can lb.Capabilities) lb.Withheld {
+	harm := ""
+	if can.OVN() {
+		harm = ", whose monitors lock load balancers and drop traffic"
+	}
 	return lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
-		"health monitors need %s; this cloud has version %s and load balancers of provider %s, whose monitors lock load balancers and drop traffic. "+
+		"health monitors need %s; this cloud has %s%s. "+
 			"They are left out where there are none yet; set annotation loadbalancer.openstack.org/enable-health-monitor, or create-monitor in cloud.conf, to false to do without for good",
-		lb.FeatureMonitor.Needs(), can.APIVersion, can.Provider)}
+		lb.FeatureMonitor.Needs(), can.Lacking(lb.FeatureMonitor), harm)}
 }
 
 // allMonitored tells whether all ports have health monitors already, which are
@@ -26,7 +31,7 @@ func monitorWithheld(can lb.Capabilities) lb.Withheld {
 // none: monitors that are left alone are never under way.
 func (in Input) allMonitored(ports []lb.Listener) bool {
 	return in.Found != nil && !slices.ContainsFunc(ports, func(wanted lb.Listener) bool {
-		return !slices.ContainsFunc(in.Found.Listeners, func(l lb.Listener) bool {
+		return wanted.Pool != nil && !slices.ContainsFunc(in.Found.Listeners, func(l lb.Listener) bool {
 			return l.Key() == wanted.Key() && l.Pool != nil && l.Pool.Monitor != nil && !l.Pool.Monitor.ProvisioningStatus.Pending()
 		})
 	})
@@ -35,9 +40,9 @@ func (in Input) allMonitored(ports []lb.Listener) bool {
 // affinityWithheld says that sessionAffinity ClientIP is not carried out.
 func affinityWithheld(can lb.Capabilities) lb.Withheld {
 	return lb.Withheld{Reason: ReasonSessionAffinityUnsupported, Message: fmt.Sprintf(
-		"sessionAffinity ClientIP needs %s; this cloud has version %s and load balancers of provider %s, which take the wish and do not carry it out. "+
+		"sessionAffinity ClientIP needs %s; this cloud has %s. "+
 			"The Service is served, each connection by any node; set spec.sessionAffinity to None to be content with that",
-		lb.FeatureSessionAffinity.Needs(), can.APIVersion, can.Provider)}
+		lb.FeatureSessionAffinity.Needs(), can.Lacking(lb.FeatureSessionAffinity))}
 }
 
 // sctpUnmonitored tells whether SCTP ports are to have health monitors and cannot.
@@ -52,20 +57,21 @@ func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 	can := in.Capabilities
 	if in.sctpUnmonitored(options) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
-			"health monitors of SCTP ports need %s; this cloud has version %s and load balancers of provider %s. These ports are served without; "+
+			"health monitors of SCTP ports need %s; this cloud has %s. These ports are served without; "+
 				"set annotation loadbalancer.openstack.org/enable-health-monitor to false to be content with that, for all ports",
-			lb.FeatureSCTPMonitor.Needs(), can.APIVersion, can.Provider)})
+			lb.FeatureSCTPMonitor.Needs(), can.Lacking(lb.FeatureSCTPMonitor))})
 	}
 	if options.Timeouts != lb.DefaultTimeouts && !can.Has(lb.FeatureTimeouts) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonTimeoutsUnsupported, Message: fmt.Sprintf(
-			"timeouts need %s; this cloud has version %s and load balancers of provider %s. The Service is served without; remove the annotations %s… to be content with that",
-			lb.FeatureTimeouts.Needs(), can.APIVersion, can.Provider, annotation.TimeoutPrefix)})
+			"timeouts need %s; this cloud has %s. The Service is served without; remove the annotations %s… to be content with that",
+			lb.FeatureTimeouts.Needs(), can.Lacking(lb.FeatureTimeouts), annotation.TimeoutPrefix)})
 	}
 	if options.ConnectionLimit != annotation.NoLimit && !can.Has(lb.FeatureConnectionLimit) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonConnectionLimitUnsupported, Message: fmt.Sprintf(
-			"a limit of connections needs a provider other than ovn, which takes the wish and does not carry it out. The Service is served, without a limit; "+
-				"remove annotation %s to be content with that", annotation.ConnectionLimit)})
+			"a limit of connections needs %s; this cloud has %s. The Service is served, without a limit; remove annotation %s to be content with that",
+			lb.FeatureConnectionLimit.Needs(), can.Lacking(lb.FeatureConnectionLimit), annotation.ConnectionLimit)})
 	}
+	withheld = append(withheld, in.tagsWithheld()...)
 	for _, s := range []struct {
 		what, value, key, reason string
 		needs                    lb.Feature
@@ -75,9 +81,33 @@ func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 	} {
 		if s.value != "" && !can.Has(s.needs) {
 			withheld = append(withheld, lb.Withheld{Reason: s.reason, Message: fmt.Sprintf(
-				"%s %s needs %s; this cloud has version %s and load balancers of provider %s. The Service is served without; set annotation %s to nothing to be content with that",
-				s.what, s.value, s.needs.Needs(), can.APIVersion, can.Provider, s.key)})
+				"%s %s needs %s; this cloud has %s. The Service is served without; set annotation %s to nothing to be content with that",
+				s.what, s.value, s.needs.Needs(), can.Lacking(s.needs), s.key)})
 		}
+	}
+	return withheld
+}
+
+// tagsWithheld says which tags that the Service asks for are not set.
+func (in Input) tagsWithheld() []lb.Withheld {
+	asked := func(keys ...string) (set []string) {
+		for _, key := range keys {
+			if strings.TrimSpace(in.Service.Annotations[key]) != "" {
+				set = append(set, key)
+			}
+		}
+		return set
+	}
+	var withheld []lb.Withheld
+	if keys := asked(annotation.LoadBalancerTags, annotation.ListenerTags, annotation.PoolTags); len(keys) > 0 && !in.Capabilities.Has(lb.FeatureTags) {
+		withheld = append(withheld, lb.Withheld{Reason: ReasonTagsUnsupported, Message: fmt.Sprintf(
+			"tags need %s; this cloud has %s. The Service is served without; remove annotation %s to be content with that",
+			lb.FeatureTags.Needs(), in.Capabilities.Lacking(lb.FeatureTags), strings.Join(keys, " and "))})
+	}
+	if keys := asked(annotation.LoadBalancerTags, annotation.FloatingIPTags); len(keys) > 0 && in.Guest && in.Found != nil {
+		withheld = append(withheld, lb.Withheld{Reason: ReasonLoadBalancerNotTagged, Message: fmt.Sprintf(
+			"load balancer %s and its floating IP were not made for this Service and get no tags of it; its listeners and pools do. Remove annotation %s to be content with that",
+			in.Found.ID, strings.Join(keys, " and "))})
 	}
 	return withheld
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,7 +89,7 @@ func (c *connection) loadConfig() (config.Config, error) {
 
 // connect authenticates and finds out what the cloud can do.
 func (c *connection) connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
-	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider}
+	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider, Vendors: cloud.Vendors}
 	session, err := openstack.Connect(ctx, openstack.Options{
 		Config:         cloud.Global,
 		RequestTimeout: cloud.RequestTimeout,
@@ -124,13 +125,42 @@ func (c *connection) reread(cloud config.Config) func() (config.Global, error) {
 	}
 }
 
-// planner puts together what finds out what Services want and have.
-func (c *connection) planner(reader client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *controller.Planner {
+// look connects to cluster and cloud for a command that reads both and writes nothing.
+// Disconnect is to be called when the planner is needed no more.
+func (c *connection) look(ctx context.Context, log logr.Logger, version string) (_ *controller.Planner, disconnect func(), _ error) {
+	cloud, err := c.loadConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	cluster, err := c.restConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return nil, nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	uid, err := clusterUID(ctx, reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	session, can, err := c.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	return c.planner(reader, reader, session, cloud, can, uid), session.Close, nil
+}
+
+// planner puts together what finds out what Services want and have. Secrets are read from
+// the second reader, which must have no cache.
+func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *controller.Planner {
 	return &controller.Planner{
 		Reader:            reader,
+		Secrets:           secrets,
 		Octavia:           octavia.New(session.LoadBalancer(), can),
 		Neutron:           neutron.New(session.Network(), session.ProjectID()),
 		Barbican:          barbican.New(session.KeyManager(), session.CheckExchange),
+		ByPassword:        session.ByPassword,
 		Config:            cloud.LoadBalancer,
 		Capabilities:      can,
 		ClusterName:       c.clusterName,

@@ -152,7 +152,7 @@ func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logge
 			return fmt.Errorf("register metrics: %w", err)
 		}
 		return controller.SetUp(m, controller.Options{
-			Planner:       o.planner(m.GetClient(), session, cloud, can, uid),
+			Planner:       o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, uid),
 			Metrics:       counted,
 			Registry:      metrics.Registry,
 			Logger:        log,

@@ -13,10 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 )
@@ -57,28 +54,12 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("--output %q: must be text or json", o.output)
 	}
-	cloud, err := o.loadConfig()
+	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
 	}
-	cluster, err := o.restConfig()
-	if err != nil {
-		return err
-	}
-	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
-	}
-	uid, err := clusterUID(ctx, reader)
-	if err != nil {
-		return err
-	}
-	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
-	if err != nil {
-		return fmt.Errorf("connect to OpenStack: %w", err)
-	}
-	defer session.Close()
-	migration, err := o.planner(reader, session, cloud, can, uid).Migration(ctx)
+	defer disconnect()
+	migration, err := planner.Migration(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,12 +141,17 @@ func printMigration(out io.Writer, m controller.Migration) error {
 			}
 		}
 	}
-	if len(m.Others) == 0 {
-		return nil
+	if len(m.Others) > 0 {
+		fmt.Fprintln(out, "\nLoad balancers that were made for Services, and for none of these:")
 	}
-	fmt.Fprintln(out, "\nLoad balancers that were made for Services, and for none of these:")
 	for _, o := range m.Others {
 		fmt.Fprintf(out, "\n%s (%s)\n  %s\n", o.Name, o.ID, o.Reason)
+	}
+	if len(m.SecurityGroups) > 0 {
+		fmt.Fprintln(out, "\nSecurity groups that were made for Services:")
+	}
+	for _, g := range m.SecurityGroups {
+		fmt.Fprintf(out, "\n%s (%s): %s\n  %s\n", g.Name, g.ID, g.Outcome, g.Reason)
 	}
 	return nil
 }

@@ -11,10 +11,8 @@ import (
 	"io"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/controller"
@@ -79,32 +77,15 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, o
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("--output %q: must be text or json", o.output)
 	}
-	cloud, err := o.loadConfig()
+	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
 	}
-	cluster, err := o.restConfig()
+	defer disconnect()
+	services, err := o.services(ctx, planner.Reader, args)
 	if err != nil {
 		return err
 	}
-	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
-	}
-	uid, err := clusterUID(ctx, reader)
-	if err != nil {
-		return err
-	}
-	services, err := o.services(ctx, reader, args)
-	if err != nil {
-		return err
-	}
-	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
-	if err != nil {
-		return fmt.Errorf("connect to OpenStack: %w", err)
-	}
-	defer session.Close()
-	planner := o.planner(reader, session, cloud, can, uid)
 	plans := []servicePlan{}
 	for i := range services {
 		if planner.Serves(&services[i]) || planner.Leaves(&services[i]) {

@@ -12,10 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 )
@@ -54,28 +51,12 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("--output %q: must be text or json", o.output)
 	}
-	cloud, err := o.loadConfig()
+	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
 	}
-	cluster, err := o.restConfig()
-	if err != nil {
-		return err
-	}
-	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
-	}
-	uid, err := clusterUID(ctx, reader)
-	if err != nil {
-		return err
-	}
-	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
-	if err != nil {
-		return fmt.Errorf("connect to OpenStack: %w", err)
-	}
-	defer session.Close()
-	survey, err := o.planner(reader, session, cloud, can, uid).Survey(ctx)
+	defer disconnect()
+	survey, err := planner.Survey(ctx)
 	if err != nil {
 		return err
 	}

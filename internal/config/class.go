@@ -39,7 +39,7 @@ func (f *file) readClasses() {
 		before := f.config.LoadBalancer
 		f.config.LoadBalancer = classes[s.name]
 		key, known := findKey(classSection, s.key)
-		if !known || s.value != "" || s.blank { // an empty value is as good as none
+		if !known || s.value != "" || s.blank || key.Kind != String { // an empty text is as good as none
 			f.readKey(Section{Name: classSection}, s)
 			set[s.name][key.Name] = known
 		}

@@ -108,3 +108,15 @@ func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEmptyValueOfAClassIsRefusedWhereItMeansNothing(t *testing.T) {
+	_, err := Parse("cloud.conf", []byte(reachable+"[LoadBalancerClass \"fast\"]\nflavor-id=\ninternal-lb=\nmonitor-delay=\n"))
+	for _, part := range []string{"cloud.conf:8", "internal-lb", "cloud.conf:9", "monitor-delay"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not say %q: %v", part, err)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "flavor-id") {
+		t.Errorf("an empty text is refused: %v", err)
+	}
+}

@@ -7,7 +7,7 @@
 // Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
 // come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
 //
-// The package holds plain data and may be imported from anywhere. It imports nothing of this project.
+// The package holds plain data and may be imported from anywhere. Of this project it imports lb alone.
 package config
 
 import (
@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 // Config is a cloud.conf that has been read and found sound. It holds defaults wherever the file is silent.
@@ -24,6 +26,8 @@ type Config struct {
 	Global Global
 	// LoadBalancer holds the cluster-wide settings of load balancers; annotations of a Service may override some.
 	LoadBalancer LoadBalancer
+	// Vendors holds, by provider, what each [LoadBalancerProvider] says of it.
+	Vendors map[string]lb.Vendor
 	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
 	RequestTimeout time.Duration
 	// Notices lists what the file sets and this version does not act on, in the order of the file.
@@ -111,6 +115,12 @@ type LoadBalancer struct {
 	FlavorID, AvailabilityZone string
 	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty is everybody.
 	SourceRanges string
+	// MetricsAllowedCIDRs are CIDRs, separated by commas, that may read the metrics of load balancers. Empty is nobody.
+	MetricsAllowedCIDRs string
+	// Tags are tags, separated by commas, of everything that is made for Services.
+	Tags string
+	// NodeAddressType is which of a node's addresses becomes a member: one of NodeAddressTypes, or empty.
+	NodeAddressType string
 	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
 	NodeSelector string
 	// TLSContainer is a reference to the certificate with which ports end TLS, or empty.
@@ -136,7 +146,17 @@ type LoadBalancer struct {
 	SerialCreate bool
 	// ManageSecurityGroups lets the nodes in what load balancers send, by a security group.
 	ManageSecurityGroups bool
+	// SecurityGroupMode is ClusterSecurityGroup or ServiceSecurityGroups.
+	SecurityGroupMode string
 }
+
+// Which security groups let the nodes in what load balancers send.
+const (
+	// ClusterSecurityGroup is one for the whole cluster.
+	ClusterSecurityGroup = "cluster"
+	// ServiceSecurityGroups are one for each Service.
+	ServiceSecurityGroups = "service"
+)
 
 // Which load balancers a Service may use that were made for somebody else.
 const (
@@ -193,6 +213,7 @@ type file struct {
 	config     Config
 	lines      map[string]int // section and key -> line of its last assignment
 	classes    []statement    // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
+	vendors    []statement    // those of [LoadBalancerProvider]
 	unreadable bool           // its syntax is broken, so nothing is known of its keys
 	problems   []error
 }
@@ -219,6 +240,7 @@ func readFile(name string, text []byte) *file {
 		f.read(s)
 	}
 	f.readClasses()
+	f.readVendors()
 	return f
 }
 
@@ -239,6 +261,9 @@ func (f *file) read(s statement) {
 		return
 	case section.Name == classSection:
 		f.classes = append(f.classes, s)
+		return
+	case section.Name == vendorSection:
+		f.vendors = append(f.vendors, s)
 		return
 	case s.key == "":
 		return

@@ -13,11 +13,15 @@ import (
 // Methods lists the balancing methods that Octavia has, the default first.
 var Methods = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"}
 
+// NodeAddressTypes lists the types of a node's addresses that may become members.
+var NodeAddressTypes = []string{"InternalIP", "ExternalIP"}
+
 // sections lists all sections, in the order of the reference page.
 var sections = []Section{
 	{Name: "Global", Doc: "Where the cloud is and how to authenticate there."},
 	{Name: "LoadBalancer", Doc: "Cluster-wide settings of load balancers."},
 	{Name: classSection, Named: true, Doc: "Settings of its own for Services that name it by annotation class. A key that it lacks is as in [LoadBalancer]; an annotation wins over both. A class that sets one of subnet-id and network-id, or floating-network-id, does not have the other, or the floating-subnet keys, from [LoadBalancer]."},
+	{Name: vendorSection, Named: true, Doc: "What the provider of that name cannot do, for providers other than amphora and ovn, of which that is known, or for special ones of these. What needs it is then said on the Service, before any call is made."},
 	{Name: "Metadata", Doc: "Holds the time limit of all OpenStack calls, for historical reasons."},
 	{Name: "Networking", Doc: "How addresses of nodes are told apart."},
 	{Name: "Route", Doc: "Routes for pod networks."},
@@ -25,7 +29,7 @@ var sections = []Section{
 }
 
 // table is the one list of all keys.
-var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, otherKeys)
+var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, otherKeys)
 
 var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section("Global", Used,
 	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
@@ -109,6 +113,12 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "CIDRs, separated by commas, that may connect to Services that name none. Without it: everybody."},
 	Key{Name: "node-selector", check: nodeSelector, field: func(c *Config) any { return &c.LoadBalancer.NodeSelector },
 		Doc: "Labels that nodes must have to become members: zone=a,disk=ssd,gpu. A key alone stands for any value."},
+	Key{Name: "node-address-type", allowed: NodeAddressTypes, field: func(c *Config) any { return &c.LoadBalancer.NodeAddressType },
+		Doc: "Which of a node's addresses is the member: one of this type (InternalIP, ExternalIP) if there is any, and else one of the other. Where member-subnet-id names a subnet, an address in that comes before both. Without it: one in the subnet of the members, else an InternalIP, else an ExternalIP."},
+	Key{Name: "metrics-allowed-cidrs", check: cidrs, field: func(c *Config) any { return &c.LoadBalancer.MetricsAllowedCIDRs },
+		Doc: "CIDRs, separated by commas, that may read the metrics of load balancers whose Services ask for a metrics-port and name none: where your Prometheus is, as the load balancers see it. Without it: nobody."},
+	Key{Name: "tags", check: tags, field: func(c *Config) any { return &c.LoadBalancer.Tags },
+		Doc: "Tags, separated by commas, of all load balancers, listeners, pools and floating IPs of Services, beside those that annotations ask for: cost-centre-7,production."},
 	Key{Name: "create-monitor", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.CreateMonitor },
 		Doc: "Give each pool a health monitor."},
 	Key{Name: "monitor-delay", Kind: Duration, Default: "5s", check: wholeSeconds, field: func(c *Config) any { return &c.LoadBalancer.MonitorDelay },
@@ -133,11 +143,14 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "How many Services may share one load balancer."},
 	Key{Name: "shared-lb-scope", Default: ShareInNamespace, allowed: []string{ShareInNamespace, ShareInCluster, ShareAny},
 		field: func(c *Config) any { return &c.LoadBalancer.SharedScope },
-		Doc:   "Which load balancers a Service may name by annotation load-balancer-id: namespace, those of Services of its own namespace; cluster, those of all Services of the cluster; any, all of the project, as openstack-cloud-controller-manager has it. A load balancer with the tag kube-octavia.share=NAMESPACE, or kube-octavia.share=*, may always be named."},
+		Doc:   "Which load balancers a Service may name by annotation load-balancer-id, and which Services are a group by load-balancer-group: namespace, those of its own namespace; cluster, those of the whole cluster; any, all of the project, as openstack-cloud-controller-manager has it. A load balancer with the tag kube-octavia.share=NAMESPACE, or kube-octavia.share=*, may always be named."},
 	Key{Name: "provider-requires-serial-api-calls", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.SerialCreate },
 		Doc: "true: a load balancer is created alone and its ports are added one by one; without it that is done as soon as a cloud is seen to need it."},
 	Key{Name: "manage-security-groups", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.ManageSecurityGroups },
 		Doc: "true: one security group lets the load balancers of all Services reach the NodePorts; it is made, filled and put on the ports of the nodes."},
+	Key{Name: "security-group-mode", Default: ClusterSecurityGroup, allowed: []string{ClusterSecurityGroup, ServiceSecurityGroups},
+		field: func(c *Config) any { return &c.LoadBalancer.SecurityGroupMode },
+		Doc:   "With manage-security-groups, which security groups there are: cluster, one for all Services, which takes the place of those that openstack-cloud-controller-manager made; service, one for each Service, as openstack-cloud-controller-manager has them, whose groups are taken over."},
 ), section("LoadBalancer", Accepted,
 	Key{Name: "cascade-delete", Kind: Bool, Default: "true",
 		Doc: "Delete a load balancer together with its children in one call, which is always done."},
@@ -145,9 +158,9 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.
 var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
-	"network-id", "subnet-id", "additional-subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector",
+	"network-id", "subnet-id", "additional-subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector", "node-address-type",
 	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
-	"internal-lb", "source-ranges", "default-tls-container-ref")
+	"internal-lb", "source-ranges", "metrics-allowed-cidrs", "tags", "default-tls-container-ref")
 
 var otherKeys = slices.Concat(section("Metadata", Used,
 	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },
@@ -245,6 +258,8 @@ func nodeSelector(v value) string {
 func subnetName(v value) string { return unreadable(SubnetPattern{Name: v.text}.Matcher()) }
 
 func subnetTags(v value) string { return unreadable(SubnetPattern{Tags: v.text}.Matcher()) }
+
+func tags(v value) string { return unreadable(ParseTags(v.text)) }
 
 func cidrs(v value) string { return unreadable(ParseCIDRs(strings.Split(v.text, ","))) }
 

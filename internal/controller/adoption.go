@@ -15,8 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/kube-octavia/kube-octavia/internal/build"
-	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
@@ -86,10 +84,8 @@ func (r *ServiceReconciler) foresee(ctx context.Context, p *pass) error {
 	if err := r.seeRequested(ctx, p); err != nil {
 		return err
 	}
-	if p.membersOnly {
-		p.wanted = build.MembersOnly(p.input, p.record.observed)
-	}
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	p.reduce()
+	p.plan, _ = p.plans(p.record.observed, p.owner)
 	return nil
 }
 

@@ -50,44 +50,106 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 	return errors.Join(failures...)
 }
 
-// mayEnd looks, before a load balancer is deleted that is not ACTIVE and therefore was not
-// read in full, whether others have ports on it. It is an error if they have.
+// lockedBy returns the load balancer on which Octavia works when it carries out the op.
+func lockedBy(op diff.Op, observed lb.Observed) *lb.LoadBalancer {
+	if old := observed.Predecessor; old != nil && diff.Within(op, *old) {
+		return old
+	}
+	return observed.LoadBalancer
+}
+
+// mayEnd looks, before a load balancer is deleted that was not just read in full, whether
+// others have ports on it. It is an error if they have.
 func (r *ServiceReconciler) mayEnd(ctx context.Context, p *pass, op diff.Op) error {
 	end, deletes := op.(diff.DeleteLoadBalancer)
 	if !deletes {
 		return nil
 	}
-	for _, l := range []*lb.LoadBalancer{p.record.observed.LoadBalancer, p.record.observed.Predecessor} {
-		if l == nil || l.ID != end.ID || l.ProvisioningStatus == lb.Active {
-			continue
-		}
-		tree, err := r.Octavia.Observe(ctx, *l)
-		if err != nil {
-			return err
-		}
-		if diff.Shared(tree, p.owner) {
-			return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
-				"another Service has ports on it; it can be deleted when it has none, or repaired by the cloud's operator")
-		}
+	if head := p.record.observed.LoadBalancer; head != nil && head.ID == end.ID && head.ProvisioningStatus == lb.Active {
+		return nil
+	}
+	l, err := r.Octavia.Get(ctx, end.ID)
+	if err == nil {
+		l, err = r.Octavia.Observe(ctx, l)
+	}
+	switch {
+	case openstack.Classify(err) == openstack.Gone:
+		return nil
+	case err != nil:
+		return err
+	case diff.Shared(l, p.owner):
+		p.record.known = false
+		return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
+			"another Service has ports on it; it can be deleted when it has none, or repaired by the cloud's operator")
 	}
 	return nil
 }
 
-// sameTags looks, before the tags of a load balancer are written that others use, too,
-// whether they are what they were when the plan was made: Octavia takes all of them at
-// once, and one that another Service has set since would be lost.
+// sameTags looks, before the tags of a load balancer are written that others use, too, or
+// any tags that were not read in this pass, whether they are what they were when the plan
+// was made: Octavia takes all of them at once, and one that somebody has set since would be
+// lost. So it does before a load balancer that has served gets a floating IP: an internal
+// Service may have come to share it.
 func (r *ServiceReconciler) sameTags(ctx context.Context, p *pass, op diff.Op) error {
-	update, ok := op.(diff.UpdateLoadBalancer)
 	l := p.record.observed.LoadBalancer
-	if !ok || update.Tags == nil || l == nil || !p.owner.Guest && !diff.Shared(*l, p.owner) {
+	switch {
+	case l == nil:
+		return nil
+	case opens(op) && p.remembered && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
+	case !setsTags(op) || !p.remembered && !p.owner.Guest && !diff.Shared(*l, p.owner):
 		return nil
 	}
-	now, err := r.Octavia.Get(ctx, l.ID)
-	if err != nil || slices.Equal(now.Tags, l.Tags) {
-		return err
+	var now, before []string
+	if of, ok := op.(diff.SetTags); ok {
+		tags, err := r.Octavia.Tags(ctx, l.ID, of)
+		if err != nil {
+			return err
+		}
+		now, before = tags, tagsOf(*l, of.ID)
+	} else {
+		head, err := r.Octavia.Get(ctx, l.ID)
+		if err != nil {
+			return err
+		}
+		now, before = head.Tags, l.Tags
+	}
+	if slices.Equal(slices.Sorted(slices.Values(now)), slices.Sorted(slices.Values(before))) {
+		return nil
 	}
 	p.record.known = false
-	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another Service has changed the tags meanwhile"}
+	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "somebody else has changed the tags meanwhile"}
+}
+
+// opens tells whether the op lets clients from outside reach a load balancer.
+func opens(op diff.Op) bool {
+	_, creates := op.(diff.CreateFloatingIP)
+	_, attaches := op.(diff.AssociateFloatingIP)
+	return creates || attaches
+}
+
+// setsTags tells whether the op sets tags of what is there already.
+func setsTags(op diff.Op) bool {
+	update, ok := op.(diff.UpdateLoadBalancer)
+	_, child := op.(diff.SetTags)
+	return child || ok && update.Tags != nil
+}
+
+// tagsOf returns the tags of a listener or a pool of the load balancer.
+func tagsOf(l lb.LoadBalancer, id string) []string {
+	for _, listener := range l.Listeners {
+		switch {
+		case listener.ID == id:
+			return listener.Tags
+		case listener.Pool != nil && listener.Pool.ID == id:
+			return listener.Pool.Tags
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if p.ID == id {
+			return p.Tags
+		}
+	}
+	return nil
 }
 
 // refusal tells whether Octavia refused an op, and so did not lock the load
@@ -101,14 +163,17 @@ func refusal(err error) bool {
 }
 
 // holdsUp tells whether an op that was refused holds up those after it. The end of
-// a pool frees room at most; nothing else depends on it.
+// a pool frees room at most; nothing else depends on it, and nothing at all on tags.
 func holdsUp(op diff.Op) bool {
-	_, ok := op.(diff.DeletePool)
-	return !ok
+	switch op.(type) {
+	case diff.DeletePool, diff.SetTags:
+		return false
+	}
+	return true
 }
 
 // standsAlone tells whether an op is right whatever became of those before it:
-// membership of pools that are there, restrictions, and the end of what nobody
+// membership of pools that are there, restrictions, tags, and the end of what nobody
 // wants.
 func standsAlone(op diff.Op, observed lb.Observed) bool {
 	switch op := op.(type) {
@@ -118,6 +183,8 @@ func standsAlone(op diff.Op, observed lb.Observed) bool {
 		return op.PoolID == nil
 	case diff.DeleteListener:
 		return true
+	case diff.SetTags:
+		return op.ID != ""
 	case diff.DeletePool:
 		return observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.DetachedPools,
 			func(p lb.Pool) bool { return p.ID == op.ID })
@@ -145,7 +212,7 @@ func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 
 // write carries out one op and notes what it leads to.
 func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) error {
-	if _, creates := op.(diff.CreateLoadBalancer); creates {
+	if _, creates := op.(diff.CreateLoadBalancer); creates && p.course != buildBeside {
 		if err := r.dropNote(ctx, p.service); err != nil {
 			return err
 		}
@@ -169,7 +236,7 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 		// as it was thought to be.
 		p.record.known = false
 		if openstack.Classify(err) == openstack.Busy && p.record.observed.LoadBalancer != nil {
-			p.record.observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
+			lockedBy(op, p.record.observed).ProvisioningStatus = lb.PendingUpdate
 		}
 		var cloud *openstack.Error
 		if _, creates := op.(diff.CreateLoadBalancer); creates && errors.As(err, &cloud) && cloud.Unanswered {
@@ -199,7 +266,10 @@ func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
 	switch op := op.(type) {
 	case diff.CreateLoadBalancer:
 		p.record.madeComplete = ""
-		if p.record.attempts.begun == 0 && p.remedy != replaceBeside {
+		switch {
+		case p.course == buildBeside:
+			p.record.beside.count(p.wanted, r.now(), r.timing)
+		case p.record.attempts.begun == 0 && p.remedy != replaceBeside:
 			p.record.fail("", "")
 		}
 		if len(op.LoadBalancer.Listeners) > 0 {
@@ -219,8 +289,10 @@ func (r *ServiceReconciler) note(p *pass, op diff.Op, made diff.Created) {
 		return
 	}
 	p.record.observed = diff.After(p.record.observed, op, made)
-	if l := p.record.observed.LoadBalancer; l != nil && op.Octavia() {
-		p.record.confirmed, p.record.unread = false, true
+	if l := lockedBy(op, p.record.observed); l != nil && op.Octavia() {
+		if l == p.record.observed.LoadBalancer {
+			p.record.confirmed, p.record.unread = false, true
+		}
 		if l.ProvisioningStatus == lb.Active {
 			l.ProvisioningStatus = lb.PendingUpdate
 		}

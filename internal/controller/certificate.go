@@ -24,7 +24,7 @@ func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, obser
 	for _, text := range newCertificates(*wanted.LoadBalancer, observed.LoadBalancer) {
 		ref, ok := lb.ParseSecretRef(text)
 		if !ok {
-			continue // it is what the operator's other settings made of it
+			continue // it is what the operator's other settings made of it, or not stored yet
 		}
 		if !p.Barbican.Available() {
 			return &build.Invalid{Reason: build.ReasonUnsupported, Message: fmt.Sprintf("certificate %s cannot be looked up: the cloud's service catalogue has no key-manager service (Barbican); "+

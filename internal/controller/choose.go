@@ -19,22 +19,22 @@ import (
 // place of another that failed. A controller that begins in the middle has to
 // choose as the one before it did, so everything is decided from what there is:
 // what works comes before what failed, and what has the floating IP stays until
-// the other one has taken it over.
+// the other one has taken it over. One that was built to take the place of another says so
+// itself.
 func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owner lb.Owner) lb.Observed {
 	if len(ours) == 0 {
 		return lb.Observed{}
 	}
-	has := func(l lb.LoadBalancer) bool {
-		return slices.ContainsFunc(floating, func(f lb.FloatingIP) bool { return f.PortID != "" && f.PortID == l.VIP.PortID })
-	}
+	has := func(l lb.LoadBalancer) bool { return leadsTo(floating, l) }
 	held := slices.ContainsFunc(ours, has)
 	ours = slices.Clone(ours)
 	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int {
 		return cmp.Or(cmp.Compare(rank(a, noted, held, has(a)), rank(b, noted, held, has(b))), strings.Compare(a.ID, b.ID))
 	})
+	replaced := toTheFront(ours, owner)
 	observed := lb.Observed{LoadBalancer: &ours[0], FloatingIPs: floating}
 	for _, l := range ours[1:] {
-		pending, older := l.ProvisioningStatus.Pending(), has(l) && observed.Predecessor == nil
+		pending, older := l.ProvisioningStatus.Pending(), (has(l) || l.ID == replaced) && observed.Predecessor == nil
 		if lb.ServiceUIDOf(l.Tags) != owner.ServiceUID || owner.SharedBy(l) != "" {
 			continue
 		}
@@ -42,13 +42,33 @@ func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owne
 			observed.Predecessor = &l
 		}
 		switch {
-		case pending || has(l) && !older:
+		case pending && l.ID != replaced || has(l) && !older:
 			observed.Unsettled = append(observed.Unsettled, l.ID)
 		case !older:
 			observed.Duplicates = append(observed.Duplicates, l.ID)
 		}
 	}
 	return observed
+}
+
+// toTheFront lets that one of the load balancers be the first which was built to take the
+// place of another one of them, if there is one, and returns the id of that.
+func toTheFront(ours []lb.LoadBalancer, owner lb.Owner) (replaced string) {
+	works := func(l lb.LoadBalancer) bool {
+		return l.ProvisioningStatus != lb.Error && l.ProvisioningStatus != lb.PendingDelete
+	}
+	for i, l := range ours {
+		at := slices.IndexFunc(ours, func(o lb.LoadBalancer) bool { return lb.Replaces(l.Tags) == o.ID })
+		itself := slices.ContainsFunc(ours, func(o lb.LoadBalancer) bool { return works(o) && lb.Replaces(o.Tags) == l.ID })
+		if !works(l) || at < 0 || itself || owner.SharedBy(ours[at]) != "" {
+			continue
+		}
+		replaced = ours[at].ID
+		copy(ours[1:i+1], ours[:i])
+		ours[0] = l
+		return replaced
+	}
+	return ""
 }
 
 // rank orders load balancers of one Service: one that is on its way out comes

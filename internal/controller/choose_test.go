@@ -16,6 +16,14 @@ func TestOfSeveralLoadBalancersOneServesAndTheAddressIsNotLost(t *testing.T) {
 	one := func(id string, status lb.ProvisioningStatus) lb.LoadBalancer {
 		return lb.LoadBalancer{ID: id, ProvisioningStatus: status, Tags: owner.Tags(), VIP: lb.VIP{PortID: "port-" + id}}
 	}
+	// instead of another one.
+	instead := func(id, old string, status lb.ProvisioningStatus) lb.LoadBalancer {
+		l := one(id, status)
+		l.Tags = append(l.Tags, lb.ReplacesTag(old))
+		return l
+	}
+	shared := one("a", lb.Active)
+	shared.Tags = append(shared.Tags, "kube_service_kubernetes_default_api")
 	unmarkedOne := one("b", lb.Active)
 	unmarkedOne.Tags = nil
 	type choice struct {
@@ -51,6 +59,30 @@ func TestOfSeveralLoadBalancersOneServesAndTheAddressIsNotLost(t *testing.T) {
 			ours: []lb.LoadBalancer{one("a", lb.PendingUpdate), one("b", lb.PendingCreate)}, on: "a", noted: "b", want: choice{Head: "b", Predecessor: "a", Unsettled: []string{"a"}}},
 		"two new ones, of which one create was not answered": {
 			ours: []lb.LoadBalancer{one("a", lb.Error), one("b", lb.PendingCreate), one("c", lb.Active)}, on: "a", noted: "b", want: choice{Head: "b", Predecessor: "a", Duplicates: []string{"c"}}},
+		"one that is built beside another, before it was noted": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.PendingCreate)}, on: "a", noted: "a", want: choice{Head: "b", Predecessor: "a"}},
+		"the same of an internal Service": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.PendingCreate)}, noted: "a", want: choice{Head: "b", Predecessor: "a"}},
+		"the same, with nothing noted":       {ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.Active)}, want: choice{Head: "b", Predecessor: "a"}},
+		"the other one follows the nodes":    {ours: []lb.LoadBalancer{one("a", lb.PendingUpdate), instead("b", "a", lb.Active)}, on: "a", noted: "b", want: choice{Head: "b", Predecessor: "a"}},
+		"the other one has failed meanwhile": {ours: []lb.LoadBalancer{one("a", lb.Error), instead("b", "a", lb.Active)}, noted: "a", want: choice{Head: "b", Predecessor: "a"}},
+		"one that is built beside another and failed": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.Error)}, on: "a", noted: "b", want: choice{Head: "a", Duplicates: []string{"b"}}},
+		"the same, internal": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.Error)}, noted: "a", want: choice{Head: "a", Duplicates: []string{"b"}}},
+		"one that is deleted after all": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.PendingDelete)}, on: "a", noted: "b", want: choice{Head: "a", Unsettled: []string{"b"}}},
+		"one that took over, before the other one is gone": {
+			ours: []lb.LoadBalancer{one("a", lb.PendingDelete), instead("b", "a", lb.Active)}, on: "b", noted: "b", want: choice{Head: "b", Predecessor: "a"}},
+		"one that took the place of one that is gone": {ours: []lb.LoadBalancer{instead("b", "a", lb.Active)}, on: "b", noted: "b", want: choice{Head: "b"}},
+		"one that somebody else came to use stays": {
+			ours: []lb.LoadBalancer{shared, instead("b", "a", lb.Active)}, on: "a", noted: "a", want: choice{Head: "a", Duplicates: []string{"b"}}},
+		"two that were built beside another": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("c", "a", lb.Active), instead("b", "a", lb.Active)}, on: "a", noted: "c",
+			want: choice{Head: "c", Predecessor: "a", Duplicates: []string{"b"}}},
+		"one of which another one takes the place in turn": {
+			ours: []lb.LoadBalancer{one("a", lb.Active), instead("b", "a", lb.Active), instead("c", "b", lb.Active)}, on: "b", noted: "b",
+			want: choice{Head: "c", Predecessor: "b", Duplicates: []string{"a"}}},
 		"one of an internal Service that failed keeps its address before any other": {
 			ours: []lb.LoadBalancer{one("a", lb.Active), one("b", lb.Error)}, noted: "b", want: choice{Head: "b", Duplicates: []string{"a"}}},
 	} {

@@ -135,17 +135,24 @@ func SetUp(m manager.Manager, o Options) error {
 
 // sweeper makes the sweeper and its collector of orphans.
 func (o Options) sweeper(m manager.Manager, known *memory, recorder events.EventRecorder, enqueue func(types.NamespacedName)) *Sweeper {
+	var groups func(context.Context, ...string) (groupInventory, error)
+	if o.Planner.Config.ManageSecurityGroups {
+		groups = o.Planner.seeGroups
+	}
 	return &Sweeper{
-		Heads:       o.Planner.heads,
-		FloatingIPs: o.Planner.Neutron.FloatingIPs,
-		Listed:      o.Planner.listed,
-		ClusterUID:  o.Planner.ClusterUID,
-		Interval:    o.SweepInterval,
-		Enqueue:     enqueue,
-		Metrics:     o.Metrics,
-		Logger:      o.Logger.WithName("sweeper"),
-		memory:      known,
-		now:         time.Now,
+		Groups:       groups,
+		Heads:        o.Planner.heads,
+		FloatingIPs:  o.Planner.Neutron.FloatingIPs,
+		Certificates: o.Planner.certificates,
+		Listed:       o.Planner.listed,
+		ClusterUID:   o.Planner.ClusterUID,
+		Interval:     o.SweepInterval,
+		Enqueue:      enqueue,
+		Metrics:      o.Metrics,
+		Logger:       o.Logger.WithName("sweeper"),
+		memory:       known,
+		now:          time.Now,
+		nodes:        (&addressless{planner: o.Planner, memory: known, recorder: recorder, metrics: o.Metrics}).look,
 		orphans: &collector{
 			clusterUID: o.Planner.ClusterUID,
 			kinds:      o.Planner.orphanKinds(),
@@ -186,6 +193,7 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 	informers := m.GetCache()
 	for _, watched := range []source.Source{
 		source.Kind[client.Object](informers, &corev1.Service{}, &handler.EnqueueRequestForObject{}, r.serviceMatters()),
+		source.Kind(informers, client.Object(&corev1.Service{}), r.mateEvents()),
 		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
 		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice), notSeenYet),
 		source.TypedChannel(wake, woken),

@@ -30,7 +30,8 @@ import (
 // operator's settings included, and for nothing that the cloud has. It is empty
 // for a Service that is refused.
 func digest(in build.Input) string {
-	in.Found, in.Serial = nil, false
+	in.Found, in.Serial, in.WouldOpen = nil, false, nil
+	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	in.Networks = asked(options)
 	in.Capabilities.Provider = options.Provider

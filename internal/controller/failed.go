@@ -126,7 +126,7 @@ func (r *ServiceReconciler) treat(ctx context.Context, p *pass) error {
 	case failOver:
 		return r.failOver(ctx, p, l)
 	case replaceBeside:
-		p.plan = diff.Beside(p.wanted)
+		p.plan = diff.Beside(p.wanted, "")
 		return r.apply(ctx, p)
 	case replaceInPlace:
 		if p.wanted.FloatingIP == nil {

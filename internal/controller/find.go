@@ -41,6 +41,13 @@ func (p *Planner) Observe(ctx context.Context, service *corev1.Service, owner lb
 		}
 		observed.LoadBalancer = &tree
 	}
+	if old := observed.Predecessor; old != nil && old.ProvisioningStatus == lb.Active {
+		tree, err := p.Octavia.Observe(ctx, *old)
+		if err != nil {
+			return observed, err
+		}
+		observed.Predecessor = &tree
+	}
 	if head.VIP.PortID != "" {
 		on, err := p.Neutron.FloatingIPsOn(ctx, head.VIP.PortID)
 		if err != nil {
@@ -116,6 +123,9 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 		ours = append(ours, found...)
 	}
 	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
+	if p.askedTwice(service) {
+		id = "" // it is refused for that
+	}
 	if missing(id) {
 		noted, err := p.noted(ctx, id, service, owner, before)
 		var perhaps *unproven
@@ -143,6 +153,11 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	if len(ours) == 0 && before.guest && before.id != id {
 		// The id was taken off the Service, or changed: what it uses it goes on using.
 		if host, err := p.host(ctx, service, owner, before.id); host != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
+		}
+	}
+	if len(ours) == 0 && !p.askedTwice(service) {
+		if host, err := p.groupHost(ctx, service, owner, id); host != nil || err != nil {
 			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
 		}
 	}

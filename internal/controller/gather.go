@@ -83,8 +83,16 @@ func asked(o annotation.Options) build.Networks {
 }
 
 // build looks up what the operator's settings leave open, as far as something is
-// still to be made there, and builds what is wanted.
+// still to be made there, and builds what is wanted. The error is an *Invalid, a *waiting,
+// or that of a call.
 func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
+	// The pools of a Service that is refused below follow the nodes, too.
+	if err := p.tellApart(ctx, in); err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := p.checkGroup(ctx, in.Service, observed); err != nil {
+		return lb.Wanted{}, err
+	}
 	n := &in.Networks
 	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
 	switch {
@@ -115,9 +123,21 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 			return lb.Wanted{}, err
 		}
 	}
+	if err := p.tellApart(ctx, in); err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := p.lookAtSharers(ctx, in); err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := p.findCertificate(ctx, in, options, observed); err != nil {
+		return lb.Wanted{}, err
+	}
 	wanted, err := build.Wanted(*in)
 	if err == nil {
 		err = p.checkCertificates(ctx, wanted, observed)
+	}
+	if err == nil {
+		err = p.awaitGroup(ctx, in.Service, observed)
 	}
 	if err != nil || !wanted.MonitorsAsFound {
 		return wanted, err
@@ -202,14 +222,34 @@ func hasFloatingIP(o lb.Observed) bool {
 	})
 }
 
-// nodeSubnet is the subnet in which the nodes have their addresses, as told by
-// the first of them by name.
+// nodeSubnet is the subnet in which the nodes have their addresses, as told by the first of
+// them by name, or by another if that is of another cloud.
 func (p *Planner) nodeSubnet(ctx context.Context, in build.Input) (string, error) {
 	family := in.Family()
-	targets, _ := target.Nodes(in.Nodes, family)
+	targets, _ := target.Nodes(in.Nodes, target.Choice{Family: family})
 	if len(targets) == 0 {
 		return "", &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
-			"there is no node with an InternalIP of family %s from which to tell the subnet of the VIP; set [LoadBalancer] subnet-id in cloud.conf", family)}
+			"there is no node with an address of family %s from which to tell the subnet of the VIP; set [LoadBalancer] subnet-id in cloud.conf", family)}
 	}
-	return p.Neutron.SubnetOfAddress(ctx, targets[0].Address.String())
+	var addresses []string
+	for _, t := range targets {
+		addresses = append(addresses, t.Address.String())
+	}
+	return p.Neutron.SubnetOfAddress(ctx, addresses...)
+}
+
+// tellApart looks up which addresses are in the subnets of the members, where a node has
+// several to choose from.
+func (p *Planner) tellApart(ctx context.Context, in *build.Input) (err error) {
+	n, families := &in.Networks, in.Families()
+	in.SubnetsUnknown = false
+	look := func(i int, subnetID string, cidr *netip.Prefix) {
+		if err == nil && i < len(families) && subnetID != "" && target.AnyChoice(in.Nodes, families[i]) {
+			*cidr, err = p.Neutron.CIDR(ctx, subnetID)
+			in.SubnetsUnknown = err != nil
+		}
+	}
+	look(0, n.MemberSubnetID, &n.MemberCIDR)
+	look(1, n.AdditionalSubnetID, &n.AdditionalCIDR)
+	return err
 }

@@ -24,6 +24,10 @@ import (
 // can allow it.
 func (p *Planner) host(ctx context.Context, service *corev1.Service, owner lb.Owner, id string) (*lb.LoadBalancer, error) {
 	refused := func(why string) error {
+		if group := service.Annotations[annotation.LoadBalancerGroup]; group != "" {
+			return openstack.NewForeign(fmt.Sprintf("use load balancer %s of group %q", id, group),
+				why+"; remove annotation "+annotation.LoadBalancerGroup+" to get a load balancer of the Service's own")
+		}
 		return openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
 			why+"; remove the annotation to get a load balancer of the Service's own")
 	}
@@ -69,7 +73,8 @@ func (p *Planner) host(ctx context.Context, service *corev1.Service, owner lb.Ow
 // isGuest tells whether a load balancer that bears the Service's name in its tags bears
 // ports of the Service: those that we made bear its uid, and of those that
 // openstack-cloud-controller-manager made its status tells. Another cluster may have a
-// Service of the same name there.
+// Service of the same name there. When the last one leaves, its ports and the floating IP
+// go before the load balancer does.
 func (p *Planner) isGuest(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer) (bool, error) {
 	tree, err := p.Octavia.Observe(ctx, l)
 	if err != nil {
@@ -82,6 +87,9 @@ func (p *Planner) isGuest(ctx context.Context, service *corev1.Service, owner lb
 	}
 	if !owner.MayUse(l) {
 		return false, nil
+	}
+	if owner.Abandoned(l) && len(tree.Listeners) == 0 {
+		return true, nil
 	}
 	floating, err := p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
 	return err == nil && publishes(service, l, floating), err

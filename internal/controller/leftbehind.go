@@ -58,6 +58,9 @@ func meanwhile(p *pass) diff.Plan {
 	plan := diff.New(p.wanted, p.record.observed, p.owner)
 	follow := diff.New(build.MembersOnly(p.input, p.record.observed), p.record.observed, p.owner)
 	plan.Ops = slices.Concat(diff.OnlySources(plan.Ops, l), diff.OnlyMembers(follow.Ops, l))
+	if old := p.record.observed.Predecessor; old != nil {
+		plan.Ops = append(p.keepUp(*old, p.owner), plan.Ops...)
+	}
 	return plan
 }
 

@@ -91,9 +91,8 @@ func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) 
 	port := &wanted.LoadBalancer.Listeners[0]
 	port.AllowedCIDRs, port.ConnectionLimit, port.Pool.Monitor = []string{"10.0.0.0/8"}, 9, nil
 	port.Pool.Members = []lb.Member{{Address: "10.0.0.12", Port: 30080, Weight: 1}}
-	p := &pass{owner: owner, record: record{observed: observed}, wanted: lb.Wanted{
-		LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}},
-	}}
+	p := &pass{owner: owner, record: record{observed: observed}}
+	p.wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
 	p.input = build.Input{Owner: owner, Service: served(), Nodes: []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "b"},
 		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.12"}}},

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -79,6 +80,10 @@ type record struct {
 	// and discardAfter is when the next one may be made.
 	discards     int
 	discardAfter time.Time
+	// beside is what was done to build another load balancer beside one that serves.
+	// handedOver is since when that one has its address, and it stays for a while only.
+	beside     besideTries
+	handedOver time.Time
 	// unfinished is since when the load balancer is ACTIVE with parts that are
 	// not, unfinishedIDs which these were then, and leftBehind whether that is so
 	// for good; repairs counts how often in a row it was.
@@ -89,6 +94,8 @@ type record struct {
 	// madeComplete is the id of the load balancer if we made it by one call with
 	// everything below it.
 	madeComplete string
+	// certificate is that of the Secret which the Service names, as it was last read.
+	certificate build.SecretCertificate
 	// unanswered is when a create failed that Octavia may still carry out, or
 	// zero: what it makes may show only later.
 	unanswered time.Time
@@ -208,6 +215,9 @@ func (m *memory) store(key types.NamespacedName, r record) {
 	defer m.mu.Unlock()
 	m.drop(key)
 	m.records[key] = r
+	if old := r.observed.Predecessor; old != nil {
+		m.keys[old.ID] = append(m.keys[old.ID], key)
+	}
 	if l := r.observed.LoadBalancer; l != nil {
 		m.keys[l.ID] = append(m.keys[l.ID], key)
 		m.tellUsers(key, *l)
@@ -224,10 +234,19 @@ func (m *memory) tellUsers(writer types.NamespacedName, l lb.LoadBalancer) {
 		if r := m.records[key]; key != writer {
 			r.known, r.reached, r.written = false, nil, m.records[writer].written
 			r.observed = diff.Clone(r.observed)
-			r.observed.LoadBalancer.ProvisioningStatus = l.ProvisioningStatus
+			if used := r.observed.LoadBalancer; used.ID == l.ID {
+				used.ProvisioningStatus = l.ProvisioningStatus
+			}
 			m.records[key], m.distrusted[key] = r, true
 		}
 	}
+}
+
+// users are the Services that use the load balancer, as far as is remembered.
+func (m *memory) users(id string) []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.keys[id])
 }
 
 // forget drops the record and returns the id of its load balancer, or "" where that is
@@ -240,18 +259,26 @@ func (m *memory) forget(key types.NamespacedName) string {
 }
 
 func (m *memory) drop(key types.NamespacedName) string {
-	l := m.records[key].observed.LoadBalancer
+	o := m.records[key].observed
 	delete(m.records, key)
-	if l == nil {
-		return ""
+	if o.Predecessor != nil {
+		m.dropUser(key, o.Predecessor.ID)
 	}
-	users := slices.DeleteFunc(slices.Clone(m.keys[l.ID]), func(k types.NamespacedName) bool { return k == key })
+	if o.LoadBalancer != nil && m.dropUser(key, o.LoadBalancer.ID) {
+		return o.LoadBalancer.ID
+	}
+	return ""
+}
+
+// dropUser tells whether nobody uses the load balancer any more.
+func (m *memory) dropUser(key types.NamespacedName, id string) (last bool) {
+	users := slices.DeleteFunc(slices.Clone(m.keys[id]), func(k types.NamespacedName) bool { return k == key })
 	if len(users) > 0 {
-		m.keys[l.ID] = users
-		return ""
+		m.keys[id] = users
+		return false
 	}
-	delete(m.keys, l.ID)
-	return l.ID
+	delete(m.keys, id)
+	return true
 }
 
 // settle notes what the watcher saw of a load balancer whose change has ended,
@@ -273,10 +300,15 @@ func (m *memory) settleOne(key types.NamespacedName, id string, head octavia.Hea
 	r := m.records[key]
 	r.observed = diff.Clone(r.observed)
 	r.written = now
-	if head.Gone {
+	switch old := r.observed.Predecessor; {
+	case head.Gone:
+		r.known = r.known && old == nil // which of the two is left is to be seen
 		r.observed = diff.After(r.observed, diff.DeleteLoadBalancer{ID: id}, diff.Created{})
 		r.reached = nil
-	} else {
+	case old != nil && old.ID == id:
+		old.ProvisioningStatus = head.ProvisioningStatus
+		r.known = r.known && head.ProvisioningStatus != lb.Error
+	default:
 		// What failed is looked at once more before anything is done about it.
 		r.known = r.known && head.ProvisioningStatus != lb.Error
 		r.observed.LoadBalancer.ProvisioningStatus = head.ProvisioningStatus
@@ -399,7 +431,7 @@ func (m *memory) reread(most int, began time.Time) []types.NamespacedName {
 
 // moved compares the records with a list of all floating IPs of the project that
 // began at the given time, and returns the Services whose floating IPs somebody
-// else attached, detached, deleted or described otherwise. What the list shows is
+// else attached, detached, deleted, tagged or described otherwise. What the list shows is
 // what is remembered then, so that nothing has to be read again.
 func (m *memory) moved(all []lb.FloatingIP, clusterUID string, began time.Time) []types.NamespacedName {
 	list := newFloatingIPs(all)
@@ -421,6 +453,27 @@ func (m *memory) moved(all []lb.FloatingIP, clusterUID string, began time.Time) 
 		moved = append(moved, key)
 	}
 	return moved
+}
+
+// idle returns the Services that have certificates which their load balancers, as far as
+// is known, do not use.
+func (m *memory) idle(all []lb.Certificate, clusterUID string) []types.NamespacedName {
+	stored := map[string][]lb.Certificate{}
+	for _, one := range all {
+		if mark, ok := one.Mark(); ok && mark.ClusterUID == clusterUID {
+			stored[mark.ServiceUID] = append(stored[mark.ServiceUID], one)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []types.NamespacedName
+	for key, r := range m.records {
+		l := r.observed.LoadBalancer
+		if slices.ContainsFunc(stored[string(r.serviceUID)], func(one lb.Certificate) bool { return l == nil || uses(*l, one) == "" }) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // floatingIPs is a list of them by what they are looked for.
@@ -466,7 +519,16 @@ func byID(all []lb.FloatingIP) []lb.FloatingIP {
 }
 
 func sameFloatingIP(a, b lb.FloatingIP) bool {
-	return a.ID == b.ID && a.PortID == b.PortID && a.Description == b.Description
+	return a.ID == b.ID && a.PortID == b.PortID && a.Description == b.Description &&
+		slices.Equal(slices.Sorted(slices.Values(a.Tags)), slices.Sorted(slices.Values(b.Tags)))
+}
+
+// dualStack tells whether the Service is known to have a load balancer of both families.
+func (m *memory) dualStack(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.records[key].observed.LoadBalancer
+	return l != nil && l.DualStack()
 }
 
 // memberAddresses returns the addresses of all members of pools, and whether there may be

@@ -86,6 +86,33 @@ func TestWhatTheWatcherSawIsNoted(t *testing.T) {
 	}
 }
 
+func TestWhatTheWatcherSawOfTheOneThatIsReplacedIsNotedOfThat(t *testing.T) {
+	r := converged()
+	r.observed.Predecessor = &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.PendingUpdate}
+	m := remembering(r)
+	statuses := func() (head, old lb.ProvisioningStatus) {
+		o := m.recall(web, "uid-1").observed
+		return o.LoadBalancer.ProvisioningStatus, o.Predecessor.ProvisioningStatus
+	}
+	if users := m.settle("old", octavia.Head{ID: "old", ProvisioningStatus: lb.Active}, noon); len(users) != 1 || users[0] != web {
+		t.Fatalf("settled %v", users)
+	}
+	if head, old := statuses(); head != lb.Active || old != lb.Active || !m.recall(web, "uid-1").known {
+		t.Errorf("they are %s and %s", head, old)
+	}
+	m.settle("old", octavia.Head{ID: "old", ProvisioningStatus: lb.Error}, noon)
+	if head, old := statuses(); head != lb.Active || old != lb.Error || m.recall(web, "uid-1").known {
+		t.Errorf("they are %s and %s", head, old)
+	}
+	m.settle("old", octavia.Head{ID: "old", Gone: true}, noon)
+	if o := m.recall(web, "uid-1").observed; o.Predecessor != nil || o.LoadBalancer == nil {
+		t.Errorf("there are %+v and %+v", o.LoadBalancer, o.Predecessor)
+	}
+	if id := m.forget(web); id != "lb-1" || len(m.keys) > 0 {
+		t.Errorf("forgot %q, and remembers %v", id, m.keys)
+	}
+}
+
 func TestServicesThatShareALoadBalancerHearOfEachOther(t *testing.T) {
 	m := remembering(converged())
 	guest := converged()

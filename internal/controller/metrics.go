@@ -28,8 +28,8 @@ type Metrics struct {
 	contested     prometheus.Gauge
 	// observed counts Services that are only observed, by reason.
 	observed *prometheus.GaugeVec
-	// unattached counts nodes.
-	unattached prometheus.Gauge
+	// unattached and addressless count nodes.
+	unattached, addressless prometheus.Gauge
 }
 
 // NewMetrics registers the controller's metrics. A second controller of the
@@ -81,11 +81,15 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_security_group_nodes_unattached",
 			Help: "Nodes that take traffic and cannot have the security group by which load balancers reach nodes.",
 		}),
+		addressless: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kube_octavia_nodes_without_address",
+			Help: "Nodes that are to take traffic and have no address of a Service's IP family.",
+		}),
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.drift),
 		register(registry, &m.repaired), register(registry, &m.reported), register(registry, &m.orphans),
 		register(registry, &m.leftBehind), register(registry, &m.foreignWrites), register(registry, &m.contested), register(registry, &m.observed),
-		register(registry, &m.unattached))
+		register(registry, &m.unattached), register(registry, &m.addressless))
 }
 
 // register registers a collector, or takes the one that is registered already.

@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // Migration is what would become of all Services of a cluster, and of what
@@ -23,6 +24,8 @@ type Migration struct {
 	// Others are load balancers of the project that were made for Services, and for none
 	// of these.
 	Others []OtherLoadBalancer `json:"others"`
+	// SecurityGroups are those that were made for Services; nil where none are managed.
+	SecurityGroups []ProspectiveGroup `json:"securityGroups"`
 }
 
 // Outcome is what would become of one Service.
@@ -117,6 +120,13 @@ func (p *Planner) Migration(ctx context.Context) (Migration, error) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	m.Others = append(m.Others, p.others(balancers, services.Items, m.Services)...)
+	if p.Config.ManageSecurityGroups {
+		groups, err := p.Neutron.SecurityGroups(ctx)
+		if err != nil {
+			return Migration{}, err
+		}
+		m.SecurityGroups = p.prospectiveGroups(groups, services.Items)
+	}
 	return m, nil
 }
 
@@ -176,6 +186,8 @@ func outcome(f facts) Outcome {
 		return OutcomeReleased
 	case f.foreign:
 		return OutcomeForeign
+	case f.balancer == nil && waitsForGroup(f.plan):
+		return OutcomeCreated
 	case len(f.plan.Refused) > 0:
 		return OutcomeRefused
 	case f.balancer == nil:
@@ -188,6 +200,11 @@ func outcome(f facts) Outcome {
 		return OutcomeAdopted
 	}
 	return OutcomeChanged
+}
+
+// waitsForGroup tells whether another Service is to make the load balancer first.
+func waitsForGroup(plan diff.Plan) bool {
+	return slices.ContainsFunc(plan.Refused, func(r diff.Refusal) bool { return r.Reason == status.ReasonWaitingForGroup })
 }
 
 // inTheWay finds a load balancer that has the Service's name and is not the Service's.

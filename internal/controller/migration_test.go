@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 func TestOutcomeOfAService(t *testing.T) {
@@ -34,6 +35,7 @@ func TestOutcomeOfAService(t *testing.T) {
 		"it was taken over":                        {facts{plan: plan(), balancer: in(lb.Active), serves: true, taken: true}, OutcomeServed},
 		"it was taken over and lacks something":    {facts{plan: plan(members), balancer: in(lb.Active), serves: true, taken: true}, OutcomeChanged},
 		"it is refused":                            {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
+		"it waits for its group":                   {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
 		"it has none":                              {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
 		"somebody else has one of its name":        {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
 		"the one that it names is somebody else's": {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},

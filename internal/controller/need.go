@@ -24,6 +24,9 @@ type needs struct {
 	changed func()
 	// leaving is whether the group waits for pools to drop a node.
 	leaving bool
+	// groups are the uids of the Services that have a security group of their own, or nil while
+	// that is not known.
+	groups map[types.UID]bool
 }
 
 // need is that of one Service.
@@ -37,6 +40,9 @@ type need struct {
 	sure   bool
 	// told is whether the Service's users were told that it was not.
 	told bool
+	// released is whether the Service has nothing in the cloud any more but, perhaps, a
+	// security group.
+	released bool
 }
 
 func newNeeds(changed func()) *needs {
@@ -51,7 +57,7 @@ func (n *needs) say(key types.NamespacedName, uid types.UID, what securitygroup.
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, there := n.of[key]
-	if there && before.uid == uid && reflect.DeepEqual(before.Need, what) {
+	if there && before.uid == uid && !before.released && reflect.DeepEqual(before.Need, what) {
 		return
 	}
 	n.of[key] = need{uid: uid, Need: what}
@@ -69,6 +75,47 @@ func (n *needs) drop(key types.NamespacedName) {
 		delete(n.of, key)
 		n.changed()
 	}
+}
+
+// release says that a Service has nothing in the cloud any more but, perhaps, a security
+// group of its own. It tells whether that has gone, too, and why it has not. The Service is
+// brought back when there is something new about it.
+func (n *needs) release(key types.NamespacedName, uid types.UID) (gone bool, why string) {
+	if n == nil {
+		return true, ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	it := n.of[key]
+	if it.uid != uid || !it.released {
+		it = need{uid: uid, released: true}
+		n.of[key] = it
+		n.changed()
+	}
+	return n.groups != nil && !n.groups[uid], it.failed
+}
+
+// mayMake tells whether the Service is still to have a security group of its own, which is
+// about to be made.
+func (n *needs) mayMake(key types.NamespacedName, uid types.UID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	it, there := n.of[key]
+	if !there || it.uid != uid || it.released {
+		return false
+	}
+	if n.groups != nil {
+		n.groups[uid] = true
+	}
+	return true
+}
+
+// noteGroups notes which Services have a security group of their own; nil is for when that
+// is not known.
+func (n *needs) noteGroups(groups map[types.UID]bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.groups = groups
 }
 
 // passed says that a pass over a Service has ended: a pool may have dropped a node.
@@ -99,7 +146,7 @@ func (n *needs) unopened(key types.NamespacedName, uid types.UID) (why string, f
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	it, there := n.of[key]
-	if !there || it.uid != uid || it.opened {
+	if !there || it.uid != uid || it.opened || it.released {
 		return "", false
 	}
 	it.told = true
@@ -124,7 +171,7 @@ func (n *needs) judge(key types.NamespacedName, was need, opened bool, failed st
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is, there := n.of[key]
-	if !there || is.uid != was.uid || !reflect.DeepEqual(is.Need, was.Need) {
+	if !there || is.uid != was.uid || is.released != was.released || !reflect.DeepEqual(is.Need, was.Need) {
 		return false
 	}
 	if opened {

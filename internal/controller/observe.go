@@ -22,6 +22,9 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	if late := p.record.unanswered; !late.IsZero() && r.now().Sub(late) >= r.timing.AnswerLimit {
 		p.record.known, p.record.unanswered = false, time.Time{}
 	}
+	if p.record.observed.LoadBalancer == nil && r.groupOf(p.service) != "" {
+		p.record.known = false // others may have made it meanwhile
+	}
 	if p.record.known {
 		return nil
 	}
@@ -37,7 +40,11 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 		// What the create made that was not answered.
 		p.record.unanswered = time.Time{}
 	}
-	if p.record.written.IsZero() && mayStillAppear(p, observed.LoadBalancer) {
+	known := observed.LoadBalancer
+	if observed.Predecessor != nil && known != nil && besides(*known, *observed.Predecessor) {
+		known = observed.Predecessor // the other one is there as well
+	}
+	if p.record.written.IsZero() && mayStillAppear(p, known) {
 		p.record.unanswered = r.now()
 	}
 	p.record.believe(observed)
@@ -109,11 +116,11 @@ func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// movesFloatingIP tells whether the op changes where a floating IP leads. The one
-// that the Service asks for by its address was looked at already.
+// movesFloatingIP tells whether the op changes where a floating IP leads, or all of its
+// tags. The one that the Service asks for by its address was looked at already.
 func (p *pass) movesFloatingIP(op diff.Op) bool {
 	switch op := op.(type) {
-	case diff.DeleteFloatingIP, diff.DisassociateFloatingIP:
+	case diff.DeleteFloatingIP, diff.DisassociateFloatingIP, diff.SetFloatingIPTags:
 		return true
 	case diff.AssociateFloatingIP:
 		return p.wanted.FloatingIP == nil || op.Address != p.wanted.FloatingIP.Address
@@ -198,7 +205,7 @@ func (r *ServiceReconciler) verify(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	p.plan, p.complete = p.plans(p.record.observed, p.owner)
 	return nil
 }
 

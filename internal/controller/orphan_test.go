@@ -6,6 +6,7 @@ package controller
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,6 +147,7 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ClusterUID = "d"
+	const secretID = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 	cloudController := "Floating IP for Kubernetes external service shop/web from cluster prod"
 	found := inventory{
 		heads: []octavia.Head{
@@ -158,6 +160,11 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 			{ID: "kept", Description: own.KeptFloatingIPDescription()}, {ID: "another cluster's", Description: other.FloatingIPDescription()},
 			{ID: "the cloud controller's", Description: cloudController}, {ID: "a person's", Description: "by hand"},
 		},
+		certificates: []lb.Certificate{
+			{Name: own.CertificateName(strings.Repeat("0", 64)), Ref: "https://barbican.example.com/v1/secrets/" + secretID},
+			{Name: other.CertificateName(strings.Repeat("0", 64)), Ref: "https://barbican.example.com/v1/secrets/" + secretID},
+			{Name: "by hand", Ref: "https://barbican.example.com/v1/secrets/" + secretID},
+		},
 	}
 	type line struct{ Kind, ID, InUse string }
 	var got []line
@@ -169,6 +176,7 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 	want := []line{
 		{balancerKind, "ours", ""}, {balancerKind, "busy", "Octavia is working on it: PENDING_UPDATE"},
 		{addressKind, "ours", ""}, {addressKind, "in use", "it leads to port p"},
+		{certificateKind, secretID, ""},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("marked (-want +got):\n%s", d)

@@ -110,7 +110,7 @@ func (c *collector) note(v verdict) {
 		known[o.objectKey] = o.since
 		if _, there := c.known[o.objectKey]; !there {
 			c.tell(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
-				"%s %s bears the uid of this cluster and of Service uid %s, which does not exist or has given it up; %s", o.kind, o.name, o.serviceUID, c.outlook()))
+				"%s %s %s %s, which does not exist or has given it up; %s", o.kind, o.name, c.kind(o).bears, o.serviceUID, c.outlook(o)))
 		}
 	}
 	for _, kind := range c.kinds {
@@ -120,11 +120,15 @@ func (c *collector) note(v verdict) {
 }
 
 // outlook says what will become of an orphan.
-func (c *collector) outlook() string {
+func (c *collector) outlook(o orphan) string {
 	if c.grace == Never {
 		return "delete it by hand if nobody needs it"
 	}
-	return fmt.Sprintf("it is deleted when it has been so for %v", c.grace)
+	text := fmt.Sprintf("it is deleted when it has been so for %v", c.grace)
+	if o.inUse != "" {
+		text += ", but not as it is: " + o.inUse
+	}
+	return text
 }
 
 // remove deletes one orphan, or begins to.

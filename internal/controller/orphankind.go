@@ -17,6 +17,9 @@ import (
 type orphanKind struct {
 	// name is as diff.Object has it.
 	name string
+	// bears says how one is known to have been made for a Service of the cluster, before the
+	// Service's uid.
+	bears string
 	// marked finds, in what a sweep saw, those that bear the cluster's mark.
 	marked func(found inventory, clusterUID string) []object
 	// look looks once more at one. It says why it is left, or "".
@@ -29,10 +32,16 @@ type orphanKind struct {
 
 // orphanKinds are all kinds, in the order in which those of one Service go.
 func (p *Planner) orphanKinds() []orphanKind {
-	return []orphanKind{
-		{diff.Object(diff.CreateLoadBalancer{}), markedLoadBalancers, p.lookAtLoadBalancer, p.removeLoadBalancer, p.loadBalancerGone},
-		{diff.Object(diff.CreateFloatingIP{}), markedFloatingIPs, p.lookAtFloatingIP, p.removeFloatingIP, nil},
+	const bears = "bears the uid of this cluster and of Service uid"
+	kinds := []orphanKind{
+		{diff.Object(diff.CreateLoadBalancer{}), bears, markedLoadBalancers, p.lookAtLoadBalancer, p.removeLoadBalancer, p.loadBalancerGone},
+		{diff.Object(diff.CreateFloatingIP{}), bears, markedFloatingIPs, p.lookAtFloatingIP, p.removeFloatingIP, nil},
+		{certificateKind, bears, markedCertificates, p.lookAtCertificate, p.removeCertificate, nil},
 	}
+	if p.Config.ManageSecurityGroups {
+		kinds = append(kinds, p.groupKind())
+	}
+	return kinds
 }
 
 func markedLoadBalancers(found inventory, clusterUID string) []object {
@@ -65,6 +74,27 @@ func markedFloatingIPs(found inventory, clusterUID string) []object {
 		all = append(all, o)
 	}
 	return all
+}
+
+// certificateKind is the kind of certificates in Barbican.
+const certificateKind = "certificate"
+
+func markedCertificates(found inventory, clusterUID string) []object {
+	var all []object
+	for _, one := range found.certificates {
+		mark, ok := one.Mark()
+		if ref, known := lb.ParseSecretRef(one.Ref); ok && known && mark.ClusterUID == clusterUID {
+			all = append(all, object{objectKey{certificateKind, ref.ID}, mark.ServiceUID, one.Name, ""})
+		}
+	}
+	return all
+}
+
+// lookAtCertificate leaves none: its name, which nobody can change, says whose it is.
+func (p *Planner) lookAtCertificate(context.Context, object) (left string, _ error) { return "", nil }
+
+func (p *Planner) removeCertificate(ctx context.Context, o object) error {
+	return p.Barbican.Delete(ctx, lb.Certificate{Name: o.name, Ref: "secrets/" + o.id})
 }
 
 // lookAtLoadBalancer leaves a load balancer of which somebody else has marked a part.

@@ -22,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // Planner has what it takes to find out what a Service is to have and what it
@@ -29,11 +30,15 @@ import (
 // `kube-octavia plan` share it.
 type Planner struct {
 	// Reader reads Services, Nodes and EndpointSlices.
-	Reader  client.Reader
+	Reader client.Reader
+	// Secrets reads single Secrets, by name, and has no cache: that would list them all.
+	Secrets client.Reader
 	Octavia *octavia.Client
 	Neutron *neutron.Client
-	// Barbican may be nil, or not available.
-	Barbican *barbican.Client
+	// Barbican may be nil, or not available. ByPassword tells whether Octavia can act for
+	// who is logged in there, without asking anybody.
+	Barbican   *barbican.Client
+	ByPassword func() bool
 	// Config holds the operator's settings for load balancers.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
@@ -51,6 +56,12 @@ type Planner struct {
 	// leavesParts is whether the cloud was seen to leave parts of load balancers
 	// behind that were created complete.
 	leavesParts atomic.Bool
+	// makers are the Services that make the load balancers of groups.
+	makers makers
+	// wantsCertificates is whether any Service has asked for one that can be stored, and
+	// noCertificates whether there was none when that was last looked at, and no Service
+	// has asked since.
+	wantsCertificates, noCertificates atomic.Bool
 }
 
 // Owner returns the Service as the owner of objects in the cloud.
@@ -100,29 +111,29 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 	if err != nil {
 		return diff.Plan{}, observed, err
 	}
-	wanted := lb.Wanted{KeepFloatingIP: p.keepsFloatingIP(service)}
+	d := desire{wanted: lb.Wanted{KeepFloatingIP: p.keepsFloatingIP(service)}}
 	var refused *build.Invalid
+	var waits *waiting
 	if p.Serves(service) {
-		in, err := p.input(ctx, service, observed)
+		d, err = p.desire(ctx, service, &observed, false, true, build.SecretCertificate{})
+		if refused = invalid(err); refused == nil && !errors.As(err, &waits) && err != nil {
+			return diff.Plan{}, observed, err
+		}
 		if err != nil {
-			return diff.Plan{}, observed, err
-		}
-		wanted, err = p.build(ctx, &in, observed)
-		if refused = invalid(err); refused == nil && err != nil {
-			return diff.Plan{}, observed, err
-		}
-		if refused != nil {
-			wanted = build.MembersOnly(in, observed)
+			d.wanted = build.MembersOnly(d.input, observed)
 		}
 	}
-	if want := wanted.FloatingIP; want != nil {
+	if want := d.wanted.FloatingIP; want != nil {
 		if observed.FloatingIPs, err = p.requested(ctx, want.Address, observed); err != nil {
 			return diff.Plan{}, observed, err
 		}
 	}
-	plan := diff.New(wanted, observed, owner)
+	plan, _ := d.plans(observed, owner)
 	if refused != nil {
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: refused.Reason, Message: refused.Message})
+	}
+	if waits != nil {
+		plan.Refused = append(plan.Refused, diff.Refusal{Reason: status.ReasonWaitingForGroup, Message: waits.Error()})
 	}
 	return plan, observed, nil
 }

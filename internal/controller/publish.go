@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -78,7 +79,7 @@ func (r *ServiceReconciler) annotate(ctx context.Context, service *corev1.Servic
 		delete(service.Annotations, annotation.VIPAddress)
 	}
 	if l := p.Observed.LoadBalancer; l != nil {
-		setAnnotation(service, annotation.LoadBalancerID, l.ID)
+		setAnnotation(service, annotation.LoadBalancerID, cmp.Or(p.Noted, l.ID))
 		if len(status.Ingress(nil, p)) > 0 {
 			setAnnotation(service, annotation.LoadBalancerAddress, p.Observed.Address())
 		}
@@ -137,7 +138,7 @@ func (r *ServiceReconciler) letGo(ctx context.Context, p *pass) error {
 	delete(service.Annotations, managed)
 	delete(service.Annotations, annotation.VIPAddress)
 	delete(service.Annotations, annotation.Programmed)
-	if !p.record.observed.Guest {
+	if !p.record.observed.Guest || service.Annotations[annotation.LoadBalancerGroup] != "" {
 		// The user set that of a load balancer which is another's.
 		delete(service.Annotations, annotation.LoadBalancerID)
 	}

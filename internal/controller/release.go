@@ -21,12 +21,21 @@ func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Res
 	p.decided = true
 	p.wanted = lb.Wanted{KeepFloatingIP: r.keepsFloatingIP(p.service)}
 	err := r.dismantle(ctx, p)
-	if err == nil && r.nothingLeft(p) {
+	nothing := err == nil && r.nothingLeft(p) && r.groupGone(p)
+	if nothing {
+		err = r.dropAllCertificates(ctx, p)
+	}
+	if nothing && err == nil {
 		if err := r.letGo(context.WithoutCancel(ctx), p); err != nil {
 			return reconcile.Result{}, err
 		}
 		p.log.Info("everything the Service had in the cloud is gone")
 		r.forget(client.ObjectKeyFromObject(p.service))
+		if l := p.record.observed.LoadBalancer; l != nil {
+			for _, key := range r.memory.users(l.ID) {
+				r.enqueue(key) // it may be refused for the sake of the one that left
+			}
+		}
 		return reconcile.Result{}, nil
 	}
 	return r.finish(ctx, p, err)
@@ -40,6 +49,19 @@ func (r *ServiceReconciler) nothingLeft(p *pass) bool {
 	gone := o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus == lb.Active && diff.Shared(*o.LoadBalancer, p.owner)
 	return p.record.known && p.record.unanswered.IsZero() && gone && o.Predecessor == nil && len(o.Unsettled) == 0 &&
 		len(diff.New(p.wanted, o, p.owner).Ops) == 0
+}
+
+// groupGone tells whether the Service has no security group of its own any more. It is the
+// last to go: until then no packet of the Service is dropped.
+func (r *ServiceReconciler) groupGone(p *pass) bool {
+	gone, why := r.needs.release(client.ObjectKeyFromObject(p.service), p.service.UID)
+	if !gone {
+		p.groupLeft = "the Service's security group is taken off the nodes and deleted"
+		if why != "" {
+			p.groupLeft += "; that is tried again: " + why
+		}
+	}
+	return gone
 }
 
 func (r *ServiceReconciler) dismantle(ctx context.Context, p *pass) error {

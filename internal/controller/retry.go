@@ -9,9 +9,22 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
+
+// soonEnough lets a Service that names a Secret come back to see whether that has changed.
+func (r *ServiceReconciler) soonEnough(p *pass, result reconcile.Result) reconcile.Result {
+	options, _ := annotation.Parse(p.service.Annotations, r.Config)
+	if options.TLSSecret == "" || !r.Serves(p.service) {
+		return result
+	}
+	if again := jitter(r.timing.SecretInterval); result.RequeueAfter == 0 || again < result.RequeueAfter {
+		result.RequeueAfter = again
+	}
+	return result
+}
 
 // next says when to look at the Service again, by the class of what failed.
 func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, error) {
@@ -36,6 +49,9 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 	case failure == nil && p.record.steadyFor != nil && l != nil && l.ProvisioningStatus.Pending():
 		// It is told when that takes too long.
 		return reconcile.Result{RequeueAfter: max(r.patience(p), 0)}, nil
+	case failure == nil && dependsOnOthers(p):
+		// Lest what becomes of those is not heard of.
+		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -35,9 +35,9 @@ type groupCloud interface {
 	ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (securitygroup.Made, error)
 }
 
-// GroupReconciler keeps the one security group of the cluster's nodes as the Services need
-// it. There is one of it with one worker: whatever comes together is done together, and a
-// node is written to once, however many Services there are.
+// GroupReconciler keeps the security group of the cluster's nodes, or those of its Services,
+// as the Services need them. There is one of it with one worker: whatever comes together is
+// done together, and a node is written to once, however many Services there are.
 type GroupReconciler struct {
 	reader   client.Reader
 	cloud    groupCloud
@@ -74,15 +74,23 @@ type GroupReconciler struct {
 type groupPass struct {
 	log    logr.Logger
 	needs  map[types.NamespacedName]need
-	claims map[types.NamespacedName]securitygroup.Claim
+	claims map[types.NamespacedName]groupClaim
+	all    []corev1.Node
+	// nodes are those of all that take traffic.
 	nodes  []*corev1.Node
 	wanted securitygroup.Wanted
+	// held are the addresses that are members of any pool, and unsure is whether there may be
+	// others.
+	held   []netip.Addr
+	unsure bool
 	// closed is why a Service's need is not known, by Service, and lost why a node cannot
 	// have the group, by node.
 	closed map[types.NamespacedName]string
 	lost   map[string]string
-	// refused are the ports of which this pass has given up.
-	refused map[string]bool
+	// refused are the ops of which this pass has given up, and failures why, but for those on
+	// ports.
+	refused  map[string]bool
+	failures []error
 }
 
 // mostRounds is how often one pass plans anew: an op leads to the next, and what somebody
@@ -104,6 +112,8 @@ func (r *GroupReconciler) Reconcile(ctx context.Context, _ reconcile.Request) (r
 	}
 	p.log = logr.FromContextOrDiscard(ctx).WithValues("requestID", id)
 	lookup := r.lookUpSubnets(ctx, p)
+	r.gatherNodes(p)
+	r.want(p)
 	err = r.advance(ctx, p)
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil
@@ -116,35 +126,26 @@ func (r *GroupReconciler) Reconcile(ctx context.Context, _ reconcile.Request) (r
 // pass: nothing is taken for gone.
 func (r *GroupReconciler) gather(ctx context.Context) (*groupPass, error) {
 	p := &groupPass{
-		needs: r.needs.all(), claims: map[types.NamespacedName]securitygroup.Claim{},
+		needs: r.needs.all(), claims: map[types.NamespacedName]groupClaim{},
 		closed: map[types.NamespacedName]string{}, lost: map[string]string{}, refused: map[string]bool{},
 	}
 	var services corev1.ServiceList
 	if err := r.reader.List(ctx, &services); err != nil {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
-	var served []types.NamespacedName
+	var nodes corev1.NodeList
+	if err := r.reader.List(ctx, &nodes); err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
 	for i := range services.Items {
 		s := &services.Items[i]
 		if !r.planner.Serves(s) && !r.planner.Leaves(s) {
 			continue
 		}
-		key := client.ObjectKeyFromObject(s)
-		claim := securitygroup.Claim{Ports: build.ServicePorts(s)}
-		if known, there := p.needs[key]; there && known.uid == s.UID {
-			claim.Need = &known.Need
-		}
-		p.claims[key] = claim
-		served = append(served, key)
+		p.claims[client.ObjectKeyFromObject(s)] = r.claim(p, s, nodes.Items)
 	}
-	var nodes corev1.NodeList
-	if err := r.reader.List(ctx, &nodes); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	group := r.identity()
-	p.wanted.Name, p.wanted.Description = group.Name(), group.Description()
-	p.wanted.Held, p.wanted.Unsure = r.memory.memberAddresses(served)
-	r.gatherNodes(p, nodes.Items)
+	p.all = nodes.Items
+	p.held, p.unsure = r.memory.memberAddresses(slices.Collect(maps.Keys(p.claims)))
 	return p, nil
 }
 
@@ -152,38 +153,62 @@ func (r *GroupReconciler) identity() lb.NodesGroup {
 	return lb.NodesGroup{ClusterName: r.planner.ClusterName, ClusterUID: r.planner.ClusterUID, Class: r.planner.LoadBalancerClass}
 }
 
-// gatherNodes notes the nodes that load balancers may send to.
-func (r *GroupReconciler) gatherNodes(p *groupPass, nodes []corev1.Node) {
-	addresses := map[string][]netip.Addr{}
+// gatherNodes notes the nodes that load balancers may send to, with the addresses at which
+// they do: the usual one of each family, those in a subnet from which a Service reaches its
+// members, and those that are members.
+func (r *GroupReconciler) gatherNodes(p *groupPass) {
+	usual := map[string][]netip.Addr{}
 	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
-		targets, _ := target.Nodes(nodes, family)
+		targets, _ := target.Nodes(p.all, target.Choice{Family: family})
 		for _, t := range targets {
-			addresses[t.Node] = append(addresses[t.Node], t.Address)
+			usual[t.Node] = append(usual[t.Node], t.Address)
 		}
 	}
-	for i := range nodes {
-		n := &nodes[i]
-		if len(addresses[n.Name]) == 0 {
+	from := r.memberCIDRs(p)
+	for i := range p.all {
+		n := &p.all[i]
+		addresses := usual[n.Name]
+		if len(addresses) == 0 {
 			continue // no pool has it
+		}
+		for _, a := range target.Addresses(n) {
+			reached := slices.ContainsFunc(from, func(p netip.Prefix) bool { return p.Contains(a) })
+			if !slices.Contains(addresses, a) && (reached || slices.Contains(p.held, a)) {
+				addresses = append(addresses, a)
+			}
 		}
 		server, err := target.ServerID(n.Spec.ProviderID)
 		if young := n.Spec.ProviderID == "" && r.now().Sub(n.CreationTimestamp.Time) < nodeGrace; err != nil && !young {
 			p.lost[n.Name] = err.Error()
 		}
 		p.nodes = append(p.nodes, n)
-		p.wanted.Nodes = append(p.wanted.Nodes, securitygroup.Node{Name: n.Name, ServerID: server, Addresses: addresses[n.Name]})
+		p.wanted.Nodes = append(p.wanted.Nodes, securitygroup.Node{Name: n.Name, ServerID: server, Addresses: addresses})
 	}
 	slices.SortFunc(p.wanted.Nodes, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// lookUpSubnets reads the subnets that are needed and were not before, and decides about
-// the rules. A Service whose subnet cannot be read keeps the rules that it has.
+// memberCIDRs are the addresses in the subnets from which Services reach their members, as
+// far as they are known.
+func (r *GroupReconciler) memberCIDRs(p *groupPass) (all []netip.Prefix) {
+	for _, claim := range p.claims {
+		if claim.Need == nil {
+			continue
+		}
+		for _, id := range claim.Need.MemberSubnetIDs {
+			if subnet, known := r.subnets[id]; known && !slices.Contains(all, subnet.CIDR) {
+				all = append(all, subnet.CIDR)
+			}
+		}
+	}
+	return all
+}
+
+// lookUpSubnets reads the subnets that are needed and were not before. A Service whose
+// subnet cannot be read keeps the rules that it has.
 func (r *GroupReconciler) lookUpSubnets(ctx context.Context, p *groupPass) error {
 	var failures []error
 	tried := map[string]error{}
-	var claims []securitygroup.Claim
 	for key, claim := range p.claims {
-		claims = append(claims, claim)
 		if claim.Need == nil || len(claim.Need.Ports) == 0 {
 			continue
 		}
@@ -205,11 +230,10 @@ func (r *GroupReconciler) lookUpSubnets(ctx context.Context, p *groupPass) error
 				p.closed[key] = err.Error() + "; from there load balancers reach the nodes: set [LoadBalancer] member-subnet-id in cloud.conf, or annotation member-subnet-id, to a subnet that the project sees"
 			}
 		}
-		if _, ok := claim.Need.Rules(r.subnets); ok {
+		if claim.Sure(r.subnets) {
 			delete(p.closed, key)
 		}
 	}
-	p.wanted.Rules, p.wanted.Keep = securitygroup.Claimed(claims, r.subnets)
 	return errors.Join(failures...)
 }
 
@@ -220,19 +244,16 @@ func (r *GroupReconciler) advance(ctx context.Context, p *groupPass) error {
 		if err := r.observe(ctx, p); err != nil {
 			return err
 		}
-		ops := slices.DeleteFunc(securitygroup.Diff(p.wanted, r.observed), func(op securitygroup.Op) bool {
-			set, ok := op.(securitygroup.SetGroups)
-			return ok && p.refused[set.Port.ID]
-		})
+		ops := slices.DeleteFunc(securitygroup.Diff(p.wanted, r.observed), func(op securitygroup.Op) bool { return p.refused[op.String()] })
 		if len(ops) == 0 {
 			r.settle(p)
-			return nil
+			return errors.Join(p.failures...)
 		}
 		if err := r.applyAll(ctx, p, ops); err != nil {
-			return err
+			return errors.Join(append(p.failures, err)...)
 		}
 	}
-	return fmt.Errorf("the security group of the nodes is changed by somebody else all the time; it is looked at again later")
+	return fmt.Errorf("the security groups of the nodes are changed by somebody else all the time; they are looked at again later")
 }
 
 // settle notes that nothing is left to do.
@@ -246,13 +267,14 @@ func (r *GroupReconciler) settle(p *groupPass) {
 // tell says what came of the pass: to the Services that wait for it, and of the nodes that
 // are left out.
 func (r *GroupReconciler) tell(p *groupPass, failure error) {
+	r.tellReleased(p, failure)
 	for key, was := range p.needs {
 		claim, there := p.claims[key]
-		if !there || claim.Need == nil {
+		if !there || claim.Need == nil || was.released {
 			continue
 		}
 		rules, ok := was.Rules(r.subnets)
-		opened := ok && r.observed.Lets(rules)
+		opened := ok && r.observed.Lets(r.use(claim.owner), rules)
 		why, sure := p.closed[key], true
 		if why == "" && failure != nil {
 			// Of a group that was never read it is not known that it does not.

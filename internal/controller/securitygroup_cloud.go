@@ -34,20 +34,21 @@ func (r *GroupReconciler) observe(ctx context.Context, p *groupPass) error {
 			return err
 		}
 	}
-	if len(r.observed.Groups) == 0 && len(p.wanted.Rules) == 0 {
+	rules := slices.ContainsFunc(p.wanted.Groups, func(w securitygroup.WantedGroup) bool { return len(w.Rules) > 0 })
+	if len(r.observed.Groups) == 0 && !rules {
 		return nil // there is nothing to put on ports
 	}
 	var servers []string
 	for _, n := range p.wanted.Nodes {
-		if n.ServerID != "" && !r.asked[n.ServerID] && len(r.observed.PortOf(n)) == 0 {
+		if n.ServerID != "" && !r.asked[n.ServerID] && !r.observed.HasPorts(n) {
 			servers = append(servers, n.ServerID)
 		}
 	}
 	return r.readPorts(ctx, servers...)
 }
 
-// look reads the group and all ports that have it: one call each, and one more the first
-// time, in which the group is looked for among all of the project.
+// look reads the groups and all ports that have one: one call each, for a hundred groups, and
+// one more the first time, in which they are looked for among all of the project.
 func (r *GroupReconciler) look(ctx context.Context, p *groupPass) error {
 	var ids []string
 	if r.known {
@@ -63,8 +64,10 @@ func (r *GroupReconciler) look(ctx context.Context, p *groupPass) error {
 	if err != nil {
 		return err
 	}
-	owner := r.identity()
-	found = slices.DeleteFunc(found, func(g securitygroup.Group) bool { return !owner.Owns(g.Name, g.Description) })
+	for i := range found {
+		found[i].For = r.useOf(found[i])
+	}
+	found = slices.DeleteFunc(found, func(g securitygroup.Group) bool { return g.For == "" })
 	next := securitygroup.Observed{Groups: found}
 	ids = nil
 	for _, g := range found {
@@ -77,7 +80,7 @@ func (r *GroupReconciler) look(ctx context.Context, p *groupPass) error {
 	}
 	if r.known && r.settled != nil && reflect.DeepEqual(*r.settled, p.wanted) && len(securitygroup.Diff(p.wanted, next)) > 0 {
 		r.metrics.drift.WithLabelValues(objectSecurityGroup).Inc()
-		p.log.Info("somebody else changed the security group of the nodes, or took it off a port; that is put right")
+		p.log.Info("somebody else changed a security group of the nodes, or took it off a port; that is put right")
 	}
 	r.observed, r.known, r.looked, r.asked = next, true, r.now(), map[string]bool{}
 	return nil
@@ -108,7 +111,12 @@ func (r *GroupReconciler) applyAll(ctx context.Context, p *groupPass, ops []secu
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, creates := op.(securitygroup.CreateGroup); creates && !r.unanswered.IsZero() {
+		create, creates := op.(securitygroup.CreateGroup)
+		if creates && !r.mayMake(p, create) {
+			p.refused[op.String()] = true
+			continue
+		}
+		if creates && !r.unanswered.IsZero() {
 			failures = append(failures, &openstack.Error{Op: op.String(), Class: openstack.Transient,
 				Message: "an earlier attempt was not answered, so that the group may show up yet; waiting for that"})
 			continue
@@ -129,20 +137,35 @@ func (r *GroupReconciler) write(ctx context.Context, p *groupPass, op securitygr
 	if err == nil {
 		p.log.Info(op.String())
 		r.observed = r.observed.After(op, made)
+		if _, deleted := op.(securitygroup.DeleteGroup); deleted {
+			// There may be quota now for what was refused.
+			clear(p.refused)
+			p.failures = nil
+		}
 		return nil
 	}
 	class := openstack.Classify(err)
 	p.log.Info("op failed", "what", op.String(), "class", class, "error", err.Error())
 	set, onPort := op.(securitygroup.SetGroups)
+	_, deletes := op.(securitygroup.DeleteGroup)
 	var cloud *openstack.Error
 	switch {
 	case onPort && class == openstack.Conflict:
 		return r.readPorts(ctx, set.Port.ServerID)
 	case onPort && (class == openstack.Invalid || class == openstack.Quota):
 		// It concerns this one node, and not those who wait for rules.
-		p.refused[set.Port.ID] = true
+		p.refused[op.String()] = true
 		r.lose(p, set.Port, openstack.Reason(err))
 		return nil
+	case class == openstack.Invalid || class == openstack.Quota:
+		// It holds up nothing else.
+		p.refused[op.String()] = true
+		p.failures = append(p.failures, err)
+		return nil
+	case deletes && class == openstack.Conflict:
+		// Somebody has put it on a port, which shows at the next look.
+		r.known = false
+		return err
 	case class == openstack.Conflict || class == openstack.Gone:
 		r.known = false
 		return nil
@@ -166,7 +189,7 @@ func (r *GroupReconciler) lose(p *groupPass, port securitygroup.Port, why string
 // tellNodes writes an event on each node that cannot have the group, once for each reason,
 // and counts them.
 func (r *GroupReconciler) tellNodes(p *groupPass) {
-	if _, there := r.observed.Main(); there && r.known {
+	if len(r.observed.Groups) > 0 && r.known {
 		for _, n := range p.wanted.Nodes {
 			if why := r.without(n); why != "" && p.lost[n.Name] == "" {
 				p.lost[n.Name] = why

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,9 +90,10 @@ func (r *GroupReconciler) setUp(m manager.Manager, wake <-chan event.GenericEven
 	return m.Add(c)
 }
 
-// nodeMatters passes only changes of nodes that change which ports are theirs.
+// nodeMatters passes only changes of nodes that change which ports are theirs, or which
+// Services select them.
 var nodeMatters = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*corev1.Node)
 	after, also := e.ObjectNew.(*corev1.Node)
-	return !ok || !also || before.Spec.ProviderID != after.Spec.ProviderID || !target.SameNode(before, after)
+	return !ok || !also || before.Spec.ProviderID != after.Spec.ProviderID || !target.SameNode(before, after) || !maps.Equal(before.Labels, after.Labels)
 }}

@@ -158,6 +158,11 @@ func (s *groupStage) restart() {
 	s.looked, s.subnets, s.asked = time.Time{}, map[string]securitygroup.Subnet{}, map[string]bool{}
 }
 
+// uidOf is the uid of a Service.
+func uidOf(name string) types.UID {
+	return types.UID(fmt.Sprintf("00000000-0000-4000-9000-%012x", name[:min(len(name), 6)]))
+}
+
 func serverOf(name string) string {
 	return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", name[0])
 }
@@ -176,7 +181,7 @@ func (s *groupStage) removeNode(name string) {
 
 // serve makes a Service, and a pass over it.
 func (s *groupStage) serve(name string, nodePort int32) types.NamespacedName {
-	v := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}}
+	v := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: uidOf(name)}}
 	v.Spec.Type, v.Spec.Ports = corev1.ServiceTypeLoadBalancer, []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: nodePort}}
 	s.cluster.services = append(s.cluster.services, v)
 	return s.passOver(name)
@@ -293,9 +298,9 @@ func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
 	s := newGroupStage(t)
 	s.pass()
 	s.removeNode("b")
-	s.remember(web, "uid-web", "10.0.0.97", "10.0.0.98") // which is b's address
+	s.remember(web, uidOf("web"), "10.0.0.97", "10.0.0.98") // which is b's address
 	costs(t, "a node that a pool still has", s.pass())
-	s.remember(web, "uid-web", "10.0.0.97")
+	s.remember(web, uidOf("web"), "10.0.0.97")
 	costs(t, "a node that has left", s.pass(), "SetSecurityGroups")
 	s.sees(30080, 30443)
 	s.cluster.nodes = nil
@@ -430,9 +435,45 @@ func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
 	}
 }
 
+func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
+	s := newGroupStage(t)
+	s.sky.subnets["second"] = securitygroup.Subnet{CIDR: netip.MustParsePrefix("10.0.1.0/24"), NetworkID: "net"}
+	outside := netip.MustParseAddr("203.0.113.1")
+	for i, address := range []string{"10.0.1.97", outside.String(), "10.0.2.97"} {
+		kind := corev1.NodeInternalIP
+		if i == 1 {
+			kind = corev1.NodeExternalIP
+		}
+		s.cluster.nodes[0].Status.Addresses = append(s.cluster.nodes[0].Status.Addresses, corev1.NodeAddress{Type: kind, Address: address})
+		s.sky.ports = append(s.sky.ports, securitygroup.Port{ID: "port-" + address, ServerID: serverOf("a"), Addresses: []netip.Addr{netip.MustParseAddr(address)}, Groups: []string{"default"}})
+	}
+	s.pass()
+	if on := s.on(); on != "a b" {
+		t.Errorf("the group is on %s", on)
+	}
+	s.clock = s.clock.Add(time.Hour)
+	costs(t, "a sweep", s.pass(), "GET groups", "GET ports with the group")
+	// A Service reaches its members in another subnet, and then also at an address outside.
+	need := securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"nodes", "second"}}
+	s.needs.say(web, uidOf("web"), need)
+	costs(t, "another subnet", s.pass(), "GET subnet", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups")
+	s.remember(web, uidOf("web"), "10.0.1.97", outside.String())
+	costs(t, "another member", s.pass(), "SetSecurityGroups")
+	if on := s.on(); on != "10.0.1.97 203.0.113.1 a b" {
+		t.Errorf("the group is on %s", on)
+	}
+	need.MemberSubnetIDs = need.MemberSubnetIDs[:1]
+	s.needs.say(web, uidOf("web"), need)
+	s.remember(web, uidOf("web"), "10.0.0.97")
+	s.pass()
+	if on := s.on(); on != "a b" {
+		t.Errorf("the group is on %s", on)
+	}
+}
+
 func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
 	s := newGroupStage(t)
-	open := func() (string, bool) { return s.needs.unopened(web, "uid-web") }
+	open := func() (string, bool) { return s.needs.unopened(web, uidOf("web")) }
 	if why, failed := open(); why == "" || failed {
 		t.Errorf("before the first pass: %q, failed %v", why, failed)
 	}
@@ -463,10 +504,10 @@ func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
 
 func TestSubnetThatTheProjectDoesNotSeeConcernsOneService(t *testing.T) {
 	s := newGroupStage(t)
-	s.needs.say(web, "uid-web", securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}})
+	s.needs.say(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}})
 	s.pass()
 	s.sees(30443)
-	if why, failed := s.needs.unopened(web, "uid-web"); !failed || !strings.Contains(why, "member-subnet-id") || !strings.Contains(why, "hidden") {
+	if why, failed := s.needs.unopened(web, uidOf("web")); !failed || !strings.Contains(why, "member-subnet-id") || !strings.Contains(why, "hidden") {
 		t.Errorf("it is told %q, failed %v", why, failed)
 	}
 }

@@ -69,16 +69,19 @@ type pass struct {
 	// remembered is whether the record was known before the pass, and claimed
 	// whether the Service was claimed before it.
 	remembered, claimed bool
-	// input and wanted come from gathering and building.
-	input  build.Input
-	wanted lb.Wanted
+	// desire comes from gathering and building.
+	desire
 	// invalid is why the Service is refused. decided is whether it is known if
 	// it is; membersOnly is whether, for this reason or another, no more is
 	// wanted than that pools follow the nodes.
-	invalid     *build.Invalid
-	decided     bool
+	invalid *build.Invalid
+	decided bool
+	// waits is for whom of its group the Service waits, or nil.
+	waits       *waiting
 	membersOnly bool
 	plan        diff.Plan
+	// complete is whether a load balancer that was built beside another one lacks nothing.
+	complete bool
 	// asks is a digest of what the Service asks for, policy what it wants done
 	// about drift, and drift what is left as it is for that.
 	asks   string
@@ -99,6 +102,8 @@ type pass struct {
 	requestID string
 	// woken is whether the Service waited for quota and something was freed.
 	woken bool
+	// groupLeft says why the Service still has a security group and nothing else.
+	groupLeft string
 	// onlyObserved is whether nothing is written but conditions.
 	onlyObserved bool
 	// delay is how long to leave the Service alone before the next attempt.
@@ -175,11 +180,12 @@ func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Resul
 	}
 	if p.decided {
 		p.weigh(r.Config)
+		err = errors.Join(err, r.storeCertificate(ctx, p))
 	}
 	if p.decided && !r.settled(p) {
 		err = errors.Join(err, r.advance(ctx, p))
 	}
-	return r.finish(ctx, p, err)
+	return r.finish(ctx, p, errors.Join(err, r.dropCertificates(ctx, p)))
 }
 
 // hasOrGets tells whether the Service has anything in the cloud, or may get it in
@@ -193,22 +199,40 @@ func hasOrGets(p *pass) bool {
 // does what cannot be looked up keep pools from following the nodes.
 func (r *ServiceReconciler) gather(ctx context.Context, p *pass) error {
 	var err error
-	if p.input, err = r.input(ctx, p.service, p.record.observed); err != nil {
+	if p.desire, err = r.desire(ctx, p.service, &p.record.observed, p.record.alone, r.drained(p), p.record.certificate); !p.gathered {
 		return err
 	}
-	p.input.Serial = p.input.Serial || p.record.alone
-	p.wanted, err = r.build(ctx, &p.input, p.record.observed)
+	p.tellCourse()
 	p.invalid, p.membersOnly = invalid(err), err != nil
-	p.decided = p.invalid != nil || err == nil || p.record.observed.LoadBalancer != nil
-	if p.membersOnly {
-		p.wanted = build.MembersOnly(p.input, p.record.observed)
-	}
+	p.record.certificate = p.input.Certificate
+	errors.As(err, &p.waits)
+	p.decided = p.invalid != nil || p.waits != nil || err == nil || p.record.observed.LoadBalancer != nil
+	p.reduce()
 	askForVIP(p)
 	r.sayNeed(p)
-	if p.invalid != nil {
+	if p.invalid != nil || p.waits != nil {
 		return nil
 	}
 	return err
+}
+
+// reduce lets no more be wanted than that pools follow the nodes, if that is all there is
+// to do. What a Service that waits will have to do without it says all the same: whether
+// it can be served does not depend on whose turn it is.
+func (p *pass) reduce() {
+	if !p.membersOnly {
+		return
+	}
+	withheld := p.wanted.Withheld
+	if p.wanted = build.MembersOnly(p.input, p.record.observed); p.waits != nil {
+		p.wanted.Withheld = withheld
+	}
+}
+
+// dependsOnOthers tells whether the Service is held up by those that share its load
+// balancer, or are to.
+func dependsOnOthers(p *pass) bool {
+	return p.waits != nil || p.invalid != nil && p.invalid.Reason == build.ReasonSharingRefused
 }
 
 // sayNeed says what the Service needs of the nodes' security group. As long as that is not
@@ -226,7 +250,7 @@ func (r *ServiceReconciler) sayNeed(p *pass) {
 // the load balancer since.
 func (r *ServiceReconciler) settled(p *pass) bool {
 	reached := p.record.reached
-	p.done = !p.membersOnly && p.record.known && reached != nil && reflect.DeepEqual(*reached, p.wanted)
+	p.done = !p.membersOnly && p.course == keepOn && p.record.known && reached != nil && reflect.DeepEqual(*reached, p.wanted)
 	return p.done
 }
 
@@ -247,14 +271,15 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 		p.hold()
 		return r.apply(ctx, p)
 	}
-	if p.membersOnly {
-		p.wanted = build.MembersOnly(p.input, p.record.observed)
-	}
+	p.reduce()
 	if r.mustWait(p) {
 		return nil
 	}
 	if failedLater(p) {
 		return r.treat(ctx, p)
+	}
+	if p.course == buildBeside {
+		return r.buildBeside(ctx, p)
 	}
 	if !r.failedAtBirth(p) {
 		if err := r.compare(ctx, p); err != nil || r.contested(p) {
@@ -278,6 +303,9 @@ func (r *ServiceReconciler) compare(ctx context.Context, p *pass) error {
 		return err
 	}
 	r.withoutDiscards(p)
+	if over, err := r.handOver(ctx, p); over || err != nil {
+		return err
+	}
 	p.record.noteSteady(p.plan, p.wanted)
 	if len(p.plan.Ops) == 0 {
 		if err := r.confirm(ctx, p); err != nil {
@@ -292,14 +320,14 @@ func (r *ServiceReconciler) compare(ctx context.Context, p *pass) error {
 // plan plans the ops, and looks again at floating IPs before one is moved from
 // where it was last seen: somebody may have moved it elsewhere since.
 func (r *ServiceReconciler) plan(ctx context.Context, p *pass) error {
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	p.plan, p.complete = p.plans(p.record.observed, p.owner)
 	if !p.remembered || !slices.ContainsFunc(p.plan.Ops, p.movesFloatingIP) {
 		return nil
 	}
 	if err := r.seeFloatingIPs(ctx, p); err != nil {
 		return err
 	}
-	p.plan = diff.New(p.wanted, p.record.observed, p.owner)
+	p.plan, p.complete = p.plans(p.record.observed, p.owner)
 	return nil
 }
 
@@ -308,6 +336,9 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	if p.done && !p.membersOnly && !p.postponed {
 		wanted := p.wanted
 		p.record.reached, p.record.steadyFor = &wanted, &wanted
+	}
+	if p.unsettled {
+		p.record.known, p.delay = false, r.timing.DuplicateRetry
 	}
 	r.noteBehind(p)
 	r.tellDrift(p, p.noteAgreement())
@@ -335,7 +366,11 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	return r.next(p, failure)
+	result, err := r.next(p, failure)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return r.soonEnough(p, result), nil
 }
 
 // longestSteady is how long an update of members may take before the Service is said not
@@ -363,6 +398,9 @@ func (r *ServiceReconciler) noteBehind(p *pass) {
 
 // await gives a load balancer on which Octavia works to the watcher.
 func (r *ServiceReconciler) await(p *pass) {
+	if old := p.record.observed.Predecessor; old != nil && old.ProvisioningStatus.Pending() {
+		r.Watcher.Watch(old.ID)
+	}
 	switch l := p.record.observed.LoadBalancer; {
 	case l == nil || !l.ProvisioningStatus.Pending():
 	case l.ProvisioningStatus == lb.PendingDelete:
@@ -404,17 +442,26 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 	if r.Config.IngressHostname {
 		suffix = r.Config.IngressHostnameSuffix
 	}
+	waits := ""
+	if p.waits != nil {
+		waits = p.waits.Error()
+	}
+	failed, reason := p.record.failed, p.record.failedReason
+	if p.groupLeft != "" {
+		failed, reason = p.groupLeft, status.ReasonDeleting
+	}
 	unopened, openingFailed := r.needs.unopened(client.ObjectKeyFromObject(p.service), p.service.UID)
-	return r.publish(ctx, p.service, status.Pass{
-		Drift:     p.reported(),
-		Invalid:   p.invalid,
-		Unknown:   annotation.Unknown(p.service.Annotations),
-		Undecided: failure != nil && (!p.decided || p.membersOnly),
-		Observed:  p.record.observed,
-		External:  p.wanted.FloatingIP != nil,
-		Families:  p.served(),
-		Hostname:  options.Hostname,
-		Addresses: options.StatusAddresses,
+	told := status.Pass{
+		Drift:              p.reported(),
+		CertificateProblem: p.input.Certificate.Problem,
+		Invalid:            p.invalid,
+		Unknown:            annotation.Unknown(p.service.Annotations),
+		Undecided:          failure != nil && (!p.decided || p.membersOnly),
+		Observed:           p.record.observed,
+		External:           p.wanted.FloatingIP != nil,
+		Families:           p.served(),
+		Hostname:           options.Hostname,
+		Addresses:          options.StatusAddresses,
 
 		ThroughLoadBalancer: build.ThroughLoadBalancer(p.wanted, options), HostnameSuffix: suffix,
 
@@ -423,8 +470,9 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Left:         p.plan.Ops,
 		Refused:      p.plan.Refused,
 		Unready:      p.unready,
-		Failed:       p.record.failed,
-		FailedReason: p.record.failedReason,
+		Waits:        waits,
+		Failed:       failed,
+		FailedReason: reason,
 		Replacing:    replacing(p),
 		Quota:        p.record.quota,
 		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
@@ -432,5 +480,7 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Err:          failure,
 		Done:         p.done || p.ignores(),
 		Unopened:     unopened, OpeningFailed: openingFailed,
-	})
+	}
+	p.tellBeside(&told)
+	return r.publish(ctx, p.service, told)
 }

@@ -73,14 +73,16 @@ type Conflict struct {
 
 // cloudState is everything that a survey reads of the cloud.
 type cloudState struct {
-	balancers   []lb.LoadBalancer
-	floatingIPs []lb.FloatingIP
-	ports       []neutron.VIPPort
+	balancers    []lb.LoadBalancer
+	floatingIPs  []lb.FloatingIP
+	certificates []lb.Certificate
+	ports        []neutron.VIPPort
+	groups       groupInventory
 }
 
 // Survey looks at all Services and at all that the project has in the cloud, with
-// one call per thousand load balancers, floating IPs and ports of VIPs. It writes
-// nothing. Reader must be one that asks the API server.
+// one call per thousand load balancers, floating IPs and ports of VIPs, and per hundred
+// secrets. It writes nothing. Reader must be one that asks the API server.
 func (p *Planner) Survey(ctx context.Context) (Survey, error) {
 	var cloud cloudState
 	var services corev1.ServiceList
@@ -93,6 +95,14 @@ func (p *Planner) Survey(ctx context.Context) (Survey, error) {
 		return Survey{}, err
 	}
 	if cloud.floatingIPs, err = p.Neutron.FloatingIPs(ctx); err != nil {
+		return Survey{}, err
+	}
+	if p.Config.ManageSecurityGroups {
+		if cloud.groups, err = p.seeGroups(ctx); err != nil {
+			return Survey{}, err
+		}
+	}
+	if cloud.certificates, err = p.certificates(ctx); err != nil {
 		return Survey{}, err
 	}
 	owners, err := p.Owners(ctx, p.Reader)
@@ -123,7 +133,7 @@ func (p *Planner) survey(services []corev1.Service, owners map[string]bool, clou
 
 // orphansIn judges as the sweeper does, but for since when.
 func (p *Planner) orphansIn(cloud cloudState, owners map[string]bool) []SurveyedObject {
-	found := inventory{floatingIPs: cloud.floatingIPs}
+	found := inventory{floatingIPs: cloud.floatingIPs, certificates: cloud.certificates, groups: cloud.groups}
 	for _, l := range cloud.balancers {
 		found.heads = append(found.heads, octavia.Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, Tags: l.Tags})
 	}
@@ -177,6 +187,8 @@ func (p *Planner) surveyOne(service *corev1.Service, cloud cloudState) (Surveyed
 			ports = append(ports, l.VIP.PortID)
 		case p.claims(service, owner, l, cloud.floatingIPs):
 			ports = append(ports, l.VIP.PortID)
+		case noted && (p.uses(service, l) || owner.MayUse(l) && publishes(service, l, cloud.floatingIPs)):
+			row.ProvisioningStatus, row.OperatingStatus = l.ProvisioningStatus, l.OperatingStatus // it shares that
 		case noted || l.Name == owner.LoadBalancerName():
 			conflict(diff.Object(diff.CreateLoadBalancer{}), l.ID,
 				cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("load balancer %s bears this Service's name, and nothing says that it is this Service's", l.ID)))

@@ -26,6 +26,10 @@ type Sweeper struct {
 	// of the project.
 	Heads       func(context.Context) ([]octavia.Head, error)
 	FloatingIPs func(context.Context) ([]lb.FloatingIP, error)
+	// Groups looks at the security groups of Services that may be gone; nil where none are managed.
+	Groups func(context.Context, ...string) (groupInventory, error)
+	// Certificates lists those that were stored for Services of the cluster.
+	Certificates func(context.Context) ([]lb.Certificate, error)
 	// Listed tells whether a load balancer that exists is among them: those that
 	// were adopted and not marked yet are not.
 	Listed func(lb.LoadBalancer) bool
@@ -39,14 +43,19 @@ type Sweeper struct {
 	Logger  logr.Logger
 
 	orphans *collector
-	memory  *memory
-	now     func() time.Time
+	// nodes looks at the nodes at the same time.
+	nodes  func(context.Context) error
+	memory *memory
+	now    func() time.Time
 }
 
 // inventory is what one sweep saw: all that it asked for, or nothing.
 type inventory struct {
 	heads       []octavia.Head
 	floatingIPs []lb.FloatingIP
+	groups      groupInventory
+	// certificates are those that were stored for Services.
+	certificates []lb.Certificate
 }
 
 // Start sweeps until the context ends. A sweep that fails changes nothing and
@@ -71,18 +80,30 @@ func (s *Sweeper) Start(ctx context.Context) error {
 func (s *Sweeper) sweep(ctx context.Context) error {
 	began := s.now()
 	var found inventory
-	var balancers, addresses error
+	var balancers, addresses, certificates error
 	if found.heads, balancers = s.Heads(ctx); balancers == nil {
 		s.lookAtLoadBalancers(found.heads, began)
 	}
 	if found.floatingIPs, addresses = s.FloatingIPs(ctx); addresses == nil {
 		s.lookAtFloatingIPs(found.floatingIPs, began)
 	}
-	if err := errors.Join(balancers, addresses); err != nil {
+	if found.certificates, certificates = s.Certificates(ctx); certificates == nil {
+		s.lookAtCertificates(found.certificates)
+	}
+	if err := errors.Join(balancers, addresses, s.nodes(ctx)); err != nil {
 		return err
 	}
 	for _, key := range s.memory.reread(mostReread, began) {
 		s.Enqueue(key)
+	}
+	if certificates != nil {
+		return certificates
+	}
+	if s.Groups != nil {
+		var err error
+		if found.groups, err = s.Groups(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.orphans.collect(ctx, found); err != nil {
 		return fmt.Errorf("look for orphans: %w", err)
@@ -102,6 +123,15 @@ func (s *Sweeper) lookAtLoadBalancers(heads []octavia.Head, began time.Time) {
 	}
 	for _, key := range s.memory.seconds(heads, began) {
 		s.Logger.Info("the Service has another load balancer that is not remembered; reading all of it again", "service", key.String())
+		s.Enqueue(key)
+	}
+}
+
+// lookAtCertificates brings back the Services that have certificates which they do not
+// use: left by a controller that was killed, or made by a call whose answer was lost.
+func (s *Sweeper) lookAtCertificates(all []lb.Certificate) {
+	for _, key := range s.memory.idle(all, s.ClusterUID) {
+		s.Logger.V(1).Info("a certificate was stored for the Service that it does not use", "service", key.String())
 		s.Enqueue(key)
 	}
 }

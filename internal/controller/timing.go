@@ -31,6 +31,10 @@ type Timing struct {
 	// FirstReplacement and LastReplacement are how long to wait, the first time and
 	// at most, from one attempt to replace a load balancer that failed to the next.
 	FirstReplacement, LastReplacement time.Duration
+	// Drain is how long a load balancer that works stays after another one has taken its
+	// place: Neutron's agents and resolvers of names need a while, and so do requests that
+	// are under way.
+	Drain time.Duration
 	// AnswerLimit is how long Octavia may take to show what a create made that it
 	// did not answer.
 	AnswerLimit time.Duration
@@ -49,6 +53,8 @@ type Timing struct {
 	FirstPatience, LastPatience time.Duration
 	// KubernetesLimit is how long a write to the Kubernetes API may take.
 	KubernetesLimit time.Duration
+	// SecretInterval is how often a Secret is read that a Service names.
+	SecretInterval time.Duration
 	// RivalLimit is how often, within RivalWindow, somebody else may write to the same
 	// thing of ours before work on the Service is stopped; 0 is for ever. RivalMarkLimit
 	// is the same for what only controllers have a reason to write, on the Service.
@@ -74,6 +80,7 @@ func DefaultTiming() Timing {
 		AnswerLimit:      time.Minute,
 		FirstReplacement: 10 * time.Second,
 		LastReplacement:  5 * time.Minute,
+		Drain:            30 * time.Second,
 		DuplicateRetry:   2 * time.Second,
 		PartsRetry:       10 * time.Second,
 		FirstRebirth:     5 * time.Second,
@@ -81,6 +88,7 @@ func DefaultTiming() Timing {
 		FirstPatience:    5 * time.Second,
 		LastPatience:     5 * time.Minute,
 		KubernetesLimit:  30 * time.Second,
+		SecretInterval:   time.Minute,
 		RivalLimit:       5,
 		RivalMarkLimit:   3,
 		RivalWindow:      10 * time.Minute,

@@ -34,7 +34,7 @@ type Created struct {
 func After(observed lb.Observed, op Op, made Created) lb.Observed {
 	next := Clone(observed)
 	switch op := op.(type) {
-	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP, SetFloatingIPTags:
 		next.FloatingIPs = afterFloatingIP(next, op, made)
 	case CreateLoadBalancer:
 		l := cloneLoadBalancer(op.LoadBalancer)
@@ -58,7 +58,10 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 			}
 		}
 	default:
-		if next.LoadBalancer != nil {
+		switch {
+		case next.Predecessor != nil && Within(op, *next.Predecessor):
+			afterTree(next.Predecessor, op, made)
+		case next.LoadBalancer != nil:
 			afterTree(next.LoadBalancer, op, made)
 		}
 	}
@@ -73,12 +76,16 @@ func afterTree(l *lb.LoadBalancer, op Op, made Created) {
 	case CreateListener:
 		added := op.Listener
 		added.ID = made.ID
-		added.Pool = takeDetached(l, op.PoolID)
+		if added.Pool = nil; op.Listener.Protocol != lb.ListenerPrometheus {
+			added.Pool = takeDetached(l, op.PoolID)
+		}
 		l.Listeners = append(l.Listeners, added)
 	case UpdateListener:
 		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
 			afterListener(l, &l.Listeners[i], op)
 		}
+	case SetTags:
+		afterTags(l, op)
 	case DeleteListener:
 		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
 			old := l.Listeners[i].Pool
@@ -113,6 +120,18 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 		listener.Pool = takeDetached(l, *op.PoolID)
 		detach(l, old)
 	}
+}
+
+func afterTags(l *lb.LoadBalancer, op SetTags) {
+	for i := range l.Listeners {
+		if listener := &l.Listeners[i]; listener.ID == op.ID {
+			listener.Tags = op.Tags
+			if listener.ProvisioningStatus.Pending() {
+				listener.ProvisioningStatus = lb.Active
+			}
+		}
+	}
+	onPool(l, op.ID, func(p *lb.Pool) { p.Tags = op.Tags })
 }
 
 func afterPool(l *lb.LoadBalancer, op Op, made Created) {
@@ -172,6 +191,12 @@ func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 		lead(op.ID, op.PortID, op.Description)
 	case DisassociateFloatingIP:
 		lead(op.ID, "", op.Description)
+	case SetFloatingIPTags:
+		for i := range all {
+			if all[i].ID == op.ID {
+				all[i].Tags = op.Tags
+			}
+		}
 	case DeleteFloatingIP:
 		all = slices.DeleteFunc(all, func(f lb.FloatingIP) bool { return f.ID == op.ID })
 	}

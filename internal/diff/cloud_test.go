@@ -123,7 +123,7 @@ func (c *cloud) settle() {
 // apply carries out one op, or says why the cloud refuses it.
 func (c *cloud) apply(op Op) (Created, error) {
 	switch op := op.(type) {
-	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP, SetFloatingIPTags:
 		return c.applyFloating(op)
 	case CreateLoadBalancer:
 		if c.balancer != nil {
@@ -260,7 +260,7 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 		return c.createFloating(op.FloatingIP, onPort(op.FloatingIP.PortID))
 	case AssociateFloatingIP:
 		f, err := ours(op.ID, false)
-		if err == nil {
+		if err == nil && f.PortID != op.PortID {
 			err = onPort(op.PortID)
 		}
 		if err != nil {
@@ -274,6 +274,13 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 			return Created{}, err
 		}
 		f.PortID, f.Description = "", cmp.Or(op.Description, f.Description)
+		c.floating[op.ID] = f
+	case SetFloatingIPTags:
+		f, there := c.floating[op.ID]
+		if !there || f.Address != op.Address {
+			return Created{}, fmt.Errorf("no floating IP %s with address %s", op.ID, op.Address)
+		}
+		f.Tags = slices.Clone(op.Tags)
 		c.floating[op.ID] = f
 	case DeleteFloatingIP:
 		f, err := ours(op.ID, false)
@@ -291,6 +298,9 @@ func (c *cloud) applyFloating(op Op) (Created, error) {
 func (c *cloud) createFloating(f lb.FloatingIP, err error) (Created, error) {
 	if err != nil {
 		return Created{}, err
+	}
+	if len(f.Tags) > 0 {
+		return Created{}, fmt.Errorf("a floating IP to be made with tags %q", f.Tags)
 	}
 	for _, other := range c.floating {
 		if f.Address == other.Address {

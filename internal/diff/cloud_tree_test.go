@@ -38,6 +38,8 @@ func (c *cloud) applyListener(op Op) (Created, error) {
 		return c.createListener(op)
 	case UpdateListener:
 		return Created{}, c.updateListener(op)
+	case SetTags:
+		return Created{}, c.setTags(op)
 	case DeleteListener:
 		if _, there := c.listeners[op.ID]; !there {
 			return Created{}, fmt.Errorf("no listener %s", op.ID)
@@ -61,8 +63,12 @@ func (c *cloud) createListener(op CreateListener) (Created, error) {
 	if err := c.enforces(op.Listener.AllowedCIDRs); err != nil {
 		return Created{}, err
 	}
-	if err := c.fits(op.Listener.Protocol, op.PoolID); err != nil {
-		return Created{}, err
+	if metrics := op.Listener.Protocol == lb.ListenerPrometheus; metrics && op.PoolID != "" {
+		return Created{}, fmt.Errorf("a listener for metrics with pool %s", op.PoolID)
+	} else if !metrics {
+		if err := c.fits(op.Listener.Protocol, op.PoolID); err != nil {
+			return Created{}, err
+		}
 	}
 	if err := reads(op.Listener); err != nil {
 		return Created{}, err
@@ -108,6 +114,25 @@ func (c *cloud) updateListener(op UpdateListener) error {
 	if err := reads(row.Listener); err != nil {
 		return err
 	}
+	if row.ProvisioningStatus.Pending() {
+		row.ProvisioningStatus = lb.Active
+	}
+	c.listeners[op.ID] = row
+	return nil
+}
+
+func (c *cloud) setTags(op SetTags) error {
+	if op.Of == "pool" {
+		return c.withPool(op.ID, func(p *poolRow) error {
+			p.Tags = slices.Clone(op.Tags)
+			return nil
+		})
+	}
+	row, there := c.listeners[op.ID]
+	if !there || op.Of != "listener" {
+		return fmt.Errorf("no %s %s", op.Of, op.ID)
+	}
+	row.Tags = slices.Clone(op.Tags)
 	if row.ProvisioningStatus.Pending() {
 		row.ProvisioningStatus = lb.Active
 	}

@@ -67,7 +67,7 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		t = compare(wanted, *have, owner)
 	}
 	if have := observed.LoadBalancer; wanted.LoadBalancer == nil && have != nil && Shared(*have, owner) {
-		plan := withdraw(*have, owner)
+		plan := withdraw(wanted, observed, owner)
 		plan.Ops = append(plan.Ops, duplicates(observed)...)
 		plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses{}, false)...)
 		return plan
@@ -169,8 +169,8 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
-				"port %s of load balancer %s is taken by listener %s (%s, tags %q), which is not this Service's; use another port",
-				portText(l.Key()), have.ID, have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
+				"port %s of load balancer %s is taken by %s (listener %s, %s, tags %q); use another port",
+				portText(l.Key()), have.ID, holder(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
 		case opens && t.monitorsAsFound && hasMonitor(have):
 			t.refused = append(t.refused, monitorInTheWay(l, have))
 		case i < 0:
@@ -183,6 +183,14 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 	}
 	t.close(gone)
 	return t
+}
+
+// holder says whose the listener is, which is not the owner's.
+func holder(owner lb.Owner, l lb.Listener) string {
+	if service := owner.ServiceNamed(l.Tags); service != "" {
+		return "Service " + service
+	}
+	return "somebody else"
 }
 
 // sort counts who uses which pool, and returns our listeners that are to go.
@@ -206,16 +214,7 @@ func (t *tree) sort(have []lb.Listener, wanted map[lb.ListenerKey]bool) (gone []
 // loadBalancer marks the load balancer as ours and switches it on.
 func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 	op := UpdateLoadBalancer{ID: have.ID}
-	tags := slices.Clone(have.Tags)
-	for _, tag := range want.Tags {
-		if t.owner.Guest && !slices.Contains(t.owner.GuestTags(), tag) {
-			continue // what is somebody else's is not marked as ours, whoever asks for it
-		}
-		if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	}
-	if len(tags) != len(have.Tags) {
+	if tags := t.marked(want.Tags, have.Tags); !sameTags(tags, have.Tags) {
 		op.Tags = &tags
 	}
 	if have.AdminDown != want.AdminDown {
@@ -229,6 +228,30 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 		if i < len(have.AdditionalVIPs) {
 			t.addressFixed(vip, have.AdditionalVIPs[i])
 		}
+	}
+}
+
+// marked returns the tags that the load balancer is to have.
+func (t *tree) marked(want, have []string) []string {
+	if !t.owner.Guest {
+		return lb.Retag(have, want)
+	}
+	// What is somebody else's is not marked as ours, whoever asks for it, and keeps its tags.
+	tags := slices.Clone(have)
+	for _, tag := range t.owner.GuestTags() {
+		if slices.Contains(want, tag) && !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// retag sets the tags of a listener or a pool that stays. Our own it got when it was made;
+// those that openstack-cloud-controller-manager made stay as they are until custom tags change.
+func (t *tree) retag(op SetTags, want, have []string) {
+	if lb.CustomDiffer(have, want) {
+		op.Tags = lb.Retag(have, want)
+		t.settings = append(t.settings, op)
 	}
 }
 
@@ -271,6 +294,7 @@ func (t *tree) keep(want, have lb.Listener) {
 	if op.sets() {
 		t.listeners = append(t.listeners, op)
 	}
+	t.retag(SetTags{Of: "listener", ID: have.ID, Name: have.Name}, want.Tags, have.Tags)
 	switch {
 	case want.Pool == nil:
 	case replace:
@@ -328,10 +352,12 @@ func (t *tree) drop(p *lb.Pool) []Op {
 // are in its way are closed just before, and taken out of the result: Octavia cannot
 // change a listener's protocol, and takes no second one for the port. Once its pool is
 // complete and nothing in its way, nothing but restrictions comes before it: it may have
-// been closed for that.
+// been closed for that. One that has no pool, for metrics, is in no such hurry.
 func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
-	before := len(t.opening)
-	id := t.makePool(*want.Pool)
+	before, id := len(t.opening), ""
+	if want.Pool != nil {
+		id = t.makePool(*want.Pool)
+	}
 	rest := gone[:0:0]
 	for _, l := range gone {
 		// Before API version 2.13 a port number is taken for TCP and UDP alike.
@@ -345,7 +371,7 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 	listener := want
 	listener.Pool = nil
 	op := CreateListener{LoadBalancerID: t.id, Listener: listener, PoolID: id}
-	if len(t.opening) == before {
+	if len(t.opening) == before && want.Pool != nil {
 		t.reopening = append(t.reopening, op)
 	} else {
 		t.opening = append(t.opening, op)

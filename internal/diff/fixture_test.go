@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,6 +143,18 @@ func sourceRanges(all ...string) edit {
 	return each(func(l *lb.Listener) { l.AllowedCIDRs = all })
 }
 
+// metrics opens a port for metrics, unless the number is taken.
+func metrics(number int, sources ...string) edit {
+	return func(w *lb.Wanted) {
+		if slices.ContainsFunc(w.LoadBalancer.Listeners, func(l lb.Listener) bool { return l.Port == number }) {
+			return
+		}
+		w.LoadBalancer.Listeners = append(w.LoadBalancer.Listeners, lb.Listener{
+			Name: web.MetricsListenerName(), Tags: web.Tags(), Protocol: lb.ListenerPrometheus, Port: number, ConnectionLimit: -1, AllowedCIDRs: sources,
+		})
+	}
+}
+
 func affinity(l *lb.Listener) { l.Pool.Persistence = &lb.Persistence{Type: lb.PersistenceSourceIP} }
 
 func internal(w *lb.Wanted) { w.FloatingIP = nil }
@@ -159,10 +172,14 @@ func cloudWith(w lb.Wanted) *cloud {
 		c.create(*w.LoadBalancer, lb.Active)
 		if w.FloatingIP != nil {
 			f := *w.FloatingIP
-			f.PortID = c.balancer.VIP.PortID
-			if _, err := c.createFloating(f, nil); err != nil {
+			f.PortID, f.Tags = c.balancer.VIP.PortID, nil
+			made, err := c.createFloating(f, nil)
+			if err != nil {
 				panic(err)
 			}
+			f = c.floating[made.ID]
+			f.Tags = slices.Clone(w.FloatingIP.Tags)
+			c.floating[made.ID] = f
 		}
 	}
 	return c

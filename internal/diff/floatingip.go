@@ -48,11 +48,11 @@ func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) address
 	for i, f := range on {
 		if want.Address == "" {
 			// Any will do, so none of a person's is taken away.
-			return addresses{release: discard(strays, keep, owner)}
+			return addresses{release: discard(strays, keep, owner), attach: retagged(f, want.Tags)}
 		}
 		if want.Address == f.Address {
 			others := append(append([]lb.FloatingIP{}, on[:i]...), on[i+1:]...)
-			return addresses{release: append(release(others, keep, owner), discard(strays, keep, owner)...)}
+			return addresses{release: append(release(others, keep, owner), discard(strays, keep, owner)...), attach: retagged(f, want.Tags)}
 		}
 	}
 	candidates := observed.FloatingIPs
@@ -99,7 +99,7 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 		}
 		return op, nil
 	}
-	want.PortID = port
+	want.PortID, want.Tags = port, nil // Neutron takes none in this call
 	return CreateFloatingIP{FloatingIP: want}, nil
 }
 
@@ -119,7 +119,7 @@ func release(on []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
 		if owner.MadeFloatingIP(f) && !keep {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		} else {
-			ops = append(ops, leave(f, owner))
+			ops = append(ops, append(retagged(f, nil), leave(f, owner))...)
 		}
 	}
 	return ops
@@ -133,10 +133,19 @@ func discard(strays []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
 		if !keep {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		} else if op := leave(f, owner); op.Description != "" {
-			ops = append(ops, op)
+			ops = append(ops, append(retagged(f, nil), op)...)
 		}
 	}
 	return ops
+}
+
+// retagged gives a floating IP the custom tags that it is to have. Those of one that is let
+// go of are taken off.
+func retagged(f lb.FloatingIP, want []string) []Op {
+	if !lb.CustomDiffer(f.Tags, want) {
+		return nil
+	}
+	return []Op{SetFloatingIPTags{ID: f.ID, Address: f.Address, Tags: lb.Retag(f.Tags, want)}}
 }
 
 // leave detaches a floating IP and keeps it. One that bears our mark is described

@@ -46,6 +46,8 @@ func TestLiveChangesOfFloatingIPs(t *testing.T) {
 		"internal_to_external_makes_one":                              {before: []edit{internal}},
 		"internal_to_external_takes_up_a_stray_one_of_ours":           {before: []edit{internal}, drift: add(stray)},
 		"internal_to_external_leaves_a_persons_alone":                 {before: []edit{internal}, drift: add(person)},
+		"tags_of_a_kept_one_go_with_the_service":                      {before: []edit{tagged("a")}, after: []edit{internal, keepFloatingIP}, drift: tagAll("by-hand")},
+		"tags_of_a_persons_come_and_go":                               {before: []edit{tagged("a")}, after: []edit{tagged("b")}, drift: described("the shop's own")},
 		"keeping_is_no_change_by_itself":                              {after: []edit{keepFloatingIP}},
 		"a_stray_one_beside_ours_is_deleted":                          {drift: add(stray)},
 		"a_stray_one_is_kept_when_they_are_to_be_kept":                {after: []edit{keepFloatingIP}, drift: add(stray)},

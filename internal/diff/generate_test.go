@@ -30,7 +30,20 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 		monitored(rapid.SampledFrom([]lb.MonitorType{lb.MonitorTCP, lb.MonitorHTTP}).Draw(t, "monitor"))(&w)
 	}
 	w.Serial = rapid.Bool().Draw(t, "serial")
+	w.LoadBalancer.Tags = anyTags(t, web.Tags())
+	each(func(l *lb.Listener) { l.Tags, l.Pool.Tags = anyTags(t, web.Tags()), anyTags(t, web.Tags()) })(&w)
+	if rapid.IntRange(0, 2).Draw(t, "metrics") == 0 {
+		metrics(rapid.IntRange(7, 9).Draw(t, "metricsPort"), rapid.SampledFrom([]string{"10.0.0.0/8", "0.0.0.0/0"}).Draw(t, "metricsSources"))(&w)
+	}
+	if w.FloatingIP != nil {
+		w.FloatingIP.Tags = anyTags(t, nil)
+	}
 	return w
+}
+
+// anyTags draws custom tags beside ours.
+func anyTags(t *rapid.T, ours []string) []string {
+	return lb.WithCustom(ours, rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"a", "b", "c"}}).Draw(t, "tags"))
 }
 
 func anyPort(t *rapid.T) lb.Listener {
@@ -59,6 +72,9 @@ func copied(l *lb.LoadBalancer) lb.LoadBalancer {
 	c := cloneLoadBalancer(*l)
 	for i := range c.Listeners {
 		p := c.Listeners[i].Pool
+		if p == nil {
+			continue
+		}
 		p.Members = slices.Clone(p.Members)
 		if p.Monitor != nil {
 			m := *p.Monitor
@@ -106,6 +122,7 @@ func anyFloating(t *rapid.T, c *cloud, address string) {
 		}
 	}
 	f.PortID = rapid.SampledFrom([]string{"", vip, vip, "port-of-a-server"}).Draw(t, "port")
+	f.Tags = anyTags(t, rapid.SampledFrom([][]string{nil, {"by-hand"}}).Draw(t, "others"))
 	c.addFloating(f)
 }
 
@@ -212,6 +229,13 @@ var drifts = []drift{
 			c.pools[l.pool] = row
 		}
 	})},
+	{"listener tagged", onListener(func(t *rapid.T, c *cloud, l *listenerRow) {
+		if len(l.Tags) == 0 && !c.apart {
+			return // it would be another's
+		}
+		l.Tags = anyTags(t, append(slices.Clone(l.Tags), "by-hand"))
+	})},
+	{"pool tagged", onUsedPool(func(t *rapid.T, p *lb.Pool) { p.Tags = anyTags(t, append(slices.Clone(p.Tags), "by-hand")) })},
 	{"pool untagged", onUsedPool(func(_ *rapid.T, p *lb.Pool) { p.Tags = nil })},
 	{"pool renamed", onUsedPool(func(t *rapid.T, p *lb.Pool) { p.Name = web.PoolName(rapid.IntRange(0, 6).Draw(t, "index")) })},
 	{"pool down", onUsedPool(func(_ *rapid.T, p *lb.Pool) { p.AdminDown = true })},

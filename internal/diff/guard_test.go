@@ -8,6 +8,7 @@ import (
 	"net"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -59,8 +60,11 @@ func (j *journey) reopens(op Op) {
 		j.Fatalf("%T (%v) comes while port %d is closed%s", op, op, j.closed, j)
 	}
 	j.closed = 0
-	if end, ends := op.(DeleteListener); ends && find(j.wanted.LoadBalancer.Listeners, end.Key) != nil {
-		j.closed = end.Key.Port
+	if end, ends := op.(DeleteListener); ends {
+		// One for metrics carries nobody's traffic, and opens last.
+		if l := find(j.wanted.LoadBalancer.Listeners, end.Key); l != nil && l.Protocol != lb.ListenerPrometheus {
+			j.closed = end.Key.Port
+		}
 	}
 }
 
@@ -142,6 +146,12 @@ func (j *journey) opensComplete(op Op, now *lb.LoadBalancer) {
 		return
 	}
 	wanted, opened := find(j.wanted.LoadBalancer.Listeners, key), find(now.Listeners, key)
+	if wanted != nil && wanted.Protocol == lb.ListenerPrometheus {
+		if opened == nil || opened.Pool != nil || !sameSet(opened.AllowedCIDRs, wanted.AllowedCIDRs) {
+			j.Fatalf("%T (%v) opens %+v for metrics%s", op, op, opened, j)
+		}
+		return
+	}
 	if wanted == nil || opened == nil || opened.Pool == nil {
 		j.Fatalf("%T (%v) opens a port that is not wanted, or without a pool%s", op, op, j)
 	}
@@ -177,9 +187,12 @@ func (j *journey) arrived() {
 		j.Errorf("parts of %+v are left behind%s", l, j)
 	}
 	for _, tag := range want.Tags {
-		if !slices.Contains(l.Tags, tag) {
+		if !slices.Contains(l.Tags, tag) && !strings.HasPrefix(tag, "kube-octavia.tags=") {
 			j.Errorf("tag %s is missing: %v", tag, l.Tags)
 		}
+	}
+	if j.cloud.owner.Owns(*l) && lb.CustomDiffer(l.Tags, want.Tags) {
+		j.Errorf("the load balancer has tags %q, want %q%s", l.Tags, want.Tags, j)
 	}
 	for _, w := range want.Listeners {
 		got := find(l.Listeners, w.Key())
@@ -219,6 +232,9 @@ func (j *journey) withdrawn(l lb.LoadBalancer) {
 			j.Errorf("the load balancer bears our marks: %v", l.Tags)
 		}
 	}
+	if !owner.Guest && lb.CustomDiffer(l.Tags, nil) {
+		j.Errorf("the load balancer bears our custom tags: %v", l.Tags)
+	}
 	used := map[string]bool{}
 	for _, got := range l.Listeners {
 		if owner.OwnsListener(got) {
@@ -257,6 +273,8 @@ func (j *journey) floatingIPArrived(have lb.Observed) {
 		j.Errorf("floating IP %s is still attached%s", on[0].ID, j)
 	case want != nil && len(on) != 1:
 		j.Errorf("%d floating IPs lead to the load balancer, want 1%s", len(on), j)
+	case want != nil && lb.CustomDiffer(on[0].Tags, want.Tags):
+		j.Errorf("floating IP %s has tags %q, want %q%s", on[0].ID, on[0].Tags, want.Tags, j)
 	case want != nil && want.Address != "" && on[0].Address != want.Address:
 		j.Errorf("floating IP %s is attached, want %s%s", on[0].Address, want.Address, j)
 	}
@@ -273,6 +291,9 @@ func asWanted(have, want lb.Listener) bool {
 		cmpopts.SortSlices(func(a, b string) bool { return a < b }), // certificates for hosts are a set
 		cmpopts.EquateEmpty(),
 	}
+	if want.Protocol == lb.ListenerPrometheus {
+		have.Timeouts = want.Timeouts // nobody waits there
+	}
 	if want.Pool == nil {
 		have.Pool = nil
 	} else if have.Pool != nil && have.Pool.Persistence != nil && want.Pool.Persistence != nil && nobodyAskedForATimeout(*want.Pool.Persistence, *have.Pool.Persistence) {
@@ -282,7 +303,39 @@ func asWanted(have, want lb.Listener) bool {
 		pool.Persistence = &persistence
 		have.Pool = &pool
 	}
-	return sameSet(have.AllowedCIDRs, want.AllowedCIDRs) && cmp.Equal(have, want, alike)
+	tagged := !lb.CustomDiffer(have.Tags, want.Tags) && (have.Pool == nil || want.Pool == nil || !lb.CustomDiffer(have.Pool.Tags, want.Pool.Tags))
+	return tagged && sameSet(have.AllowedCIDRs, want.AllowedCIDRs) && cmp.Equal(have, want, alike)
+}
+
+// keepsTags looks whether an op takes off tags that somebody put there by hand: that do not
+// bear the mark of those that we set.
+func (j *journey) keepsTags(op Op, before, after lb.Observed) {
+	j.Helper()
+	now := tagsByID(after)
+	for id, tags := range tagsByID(before) {
+		marks := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return !strings.HasPrefix(t, "kube-octavia.tags=") })
+		for _, tag := range tags {
+			hand := !lb.Reserved(tag) && !lb.CustomDiffer(append(marks, tag), nil)
+			if left, there := now[id]; there && hand && !slices.Contains(left, tag) {
+				j.Fatalf("%T (%v) takes tag %q from %s%s", op, op, tag, id, j)
+			}
+		}
+	}
+}
+
+func tagsByID(o lb.Observed) map[string][]string {
+	all := map[string][]string{}
+	for _, f := range o.FloatingIPs {
+		all[f.ID] = f.Tags
+	}
+	if l := o.LoadBalancer; l != nil {
+		all[l.ID] = l.Tags
+		for _, listener := range l.Listeners {
+			all[listener.ID] = listener.Tags
+		}
+		eachPool(l, func(p *lb.Pool) { all[p.ID] = p.Tags })
+	}
+	return all
 }
 
 // nobodyAskedForATimeout tells whether none is wanted, or the one that Kubernetes fills in

@@ -51,6 +51,18 @@ func (j *journey) travel() Plan {
 	j.start = j.cloud.observe()
 	first := j.plan()
 	limit := len(first.Ops) + 4*j.sharers()
+	if unmarked(j.wanted, j.start, j.cloud.owner) {
+		// Floating IPs wait for the mark: one is attached, tagged, others are discarded.
+		limit += 3
+	}
+	if l := j.wanted.LoadBalancer; l != nil {
+		// A pool that is left over by the time may be taken where one was to be made, and have
+		// other tags.
+		limit += len(l.Listeners)
+	}
+	if f := j.wanted.FloatingIP; f != nil && len(f.Tags) > 0 {
+		limit++ // what is made takes its tags afterwards
+	}
 	serially := j.start.LoadBalancer == nil && j.wanted.Serial
 	// What a monitor is in the way of is planned once it is gone.
 	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.MonitorsAsFound) {
@@ -157,6 +169,7 @@ func (j *journey) step(op Op, predicted *lb.Observed) {
 		j.Fatalf("After(%T) has changed what it was given (-before +after):\n%s", op, gocmp.Diff(untouched, now))
 	}
 	*predicted = next
+	j.keepsTags(op, before, after)
 	j.guard(op)
 }
 

@@ -81,6 +81,25 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 		"headers_off_under_tls_are_an_update_of_the_listener": {before: []edit{speak(443, terminated("cert-a")), speak(443, func(l *lb.Listener) {
 			l.InsertHeaders = []string{lb.HeaderForwardedFor}
 		})}, after: []edit{speak(443, terminated("cert-a"))}},
+		"metrics_are_opened_after_all_else":            {after: []edit{ports(append(two(), port(lb.UDP, 53, 30053))...), nodes("11", "12", "13"), metrics(9100, "10.0.0.0/8")}},
+		"metrics_are_restricted_first":                 {before: []edit{metrics(9100, "0.0.0.0/0")}, after: []edit{nodes("11"), metrics(9100, "10.0.0.0/8")}},
+		"metrics_at_another_port":                      {before: []edit{metrics(9100, "10.0.0.0/8")}, after: []edit{metrics(9101, "10.0.0.0/8")}},
+		"metrics_that_are_as_wanted_are_nothing_to_do": {before: []edit{metrics(9100, "10.0.0.0/8")}, after: []edit{metrics(9100, "10.0.0.0/8")}},
+		"metrics_in_the_place_of_a_port":               {after: []edit{ports(port(lb.TCP, 80, 30080)), metrics(443, "10.0.0.0/8")}},
+		"metrics_come_with_a_first_create":             {before: []edit{nothing}, after: []edit{metrics(9100, "10.0.0.0/8")}},
+		"custom_tags_are_changed_and_those_of_others_stay": {before: []edit{tagged("a", "b")}, after: []edit{tagged("b", "c")}, drift: func(c *cloud) {
+			c.balancer.Tags = append(c.balancer.Tags, "by-hand")
+			c.changeListener(80, func(l *listenerRow) { l.Tags = append(l.Tags, "by-hand") })
+			c.changePool(443, func(p *lb.Pool) { p.Tags = append(p.Tags, "by-hand") })
+		}},
+		"custom_tags_that_are_not_wanted_any_more_go": {before: []edit{tagged("a", "b")}},
+		"custom_tags_that_were_there_before_stay":     {before: []edit{tagged()}, after: []edit{tagged("a")}, drift: tagAll("a")},
+		"custom_tags_come_with_ours_to_what_has_none": {after: []edit{tagged("a")}, drift: func(c *cloud) {
+			for _, number := range []int{80, 443} {
+				c.changeListener(number, func(l *listenerRow) { l.Tags = nil })
+				c.changePool(number, func(p *lb.Pool) { p.Tags = nil })
+			}
+		}},
 		"a_port_closed_to_change_its_protocol_opens_before_all_but_restrictions": {before: []edit{ports(port(lb.TCP, 443, 30443))}, after: []edit{speak(80, http), nodes("11", "12", "13"), sourceRanges("10.0.0.0/8")}, drift: func(c *cloud) {
 			p := *port(lb.TCP, 80, 30080).Pool
 			p.Name, p.Protocol, p.Members = web.PoolName(0), lb.PoolHTTP, append(p.Members, member("13", 30080))
@@ -88,6 +107,31 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { c.travel(t, name) })
+	}
+}
+
+// tagged asks for custom tags of everything.
+func tagged(custom ...string) edit {
+	return func(w *lb.Wanted) {
+		w.LoadBalancer.Tags, w.FloatingIP.Tags = lb.WithCustom(web.Tags(), custom), lb.WithCustom(nil, custom)
+		each(func(l *lb.Listener) {
+			l.Tags, l.Pool.Tags = lb.WithCustom(web.Tags(), custom), lb.WithCustom(web.Tags(), custom)
+		})(w)
+	}
+}
+
+// tagAll is somebody who tags everything by hand.
+func tagAll(tag string) func(*cloud) {
+	return func(c *cloud) {
+		c.balancer.Tags = append(c.balancer.Tags, tag)
+		for id, f := range c.floating {
+			f.Tags = append(f.Tags, tag)
+			c.floating[id] = f
+		}
+		for _, number := range []int{80, 443} {
+			c.changeListener(number, func(l *listenerRow) { l.Tags = append(l.Tags, tag) })
+			c.changePool(number, func(p *lb.Pool) { p.Tags = append(p.Tags, tag) })
+		}
 	}
 }
 

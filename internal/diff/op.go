@@ -51,7 +51,7 @@ type DeleteLoadBalancer struct {
 type CreateListener struct {
 	octaviaOp
 	LoadBalancerID string `json:"loadBalancerID"`
-	// Listener's Pool is not sent: PoolID is its default pool.
+	// Listener's Pool is not sent: PoolID is its default pool, or "" for metrics.
 	Listener lb.Listener `json:"listener"`
 	PoolID   string      `json:"poolID"`
 }
@@ -87,6 +87,16 @@ type DeleteListener struct {
 	octaviaOp
 	ID  string         `json:"id"`
 	Key lb.ListenerKey `json:"key"`
+}
+
+// SetTags makes the tags of a listener or a pool these.
+type SetTags struct {
+	octaviaOp
+	// Of is "listener" or "pool", and Name what people know it by.
+	Of   string   `json:"of"`
+	ID   string   `json:"id"`
+	Name string   `json:"name"`
+	Tags []string `json:"tags"`
 }
 
 // CreatePool makes a pool that no listener uses yet, without members and
@@ -168,7 +178,7 @@ type AssociateFloatingIP struct {
 	// PortID is empty as in CreateFloatingIP.
 	PortID string `json:"portID,omitempty"`
 	// Description, unless it is empty, makes one that was kept the Service's own
-	// again.
+	// again, or says whose one was that stays where it is.
 	Description string `json:"description,omitempty"`
 }
 
@@ -190,6 +200,14 @@ type DeleteFloatingIP struct {
 	Address string `json:"address"`
 }
 
+// SetFloatingIPTags makes the tags of a floating IP these.
+type SetFloatingIPTags struct {
+	neutronOp
+	ID      string   `json:"id"`
+	Address string   `json:"address"`
+	Tags    []string `json:"tags"`
+}
+
 // Object is the kind of object that an op changes, as in metrics: "loadbalancer",
 // "listener", "pool", "member", "healthmonitor", "floatingip", or "tags" where
 // nothing but tags are set.
@@ -199,6 +217,8 @@ func Object(op Op) string {
 		if op.AdminDown == nil {
 			return "tags"
 		}
+	case SetTags, SetFloatingIPTags:
+		return "tags"
 	case CreateListener, UpdateListener, DeleteListener:
 		return "listener"
 	case CreatePool, UpdatePool, DeletePool:

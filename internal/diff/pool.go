@@ -67,6 +67,7 @@ func (t *tree) pool(want, have lb.Pool) {
 		t.settings = append(t.settings, UpdatePool{ID: have.ID, Name: have.Name,
 			Algorithm: want.Algorithm, Persistence: want.Persistence, AdminDown: want.AdminDown})
 	}
+	t.retag(SetTags{Of: "pool", ID: have.ID, Name: have.Name}, want.Tags, have.Tags)
 	switch {
 	case want.Monitor == nil:
 	case monitor == nil:

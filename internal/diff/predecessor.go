@@ -9,11 +9,28 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Beside plans another load balancer in the place of one that failed and that
-// may still carry traffic. What New plans from then on completes the new one,
-// lets the floating IP lead to it, and ends the old one, in this order.
-func Beside(wanted lb.Wanted) Plan {
-	return Plan{Ops: []Op{create(wanted)}}
+// Beside plans another load balancer in the place of one that may still carry
+// traffic: that failed, or that works, has this id and cannot be changed. What New
+// plans from then on completes the new one, lets the floating IP lead to it, and
+// ends the old one, in this order.
+func Beside(wanted lb.Wanted, replaces string) Plan {
+	op := create(wanted)
+	if replaces != "" {
+		op.LoadBalancer.Tags = append(slices.Clone(op.LoadBalancer.Tags), lb.ReplacesTag(replaces))
+	}
+	return Plan{Ops: []Op{op}}
+}
+
+// Within tells whether the op changes a part of the load balancer: its source ranges
+// or members, which is all that changes in one that is replaced.
+func Within(op Op, l lb.LoadBalancer) bool {
+	switch op := op.(type) {
+	case UpdateListener:
+		return slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID })
+	case SetMembers:
+		return slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool { return o.Pool != nil && o.Pool.ID == op.PoolID })
+	}
+	return false
 }
 
 // whole tells whether no part of the load balancer is unfinished or failed, so
@@ -96,7 +113,7 @@ func leadsTo(o lb.Observed, port, address string) bool {
 	})
 }
 
-// endOfPredecessor deletes the load balancer that failed when the other one has
+// endOfPredecessor deletes the load balancer that was replaced when the other one has
 // taken over, or when nothing is wanted any more.
 func endOfPredecessor(wanted lb.Wanted, observed lb.Observed, a addresses, takesOver bool) []Op {
 	old := observed.Predecessor

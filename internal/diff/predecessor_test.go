@@ -115,9 +115,32 @@ func TestNoAddressMovesToALoadBalancerThatLacksAPort(t *testing.T) {
 	}
 }
 
+func TestAnOpWithinTheOneThatIsReplacedChangesThatOne(t *testing.T) {
+	old := cloudWith(usual()).observe().LoadBalancer
+	old.ID = "old"
+	for i := range old.Listeners {
+		old.Listeners[i].ID, old.Listeners[i].Pool.ID = "old-"+old.Listeners[i].ID, "old-"+old.Listeners[i].Pool.ID
+	}
+	o := cloudWith(usual()).observe()
+	o.Predecessor = old
+	sources := []string{"192.0.2.0/24"}
+	set := SetMembers{PoolID: old.Listeners[0].Pool.ID}
+	update := UpdateListener{ID: old.Listeners[0].ID, AllowedCIDRs: &sources}
+	after := After(After(o, set, Created{}), update, Created{})
+	if l := after.Predecessor.Listeners[0]; len(l.Pool.Members) > 0 || !cmp.Equal(l.AllowedCIDRs, sources) {
+		t.Errorf("the old one has %+v", l)
+	}
+	if d := cmp.Diff(o.LoadBalancer, after.LoadBalancer); d != "" {
+		t.Errorf("the new one has changed (-before +after): %s", d)
+	}
+	if !Within(set, *old) || Within(set, *o.LoadBalancer) || Within(DeleteLoadBalancer{ID: "old"}, *old) {
+		t.Error("it is not told which one an op changes")
+	}
+}
+
 func TestALoadBalancerThatIsCreatedBesideAnotherTakesItsPlace(t *testing.T) {
 	o := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, VIP: lb.VIP{PortID: "port-old"}}}
-	plan := Beside(usual())
+	plan := Beside(usual(), "")
 	o = After(o, plan.Ops[0], Created{ID: "new", VIP: lb.VIP{PortID: "port-new"}})
 	if o.LoadBalancer.ID != "new" || o.Predecessor == nil || o.Predecessor.ID != "old" {
 		t.Errorf("%+v has the predecessor %+v", o.LoadBalancer, o.Predecessor)

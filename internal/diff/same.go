@@ -18,6 +18,11 @@ func sameMember(want, have lb.Member) bool {
 		want.Backup == have.Backup && want.AdminDown == have.AdminDown
 }
 
+// sameTags compares sets of tags.
+func sameTags(want, have []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(have)))
+}
+
 // sameAddress compares IP addresses, however they are written.
 func sameAddress(want, have string) bool {
 	a, errA := netip.ParseAddr(want)

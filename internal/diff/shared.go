@@ -24,8 +24,9 @@ func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 
 // withdraw plans the end of what the owner has on a load balancer that others use, too:
 // its listeners and pools, and its marks. Name, VIP and floating IP stay as they are.
-func withdraw(have lb.LoadBalancer, owner lb.Owner) Plan {
-	plan := Plan{Refused: []Refusal{{ReasonSharedLoadBalancer, fmt.Sprintf(
+func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
+	have := *observed.LoadBalancer
+	plan := Plan{Ops: bequeath(wanted, observed, owner), Refused: []Refusal{{ReasonSharedLoadBalancer, fmt.Sprintf(
 		"load balancer %s also serves others, and stays with its addresses; the ports of this Service are taken off it", have.ID)}}}
 	if have.ProvisioningStatus != lb.Active {
 		return plan
@@ -59,8 +60,34 @@ func withdraw(have lb.LoadBalancer, owner lb.Owner) Plan {
 	plan.Ops = append(plan.Ops, pools...)
 	// The mark of the cluster stays: by it the last one knows that nobody else has a use for it.
 	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return t == owner.LoadBalancerName() || t == owner.ServiceTag() })
-	if len(tags) != len(have.Tags) {
+	if !owner.Guest {
+		tags = lb.Retag(tags, nil)
+	}
+	if !sameTags(tags, have.Tags) {
 		plan.Ops = append(plan.Ops, UpdateLoadBalancer{ID: have.ID, Tags: &tags})
 	}
 	return plan
+}
+
+// bequeath says on the floating IPs of the owner, which stay with the others, whose they
+// were and whether a person wants them kept: by that they are known when the last one
+// has left. openstack-cloud-controller-manager says no more of them than a name. The
+// owner's custom tags go.
+func bequeath(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
+	description := owner.FloatingIPDescription()
+	if wanted.KeepFloatingIP {
+		description = owner.KeptFloatingIPDescription()
+	}
+	var ops []Op
+	for _, f := range observed.FloatingIPs {
+		port := observed.LoadBalancer.VIP.PortID
+		if owner.Guest || port == "" || f.PortID != port {
+			continue
+		}
+		ops = append(ops, retagged(f, nil)...)
+		if owner.MadeFloatingIP(f) && f.Description != description {
+			ops = append(ops, AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port, Description: description})
+		}
+	}
+	return ops
 }

@@ -5,6 +5,7 @@ package diff
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,7 @@ func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	handmade := *bare.Pool
 	handmade.Name, handmade.Tags = "by hand", nil
 	cloud.addListener(bare, cloud.addPool(handmade))
+	cloud.balancer.Tags = lb.WithCustom(cloud.balancer.Tags, []string{"of-the-owner"})
 	before := cloud.observe()
 	(&journey{reporter: t, cloud: cloud, wanted: usual(guest)}).travel()
 	after := cloud.observe()
@@ -99,6 +101,16 @@ func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
 	if d := cmp.Diff(before, cloud.observe()); d != "" {
 		t.Errorf("after it left (-before +after):\n%s", d)
+	}
+}
+
+func TestTheOwnerThatLeavesTakesItsCustomTagsOff(t *testing.T) {
+	cloud := cloudWith(usual(tagged("a")))
+	cloud.balancer.Tags = append(cloud.balancer.Tags, "kube_service_kubernetes_shop_api", "by-hand")
+	(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+	want := []string{lb.ClusterTag(web.ClusterUID), "kube_service_kubernetes_shop_api", "by-hand"}
+	if d := cmp.Diff(want, cloud.observe().LoadBalancer.Tags); d != "" {
+		t.Errorf("tags (-want +left):\n%s", d)
 	}
 }
 
@@ -122,6 +134,42 @@ func TestTheLastOneToLeaveDeletesWhatTheClusterMadeAndNothingElse(t *testing.T) 
 				t.Errorf("left is %+v", have)
 			}
 		})
+	}
+}
+
+func TestAFloatingIPThatStaysWithTheOthersIsDescribedAsTheOneThatLeavesWantsIt(t *testing.T) {
+	const legacy = "Floating IP for Kubernetes external service shop/web from cluster kubernetes"
+	for name, c := range map[string]struct {
+		keep          bool
+		was, describe string
+	}{
+		"ours":                      {false, web.FloatingIPDescription(), ""},
+		"ours, to be kept":          {true, web.FloatingIPDescription(), web.KeptFloatingIPDescription()},
+		"the other controller's":    {false, legacy, web.FloatingIPDescription()},
+		"the same, to be kept":      {true, legacy, web.KeptFloatingIPDescription()},
+		"a person's, to be kept":    {true, "the shop's", ""},
+		"another Service's":         {false, strings.Replace(legacy, "web", "api", 1), ""},
+		"one that was kept already": {true, web.KeptFloatingIPDescription(), ""},
+	} {
+		cloud := cloudWith(usual())
+		cloud.balancer.Tags = append(slices.Clone(cloud.balancer.Tags), "kube_service_kubernetes_shop_api")
+		observed := cloud.observe()
+		observed.FloatingIPs[0].Description = c.was
+		var described []string
+		for _, op := range New(lb.Wanted{KeepFloatingIP: c.keep}, observed, web).Ops {
+			if stays, ok := op.(AssociateFloatingIP); ok && stays.PortID == observed.LoadBalancer.VIP.PortID {
+				described = append(described, stays.Description)
+			} else if !op.Octavia() {
+				t.Errorf("%s: planned: %s", name, op)
+			}
+		}
+		want := []string{c.describe}
+		if c.describe == "" {
+			want = nil
+		}
+		if d := cmp.Diff(want, described); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
 	}
 }
 

@@ -49,6 +49,10 @@ func (op DeleteListener) String() string {
 	return fmt.Sprintf("close port %s (listener %s)", portText(op.Key), op.ID)
 }
 
+func (op SetTags) String() string {
+	return fmt.Sprintf("set the tags of %s %s: %q", op.Of, op.Name, op.Tags)
+}
+
 func (op CreatePool) String() string {
 	return fmt.Sprintf("create pool %s (%s, %s)", op.Pool.Name, op.Pool.Protocol, op.Pool.Algorithm)
 }
@@ -100,6 +104,10 @@ func (op DisassociateFloatingIP) String() string {
 
 func (op DeleteFloatingIP) String() string {
 	return fmt.Sprintf("delete floating IP %s", op.Address)
+}
+
+func (op SetFloatingIPTags) String() string {
+	return fmt.Sprintf("set the tags of floating IP %s: %q", op.Address, op.Tags)
 }
 
 // behind says why something is written that is as it is wanted.

@@ -57,6 +57,7 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 		{"SOURCE_IP_PORT", FeatureSourceIPPort, Version{2, 12}, Version{2, 13}, true},
 		{"HTTP monitors on UDP", FeatureHTTPMonitorOnUDP, Version{2, 15}, Version{2, 16}, false},
 		{"HTTP monitors", FeatureHTTPMonitor, Version{1, 9}, Version{2, 0}, false},
+		{"metrics", FeaturePrometheus, Version{2, 24}, Version{2, 25}, false},
 		{"additional VIPs", FeatureAdditionalVIPs, Version{2, 25}, Version{2, 26}, false},
 		{"monitors in a create", FeatureCreateWithMonitors, Version{1, 9}, Version{2, 0}, false},
 	} {
@@ -89,5 +90,47 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 	}
 	if (Capabilities{APIVersion: Version{9, 9}}).Has(Feature(999)) {
 		t.Error("an unknown feature is there")
+	}
+}
+
+func TestTheOperatorSaysWhatAProviderLacksAndWhoseWaysItHas(t *testing.T) {
+	vendors := map[string]Vendor{"f5": {Lacks: []Feature{FeatureTimeouts}}, "fast": {Like: ProviderOVN}, "ovn": {Lacks: []Feature{FeatureSCTP}}}
+	can := func(provider string) Capabilities {
+		return Capabilities{APIVersion: Version{2, 29}, Provider: provider, Vendors: vendors}
+	}
+	for _, c := range []struct {
+		provider string
+		feature  Feature
+		want     bool
+	}{
+		{"f5", FeatureTimeouts, false},
+		{"f5", FeatureSCTP, true},
+		{"f5", FeatureAllowedCIDRs, true},
+		{"amphora", FeatureTimeouts, true},
+		{"fast", FeatureAllowedCIDRs, false},
+		{"fast", FeatureSCTP, true},
+		{"ovn", FeatureSCTP, false},
+		{"ovn", FeatureTimeouts, false},
+		{"unheard-of", FeatureTimeouts, true},
+	} {
+		if got := can(c.provider).Has(c.feature); got != c.want {
+			t.Errorf("provider %s has %s: %v, want %v", c.provider, features[c.feature].name, got, c.want)
+		}
+	}
+	for provider, want := range map[string]bool{"f5": false, "fast": true, "ovn": true, "amphora": false} {
+		if got := can(provider).OVN(); got != want {
+			t.Errorf("provider %s has the ways of ovn: %v, want %v", provider, got, want)
+		}
+	}
+	if said := can("f5").Lacking(FeatureTimeouts); !strings.Contains(said, `lack timeouts, says section [LoadBalancerProvider "f5"] of cloud.conf`) {
+		t.Errorf("it is said %q", said)
+	}
+}
+
+func TestEveryFeatureHasANameOfItsOwn(t *testing.T) {
+	for f, is := range features {
+		if got, err := ParseFeatures(" " + is.name + ","); err != nil || len(got) != 1 || got[0] != f {
+			t.Errorf("%q is read as %v, %v, want %v", is.name, got, err, f)
+		}
 	}
 }

@@ -101,7 +101,8 @@ type Listener struct {
 	// TLS is set for listeners of protocol TERMINATED_HTTPS.
 	TLS       *TLS `json:"tls,omitempty"`
 	AdminDown bool `json:"adminDown,omitempty"`
-	// Pool is the default pool. Only an observed listener may lack it.
+	// Pool is the default pool. A wanted listener of protocol PROMETHEUS has none, and an
+	// observed one may lack it.
 	Pool *Pool `json:"pool,omitempty"`
 
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
@@ -287,7 +288,7 @@ type Observed struct {
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
 	// Predecessor is the load balancer that LoadBalancer takes the place of: it
 	// bears the Service's uid, too, and has the Service's floating IPs, which are
-	// among FloatingIPs, until the other one can serve.
+	// among FloatingIPs, or its address, until the other one can serve.
 	Predecessor *LoadBalancer `json:"predecessor,omitempty"`
 	// Duplicates are ids of further load balancers that bear the Service's
 	// uid: made by a create whose answer was lost, and found too late.

@@ -22,10 +22,13 @@ const namePrefix = "kube_service_"
 // The tags that say whose an object is. They hold no comma and no slash: lists
 // are filtered by comma-separated tags, and Neutron has tags in its paths.
 const (
-	clusterTag = "kube-octavia.cluster="
-	serviceTag = "kube-octavia.service="
+	ownTags    = "kube-octavia."
+	clusterTag = ownTags + "cluster="
+	serviceTag = ownTags + "service="
+	// replacesTag names, by its id, the load balancer in whose place this one was built.
+	replacesTag = ownTags + "replaces="
 	// shareTag is what people set: who may use the load balancer.
-	shareTag = "kube-octavia.share="
+	shareTag = ownTags + "share="
 )
 
 // Owner is the Service that objects in the cloud belong to. Names, tags and
@@ -54,6 +57,9 @@ func (o Owner) LoadBalancerName() string {
 // ListenerName is the name of the listener made for the Service's port number
 // i at the time. It is not unique over time, see Listener.Key.
 func (o Owner) ListenerName(i int) string { return o.childName("listener", i) }
+
+// MetricsListenerName is the name of the listener that tells about the load balancer.
+func (o Owner) MetricsListenerName() string { return cut("listener_metrics_" + o.LoadBalancerName()) }
 
 // PoolName is the name of the pool made for port number i.
 func (o Owner) PoolName(i int) string { return o.childName("pool", i) }
@@ -173,6 +179,14 @@ func Shares(tags []string, namespace string) bool {
 // ClusterTag is the tag that everything of one cluster bears.
 func ClusterTag(clusterUID string) string { return clusterTag + clusterUID }
 
+// ReplacesTag is the tag of a load balancer that is built beside the one with the id, to
+// take its place. It is there from the create on, so that neither is ever taken for one
+// that was made twice.
+func ReplacesTag(id string) string { return replacesTag + id }
+
+// Replaces returns the id in such a tag, or "".
+func Replaces(tags []string) string { return otherValue(tags, replacesTag, "") }
+
 // ServiceUIDOf returns the Service uid in the tags, or "".
 func ServiceUIDOf(tags []string) string { return otherValue(tags, serviceTag, "") }
 
@@ -255,9 +269,9 @@ type Claim struct {
 
 // Claims decides whether the load balancer is the owner's. Tags with uids
 // decide where there are any, whatever the name; only without them do name and
-// description together count. The least contradiction makes it foreign, also
-// that of a load balancer which openstack-cloud-controller-manager shares among
-// Services: who deletes it takes it from the others.
+// description together count. The least contradiction makes it foreign. One that
+// openstack-cloud-controller-manager lets Services share is its owner's by its name and the
+// owner's tag; one that we let them share has lost its owner's uid when that has left it.
 func (o Owner) Claims(l LoadBalancer) Claim {
 	if uid := otherValue(l.Tags, clusterTag, o.ClusterUID); uid != "" {
 		return Claim{Reason: fmt.Sprintf("load balancer %s bears the uid of another cluster (%s)", l.ID, uid)}
@@ -274,7 +288,7 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and bears no mark of this Service", l.ID, l.Name)}
 	case !o.describes(l):
 		return Claim{Reason: o.othersDescription(l)}
-	case sharer != "":
+	case sharer != "" && (ClusterUIDOf(l.Tags) != "" || !slices.Contains(l.Tags, o.LoadBalancerName())):
 		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, by its tag %q", l.ID, sharer)}
 	}
 	return Claim{Ours: true, Adopted: true}
@@ -306,6 +320,18 @@ func (o Owner) anothersName(l LoadBalancer, tags []string) string {
 		return ""
 	}
 	return tags[i]
+}
+
+// ServiceNamed returns the Service, as namespace/name, whose name is among the tags, or "".
+// Namespaces and names of Services hold no underscore.
+func (o Owner) ServiceNamed(tags []string) string {
+	for _, t := range tags {
+		rest, ours := strings.CutPrefix(t, namePrefix+o.ClusterName+"_")
+		if namespace, name, both := strings.Cut(rest, "_"); ours && both && !strings.Contains(name, "_") {
+			return namespace + "/" + name
+		}
+	}
+	return ""
 }
 
 // MarkedByAnother tells whether the tags of a part of the owner's load balancer bear the

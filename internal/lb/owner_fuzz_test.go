@@ -74,3 +74,30 @@ func texts(t *testing.T, o Owner) {
 		}
 	}
 }
+
+// FuzzServiceOfSecurityGroup reads security groups of Services of any name, in clusters of any
+// name, and what anybody else may have written. What was made for one cluster is not another's.
+func FuzzServiceOfSecurityGroup(f *testing.F) {
+	f.Add("kubernetes", "other", "lb-sg-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa-shop-web", "Security Group for shop/web Service LoadBalancer in cluster x")
+	f.Add(" Service LoadBalancer in cluster ", "", "lb-sg-", "Security Group for / Service LoadBalancer in cluster ")
+	f.Add(strings.Repeat("ü", 200), strings.Repeat("ü", 199), "", "")
+	f.Fuzz(func(t *testing.T, cluster, otherCluster, name, description string) {
+		o := Owner{ClusterName: cluster, Namespace: "shop", Name: "web", ServiceUID: "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}
+		read, ok := ServiceOfSecurityGroup(o.SecurityGroupName(), o.SecurityGroupDescription())
+		if !ok || read.Namespace != "shop" || read.Name != "web" || !read.MadeInCluster(cluster) {
+			t.Errorf("%+v is read as %+v, %v", o, read, ok)
+		}
+		if uid := SecurityGroupOfService(cluster, o.SecurityGroupName(), o.SecurityGroupDescription()); uid != o.ServiceUID {
+			t.Errorf("cluster %q does not know what it made: %q", cluster, uid)
+		}
+		there := o
+		there.ClusterName = otherCluster
+		if uid := SecurityGroupOfService(otherCluster, o.SecurityGroupName(), o.SecurityGroupDescription()); uid != "" &&
+			there.SecurityGroupDescription() != o.SecurityGroupDescription() {
+			t.Errorf("cluster %q takes what %q made", otherCluster, cluster)
+		}
+		if read, ok := ServiceOfSecurityGroup(name, description); ok && (read.SecurityGroupName() != name || read.ServiceUID == "") {
+			t.Errorf("%q is read as %+v", name, read)
+		}
+	})
+}

@@ -79,6 +79,9 @@ func TestTagsNameClusterAndServiceAndFitTheLists(t *testing.T) {
 			t.Errorf("tag %q has a comma or a slash, which lists and paths cannot take", tag)
 		}
 	}
+	if got := Replaces(append(web.Tags(), ReplacesTag(serviceUID))); got != serviceUID || Replaces(web.Tags()) != "" || strings.ContainsAny(ReplacesTag(got), ",/") {
+		t.Errorf("it says that it takes the place of %q", got)
+	}
 	if got := ServiceUIDOf(web.Tags()); got != serviceUID {
 		t.Errorf("ServiceUIDOf(Tags()) = %q, want %q", got, serviceUID)
 	}
@@ -205,8 +208,22 @@ func TestClaims(t *testing.T) {
 			l: with(func(l *LoadBalancer) { l.Tags = append(web.Tags(), "kube-octavia.service=other") }), reason: "another Service (uid other)"},
 		"one that bears the uids of two clusters is foreign": {
 			l: with(func(l *LoadBalancer) { l.Tags = append(web.Tags(), ClusterTag("other")) }), reason: "another cluster (other)"},
-		"one that openstack-cloud-controller-manager shares with another Service is foreign": {
-			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "kube_service_kubernetes_shop_api") }), reason: "kube_service_kubernetes_shop_api"},
+		"one that openstack-cloud-controller-manager shares with another Service is adopted": {
+			l: with(func(l *LoadBalancer) { l.Tags = append(l.Tags, "kube_service_kubernetes_shop_api") }), want: Claim{Ours: true, Adopted: true}},
+		"one that is shared and lacks the Service's own tag is foreign": {
+			l: with(func(l *LoadBalancer) { l.Tags = []string{"kube_service_kubernetes_shop_api"} }), reason: "kube_service_kubernetes_shop_api"},
+		"one that an earlier Service of the name has left to others is foreign": {
+			l: with(func(l *LoadBalancer) {
+				l.Tags = append(l.Tags, "kube_service_kubernetes_shop_api", ClusterTag(clusterUID))
+			}), reason: "kube_service_kubernetes_shop_api"},
+		"one that is shared and that another cluster has taken over is foreign": {
+			l: with(func(l *LoadBalancer) {
+				l.Tags = append(l.Tags, "kube_service_kubernetes_shop_api", ClusterTag("other"))
+			}), reason: "another cluster (other)"},
+		"one that is shared and described as another cluster's is foreign": {
+			l: with(func(l *LoadBalancer) {
+				l.Tags, l.Description = append(l.Tags, "kube_service_kubernetes_shop_api"), l.Description+"2"
+			}), reason: "another cluster (kubernetes2)"},
 		"one with another name and no uid is foreign": {
 			l: with(func(l *LoadBalancer) { l.Name += "2" }), reason: `named "kube_service_kubernetes_shop_web2"`},
 		"one with a name that begins alike is foreign": {
@@ -259,6 +276,20 @@ func TestLoadBalancerThatTheOtherControllerSharesIsUsedUnlessItNamesAnotherClust
 		l.Tags = slices.Clone(l.Tags)
 		if c.change(&l); web.MayUse(l) != c.want {
 			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+}
+
+func TestTheServiceThatHoldsAPortIsKnownByItsName(t *testing.T) {
+	for tags, want := range map[string]string{
+		"kube_service_kubernetes_shop_api":   "shop/api",
+		"kube_service_other_shop_api":        "",
+		"kube_service_kubernetes_shop":       "",
+		"kube_service_kubernetes_a_shop_api": "",
+		"by-hand":                            "",
+	} {
+		if got := web.ServiceNamed([]string{"x", tags}); got != want {
+			t.Errorf("%s is that of %q, want %q", tags, got, want)
 		}
 	}
 }

@@ -55,3 +55,33 @@ func TestSecurityGroupOfAServiceIsNamedAsOpenstackCloudControllerManagerDoes(t *
 		t.Errorf("the name has %d bytes", len(got))
 	}
 }
+
+func TestSecurityGroupIsThatOfAServiceOfThisCluster(t *testing.T) {
+	other := web
+	other.ClusterName = "other"
+	api := web
+	api.Name = "api"
+	for _, test := range []struct {
+		why               string
+		name, description string
+		uid               string
+		described         bool
+	}{
+		{"as it is made", web.SecurityGroupName(), web.SecurityGroupDescription(), serviceUID, true},
+		{"described by hand", web.SecurityGroupName(), "ask Ann", serviceUID, false},
+		{"not described", web.SecurityGroupName(), "", serviceUID, false},
+		{"another cluster's", other.SecurityGroupName(), other.SecurityGroupDescription(), "", true},
+		{"described as another Service's", web.SecurityGroupName(), api.SecurityGroupDescription(), "", false},
+		{"renamed", "web", web.SecurityGroupDescription(), "", false},
+		{"without a uid", "lb-sg-shop-web", "", "", false},
+		{"a uid and nothing else", "lb-sg-" + serviceUID, "", "", false},
+		{"that of the nodes", nodes.Name(), nodes.Description(), "", false},
+	} {
+		if got := SecurityGroupOfService("kubernetes", test.name, test.description); got != test.uid {
+			t.Errorf("%s: Service uid %q, want %q", test.why, got, test.uid)
+		}
+		if got, ok := ServiceOfSecurityGroup(test.name, test.description); ok != test.described || ok && (got.Namespace != web.Namespace || got.ServiceUID != serviceUID) {
+			t.Errorf("%s: %+v, %v", test.why, got, ok)
+		}
+	}
+}

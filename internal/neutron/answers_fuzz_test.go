@@ -91,6 +91,8 @@ func lookUp(t *testing.T, client *neutron.Client) {
 	if !classified(t, err) && subnet == "" {
 		t.Error("a subnet without an id")
 	}
+	_, err = client.CIDR(t.Context(), subnet)
+	classified(t, err)
 	_, err = client.OwnsSubnet(t.Context(), subnet)
 	classified(t, err)
 	_, err = client.HasMetadataPort(t.Context(), subnet)

@@ -102,7 +102,13 @@ func TestFloatingIPsOfTheProjectAreListedPageByPage(t *testing.T) {
 		}
 		made := c.make(op)
 		f := op.FloatingIP
-		f.ID, f.Address, f.ProjectID = made.ID, made.Address, c.IDs().Project
+		f.ID, f.Address, f.ProjectID, f.Tags = made.ID, made.Address, c.IDs().Project, []string{}
+		if i == 2 {
+			f.Tags = []string{"cost=7", "prod"}
+			if _, err := c.Apply(t.Context(), diff.SetFloatingIPTags{ID: f.ID, Address: f.Address, Tags: f.Tags}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		want = append(want, f)
 	}
 	slices.SortFunc(want, func(a, b lb.FloatingIP) int { return cmp.Compare(a.ID, b.ID) })

@@ -36,6 +36,7 @@ type lookups struct {
 	known map[string]answer
 }
 
+// answer is true until then, or for ever if until is zero.
 type answer struct {
 	text  string
 	until time.Time
@@ -70,7 +71,14 @@ func (l lookups) recall(key string) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a, there := l.known[key]
-	return a.text, there && time.Now().Before(a.until)
+	return a.text, there && (a.until.IsZero() || time.Now().Before(a.until))
+}
+
+// keep remembers for ever what is remembered.
+func (l lookups) keep(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known[key] = answer{text: l.known[key].text}
 }
 
 // ExternalNetwork returns the id of the external network to take floating IPs
@@ -252,27 +260,71 @@ func (c *Client) findOwnNetwork(ctx context.Context, subnetID string) (string, e
 	return "", nil
 }
 
-// SubnetOfAddress returns the id of the subnet in which a port has the address that
-// the project sees. Where an administrator sees several, its own project's decides.
-func (c *Client) SubnetOfAddress(ctx context.Context, address string) (string, error) {
-	return c.lookups.get("subnet of "+address, func() (string, error) { return c.findSubnet(context.WithoutCancel(ctx), address) })
+// CIDR returns the addresses in the subnet, which never change; it is not valid where the
+// project does not see the subnet.
+func (c *Client) CIDR(ctx context.Context, subnetID string) (netip.Prefix, error) {
+	key := "CIDR of " + subnetID
+	text, err := c.lookups.get(key, func() (string, error) {
+		subnet, err := c.Subnet(context.WithoutCancel(ctx), subnetID)
+		if openstack.Classify(err) == openstack.Gone {
+			return "", nil
+		}
+		return subnet.CIDR.String(), err
+	})
+	if err != nil || text == "" {
+		return netip.Prefix{}, err
+	}
+	c.lookups.keep(key)
+	return netip.ParsePrefix(text)
 }
 
-func (c *Client) findSubnet(ctx context.Context, address string) (string, error) {
-	op := "look for the subnet of " + address
-	all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"fixed_ips": {"ip_address=" + address}})
+// SubnetOfAddress returns the id of the subnet in which a port has the first of the addresses
+// that the project sees in one subnet. Where an administrator sees it in several, its own
+// project's decides. That is one call for the first address, and one more for others if it
+// is not seen.
+func (c *Client) SubnetOfAddress(ctx context.Context, addresses ...string) (string, error) {
+	return c.lookups.get("subnet of "+addresses[0], func() (string, error) {
+		ctx := context.WithoutCancel(ctx)
+		id, first := c.findSubnet(ctx, addresses[:1])
+		others := addresses[1:min(len(addresses), 1+addressesPerCall)]
+		if openstack.Classify(first) != openstack.Invalid || len(others) == 0 {
+			return id, first
+		}
+		id, err := c.findSubnet(ctx, others)
+		if openstack.Classify(err) == openstack.Invalid {
+			err = first
+		}
+		return id, err
+	})
+}
+
+// addressesPerCall is how many addresses are looked for at once; each takes some 80 bytes
+// of the call's.
+const addressesPerCall = 50
+
+func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, error) {
+	op := "look for the subnet of " + addresses[0]
+	query := url.Values{}
+	for _, a := range addresses {
+		query.Add("fixed_ips", "ip_address="+a)
+	}
+	all, err := list[ports.Port](ctx, c.service, op, "ports", query)
 	if err != nil {
 		return "", err
 	}
-	found := subnetsWith(all, address)
-	if len(found) > 1 {
-		found = subnetsWith(slices.DeleteFunc(all, func(p ports.Port) bool { return !c.owns(p.ProjectID) }), address)
-	}
-	if len(found) == 1 {
-		return found[0], nil
+	own := slices.DeleteFunc(slices.Clone(all), func(p ports.Port) bool { return !c.owns(p.ProjectID) })
+	for _, address := range addresses {
+		found := subnetsWith(all, address)
+		if len(found) > 1 {
+			found = subnetsWith(own, address)
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
 	}
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: fmt.Sprintf(
-		"%d subnets of the project hold the address; set [LoadBalancer] subnet-id in cloud.conf", len(found))}
+		"%d subnets of the project hold the address, and no other node's address tells the subnet either; set [LoadBalancer] subnet-id in cloud.conf",
+		len(subnetsWith(own, addresses[0])))}
 }
 
 // subnetsWith returns the subnets in which one of the ports has the address.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -216,6 +217,46 @@ func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testi
 	c.port("10.0.200.1")
 	c.portOn(network.ID, subnet.ID, "10.0.200.1")
 	ask("2 subnets")
+}
+
+func TestANodeOfAnotherCloudLeavesItToTheOthersToTellTheSubnet(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	c.port("10.0.200.1", "10.0.200.2")
+	c.Recorder().Reset()
+	for range 2 {
+		if id, err := c.SubnetOfAddress(t.Context(), "192.0.2.1", "192.0.2.2", "10.0.200.2"); err != nil || id != c.IDs().PrivateSubnet {
+			t.Errorf("subnet %q, %v", id, err)
+		}
+	}
+	c.only(2, http.MethodGet, "/v2.0/ports")
+	if id, err := c.SubnetOfAddress(t.Context(), "192.0.2.1", "192.0.2.2"); err != nil || id == "" {
+		t.Errorf("what was found is forgotten: %q, %v", id, err)
+	}
+	if _, err := c.SubnetOfAddress(t.Context(), "192.0.2.3", "192.0.2.2"); openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "192.0.2.3") {
+		t.Errorf("of addresses that nobody has: %v", err)
+	}
+}
+
+func TestTheAddressesInASubnetAreAskedForOnce(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	for name, fault := range broken() {
+		fault.Route = "/v2.0/subnets"
+		added := c.Faults().Add(fault)
+		if got, err := c.CIDR(t.Context(), c.IDs().PrivateSubnet); openstack.Classify(err) != openstack.Transient || got.IsValid() {
+			t.Errorf("%s: %v, class %q: %v", name, got, openstack.Classify(err), err)
+		}
+		c.Faults().Remove(added)
+	}
+	c.Recorder().Reset()
+	for range 3 {
+		if got, err := c.CIDR(t.Context(), c.IDs().PrivateSubnet); err != nil || !got.Contains(netip.MustParseAddr("10.0.200.1")) {
+			t.Errorf("%v, %v", got, err)
+		}
+		if got, err := c.CIDR(t.Context(), "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"); err != nil || got.IsValid() {
+			t.Errorf("of a subnet that is not seen: %v, %v", got, err)
+		}
+	}
+	c.only(2, http.MethodGet, "/v2.0/subnets")
 }
 
 func TestWhereAnAdministratorSeesAnAddressTwiceHisOwnProjectDecides(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
@@ -88,16 +89,17 @@ func (c *Client) owns(projectID string) bool { return projectID == "" || project
 // FloatingIPs returns all floating IPs of the project, one call per thousand.
 func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 	type document struct {
-		ID          string `json:"id"`
-		Address     string `json:"floating_ip_address"`
-		NetworkID   string `json:"floating_network_id"`
-		Description string `json:"description"`
-		ProjectID   string `json:"project_id"`
-		PortID      string `json:"port_id"`
+		ID          string   `json:"id"`
+		Address     string   `json:"floating_ip_address"`
+		NetworkID   string   `json:"floating_network_id"`
+		Description string   `json:"description"`
+		ProjectID   string   `json:"project_id"`
+		PortID      string   `json:"port_id"`
+		Tags        []string `json:"tags"`
 	}
 	documents, err := list[document](ctx, c.service, "list floating IPs", "floatingips", url.Values{
 		"project_id": {c.projectID}, "limit": {strconv.Itoa(pageSize)},
-		"fields": {"id", "floating_ip_address", "floating_network_id", "description", "project_id", "port_id"},
+		"fields": {"id", "floating_ip_address", "floating_network_id", "description", "project_id", "port_id", "tags"},
 	})
 	if err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 	for _, d := range documents {
 		if c.owns(d.ProjectID) {
 			all = append(all, lb.FloatingIP{ID: d.ID, Address: d.Address, NetworkID: d.NetworkID,
-				Description: d.Description, ProjectID: d.ProjectID, PortID: d.PortID})
+				Description: d.Description, ProjectID: d.ProjectID, PortID: d.PortID, Tags: d.Tags})
 		}
 	}
 	return all, nil
@@ -125,6 +127,9 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		// gophercloud sends null for an empty id.
 		missing, err := openstack.UnlessGone(openstack.Wrap(what, c.lead(ctx, op.ID, "", op.Description)))
 		return diff.Created{Missing: missing}, err
+	case diff.SetFloatingIPTags:
+		tags := append([]string{}, op.Tags...) // never null
+		return diff.Created{}, openstack.Wrap(what, attributestags.ReplaceAll(ctx, c.service, "floatingips", op.ID, attributestags.ReplaceAllOpts{Tags: tags}).Err)
 	case diff.DeleteFloatingIP:
 		missing, err := openstack.UnlessGone(openstack.Wrap(what, floatingips.Delete(ctx, c.service, op.ID).ExtractErr()))
 		return diff.Created{Missing: missing}, err

@@ -63,11 +63,11 @@ type portAnswer struct {
 }
 
 // SecurityGroups returns those of the project's security groups that have one of the ids,
-// or without ids all of them, with one call per hundred or thousand.
+// or without ids all of them, with one call per thousand.
 func (c *Client) SecurityGroups(ctx context.Context, ids ...string) ([]securitygroup.Group, error) {
 	op := "list the security groups"
 	query := url.Values{"project_id": {c.projectID}, "limit": {strconv.Itoa(pageSize)}, "fields": groupFields}
-	if len(ids) > 0 {
+	if len(ids) > 0 && len(ids) <= idsPerCall {
 		op, query = "read security group "+strings.Join(ids, ", "), url.Values{"id": ids, "fields": groupFields}
 	}
 	all, err := list[groupAnswer](ctx, c.service, op, "security-groups", query)
@@ -83,14 +83,26 @@ func (c *Client) SecurityGroups(ctx context.Context, ids ...string) ([]securityg
 	return found, nil
 }
 
-// PortsWithGroups returns the ports that bear one of the groups.
-func (c *Client) PortsWithGroups(ctx context.Context, groupIDs ...string) ([]securitygroup.Port, error) {
-	query := url.Values{"security_groups": groupIDs, "limit": {strconv.Itoa(pageSize)}, "fields": portFields}
-	found, err := c.portsOf(ctx, "list the ports of security group "+strings.Join(groupIDs, ", "), query)
-	// A service that does not know the filter answers with everything.
-	return slices.DeleteFunc(found, func(p securitygroup.Port) bool {
-		return !slices.ContainsFunc(p.Groups, func(id string) bool { return slices.Contains(groupIDs, id) })
-	}), err
+// PortsWithGroups returns the ports that bear one of the groups, with one call per hundred
+// groups.
+func (c *Client) PortsWithGroups(ctx context.Context, groupIDs ...string) (all []securitygroup.Port, _ error) {
+	seen := map[string]bool{}
+	for some := range slices.Chunk(groupIDs, idsPerCall) {
+		query := url.Values{"security_groups": some, "limit": {strconv.Itoa(pageSize)}, "fields": portFields}
+		found, err := c.portsOf(ctx, "list the ports of security group "+strings.Join(some, ", "), query)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found {
+			// A service that does not know the filter answers with everything.
+			bears := slices.ContainsFunc(p.Groups, func(id string) bool { return slices.Contains(some, id) })
+			if bears && !seen[p.ID] {
+				seen[p.ID] = true
+				all = append(all, p)
+			}
+		}
+	}
+	return all, nil
 }
 
 // PortsOfServers returns the ports of the servers, with one call per hundred.

@@ -40,7 +40,8 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 		return c.remove(ctx, what, "loadbalancers/"+op.ID+"?cascade=true")
 	case diff.CreateListener:
 		listener := c.listener(op.Listener)
-		listener["loadbalancer_id"], listener["default_pool_id"] = op.LoadBalancerID, op.PoolID
+		listener["loadbalancer_id"] = op.LoadBalancerID
+		setText(listener, "default_pool_id", op.PoolID)
 		return c.create(ctx, what, "listeners", "listener", listener)
 	case diff.UpdateListener:
 		set := fields{}
@@ -62,6 +63,8 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 			set["admin_state_up"] = !*op.AdminDown
 		}
 		return diff.Created{}, c.put(ctx, what, "listeners/"+op.ID, fields{"listener": set})
+	case diff.SetTags:
+		return diff.Created{}, c.put(ctx, what, op.Of+"s/"+op.ID, fields{op.Of: fields{"tags": append([]string{}, op.Tags...)}})
 	case diff.DeleteListener:
 		return c.remove(ctx, what, "listeners/"+op.ID)
 	default:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,6 +111,13 @@ var requests = map[string]struct {
 			"timeout_client_data": 60000, "timeout_member_connect": 0, "timeout_member_data": 1, "timeout_tcp_inspect": 0,
 			"loadbalancer_id": "lb1", "default_pool_id": "p1", "admin_state_up": false}}`,
 	},
+	"a listener for metrics, which has no pool": {
+		op: diff.CreateListener{LoadBalancerID: "lb1", Listener: lb.Listener{
+			Name: "metrics", Protocol: lb.ListenerPrometheus, Port: 9100, ConnectionLimit: -1, AllowedCIDRs: office}},
+		method: "POST", path: "listeners",
+		body: `{"listener": {"name": "metrics", "protocol": "PROMETHEUS", "protocol_port": 9100, "connection_limit": -1,
+			"allowed_cidrs": ["192.0.2.0/24"], "loadbalancer_id": "lb1", "admin_state_up": true}}`,
+	},
 	"a listener's timeouts": {
 		op:     diff.UpdateListener{ID: "l1", Timeouts: &lb.DefaultTimeouts},
 		method: "PUT", path: "listeners/l1",
@@ -127,6 +135,14 @@ var requests = map[string]struct {
 	"a listener's limit alone": {
 		op:     diff.UpdateListener{ID: "l1", ConnectionLimit: &limit},
 		method: "PUT", path: "listeners/l1", body: `{"listener": {"connection_limit": 100}}`,
+	},
+	"a listener's tags": {
+		op:     diff.SetTags{Of: "listener", ID: "l1", Tags: tags},
+		method: "PUT", path: "listeners/l1", body: `{"listener": {"tags": ["a", "b"]}}`,
+	},
+	"no tags of a pool": {
+		op:     diff.SetTags{Of: "pool", ID: "p1"},
+		method: "PUT", path: "pools/p1", body: `{"pool": {"tags": []}}`,
 	},
 	"the end of a listener": {op: diff.DeleteListener{ID: "l1"}, method: "DELETE", path: "listeners/l1"},
 	"a pool, without what does not nest": {
@@ -174,7 +190,7 @@ var requests = map[string]struct {
 func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 	for name, c := range requests {
 		t.Run(name, func(t *testing.T) {
-			if c.can == (lb.Capabilities{}) {
+			if reflect.ValueOf(c.can).IsZero() {
 				c.can = amphora
 			}
 			var got []request
@@ -206,7 +222,7 @@ func TestEveryOpOfOctaviaIsTried(t *testing.T) {
 	for _, op := range []diff.Op{
 		diff.CreateLoadBalancer{}, diff.UpdateLoadBalancer{}, diff.DeleteLoadBalancer{}, diff.CreateListener{}, diff.UpdateListener{},
 		diff.DeleteListener{}, diff.CreatePool{}, diff.UpdatePool{}, diff.DeletePool{}, diff.SetMembers{}, diff.CreateMonitor{},
-		diff.UpdateMonitor{}, diff.DeleteMonitor{},
+		diff.UpdateMonitor{}, diff.DeleteMonitor{}, diff.SetTags{},
 	} {
 		if !kinds[diff.Kind(op)] {
 			t.Errorf("no test of %s", diff.Kind(op))

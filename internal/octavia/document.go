@@ -18,6 +18,14 @@ type reference struct {
 	ID string `json:"id"`
 }
 
+// taggedDocument is anything with tags.
+type taggedDocument struct {
+	ID   string   `json:"id"`
+	Tags []string `json:"tags"`
+}
+
+func (d taggedDocument) id() string { return d.ID }
+
 type loadBalancerDocument struct {
 	ID                 string                `json:"id"`
 	Name               string                `json:"name"`

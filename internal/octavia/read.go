@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -85,6 +86,19 @@ func (c *Client) Head(ctx context.Context, id string) (Head, error) {
 		return Head{}, err
 	}
 	return Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, UpdatedAt: l.UpdatedAt, Tags: l.Tags}, nil
+}
+
+// Tags returns the tags of a listener or a pool, as diff.SetTags names it, of a load balancer.
+func (c *Client) Tags(ctx context.Context, loadBalancerID string, of diff.SetTags) ([]string, error) {
+	documents, err := list[taggedDocument](ctx, c, of.Of+"s", url.Values{"loadbalancer_id": {loadBalancerID}, "fields": {"id", "tags"}})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(documents, func(d taggedDocument) bool { return d.ID == of.ID })
+	if i < 0 {
+		return nil, &openstack.Error{Op: "read the tags of " + of.Of + " " + of.ID, Class: openstack.Gone, Message: "it is not there"}
+	}
+	return documents[i].Tags, nil
 }
 
 // Heads lists the load balancers that bear the tag, one call per thousand. Where

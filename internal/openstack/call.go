@@ -56,7 +56,7 @@ const (
 	groupsPath      = "/v2.0/security-groups"
 	rulesPath       = "/v2.0/security-group-rules"
 	credentialsPath = "/v3/users/*/application_credentials"
-	secretPath      = "/v1/secrets/*"
+	secretsPath     = "/v1/secrets"
 	containerPath   = "/v1/containers/*"
 )
 
@@ -94,21 +94,25 @@ var calls = []Call{
 	{serviceNetwork, http.MethodGet, floatingIPsPath, FeatureFloatingIPs, "find floating IPs by port or address"},
 	{serviceNetwork, http.MethodPost, floatingIPsPath, FeatureFloatingIPs, "make a floating IP"},
 	{serviceNetwork, http.MethodPut, floatingIPsPath + "/*", FeatureFloatingIPs, "attach and detach a floating IP"},
+	{serviceNetwork, http.MethodPut, floatingIPsPath + "/*/tags", FeatureFloatingIPs, "set the tags that are asked for on a floating IP"},
 	{serviceNetwork, http.MethodDelete, floatingIPsPath + "/*", FeatureFloatingIPs, "delete a floating IP"},
 
 	{serviceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureNetworks, "tell how much of an exhausted quota is in use"},
 	{serviceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; see whose a network is"},
-	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4; read from where load balancers reach the nodes"},
+	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4; read from where load balancers reach the nodes, and at which of several addresses"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet and the ports of the nodes"},
 
-	{serviceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security group of the nodes, and see what changed"},
-	{serviceNetwork, http.MethodPost, groupsPath, FeatureSecurityGroups, "make the security group of the nodes"},
-	{serviceNetwork, http.MethodDelete, groupsPath + "/*", FeatureSecurityGroups, "delete a second one, after a create whose answer was lost"},
+	{serviceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security groups of the nodes, and see what changed"},
+	{serviceNetwork, http.MethodPost, groupsPath, FeatureSecurityGroups, "make the security groups of the nodes"},
+	{serviceNetwork, http.MethodDelete, groupsPath + "/*", FeatureSecurityGroups, "delete that of a Service that goes, one that is replaced, or a second one after a create whose answer was lost"},
 	{serviceNetwork, http.MethodPost, rulesPath, FeatureSecurityGroups, "let load balancers reach NodePorts"},
 	{serviceNetwork, http.MethodDelete, rulesPath + "/*", FeatureSecurityGroups, "close NodePorts that no Service has any more"},
-	{serviceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureSecurityGroups, "put the security group on the ports of nodes, and take it off"},
+	{serviceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureSecurityGroups, "put security groups on the ports of nodes, and take them off"},
 
-	{serviceKeyManager, http.MethodGet, secretPath, FeatureCertificates, "see that a certificate is there before it is used"},
+	{serviceKeyManager, http.MethodGet, secretsPath, FeatureCertificates, "find the certificates that were stored for Services"},
+	{serviceKeyManager, http.MethodPost, secretsPath, FeatureCertificates, "store the certificate of a Kubernetes Secret that a Service names"},
+	{serviceKeyManager, http.MethodGet, secretsPath + "/*", FeatureCertificates, "see that a certificate is there before it is used"},
+	{serviceKeyManager, http.MethodDelete, secretsPath + "/*", FeatureCertificates, "delete such a certificate when nothing uses it any more"},
 	{serviceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "see that a certificate in a container is there before it is used"},
 
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia asks with our token: is there the subnet of a VIP or a member"},

@@ -107,7 +107,7 @@ func TestConnectSaysWhatToCheck(t *testing.T) {
 	}{
 		"no Octavia": {
 			func(c *cloud, _ *config.Global) { c.catalog = c.catalog[:1] },
-			Invalid, "no load-balancer service (Octavia): install Octavia in the cloud, or check that the project may use it",
+			Invalid, "no load-balancer service (Octavia): install Octavia in the cloud (Neutron's own LBaaS, v1 and v2, which OpenStack has not had since its release Train, is not enough), or check that the project may use it",
 		},
 		"another region": {
 			func(_ *cloud, g *config.Global) { g.Region = "RegionThree" },

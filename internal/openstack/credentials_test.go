@@ -380,10 +380,10 @@ func TestTheCallsThatAnOlderApplicationCredentialDoesNotAllowAreNamed(t *testing
 	for _, c := range session.MissingRules() {
 		names = append(names, c.String())
 	}
-	want := []string{"GET / of load-balancer", "POST /v2.0/floatingips of network", "PUT /v2.0/floatingips/* of network", "DELETE /v2.0/floatingips/* of network",
+	want := []string{"GET / of load-balancer", "POST /v2.0/floatingips of network", "PUT /v2.0/floatingips/* of network", "PUT /v2.0/floatingips/*/tags of network", "DELETE /v2.0/floatingips/* of network",
 		"POST /v2.0/security-groups of network", "DELETE /v2.0/security-groups/* of network", "POST /v2.0/security-group-rules of network",
 		"DELETE /v2.0/security-group-rules/* of network", "PUT /v2.0/ports/* of network",
-		"GET /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager"}
+		"GET /v1/secrets of key-manager", "POST /v1/secrets of key-manager", "GET /v1/secrets/* of key-manager", "DELETE /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

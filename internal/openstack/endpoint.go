@@ -17,8 +17,8 @@ import (
 var missing = map[string]string{
 	serviceNetwork: "the service catalogue has no network service (Neutron): check that the project may use it, with " +
 		"\"openstack catalog list\"",
-	serviceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud, or check " +
-		"that the project may use it, with \"openstack catalog list\"",
+	serviceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud (Neutron's own " +
+		"LBaaS, v1 and v2, which OpenStack has not had since its release Train, is not enough), or check that the project may use it, with \"openstack catalog list\"",
 	serviceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 

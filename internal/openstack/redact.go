@@ -50,11 +50,16 @@ func (b broken) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// secretsOf returns what a request holds in secret: its token, and the credentials of a request for one.
+// secretsOf returns what a request holds in secret: its token, the credentials of a request for one, and what Barbican is to
+// store.
 func secretsOf(req *http.Request) []string {
 	secrets := []string{req.Header.Get("X-Auth-Token"), req.Header.Get("X-Subject-Token")}
-	if req.GetBody != nil && strings.HasSuffix(req.URL.Path, "/auth/tokens") {
+	switch {
+	case req.GetBody == nil:
+	case strings.HasSuffix(req.URL.Path, "/auth/tokens"):
 		secrets = append(secrets, credentialsIn(req)...)
+	case strings.HasSuffix(req.URL.Path, secretsPath):
+		secrets = append(secrets, payloadIn(req))
 	}
 	long := secrets[:0]
 	for _, s := range secrets {
@@ -86,6 +91,20 @@ func credentialsIn(req *http.Request) []string {
 	}
 	i := login.Auth.Identity
 	return []string{i.Password.User.Password, i.Token.ID, i.ApplicationCredential.Secret}
+}
+
+// payloadIn reads what is to be stored.
+func payloadIn(req *http.Request) string {
+	body, err := req.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer body.Close()
+	var secret struct{ Payload string }
+	if json.NewDecoder(body).Decode(&secret) != nil {
+		return ""
+	}
+	return secret.Payload
 }
 
 // withoutSecrets hides secrets in a body. In JSON they are found however they are escaped.

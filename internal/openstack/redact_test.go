@@ -48,6 +48,7 @@ func TestRefusalsAreWithoutTheSecretsOfTheirRequests(t *testing.T) {
 		"a password, plain":              {tokens, login, 500, `not pass"wörd/1`, `not [redacted]`},
 		"an application credential":      {tokens, credential, 400, `"s3cret, ac"`, `"[redacted], ac"`},
 		"a token in place of a password": {tokens, exchange, 400, `"gAAAAold"`, `"[redacted]"`},
+		"what is to be stored":           {"/key-manager/v1/secrets", `{"name": "web", "payload": "MIIKx/+w=="}`, 400, `{"description": "web is MIIKx\/+w=="}`, `{"description":"web is [redacted]"}`},
 		"nothing":                        {tokens, login, 401, `{"error": {"message": "no"}}`, `{"error":{"message":"no"}}`},
 		"no answer to speak of":          {"/v2.0/ports", "", 404, ``, ``},
 		"a success is left as it is":     {"/v2.0/ports", "", 200, `{"name": "gAAAAtoken"}`, `{"name": "gAAAAtoken"}`},

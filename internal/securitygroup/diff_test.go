@@ -15,8 +15,8 @@ import (
 
 // wantedFor is what two nodes and these Services want.
 func wantedFor(nodes []Node, claims ...Claim) Wanted {
-	w := Wanted{Name: "ours", Description: "marked", Nodes: nodes}
-	w.Rules, w.Keep = Claimed(claims, subnets)
+	w := Wanted{Nodes: nodes, Groups: []WantedGroup{{For: OfNodes, Name: "ours", Description: "marked"}}}
+	w.Groups[0].Rules, w.Groups[0].Keep = Claimed(claims, subnets)
 	return w
 }
 
@@ -34,7 +34,7 @@ func texts(ops []Op) []string {
 }
 
 func groupWith(rules ...Rule) Group {
-	g := Group{ID: "g", Name: "ours"}
+	g := Group{For: OfNodes, ID: "g", Name: "ours"}
 	for i, r := range rules {
 		g.Rules = append(g.Rules, FoundRule{ID: fmt.Sprint("r", i), Rule: r})
 	}
@@ -51,7 +51,7 @@ func TestGroupIsMadeFilledAndPutBesideTheOthersOfEachNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Observed{
-		Groups: []Group{{ID: "new-1", Name: "ours", Description: "marked", Rules: []FoundRule{{ID: "new-2-0", Rule: rule(tcp(30080), nodeNet)}}}},
+		Groups: []Group{{For: OfNodes, ID: "new-1", Name: "ours", Description: "marked", Rules: []FoundRule{{ID: "new-2-0", Rule: rule(tcp(30080), nodeNet)}}}},
 		Ports:  []Port{port("a", "default", "new-1"), port("b", "default", "web", "new-1")},
 	}
 	want.Ports[0].Revision, want.Ports[1].Revision = 2, 2
@@ -103,15 +103,15 @@ func TestRulesOfAServiceThatIsNotKnownYetStay(t *testing.T) {
 func TestNodeThatLeftKeepsTheGroupWhileItIsAMember(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}}
 	wanted := wantedFor([]Node{node("a")}, claim(serviceOn(tcp(1))))
-	wanted.Held = []netip.Addr{addressOf("b")}
+	wanted.Groups[0].Held = []netip.Addr{addressOf("b")}
 	if ops := Diff(wanted, o); len(ops) > 0 || !Leaving(wanted, o) {
 		t.Errorf("while a pool has it: %v, leaving %v", texts(ops), Leaving(wanted, o))
 	}
-	wanted.Held, wanted.Unsure = nil, true
+	wanted.Groups[0].Held, wanted.Groups[0].Unsure = nil, true
 	if ops := Diff(wanted, o); len(ops) > 0 || !Leaving(wanted, o) {
 		t.Errorf("while that is not known: %v", texts(ops))
 	}
-	wanted.Unsure = false
+	wanted.Groups[0].Unsure = false
 	if ops := Diff(wanted, o); len(ops) != 1 || Leaving(wanted, o) {
 		t.Errorf("after that: %v", texts(ops))
 	}
@@ -178,10 +178,10 @@ func anyWorld(t *rapid.T) (Wanted, sky) {
 		return claim(Need{Ports: ports, Sources: rapid.SliceOf(anySource).Draw(t, "sources")})
 	}), 0, 4).Draw(t, "claims")
 	w := wantedFor(nodes, claims...)
-	w.Unsure = rapid.IntRange(0, 4).Draw(t, "unsure") == 0
+	w.Groups[0].Unsure = rapid.IntRange(0, 4).Draw(t, "unsure") == 0
 	var s sky
 	for i := range rapid.IntRange(0, 2).Draw(t, "groups") {
-		g := Group{ID: fmt.Sprint("g", i), Name: "ours"}
+		g := Group{For: OfNodes, ID: fmt.Sprint("g", i), Name: "ours"}
 		rules := rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) Rule {
 			return Rule{anyPort.Draw(t, "port"), anySource.Draw(t, "source")}
 		}), func(r Rule) Rule { return r }).Draw(t, "rules")
@@ -221,7 +221,7 @@ func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
 					t.Fatalf("%s: %v", op, err)
 				}
 				for _, n := range wanted.Nodes {
-					for _, r := range wanted.Rules {
+					for _, r := range wanted.Groups[0].Rules {
 						if letsIn(was, n, r) && !letsIn(s.Observed, n, r) {
 							t.Fatalf("%s shut out %s from node %s", op, r, n.Name)
 						}
@@ -237,11 +237,11 @@ func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
 				t.Errorf("port %s lost a group of somebody else's: %v", p.ID, p.Groups)
 			}
 		}
-		if len(s.Groups) > 1 || len(s.Groups) == 0 && len(wanted.Rules) > 0 {
+		if len(s.Groups) > 1 || len(s.Groups) == 0 && len(wanted.Groups[0].Rules) > 0 {
 			t.Errorf("%d groups are left of %d", len(s.Groups), len(before.Groups))
 		}
 		for _, n := range wanted.Nodes {
-			for _, r := range wanted.Rules {
+			for _, r := range wanted.Groups[0].Rules {
 				if ports := s.PortOf(n); len(ports) > 0 && !ports[0].Unprotected && !letsIn(s.Observed, n, r) {
 					t.Errorf("node %s does not let in %s", n.Name, r)
 				}

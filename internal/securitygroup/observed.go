@@ -4,13 +4,15 @@
 package securitygroup
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
 
 // Observed is what the cloud has.
 type Observed struct {
-	// Groups are those of the cluster: one, or several after a create whose answer was lost.
+	// Groups are those of the cluster, and those of its Services: one for each use, or several
+	// after a create whose answer was lost.
 	Groups []Group `json:"groups"`
 	// Ports are all that bear one of the groups, and those of the nodes' servers that were
 	// looked for.
@@ -19,6 +21,8 @@ type Observed struct {
 
 // Group is a security group that is there.
 type Group struct {
+	// For is what the group is for: see WantedGroup.
+	For         string      `json:"for"`
 	ID          string      `json:"id"`
 	Name        string      `json:"name"`
 	Description string      `json:"description"`
@@ -52,7 +56,7 @@ func (p Port) has(addresses []netip.Addr) bool {
 	return slices.ContainsFunc(p.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
 }
 
-// PortOf returns the index of the ports that take the node's traffic.
+// PortOf returns the ports that take the node's traffic.
 func (o Observed) PortOf(n Node) (found []Port) {
 	for _, p := range o.Ports {
 		if n.ServerID != "" && p.ServerID == n.ServerID && p.has(n.Addresses) {
@@ -62,25 +66,28 @@ func (o Observed) PortOf(n Node) (found []Port) {
 	return found
 }
 
-// Main returns the group that is used: of several, that which has the most rules.
-func (o Observed) Main() (Group, bool) {
-	if len(o.Groups) == 0 {
-		return Group{}, false
-	}
-	return slices.MinFunc(o.Groups, func(a, b Group) int {
-		if len(a.Rules) != len(b.Rules) {
-			return len(b.Rules) - len(a.Rules)
-		}
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	}), true
+// HasPorts tells whether the ports of all addresses of the node are among those that are there.
+func (o Observed) HasPorts(n Node) bool {
+	ports := o.PortOf(n)
+	return !slices.ContainsFunc(n.Addresses, func(a netip.Addr) bool {
+		return !slices.ContainsFunc(ports, func(p Port) bool { return slices.Contains(p.Addresses, a) })
+	})
 }
 
-// Lets tells whether the group that is used has all of the rules.
-func (o Observed) Lets(rules []Rule) bool {
-	group, _ := o.Main()
+// Main returns the group that is used for it: of several, that which has the most rules.
+func (o Observed) Main(use string) (main Group, there bool) {
+	for _, g := range o.Groups {
+		better := !there || cmp.Or(len(g.Rules)-len(main.Rules), cmp.Compare(main.ID, g.ID)) > 0
+		if g.For == use && better {
+			main, there = g, true
+		}
+	}
+	return main, there
+}
+
+// Lets tells whether the group that is used for it has all of the rules.
+func (o Observed) Lets(use string, rules []Rule) bool {
+	group, _ := o.Main(use)
 	for _, r := range rules {
 		if !slices.ContainsFunc(group.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
 			return false

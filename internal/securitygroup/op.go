@@ -29,7 +29,8 @@ func Kind(op Op) string {
 
 // CreateGroup makes a security group.
 type CreateGroup struct {
-	Name, Description string
+	// For is what the group is for: see WantedGroup.
+	For, Name, Description string
 }
 
 // AddRules adds rules to a group, all or none.
@@ -54,7 +55,7 @@ type SetGroups struct {
 
 // DeleteGroup deletes a group that no port has.
 type DeleteGroup struct {
-	ID string
+	ID, Name string
 }
 
 // String implements Op.
@@ -79,15 +80,31 @@ func (o RemoveRule) String() string {
 
 // String implements Op.
 func (o SetGroups) String() string {
-	what := "take the security group off"
-	if len(o.Groups) > len(o.Port.Groups) {
-		what = "put the security group on"
+	verb, where, n := "put", "on", others(o.Groups, o.Port.Groups)
+	if n == 0 {
+		verb, where, n = "take", "off", others(o.Port.Groups, o.Groups)
 	}
-	return fmt.Sprintf("%s port %s of server %s", what, o.Port.ID, o.Port.ServerID)
+	what := "the security group"
+	if n > 1 {
+		what = fmt.Sprintf("%d security groups", n)
+	}
+	return fmt.Sprintf("%s %s %s port %s of server %s", verb, what, where, o.Port.ID, o.Port.ServerID)
+}
+
+// others counts what is in a and not in b.
+func others(a, b []string) (n int) {
+	for _, id := range a {
+		if !slices.Contains(b, id) {
+			n++
+		}
+	}
+	return n
 }
 
 // String implements Op.
-func (o DeleteGroup) String() string { return "delete security group " + o.ID }
+func (o DeleteGroup) String() string {
+	return fmt.Sprintf("delete security group %s (%s)", o.Name, o.ID)
+}
 
 // Made is what an op made.
 type Made struct {
@@ -111,6 +128,7 @@ func (o Observed) After(op Op, made Made) Observed {
 	}
 	switch op := op.(type) {
 	case CreateGroup:
+		made.Group.For = op.For
 		next.Groups = append(next.Groups, made.Group)
 	case AddRules:
 		g := group(op.GroupID)

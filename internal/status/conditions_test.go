@@ -40,6 +40,12 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		"nothing there yet": {
 			Pass{External: true}, ok, no(ReasonCreating, "the load balancer is yet to be created"),
 		},
+		"another of its group comes first": {
+			Pass{Waits: "first the other"}, ok, no(ReasonWaitingForGroup, "first the other"),
+		},
+		"the same, where it is only observed": {
+			Pass{Waits: "first the other", OnlyObserved: true}, ok, no(ReasonWaitingForGroup, "first the other"),
+		},
 		"somebody deleted it, and that is to be ignored": {
 			Pass{Done: true}, ok, no(ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"),
 		},
@@ -48,6 +54,10 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"one port": {
 			done(), ok, said{metav1.ConditionTrue, ReasonProgrammed, "load balancer lb-1 serves 1 port at 203.0.113.7"},
+		},
+		"clients refuse the certificate": {
+			withProblem(done()), said{metav1.ConditionTrue, ReasonCertificateNotValid, fine + "; it has expired"},
+			said{metav1.ConditionTrue, ReasonProgrammed, "load balancer lb-1 serves 1 port at 203.0.113.7"},
 		},
 		"three ports, internal": {
 			Pass{Observed: internalOnly(observed(lb.Active, 3)), Done: true},
@@ -163,9 +173,10 @@ func TestTheClassOfAFailureGivesTheReason(t *testing.T) {
 
 func TestAServiceStaysProgrammedWhileItsPoolsFollowTheNodes(t *testing.T) {
 	for name, p := range map[string]Pass{
-		"members to set": {Observed: observed(lb.Active, 1), Left: []diff.Op{members}},
-		"two pools":      {Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{members, members}},
-		"Octavia is at":  {Observed: observed(lb.PendingUpdate, 1), Steady: true},
+		"members to set":                 {Observed: observed(lb.Active, 1), Left: []diff.Op{members}},
+		"two pools":                      {Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{members, members}},
+		"Octavia is at":                  {Observed: observed(lb.PendingUpdate, 1), Steady: true},
+		"one to delete that it replaced": {Observed: observed(lb.Active, 1), Left: []diff.Op{diff.DeleteLoadBalancer{ID: "another"}}},
 	} {
 		before := after(done())
 		if diff := cmp.Diff(before, Conditions(before, 1, p)); diff != "" {
@@ -188,6 +199,8 @@ func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
 		"Octavia changes more than members":    {Pass{Observed: observed(lb.PendingUpdate, 1)}, ReasonUpdating},
 		"members are late for too long":        {Pass{Observed: observed(lb.PendingUpdate, 1), Steady: true, Late: true}, ReasonUpdating},
 		"it failed and is being deleted":       {Pass{Observed: observed(lb.PendingDelete, 1), Failed: "it went into ERROR", Steady: true}, ReasonFailed},
+		"it is to be deleted itself":           {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{diff.DeleteLoadBalancer{ID: observed(lb.Active, 1).LoadBalancer.ID}}}, ReasonUpdating},
+		"it is to be replaced":                 {Pass{Observed: observed(lb.Active, 1), Failed: "another one is built", FailedReason: ReasonReplacingOnChange}, ReasonReplacingOnChange},
 		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonUnready},
 		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Invalid: badAnnotation}, ReasonNotAccepted},
 		"an address is refused":                {Pass{Observed: observed(lb.Active, 1), Refused: []diff.Refusal{addressTaken}}, ReasonNotAccepted},

@@ -35,6 +35,12 @@ func told(passes ...Pass) []string {
 	return lines
 }
 
+// withProblem is the pass with a certificate that clients refuse.
+func withProblem(p Pass) Pass {
+	p.CertificateProblem = "it has expired"
+	return p
+}
+
 func TestEventsTellALifeWithoutRepeatingThemselves(t *testing.T) {
 	building := Pass{Observed: observed(lb.PendingCreate, 1)}
 	opening := Pass{Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{closePort, closePort}}
@@ -51,6 +57,10 @@ func TestEventsTellALifeWithoutRepeatingThemselves(t *testing.T) {
 	}{
 		"made, and looked at again": {
 			[]Pass{building, building, done(), done()}, []string{"Normal Creating", "", "Normal Programmed", ""},
+		},
+		"clients refuse the certificate for a while": {
+			[]Pass{withProblem(building), withProblem(done()), done(), withProblem(done()), bad},
+			[]string{"Warning CertificateNotValid, Normal Creating", "Normal Programmed", "Normal Accepted", "Warning CertificateNotValid", "Warning InvalidAnnotation"},
 		},
 		"nodes come and go": {[]Pass{done(), follows, done(), follows}, []string{"Normal Programmed", "", "", ""}},
 		"a port changes": {

@@ -42,12 +42,17 @@ const (
 	ReasonAccepted    = "Accepted"
 	ReasonProgrammed  = "Programmed"
 	ReasonNotAccepted = "NotAccepted"
-	ReasonCreating    = "Creating"
-	ReasonUpdating    = "Updating"
-	ReasonDeleting    = "Deleting"
-	ReasonFailed      = "LoadBalancerFailed"
+	// ReasonCertificateNotValid: clients refuse a certificate, which is used all the same.
+	ReasonCertificateNotValid = "CertificateNotValid"
+	ReasonCreating            = "Creating"
+	ReasonUpdating            = "Updating"
+	ReasonDeleting            = "Deleting"
+	ReasonFailed              = "LoadBalancerFailed"
 	// ReasonReplacing: another load balancer takes the place of one that failed.
 	ReasonReplacing = "Replacing"
+	// ReasonReplacingOnChange: another one takes the place of one that works, since the
+	// Service asks for what that cannot be made.
+	ReasonReplacingOnChange = "ReplacingOnChange"
 	// ReasonReplacementFailed: that was tried often enough, and a person has to look.
 	ReasonReplacementFailed = "ReplacementFailed"
 	// ReasonAddressTaken: somebody took the address of one that was replaced.
@@ -58,11 +63,13 @@ const (
 	// ReasonChangesOnAdoption: nothing is written, and more would be than our tags.
 	ReasonChangesOnAdoption = "ChangesOnAdoption"
 	ReasonDrifted           = "Drifted"
-	ReasonForeign           = "Foreign"
-	ReasonQuota             = "QuotaExceeded"
-	ReasonRejected          = "RejectedByCloud"
-	ReasonUnauthorized      = "CloudUnauthorized"
-	ReasonUnavailable       = "CloudUnavailable"
+	// ReasonWaitingForGroup: the load balancer of the group is made for another Service.
+	ReasonWaitingForGroup = "WaitingForGroup"
+	ReasonForeign         = "Foreign"
+	ReasonQuota           = "QuotaExceeded"
+	ReasonRejected        = "RejectedByCloud"
+	ReasonUnauthorized    = "CloudUnauthorized"
+	ReasonUnavailable     = "CloudUnavailable"
 	// ReasonSecurityGroup: the security group of the nodes does not let the traffic in.
 	ReasonSecurityGroup = "SecurityGroupNotOpen"
 )
@@ -87,6 +94,9 @@ func shorten(text string, longest int) string {
 type Pass struct {
 	// Invalid is why the Service is refused, or nil.
 	Invalid *build.Invalid
+	// CertificateProblem says why clients may refuse the certificate that the Service has
+	// made known, or "".
+	CertificateProblem string
 	// Unknown are annotations that look like ours and mean nothing here.
 	Unknown []string
 	// Observed is the cloud's state after the pass.
@@ -119,6 +129,9 @@ type Pass struct {
 	// Unready says which parts of the load balancer Octavia has not made ready
 	// although it has ended its work, or "".
 	Unready string
+	// Waits says for whom the Service waits that is to make the load balancer of its
+	// group, or "".
+	Waits string
 	// Err is why the pass failed, or nil.
 	Err error
 	// Undecided is whether the pass failed before it was known if the Service
@@ -132,6 +145,11 @@ type Pass struct {
 	// Replacing is whether one load balancer takes another one's place: what was
 	// published is still the Service's address.
 	Replacing bool
+	// Beside is whether the load balancer is built beside another one, which has the
+	// Service's address and no floating IP. Noted is the id that the Service is to bear, if
+	// it is not that of the load balancer.
+	Beside bool
+	Noted  string
 	// Steady is whether everything wanted but members was there before the
 	// change that Octavia is working on.
 	Steady bool
@@ -192,6 +210,11 @@ func (p Pass) accepted() metav1.Condition {
 	if len(p.Unknown) > 0 {
 		c.Message += "; not known and without effect: " + strings.Join(p.Unknown, ", ")
 	}
+	if p.CertificateProblem != "" {
+		// An expired one may be the lesser evil: it does not take the Service away.
+		c.Reason = ReasonCertificateNotValid
+		c.Message += "; " + p.CertificateProblem
+	}
 	if p.Invalid != nil {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.Invalid.Reason, p.Invalid.Message
 	} else if len(p.Refused) > 0 {
@@ -202,7 +225,7 @@ func (p Pass) accepted() metav1.Condition {
 }
 
 // onlyMembers tells whether the pass has nothing left to do but the membership
-// of pools that are there.
+// of pools that are there, and the end of load balancers that nobody uses.
 func (p Pass) onlyMembers() bool {
 	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late || p.OpeningFailed {
 		return false
@@ -210,12 +233,14 @@ func (p Pass) onlyMembers() bool {
 	if len(p.Left) == 0 && !p.Steady {
 		return false
 	}
+	l := p.Observed.LoadBalancer
 	for _, op := range p.Left {
-		if _, ok := op.(diff.SetMembers); !ok {
+		_, members := op.(diff.SetMembers)
+		end, ends := op.(diff.DeleteLoadBalancer)
+		if !members && (!ends || l == nil || end.ID == l.ID) {
 			return false
 		}
 	}
-	l := p.Observed.LoadBalancer
 	return l != nil && (l.ProvisioningStatus == lb.Active || l.ProvisioningStatus == lb.PendingUpdate)
 }
 
@@ -238,6 +263,8 @@ func (p Pass) programmed() metav1.Condition {
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
 		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
+	case p.Waits != "":
+		c.Reason, c.Message = ReasonWaitingForGroup, p.Waits
 	case p.OnlyObserved && (l == nil || !l.ProvisioningStatus.Pending()):
 		c.Status = metav1.ConditionUnknown
 		c.Reason, c.Message = p.prospect()
@@ -266,7 +293,7 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonSecurityGroup, p.Unopened
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
-		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(len(l.Listeners)), p.at())
+		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(served(*l)), p.at())
 	}
 	return c
 }
@@ -314,6 +341,16 @@ func list(ops []diff.Op) string {
 		texts[i] = op.String()
 	}
 	return strings.Join(texts, "; ")
+}
+
+// served is how many ports of the load balancer lead to nodes; one for metrics does not.
+func served(l lb.LoadBalancer) (n int) {
+	for _, listener := range l.Listeners {
+		if listener.Protocol != lb.ListenerPrometheus {
+			n++
+		}
+	}
+	return n
 }
 
 func ports(n int) string {
@@ -370,7 +407,7 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		// What is known of it is how it will be, and it may fail yet.
 		return nil
 	}
-	if len(l.Listeners) == 0 && !p.Done {
+	if served(*l) == 0 && !p.Done {
 		// It was created alone, or somebody took its ports away.
 		return old
 	}
@@ -462,7 +499,7 @@ func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngre
 // the Service is to be reached.
 func (p Pass) tookOver() bool {
 	l := p.Observed.LoadBalancer
-	return !l.ProvisioningStatus.Pending() && (!p.External || p.Observed.Address() != l.VIP.Address)
+	return !p.Beside && !l.ProvisioningStatus.Pending() && (!p.External || p.Observed.Address() != l.VIP.Address)
 }
 
 // Event is one line for `kubectl describe service`.
@@ -481,12 +518,12 @@ func Events(before, after []metav1.Condition) []Event {
 		if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason && !moreDrift(*old, *now) {
 			continue
 		}
-		if kind == Accepted && old == nil && now.Status == metav1.ConditionTrue || now.Reason == ReasonNotAccepted {
+		if kind == Accepted && old == nil && now.Reason == ReasonAccepted || now.Reason == ReasonNotAccepted {
 			// The usual case, and what another event says already.
 			continue
 		}
 		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: shorten(now.Message, longestEvent)}
-		if now.Status == metav1.ConditionFalse && !underway(now.Reason) {
+		if now.Status == metav1.ConditionFalse && !underway(now.Reason) || now.Reason == ReasonCertificateNotValid {
 			e.Type = corev1.EventTypeWarning
 		}
 		events = append(events, e)
@@ -508,6 +545,8 @@ const (
 	// ReasonSecurityGroupNotAttached: a node cannot have the security group by which load
 	// balancers reach it.
 	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
+	// ReasonNoMemberAddress: a node has no address to which a load balancer could send.
+	ReasonNoMemberAddress = "NoMemberAddress"
 	// ReasonOrphanDeleted: it was deleted when the grace period had passed.
 	ReasonOrphanDeleted = "OrphanDeleted"
 )
@@ -519,5 +558,5 @@ func Repaired(ops []string) Event {
 }
 
 func underway(reason string) bool {
-	return reason == ReasonCreating || reason == ReasonUpdating || reason == ReasonDeleting
+	return reason == ReasonCreating || reason == ReasonUpdating || reason == ReasonDeleting || reason == ReasonWaitingForGroup || reason == ReasonReplacingOnChange
 }

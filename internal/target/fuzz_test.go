@@ -24,7 +24,8 @@ func FuzzNodes(f *testing.F) {
 			family = corev1.IPv6Protocol
 		}
 		nodes := parseNodes(text)
-		targets, addressless := Nodes(nodes, family)
+		choice := Choice{Family: family, Subnet: netip.MustParsePrefix("10.0.0.0/24")}
+		targets, addressless := Nodes(nodes, choice)
 		if len(targets)+len(addressless) != len(nodes) {
 			t.Errorf("%d targets and %d nodes without an address of %d nodes", len(targets), len(addressless), len(nodes))
 		}
@@ -38,7 +39,7 @@ func FuzzNodes(f *testing.F) {
 			}
 		}
 		slices.Reverse(nodes)
-		if again, _ := Nodes(nodes, family); !slices.Equal(targets, again) {
+		if again, _ := Nodes(nodes, choice); !slices.Equal(targets, again) {
 			t.Errorf("%v, and in another order %v", targets, again)
 		}
 		for i := range nodes {

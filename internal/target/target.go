@@ -29,26 +29,42 @@ const (
 type Target struct {
 	// Node is the node's name.
 	Node string
-	// Address is its InternalIP of the wanted family.
+	// Address is the one of its addresses that takes traffic.
 	Address netip.Addr
 }
 
-// Nodes returns the targets of the given IP family, sorted by node name, and
-// the names of nodes that should be there and have no InternalIP of the family.
+// Choice says which of a node's addresses takes traffic. Only an InternalIP or an
+// ExternalIP of the family does.
+type Choice struct {
+	Family corev1.IPFamily
+	// Type is the type that comes first, where somebody chose one; otherwise that is
+	// InternalIP. A node that has none of it has one of the other type.
+	Type corev1.NodeAddressType
+	// Subnet is from where nodes are reached, as far as that is known. An address inside it
+	// comes first; where somebody chose a Type, and nobody the Subnet (Named), only among
+	// those of the Type.
+	Subnet netip.Prefix
+	Named  bool
+	// Keep are addresses that come before all others, since they take traffic already.
+	Keep []netip.Addr
+}
+
+// Nodes returns the targets, sorted by node name, and the names of nodes that should be
+// there and have no address of the family.
 //
 // A node that is not Ready stays: its pods may well go on serving, and health
 // monitors know better. A node is left out when it is being deleted, when it
 // bears the exclusion label and when the cluster autoscaler is about to delete
-// it.
-func Nodes(nodes []corev1.Node, family corev1.IPFamily) (targets []Target, addressless []string) {
+// it. One that is cordoned is not missed.
+func Nodes(nodes []corev1.Node, c Choice) (targets []Target, addressless []string) {
 	for i := range nodes {
 		node := &nodes[i]
 		if excluded(node) {
 			continue
 		}
-		if address, ok := internalIP(node, family); ok {
-			targets = append(targets, Target{Node: node.Name, Address: address})
-		} else {
+		if all := candidates(node, c.Family); len(all) > 0 {
+			targets = append(targets, Target{Node: node.Name, Address: c.of(all)})
+		} else if !node.Spec.Unschedulable {
 			addressless = append(addressless, node.Name)
 		}
 	}
@@ -57,21 +73,26 @@ func Nodes(nodes []corev1.Node, family corev1.IPFamily) (targets []Target, addre
 	return targets, addressless
 }
 
+// AnyChoice tells whether some node that takes traffic has several addresses of the family.
+func AnyChoice(nodes []corev1.Node, family corev1.IPFamily) bool {
+	return slices.ContainsFunc(nodes, func(n corev1.Node) bool { return !excluded(&n) && len(candidates(&n, family)) > 1 })
+}
+
+// Addresses returns all addresses of a node that a Choice may choose.
+func Addresses(node *corev1.Node) []netip.Addr {
+	var all []netip.Addr
+	for _, c := range slices.Concat(candidates(node, corev1.IPv4Protocol), candidates(node, corev1.IPv6Protocol)) {
+		all = append(all, c.address)
+	}
+	return all
+}
+
 // SameNode tells whether a change from a to b leaves the node's part in load
 // balancers as it is. Nodes report heartbeats all the time; this is what lets
 // them pass.
 func SameNode(a, b *corev1.Node) bool {
-	if excluded(a) != excluded(b) {
-		return false
-	}
-	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
-		before, _ := internalIP(a, family)
-		after, _ := internalIP(b, family)
-		if before != after {
-			return false
-		}
-	}
-	return true
+	same := func(family corev1.IPFamily) bool { return slices.Equal(candidates(a, family), candidates(b, family)) }
+	return excluded(a) == excluded(b) && same(corev1.IPv4Protocol) && same(corev1.IPv6Protocol)
 }
 
 func excluded(node *corev1.Node) bool {
@@ -84,18 +105,48 @@ func excluded(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == autoscalerTaint })
 }
 
-func internalIP(node *corev1.Node, family corev1.IPFamily) (netip.Addr, bool) {
+// candidate is an address that may take traffic.
+type candidate struct {
+	kind    corev1.NodeAddressType
+	address netip.Addr
+}
+
+// candidates are the node's addresses of the family that may take traffic, in its order.
+func candidates(node *corev1.Node, family corev1.IPFamily) []candidate {
+	var all []candidate
 	for _, a := range node.Status.Addresses {
-		if a.Type != corev1.NodeInternalIP {
+		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {
 			continue
 		}
 		address, err := netip.ParseAddr(a.Address)
 		// An address with a zone has a meaning on the node only.
 		if err == nil && address.Zone() == "" && address.Unmap().Is4() == (family == corev1.IPv4Protocol) {
-			return address.Unmap(), true
+			all = append(all, candidate{a.Type, address.Unmap()})
 		}
 	}
-	return netip.Addr{}, false
+	return all
+}
+
+// of chooses one of the candidates, of which there is at least one.
+func (c Choice) of(all []candidate) netip.Addr {
+	// What outweighs what: kept, inside the subnet where that counts for more than the
+	// type, of the type, inside the subnet.
+	behind := func(a candidate) (n int) {
+		if !slices.Contains(c.Keep, a.address) {
+			n += 8
+		}
+		if !c.Subnet.Contains(a.address) {
+			n++
+			if c.Named || c.Type == "" {
+				n += 4
+			}
+		}
+		if a.kind != cmp.Or(c.Type, corev1.NodeInternalIP) {
+			n += 2
+		}
+		return n
+	}
+	return slices.MinFunc(all, func(a, b candidate) int { return behind(a) - behind(b) }).address
 }
 
 // WithEndpoints keeps the targets whose node runs a ready endpoint of the

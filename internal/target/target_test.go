@@ -62,7 +62,7 @@ func TestWhichNodesTakeTraffic(t *testing.T) {
 	}{
 		"a node like any other":                         {node("n"), "10.0.0.1", missing},
 		"a node that is not ready":                      {node("n", notReady), "10.0.0.1", missing},
-		"a cordoned node":                               {node("n", unschedulable), "10.0.0.1", missing},
+		"a cordoned node":                               {node("n", unschedulable), "10.0.0.1", out},
 		"a node with the exclusion label":               {node("n", label("node.kubernetes.io/exclude-from-external-load-balancers", "")), out, out},
 		"a node with the exclusion label set to false":  {node("n", label("node.kubernetes.io/exclude-from-external-load-balancers", "false")), out, out},
 		"a control plane node":                          {node("n", label("node-role.kubernetes.io/control-plane", "")), "10.0.0.1", missing},
@@ -72,7 +72,9 @@ func TestWhichNodesTakeTraffic(t *testing.T) {
 		"a node with both families":                     {node("n", addresses("InternalIP", "10.0.0.1", "InternalIP", "2001:db8::1")), "10.0.0.1", "2001:db8::1"},
 		"a node with IPv6 first":                        {node("n", addresses("InternalIP", "2001:db8::1", "InternalIP", "10.0.0.1")), "10.0.0.1", "2001:db8::1"},
 		"a node with two of a family":                   {node("n", addresses("InternalIP", "10.0.0.2", "InternalIP", "10.0.0.1")), "10.0.0.2", missing},
-		"a node with an external address only":          {node("n", addresses("ExternalIP", "203.0.113.1")), missing, missing},
+		"a node with an external address only":          {node("n", addresses("ExternalIP", "203.0.113.1")), "203.0.113.1", missing},
+		"a cordoned node without an address":            {node("n", addresses(), unschedulable), out, out},
+		"a node with names only":                        {node("n", addresses("Hostname", "10.0.0.1", "InternalDNS", "n.local")), missing, missing},
 		"a node with a mapped IPv4 address":             {node("n", addresses("InternalIP", "::ffff:10.0.0.1")), "10.0.0.1", missing},
 		"a node with an address that is none":           {node("n", addresses("InternalIP", "node.local", "InternalIP", "10.0.0.3")), "10.0.0.3", missing},
 		"a node with an IPv6 address written at length": {node("n", addresses("InternalIP", "2001:DB8:0:0::1")), missing, "2001:db8::1"},
@@ -81,7 +83,7 @@ func TestWhichNodesTakeTraffic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for family, want := range map[corev1.IPFamily]string{corev1.IPv4Protocol: c.v4, corev1.IPv6Protocol: c.v6} {
-				targets, addressless := Nodes([]corev1.Node{c.node}, family)
+				targets, addressless := Nodes([]corev1.Node{c.node}, Choice{Family: family})
 				got := out
 				switch {
 				case len(targets) == 1 && len(addressless) == 0 && targets[0].Node == "n":
@@ -99,9 +101,64 @@ func TestWhichNodesTakeTraffic(t *testing.T) {
 	}
 }
 
+func TestOfSeveralAddressesTheSubnetAndTheTypeChoose(t *testing.T) {
+	first, second, outside := "10.0.0.1", "10.0.1.1", "203.0.113.1"
+	usual := []string{"InternalIP", first, "InternalIP", second, "ExternalIP", outside}
+	subnet, named := netip.MustParsePrefix("10.0.1.0/24"), true
+	for name, c := range map[string]struct {
+		addresses []string
+		choice    Choice
+		want      string
+	}{
+		"nothing is asked for":                          {usual, Choice{}, first},
+		"an ExternalIP comes first in the status":       {[]string{"ExternalIP", outside, "InternalIP", first}, Choice{}, first},
+		"one is inside the subnet":                      {usual, Choice{Subnet: subnet}, second},
+		"only an ExternalIP is inside the subnet":       {[]string{"InternalIP", first, "ExternalIP", second}, Choice{Subnet: subnet}, second},
+		"none is inside the subnet":                     {[]string{"ExternalIP", outside, "InternalIP", first}, Choice{Subnet: subnet}, first},
+		"the subnet is of the other family":             {usual, Choice{Subnet: netip.MustParsePrefix("2001:db8::/64")}, first},
+		"an InternalIP is asked for":                    {usual, Choice{Type: corev1.NodeInternalIP}, first},
+		"an ExternalIP is asked for":                    {usual, Choice{Type: corev1.NodeExternalIP}, outside},
+		"there is none of the type":                     {usual[:4], Choice{Type: corev1.NodeExternalIP}, first},
+		"a type, and a subnet that nobody named":        {usual, Choice{Type: corev1.NodeExternalIP, Subnet: subnet}, outside},
+		"a type, and a subnet that somebody named":      {usual, Choice{Type: corev1.NodeExternalIP, Subnet: subnet, Named: named}, second},
+		"two of a type, one of them in the subnet":      {usual, Choice{Type: corev1.NodeInternalIP, Subnet: subnet}, second},
+		"two in the subnet, one of them of the type":    {[]string{"InternalIP", "10.0.1.7", "ExternalIP", second}, Choice{Type: corev1.NodeExternalIP, Subnet: subnet, Named: named}, second},
+		"a named subnet, and none of the node is there": {usual[:2], Choice{Subnet: subnet, Named: named}, first},
+		"one takes traffic already":                     {usual, Choice{Subnet: subnet, Named: named, Keep: []netip.Addr{netip.MustParseAddr(outside)}}, outside},
+		"what took traffic is not there any more":       {usual, Choice{Subnet: subnet, Keep: []netip.Addr{netip.MustParseAddr("10.0.0.9")}}, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.choice.Family = corev1.IPv4Protocol
+			targets, _ := Nodes([]corev1.Node{node("n", addresses(c.addresses...))}, c.choice)
+			if len(targets) != 1 || targets[0].Address.String() != c.want {
+				t.Errorf("targets %v, want %s", targets, c.want)
+			}
+		})
+	}
+}
+
+func TestThereIsAChoiceWhereANodeThatTakesTrafficHasSeveralAddressesOfAFamily(t *testing.T) {
+	both, one := addresses("InternalIP", "10.0.0.1", "InternalIP", "2001:db8::1"), node("n")
+	several := addresses("InternalIP", "10.0.0.1", "ExternalIP", "203.0.113.1")
+	for name, c := range map[string]struct {
+		nodes []corev1.Node
+		want  bool
+	}{
+		"no nodes":                       {nil, false},
+		"one address":                    {[]corev1.Node{one}, false},
+		"one of each family":             {[]corev1.Node{node("n", both)}, false},
+		"two, of two types":              {[]corev1.Node{one, node("m", several)}, true},
+		"two of a node that is left out": {[]corev1.Node{one, node("m", several, deleting)}, false},
+	} {
+		if got := AnyChoice(c.nodes, corev1.IPv4Protocol); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestTargetsAreSortedByNodeName(t *testing.T) {
 	nodes := []corev1.Node{node("c"), node("a"), node("d", addresses()), node("b", addresses())}
-	targets, addressless := Nodes(nodes, corev1.IPv4Protocol)
+	targets, addressless := Nodes(nodes, Choice{Family: corev1.IPv4Protocol})
 	want := []Target{{"a", netip.MustParseAddr("10.0.0.1")}, {"c", netip.MustParseAddr("10.0.0.1")}}
 	if diff := cmp.Diff(want, targets, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
@@ -124,7 +181,9 @@ func TestHeartbeatsLeaveANodesPartAsItIs(t *testing.T) {
 		"readiness":              {notReady, true},
 		"cordoning":              {unschedulable, true},
 		"another label":          {label("zone", "a"), true},
-		"an external address":    {addresses("InternalIP", "10.0.0.1", "ExternalIP", "203.0.113.1"), true},
+		"an external address":    {addresses("InternalIP", "10.0.0.1", "ExternalIP", "203.0.113.1"), false},
+		"the type of an address": {addresses("ExternalIP", "10.0.0.1"), false},
+		"another name":           {addresses("InternalIP", "10.0.0.1", "Hostname", "m"), true},
 		"another address":        {addresses("InternalIP", "10.0.0.2"), false},
 		"no address":             {addresses(), false},
 		"an IPv6 address":        {addresses("InternalIP", "10.0.0.1", "InternalIP", "2001:db8::1"), false},

@@ -58,6 +58,11 @@ func (c *cloud) neutron(method, path string, body, answer any) error {
 	return c.call(cloudsim.Network, method, "/v2.0/"+path, body, answer)
 }
 
+// barbican makes a request to Barbican.
+func (c *cloud) barbican(method, path string, body, answer any) error {
+	return c.call(cloudsim.KeyManager, method, "/v1/"+path, body, answer)
+}
+
 // errNotFound says that the cloud has no such object.
 var errNotFound = errors.New("404")
 
@@ -82,6 +87,21 @@ func (c *cloud) call(service, method, path string, body, answer any) error {
 	return json.Unmarshal(text, answer)
 }
 
+// flavorName is how a flavor of load balancers is called that every cloud has.
+const flavorName = "test"
+
+// flavor is its id.
+func (c *cloud) flavor() (id string, err error) {
+	var answer struct{ Flavors []struct{ ID string } }
+	if err := c.octavia(http.MethodGet, "flavors?name="+flavorName, nil, &answer); err != nil {
+		return "", err
+	}
+	if len(answer.Flavors) != 1 {
+		return "", fmt.Errorf("there are %d flavors named %s", len(answer.Flavors), flavorName)
+	}
+	return answer.Flavors[0].ID, nil
+}
+
 // Objects of the cloud, as far as cases look at them.
 type (
 	balancer struct {
@@ -90,6 +110,7 @@ type (
 		Address               string `json:"vip_address"`
 		Port                  string `json:"vip_port_id"`
 		Subnet                string `json:"vip_subnet_id"`
+		Flavor                string `json:"flavor_id"`
 		UpdatedAt             string `json:"updated_at"`
 		Tags                  []string
 		Listeners             []listener `json:"-"`
@@ -103,6 +124,7 @@ type (
 		ClientData         int      `json:"timeout_client_data"`
 		Sources            []string `json:"allowed_cidrs"`
 		PoolID             string   `json:"default_pool_id"`
+		Certificate        string   `json:"default_tls_container_ref"`
 		Status             string   `json:"provisioning_status"`
 		Tags               []string
 		Pool               *pool `json:"-"`
@@ -132,6 +154,10 @@ type (
 		ID       string
 		DeviceID string `json:"device_id"`
 	}
+	certificate struct {
+		Name string
+		Ref  string `json:"secret_ref"`
+	}
 )
 
 // state is everything the controller's project has in the cloud.
@@ -142,6 +168,8 @@ type state struct {
 	VIPPorts []port
 	// Monitors are counted only.
 	Monitors int
+	// Certificates are all secrets in Barbican.
+	Certificates []certificate
 }
 
 // state reads everything.
@@ -163,6 +191,7 @@ func (c *cloud) state() (state, error) {
 	var monitors struct{ HealthMonitors []struct{ ID string } }
 	var floating struct{ FloatingIPs []floatingIP }
 	var ports struct{ Ports []port }
+	var secrets struct{ Secrets []certificate }
 	for _, read := range []struct {
 		read   func(method, path string, body, answer any) error
 		path   string
@@ -170,12 +199,14 @@ func (c *cloud) state() (state, error) {
 	}{
 		{c.octavia, "loadbalancers", &balancers}, {c.octavia, "listeners", &listeners}, {c.octavia, "pools", &pools},
 		{c.octavia, "healthmonitors", &monitors}, {c.neutron, "floatingips", &floating}, {c.neutron, "ports?device_owner=Octavia", &ports},
+		{c.barbican, "secrets", &secrets},
 	} {
 		if err := read.read(http.MethodGet, read.path, nil, read.answer); err != nil {
 			return s, err
 		}
 	}
 	s.Balancers, s.FloatingIPs, s.VIPPorts, s.Monitors = balancers.LoadBalancers, floating.FloatingIPs, ports.Ports, len(monitors.HealthMonitors)
+	s.Certificates = secrets.Secrets
 	s.VIPPorts = slices.DeleteFunc(s.VIPPorts, func(p port) bool { return !strings.HasPrefix(p.DeviceID, "lb-") }) // those of amphorae
 	for i := range s.Balancers {
 		b := &s.Balancers[i]

@@ -17,7 +17,7 @@ import (
 // share is the part of the cases that is played without -full, one in so many, and
 // realShare that with a real cloud.
 const (
-	share     = 12
+	share     = 16
 	realShare = 80
 )
 

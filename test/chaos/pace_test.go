@@ -41,9 +41,10 @@ func scaled(by time.Duration) controller.Timing {
 		PartsRetry:     by * 200 * time.Millisecond,
 		FirstRebirth:   by * 100 * time.Millisecond, LastRebirth: by * time.Second,
 		FirstReplacement: by * 100 * time.Millisecond, LastReplacement: by * time.Second,
+		Drain:      by * 100 * time.Millisecond,
 		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second, QuotaPatience: by * 200 * time.Millisecond,
 		FirstPatience: by * 300 * time.Millisecond, LastPatience: by * 2 * time.Second,
-		KubernetesLimit: time.Second,
+		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
 		// Nobody who tampers in these tests is another controller.
 		RivalLimit: 5, RivalMarkLimit: 5, RivalWindow: by * 2 * time.Second, FirstRivalWait: by * 20 * time.Millisecond, LastRivalWait: by * 200 * time.Millisecond,
 		FirstRivalPause: by * time.Second, LastRivalPause: by * 2 * time.Second,

@@ -49,6 +49,8 @@ type play struct {
 	broken          []error
 	uid             string
 	steady          []string
+	// kept is the floating IP that is to stay, or "".
+	kept string
 }
 
 // breach notes that a rule was broken.
@@ -101,7 +103,7 @@ func (p *play) set(s scenario) error {
 		if err := p.eventually(p.converged); err != nil {
 			return fmt.Errorf("at the start: %w", err)
 		}
-		if err := p.watch(s.steady); err != nil {
+		if err := p.watch(s.steady, s.keeps); err != nil {
 			return err
 		}
 	}
@@ -111,13 +113,16 @@ func (p *play) set(s scenario) error {
 }
 
 // watch begins to look after the ports that are to stay.
-func (p *play) watch(steady []string) error {
+func (p *play) watch(steady []string, keeps bool) error {
 	v, err := p.service()
 	if err != nil || v == nil {
 		return err
 	}
 	p.mu.Lock()
 	p.uid, p.steady = string(v.UID), steady
+	if keeps {
+		p.kept = v.Status.LoadBalancer.Ingress[0].IP
+	}
 	p.mu.Unlock()
 	p.world.cloud.observe(func() {
 		if s, err := p.state(); err != nil {
@@ -132,13 +137,16 @@ func (p *play) watch(steady []string) error {
 // look notes if a port that is to stay does not serve.
 func (p *play) look(s state) {
 	p.mu.Lock()
-	uid, steady, lenient := p.uid, p.steady, p.lenient
+	uid, steady, kept, lenient := p.uid, p.steady, p.kept, p.lenient
 	p.mu.Unlock()
 	if uid == "" || lenient {
 		return
 	}
 	if err := s.steady(uid, steady); err != nil {
 		p.breach(err)
+	}
+	if kept != "" && !s.leadsTo(kept, uid) {
+		p.breach(fmt.Errorf("the floating IP %s, which was to stay, leads nowhere: %+v", kept, s.FloatingIPs))
 	}
 }
 
@@ -240,8 +248,11 @@ func (p *play) converged() error {
 		return err
 	}
 	p.look(s)
-	if err := errors.Join(s.serves(v, nodes), p.exactly(s, wanted(v, nodes))); err != nil {
+	if err := errors.Join(s.serves(v, nodes), p.exactly(s, wanted(v, nodes)), p.certified(s, v)); err != nil {
 		return fmt.Errorf("%w\nconditions: %v", err, conditionsOf(v))
+	}
+	if p.kept != "" && v != nil && !slices.ContainsFunc(v.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool { return i.IP == p.kept }) {
+		return fmt.Errorf("the addresses of Service %s are %v, and %s was to stay", v.Name, v.Status.LoadBalancer.Ingress, p.kept)
 	}
 	return told(v)
 }
@@ -317,7 +328,7 @@ func (p *play) gone() error {
 	if err != nil {
 		return err
 	}
-	return p.exactly(s, shape{})
+	return errors.Join(p.exactly(s, shape{}), p.certified(s, nil))
 }
 
 // bounded tells whether more was written than can be right.

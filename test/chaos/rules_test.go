@@ -27,6 +27,9 @@ const (
 	// proxyKey is for all TCP ports, protocolsKey for those that it names.
 	proxyKey     = "loadbalancer.openstack.org/proxy-protocol"
 	protocolsKey = "kube-octavia.io/protocols"
+	flavorKey    = "loadbalancer.openstack.org/flavor-id"
+	replaceKey   = "loadbalancer.openstack.org/allow-replacement"
+	secretKey    = "loadbalancer.openstack.org/tls-secret"
 )
 
 // shape is what the cloud has to have for one Service, said in the Service's words:
@@ -59,6 +62,8 @@ func spoken(v *corev1.Service, p corev1.ServicePort) string {
 	switch {
 	case v.Annotations[protocolsKey] == fmt.Sprintf("%d=HTTP", p.Port):
 		return "HTTP HTTP"
+	case v.Annotations[secretKey] != "" && v.Annotations[protocolsKey] != fmt.Sprintf("%d=TCP", p.Port):
+		return "TERMINATED_HTTPS HTTP"
 	case v.Annotations[proxyKey] == "true" && p.Protocol == corev1.ProtocolTCP:
 		return "TCP PROXY"
 	}
@@ -138,7 +143,7 @@ func (b balancer) ports() map[string]openPort {
 			slices.Sort(o.Members)
 		}
 		transport := l.Protocol
-		if transport == "HTTP" {
+		if transport == "HTTP" || transport == "TERMINATED_HTTPS" {
 			transport = "TCP"
 		}
 		open[fmt.Sprintf("%s/%d", transport, l.Port)] = o
@@ -155,8 +160,22 @@ func (s state) serves(v *corev1.Service, nodes []string) error {
 	if d := cmp.Diff(want, s.had(string(v.UID))); d != "" {
 		return fmt.Errorf("the cloud has not what Service %s asks for (-wanted +had):\n%s", v.Name, d)
 	}
+	if err := s.flavored(v); err != nil && want.Balancers > 0 {
+		return err
+	}
 	if address := v.Spec.LoadBalancerIP; address != "" && want.Balancers > 0 && !s.leadsTo(address, string(v.UID)) {
 		return fmt.Errorf("Service %s is not at %s, which it asks for", v.Name, address)
+	}
+	return nil
+}
+
+// flavored tells whether the load balancer that the Service names is not of the flavor that
+// it asks for.
+func (s state) flavored(v *corev1.Service) error {
+	for _, b := range s.Balancers {
+		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Flavor != v.Annotations[flavorKey] {
+			return fmt.Errorf("load balancer %s is of flavor %q, and Service %s asks for %q", b.ID, b.Flavor, v.Name, v.Annotations[flavorKey])
+		}
 	}
 	return nil
 }
@@ -192,6 +211,9 @@ func (s state) honest(v *corev1.Service) error {
 	have.Balancers = min(have.Balancers, want.Balancers)
 	if d := cmp.Diff(want, have); d != "" {
 		return fmt.Errorf("Service %s is said to be Programmed, and is not (-wanted +had):\n%s", v.Name, d)
+	}
+	if err := s.flavored(v); err != nil {
+		return fmt.Errorf("Service %s is said to be Programmed: %w", v.Name, err)
 	}
 	for _, b := range s.Balancers {
 		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Status != "ACTIVE" {

@@ -11,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
 // scenario is something that becomes of a Service. What is wanted at its end needs
@@ -23,6 +26,8 @@ type scenario struct {
 	change func(*play) error
 	// steady are the ports, as PROTOCOL/port, that serve all the while.
 	steady []string
+	// keeps is whether the floating IP stays the same, and leads somewhere at any moment.
+	keeps bool
 	// ends is whether the Service has nothing in the cloud when it is over.
 	ends bool
 }
@@ -45,10 +50,17 @@ var scenarios = []scenario{
 	{name: "change-settings", start: create(tcp(80), tcp(81)), change: edit(tuned), steady: []string{"TCP/80", "TCP/81"}},
 	{name: "proxy-protocol-on", start: create(tcp(80), tcp(81), udp(80)), change: edit(annotated(proxyKey, "true")), steady: []string{"TCP/80", "TCP/81", "UDP/80"}},
 	{name: "tcp-to-http", start: create(tcp(80), tcp(81)), change: edit(annotated(protocolsKey, "81=HTTP")), steady: []string{"TCP/80"}},
+	{name: "create-with-certificate", start: newCertificate, change: create(encrypted...)},
+	{name: "certificate-renewed", start: steps(newCertificate, create(encrypted...)), change: newCertificate, steady: []string{"TCP/80", "TCP/443"}},
+	{name: "certificate-not-wanted-any-more", start: steps(newCertificate, create(encrypted...)), change: edit(inTheClear), steady: []string{"TCP/80"}},
+	{name: "delete-with-certificate", start: steps(newCertificate, create(encrypted...)), change: remove, ends: true},
 	{name: "node-joins", start: create(tcp(80), tcp(81)), change: nodeJoins, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "node-leaves", start: steps(nodeJoins, create(tcp(80), tcp(81))), change: nodeLeaves, steady: []string{"TCP/80", "TCP/81"}},
 	{name: "external-to-internal", start: create(tcp(80)), change: edit(internal), steady: []string{"TCP/80"}},
 	{name: "internal-to-external", start: create(tcp(80), internal), change: edit(external), steady: []string{"TCP/80"}},
+	{name: "replace-flavor", start: create(tcp(80), tcp(81), annotated(replaceKey, "true")), change: toFlavor,
+		steady: []string{"TCP/80", "TCP/81"}, keeps: true},
+	{name: "replace-internal", start: create(tcp(80), internal, annotated(replaceKey, "true")), change: toFlavor, steady: []string{"TCP/80"}},
 	{name: "delete", start: create(tcp(80), tcp(81)), change: remove, ends: true},
 	{name: "delete-internal", start: create(tcp(80), internal), change: remove, ends: true},
 	{name: "delete-keeping-a-given-floating-ip", start: func(p *play) error {
@@ -57,6 +69,9 @@ var scenarios = []scenario{
 	{name: "delete-what-is-gone-already", start: create(tcp(80)), change: steps(deleteBalancer, remove), ends: true},
 	{name: "to-cluster-ip", start: create(tcp(80)), change: edit(ofType(corev1.ServiceTypeClusterIP)), ends: true},
 	{name: "to-load-balancer", start: create(tcp(80), ofType(corev1.ServiceTypeClusterIP)), change: edit(ofType(corev1.ServiceTypeLoadBalancer))},
+	{name: "take-over", start: create(tcp(80), tcp(81), ofType(corev1.ServiceTypeClusterIP)), change: takeOver},
+	{name: "change-floating-ip", start: create(tcp(80)), change: steps(giveFloatingIP, func(p *play) error { return edit(at(p.given.Address))(p) }),
+		steady: []string{"TCP/80"}},
 	{name: "to-cluster-ip-and-back", start: create(tcp(80)),
 		change: steps(edit(ofType(corev1.ServiceTypeClusterIP)), edit(ofType(corev1.ServiceTypeLoadBalancer)))},
 	{name: "same-name-again", start: create(tcp(80)), change: steps(remove, createWhenGone(tcp(80), tcp(81)))},
@@ -173,6 +188,15 @@ func nodeLeaves(p *play) error {
 	return p.world.client.CoreV1().Nodes().Delete(p.ctx, joining, metav1.DeleteOptions{})
 }
 
+// toFlavor asks for a load balancer of the cloud's flavor.
+func toFlavor(p *play) error {
+	flavor, err := p.world.cloud.flavor()
+	if err != nil {
+		return err
+	}
+	return edit(annotated(flavorKey, flavor))(p)
+}
+
 // giveFloatingIP makes a floating IP as a person would.
 func giveFloatingIP(p *play) error {
 	var answer struct{ FloatingIP floatingIP }
@@ -190,4 +214,54 @@ func deleteBalancer(p *play) error {
 		return err
 	}
 	return p.world.cloud.octavia("DELETE", "loadbalancers/"+b.ID+"?cascade=true", nil, nil)
+}
+
+// takeOver makes a load balancer and a floating IP as openstack-cloud-controller-manager made
+// them long ago, and lets the Service have them: one port is right, one is missing, and one is
+// too many.
+func takeOver(p *play) error {
+	cloud, name := p.world.cloud, "kube_service_kubernetes_"+p.namespace+"_"+p.name
+	listeners := []map[string]any{}
+	for i, port := range []int{80, 82} {
+		listeners = append(listeners, map[string]any{
+			"name": fmt.Sprintf("listener_%d_%s", i, name), "protocol": "TCP", "protocol_port": port, "tags": []string{name},
+			"default_pool": map[string]any{"name": fmt.Sprintf("pool_%d_%s", i, name), "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"},
+		})
+	}
+	var made struct{ LoadBalancer balancer }
+	if err := cloud.octavia("POST", "loadbalancers", map[string]any{"loadbalancer": map[string]any{
+		"name": name, "vip_subnet_id": cloud.subnet(), "tags": []string{name}, "listeners": listeners,
+		"description": "Kubernetes external service " + p.namespace + "/" + p.name + " from cluster kubernetes",
+	}}, &made); err != nil {
+		return err
+	}
+	b := made.LoadBalancer
+	if err := p.poll(func() error {
+		var now struct{ LoadBalancer balancer }
+		if err := cloud.octavia("GET", "loadbalancers/"+b.ID, nil, &now); err != nil || now.LoadBalancer.Status != "ACTIVE" {
+			return fmt.Errorf("load balancer %s is %s: %w", b.ID, now.LoadBalancer.Status, err)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	var attached struct{ FloatingIP floatingIP }
+	if err := cloud.neutron("POST", "floatingips", map[string]any{"floatingip": map[string]any{
+		"floating_network_id": cloud.publicNetwork(), "port_id": b.Port,
+		"description": "Floating IP for Kubernetes external service " + p.namespace + "/" + p.name + " from cluster kubernetes",
+	}}, &attached); err != nil {
+		return err
+	}
+	if err := edit(ofType(corev1.ServiceTypeLoadBalancer), annotated(annotation.LoadBalancerID, b.ID))(p); err != nil {
+		return err
+	}
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		v, err := p.services().Get(p.ctx, p.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: attached.FloatingIP.Address}}
+		_, err = p.services().UpdateStatus(p.ctx, v, metav1.UpdateOptions{})
+		return err
+	})
 }

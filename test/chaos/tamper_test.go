@@ -90,9 +90,11 @@ var tamperings = []tampering{
 		if f.ID == p.given.ID {
 			return errUnfit // it could not be got back
 		}
+		p.keepsNoAddress()
 		return p.world.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil)
 	}), anyTime: true},
 	{name: "floating-ip-detached", do: onFloatingIP(func(p *play, f floatingIP) error {
+		p.keepsNoAddress()
 		return p.world.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
 	}), anyTime: true},
 	{name: "floating-ip-described", do: onFloatingIP(func(p *play, f floatingIP) error {
@@ -109,6 +111,13 @@ func (p *play) octavia(method, path, key string, body any) error {
 		return p.world.cloud.octavia(method, path, nil, nil)
 	}
 	return p.world.cloud.octavia(method, path, map[string]any{key: body}, nil)
+}
+
+// keepsNoAddress leaves the rule alone that the floating IP stays: somebody takes it away.
+func (p *play) keepsNoAddress() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = ""
 }
 
 // onFloatingIP does it to the floating IP of the load balancer.
@@ -170,7 +179,8 @@ func amid(t *testing.T, s scenario, by tampering) {
 	defer octavia.Release("")
 	p.check(s.change(p))
 	p.check(p.poll(func() error {
-		if b, err := p.balancer(); err == nil && b.Status != "ACTIVE" || p.converged() == nil {
+		s, err := p.state()
+		if err == nil && slices.ContainsFunc(s.Balancers, func(b balancer) bool { return b.Status != "ACTIVE" }) || p.converged() == nil {
 			return nil
 		}
 		return errors.New("Octavia is not at work")

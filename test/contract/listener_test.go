@@ -195,6 +195,24 @@ func TestListeners(t *testing.T) {
 			c.active(id)
 			refused(c, 409, object{"protocol_port": 91, "tags": list{"a", "a"}})
 		}},
+		{"a PROMETHEUS listener has source ranges, which change, and neither a pool nor headers to insert", func(c *try) {
+			c.active(id)
+			q := c.quietly(k8s)
+			metrics := object{"loadbalancer_id": id, "protocol": "PROMETHEUS", "protocol_port": 93, "connection_limit": -1, "allowed_cidrs": list{"192.0.2.0/24"}, "tags": list{"a"}}
+			q.lb("POST", "/listeners", object{"listener": with(metrics, object{"insert_headers": object{"X-Forwarded-For": "true"}})}).is(400)
+			q.lb("POST", "/listeners", object{"listener": with(metrics, object{"default_pool_id": pools["http"]})}).is(400)
+			path := "/listeners/" + q.lb("POST", "/listeners", object{"listener": metrics}).is(201).text("listener.id")
+			c.active(id)
+			q.lb("PUT", path, object{"listener": object{"allowed_cidrs": list{"198.51.100.0/24"}, "tags": list{"b"}}}).is(200)
+			c.active(id)
+			a := q.lb("GET", path, nil).is(200)
+			c.must(a.at("listener.default_pool_id") == nil && a.text("listener.provisioning_status") == "ACTIVE", "it is %s", a.Text)
+			c.must(same(texts(a.list("listener.allowed_cidrs")), []string{"198.51.100.0/24"}) && same(texts(a.list("listener.tags")), []string{"b"}), "it is %s", a.Text)
+			q.lb("PUT", path, object{"listener": object{"default_pool_id": pools["http"]}}).is(400)
+			q.lb("PUT", path, object{"listener": object{"insert_headers": object{"X-Forwarded-For": "true"}}}).is(400)
+			q.lb("DELETE", path, nil).is(204)
+			c.active(id)
+		}},
 		{"headers to insert are replaced as a whole", func(c *try) {
 			a := changed(c, "http", object{"insert_headers": object{"X-Forwarded-For": "true", "X-Forwarded-Port": "false"}})
 			c.must(same(a.keys("listener.insert_headers"), []string{"X-Forwarded-For", "X-Forwarded-Port"}), "it is %s", a.Text)

@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,4 +113,17 @@ func TestSourceRangesThatCannotBeEnforcedAreRefused(t *testing.T) {
 	}
 	web.change(openTo())
 	web.programmed()
+}
+
+func TestWhatTheOperatorSaysThatAProviderLacksIsNotAskedOfIt(t *testing.T) {
+	spares(t, "the cloud is not asked")
+	s := newStage(t, settings{conf: []string{`[LoadBalancerProvider "amphora"]`, "lacks=allowed-cidrs,timeouts"}})
+	web := s.service("web", tcp(8080), openTo("192.0.2.0/24"))
+	if said := web.has(accepted, conditionFalse, "Unsupported").Message; !strings.Contains(said, `lack allowed-cidrs, says section [LoadBalancerProvider "amphora"]`) {
+		t.Errorf("it is told %q", said)
+	}
+	s.untouched()
+	web.change(openTo(), annotated(prefix+"timeout-client-data", "60000"))
+	web.has(accepted, conditionFalse, "TimeoutsUnsupported")
+	s.answers(web.address(), 8080)
 }

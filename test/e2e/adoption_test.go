@@ -55,8 +55,13 @@ func (o *occmService) same(ours bool) {
 	o.t.Helper()
 	now := o.read()
 	tags := slices.Clone(o.made.Tags)
-	if ours && !o.shared {
-		tags = append(tags, o.balancerName(), "kube-octavia.cluster="+o.clusterUID(), "kube-octavia.service="+string(o.was.UID))
+	if ours {
+		owner, name := o.service, o.balancerName()
+		if o.host != "" {
+			owner = &service{stage: o.stage, name: o.host}
+			name = owner.lbName()
+		}
+		tags = append(tags, name, "kube-octavia.cluster="+o.clusterUID(), "kube-octavia.service="+string(owner.now().UID))
 	}
 	slices.Sort(tags)
 	if d := cmp.Diff(slices.Compact(tags), slices.Sorted(slices.Values(now.Tags)), cmpopts.EquateEmpty()); d != "" {
@@ -140,8 +145,8 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 			written := 0
 			for _, o := range all {
 				written += each[o.name]
-				// One that Services share is nobody's alone, and bears the tags of all already.
-				if want := map[bool]int{false: 1, true: 0}[o.shared]; each[o.name] != want {
+				// One that Services share is that of the first, and is written to once.
+				if want := map[bool]int{true: 1, false: 0}[o.host == ""]; each[o.name] != want {
 					t.Errorf("%d writes to the load balancer of %s", each[o.name], o.name)
 				}
 				o.same(true)
@@ -163,6 +168,38 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 			s.keepsGiven(all)
 		})
 	}
+}
+
+// What two Services share that openstack-cloud-controller-manager let do so is the first
+// one's, stays with the second when that leaves, and goes with the last.
+func TestTheLastToLeaveWhatTheOtherControllerLetThemShareDeletesIt(t *testing.T) {
+	spares(t, "for the cloud it is as if we had made it")
+	s := newStage(t, settings{off: true})
+	all := s.inherits(t, rowsOf("shared-first", "shared-second"))
+	first, second := all[0], all[1]
+	at := address(all, "shared-first")
+	s.start()
+	reads(all, conditionTrue, "Programmed")
+	if w := s.cloud.count("loadbalancers"); w != 1 {
+		t.Errorf("there are %d load balancers", w)
+	}
+	visitor := s.visit(at, 8081)
+	first.delete()
+	first.gone()
+	s.hosts(first.made.ID, "TCP/8081")
+	s.happy(visitor)
+	if f := s.cloud.floatingIP(at); f.PortID != first.made.VIPPort || !strings.Contains(f.Description, "kube-octavia.service="+string(first.was.UID)) {
+		t.Errorf("the floating IP is %+v", f)
+	}
+	s.stop()
+	s.start()
+	second.has(programmed, conditionTrue, "Programmed")
+	second.delete()
+	second.gone()
+	if n := s.cloud.count("loadbalancers"); n != 0 {
+		t.Errorf("%d load balancers are left", n)
+	}
+	s.collected(at)
 }
 
 // goesFirst deletes the Service of the name, if there is one.
@@ -416,7 +453,8 @@ type migration struct {
 		Reasons                                           []string
 		Ops                                               []struct{ Kind, Text string }
 	}
-	Others []struct{ ID, Name, Reason string }
+	Others         []struct{ ID, Name, Reason string }
+	SecurityGroups []struct{ ID, Name, Outcome, Reason string }
 }
 
 // migration runs the command, which has to end with the status.
@@ -450,7 +488,7 @@ func (m migration) of(name string) (row struct {
 func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 	spares(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{off: true})
-	all := s.inherits(t, rowsOf("tcp", "internal", "name-of-old", "several-ports", "connection-limit", "hostname"))
+	all := s.inherits(t, rowsOf("tcp", "internal", "name-of-old", "several-ports", "connection-limit", "hostname", "shared-first", "shared-second"))
 	s.forget()
 	if m := s.migration(0); len(m.Services) != len(all) || len(m.Others) > 0 {
 		t.Errorf("%+v", m)
@@ -463,6 +501,8 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 	s.service("fresh", tcp(8080))
 	s.service("classy", tcp(8080), ofClass("other.example/lb"))
 	s.service("plain", tcp(8080), ofType(corev1.ServiceTypeClusterIP))
+	s.service("waits", tcp(8080), grouped("shop"))
+	s.service("makes", tcp(8081), grouped("shop"))
 	theirs := s.makeBalancer("kube_service_elsewhere_"+s.namespace+"_web", nil)
 	copied := s.service("copied", tcp(8080))
 	unknown := s.makeBalancer(copied.lbName(), []string{copied.lbName()})
@@ -481,6 +521,8 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		"connection-limit": {"released", "delete load balancer " + leaves.made.ID},
 		"hostname":         {"refused", "maybe"},
 		"fresh":            {"created", "create load balancer"},
+		"shared-first":     {"adopted", "tags"},
+		"shared-second":    {"adopted", ""},
 		"classy":           {"left-alone", "other.example/lb"},
 		"copied":           {"foreign", unknown},
 	} {
@@ -493,6 +535,13 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 			t.Errorf("%s: %+v; want %s that says %q", name, row, want.outcome, want.says)
 		}
 	}
+	makes, waits := m.of("makes"), m.of("waits")
+	if len(makes.Ops) == 0 {
+		makes, waits = waits, makes // the older one is the one that makes it
+	}
+	if makes.Outcome != "created" || waits.Outcome != "created" || len(waits.Ops) > 0 || !strings.Contains(strings.Join(waits.Reasons, " "), s.namespace+"/"+makes.Name) {
+		t.Errorf("of a group: %+v and %+v", makes, waits)
+	}
 	if row := m.of("tcp"); row.LoadBalancerID != all[0].made.ID || row.Address != address(all, "tcp") {
 		t.Errorf("%+v", row)
 	}
@@ -503,7 +552,7 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		t.Errorf("others: %+v", m.Others)
 	}
 	status, text, errs := s.run("migrate")
-	for _, part := range []string{"9 Services:", "3   adopted", all[0].made.ID, "open port TCP/8083", theirs, unknown} {
+	for _, part := range []string{"13 Services:", "5   adopted", all[0].made.ID, "open port TCP/8083", theirs, unknown} {
 		if status != 2 || !strings.Contains(text, part) {
 			t.Errorf("status %d; %q is not in the text:\n%s%s", status, part, text, errs)
 		}
@@ -519,6 +568,14 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 	for _, b := range s.cloud.ids("loadbalancers") {
 		if !slices.ContainsFunc(all, func(o *occmService) bool { return o.made.ID == b }) {
 			s.cloud.octavia("DELETE", "loadbalancers/"+b+"?cascade=true", nil, nil)
+		}
+	}
+	s.start()
+	s.goesFirst(all, "shared-second")
+	for _, v := range []*service{{stage: s, name: "makes"}, {stage: s, name: "waits"}} {
+		if v.programmed(); v.name == waits.Name {
+			v.delete() // before the one that has the floating IP
+			v.gone()
 		}
 	}
 }

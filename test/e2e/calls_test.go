@@ -55,6 +55,8 @@ func looks(c wire.Call) bool {
 		return query.Has("fields") && !query.Has("name")
 	case c.Service == cloudsim.LoadBalancer && strings.HasSuffix(c.Route, "/lbaas/loadbalancers/{id}"):
 		return c.Query == ""
+	case c.Service == cloudsim.KeyManager && strings.HasSuffix(c.Route, "/secrets"):
+		return !query.Has("name")
 	case c.Service == cloudsim.Network && strings.HasSuffix(c.Route, "/ports"):
 		return query.Has("id")
 	case c.Service == cloudsim.Network && strings.HasSuffix(c.Route, "/floatingips"):

@@ -222,6 +222,7 @@ type floatingIP struct {
 	Address     string `json:"floating_ip_address"`
 	PortID      string `json:"port_id"`
 	Description string `json:"description"`
+	Tags        []string
 }
 
 // floatingIPs are all floating IPs of the controller's project, but earlier ones.

@@ -208,9 +208,9 @@ var corpus = []legacy{
 		})
 	}},
 
-	{name: "shared-first", with: func(o *occmService) { o.edits, o.shared = []edit{tcp(8080)}, true }},
+	{name: "shared-first", with: func(o *occmService) { o.edits = []edit{tcp(8080)} }},
 	{name: "shared-second", with: func(o *occmService) {
-		o.edits, o.shared, o.host = []edit{tcp(8081)}, true, "shared-first"
+		o.edits, o.host = []edit{tcp(8081)}, "shared-first"
 	}},
 	{name: "x-forwarded-for", amphora: true, with: func(o *occmService) {
 		o.edits = []edit{tcp(8080), annotated(prefix+"x-forwarded-for", "true")}

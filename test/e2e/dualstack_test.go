@@ -124,6 +124,7 @@ func TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies(t *testin
 
 func TestDualStackServiceWithIPv6FirstHasAFloatingIPForItsIPv4Address(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no VIPs of both families")
+	spares(t, "TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies makes one there")
 	s := newStage(t, settings{})
 	s.gainIPv6("a")
 	web := s.service("web", tcp(8080), stack(requiresBoth, corev1.IPv6Protocol, corev1.IPv4Protocol))
@@ -160,6 +161,7 @@ func TestPreferDualStackFallsBackToTheFirstFamilyAndSaysSo(t *testing.T) {
 }
 
 func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing.T) {
+	spares(t, "it is not asked")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()
@@ -181,8 +183,28 @@ func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing
 	web.programmed()
 }
 
+func TestLoadBalancerOfOneFamilyIsReplacedByOneOfBothWhereThatIsAllowed(t *testing.T) {
+	s := newStage(t, settings{program: impatient()})
+	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
+	address := web.programmed()
+	old := web.tree()
+	visitor := s.visit(address, 8080)
+	web.change(stack(requiresBoth))
+	web.becomes(func(have tree) error {
+		if have.ID == old.ID || len(have.Additional) != 1 {
+			return fmt.Errorf("load balancer %s has VIPs %s and %+v", have.ID, have.VIP, have.Additional)
+		}
+		return nil
+	})
+	web.isAt(func(have tree) []string { return []string{address, have.Additional[0].Address} })
+	web.has(programmed, conditionTrue, "Programmed")
+	s.happy(visitor)
+	web.hasOne()
+}
+
 func TestSourceRangesAreEnforcedOrADualStackServiceIsRefused(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no source ranges")
+	spares(t, "what becomes of ranges with VIPs of both families is in the contract")
 	s := newStage(t, settings{})
 	required := s.service("required", tcp(8080), openTo("192.0.2.0/24"), stack(requiresBoth))
 	t.Log(required.has(accepted, conditionFalse, "DualStackUnsupported").Message)

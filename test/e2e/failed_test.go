@@ -30,7 +30,7 @@ func impatient() cli.Options {
 	timing := controlling.DefaultTiming()
 	timing.FirstReplacement, timing.LastReplacement = 50*time.Millisecond, 200*time.Millisecond
 	timing.FirstRebirth, timing.LastRebirth = 50*time.Millisecond, time.Second
-	timing.DuplicateRetry, timing.LastBackoff = 200*time.Millisecond, time.Second
+	timing.DuplicateRetry, timing.LastBackoff, timing.Drain = 200*time.Millisecond, time.Second, time.Second
 	return cli.Options{Timing: timing}
 }
 
@@ -190,6 +190,7 @@ func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *te
 }
 
 func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.T) {
+	spares(t, "TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP replaces one there")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
 	address := web.programmed()

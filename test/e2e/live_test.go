@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,6 +29,7 @@ func liveValues(s *stage, made map[string]string) map[string][]string {
 		classKey:                                   {"live"},
 		memberSubnetKey:                            {made["subnet"], s.cloud.IDs().PrivateSubnet},
 		prefix + "node-selector":                   {"live=yes", ""},
+		prefix + "node-address-type":               {"ExternalIP", "InternalIP"},
 		methodKey:                                  {"LEAST_CONNECTIONS", "ROUND_ROBIN"},
 		limitKey:                                   {"1000", "-1"},
 		prefix + "timeout-client-data":             {"60000"},
@@ -43,7 +45,15 @@ func liveValues(s *stage, made map[string]string) map[string][]string {
 		proxyKey:                                   {"true", "v2", "false"},
 		forwardedKey:                               {"true", "false"},
 		tlsKey:                                     {made["certificate"]},
+		secretKey:                                  {"web-tls"},
 		sniKey:                                     {made["another"]},
+		metricsSourcesKey:                          {"127.0.0.0/8", "10.0.0.0/8"},
+		metricsKey:                                 {"9100", "9101"},
+		prefix + "load-balancer-tags":              {"a,b", "b,c", ""},
+		prefix + "listener-tags":                   {"a,b", "b,c"},
+		prefix + "pool-tags":                       {"a,b", "b,c"},
+		"kube-octavia.io/floating-ip-tags":         {"a,b", "b,c"},
+		replaceKey:                                 {"true", "false"},
 		"kube-octavia.io/drift-policy":             {"report", "repair"},
 	}
 }
@@ -59,6 +69,8 @@ func TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay(t *testing.T
 		"another":     s.container(),
 		"subnet":      s.makeSubnet(asUser, s.cloud.IDs().PrivateNetwork, s.namespace, netip.MustParsePrefix("198.18.77.0/24"), 20),
 	}
+	s.mayRead("web-tls")
+	s.renew(time.Hour)
 	for _, suffix := range []string{"a", "b"} {
 		s.changeNode(suffix, func(n *corev1.Node) { n.Labels["live"] = "yes" })
 	}

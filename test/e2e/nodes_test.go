@@ -4,9 +4,12 @@
 package e2e_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
@@ -79,14 +82,54 @@ func deleteNode(s *stage, suffix string) {
 
 func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
 	spares(t, "the cloud has no part in it")
-	s := newStage(t, settings{nodes: []string{"a"}})
+	s := newStage(t, settings{nodes: []string{"a"}, flags: []string{"--sweep-interval=1s"}})
 	web := s.service("web", tcp(8080))
 	web.programmed()
 	s.addNode("b")
 	web.becomes(membersAt(s.addresses("a", "b")...))
+	lost := s.address("b")
 	s.changeNodeStatus("b", func(n *corev1.Node) { n.Status.Addresses = nil })
 	web.becomes(membersAt(s.addresses("a")...))
 	web.has(programmed, conditionTrue, "Programmed")
+	without := func(want int) {
+		t.Helper()
+		s.eventually(func() error {
+			if n := s.gauge("kube_octavia_nodes_without_address"); n != want {
+				return fmt.Errorf("the metric says %d nodes, want %d", n, want)
+			}
+			return nil
+		})
+	}
+	without(1)
+	s.eventually(func() error {
+		if told := s.nodeEvents("b", "NoMemberAddress"); len(told) != 1 || !strings.Contains(told[0], "IPv4") {
+			return fmt.Errorf("told is %q", told)
+		}
+		return nil
+	})
+	s.changeNodeStatus("b", func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: lost}}
+	})
+	web.becomes(membersAt(s.addresses("a", "b")...))
+	without(0)
+	if told := s.nodeEvents("b", "NoMemberAddress"); len(told) != 1 {
+		t.Errorf("told is %q", told)
+	}
+}
+
+// nodeEvents are the texts of the events on the node with the reason.
+func (s *stage) nodeEvents(suffix, reason string) (told []string) {
+	s.t.Helper()
+	list, err := s.client.EventsV1().Events(metav1.NamespaceDefault).List(s.t.Context(), metav1.ListOptions{FieldSelector: "regarding.name=" + s.node(suffix)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range list.Items {
+		if e.Reason == reason {
+			told = append(told, e.Note)
+		}
+	}
+	return told
 }
 
 func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {

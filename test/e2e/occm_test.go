@@ -42,10 +42,8 @@ type occmService struct {
 	serial bool
 	// untold leaves annotations and finalizer out, as long ago.
 	untold bool
-	// shared is whether several Services use the load balancer, and host is the one for
-	// which it was made, if that is another.
-	shared bool
-	host   string
+	// host is the Service for which the load balancer was made, if that is another.
+	host string
 	// mode is what is published of how the address is reached, if that is not as usual.
 	mode corev1.LoadBalancerIPMode
 	// hostname is published in place of the address.

@@ -74,6 +74,7 @@ func (s *stage) offer(collection, kind string, wish map[string]any) (id string) 
 
 func TestClassSaysWhatTheLoadBalancerIsMadeOfAndTheAnnotationWins(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	spares(t, "what a class says, annotations say too")
 	s := newStage(t, settings{off: true})
 	gold, silver := s.makeFlavor(s.namespace+"-gold"), s.makeFlavor(s.namespace+"-silver")
 	s.settings.conf = []string{"flavor-id=" + silver, `[LoadBalancerClass "gold"]`, "flavor-id=" + gold, "lb-method=SOURCE_IP", "internal-lb=true"}
@@ -155,6 +156,7 @@ func TestGivenPortBecomesTheVIPAndStays(t *testing.T) {
 
 func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn checks that members' addresses are in their subnet")
+	spares(t, "that members cannot move is in the contract, and TestTogglingTLSOnALiveServiceClosesNoOtherPort exchanges pools there")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
 	visitor := s.visit(web.programmed(), 8080)
@@ -191,6 +193,7 @@ func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 
 func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.T) {
 	onlyWithProvider(t, "amphora", "the way to the subnet does not matter here")
+	spares(t, "what a full subnet answers is in the contract")
 	s := newStage(t, settings{})
 	s.cloud.showPublicSubnets()
 	base := fmt.Sprintf("127.%d.%d", 240+rand.IntN(14), rand.IntN(256))
@@ -213,6 +216,7 @@ func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.
 }
 
 func TestHostnameIsPublishedInPlaceOfTheAddress(t *testing.T) {
+	spares(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(hostnameKey, "www.example.com"))
 	web.has(programmed, conditionTrue, "Programmed")

@@ -69,6 +69,7 @@ func (v *service) keptListener(was tree, key string) {
 // while nobody answers.
 func TestTogglingProxyProtocolOnALiveServiceFailsNoRequest(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "TestTogglingTLSOnALiveServiceClosesNoOtherPort exchanges pools there")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
 	address := web.programmed()

@@ -69,7 +69,7 @@ func (s *stage) visible() []output {
 
 // secrets are all that are in play.
 func (s *stage) secrets() []string {
-	return append(s.cloud.Secrets(), controllerToken(s.t), kubetest.Cluster(s.t).Config().BearerToken)
+	return append(append(s.cloud.Secrets(), s.keys...), controllerToken(s.t), kubetest.Cluster(s.t).Config().BearerToken)
 }
 
 // keptSecrets fails the test if anything that can be read holds a secret.

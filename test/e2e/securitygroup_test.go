@@ -150,15 +150,7 @@ func (s *stage) nodeSubnet() string {
 func (s *stage) withoutGroups() {
 	s.afterwards = append(s.afterwards, func() {
 		for _, g := range s.groups() {
-			var answer struct{ Ports []groupedPort }
-			s.cloud.neutron(http.MethodGet, "ports?security_groups="+g.ID, nil, &answer)
-			for _, p := range answer.Ports {
-				left := slices.DeleteFunc(p.Groups, func(id string) bool { return id == g.ID })
-				s.cloud.neutron(http.MethodPut, "ports/"+p.ID, map[string]any{"port": map[string]any{"security_groups": left}}, nil)
-			}
-			if status, text, err := s.cloud.request(asUser, cloudsim.Network, http.MethodDelete, "/v2.0/security-groups/"+g.ID, nil); err != nil || status != http.StatusNoContent {
-				s.t.Errorf("delete security group %s: %d %s %v", g.ID, status, text, err)
-			}
+			s.dropGroup(g.ID)
 		}
 	})
 }

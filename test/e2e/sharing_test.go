@@ -60,7 +60,7 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 	clash.delete()
 	clash.gone()
 	api.change(without(5300), tcp(8080))
-	if said := api.has(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "_web") {
+	if said := api.has(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "Service "+s.namespace+"/web") {
 		t.Errorf("who has the port is not told: %q", said)
 	}
 	api.change(without(8080), tcp(9091))
@@ -98,7 +98,7 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 
 func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
 	spares(t, "TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder does the same with a floating IP")
-	s := newStage(t, settings{})
+	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	web, api, address, balancer := sharing(s, annotated(internalKey, "true"))
 	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
 	s.answeredBy(address, 9090, s.addresses("a", "b")...)
@@ -107,10 +107,33 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 	api.change(annotated(internalKey, "true"))
 	api.has(accepted, conditionTrue, "Accepted")
 	web.change(annotated(internalKey, "false"))
-	web.moved(address)
+	if said := web.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, s.namespace+"/api") {
+		t.Errorf("whose ports would be opened is not told: %q", said)
+	}
 	s.stop()
 	s.start()
-	t.Log(api.has(accepted, conditionFalse, "SharingRefused").Message)
+	web.has(accepted, conditionFalse, "SharingRefused")
+	web.change(touched("and so it is looked at"))
+	s.rests()
+	if n := len(s.cloud.floatingIPs()); n > 0 || web.address() != address {
+		t.Errorf("there are %d floating IPs, and the Service is at %s", n, web.address())
+	}
+	third := s.service("third", tcp(9191), annotated(internalKey, "true"), annotated(idKey, balancer.ID))
+	if said := third.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "asks for a floating IP") {
+		t.Errorf("the one that comes now is told %q", said)
+	}
+	third.delete()
+	third.gone()
+	api.change(annotated(internalKey, "false"))
+	open := web.moved(address)
+	web.programmed()
+	api.eventually(func() error {
+		if at := api.address(); at != open {
+			return fmt.Errorf("one is at %s and the other at %s", open, at)
+		}
+		return nil
+	})
+	api.programmed()
 	web.delete()
 	web.gone()
 	api.delete()
@@ -118,6 +141,36 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 	for _, f := range s.cloud.floatingIPs() {
 		s.collected(f.Address)
 	}
+}
+
+func TestTheLastOneToLeaveDeletesTheLoadBalancerWhoseFloatingIPWentFirst(t *testing.T) {
+	simulatorOnly(t, "it has to refuse the deletion")
+	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
+	web, api, address, balancer := sharing(s)
+	dns := s.service("dns", udp(5301), annotated(idKey, balancer.ID))
+	dns.programmed()
+	web.delete()
+	web.gone()
+	s.stop() // so that both take their ports off for the sake of the other
+	api.delete()
+	dns.delete()
+	s.refuse("DELETE", "/v2.0/lbaas/loadbalancers/{id}")
+	s.start()
+	s.eventually(func() error {
+		if f := s.cloud.floatingIP(address); f.PortID != "" {
+			return fmt.Errorf("floating IP %s leads to port %s", f.Address, f.PortID)
+		}
+		return nil
+	})
+	s.stop() // what was remembered is lost
+	s.cloud.Faults().Clear()
+	s.start()
+	api.gone()
+	dns.gone()
+	if n := s.cloud.count("loadbalancers"); n != 0 {
+		t.Errorf("%d load balancers are left", n)
+	}
+	s.collected(address)
 }
 
 // collected removes a floating IP that was made for a Service which is gone, before the

@@ -79,6 +79,10 @@ type stage struct {
 	askedBefore int
 	// floatingIPs that are not the controller's to delete, by address.
 	given []string
+	// keys are those of certificates, which nobody may see, and unreadable is the name of a
+	// Secret that the controller is refused.
+	keys       []string
+	unreadable string
 	// afterwards is done when the controller has ended for good.
 	afterwards []func()
 }

@@ -207,10 +207,10 @@ func TestNobodyGetsAtWhatIsNotTheirs(t *testing.T) {
 		if diff := cmp.Diff(before, web.tree()); diff != "" {
 			t.Errorf("%s the load balancer of another has changed (-before +after):\n%s", when, diff)
 		}
-		if now := s.cloud.floatingIP(address); now != floating {
+		if now := s.cloud.floatingIP(address); !cmp.Equal(now, floating) {
 			t.Errorf("%s %+v has become %+v", when, floating, now)
 		}
-		if now := s.cloud.floatingIP(stray.FloatingIP.Address); now != stray.FloatingIP {
+		if now := s.cloud.floatingIP(stray.FloatingIP.Address); !cmp.Equal(now, stray.FloatingIP) {
 			t.Errorf("%s %+v has become %+v", when, stray.FloatingIP, now)
 		}
 	}

@@ -45,14 +45,17 @@ const (
 	tellsLabels    = "must be labels such as zone=a,disk=ssd,gpu, each key once"
 	tellsName      = "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~"
 	tellsTags      = "must be tags, separated by commas"
+	tellsWantedTag = "must be tags of up to 255 characters, separated by commas, none of them empty and none that begins with kube-octavia. or kube_service_"
 	tellsHost      = "must be a DNS name in lower case, such as www.example.com, and not an address"
 	tellsMethod    = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
 	tellsLimit     = "must be a whole number from -1 to 2147483647"
 	tellsTimeout   = "must be a whole number from 0 to 2073600000"
+	tellsPort      = "must be a whole number from 1 to 65535"
 	tellsSeconds   = "must be a whole number from 1 to 86400"
 	tellsRetries   = "must be a whole number from 1 to 10"
 	tellsDrift     = "must be one of repair, report, ignore"
 	tellsLength    = "must not be longer than 255 bytes"
+	tellsSecret    = "must be the name of a Secret in the Service's namespace, such as web-tls"
 	tellsProxy     = "must be true or v1 for version 1, v2 for version 2, or false"
 	tellsProtocols = "must be appProtocol, or number or name of a port, =, and one of HTTP, TERMINATED_HTTPS, HTTPS, PROXY, PROXYV2, TCP, UDP, SCTP; several are separated by commas"
 )
@@ -63,6 +66,7 @@ var bad = []value{
 	{internal, "True", tellsBoolean},
 	{"keep-floatingip", "FALSE", tellsBoolean},
 	{"keep-floatingip", "tru e", tellsBoolean},
+	{annotation.AllowReplacement, "yes", tellsBoolean},
 	{"enable-health-monitor", "on", tellsBoolean},
 	{sources, "10.0.0.1", tellsRanges + `, and "10.0.0.1" is none`},
 	{sources, "10.0.0.0/33", tellsRanges},
@@ -99,6 +103,9 @@ var bad = []value{
 	{"hostname", strings.Repeat("a.", 127), tellsHost},
 	{"availability-zone", strings.Repeat("z", 256), tellsLength},
 	{"class", strings.Repeat("ü", 128), tellsLength},
+	{"load-balancer-group", strings.Repeat("g", 256), tellsLength},
+	{"node-address-type", "internalip", "must be one of InternalIP, ExternalIP"},
+	{"node-address-type", "InternalIP,ExternalIP", "must be one of InternalIP, ExternalIP"},
 	{"node-selector", "zone in (a)", tellsLabels + `, and "zone in (a)" is none`},
 	{"node-selector", "zone=a, zone=b", tellsLabels},
 	{"node-selector", "gpu, =", tellsLabels + `, and "=" is none`},
@@ -122,9 +129,22 @@ var bad = []value{
 	{"health-monitor-timeout", "six", tellsSeconds},
 	{"health-monitor-max-retries", "11", tellsRetries},
 	{"health-monitor-max-retries-down", "1-2", tellsRetries},
+	{annotation.MetricsPort, "0", tellsPort},
+	{annotation.MetricsPort, "65536", tellsPort},
+	{annotation.MetricsPort, "metrics", tellsPort},
+	{annotation.MetricsAllowedCIDRs, "10.0.0.1", tellsRanges + `, and "10.0.0.1" is none`},
+	{"load-balancer-tags", "cost=7,,prod", tellsWantedTag},
+	{"load-balancer-tags", "prod, kube-octavia.share=*", tellsWantedTag + `, and "kube-octavia.share=*" is none`},
+	{"listener-tags", "prod,", tellsWantedTag},
+	{"listener-tags", strings.Repeat("ü", 256), tellsWantedTag},
+	{"pool-tags", "a kube_service_kubernetes_shop_web", tellsWantedTag},
+	{annotation.FloatingIPTags, ",", tellsWantedTag},
 	{annotation.DriftPolicy, "Repair", tellsDrift},
 	{annotation.DriftPolicy, "none", tellsDrift},
 	{"default-tls-container-ref", strings.Repeat("r", 256), tellsLength},
+	{"tls-secret", "shop/web-tls", tellsSecret},
+	{"tls-secret", "Web-TLS", tellsSecret},
+	{"tls-secret", strings.Repeat("w", 254), tellsSecret},
 	{annotation.SNIContainers, "a," + strings.Repeat("r", 256), tellsLength},
 	{"proxy-protocol", "True", tellsProxy},
 	{"proxy-protocol", "v3", tellsProxy},
@@ -152,12 +172,15 @@ var good = []value{
 	{"x-forwarded-for", "true", ""},
 	{"default-tls-container-ref", "https://barbican.example.com/v1/containers/" + someID, ""},
 	{"default-tls-container-ref", "", ""},
+	{"tls-secret", " web-tls.example", ""},
+	{"tls-secret", "", ""},
 	{annotation.SNIContainers, "https://barbican.example.com/v1/secrets/" + someID + ", my-certificate", ""},
 	{sources, " 10.1.2.3/8 ,, 2001:DB8::1/32,", ""},
 	{sources, "", ""},
 	{sources, " , ", ""},
 	{sources, "0.0.0.0/0,::/0", ""},
 	{sources, strings.TrimSuffix(strings.Repeat("192.0.2.0/24,2001:db8:1:2::/64,", 2000), ","), ""},
+	{annotation.AllowReplacement, "true", ""},
 	{annotation.FloatingIP, "203.0.113.7 ", ""},
 	{annotation.FloatingIP, someID, ""},
 	{annotation.FloatingIP, "", ""},
@@ -186,9 +209,12 @@ var good = []value{
 	{"hostname", "1.2.3", ""},
 	{"hostname", "", ""},
 	{"class", "gold", ""},
+	{"load-balancer-group", "shop", ""},
 	{"class", strings.Repeat("ü", 127), ""},
 	{"availability-zone", "az 1", ""},
 	{"availability-zone", "", ""},
+	{"node-address-type", "InternalIP", ""},
+	{"node-address-type", " ExternalIP ", ""},
 	{"node-selector", "zone=b, gpu", ""},
 	{"node-selector", "topology.kubernetes.io/zone = a,disk=", ""},
 	{"node-selector", "zone=a,zone=a", ""},
@@ -207,6 +233,13 @@ var good = []value{
 	{"health-monitor-timeout", "1", ""},
 	{"health-monitor-max-retries", "1", ""},
 	{"health-monitor-max-retries-down", "10", ""},
+	{annotation.MetricsPort, "9100", ""},
+	{annotation.MetricsAllowedCIDRs, "10.0.0.0/8, 2001:db8::/32", ""},
+	{annotation.MetricsAllowedCIDRs, "", ""},
+	{"load-balancer-tags", "cost=7, prod,a b", ""},
+	{"listener-tags", strings.Repeat("ü", 255) + ",a", ""},
+	{"pool-tags", "kube-octavia,my-kube_service_", ""},
+	{annotation.FloatingIPTags, " ", ""},
 	{annotation.DriftPolicy, "report", ""},
 	{annotation.DriftPolicy, "", ""},
 	// Lists that are too long for kube-apiserver are left to the controller.

@@ -1,0 +1,53 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
+	const name = "kube_service_kubernetes_"
+	internal := annotate("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")
+	guest := func(address string, tags ...string) change {
+		return func(in *Input) {
+			found("10.0.0.9")(in)
+			in.Guest, in.Owner.Guest, in.HostAddress, in.Config.MaxShared, in.Found.Tags = true, true, address, 2, tags
+		}
+	}
+	asksForFloating := func(in *Input) { in.HostExternal = true }
+	opens := func(in *Input) {
+		found("10.0.0.9")(in)
+		in.WouldOpen = []string{"shop/api", "shop/db"}
+	}
+	for what, c := range map[string]struct {
+		in   Input
+		told string
+	}{
+		"a guest":                         {input(guest("203.0.113.5")), ""},
+		"an internal guest":               {input(internal, guest("10.0.0.9")), ""},
+		"one too many":                    {input(guest("203.0.113.5", name+"a_b", name+"a_c")), "max-shared-lb lets no more than 2"},
+		"one too many of a group":         {input(annotate(annotation.LoadBalancerGroup, "shop"), guest("203.0.113.5", name+"a_b", name+"a_c")), `of group "shop"`},
+		"an internal one, opened":         {input(internal, guest("203.0.113.5")), "open to everybody"},
+		"an internal one, to be opened":   {input(internal, guest("10.0.0.9"), asksForFloating), "asks for a floating IP"},
+		"an external one, not opened":     {input(guest("10.0.0.9")), "no floating IP"},
+		"a floating IP that opens others": {input(opens), "(shop/api, shop/db)"},
+		"none, beside others":             {input(internal, opens), ""},
+	} {
+		_, err := Wanted(c.in)
+		var refused *Invalid
+		if errors.As(err, &refused) != (c.told != "") || refused != nil && (refused.Reason != ReasonSharingRefused || !strings.Contains(refused.Message, c.told)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	there := input(internal, guest("10.0.0.9"), asksForFloating)
+	there.Found.Tags = []string{there.Owner.LoadBalancerName()}
+	if _, err := Wanted(there); err != nil {
+		t.Errorf("one that has its ports there already, before it is opened: %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// metrics returns the listener, if the Service asks for one, at which the load balancer tells
+// Prometheus about itself, or why there is none. It is about all ports of the load balancer,
+// so it is for the Service that this was made for, and open only to those who were named: a
+// floating IP is in reach of everybody.
+func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withheld, error) {
+	port, can := options.MetricsPort, in.Capabilities
+	if port == 0 {
+		return nil, nil, nil
+	}
+	invalid := func(format string, args ...any) error {
+		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s=%d: ", annotation.MetricsPort, port) + fmt.Sprintf(format, args...)}
+	}
+	withheld := func(format string, args ...any) []lb.Withheld {
+		return []lb.Withheld{{Reason: ReasonMetricsUnsupported, Message: fmt.Sprintf(format, args...) +
+			fmt.Sprintf(". The Service is served without metrics; remove annotation %s to be content with that", annotation.MetricsPort)}}
+	}
+	taken := slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool {
+		return int(p.Port) == port && (p.Protocol == corev1.ProtocolTCP || !can.Has(lb.FeatureTransportsShareAPort))
+	})
+	switch {
+	case taken:
+		return nil, nil, invalid("it is a port of the Service; choose another")
+	case in.Guest && in.Found != nil:
+		return nil, nil, &Invalid{ReasonSharingRefused, fmt.Sprintf(
+			"load balancer %s was not made for this Service, and its metrics are about others, too; remove annotation %s", in.Found.ID, annotation.MetricsPort)}
+	case len(options.MetricsAllowedCIDRs) == 0:
+		return nil, nil, invalid("nobody may read the metrics; name who may in annotation %s, as CIDRs: 0.0.0.0/0 and ::/0 are everybody", annotation.MetricsAllowedCIDRs)
+	case !can.Has(lb.FeaturePrometheus):
+		return nil, withheld("metrics need %s; this cloud has %s", lb.FeaturePrometheus.Needs(), can.Lacking(lb.FeaturePrometheus)), nil
+	}
+	sources, restricted, err := in.reachable(options.MetricsAllowedCIDRs)
+	if err != nil {
+		return nil, nil, invalid("%v; see annotation %s", err, annotation.MetricsAllowedCIDRs)
+	}
+	switch enforced := can.Has(lb.FeatureAllowedCIDRs); {
+	case restricted && in.hasBoth():
+		return nil, withheld("the load balancer has addresses of both families, and Octavia cannot enforce on such a one who may read its metrics"), nil
+	case restricted && !enforced:
+		return nil, withheld("who may read metrics needs %s; this cloud has %s", lb.FeatureAllowedCIDRs.Needs(), can.Lacking(lb.FeatureAllowedCIDRs)), nil
+	case in.hasBoth() || !enforced:
+		sources = nil
+	}
+	return []lb.Listener{{
+		Name:            in.Owner.MetricsListenerName(),
+		Tags:            in.tags(options.Tags, options.ListenerTags),
+		Protocol:        lb.ListenerPrometheus,
+		Port:            port,
+		ConnectionLimit: annotation.NoLimit,
+		AllowedCIDRs:    sources,
+	}}, nil, nil
+}

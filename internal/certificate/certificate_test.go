@@ -1,0 +1,267 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate_test
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"flag"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/certificate"
+)
+
+var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// signed returns a certificate of the key, signed by itself.
+func signed(t testing.TB, name string, key crypto.Signer) []byte {
+	t.Helper()
+	plan := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, plan, plan, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func pkcs8(t testing.TB, key crypto.Signer) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+func data(certificate, key []byte) map[string][]byte {
+	return map[string][]byte{"tls.crt": certificate, "tls.key": key}
+}
+
+func read(t *testing.T, data map[string][]byte) *certificate.Certificate {
+	t.Helper()
+	c, err := certificate.Read(corev1.SecretTypeTLS, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestWhatCannotBeUsedIsRefusedWithoutAWordOfTheKey(t *testing.T) {
+	key, other := newKey(t), newKey(t)
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := signed(t, "web", key)
+	private := pkcs8(t, key)
+	words := strings.Fields(string(private))
+	for name, c := range map[string]struct {
+		kind  corev1.SecretType
+		data  map[string][]byte
+		words string
+	}{
+		"another type":               {corev1.SecretTypeOpaque, data(good, private), "kubernetes.io/tls"},
+		"no certificate":             {corev1.SecretTypeTLS, data(nil, private), "no tls.crt"},
+		"no key":                     {corev1.SecretTypeTLS, map[string][]byte{"tls.crt": good}, "no tls.key"},
+		"a certificate of nonsense":  {corev1.SecretTypeTLS, data([]byte("hello"), private), "no certificate in tls.crt"},
+		"a broken certificate":       {corev1.SecretTypeTLS, data([]byte("-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"), private), "place 1"},
+		"a broken second one":        {corev1.SecretTypeTLS, data(append(bytes.Clone(good), "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"...), private), "place 2"},
+		"a key of nonsense":          {corev1.SecretTypeTLS, data(good, []byte(words[3])), "no private key in tls.key"},
+		"a key without its frame":    {corev1.SecretTypeTLS, data(good, []byte("-----BEGIN "+words[3]+"-----\naGVsbG8=\n-----END "+words[3]+"-----\n")), "no private key in tls.key"},
+		"a certificate for a key":    {corev1.SecretTypeTLS, data(good, good), "no private key in tls.key"},
+		"an encrypted key":           {corev1.SecretTypeTLS, data(good, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("hello")})), "must not be encrypted"},
+		"somebody else's key":        {corev1.SecretTypeTLS, data(good, pkcs8(t, other)), "does not fit"},
+		"the first is another's":     {corev1.SecretTypeTLS, data(append(signed(t, "ca", other), good...), private), "does not fit"},
+		"a key that Octavia refuses": {corev1.SecretTypeTLS, data(signed(t, "web", edwards), pkcs8(t, edwards)), "neither RSA nor ECDSA"},
+	} {
+		_, err := certificate.Read(c.kind, c.data)
+		if err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, line := range words[3 : len(words)-3] {
+			if strings.Contains(err.Error(), line[:8]) {
+				t.Errorf("%s: the error has a part of the key: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestKeysAreReadInEveryFormThatToolsWrite(t *testing.T) {
+	key := newKey(t)
+	sec1, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]map[string][]byte{
+		"ECDSA, PKCS #8": data(signed(t, "web", key), pkcs8(t, key)),
+		"ECDSA, SEC 1":   data(signed(t, "web", key), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: sec1})),
+		"RSA, PKCS #8":   data(signed(t, "web", old), pkcs8(t, old)),
+		"RSA, PKCS #1":   data(signed(t, "web", old), pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(old)})),
+		"a comment":      data(append([]byte("web.example.com\n"), signed(t, "web", key)...), append([]byte("the key\n"), pkcs8(t, key)...)),
+	} {
+		if _, err := certificate.Read(corev1.SecretTypeTLS, c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheHashIsOfTheCertificatesAndNotOfTheKey(t *testing.T) {
+	key := newKey(t)
+	sec1, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, ca := signed(t, "web", key), signed(t, "ca", newKey(t))
+	one := read(t, data(leaf, pkcs8(t, key)))
+	same := read(t, data(append([]byte("a comment\n"), leaf...), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: sec1})))
+	if one.Hash() != same.Hash() {
+		t.Error("the same certificate has another hash")
+	}
+	for name, c := range map[string]*certificate.Certificate{
+		"with one that leads on": read(t, data(append(bytes.Clone(leaf), ca...), pkcs8(t, key))),
+		"made anew":              read(t, data(signed(t, "web", key), pkcs8(t, key))),
+	} {
+		if c.Hash() == one.Hash() {
+			t.Errorf("%s it has the same hash", name)
+		}
+	}
+}
+
+func TestDatesAreLookedAt(t *testing.T) {
+	key := newKey(t)
+	c := read(t, data(signed(t, "web", key), pkcs8(t, key)))
+	for at, words := range map[time.Time]string{
+		now: "", now.Add(2 * time.Hour): "expired at 2026-11-22 13:00:00 UTC", now.Add(-2 * time.Hour): "valid from 2026-11-22 11:00:00 UTC",
+	} {
+		err := c.CheckDates(at)
+		if (err == nil) != (words == "") || err != nil && (!errors.Is(err, certificate.ErrNotValid) || !strings.Contains(err.Error(), words)) {
+			t.Errorf("at %v: %v", at, err)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the bundle of the contract anew")
+
+// The contract gives it to a real Octavia.
+func TestTheBundleOfTheContractIsAsWrittenHere(t *testing.T) {
+	var files [2][]byte
+	for i, name := range []string{"tls.crt", "tls.key"} {
+		var err error
+		if files[i], err = os.ReadFile(filepath.Join("testdata", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := read(t, data(files[0], files[1])).Bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("..", "..", "test", "contract", "testdata", "certificate", "open.p12")
+	if *update {
+		if err := os.WriteFile(file, written, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, err := os.ReadFile(file); err != nil || !bytes.Equal(kept, written) {
+		t.Errorf("%s is another one: %v; write it with -update, and run the contract on a real cloud", file, err)
+	}
+}
+
+// openssl reads a bundle as Octavia does, whose library it is.
+func openssl(t *testing.T, bundle []byte, args ...string) string {
+	t.Helper()
+	program, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("there is no openssl here; the end-to-end test gives a bundle to a real Octavia")
+	}
+	file := filepath.Join(t.TempDir(), "bundle.p12")
+	if err := os.WriteFile(file, bundle, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, append([]string{"pkcs12", "-in", file, "-passin", "pass:", "-nodes"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+func TestOpenSSLReadsTheBundle(t *testing.T) {
+	key := newKey(t)
+	leaf, ca, root := signed(t, "web", key), signed(t, "ca", newKey(t)), signed(t, "root", newKey(t))
+	c := read(t, data(bytes.Join([][]byte{leaf, ca, root}, nil), pkcs8(t, key)))
+	bundle, err := c.Bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.Bundle(); err != nil || !bytes.Equal(bundle, again) {
+		t.Errorf("made twice it differs: %v", err)
+	}
+	for what, want := range map[string][]byte{"-nocerts": pkcs8(t, key), "-clcerts": leaf, "-cacerts": append(ca, root...)} {
+		args := []string{what}
+		if what != "-nocerts" {
+			args = append(args, "-nokeys")
+		}
+		if got := blocks([]byte(openssl(t, bundle, args...))); got != blocks(want) {
+			t.Errorf("with %s it reads\n%s", what, got)
+		}
+	}
+	if out := openssl(t, bundle, "-info", "-noout"); !strings.Contains(out, "sha256") {
+		t.Errorf("the checksum is %s", out)
+	}
+}
+
+// blocks are the contents of all blocks of PEM.
+func blocks(text []byte) string {
+	var all []string
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		all = append(all, base64.StdEncoding.EncodeToString(block.Bytes))
+	}
+	return strings.Join(all, "\n")
+}
+
+func FuzzSecrets(f *testing.F) {
+	key := newKey(f)
+	f.Add(string(corev1.SecretTypeTLS), signed(f, "web", key), pkcs8(f, key))
+	f.Add(string(corev1.SecretTypeTLS), []byte("-----BEGIN CERTIFICATE-----\n"), []byte("-----BEGIN PRIVATE KEY-----\n"))
+	f.Fuzz(func(t *testing.T, kind string, crt, key []byte) {
+		c, err := certificate.Read(corev1.SecretType(kind), data(crt, key))
+		if err != nil {
+			return
+		}
+		if bundle, err := c.Bundle(); err != nil || len(bundle) == 0 || c.Hash() == "" {
+			t.Errorf("it is taken and makes no bundle: %v", err)
+		}
+	})
+}

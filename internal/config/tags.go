@@ -1,0 +1,41 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// ParseTags reads tags that somebody wants on objects in the cloud, separated by commas or, as
+// openstack-cloud-controller-manager has it, by blanks. Each comes once. One that is empty, that the cloud does not take, or
+// that has a meaning to us is an error.
+func ParseTags(text string) ([]string, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var tags []string
+	for part := range strings.SplitSeq(text, ",") {
+		some := strings.Fields(part)
+		if len(some) == 0 {
+			return nil, errors.New("a tag between commas is empty")
+		}
+		for _, tag := range some {
+			switch {
+			case utf8.RuneCountInString(tag) > lb.LongestTag:
+				return nil, fmt.Errorf("tag %q is longer than %d characters", tag, lb.LongestTag)
+			case lb.Reserved(tag):
+				return nil, fmt.Errorf("tag %q has a meaning to controllers and cannot be asked for", tag)
+			case !slices.Contains(tags, tag):
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags, nil
+}

@@ -1,0 +1,173 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package securitygroup
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// groupFor is one that is there for a Service, with rules for these NodePorts.
+func groupFor(uid string, ports ...PortKey) Group {
+	g := Group{For: uid, ID: "g-" + uid, Name: "lb-sg-" + uid}
+	for i, p := range ports {
+		g.Rules = append(g.Rules, FoundRule{ID: fmt.Sprint(uid, i), Rule: rule(p, nodeNet)})
+	}
+	return g
+}
+
+// wantedOwn is the group that the Service with the uid wants.
+func wantedOwn(uid string, ports ...PortKey) WantedGroup {
+	w := WantedGroup{For: uid, Name: "lb-sg-" + uid, Description: "described"}
+	for _, p := range ports {
+		w.Rules = append(w.Rules, rule(p, nodeNet))
+	}
+	return w
+}
+
+// goes is that a group is to go.
+func goes(uid string, replaced bool) WantedGroup {
+	return WantedGroup{For: uid, Going: true, Replaced: replaced}
+}
+
+// inCluster is what two nodes want for one Service, in whose stead a group is to go.
+func inCluster(going ...WantedGroup) Wanted {
+	w := wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(1))))
+	w.Groups = append(w.Groups, going...)
+	return w
+}
+
+func plans(t *testing.T, what string, wanted Wanted, o Observed, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(append([]string{}, want...), texts(Diff(wanted, o))); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestGroupOfAServiceThatIsRightIsTakenOverWithoutAWrite(t *testing.T) {
+	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2))}}
+	wanted.Groups[0].Only, wanted.Groups[0].Keep = []string{"a"}, []PortKey{tcp(31000)}
+	o := Observed{Groups: []Group{groupFor("web", tcp(1), tcp(31000)), groupFor("shop", tcp(2)), groupFor("unheard", tcp(3))},
+		Ports: []Port{port("a", "default", "g-web", "g-shop", "g-unheard"), port("b", "g-shop", "g-unheard")}}
+	plans(t, "as it is to be", wanted, o)
+}
+
+func TestNodeIsWrittenToOnceHoweverManyServicesThereAre(t *testing.T) {
+	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2)), goes("old", false)}}
+	groups := []Group{groupFor("web", tcp(1)), groupFor("shop", tcp(2)), groupFor("old", tcp(3))}
+	o := Observed{Groups: groups, Ports: []Port{port("a", "default", "g-old"), port("b", "g-web", "g-shop"), port("c", "g-web", "g-shop", "g-old")}}
+	plans(t, "one that joins, and one that leaves", wanted, o,
+		"put 2 security groups on port port-a of server server-a", "take 3 security groups off port port-c of server server-c")
+	s := sky{Observed: o}
+	if err := s.settle(wanted); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Groups) != 2 {
+		t.Errorf("groups %+v", s.Groups)
+	}
+}
+
+func TestGroupsThatAreReplacedGoAfterTheOtherIsCompleteAndOnThePort(t *testing.T) {
+	old := groupFor("web", tcp(1))
+	full := []Port{port("a", "default", "g-web"), port("b", "default", "g-web")}
+	plans(t, "before there is one", inCluster(goes("web", true)), Observed{Groups: []Group{old}, Ports: full}, "create security group ours")
+	plans(t, "before it is filled", inCluster(goes("web", true)),
+		Observed{Groups: []Group{old, groupWith()}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web", "g")}}, "let in TCP/1 from 10.0.0.0/24")
+	plans(t, "before it is on each port", inCluster(goes("web", true)),
+		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web")}},
+		"put the security group on port port-b of server server-b", "take the security group off port port-a of server server-a")
+	plans(t, "while a port bears it", inCluster(goes("web", true)),
+		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g-web", "g")}},
+		"take the security group off port port-b of server server-b")
+	plans(t, "in the end", inCluster(goes("web", true)),
+		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}},
+		"delete security group lb-sg-web (g-web)")
+}
+
+func TestGroupsThatAreReplacedStayWhereTheOtherCannotBe(t *testing.T) {
+	old, done := groupFor("web", tcp(1)), groupWith(rule(tcp(1), nodeNet))
+	left := Observed{Groups: []Group{old, done}, Ports: []Port{port("a", "g"), port("b", "g"), port("c", "g-web")}}
+	held := goes("web", true)
+	held.Held = []netip.Addr{addressOf("c")}
+	plans(t, "a node that left and is a member", inCluster(held), left)
+	unsure := goes("web", true)
+	unsure.Unsure = true
+	plans(t, "a node that left and may be a member", inCluster(unsure), left)
+	plans(t, "a node that left", inCluster(goes("web", true)), left, "take the security group off port port-c of server server-c")
+	silent := inCluster(goes("web", true))
+	silent.Nodes = append(silent.Nodes, Node{Name: "c", Addresses: []netip.Addr{addressOf("c")}})
+	plans(t, "a node that does not tell its server", silent, left)
+}
+
+func TestGroupOfAServiceThatHasGoneDoesNotWaitForOthers(t *testing.T) {
+	wanted := Wanted{Nodes: []Node{node("a")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), goes("shop", false)}}
+	o := Observed{Groups: []Group{groupFor("shop", tcp(2))}, Ports: []Port{port("a", "g-shop")}}
+	plans(t, "where there is quota for one group", wanted, o,
+		"create security group lb-sg-web", "take the security group off port port-a of server server-a")
+}
+
+// TestChangingOverNeverShutsOutAService takes any state of the change from groups of Services
+// to that of the cluster, or back, to its end.
+func TestChangingOverNeverShutsOutAService(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names, services := []string{"a", "b", "c"}, map[string]PortKey{"web": tcp(1), "shop": tcp(2)}
+		cluster := rapid.Bool().Draw(t, "to the cluster's")
+		var wanted Wanted
+		for _, name := range names {
+			wanted.Nodes = append(wanted.Nodes, node(name))
+		}
+		main := WantedGroup{For: OfNodes, Name: "ours", Going: !cluster, Replaced: !cluster}
+		var s sky
+		s.Groups = []Group{groupWith(), groupFor("web", tcp(1)), groupFor("shop", tcp(2))}
+		for _, uid := range []string{"shop", "web"} {
+			own := wantedOwn(uid, services[uid])
+			if main.Rules = append(main.Rules, own.Rules...); cluster {
+				own = goes(uid, true)
+			}
+			wanted.Groups = append(wanted.Groups, own)
+		}
+		if slices.SortFunc(main.Rules, compareRules); cluster {
+			s.Groups[0].Rules = groupWith(rapid.SliceOfDistinct(rapid.SampledFrom(main.Rules), func(r Rule) Rule { return r }).Draw(t, "rules")...).Rules
+		} else {
+			s.Groups[0].Rules = groupWith(main.Rules...).Rules
+			s.Groups[1].Rules = s.Groups[1].Rules[:rapid.IntRange(0, 1).Draw(t, "rules")]
+		}
+		wanted.Groups = append(wanted.Groups, main)
+		for _, name := range names {
+			p := port(name, "default")
+			for _, g := range s.Groups {
+				if rapid.Bool().Draw(t, "bears "+g.ID) {
+					p.Groups = append(p.Groups, g.ID)
+				}
+			}
+			s.Ports = append(s.Ports, p)
+		}
+		for round := range 10 {
+			for _, op := range Diff(wanted, s.Observed) {
+				if round < 4 && rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
+					continue // and those after it are carried out all the same
+				}
+				was := s.Observed
+				if err := s.apply(op); err != nil {
+					t.Fatalf("%s: %v", op, err)
+				}
+				for _, n := range wanted.Nodes {
+					for uid, key := range services {
+						if r := rule(key, nodeNet); letsIn(was, n, r) && !letsIn(s.Observed, n, r) {
+							t.Fatalf("%s shut %s out of node %s", op, uid, n.Name)
+						}
+					}
+				}
+			}
+		}
+		if ops := Diff(wanted, s.Observed); len(ops) > 0 || len(s.Groups) != map[bool]int{true: 1, false: 2}[cluster] {
+			t.Fatalf("in the end there are %+v, and left to do is %v", s.Groups, texts(ops))
+		}
+	})
+}

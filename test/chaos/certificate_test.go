@@ -1,0 +1,92 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"path"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// secretName is the name of the Secret with a certificate.
+const secretName = "web-tls"
+
+// encrypted are the ports of a Service of which one ends TLS.
+var encrypted = []change{tcp(80), tcp(443), annotated(secretKey, secretName), annotated(protocolsKey, "80=TCP")}
+
+func inTheClear(v *corev1.Service) {
+	delete(v.Annotations, secretKey)
+	delete(v.Annotations, protocolsKey)
+}
+
+// newCertificate puts another certificate into the Secret.
+func newCertificate(p *play) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	plan := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, plan, plan, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	wish := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}}
+	secrets := p.world.client.CoreV1().Secrets(p.namespace)
+	_, err = secrets.Update(p.ctx, wish, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = secrets.Create(p.ctx, wish, metav1.CreateOptions{})
+	}
+	return err
+}
+
+// certified tells whether Barbican has anything but the certificate that the Service asks
+// for, and whether its port has that.
+func (p *play) certified(s state, v *corev1.Service) error {
+	var want []string
+	if v != nil && v.DeletionTimestamp == nil && v.Annotations[secretKey] != "" {
+		secret, err := p.world.client.CoreV1().Secrets(p.namespace).Get(p.ctx, secretName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		block, _ := pem.Decode(secret.Data["tls.crt"])
+		sum := sha256.Sum256(block.Bytes)
+		want = []string{hex.EncodeToString(sum[:])}
+	}
+	if len(s.Certificates) != len(want) {
+		return fmt.Errorf("Barbican has %v and is to have %q", s.Certificates, want)
+	}
+	for i, c := range s.Certificates {
+		if !strings.HasSuffix(c.Name, "_"+want[i]) {
+			return fmt.Errorf("Barbican has %s and is to have %s", c.Name, want[i])
+		}
+		for _, b := range s.Balancers {
+			for _, l := range b.Listeners {
+				if l.Protocol == "TERMINATED_HTTPS" && path.Base(l.Certificate) != path.Base(c.Ref) {
+					return fmt.Errorf("the port has %s and is to have %s", l.Certificate, c.Ref)
+				}
+			}
+		}
+	}
+	return nil
+}

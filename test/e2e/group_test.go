@@ -1,0 +1,256 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+)
+
+const groupKey = prefix + "load-balancer-group"
+
+// grouped makes the Service one of a group.
+func grouped(name string) edit { return annotated(groupKey, name) }
+
+// made counts the load balancers that were made since the calls were last forgotten.
+func (s *stage) made() int {
+	s.t.Helper()
+	n := 0
+	for _, w := range s.writes() {
+		if w == http.MethodPost+" /v2.0/lbaas/loadbalancers" {
+			n++
+		}
+	}
+	return n
+}
+
+// apart waits until one of the Services is refused and all others are served, and returns
+// the ones and the other.
+func apart(all []*service, reason string) (served []*service, refused *service) {
+	s := all[0].stage
+	s.t.Helper()
+	s.eventually(func() error {
+		served, refused = nil, nil
+		for _, v := range all {
+			conditions := v.now().Status.Conditions
+			c := meta.FindStatusCondition(conditions, accepted)
+			switch {
+			case meta.IsStatusConditionTrue(conditions, programmed):
+				served = append(served, v)
+			case c != nil && c.Reason == reason:
+				refused = v
+			}
+		}
+		if len(served) != len(all)-1 || refused == nil {
+			return fmt.Errorf("%d of %d are served; refused is %+v", len(served), len(all), refused)
+		}
+		return nil
+	})
+	return served, refused
+}
+
+func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) {
+	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
+	s.forget()
+	var all []*service
+	for i := range 4 {
+		all = append(all, &service{stage: s, name: fmt.Sprintf("web-%d", i)})
+	}
+	if err := each(len(all), func(i int) error { return all[i-1].create(tcp(int32(8079+i)), grouped("shop")) }); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(func() error {
+		if s.cloud.count("loadbalancers") == 0 {
+			return fmt.Errorf("none was made yet")
+		}
+		return nil
+	})
+	s.stop() // in the middle
+	s.start()
+	served, refused := apart(all, "SharingRefused")
+	if said := refused.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") || !strings.Contains(said, `"shop"`) {
+		t.Errorf("the fourth is told %q", said)
+	}
+	id, address := served[0].now().Annotations[idKey], served[0].address()
+	for _, v := range served {
+		if got := v.now(); got.Annotations[idKey] != id || v.address() != address {
+			t.Errorf("Service %s has %v at %s, and not %s at %s", v.name, got.Annotations, v.address(), id, address)
+		}
+	}
+	// The one for which it was made goes first.
+	i := slices.IndexFunc(served, func(v *service) bool { return len(s.cloud.balancers(v.lbName())) == 1 })
+	first, rest := served[i], slices.Delete(slices.Clone(served), i, i+1)
+	visitor := s.visit(address, int(rest[0].now().Spec.Ports[0].Port))
+	first.delete()
+	first.gone()
+	if got := refused.programmed(); got != address {
+		t.Errorf("who came into the free place is at %s", got)
+	}
+	if n := s.made(); n != 1 {
+		t.Errorf("%d load balancers were made", n)
+	}
+	s.happy(visitor)
+	for _, v := range append(rest, refused) {
+		v.delete()
+	}
+	for _, v := range append(rest, refused) {
+		v.gone()
+	}
+	if n := s.cloud.count("loadbalancers"); n != 0 {
+		t.Errorf("%d load balancers are left", n)
+	}
+	s.collected(address)
+}
+
+func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{flags: sweeping})
+	bad := s.service("bad", tcp(8080), grouped("shop"), annotated(monitorKey, "maybe"))
+	bad.has(accepted, conditionFalse, "InvalidAnnotation")
+	web := s.service("web", tcp(8080), grouped("shop"))
+	address, balancer := web.programmed(), web.tree()
+	bad.change(notAnnotated(monitorKey))
+	if said := bad.has(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "Service "+s.namespace+"/web") {
+		t.Errorf("who has the port is not told: %q", said)
+	}
+	bad.change(without(8080), tcp(8081))
+	if got := bad.programmed(); got != address {
+		t.Errorf("one is at %s and the other at %s", address, got)
+	}
+	s.hosts(balancer.ID, "TCP/8080", "TCP/8081")
+	// Somebody deletes it: one of them makes another.
+	s.forget()
+	s.cloud.octavia("DELETE", "loadbalancers/"+balancer.ID+"?cascade=true", nil, nil)
+	s.eventually(func() error {
+		web, bad := web.now().Annotations[idKey], bad.now().Annotations[idKey]
+		if web == balancer.ID || web == "" || web != bad {
+			return fmt.Errorf("one has %s and the other %s", web, bad)
+		}
+		return nil
+	})
+	bad.programmed()
+	web.programmed()
+	if n := s.made(); n != 1 {
+		t.Errorf("%d load balancers were made", n)
+	}
+	bad.change(ofType("ClusterIP"))
+	s.eventually(func() error {
+		if now := bad.now(); len(now.Finalizers) > 0 || now.Annotations[idKey] != "" {
+			return fmt.Errorf("left on it: %v %v", now.Finalizers, now.Annotations)
+		}
+		return nil
+	})
+	bad.change(ofType("LoadBalancer"))
+	bad.programmed()
+	web.delete()
+	web.gone()
+	bad.delete()
+	bad.gone()
+	for _, f := range s.cloud.floatingIPs() {
+		s.collected(f.Address)
+	}
+}
+
+func TestTheServicesOfAGroupWaitForTheOneThatMakesItsLoadBalancer(t *testing.T) {
+	spares(t, "it is our writes that count")
+	s := newStage(t, oldOVN(t))
+	lacking := annotated(limitKey, "1000") // which is said of both, and refuses none
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 0)
+	s.forget()
+	api := s.service("api", tcp(8080), grouped("shop"), lacking)
+	api.has(programmed, conditionFalse, "QuotaExceeded")
+	web := s.service("web", tcp(9090), grouped("shop"), lacking)
+	if said := web.has(programmed, conditionFalse, "WaitingForGroup").Message; !strings.Contains(said, s.namespace+"/api") {
+		t.Errorf("for whom it waits is not told: %q", said)
+	}
+	if now := web.now(); len(now.Finalizers) > 0 {
+		t.Errorf("a Service that has nothing bears %v", now.Finalizers)
+	}
+	for _, p := range s.plans(2) {
+		if waits := len(p.Ops) == 0 && slices.ContainsFunc(p.Refused, func(r struct{ Reason, Message string }) bool { return r.Reason == "WaitingForGroup" }); waits != (p.Service == "web") {
+			t.Errorf("planned: %+v", p)
+		}
+	}
+	s.settles(func() { web.change(touched("and so it is looked at")) })
+	if n := s.made(); n > 1 { // nor do they take turns
+		t.Errorf("%d attempts to make a load balancer", n)
+	}
+	api.delete()
+	api.gone()
+	web.has(programmed, conditionFalse, "QuotaExceeded")
+	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 4)
+	web.change(touched("and so it is looked at again"))
+	web.has(accepted, conditionFalse, "ConnectionLimitUnsupported")
+	s.answeredBy(web.address(), 9090, s.addresses("a", "b")...)
+}
+
+func TestAServiceThatHasALoadBalancerKeepsItWhateverItsGroupHas(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	api, web := s.service("api", tcp(8080)), s.service("web", tcp(9090))
+	address, own := api.programmed(), web.programmed()
+	api.change(grouped("shop"))
+	api.has(accepted, conditionTrue, "Accepted")
+	web.change(grouped("shop"))
+	if said := web.has(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, api.tree().ID) || !strings.Contains(said, web.tree().ID) {
+		t.Errorf("it is told %q", said)
+	}
+	for _, p := range s.plans(0) {
+		if told := len(p.Refused) == 1 && p.Refused[0].Reason == "RequiresReplacement"; p.Error != "" || told != (p.Service == "web") {
+			t.Errorf("planned: %+v", p)
+		}
+	}
+	s.answeredBy(own, 9090, s.addresses("a", "b")...)
+	web.change(notAnnotated(groupKey))
+	web.has(accepted, conditionTrue, "Accepted")
+	web.delete()
+	web.gone()
+	twice := s.service("twice", tcp(9091), grouped("shop"), annotated(idKey, api.tree().ID))
+	if said := twice.has(accepted, conditionFalse, "InvalidAnnotation").Message; !strings.Contains(said, idKey) || !strings.Contains(said, groupKey) {
+		t.Errorf("it is told %q", said)
+	}
+	twice.change(notAnnotated(idKey))
+	if got := twice.programmed(); got != address {
+		t.Errorf("one is at %s and the other at %s", address, got)
+	}
+	if _, out, errs := s.run("status"); strings.Contains(out, "CONFLICT") {
+		t.Errorf("status takes the one that shares for a conflict:\n%s%s", out, errs)
+	}
+	twice.change(notAnnotated(groupKey)) // it leaves, and stays where it is
+	twice.programmed()
+	s.stop()
+	s.start()
+	s.hosts(api.tree().ID, "TCP/8080", "TCP/9091")
+	twice.delete()
+	twice.gone()
+}
+
+func TestGroupsSpanNamespacesOnlyWhereTheOperatorLetsThem(t *testing.T) {
+	spares(t, "the cloud has no part in it")
+	s := newStage(t, settings{})
+	far := s.elsewhere()
+	near, other := s.service("web", tcp(8080), grouped("shop")), far.service("api", tcp(9090), grouped("shop"))
+	if near.programmed() == other.programmed() {
+		t.Error("Services of two namespaces share a load balancer")
+	}
+	other.delete()
+	other.gone()
+	s.stop()
+	s.settings.conf = []string{"shared-lb-scope=cluster"}
+	s.writeFiles()
+	s.start()
+	again := far.service("api", tcp(9090), grouped("shop"))
+	if near.programmed() != again.programmed() {
+		t.Error("Services of two namespaces do not share a load balancer")
+	}
+	again.delete()
+	again.gone()
+}

@@ -1,0 +1,140 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+const addressTypeKey = prefix + "node-address-type"
+
+// secondSubnet makes another subnet of the private network and gives each node an address
+// in it, which its status has after the first one. On the simulator the nodes answer there,
+// too.
+func (s *stage) secondSubnet(kind corev1.NodeAddressType, suffixes ...string) (subnetID string, addresses []string) {
+	s.t.Helper()
+	subnet := netip.MustParsePrefix("198.18.78.0/24")
+	if *stateDir == "" {
+		subnet = netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(240 + rand.IntN(14)), byte(rand.IntN(256)), 0}), 24)
+	}
+	address := netip.AddrFrom4([4]byte{subnet.Addr().As4()[0], subnet.Addr().As4()[1], subnet.Addr().As4()[2], 100})
+	for _, suffix := range suffixes {
+		s.answerAt(suffix, address)
+		addresses = append(addresses, address.String())
+		s.changeNodeStatus(suffix, func(n *corev1.Node) {
+			n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: kind, Address: address.String()})
+		})
+		address = address.Next()
+	}
+	return s.makeSubnet(asUser, s.cloud.IDs().PrivateNetwork, s.namespace, subnet, 20), addresses
+}
+
+// answerAt lets a node answer at one more address: beside it is another one, of which
+// Kubernetes knows nothing.
+func (s *stage) answerAt(suffix string, address netip.Addr) {
+	s.t.Helper()
+	if *stateDir != "" {
+		return
+	}
+	beside := node.Node{Name: s.node(suffix) + "-beside", Address: address, Labels: map[string]string{corev1.LabelNodeExcludeBalancers: ""}}
+	if err := s.nodes.Add(s.t.Context(), beside); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.nodes.Unregister(s.t.Context(), beside.Name); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// answersThere tells whether packets reach the nodes at their second addresses.
+func (s *stage) answersThere() bool { return *stateDir == "" || !s.cloud.packets() }
+
+func membersIn(subnetID string) func(tree) error {
+	return eachPool(func(p pool) error {
+		for _, m := range p.Members {
+			if m.Subnet != subnetID {
+				return fmt.Errorf("member %s is in subnet %s, want %s", m.Address, m.Subnet, subnetID)
+			}
+		}
+		return nil
+	})
+}
+
+func TestMembersAreTheNodesAddressesInTheSubnetThatTheServiceNames(t *testing.T) {
+	s := newStage(t, settings{})
+	first := s.addresses("a", "b")
+	subnet, second := s.secondSubnet(corev1.NodeInternalIP, "a", "b")
+	s.forget()
+	web := s.service("web", tcp(8080), udp(5300))
+	address := web.programmed()
+	web.becomes(membersAt(first...))
+	s.rests()
+	s.costs("create, and a look at the subnet", 5)
+	visitor := s.visit(address, 8080)
+
+	s.forget()
+	web.change(annotated(memberSubnetKey, subnet))
+	web.becomes(membersAt(second...))
+	web.becomes(membersIn(subnet))
+	web.programmed()
+	s.rests()
+	s.costs("another subnet", 2+2+1) // as for a node that joins, and a look at the subnet
+	if s.answersThere() {
+		s.answeredBy(address, 8080, second...)
+	}
+
+	// What is known of the subnets is not asked for again.
+	s.forget()
+	s.settles(func() { web.change(labelled("one"), touched("one")) })
+	s.costs("a change that means nothing", 0)
+
+	web.change(notAnnotated(memberSubnetKey))
+	web.becomes(membersAt(first...))
+	web.programmed()
+	s.answeredBy(address, 8080, first...)
+	if s.answersThere() {
+		s.happy(visitor)
+	}
+}
+
+func TestNodeAddressTypeIsFollowedLive(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn checks that members' addresses are in their subnet")
+	s := newStage(t, settings{nodes: []string{"a", "b"}})
+	first := s.addresses("a", "b")
+	_, second := s.secondSubnet(corev1.NodeExternalIP, "a")
+	mixed := []string{second[0], first[1]} // b has no other
+	web := s.service("web", tcp(8080))
+	address := web.programmed()
+	web.becomes(membersAt(first...))
+	visitor := s.visit(address, 8080)
+
+	web.change(annotated(addressTypeKey, "ExternalIP"))
+	web.becomes(membersAt(mixed...))
+	web.programmed()
+	if s.answersThere() {
+		s.answeredBy(address, 8080, mixed...)
+	}
+	// A Service that is refused moves no member, and follows the nodes.
+	web.change(annotated(addressTypeKey, "internal"))
+	web.has(accepted, conditionFalse, "InvalidAnnotation")
+	web.becomes(membersAt(mixed...))
+	s.changeNodeStatus("a", func(n *corev1.Node) {
+		n.Status.Addresses = slices.DeleteFunc(n.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeExternalIP })
+	})
+	web.becomes(membersAt(first[1]))
+	web.change(annotated(addressTypeKey, "InternalIP"))
+	web.becomes(membersAt(first...))
+	web.programmed()
+	s.answeredBy(address, 8080, first...)
+	if s.answersThere() {
+		s.happy(visitor)
+	}
+}
