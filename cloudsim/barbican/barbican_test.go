@@ -114,7 +114,7 @@ func TestReaderReadsOnlyWhatTheCallerMayGive(t *testing.T) {
 }
 
 func TestBundleIsReadUnlessItHasAPassword(t *testing.T) {
-	for name, readable := range map[string]bool{"bundle.p12": true, "legacy.p12": true, "protected.p12": false} {
+	for name, readable := range map[string]bool{"bundle.p12": true, "legacy.p12": true, "chain.p12": true, "protected.p12": false} {
 		bundle, err := os.ReadFile("../../test/contract/testdata/certificate/" + name)
 		if err != nil {
 			t.Fatal(err)

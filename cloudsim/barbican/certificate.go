@@ -6,9 +6,12 @@ package barbican
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -54,6 +57,15 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	}
 	_, err := tls.X509KeyPair(certificate.payload, key.payload)
 	return err
+}
+
+// checkPKCS12 tells whether the bytes are a bundle without a password that holds a
+// certificate with its key.
+func checkPKCS12(bundle []byte) error {
+	if _, _, _, err := pkcs12.DecodeChain(bundle, ""); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
+	}
+	return nil
 }
 
 // Payload is the payload of the secret that a reference names.

@@ -55,7 +55,7 @@ func check(t *testing.T, err error) {
 
 // file is a secret that is one of the files in testdata/certificate: a
 // certificate with its key as a PKCS#12 bundle, one with a password, one as tools
-// made it before 2022, and one as kube-octavia does (internal/certificate).
+// made it before 2022, and one with two certificates.
 func (c *try) file(name string) object {
 	c.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "certificate", name))
@@ -65,8 +65,8 @@ func (c *try) file(name string) object {
 
 // shelf is what the cases about certificates refer to.
 type shelf struct {
-	bundle, legacy, protected, open, text, pem, revocations, strange string // secrets
-	good, misfit, broken, generic                                    string // containers
+	bundle, legacy, protected, chain, text, pem, revocations, strange string // secrets
+	good, misfit, broken, generic                                     string // containers
 }
 
 // newShelf makes the secrets and containers, which stay as long as the group.
@@ -79,7 +79,7 @@ func newShelf(t *testing.T) shelf {
 		return c.ref(c.newContainer(kind, object{"certificate": c.newSecret(c.text(certificate)), "private_key": c.newSecret(c.text(key))}))
 	}
 	return shelf{
-		bundle: secret(c.file("bundle.p12")), legacy: secret(c.file("legacy.p12")), protected: secret(c.file("protected.p12")), open: secret(c.file("open.p12")),
+		bundle: secret(c.file("bundle.p12")), legacy: secret(c.file("legacy.p12")), protected: secret(c.file("protected.p12")), chain: secret(c.file("chain.p12")),
 		text: secret(c.text("hello")), pem: secret(c.text(ca.certificate)),
 		revocations: secret(c.text(ca.revocations)), strange: secret(c.text(stranger.revocations)),
 		good: container("certificate", ca.certificate, ca.key), misfit: container("certificate", ca.certificate, stranger.key),
@@ -162,8 +162,8 @@ func TestCertificates(t *testing.T) {
 			c.must(strings.HasPrefix(a.text("faultstring"), missing(c.ref(noSecret))), "it says %s", a.Text)
 			c.must(len(c.as(k8s).lb("GET", "/loadbalancers?name="+name, nil).is(200).list("loadbalancers")) == 0, "the load balancer is there")
 		}},
-		{"a bundle with more than one certificate and nothing encrypted is a certificate", func(c *try) {
-			c.quietly(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.open, "protocol_port": 8444})).is(201)
+		{"a bundle with more than one certificate is a certificate", func(c *try) {
+			c.as(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.chain, "protocol_port": 8444})).is(201)
 			c.active(lb)
 		}},
 		{"certificates are bundles and certificate containers, the client's CA and revocation list are PEM, and Octavia puts itself on the list of those who may read them", func(c *try) {

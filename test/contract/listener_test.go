@@ -197,7 +197,7 @@ func TestListeners(t *testing.T) {
 		}},
 		{"a PROMETHEUS listener has source ranges, which change, and neither a pool nor headers to insert", func(c *try) {
 			c.active(id)
-			q := c.quietly(k8s)
+			q := c.as(k8s)
 			metrics := object{"loadbalancer_id": id, "protocol": "PROMETHEUS", "protocol_port": 93, "connection_limit": -1, "allowed_cidrs": list{"192.0.2.0/24"}, "tags": list{"a"}}
 			q.lb("POST", "/listeners", object{"listener": with(metrics, object{"insert_headers": object{"X-Forwarded-For": "true"}})}).is(400)
 			q.lb("POST", "/listeners", object{"listener": with(metrics, object{"default_pool_id": pools["http"]})}).is(400)

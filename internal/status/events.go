@@ -1,0 +1,71 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Event is one line for `kubectl describe service`.
+type Event struct {
+	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
+	Type            string
+	Reason, Message string
+}
+
+// Events returns one event for each condition that changed its status or its
+// reason, and none for a pass that changed nothing.
+func Events(before, after []metav1.Condition) []Event {
+	var events []Event
+	for _, kind := range []string{Accepted, Programmed} {
+		old, now := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+		if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason && !moreDrift(*old, *now) {
+			continue
+		}
+		if kind == Accepted && old == nil && now.Reason == ReasonAccepted || now.Reason == ReasonNotAccepted {
+			// The usual case, and what another event says already.
+			continue
+		}
+		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: shorten(now.Message, longestEvent)}
+		if now.Status == metav1.ConditionFalse && !underway(now.Reason) || now.Reason == ReasonCertificateNotValid {
+			e.Type = corev1.EventTypeWarning
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// moreDrift tells whether drift was told that is not the drift told before.
+func moreDrift(old, now metav1.Condition) bool {
+	return now.Reason == ReasonDrifted && old.Message != now.Message
+}
+
+// The reasons of events that are not those of conditions.
+const (
+	// ReasonDriftRepaired: what somebody else had changed was made again.
+	ReasonDriftRepaired = "DriftRepaired"
+	// ReasonOrphanFound: an object bears the uid of a Service that does not exist, or has given it up.
+	ReasonOrphanFound = "OrphanFound"
+	// ReasonSecurityGroupNotAttached: a node cannot have the security group by which load
+	// balancers reach it.
+	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
+	// ReasonNoMemberAddress: a node has no address to which a load balancer could send.
+	ReasonNoMemberAddress = "NoMemberAddress"
+	// ReasonOrphanDeleted: it was deleted when the grace period had passed.
+	ReasonOrphanDeleted = "OrphanDeleted"
+)
+
+// Repaired is the event about ops that made again what somebody else had changed.
+func Repaired(ops []string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: shorten(
+		"somebody else had changed what this Service has in the cloud; this was repaired: "+strings.Join(ops, "; "), longestEvent)}
+}
+
+func underway(reason string) bool {
+	return reason == ReasonCreating || reason == ReasonUpdating || reason == ReasonDeleting || reason == ReasonWaitingForGroup || reason == ReasonReplacingOnChange
+}
