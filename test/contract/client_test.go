@@ -16,11 +16,10 @@ import (
 	"time"
 )
 
-// transport is shared by all calls.
-var transport = &http.Transport{MaxIdleConnsPerHost: 8}
-
+// httpClient makes a connection for each call: the services of a real cloud close theirs
+// after an answer, and a request that meets such a connection has no answer.
 var httpClient = &http.Client{
-	Transport: transport, Timeout: 2 * time.Minute,
+	Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

@@ -88,7 +88,6 @@ type closing struct {
 // Run runs the tests.
 func (c closing) Run() int {
 	code := c.m.Run()
-	transport.CloseIdleConnections()
 	if c.stop == nil {
 		return code
 	}

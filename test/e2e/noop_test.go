@@ -36,11 +36,19 @@ func (c *cloud) membersBehind(address, key string) ([]string, error) {
 	if err := c.call(asUser, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/pools/"+l.PoolID+"/members", nil, &answer); err != nil {
 		return nil, err
 	}
-	var usable []string
+	var usable, exchanged []string
 	for _, m := range answer.Members {
-		if works(m.Status) {
+		switch {
+		case works(m.Status):
 			usable = append(usable, m.Address)
+		case m.Status == "PENDING_CREATE":
+			exchanged = append(exchanged, m.Address)
 		}
+	}
+	if len(usable) == 0 {
+		// Where all members are exchanged by one call, the old ones are gone from the
+		// database before the new ones are ACTIVE; the amphora was told of both before.
+		usable = exchanged
 	}
 	if len(usable) == 0 {
 		return nil, fmt.Errorf("%s of %s %w: its members are %+v", key, address, errNowhere, answer.Members)
