@@ -24,8 +24,6 @@ type legacy struct {
 	// short is set for what a real cloud is not spared in a short run: what it makes of the
 	// others it makes of one of these, too.
 	short bool
-	// lacks says what is not there yet, and is needed to make it.
-	lacks string
 }
 
 // plain is the edits of a Service and nothing else.
@@ -225,7 +223,12 @@ var corpus = []legacy{
 		o.edits, o.mode = []edit{tcp(8080), annotated(prefix+"proxy-protocol", "v2")}, corev1.LoadBalancerIPModeProxy
 		o.sets(poolsOf, fields{"protocol": "PROXYV2"})
 	}},
-	{name: "tls", lacks: "a certificate of the corpus' own"},
+	{name: "tls", short: true, amphora: true, with: func(o *occmService) {
+		ref := o.bundle()
+		o.edits = []edit{tcp(8443), annotated(tlsKey, ref)}
+		o.sets(listenersOf, fields{"protocol": "TERMINATED_HTTPS", "default_tls_container_ref": ref})
+		o.sets(poolsOf, fields{"protocol": "HTTP"})
+	}},
 }
 
 // corpusConf is what cloud.conf has for the corpus.
