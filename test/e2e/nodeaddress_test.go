@@ -106,7 +106,7 @@ func TestMembersAreTheNodesAddressesInTheSubnetThatTheServiceNames(t *testing.T)
 }
 
 func TestNodeAddressTypeIsFollowedLive(t *testing.T) {
-	onlyWithProvider(t, "amphora", "ovn checks that members' addresses are in their subnet")
+	onlyWithProvider(t, "amphora", "what is outside its subnet is out of ovn's reach")
 	s := newStage(t, settings{nodes: []string{"a", "b"}})
 	first := s.addresses("a", "b")
 	_, second := s.secondSubnet(corev1.NodeExternalIP, "a")
