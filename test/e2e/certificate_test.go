@@ -4,15 +4,8 @@
 package e2e_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/url"
 	"os"
@@ -68,25 +61,12 @@ func (s *stage) bundle() string {
 // container is a certificate with its key as a container of two secrets.
 func (s *stage) container() string {
 	s.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		s.t.Fatal(err)
+	certificate, key := s.pair(time.Hour)
+	text := func(content []byte) string {
+		return s.keep("secrets", map[string]any{"payload": string(content), "payload_content_type": "text/plain"})
 	}
-	plan := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "web.example.test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	certificate, err := x509.CreateCertificate(rand.Reader, plan, plan, key.Public(), key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	text := func(kind string, der []byte) string {
-		return s.keep("secrets", map[string]any{"payload": string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})), "payload_content_type": "text/plain"})
-	}
-	refs := []any{map[string]any{"name": "certificate", "secret_ref": text("CERTIFICATE", certificate)},
-		map[string]any{"name": "private_key", "secret_ref": text("PRIVATE KEY", private)}}
+	refs := []any{map[string]any{"name": "certificate", "secret_ref": text(certificate)},
+		map[string]any{"name": "private_key", "secret_ref": text(key)}}
 	return s.keep("containers", map[string]any{"type": "certificate", "secret_refs": refs})
 }
 
