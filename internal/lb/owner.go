@@ -369,13 +369,13 @@ func (o Owner) ownsTagged(tags []string) bool {
 
 // cut shortens s to the longest text the cloud takes, by bytes as
 // openstack-cloud-controller-manager does, yet never in the middle of a
-// character.
+// character. What is no UTF-8 keeps all but the few bytes that a character has.
 func cut(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
 	end := maxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
+	for end > maxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end]

@@ -81,6 +81,7 @@ func FuzzServiceOfSecurityGroup(f *testing.F) {
 	f.Add("kubernetes", "other", "lb-sg-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa-shop-web", "Security Group for shop/web Service LoadBalancer in cluster x")
 	f.Add(" Service LoadBalancer in cluster ", "", "lb-sg-", "Security Group for / Service LoadBalancer in cluster ")
 	f.Add(strings.Repeat("ü", 200), strings.Repeat("ü", 199), "", "")
+	f.Add(strings.Repeat("\x82", 250), "0", "", "")
 	f.Fuzz(func(t *testing.T, cluster, otherCluster, name, description string) {
 		o := Owner{ClusterName: cluster, Namespace: "shop", Name: "web", ServiceUID: "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}
 		read, ok := ServiceOfSecurityGroup(o.SecurityGroupName(), o.SecurityGroupDescription())
