@@ -224,10 +224,7 @@ func (o Owner) KeptFloatingIPDescription() string { return o.floatingIPDescripti
 func (o Owner) floatingIPDescription(word string) string {
 	mark := " (" + word + ClusterTag(o.ClusterUID) + " " + serviceTag + o.ServiceUID + ")"
 	tail := mark + floatingIPSuffix + o.ClusterName
-	name := o.Namespace + "/" + o.Name
-	if room := maxText - len(floatingIPPrefix) - len(tail); len(name) > room {
-		name = name[:max(room, 0)]
-	}
+	name := cutTo(o.Namespace+"/"+o.Name, maxText-len(floatingIPPrefix)-len(tail))
 	return cut(floatingIPPrefix + name + tail)
 }
 
@@ -369,13 +366,17 @@ func (o Owner) ownsTagged(tags []string) bool {
 
 // cut shortens s to the longest text the cloud takes, by bytes as
 // openstack-cloud-controller-manager does, yet never in the middle of a
-// character. What is no UTF-8 keeps all but the few bytes that a character has.
-func cut(s string) string {
-	if len(s) <= maxText {
+// character.
+func cut(s string) string { return cutTo(s, maxText) }
+
+// cutTo shortens s to so many bytes. What is no UTF-8 loses no more than a few others.
+func cutTo(s string, most int) string {
+	most = max(most, 0)
+	if len(s) <= most {
 		return s
 	}
-	end := maxText
-	for end > maxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+	end := most
+	for end > max(most-utf8.UTFMax, 0) && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end]

@@ -15,6 +15,7 @@ func FuzzOwner(f *testing.F) {
 	f.Add("kubernetes", "shop", "web", "kubernetes", "shop", "web", true)
 	f.Add("a_shop", "b", "c", "a", "shop_b", "c", false)
 	f.Add(strings.Repeat("ü", 200), "shop", "web", strings.Repeat("ü", 200), "shop", "web", true)
+	f.Add(strings.Repeat("0", 54), "0", "00ژ0000000ϖ000000000\u0530", "0", "0", "0", false)
 	f.Add("x (kube-octavia.cluster=c1 kube-octavia.service=s1) from cluster x", "shop", "web", "x", "shop", "web", false)
 	f.Fuzz(func(t *testing.T, cluster, namespace, name, otherCluster, otherNamespace, otherName string, sameCluster bool) {
 		a := Owner{ClusterName: cluster, ClusterUID: "11111111-1111-1111-1111-111111111111", Namespace: namespace, Name: name, ServiceUID: "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}

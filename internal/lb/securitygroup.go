@@ -31,11 +31,7 @@ func (g NodesGroup) Name() string { return cut(nodesGroupPrefix + g.ClusterUID +
 func (g NodesGroup) Description() string {
 	const text = "NodePorts of load balancers of Kubernetes cluster "
 	mark := " (" + ClusterTag(g.ClusterUID) + " " + classTag + g.Class + ")"
-	name := g.ClusterName
-	if room := maxText - len(text) - len(mark); len(name) > room {
-		name = strings.ToValidUTF8(name[:max(room, 0)], "")
-	}
-	return cut(text + name + mark)
+	return cut(text + cutTo(g.ClusterName, maxText-len(text)-len(mark)) + mark)
 }
 
 var nodesGroupMark = regexp.MustCompile(`\(` + regexp.QuoteMeta(clusterTag) + `(\S+) ` + regexp.QuoteMeta(classTag) + `([^\s)]+)\)$`)
