@@ -91,6 +91,17 @@ type groupPass struct {
 	// ports.
 	refused  map[string]bool
 	failures []error
+	// unopened are the rules, by group, that could not be added. What they were to replace
+	// is not removed.
+	unopened map[string]securitygroup.AddRules
+}
+
+// leaves tells whether the pass does not carry out the op, any more or yet.
+func (p *groupPass) leaves(op securitygroup.Op) bool {
+	if remove, removes := op.(securitygroup.RemoveRule); removes && p.unopened[remove.GroupID].InPlaceOf(remove.Rule) {
+		return true
+	}
+	return p.refused[op.String()]
 }
 
 // mostRounds is how often one pass plans anew: an op leads to the next, and what somebody
@@ -127,7 +138,7 @@ func (r *GroupReconciler) Reconcile(ctx context.Context, _ reconcile.Request) (r
 func (r *GroupReconciler) gather(ctx context.Context) (*groupPass, error) {
 	p := &groupPass{
 		needs: r.needs.all(), claims: map[types.NamespacedName]groupClaim{},
-		closed: map[types.NamespacedName]string{}, lost: map[string]string{}, refused: map[string]bool{},
+		closed: map[types.NamespacedName]string{}, lost: map[string]string{}, refused: map[string]bool{}, unopened: map[string]securitygroup.AddRules{},
 	}
 	var services corev1.ServiceList
 	if err := r.reader.List(ctx, &services); err != nil {
@@ -244,7 +255,7 @@ func (r *GroupReconciler) advance(ctx context.Context, p *groupPass) error {
 		if err := r.observe(ctx, p); err != nil {
 			return err
 		}
-		ops := slices.DeleteFunc(securitygroup.Diff(p.wanted, r.observed), func(op securitygroup.Op) bool { return p.refused[op.String()] })
+		ops := slices.DeleteFunc(securitygroup.Diff(p.wanted, r.observed), p.leaves)
 		if len(ops) == 0 {
 			r.settle(p)
 			return errors.Join(p.failures...)

@@ -111,6 +111,9 @@ func (r *GroupReconciler) applyAll(ctx context.Context, p *groupPass, ops []secu
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if p.leaves(op) {
+			continue
+		}
 		create, creates := op.(securitygroup.CreateGroup)
 		if creates && !r.mayMake(p, create) {
 			p.refused[op.String()] = true
@@ -134,6 +137,12 @@ func (r *GroupReconciler) write(ctx context.Context, p *groupPass, op securitygr
 	began := r.now()
 	made, err := r.cloud.ApplySecurityGroup(ctx, op)
 	r.metrics.write(securitygroup.Kind(op), err, r.now().Sub(began))
+	if add, adds := op.(securitygroup.AddRules); adds {
+		delete(p.unopened, add.GroupID)
+		if err != nil {
+			p.unopened[add.GroupID] = add
+		}
+	}
 	if err == nil {
 		p.log.Info(op.String())
 		r.observed = r.observed.After(op, made)

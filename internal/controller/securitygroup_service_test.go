@@ -101,6 +101,30 @@ func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
 	}
 }
 
+func TestTheGroupOfTheClusterStaysWhileItIsNotKnownWhatAServiceSelects(t *testing.T) {
+	s := newGroupStage(t)
+	s.pass()
+	s.restart()
+	s.planner.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.cluster.services[1].Annotations = map[string]string{annotation.NodeSelector: "=="}
+	s.passOver("web")
+	s.passOver("shop")
+	s.pass()
+	if names, on := s.names(), s.on(); len(names) != 2 || on != "a b" {
+		t.Errorf("groups %v, on nodes %q", names, on)
+	}
+	for _, p := range s.sky.ports {
+		if !slices.Contains(p.Groups, s.sky.groups[0].ID) {
+			t.Errorf("the cluster's group is not on %s, which has %v", p.ID, p.Groups)
+		}
+	}
+	s.cluster.services[1].Annotations = nil
+	s.pass()
+	if names := s.names(); len(names) != 2 || s.sky.groups[0].For == securitygroup.OfNodes {
+		t.Errorf("when it is known: %+v", s.sky.groups)
+	}
+}
+
 func TestGroupOfAServiceIsOnTheNodesThatItSelects(t *testing.T) {
 	s := newGroupStage(t)
 	s.planner.Config.SecurityGroupMode = config.ServiceSecurityGroups

@@ -502,6 +502,34 @@ func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
 	}
 }
 
+// A rule lets in until that which replaces it is there, and one that nothing replaces goes.
+func TestRuleIsNotRemovedWhileItsSuccessorCannotBeAdded(t *testing.T) {
+	for _, class := range []openstack.Class{openstack.Quota, openstack.Invalid, openstack.Transient, openstack.Conflict} {
+		t.Run(string(class), func(t *testing.T) {
+			s := newGroupStage(t)
+			s.pass()
+			s.needs.drop(types.NamespacedName{Namespace: "default", Name: "shop"})
+			s.cluster.services = s.cluster.services[:1]
+			s.needs.say(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}},
+				Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+			s.sky.fails["AddSecurityGroupRules"] = &openstack.Error{Op: "let in", Class: class, Message: "no"}
+			for range 3 {
+				_, _ = s.tryPass()
+			}
+			s.sees(30080)
+			if source := s.sky.groups[0].Rules[0].Source.String(); source != "10.0.0.0/24" {
+				t.Errorf("it lets in %s", source)
+			}
+			delete(s.sky.fails, "AddSecurityGroupRules")
+			s.pass()
+			s.sees(30080)
+			if source := s.sky.groups[0].Rules[0].Source.String(); source != "192.0.2.0/24" {
+				t.Errorf("when it could be added it lets in %s", source)
+			}
+		})
+	}
+}
+
 func TestSubnetThatTheProjectDoesNotSeeConcernsOneService(t *testing.T) {
 	s := newGroupStage(t)
 	s.needs.say(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}})

@@ -96,9 +96,9 @@ func (r *GroupReconciler) want(p *groupPass) {
 	claims := make([]securitygroup.Claim, 0, len(keys))
 	sure := true
 	for _, key := range keys {
-		claim := p.claims[key].Claim
-		claims = append(claims, claim)
-		sure = sure && claim.Sure(r.subnets)
+		c := p.claims[key]
+		claims = append(claims, c.Claim)
+		sure = sure && r.sure(c)
 	}
 	if r.perService() {
 		// What it lets in, those of all Services have to let in.
@@ -125,7 +125,7 @@ func (r *GroupReconciler) wantOfService(key types.NamespacedName, c groupClaim) 
 		w.Going = true
 		return w, true
 	}
-	if !c.Sure(r.subnets) || c.unread && r.perService() {
+	if !r.sure(c) {
 		return w, false
 	}
 	w.Held, w.Unsure = r.memory.memberAddresses([]types.NamespacedName{key})
@@ -136,6 +136,12 @@ func (r *GroupReconciler) wantOfService(key types.NamespacedName, c groupClaim) 
 	w.Rules, _ = c.Need.Rules(r.subnets)
 	w.Keep, w.Only = c.keep, c.only
 	return w, true
+}
+
+// sure tells whether it is known what the Service claims, of the nodes that it selects, too,
+// where it has a group of its own.
+func (r *GroupReconciler) sure(c groupClaim) bool {
+	return c.Sure(r.subnets) && !(c.unread && r.perService())
 }
 
 // mayMake tells whether the group is still to be made: a Service may have gone meanwhile.
