@@ -56,8 +56,15 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	need.Ports = slices.Compact(need.Ports)
 	slices.Sort(need.MemberSubnetIDs)
 	need.MemberSubnetIDs = slices.Compact(need.MemberSubnetIDs)
-	need.FromSubnets = monitored || !in.keepsClientAddress()
-	if !in.keepsClientAddress() {
+	keeps, replaces := in.keepsClientAddress(), !in.keepsClientAddress()
+	if old := observed.Predecessor; old != nil && old.Provider != "" {
+		// Until it goes, packets come from both, in the way of either.
+		before := in
+		before.Capabilities.Provider = old.Provider
+		keeps, replaces = keeps || before.keepsClientAddress(), replaces || !before.keepsClientAddress()
+	}
+	need.FromSubnets = monitored || replaces
+	if !keeps {
 		return need, true
 	}
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)

@@ -89,6 +89,23 @@ func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
 	}
 }
 
+// Until the one that it replaces goes, packets come from both.
+func TestSecurityGroupNeedIsThatOfBothProvidersDuringAReplacement(t *testing.T) {
+	for from, to := range map[string]string{lb.ProviderOVN: "amphora", "amphora": lb.ProviderOVN} {
+		in := input(managed, provider(to), ranges("192.0.2.0/24"))
+		wanted, err := Wanted(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, old := *wanted.LoadBalancer, *wanted.LoadBalancer
+		next.Provider, old.Provider = to, from
+		got, ok := SecurityGroupNeed(in, wanted, lb.Observed{LoadBalancer: &next, Predecessor: &old})
+		if want := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}; !ok || !got.FromSubnets || !cmp.Equal(want, got.Sources, samePrefix) {
+			t.Errorf("from %s to %s: %+v, %v", from, to, got, ok)
+		}
+	}
+}
+
 func TestRefusedServiceWithOVNDoesNotTellWhoMayConnect(t *testing.T) {
 	in := input(managed, provider(lb.ProviderOVN), annotate(keySources, "all"))
 	have := lb.LoadBalancer{Provider: lb.ProviderOVN, Listeners: []lb.Listener{{Protocol: lb.ListenerTCP, Port: 80, Pool: &lb.Pool{}}}}

@@ -90,12 +90,18 @@ func markedCertificates(found inventory, clusterUID string) []object {
 	return all
 }
 
-// lookAtCertificate leaves none: its name, which nobody can change, says whose it is.
-func (p *Planner) lookAtCertificate(context.Context, object) (left string, _ error) { return "", nil }
+// lookAtCertificate leaves one that a listener has, of a load balancer that is shared perhaps:
+// Octavia may lock one for ever whose certificate is gone. Whose it is says its name, which
+// nobody can change.
+func (p *Planner) lookAtCertificate(ctx context.Context, o object) (left string, _ error) {
+	return p.inListener(ctx, o.certificate())
+}
 
 func (p *Planner) removeCertificate(ctx context.Context, o object) error {
-	return p.Barbican.Delete(ctx, lb.Certificate{Name: o.name, Ref: "secrets/" + o.id})
+	return p.Barbican.Delete(ctx, o.certificate())
 }
+
+func (o object) certificate() lb.Certificate { return lb.Certificate{Name: o.name, Ref: "secrets/" + o.id} }
 
 // lookAtLoadBalancer leaves a load balancer of which somebody else has marked a part.
 func (p *Planner) lookAtLoadBalancer(ctx context.Context, o object) (left string, _ error) {

@@ -232,7 +232,8 @@ func (r *ServiceReconciler) dropCertificate(ctx context.Context, p *pass, one lb
 }
 
 // dropAllCertificates deletes all that were stored for a Service whose load balancer is
-// gone, and makes sure that they are.
+// gone, and makes sure that they are. One that a listener has, of whatever load balancer,
+// stays: Octavia may lock one for ever whose certificate is gone.
 func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) error {
 	_, asked := p.service.Annotations[annotation.TLSSecret]
 	if !r.mayHaveStored() || !asked && len(r.Barbican.CertificatesOf(p.mark())) == 0 {
@@ -242,15 +243,42 @@ func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) er
 	if err != nil || len(left) == 0 {
 		return err
 	}
+	used := map[string]bool{}
 	for _, one := range left {
+		why, err := r.inListener(ctx, one)
+		if err != nil {
+			return err
+		}
+		if used[one.Ref] = why != ""; used[one.Ref] {
+			p.log.Info("a certificate stays in Barbican until it is an orphan that nobody uses", "name", one.Name, "why", why)
+			continue
+		}
 		if err := r.dropCertificate(ctx, p, one); err != nil {
 			return err
 		}
 	}
-	if left, err = r.storedFor(ctx, p); err == nil && len(left) > 0 {
-		err = &openstack.Error{Op: "delete certificate " + left[0].Name, Class: openstack.Transient, Message: "it is still there"}
+	left, err = r.storedFor(ctx, p)
+	for _, one := range left {
+		if err == nil && !used[one.Ref] {
+			err = &openstack.Error{Op: "delete certificate " + one.Name, Class: openstack.Transient, Message: "it is still there"}
+		}
 	}
 	return err
+}
+
+// inListener says which listener of the project ends TLS with the certificate, or "". It
+// may be one of a load balancer that has become somebody else's.
+func (p *Planner) inListener(ctx context.Context, one lb.Certificate) (string, error) {
+	listeners, err := p.Octavia.EndingTLS(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range listeners {
+		if uses(lb.LoadBalancer{Listeners: []lb.Listener{l}}, one) != "" {
+			return fmt.Sprintf("listener %s ends TLS with it", l.ID), nil
+		}
+	}
+	return "", nil
 }
 
 // storedFor asks Barbican which certificates it has of the Service. Who may not list them

@@ -162,6 +162,22 @@ func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBala
 	return head, nil
 }
 
+// EndingTLS returns the listeners of all load balancers of the project that end TLS, without
+// their pools, one call per thousand. Those that are deleted already are left out.
+func (c *Client) EndingTLS(ctx context.Context) ([]lb.Listener, error) {
+	documents, err := list[listenerDocument](ctx, c, "listeners", url.Values{"protocol": {string(lb.ListenerTerminatedHTTPS)}})
+	if err != nil {
+		return nil, err
+	}
+	var found []lb.Listener
+	for _, d := range documents {
+		if l := d.model(); l.TLS != nil && l.ProvisioningStatus != lb.Deleted {
+			found = append(found, l)
+		}
+	}
+	return found, nil
+}
+
 // arrange puts the pools below their listeners, and below the load balancer
 // itself those that are no listener's.
 func arrange(l *lb.LoadBalancer, listeners []listenerDocument, order []poolDocument, pools map[string]*lb.Pool) {

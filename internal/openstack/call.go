@@ -75,7 +75,7 @@ var calls = []Call{
 	{serviceLoadBalancer, http.MethodGet, balancersPath + "/*/status", FeatureLoadBalancers, "see that all parts are as they should be"},
 	{serviceLoadBalancer, http.MethodPut, balancersPath + "/*/failover", FeatureLoadBalancers, "have a load balancer that failed rebuilt, where the policy allows it"},
 	{serviceLoadBalancer, http.MethodGet, "/v2.0/lbaas/quotas/*", FeatureLoadBalancers, "tell how much of an exhausted quota is in use"},
-	{serviceLoadBalancer, http.MethodGet, listenersPath, FeatureLoadBalancers, "read the listeners of a load balancer"},
+	{serviceLoadBalancer, http.MethodGet, listenersPath, FeatureLoadBalancers, "read the listeners of a load balancer; see whether one has a certificate that is to be deleted"},
 	{serviceLoadBalancer, http.MethodPost, listenersPath, FeatureLoadBalancers, "open a port"},
 	{serviceLoadBalancer, http.MethodPut, listenersPath + "/*", FeatureLoadBalancers, "change who may connect to a port, and its pool"},
 	{serviceLoadBalancer, http.MethodDelete, listenersPath + "/*", FeatureLoadBalancers, "close a port"},

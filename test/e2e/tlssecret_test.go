@@ -350,6 +350,41 @@ func TestCertificatesThatNobodyUsesAreDeletedByTheSweep(t *testing.T) {
 	}
 }
 
+// Octavia locks a load balancer for ever whose certificate is gone.
+func TestCertificateThatAnybodysListenerHasStays(t *testing.T) {
+	spares(t, "for the cloud it is a list")
+	s := newStage(t, settings{password: true, program: curious(), flags: collecting})
+	s.mayRead("web-tls")
+	s.renew(time.Hour)
+	lost, leaving := s.service("lost", tcp(8080), annotated(secretKey, "web-tls")), s.service("leaving", tcp(8081), annotated(secretKey, "web-tls"))
+	lost.programmed()
+	leaving.programmed()
+	refs := []string{lost.tree().listener("TCP/8080").Certificate, leaving.tree().listener("TCP/8081").Certificate}
+	s.stop()
+	var made struct{ LoadBalancer struct{ ID string } }
+	s.cloud.octavia(http.MethodPost, "loadbalancers", fields{"loadbalancer": fields{"name": "a person's", "vip_subnet_id": s.cloud.IDs().PrivateSubnet, "listeners": []fields{
+		{"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": refs[0]},
+		{"protocol": "TERMINATED_HTTPS", "protocol_port": 444, "default_tls_container_ref": refs[0], "sni_container_refs": refs[1:]},
+	}}}, &made)
+	s.eventually(s.cloud.pending)
+	lost.lose()
+	s.start()
+	leaving.delete()
+	leaving.gone()
+	s.eventually(func() error {
+		if n := s.cloud.count("loadbalancers"); n != 1 {
+			return fmt.Errorf("there are %d load balancers beside a person's", n-1)
+		}
+		return nil
+	})
+	s.sweeps(3)
+	if have := s.stored(); len(have) != 2 {
+		t.Errorf("stored are %q, and a person's listeners have %q", have, refs)
+	}
+	s.cloud.octavia(http.MethodDelete, "loadbalancers/"+made.LoadBalancer.ID+"?cascade=true", nil, nil)
+	s.noneStored()
+}
+
 // leave stores something under a name of the controller's, which is to delete it.
 func (s *stage) leave(name string) {
 	s.t.Helper()
