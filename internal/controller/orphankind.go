@@ -101,7 +101,9 @@ func (p *Planner) removeCertificate(ctx context.Context, o object) error {
 	return p.Barbican.Delete(ctx, o.certificate())
 }
 
-func (o object) certificate() lb.Certificate { return lb.Certificate{Name: o.name, Ref: "secrets/" + o.id} }
+func (o object) certificate() lb.Certificate {
+	return lb.Certificate{Name: o.name, Ref: "secrets/" + o.id}
+}
 
 // lookAtLoadBalancer leaves a load balancer of which somebody else has marked a part.
 func (p *Planner) lookAtLoadBalancer(ctx context.Context, o object) (left string, _ error) {
