@@ -31,7 +31,7 @@ func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owne
 	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int {
 		return cmp.Or(cmp.Compare(rank(a, noted, held, has(a)), rank(b, noted, held, has(b))), strings.Compare(a.ID, b.ID))
 	})
-	replaced := toTheFront(ours, owner)
+	replaced := toTheFront(ours, has, owner)
 	observed := lb.Observed{LoadBalancer: &ours[0], FloatingIPs: floating}
 	for _, l := range ours[1:] {
 		pending, older := l.ProvisioningStatus.Pending(), (has(l) || l.ID == replaced) && observed.Predecessor == nil
@@ -52,23 +52,34 @@ func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owne
 }
 
 // toTheFront lets that one of the load balancers be the first which was built to take the
-// place of another one of them, if there is one, and returns the id of that.
-func toTheFront(ours []lb.LoadBalancer, owner lb.Owner) (replaced string) {
+// place of another one of them, if there is one, and returns the id of that. One that somebody
+// else came to use while it had the floating IP is not replaced any more, and is the first.
+func toTheFront(ours []lb.LoadBalancer, has func(lb.LoadBalancer) bool, owner lb.Owner) (replaced string) {
 	works := func(l lb.LoadBalancer) bool {
 		return l.ProvisioningStatus != lb.Error && l.ProvisioningStatus != lb.PendingDelete
 	}
 	for i, l := range ours {
 		at := slices.IndexFunc(ours, func(o lb.LoadBalancer) bool { return lb.Replaces(l.Tags) == o.ID })
 		itself := slices.ContainsFunc(ours, func(o lb.LoadBalancer) bool { return works(o) && lb.Replaces(o.Tags) == l.ID })
-		if !works(l) || at < 0 || itself || owner.SharedBy(ours[at]) != "" {
-			continue
+		switch shared := at >= 0 && owner.SharedBy(ours[at]) != ""; {
+		case !works(l) || at < 0 || itself:
+		case !shared:
+			replaced = ours[at].ID
+			first(ours, i)
+			return replaced
+		case works(ours[at]) && has(ours[at]) && !has(l):
+			first(ours, at)
+			return ""
 		}
-		replaced = ours[at].ID
-		copy(ours[1:i+1], ours[:i])
-		ours[0] = l
-		return replaced
 	}
 	return ""
+}
+
+// first moves one to the front.
+func first(ours []lb.LoadBalancer, i int) {
+	l := ours[i]
+	copy(ours[1:i+1], ours[:i])
+	ours[0] = l
 }
 
 // rank orders load balancers of one Service: one that is on its way out comes

@@ -77,6 +77,10 @@ func TestOfSeveralLoadBalancersOneServesAndTheAddressIsNotLost(t *testing.T) {
 		"one that took the place of one that is gone": {ours: []lb.LoadBalancer{instead("b", "a", lb.Active)}, on: "b", noted: "b", want: choice{Head: "b"}},
 		"one that somebody else came to use stays": {
 			ours: []lb.LoadBalancer{shared, instead("b", "a", lb.Active)}, on: "a", noted: "a", want: choice{Head: "a", Duplicates: []string{"b"}}},
+		"the same, when the new one was noted": {
+			ours: []lb.LoadBalancer{shared, instead("b", "a", lb.Active)}, on: "a", noted: "b", want: choice{Head: "a", Duplicates: []string{"b"}}},
+		"the same, when the new one has the address": {
+			ours: []lb.LoadBalancer{shared, instead("b", "a", lb.Active)}, on: "b", noted: "b", want: choice{Head: "b"}},
 		"two that were built beside another": {
 			ours: []lb.LoadBalancer{one("a", lb.Active), instead("c", "a", lb.Active), instead("b", "a", lb.Active)}, on: "a", noted: "c",
 			want: choice{Head: "c", Predecessor: "a", Duplicates: []string{"b"}}},

@@ -231,7 +231,7 @@ func (m *memory) tellUsers(writer types.NamespacedName, l lb.LoadBalancer) {
 		if r := m.records[key]; key != writer {
 			r.known, r.reached, r.written = false, nil, m.records[writer].written
 			r.observed = diff.Clone(r.observed)
-			if used := r.observed.LoadBalancer; used.ID == l.ID {
+			if used := r.observed.LoadBalancer; used != nil && used.ID == l.ID {
 				used.ProvisioningStatus = l.ProvisioningStatus
 			}
 			m.records[key], m.distrusted[key] = r, true

@@ -17,6 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -61,17 +62,13 @@ func handedOver(service *corev1.Service, o lb.Observed) bool {
 	return l != nil && old != nil && besides(*l, *old) && tookOver(*l, *old, o.FloatingIPs, service.Annotations[annotation.LoadBalancerID])
 }
 
-// drained tells whether a load balancer that was replaced has stayed long enough. Another
-// controller begins to count anew.
+// drained tells whether a load balancer that was replaced has stayed long enough, since the
+// other one was complete and had its address. Another controller begins to count anew.
 func (r *ServiceReconciler) drained(p *pass) bool {
-	switch {
-	case !handedOver(p.service, p.record.observed):
+	if !handedOver(p.service, p.record.observed) {
 		p.record.handedOver = time.Time{}
-		return false
-	case p.record.handedOver.IsZero():
-		p.record.handedOver = r.now()
 	}
-	return r.now().Sub(p.record.handedOver) >= r.timing.Drain
+	return !p.record.handedOver.IsZero() && r.now().Sub(p.record.handedOver) >= r.timing.Drain
 }
 
 // discard makes one of the two load balancers a duplicate.
@@ -112,7 +109,9 @@ func (p *Planner) desireOf(ctx context.Context, service *corev1.Service, observe
 		asItIs.Found = nil
 		d.wanted, err = build.Wanted(asItIs)
 	case buildBeside:
-		err = p.wantBeside(ctx, service, *observed.LoadBalancer, &d, alone)
+		if err = p.wantBeside(ctx, service, *observed.LoadBalancer, &d, alone); err != nil && d.course == buildBeside {
+			d.course = keepOn // what cannot be said is not built
+		}
 	}
 	return d, err
 }
@@ -287,6 +286,9 @@ func (r *ServiceReconciler) handOver(ctx context.Context, p *pass) (over bool, e
 	moves := func(op diff.Op) bool { _, is := op.(diff.AssociateFloatingIP); return is }
 	switch {
 	case p.course != takeOver && p.complete:
+		if p.record.handedOver.IsZero() {
+			p.record.handedOver = r.now()
+		}
 		p.postponed, p.delay = true, max(p.record.handedOver.Add(r.timing.Drain).Sub(r.now()), staleRetry)
 		return false, nil
 	case p.course != takeOver:
@@ -297,12 +299,13 @@ func (r *ServiceReconciler) handOver(ctx context.Context, p *pass) (over bool, e
 	case !p.complete && !slices.ContainsFunc(p.plan.Ops, moves):
 		return false, nil
 	}
+	p.delay = staleRetry
 	old, err := r.Octavia.Observe(ctx, *p.record.observed.Predecessor)
-	if err != nil {
+	if gone, err := openstack.UnlessGone(err); gone || err != nil {
+		p.record.known = p.record.known && !gone
 		return true, err
 	}
 	p.record.observed.Predecessor = &old
-	p.delay = staleRetry
 	closed, _ := r.needs.unopened(client.ObjectKeyFromObject(p.service), p.service.UID)
 	if closed != "" {
 		p.delay = r.timing.PartsRetry // it comes back when that has changed

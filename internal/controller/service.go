@@ -223,6 +223,9 @@ func (p *pass) reduce() {
 	if !p.membersOnly {
 		return
 	}
+	if p.course == buildBeside {
+		p.course = keepOn // it would be built as the one is that serves
+	}
 	withheld := p.wanted.Withheld
 	if p.wanted = build.MembersOnly(p.input, p.record.observed); p.waits != nil {
 		p.wanted.Withheld = withheld

@@ -241,6 +241,106 @@ func TestWhatCannotBeBuiltBesideIsNotReplaced(t *testing.T) {
 	web.hasOne()
 }
 
+// What is asked for and not there is not built, and neither is another one of what is there.
+func TestReplacementWaitsForWhatItIsToBeBuiltOf(t *testing.T) {
+	spares(t, "it is not asked")
+	s := newStage(t, settings{program: impatient()})
+	given, other := s.cloud.makePort(), s.cloud.makePort()
+	web := s.service("web", tcp(8080), annotated(replaceKey, "true"), annotated(portKey, given.ID))
+	address := web.programmed()
+	old := web.tree()
+	visitor := s.visit(address, 8080)
+	s.rests()
+	s.forget()
+	web.change(annotated(portKey, "11111111-2222-4333-8444-555555555555"))
+	web.has(accepted, conditionFalse, "PortNotFound")
+	s.settles(func() { web.change(touched("1")) })
+	s.untouched()
+	web.change(annotated(portKey, other.ID))
+	web.becomes(func(have tree) error {
+		if have.VIPPort != other.ID || have.ID == old.ID {
+			return fmt.Errorf("the VIP of %s is port %s", have.ID, have.VIPPort)
+		}
+		return nil
+	})
+	if got := web.programmed(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.happy(visitor)
+	web.hasOne()
+}
+
+// An internal one that becomes external at the same time has no floating IP that could tell
+// which of the two serves.
+func TestLoadBalancerStaysUntilTheOneInItsPlaceIsComplete(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	simulatorOnly(t, "a real one cannot be held back")
+	s := newStage(t, settings{program: impatient()})
+	gold := s.makeFlavor(s.namespace + "-gold")
+	web := s.service("web", tcp(8080), annotated(internalKey, "true"), annotated(replaceKey, "true"))
+	address := web.programmed()
+	old := web.tree()
+	visitor := s.visit(address, 8080)
+	release := s.heldBack(func() string {
+		web.change(annotated(flavorKey, gold), notAnnotated(internalKey))
+		return web.beside(old.ID).ID
+	})
+	began := time.Now()
+	for i := 0; time.Since(began) < 3*impatient().Timing.Drain; i++ {
+		s.settles(func() { web.change(touched(strconv.Itoa(i))) })
+	}
+	s.happy(visitor)
+	if n := s.cloud.count("loadbalancers"); n != 2 {
+		t.Errorf("there are %d load balancers, and that in the place of %s is not ready", n, old.ID)
+	}
+	release()
+	web.replacedBy(gold)
+	web.hasOne()
+	s.answeredBy(web.address(), 8080, s.addresses("a", "b")...)
+}
+
+func TestServiceThatJoinsALoadBalancerKeepsItFromBeingReplaced(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	simulatorOnly(t, "a real one cannot be held back")
+	s := newStage(t, settings{program: impatient()})
+	gold := s.makeFlavor(s.namespace + "-gold")
+	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
+	address := web.programmed()
+	old := web.tree()
+	visitor := s.visit(address, 8080)
+	var api *service
+	release := s.heldBack(func() string {
+		web.change(annotated(flavorKey, gold))
+		other := web.beside(old.ID).ID
+		s.eventually(func() error {
+			if id := web.now().Annotations[idKey]; id != other {
+				return fmt.Errorf("%s is noted", id)
+			}
+			return nil
+		})
+		return other
+	})
+	api = s.service("api", tcp(9090), annotated(idKey, old.ID))
+	api.programmed()
+	release()
+	web.has(accepted, conditionFalse, "RequiresReplacement")
+	web.becomes(func(have tree) error {
+		if have.ID != old.ID {
+			return fmt.Errorf("load balancer %s serves", have.ID)
+		}
+		return nil
+	})
+	web.hasOne()
+	if got := web.address(); got != address {
+		t.Errorf("the address changed from %s to %s", address, got)
+	}
+	s.answers(address, 9090)
+	s.happy(visitor)
+	api.delete()
+	api.gone()
+	web.replacedBy(gold)
+}
+
 func TestReplacementThatIsNotWantedAnyMoreLeavesNothing(t *testing.T) {
 	simulatorOnly(t, "a real one cannot be held back, and the other load balancer may have taken over before")
 	for name, c := range map[string]struct {
