@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -253,7 +255,7 @@ func TestReplacementWaitsForWhatItIsToBeBuiltOf(t *testing.T) {
 	s.rests()
 	s.forget()
 	web.change(annotated(portKey, "11111111-2222-4333-8444-555555555555"))
-	web.has(accepted, conditionFalse, "PortNotFound")
+	web.has(programmed, conditionFalse, "RejectedByCloud")
 	s.settles(func() { web.change(touched("1")) })
 	s.untouched()
 	web.change(annotated(portKey, other.ID))
