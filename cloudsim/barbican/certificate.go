@@ -5,6 +5,7 @@ package barbican
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,6 +19,9 @@ import (
 
 // ErrUnreadablePKCS12 is a secret that can be read and is no PKCS#12 bundle.
 var ErrUnreadablePKCS12 = errors.New("the PKCS12 bundle is unreadable")
+
+// ErrNoCommonName is a certificate whose subject has none, which Octavia 11 cannot use.
+var ErrNoCommonName = errors.New("the certificate has no common name")
 
 // Reader reads secrets for another service, Octavia, which is a user of its own.
 // As Octavia does, it first puts itself on the list of access of a secret, with
@@ -33,8 +37,8 @@ func (s *Service) ReaderFor(userID string) *Reader { return &Reader{s, userID} }
 
 // Certificate checks that a reference leads to a certificate with its key: a
 // secret that is a PKCS#12 bundle without a password, or a certificate container.
-// The error is ErrUnreadablePKCS12 for a secret that is something else; whatever
-// else is wrong, there is no such certificate that the caller may use.
+// The error is ErrUnreadablePKCS12 for a secret that is something else, and
+// ErrNoCommonName for a certificate without one; whatever else is wrong, there is no such certificate that the caller may use.
 func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	r.service.mu.Lock()
 	defer r.service.mu.Unlock()
@@ -55,17 +59,29 @@ func (r *Reader) Certificate(caller wire.Identity, reference string) error {
 	if r.held(x, "private_key_passphrase") != nil {
 		return nil // what it opens is not looked at
 	}
-	_, err := tls.X509KeyPair(certificate.payload, key.payload)
-	return err
+	pair, err := tls.X509KeyPair(certificate.payload, key.payload)
+	if err != nil {
+		return err
+	}
+	return named(pair.Leaf)
+}
+
+// named refuses a certificate without a common name, which Octavia reads.
+func named(leaf *x509.Certificate) error {
+	if leaf.Subject.CommonName == "" {
+		return ErrNoCommonName
+	}
+	return nil
 }
 
 // checkPKCS12 tells whether the bytes are a bundle without a password that holds a
 // certificate with its key.
 func checkPKCS12(bundle []byte) error {
-	if _, _, _, err := pkcs12.DecodeChain(bundle, ""); err != nil {
+	_, leaf, _, err := pkcs12.DecodeChain(bundle, "")
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadablePKCS12, err)
 	}
-	return nil
+	return named(leaf)
 }
 
 // Payload is the payload of the secret that a reference names.

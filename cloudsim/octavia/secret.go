@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -19,7 +20,8 @@ import (
 // to which whoever makes the request gives access.
 type SecretReader interface {
 	// Certificate checks that a reference leads to a certificate with its key.
-	// The error is barbican.ErrUnreadablePKCS12 when it leads to something else.
+	// The error is barbican.ErrUnreadablePKCS12 when it leads to something else, and
+	// barbican.ErrNoCommonName for a certificate that has none.
 	Certificate(caller wire.Identity, ref string) error
 	// Payload is what the secret that is referred to holds.
 	Payload(caller wire.Identity, ref string) ([]byte, error)
@@ -27,14 +29,17 @@ type SecretReader interface {
 
 // checkCertificates refuses references that lead to no certificate with its
 // key. One that leads to something else is told of before any that leads
-// nowhere.
+// nowhere, and one without a common name after all of these.
 func (s *Service) checkCertificates(ctx context.Context, refs ...string) error {
 	if s.options.Secrets == nil {
 		return nil
 	}
 	var bad []any
+	nameless := ""
 	for _, ref := range refs {
 		switch err := s.options.Secrets.Certificate(wire.Caller(ctx), ref); {
+		case errors.Is(err, barbican.ErrNoCommonName):
+			nameless = cmp.Or(nameless, ref)
 		case errors.Is(err, barbican.ErrUnreadablePKCS12):
 			return faultf(http.StatusBadRequest, "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. "+
 				"In addition, make sure it does not require a pass phrase. Error: [('%v')]", err)
@@ -42,7 +47,10 @@ func (s *Service) checkCertificates(ctx context.Context, refs ...string) error {
 			bad = append(bad, ref)
 		}
 	}
-	return unreadable(bad)
+	if err := unreadable(bad); err != nil || nameless == "" {
+		return err
+	}
+	return faultf(http.StatusBadRequest, "Could not retrieve certificate: %s", nameless) // by the driver, of one
 }
 
 func unreadable(refs []any) error {

@@ -47,6 +47,11 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 	if err != nil {
 		return nil, err
 	}
+	if chain[0].Subject.CommonName == "" {
+		// Octavia 11 reads the first common name, whether there is one or not, and what it
+		// made of the request stays behind (get_host_names in common/tls_utils/cert_parser.py).
+		return nil, fmt.Errorf("has a certificate in %s without a common name, and Octavia takes none such; let the subject have one (spec.commonName of cert-manager)", corev1.TLSCertKey)
+	}
 	key, err := readKey(data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return nil, err

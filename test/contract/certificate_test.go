@@ -24,12 +24,12 @@ type authority struct {
 	certificate, key, revocations string
 }
 
-func newAuthority(t *testing.T) authority {
+func newAuthority(t *testing.T, name string) authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(t, err)
 	plan := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "web.example.test"}, DNSNames: []string{"web.example.test"},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"web.example.test"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte{1},
 	}
@@ -66,14 +66,15 @@ func (c *try) file(name string) object {
 // shelf is what the cases about certificates refer to.
 type shelf struct {
 	bundle, legacy, protected, chain, text, pem, revocations, strange string // secrets
-	good, misfit, broken, generic                                     string // containers
+	good, misfit, broken, nameless, generic                           string // containers
 }
 
 // newShelf makes the secrets and containers, which stay as long as the group.
 func newShelf(t *testing.T) shelf {
 	t.Helper()
 	c := &try{T: t, cloud: theCloud}
-	ca, stranger := newAuthority(t), newAuthority(t)
+	ca, stranger := newAuthority(t, "web.example.test"), newAuthority(t, "web.example.test")
+	nameless := newAuthority(t, "")
 	secret := func(wish object) string { return c.ref(c.newSecret(wish)) }
 	container := func(kind, certificate, key string) string {
 		return c.ref(c.newContainer(kind, object{"certificate": c.newSecret(c.text(certificate)), "private_key": c.newSecret(c.text(key))}))
@@ -83,7 +84,8 @@ func newShelf(t *testing.T) shelf {
 		text: secret(c.text("hello")), pem: secret(c.text(ca.certificate)),
 		revocations: secret(c.text(ca.revocations)), strange: secret(c.text(stranger.revocations)),
 		good: container("certificate", ca.certificate, ca.key), misfit: container("certificate", ca.certificate, stranger.key),
-		broken: container("certificate", "hello", ca.key), generic: container("generic", ca.certificate, ca.key),
+		nameless: container("certificate", nameless.certificate, nameless.key),
+		broken:   container("certificate", "hello", ca.key), generic: container("generic", ca.certificate, ca.key),
 	}
 }
 
@@ -161,6 +163,9 @@ func TestCertificates(t *testing.T) {
 				object{"name": "https", "protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": c.ref(noSecret)}}}}).is(400)
 			c.must(strings.HasPrefix(a.text("faultstring"), missing(c.ref(noSecret))), "it says %s", a.Text)
 			c.must(len(c.as(k8s).lb("GET", "/loadbalancers?name="+name, nil).is(200).list("loadbalancers")) == 0, "the load balancer is there")
+		}},
+		{"a certificate whose subject has no common name is refused with 400", func(c *try) {
+			refused(c, "Could not retrieve certificate: ", object{"default_tls_container_ref": has.nameless})
 		}},
 		{"a bundle with more than one certificate is a certificate", func(c *try) {
 			c.as(k8s).lb("POST", "/listeners", wish(object{"default_tls_container_ref": has.chain, "protocol_port": 8444})).is(201)
