@@ -30,6 +30,8 @@ type scenario struct {
 	keeps bool
 	// ends is whether the Service has nothing in the cloud when it is over.
 	ends bool
+	// inherits is whether openstack-cloud-controller-manager makes what is there.
+	inherits bool
 }
 
 // scenarios are all that there are. A new feature adds what users do with it.
@@ -69,7 +71,7 @@ var scenarios = []scenario{
 	{name: "delete-what-is-gone-already", start: create(tcp(80)), change: steps(deleteBalancer, remove), ends: true},
 	{name: "to-cluster-ip", start: create(tcp(80)), change: edit(ofType(corev1.ServiceTypeClusterIP)), ends: true},
 	{name: "to-load-balancer", start: create(tcp(80), ofType(corev1.ServiceTypeClusterIP)), change: edit(ofType(corev1.ServiceTypeLoadBalancer))},
-	{name: "take-over", start: create(tcp(80), tcp(81), ofType(corev1.ServiceTypeClusterIP)), change: takeOver},
+	{name: "take-over", start: create(tcp(80), tcp(81), ofType(corev1.ServiceTypeClusterIP)), change: takeOver, inherits: true},
 	{name: "change-floating-ip", start: create(tcp(80)), change: steps(giveFloatingIP, func(p *play) error { return edit(at(p.given.Address))(p) }),
 		steady: []string{"TCP/80"}},
 	{name: "to-cluster-ip-and-back", start: create(tcp(80)),
