@@ -94,7 +94,8 @@ func markedCertificates(found inventory, clusterUID string) []object {
 // Octavia may lock one for ever whose certificate is gone. Whose it is says its name, which
 // nobody can change.
 func (p *Planner) lookAtCertificate(ctx context.Context, o object) (left string, _ error) {
-	return p.inListener(ctx, o.certificate())
+	listeners, err := p.Octavia.EndingTLS(ctx)
+	return userOf(o.certificate(), listeners), err
 }
 
 func (p *Planner) removeCertificate(ctx context.Context, o object) error {

@@ -243,13 +243,12 @@ func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) er
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	used := map[string]bool{}
+	listeners, err := r.Octavia.EndingTLS(ctx)
+	if err != nil {
+		return err
+	}
 	for _, one := range left {
-		why, err := r.inListener(ctx, one)
-		if err != nil {
-			return err
-		}
-		if used[one.Ref] = why != ""; used[one.Ref] {
+		if why := userOf(one, listeners); why != "" {
 			p.log.Info("a certificate stays in Barbican until it is an orphan that nobody uses", "name", one.Name, "why", why)
 			continue
 		}
@@ -259,26 +258,22 @@ func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) er
 	}
 	left, err = r.storedFor(ctx, p)
 	for _, one := range left {
-		if err == nil && !used[one.Ref] {
+		if err == nil && userOf(one, listeners) == "" {
 			err = &openstack.Error{Op: "delete certificate " + one.Name, Class: openstack.Transient, Message: "it is still there"}
 		}
 	}
 	return err
 }
 
-// inListener says which listener of the project ends TLS with the certificate, or "". It
-// may be one of a load balancer that has become somebody else's.
-func (p *Planner) inListener(ctx context.Context, one lb.Certificate) (string, error) {
-	listeners, err := p.Octavia.EndingTLS(ctx)
-	if err != nil {
-		return "", err
-	}
+// userOf says which of the listeners ends TLS with the certificate, or "". It may be one of a
+// load balancer that has become somebody else's.
+func userOf(one lb.Certificate, listeners []lb.Listener) string {
 	for _, l := range listeners {
 		if uses(lb.LoadBalancer{Listeners: []lb.Listener{l}}, one) != "" {
-			return fmt.Sprintf("listener %s ends TLS with it", l.ID), nil
+			return fmt.Sprintf("listener %s ends TLS with it", l.ID)
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // storedFor asks Barbican which certificates it has of the Service. Who may not list them
