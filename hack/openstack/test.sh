@@ -108,7 +108,7 @@ run() {
   go test "$package" -count=1 -v -timeout 30m "$@" -args -openstack="$STATES/test-$cloud" >"$LOGS/$stage.log" 2>&1 || status=$?
   tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
   groups "$LOGS/$stage.log" "$stage"
-  [ $status = 0 ] || grep -E '^ *(--- FAIL|panic:|FAIL)' "$LOGS/$stage.log" | head -n 40 | sed "s/^/  $stage: /"
+  [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/test-$cloud/log"; } | cut -c -600 | sed "s/^/  $stage: /"
   return $status
 }
 
@@ -117,6 +117,24 @@ verdict() { if [ "$1" = 0 ]; then echo ok; else echo FAILED; fi; }
 counts() {
   awk '/^ *--- PASS/ { p++ } /^ *--- FAIL/ { f++ } /^ *--- SKIP/ { s++ }
     END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$1"
+}
+
+# failures LOG: the tests that failed, each with the last that it said.
+failures() {
+  awk '
+    /^ *=== (RUN|NAME|CONT|PAUSE) / { now = $3; next }
+    /^ *--- (PASS|SKIP): / { delete said[$3]; next }
+    /^ *--- FAIL: / { print; printf "%s", said[$3]; next }
+    /^(panic: |FAIL)/ { print; next }
+    /^ +[a-z0-9_]+\.go:[0-9]+: / { tail = said[now]; if (split(tail, lines, "\n") > 6) sub(/^[^\n]*\n/, "", tail); said[now] = tail $0 "\n" }
+  ' "$1" | head -n 60
+}
+
+# errors DIR: how often the services of a cloud failed for no request's sake, where a
+# test may have failed for that.
+errors() {
+  grep -hoE '(Deadlock found|Lock wait timeout|QueuePool limit|Too many connections|Lost connection|gone away|MessagingTimeout|ReadTimeout|ConnectTimeout|Connection (refused|reset)|Segmentation|uWSGI worker [0-9]+ died).{0,120}' \
+    "$1"/*.log "$1"/*.out 2>/dev/null | sort | uniq -c | sort -rn | head -n 15
 }
 
 # groups LOG STAGE: the cases of each group of the contract.
