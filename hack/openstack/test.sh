@@ -10,6 +10,7 @@
 # without the patch.
 #
 #   ROUNDS=1     how often the controller is killed in the tests of that
+#   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
 #   STATES=DIR   where the clouds' states are (.cache/openstack); kept if a test fails
 #
 # On a machine that cannot run OpenStack it says so and succeeds, except where
@@ -21,6 +22,8 @@ cd "$HERE/../.."
 STATES=${STATES:-$PWD/.cache/openstack}
 ROUNDS=${ROUNDS:-1}
 LOGS=$STATES/test-logs
+HOW_MUCH=(-short -timeout 30m)
+if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-timeout 2h); fi
 # What is run with OVN: the tests about packets, those of the provider, and what
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
@@ -56,16 +59,16 @@ main() {
 amphora_lane() {
   local failed=0
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
-  run contract amphora ./test/contract -parallel 6 || failed=1
-  run e2e-amphora amphora ./test/e2e -short -skip "$EITHER" "-kill-rounds=$ROUNDS" || failed=1
+  run contract amphora ./test/contract -timeout 30m -parallel 6 || failed=1
+  run e2e-amphora amphora ./test/e2e "${HOW_MUCH[@]}" -skip "$EITHER" "-kill-rounds=$ROUNDS" || failed=1
   down amphora $failed
 }
 
 ovn_lane() {
   local failed=0 also=0
-  up ovn && run e2e-ovn ovn ./test/e2e -short -run "$PACKETS|$EITHER" "-kill-rounds=$ROUNDS" || failed=1
+  up ovn && run e2e-ovn ovn ./test/e2e "${HOW_MUCH[@]}" -run "$PACKETS|$EITHER" "-kill-rounds=$ROUNDS" || failed=1
   down ovn $failed || true
-  up unpatched && run e2e-unpatched unpatched ./test/e2e -short -run 'Unfinished|OneByOne' || also=1
+  up unpatched && run e2e-unpatched unpatched ./test/e2e "${HOW_MUCH[@]}" -run 'Unfinished|OneByOne' || also=1
   down unpatched $also && return $failed
 }
 
@@ -105,7 +108,7 @@ down() {
 run() {
   local stage=$1 cloud=$2 package=$3 began=$SECONDS status=0
   shift 3
-  go test "$package" -count=1 -v -timeout 30m "$@" -args -openstack="$STATES/test-$cloud" >"$LOGS/$stage.log" 2>&1 || status=$?
+  go test "$package" -count=1 -v "$@" -args -openstack="$STATES/test-$cloud" >"$LOGS/$stage.log" 2>&1 || status=$?
   tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
   groups "$LOGS/$stage.log" "$stage"
   [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/test-$cloud/log"; } | cut -c -600 | sed "s/^/  $stage: /"

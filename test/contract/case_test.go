@@ -86,12 +86,14 @@ func (u caller) with(token string) caller {
 // mostInTheWay is how often in a row a call is made again to which others were in the way.
 const mostInTheWay = 10
 
-// inTheWay tells that a real Octavia refused a call, without having done anything, because
-// of others that are made at the same time: it is counting the project's objects for one,
-// or the database let one go on and this one not.
+// inTheWay tells that a real cloud refused a call, without having done anything, because
+// of others that are made at the same time: Octavia is counting the project's objects for
+// one, or the database let one go on and this one not, of which Keystone says no more than
+// that something was unexpected.
 func (a answer) inTheWay() bool {
 	return a.Status == http.StatusServiceUnavailable && strings.Contains(a.Text, "Project busy") ||
-		a.Status == http.StatusInternalServerError && strings.Contains(a.Text, "Deadlock found when trying to get lock")
+		a.Status == http.StatusInternalServerError && (strings.Contains(a.Text, "Deadlock found when trying to get lock") ||
+			strings.Contains(a.Text, "An unexpected error prevented the server from fulfilling your request"))
 }
 
 // do makes a call. The path is that of the service's API: see client.send.

@@ -16,6 +16,7 @@ import (
 
 func TestClientsKeepTheirNodeWithSessionAffinity(t *testing.T) {
 	onlyWithProvider(t, "amphora", "OVN keeps no client at its node")
+	spares(t, "a session persistence and its changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300), sticky(90))
 	address := web.programmed()
@@ -55,6 +56,7 @@ func persistent(key, kind string, timeout int) func(tree) error {
 
 func TestSourceRangesKeepOthersOut(t *testing.T) {
 	onlyWithProvider(t, "amphora", "OVN has no source ranges")
+	spares(t, "source ranges and their changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081), openTo("127.0.0.2/32", "127.0.0.0/31"))
 	address := web.programmed()

@@ -51,6 +51,7 @@ func TestAllServicesAreInternalWhereTheConfigurationSaysSo(t *testing.T) {
 }
 
 func TestInternalServiceGetsTheVIPItAsksFor(t *testing.T) {
+	spares(t, "a VIP with a given address is in the contract")
 	s := newStage(t, settings{})
 	wish := parseAddr(t, s.address("b"))
 	for range 20 {
@@ -124,6 +125,7 @@ func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
 }
 
 func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
+	spares(t, "for the cloud it is a floating IP that is taken off a port")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(keepKey, "true"))
 	address := web.programmed()
@@ -152,6 +154,7 @@ func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
 }
 
 func TestFloatingIPIsChosenByAnnotationAndChangedLive(t *testing.T) {
+	spares(t, "for the cloud these are floating IPs that come and go")
 	s := newStage(t, settings{})
 	first, second := s.cloud.makeFloatingIP(""), s.cloud.makeFloatingIP("")
 	s.given = append(s.given, first.Address, second.Address)

@@ -94,6 +94,7 @@ func (s *stage) lookups() []string {
 
 func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "another pool for another protocol is in the contract, and a listener with a certificate is made there")
 	s := newStage(t, settings{password: true})
 	one, two := s.bundle(), s.container()
 	web := s.service("web", tcp(8080, 8081), udp(8080), annotated(protocolsKey, "8081=TCP"))

@@ -36,11 +36,11 @@ var corpus = []legacy{
 	{name: "tcp", short: true, with: plain(tcp(8080))},
 	{name: "several-ports", with: plain(tcp(8080, 8081, 8082))},
 	{name: "udp", with: plain(udp(5300))},
-	{name: "tcp-and-udp-on-one-port", short: true, with: plain(tcp(8080), udp(8080))},
+	{name: "tcp-and-udp-on-one-port", with: plain(tcp(8080), udp(8080))},
 	{name: "internal", with: func(o *occmService) {
 		o.edits, o.internal = []edit{tcp(8080), annotated(internalKey, "true")}, true
 	}},
-	{name: "internal-address", short: true, with: func(o *occmService) {
+	{name: "internal-address", with: func(o *occmService) {
 		held := o.cloud.portIn(o.cloud.IDs().PrivateSubnet)
 		wish := held.Addresses[0].Address
 		o.edits, o.internal = []edit{tcp(8080), annotated(internalKey, "true"), at(wish)}, true
@@ -75,11 +75,11 @@ var corpus = []legacy{
 	}},
 	// A Pod runs on each node.
 	{name: "local-without-monitor", with: plain(tcp(8080), local)},
-	{name: "session-affinity", short: true, amphora: true, with: func(o *occmService) {
+	{name: "session-affinity", amphora: true, with: func(o *occmService) {
 		o.edits = []edit{tcp(8080), udp(5300), func(v *corev1.Service) { v.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }}
 		o.sets(poolsOf, fields{"session_persistence": fields{"type": "SOURCE_IP"}})
 	}},
-	{name: "source-ranges", short: true, amphora: true, with: func(o *occmService) {
+	{name: "source-ranges", amphora: true, with: func(o *occmService) {
 		o.edits = []edit{tcp(8080), openTo("203.0.113.0/24", "192.0.2.0/24")}
 		o.sets(listenersOf, fields{"allowed_cidrs": []string{"203.0.113.0/24", "192.0.2.0/24"}})
 	}},
@@ -87,7 +87,7 @@ var corpus = []legacy{
 		o.edits = []edit{tcp(8080), annotated(sourcesKey, "203.0.113.0/24,192.0.2.0/24")}
 		o.sets(listenersOf, fields{"allowed_cidrs": []string{"203.0.113.0/24", "192.0.2.0/24"}})
 	}},
-	{name: "timeouts", short: true, amphora: true, with: func(o *occmService) {
+	{name: "timeouts", amphora: true, with: func(o *occmService) {
 		o.edits = []edit{tcp(8080), annotated(prefix+"timeout-client-data", "600000"), annotated(prefix+"timeout-member-connect", "1000"),
 			annotated(prefix+"timeout-member-data", "70000"), annotated(prefix+"timeout-tcp-inspect", "5")}
 		o.sets(listenersOf, fields{"timeout_client_data": 600000, "timeout_member_connect": 1000, "timeout_member_data": 70000, "timeout_tcp_inspect": 5})
@@ -109,7 +109,7 @@ var corpus = []legacy{
 			}
 		})
 	}},
-	{name: "flavor", short: true, amphora: true, with: func(o *occmService) {
+	{name: "flavor", amphora: true, with: func(o *occmService) {
 		flavor, _ := o.offer()
 		o.edits = []edit{tcp(8080), annotated(prefix+"flavor-id", flavor)}
 		o.sets(itself, fields{"flavor_id": flavor})
@@ -123,12 +123,12 @@ var corpus = []legacy{
 		o.edits, o.hostname = []edit{tcp(8080), annotated(prefix+"hostname", "shop.example.com")}, "shop.example.com"
 	}},
 	{name: "subnet", with: func(o *occmService) { plain(tcp(8080), annotated(prefix+"subnet-id", o.cloud.IDs().PrivateSubnet))(o) }},
-	{name: "network", short: true, with: func(o *occmService) {
+	{name: "network", with: func(o *occmService) {
 		network := o.cloud.IDs().PrivateNetwork
 		o.edits = []edit{tcp(8080), annotated(prefix+"network-id", network)}
 		o.sets(itself, fields{"vip_network_id": network})
 	}},
-	{name: "port", short: true, with: func(o *occmService) {
+	{name: "port", with: func(o *occmService) {
 		port := o.cloud.makePortIn(o.cloud.IDs().PrivateSubnet)
 		o.edits = []edit{tcp(8080), annotated(prefix+"port-id", port)}
 		o.differs(func(balancer fields) {
@@ -162,7 +162,7 @@ var corpus = []legacy{
 		o.edits = []edit{tcp(8080, 8081)}
 		o.differs(withoutTags)
 	}},
-	{name: "no-tags-at-all", short: true, with: func(o *occmService) {
+	{name: "no-tags-at-all", with: func(o *occmService) {
 		o.edits = []edit{tcp(8080)}
 		o.differs(withoutTags)
 		o.differs(func(balancer fields) { delete(balancer, "tags") })

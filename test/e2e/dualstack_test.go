@@ -184,6 +184,7 @@ func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing
 }
 
 func TestLoadBalancerOfOneFamilyIsReplacedByOneOfBothWhereThatIsAllowed(t *testing.T) {
+	spares(t, "another replacement and another load balancer of both families are made there")
 	s := newStage(t, settings{program: impatient()})
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
 	address := web.programmed()

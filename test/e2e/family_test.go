@@ -16,6 +16,7 @@ import (
 // TestIPv6ServiceHasAnIPv6VIPAndMembers does without traffic: the simulated
 // cloud forwards IPv4 only.
 func TestIPv6ServiceHasAnIPv6VIPAndMembers(t *testing.T) {
+	spares(t, "a load balancer of both families is made there")
 	s := newStage(t, settings{off: true})
 	ids := s.cloud.IDs()
 	conf := strings.ReplaceAll(s.cloud.CloudConf(), ids.PrivateSubnet, ids.PrivateSubnetV6)

@@ -58,6 +58,7 @@ func apart(all []*service, reason string) (served []*service, refused *service) 
 }
 
 func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) {
+	spares(t, "for the cloud it is sharing, which is done there by id")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	s.forget()
 	var all []*service

@@ -57,6 +57,7 @@ func scrape(address string, port int) error {
 
 func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
+	spares(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()

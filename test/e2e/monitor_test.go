@@ -15,6 +15,7 @@ import (
 var quick = []string{"create-monitor=true", "monitor-delay=1s", "monitor-timeout=1s", "monitor-max-retries=1", "monitor-max-retries-down=1"}
 
 func TestHealthMonitorsComeFromTheConfigurationAndAnnotations(t *testing.T) {
+	spares(t, "monitors and their changes are in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true", "monitor-delay=7s", "monitor-timeout=4s", "monitor-max-retries=2", "monitor-max-retries-down=5"}})
 	web := s.service("web", tcp(8080, 8081))
 	address := web.programmed()
@@ -83,6 +84,7 @@ func TestHealthMonitorTakesADeadNodePortOut(t *testing.T) {
 }
 
 func TestLocalTrafficPolicyWithMonitorSendsTrafficOnlyToNodesWithEndpoints(t *testing.T) {
+	spares(t, "for the cloud it is a monitor like others")
 	s := newStage(t, settings{conf: quick, podless: true})
 	s.runPod("one", "a")
 	web := s.service("web", tcp(8080), local)

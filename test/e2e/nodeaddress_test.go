@@ -69,6 +69,7 @@ func membersIn(subnetID string) func(tree) error {
 }
 
 func TestMembersAreTheNodesAddressesInTheSubnetThatTheServiceNames(t *testing.T) {
+	spares(t, "for the cloud these are members like others")
 	s := newStage(t, settings{})
 	first := s.addresses("a", "b")
 	subnet, second := s.secondSubnet(corev1.NodeInternalIP, "a", "b")
@@ -107,6 +108,7 @@ func TestMembersAreTheNodesAddressesInTheSubnetThatTheServiceNames(t *testing.T)
 
 func TestNodeAddressTypeIsFollowedLive(t *testing.T) {
 	onlyWithProvider(t, "amphora", "what is outside its subnet is out of ovn's reach")
+	spares(t, "for the cloud these are members like others")
 	s := newStage(t, settings{nodes: []string{"a", "b"}})
 	first := s.addresses("a", "b")
 	_, second := s.secondSubnet(corev1.NodeExternalIP, "a")

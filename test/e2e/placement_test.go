@@ -99,6 +99,7 @@ func TestClassSaysWhatTheLoadBalancerIsMadeOfAndTheAnnotationWins(t *testing.T) 
 }
 
 func TestWhatOctaviaCannotChangeIsRefusedAndTheRestGoesOn(t *testing.T) {
+	spares(t, "Octavia is not asked for it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(networkKey, s.cloud.IDs().PrivateNetwork))
 	visitor := s.visit(web.programmed(), 8080)
@@ -129,6 +130,7 @@ func TestWhatOctaviaCannotChangeIsRefusedAndTheRestGoesOn(t *testing.T) {
 }
 
 func TestGivenPortBecomesTheVIPAndStays(t *testing.T) {
+	spares(t, "VIPs on given ports are in the contract")
 	s := newStage(t, settings{})
 	given := s.cloud.makePort()
 	web := s.service("web", tcp(8080), annotated(portKey, given.ID))

@@ -124,6 +124,7 @@ func (s *stage) proxied(address string, port int, want bool) {
 // old one. Octavia answers 409, for ever.
 func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "another pool for another protocol is made where TLS is toggled")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300), annotated(protocolsKey, "8081=TCP"))
 	address := web.programmed()
@@ -182,6 +183,7 @@ func (s *stage) closedFor(listenerID string) {
 
 func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "the protocols are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081, 8082), udp(8081), annotated(protocolsKey, "8080=HTTP, tcp-8081=PROXY, 8081=UDP"), func(v *corev1.Service) {
 		v.Spec.Ports[2].AppProtocol = ptr.To("http")
@@ -255,6 +257,7 @@ func TestProviderOVNIsNotAskedForWhatItWouldNotDo(t *testing.T) {
 }
 
 func TestSCTPPortsAreOpened(t *testing.T) {
+	spares(t, "the protocols are in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	onSCTP := func(v *corev1.Service) {
 		v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{Name: "m3ua", Port: 2905, Protocol: corev1.ProtocolSCTP})

@@ -132,6 +132,7 @@ func TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest(t *testing.T)
 
 func TestInternalServiceIsToldOfItsNewAddressBeforeTheOldOneGoes(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
+	spares(t, "another replacement is made there")
 	s := newStage(t, settings{program: impatient()})
 	gold := s.makeFlavor(s.namespace + "-gold")
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"), annotated(replaceKey, "true"))

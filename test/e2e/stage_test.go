@@ -27,7 +27,7 @@ import (
 // deadline bounds every wait: what has not happened by then does not happen.
 func deadline() time.Duration {
 	if *stateDir != "" {
-		return 3 * time.Minute
+		return 5 * time.Minute // the machine is shared, and so may be its processor
 	}
 	return 90 * time.Second // more than the minute for which a create of a killed controller is waited for
 }

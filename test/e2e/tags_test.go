@@ -63,6 +63,7 @@ func (s *stage) tagByHand(have tree, f floatingIP, tag string) {
 }
 
 func TestCustomTagsAreChangedLiveAndThoseOfOthersStay(t *testing.T) {
+	spares(t, "tags and their changes are in the contract")
 	s := newStage(t, settings{conf: []string{"tags=cost-7"}})
 	web := s.service("web", tcp(8080), annotated(balancerTagsKey, "a, b"), annotated(listenerTagsKey, "l"), annotated(poolTagsKey, "p"), annotated(floatingTagsKey, "f"))
 	address := web.programmed()

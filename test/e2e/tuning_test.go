@@ -27,6 +27,7 @@ func tuned(limit int, waits Timeouts, method string) func(tree) error {
 
 func TestSettingsOfListenersAndPoolsFollowTheirAnnotations(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn carries none of them out")
+	spares(t, "settings of listeners and pools and their changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300), annotated(limitKey, "1000"), annotated(prefix+"timeout-client-data", "600000"))
 	address := web.programmed()

@@ -14,7 +14,7 @@ from octavia.api import app
 from openstack_shims import octavia_sockets  # noqa: F401
 from openstack_shims import octavia_worker
 
-application = app.setup_app(
-    argv=['octavia-api', '--config-file', os.environ['OCTAVIA_CONFIG']])
+application = octavia_worker.tells_its_end(app.setup_app(
+    argv=['octavia-api', '--config-file', os.environ['OCTAVIA_CONFIG']]))
 
 worker = octavia_worker.start()

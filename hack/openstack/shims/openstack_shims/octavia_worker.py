@@ -5,13 +5,14 @@
 The API hands its jobs over before it commits what they are about. A broker
 takes longer than the commit; the in-memory transport does not, and a worker
 that is too early finds nothing and tries again after a second. So each job
-waits a little. OCTAVIA_WORKER_DELAY, in seconds, makes that longer: a cloud in
-which amphorae take their time.
+waits until the request that it is from has ended. OCTAVIA_WORKER_DELAY, in
+seconds, lets it wait longer: a cloud in which amphorae take their time.
 """
 
 import functools
 import inspect
 import os
+import threading
 import time
 
 import oslo_messaging
@@ -23,6 +24,27 @@ from oslo_config import cfg
 from oslo_messaging.rpc import dispatcher
 
 DELAY = float(os.environ['OCTAVIA_WORKER_DELAY'])
+LONGEST_REQUEST = 60  # seconds
+
+request = threading.local()  # .ended: the event of the thread's request
+
+
+def tells_its_end(application):
+    """The WSGI application, whose jobs know when their request has ended."""
+    @functools.wraps(application)
+    def serve(environ, start_response):
+        request.ended = threading.Event()
+        try:
+            return application(environ, start_response)
+        finally:
+            request.ended.set()
+            del request.ended
+    return serve
+
+
+def cast(self, context, method, _cast=oslo_messaging.RPCClient.cast, **options):
+    ended = getattr(request, 'ended', None)
+    return _cast(self, dict(context, request_ended=ended), method, **options)
 
 
 class DelayedEndpoints(endpoints.Endpoints):
@@ -31,9 +53,12 @@ class DelayedEndpoints(endpoints.Endpoints):
 
 def delayed(job):
     @functools.wraps(job)
-    def wait_and_run(*arguments, **options):
+    def wait_and_run(self, context, *arguments, **options):
+        ended = context.pop('request_ended', None)
+        if ended is not None:
+            ended.wait(LONGEST_REQUEST)
         time.sleep(DELAY)
-        return job(*arguments, **options)
+        return job(self, context, *arguments, **options)
     return wait_and_run
 
 
@@ -45,6 +70,7 @@ for name, job in inspect.getmembers(endpoints.Endpoints, inspect.isfunction):
 def start():
     if os.environ['OCTAVIA_PATCH'] == '1':
         octavia_single_call.patch()
+    oslo_messaging.RPCClient.cast = cast
     if rpc.TRANSPORT is None:
         rpc.init()
     server = rpc.get_server(
