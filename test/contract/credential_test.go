@@ -67,7 +67,10 @@ func TestApplicationCredentials(t *testing.T) {
 		}},
 		{"a token of an application credential is no login for another token", func(c *try) {
 			token := c.use(c.newCredential(nil))
-			c.identify(plain3, byToken(token), projectNamed(k8s)).is(403)
+			// Keystone 22 stumbled over it, with 500, before Debian's security update refused it.
+			auth := object{"identity": byToken(token), "scope": projectNamed(k8s)}
+			a := c.quietly(k8s).with("").identity("POST", plain3, object{"auth": auth})
+			c.must(a.Status == 403 || a.Status == 500 && !c.cloud.simulated, "it is answered %d %s", a.Status, a.Text)
 		}},
 		{"an application credential's token may not be asked for with another project as its scope", func(c *try) {
 			made := c.newCredential(nil)
