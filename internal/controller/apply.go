@@ -41,6 +41,7 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 		}
 		if err != nil {
 			failures = append(failures, err)
+			p.record.alone = p.record.alone || refusesParts(op, err)
 		}
 		if op.Octavia() {
 			refused = refused || refusal(err) && holdsUp(op)
@@ -48,6 +49,23 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// refusesParts tells whether a load balancer was to be created with its parts, and may have
+// been refused for one of these. Octavia leaves the port of the VIP behind then. So that
+// this does not happen each time, the load balancer is created alone from then on.
+func refusesParts(op diff.Op, failure error) bool {
+	create, ok := op.(diff.CreateLoadBalancer)
+	if !ok || len(create.LoadBalancer.Listeners) == 0 {
+		return false
+	}
+	switch openstack.Classify(failure) {
+	case openstack.Invalid:
+		return true
+	case openstack.Quota:
+		return exhaustedPart(failure)
+	}
+	return false
 }
 
 // lockedBy returns the load balancer on which Octavia works when it carries out the op.

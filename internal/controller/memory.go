@@ -68,11 +68,12 @@ type record struct {
 	// frees is whether what Octavia is at work on leaves room for others,
 	// quotaRefusals is how often in a row the quota left no room for us, and quota
 	// how much of it is in use.
-	// alone is whether that was for a part of a load balancer that was to be
-	// created with all its parts: see noteQuota.
-	frees, alone  bool
+	frees         bool
 	quotaRefusals int
 	quota         string
+	// alone is whether a load balancer that was to be created with all its parts was
+	// refused for one of them: see refusesParts.
+	alone bool
 	// discards counts deletions of load balancers that another one has replaced,
 	// and discardAfter is when the next one may be made.
 	discards     int

@@ -113,25 +113,21 @@ func (r *ServiceReconciler) noteQuota(ctx context.Context, p *pass, failure erro
 	key := client.ObjectKeyFromObject(p.service)
 	if openstack.Classify(failure) != openstack.Quota {
 		if failure == nil && (p.wrote || p.done) {
-			p.record.quotaRefusals, p.record.quota, p.record.alone = 0, "", p.record.alone && !p.done
+			p.record.quotaRefusals, p.record.quota = 0, ""
 			if r.waiters.leave(key) {
 				r.wakeWaiters(1)
 			}
 		}
 		return
 	}
-	// Octavia leaves the port of the VIP behind when it refuses a load balancer for
-	// one of its parts. So that this does not happen each time, the load balancer is
-	// created alone from now on.
-	p.record.alone = p.record.alone || refusesPart(failure)
 	p.woken = r.waiters.wait(key)
 	p.record.quotaRefusals = min(p.record.quotaRefusals+1, 10)
 	p.record.quota = r.quotas.look(ctx, failure, r.timing.SlowRetry, r.now())
 }
 
-// refusesPart tells whether there can be no more of something that is below load
+// exhaustedPart tells whether there can be no more of something that is below load
 // balancers.
-func refusesPart(failure error) bool {
+func exhaustedPart(failure error) bool {
 	var cloud *openstack.Error
 	if !errors.As(failure, &cloud) {
 		return false

@@ -338,7 +338,7 @@ func (r *ServiceReconciler) plan(ctx context.Context, p *pass) error {
 func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) (reconcile.Result, error) {
 	if p.done && !p.membersOnly && !p.postponed {
 		wanted := p.wanted
-		p.record.reached, p.record.steadyFor = &wanted, &wanted
+		p.record.reached, p.record.steadyFor, p.record.alone = &wanted, &wanted, false
 	}
 	if p.unsettled {
 		p.record.known, p.delay = false, r.timing.DuplicateRetry

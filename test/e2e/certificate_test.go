@@ -54,6 +54,12 @@ func (s *stage) bundle() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return s.opaque(content)
+}
+
+// opaque is a secret of which Barbican knows the bytes alone.
+func (s *stage) opaque(content []byte) string {
+	s.t.Helper()
 	return s.keep("secrets", map[string]any{"payload": base64.StdEncoding.EncodeToString(content),
 		"payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"})
 }
@@ -90,6 +96,39 @@ func (s *stage) lookups() []string {
 		}
 	}
 	return calls
+}
+
+// Octavia makes the port of the VIP before it looks at the certificate, and leaves it.
+func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalancer(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "what Octavia leaves behind is in the contract")
+	s := newStage(t, settings{password: true})
+	ref := s.opaque([]byte("no bundle"))
+	web := s.service("web", tcp(8080, 8081), annotated(protocolsKey, "8080=TCP"), annotated(sniKey, ref), annotated(tlsKey, ref))
+	refused := func() {
+		t.Helper()
+		c := web.has(programmed, conditionFalse, "RejectedByCloud")
+		if !strings.Contains(c.Message, "The PKCS12 bundle is unreadable") {
+			t.Errorf("the message does not say what is wrong: %s", c.Message)
+		}
+	}
+	refused()
+	for i := range 3 {
+		s.settles(func() { web.change(touched(fmt.Sprint("time ", i))) })
+	}
+	refused()
+	was := web.tree()
+	if was.listener("TCP/8080").ID == "" {
+		t.Errorf("the port without the certificate is not open: %+v", was)
+	}
+
+	web.change(annotated(tlsKey, s.bundle()), notAnnotated(sniKey))
+	address := web.programmed()
+	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TERMINATED_HTTPS HTTP"))
+	web.keptListener(was, "TCP/8080")
+	s.answers(address, 8080)
+	web.hasOne()
+	s.dropPortsLeft(1)
 }
 
 func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
