@@ -31,7 +31,6 @@ request = threading.local()  # .ended: the event of the thread's request
 
 def tells_its_end(application):
     """The WSGI application, whose jobs know when their request has ended."""
-    @functools.wraps(application)
     def serve(environ, start_response):
         request.ended = threading.Event()
         try:
