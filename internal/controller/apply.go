@@ -60,7 +60,7 @@ func refusesParts(op diff.Op, failure error) bool {
 		return false
 	}
 	switch openstack.Classify(failure) {
-	case openstack.Invalid:
+	case openstack.Invalid, openstack.Conflict:
 		return true
 	case openstack.Quota:
 		return exhaustedPart(failure)

@@ -147,7 +147,6 @@ func (v *service) replaced(old, address string) {
 }
 
 func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
-	spares(t, "the failover and who may have one are in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web, shop := s.service("web", tcp(8080)), s.service("shop", tcp(8080))
 	address, other := web.programmed(), shop.programmed()

@@ -48,7 +48,6 @@ func (s *stage) hosts(id string, keys ...string) {
 }
 
 func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
-	spares(t, "for the cloud these are listeners that come and go")
 	s := newStage(t, settings{})
 	web, api, address, balancer := sharing(s)
 	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
