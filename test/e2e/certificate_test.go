@@ -133,7 +133,7 @@ func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalance
 
 func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "another pool for another protocol is in the contract, and a listener with a certificate is made there")
+	spares(t, "another pool for another protocol is in the contract, and so are listeners with certificates")
 	s := newStage(t, settings{password: true})
 	one, two := s.bundle(), s.container()
 	web := s.service("web", tcp(8080, 8081), udp(8080), annotated(protocolsKey, "8081=TCP"))
@@ -178,7 +178,7 @@ func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 
 func TestCertificateOfCloudConfIsForServicesThatDoNotSayOtherwise(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "TestTogglingTLSOnALiveServiceClosesNoOtherPort ends TLS, too")
+	spares(t, "listeners that end TLS are in the contract")
 	s := newStage(t, settings{password: true, off: true})
 	ref := s.bundle()
 	s.settings.conf = append(s.settings.conf, "default-tls-container-ref="+ref)
@@ -193,7 +193,7 @@ func TestCertificateOfCloudConfIsForServicesThatDoNotSayOtherwise(t *testing.T) 
 
 // Octavia leaves the port of the VIP behind when it refuses a create for that.
 func TestCertificateThatIsNotThereIsRefusedBeforeAnythingChanges(t *testing.T) {
-	spares(t, "TestTogglingTLSOnALiveServiceClosesNoOtherPort looks certificates up, too")
+	spares(t, "what Barbican answers for what is not there is in the contract")
 	s := newStage(t, settings{password: true})
 	web := s.service("web", tcp(8080))
 	address := web.programmed()

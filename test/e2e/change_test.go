@@ -72,7 +72,7 @@ func pick(v *corev1.Service, numbers ...int32) []corev1.ServicePort {
 }
 
 func TestMembersFollowANodePortThatChanges(t *testing.T) {
-	spares(t, "TestPortsChangeWhileOthersGoOnServing changes members, too")
+	spares(t, "batches of members are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081))
 	address := web.programmed()

@@ -100,7 +100,7 @@ func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 
 func TestMetricsComeWithALoadBalancerAndAreNotForGuests(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
-	spares(t, "TestMetricsAreOpenOnlyToThoseWhoMayReadThem opens the port, and the contract creates load balancers with one")
+	spares(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{conf: []string{"metrics-allowed-cidrs=10.0.0.0/8"}})
 	web := s.service("web", tcp(8080), annotated(metricsKey, "9100"))
 	address := web.programmed()

@@ -36,7 +36,7 @@ func TestHealthMonitorsComeFromTheConfigurationAndAnnotations(t *testing.T) {
 }
 
 func TestHealthMonitorCanBeAskedForByAnnotation(t *testing.T) {
-	spares(t, "TestHealthMonitorsComeFromTheConfigurationAndAnnotations makes monitors, too")
+	spares(t, "monitors and their changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
 	web.programmed()

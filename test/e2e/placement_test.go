@@ -158,7 +158,7 @@ func TestGivenPortBecomesTheVIPAndStays(t *testing.T) {
 
 func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn checks that members' addresses are in their subnet")
-	spares(t, "that members cannot move is in the contract, and TestTogglingTLSOnALiveServiceClosesNoOtherPort exchanges pools there")
+	spares(t, "that members cannot move and that a listener gets another pool is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
 	visitor := s.visit(web.programmed(), 8080)

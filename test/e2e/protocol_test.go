@@ -69,7 +69,7 @@ func (v *service) keptListener(was tree, key string) {
 // while nobody answers.
 func TestTogglingProxyProtocolOnALiveServiceFailsNoRequest(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "TestTogglingTLSOnALiveServiceClosesNoOtherPort exchanges pools there")
+	spares(t, "that a listener gets a pool of another protocol is in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
 	address := web.programmed()
@@ -124,7 +124,7 @@ func (s *stage) proxied(address string, port int, want bool) {
 // old one. Octavia answers 409, for ever.
 func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "another pool for another protocol is made where TLS is toggled")
+	spares(t, "that a listener gets a pool of another protocol is in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300), annotated(protocolsKey, "8081=TCP"))
 	address := web.programmed()

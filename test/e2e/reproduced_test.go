@@ -69,7 +69,7 @@ func limited(key string, want int) func(tree) error {
 
 // It looked at loadBalancerIP only when it made a floating IP.
 func TestLoadBalancerIPThatChangesMovesTheService(t *testing.T) {
-	spares(t, "TestFloatingIPIsChosenByAnnotationAndChangedLive changes it there")
+	spares(t, "floating IPs that come and go are in the contract")
 	s := newStage(t, settings{})
 	first, second := s.cloud.makeFloatingIP(""), s.cloud.makeFloatingIP("")
 	s.given = append(s.given, first.Address, second.Address)

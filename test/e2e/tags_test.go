@@ -88,7 +88,7 @@ func TestCustomTagsAreChangedLiveAndThoseOfOthersStay(t *testing.T) {
 }
 
 func TestATagThatSomebodyTookOffIsSetAgain(t *testing.T) {
-	spares(t, "TestCustomTagsAreChangedLiveAndThoseOfOthersStay sets tags, and the sweep finds what others did in other tests")
+	spares(t, "tags and their changes are in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(listenerTagsKey, "l"), annotated(floatingTagsKey, "f"))
 	address := web.programmed()
@@ -132,7 +132,7 @@ func TestTagsOfAGuestAreForItsListenersAndPoolsOnly(t *testing.T) {
 }
 
 func TestAGivenFloatingIPBearsTheTagsOnlyWhileItServes(t *testing.T) {
-	spares(t, "TestCustomTagsAreChangedLiveAndThoseOfOthersStay tags a floating IP, TestGivenFloatingIPIsAdoptedAndKept gives one")
+	spares(t, "tags are in the contract, and TestGivenFloatingIPIsAdoptedAndKept gives a floating IP")
 	s := newStage(t, settings{})
 	given := s.cloud.makeFloatingIP("")
 	s.given = []string{given.Address}

@@ -52,7 +52,7 @@ func TestSettingsOfListenersAndPoolsFollowTheirAnnotations(t *testing.T) {
 }
 
 func TestMethodOfCloudConfHoldsWhereTheServiceSaysNothing(t *testing.T) {
-	spares(t, "TestSettingsOfListenersAndPoolsFollowTheirAnnotations changes the method, too")
+	spares(t, "changes of the method are in the contract")
 	s := newStage(t, settings{conf: []string{"lb-method=SOURCE_IP"}})
 	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8080), annotated(methodKey, "ROUND_ROBIN"))
 	web.programmed()
