@@ -41,7 +41,7 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 		}
 		if err != nil {
 			failures = append(failures, err)
-			p.record.alone = p.record.alone || refusesParts(op, err)
+			p.record.alone = aloneAfter(p.record.alone, op, err)
 		}
 		if op.Octavia() {
 			refused = refused || refusal(err) && holdsUp(op)
@@ -51,21 +51,23 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 	return errors.Join(failures...)
 }
 
-// refusesParts tells whether a load balancer was to be created with its parts, and may have
-// been refused for one of these. Octavia leaves the port of the VIP behind then. So that
-// this does not happen each time, the load balancer is created alone from then on.
-func refusesParts(op diff.Op, failure error) bool {
+// aloneAfter tells whether a load balancer is to be created without its parts, after the op
+// has failed. One that was to be created with them may have been refused for one of these,
+// and Octavia leaves the port of the VIP behind then: so that this does not happen each
+// time, it is created alone from then on, unless it is refused as well when it is alone.
+func aloneAfter(alone bool, op diff.Op, failure error) bool {
 	create, ok := op.(diff.CreateLoadBalancer)
-	if !ok || len(create.LoadBalancer.Listeners) == 0 {
-		return false
+	if !ok {
+		return alone
 	}
+	parts := len(create.LoadBalancer.Listeners) > 0
 	switch openstack.Classify(failure) {
 	case openstack.Invalid, openstack.Conflict:
-		return true
+		return parts
 	case openstack.Quota:
-		return exhaustedPart(failure)
+		return alone || parts && exhaustedPart(failure)
 	}
-	return false
+	return alone
 }
 
 // lockedBy returns the load balancer on which Octavia works when it carries out the op.

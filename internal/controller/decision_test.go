@@ -317,3 +317,32 @@ func TestARefusedOpDoesNotHoldUpMembership(t *testing.T) {
 		}
 	}
 }
+
+func TestALoadBalancerThatIsRefusedForAPartIsCreatedAloneFromThenOn(t *testing.T) {
+	complete := diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Listeners: []lb.Listener{{Port: 80}}}}
+	bare := diff.CreateLoadBalancer{}
+	refusal := func(class openstack.Class, message string) error {
+		return &openstack.Error{Op: "create load balancer", Class: class, Message: message}
+	}
+	unreadable := refusal(openstack.Invalid, "The PKCS12 bundle is unreadable")
+	for name, c := range map[string]struct {
+		alone, want bool
+		op          diff.Op
+		failure     error
+	}{
+		"a certificate":                       {op: complete, failure: unreadable, want: true},
+		"a conflict":                          {op: complete, failure: refusal(openstack.Conflict, "in use"), want: true},
+		"the quota of a part":                 {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Listener"), want: true},
+		"the quota of load balancers":         {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer")},
+		"that of load balancers, and a part":  {alone: true, op: bare, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer"), want: true},
+		"no answer":                           {op: complete, failure: refusal(openstack.Transient, "connection reset")},
+		"no answer, and a part before":        {alone: true, op: bare, failure: refusal(openstack.Transient, "connection reset"), want: true},
+		"not for a part: it is refused alone": {alone: true, op: bare, failure: refusal(openstack.Invalid, "no such flavor")},
+		"another op":                          {op: diff.CreateListener{}, failure: unreadable},
+		"another op, and a part before":       {alone: true, op: diff.CreateListener{}, failure: unreadable, want: true},
+	} {
+		if alone := aloneAfter(c.alone, c.op, c.failure); alone != c.want {
+			t.Errorf("%s: alone %t, want %t", name, alone, c.want)
+		}
+	}
+}

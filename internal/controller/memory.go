@@ -71,8 +71,8 @@ type record struct {
 	frees         bool
 	quotaRefusals int
 	quota         string
-	// alone is whether a load balancer that was to be created with all its parts was
-	// refused for one of them: see refusesParts.
+	// alone is whether a load balancer that is yet to be created is to be so without its
+	// parts: see aloneAfter.
 	alone bool
 	// discards counts deletions of load balancers that another one has replaced,
 	// and discardAfter is when the next one may be made.

@@ -338,6 +338,7 @@ func (r *ServiceReconciler) plan(ctx context.Context, p *pass) error {
 func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) (reconcile.Result, error) {
 	if p.done && !p.membersOnly && !p.postponed {
 		wanted := p.wanted
+		wanted.Serial = false // which matters to what is yet to be created
 		p.record.reached, p.record.steadyFor, p.record.alone = &wanted, &wanted, false
 	}
 	if p.unsettled {

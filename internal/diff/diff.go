@@ -120,10 +120,20 @@ func create(wanted lb.Wanted) CreateLoadBalancer {
 	if wanted.MonitorsAsFound {
 		op.LoadBalancer = withoutMonitors(op.LoadBalancer)
 	}
-	if wanted.Serial {
+	if wanted.Serial || losesAddress(op.LoadBalancer) {
 		op.LoadBalancer.Listeners = nil
 	}
 	return op
+}
+
+// losesAddress tells whether the load balancer asks for an address of its own, and Octavia
+// may refuse one of its certificates, which it may be unable to read at any time. Octavia
+// makes the port of the VIP before it looks at those, and leaves it: made by one call, the
+// load balancer could not have its address any more.
+func losesAddress(l lb.LoadBalancer) bool {
+	asks := func(vip lb.VIP) bool { return vip.Address != "" && vip.PortID == "" }
+	return (asks(l.VIP) || slices.ContainsFunc(l.AdditionalVIPs, asks)) &&
+		slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool { return l.TLS != nil })
 }
 
 // tree plans the changes of one load balancer. What restricts access and what

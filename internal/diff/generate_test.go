@@ -30,6 +30,7 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 		monitored(rapid.SampledFrom([]lb.MonitorType{lb.MonitorTCP, lb.MonitorHTTP}).Draw(t, "monitor"))(&w)
 	}
 	w.Serial = rapid.Bool().Draw(t, "serial")
+	w.LoadBalancer.VIP.Address = rapid.SampledFrom([]string{"", "", "10.0.0.9"}).Draw(t, "vip")
 	w.LoadBalancer.Tags = anyTags(t, web.Tags())
 	each(func(l *lb.Listener) { l.Tags, l.Pool.Tags = anyTags(t, web.Tags()), anyTags(t, web.Tags()) })(&w)
 	if rapid.IntRange(0, 2).Draw(t, "metrics") == 0 {

@@ -63,7 +63,7 @@ func (j *journey) travel() Plan {
 	if f := j.wanted.FloatingIP; f != nil && len(f.Tags) > 0 {
 		limit++ // what is made takes its tags afterwards
 	}
-	serially := j.start.LoadBalancer == nil && j.wanted.Serial
+	serially := j.start.LoadBalancer == nil && (j.wanted.Serial || j.wanted.LoadBalancer != nil && losesAddress(*j.wanted.LoadBalancer))
 	// What a monitor is in the way of is planned once it is gone.
 	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.MonitorsAsFound) {
 		// Pool, members, monitor and listener.

@@ -13,6 +13,8 @@ import (
 
 func serial(w *lb.Wanted) { w.Serial = true }
 
+func withAddress(w *lb.Wanted) { w.LoadBalancer.VIP.Address = "10.0.0.9" }
+
 // Golden files show the plans and the passes.
 func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
 	pending := func(s *lb.ProvisioningStatus) { *s = lb.PendingCreate }
@@ -44,7 +46,12 @@ func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
 			id := c.addPool(replacement)
 			c.changeListener(80, func(l *listenerRow) { l.pool, l.ProvisioningStatus = id, lb.Active })
 		}},
-		"created_alone_it_gets_its_ports_one_by_one":           {before: []edit{nothing}, after: []edit{serial, monitored(lb.MonitorTCP)}},
+		"created_alone_it_gets_its_ports_one_by_one": {before: []edit{nothing}, after: []edit{serial, monitored(lb.MonitorTCP)}},
+		"with_an_address_and_a_certificate_it_is_created_alone": {before: []edit{nothing},
+			after: []edit{withAddress, speak(443, terminated("cert-a"))}},
+		"with_an_address_and_no_certificate_it_is_created_with_its_ports": {before: []edit{nothing}, after: []edit{withAddress}},
+		"on_a_given_port_it_is_created_with_its_certificates": {before: []edit{nothing},
+			after: []edit{withAddress, func(w *lb.Wanted) { w.LoadBalancer.VIP.PortID = "port-1" }, speak(443, terminated("cert-a"))}},
 		"how_it_would_be_created_does_not_matter_to_one_there": {after: []edit{serial}},
 	} {
 		t.Run(name, func(t *testing.T) { c.travel(t, name) })

@@ -131,6 +131,25 @@ func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalance
 	s.dropPortsLeft(1)
 }
 
+// Behind the port that Octavia leaves the address would be allocated for ever.
+func TestCertificateThatOctaviaRefusesCostsAnInternalServiceNotItsAddress(t *testing.T) {
+	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	s := newStage(t, settings{password: true})
+	own := s.service("own", tcp(8080), annotated(internalKey, "true"))
+	address := own.programmed()
+	own.delete()
+	own.gone()
+
+	web := s.service("web", tcp(8080), annotated(internalKey, "true"), at(address), annotated(tlsKey, s.opaque([]byte("no bundle"))))
+	web.has(programmed, conditionFalse, "RejectedByCloud")
+	web.change(annotated(tlsKey, s.bundle()))
+	if got := web.programmed(); got != address {
+		t.Errorf("it is at %s, not at %s", got, address)
+	}
+	web.becomes(speaks("TCP/8080 TERMINATED_HTTPS HTTP"))
+	s.dropPortsLeft(0)
+}
+
 func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	spares(t, "another pool for another protocol is in the contract, and so are listeners with certificates")
