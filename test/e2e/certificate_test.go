@@ -134,6 +134,7 @@ func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalance
 // Behind the port that Octavia leaves the address would be allocated for ever.
 func TestCertificateThatOctaviaRefusesCostsAnInternalServiceNotItsAddress(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
+	spares(t, "what Octavia leaves behind is in the contract")
 	s := newStage(t, settings{password: true})
 	own := s.service("own", tcp(8080), annotated(internalKey, "true"))
 	address := own.programmed()
