@@ -189,7 +189,7 @@ func (c *cloud) pace() time.Duration {
 	if c.simulated {
 		return 10 * time.Millisecond
 	}
-	return 700 * time.Millisecond
+	return 1500 * time.Millisecond
 }
 
 // settled waits until a load balancer is ACTIVE or ERROR, and returns which.

@@ -61,12 +61,8 @@ func (c *try) quietChange(lb, method, path string, body any, status int) answer 
 // second for any change; the simulator is told to wait.
 func (c *try) during(lb string, write, look func()) {
 	c.Helper()
-	release := func() {}
-	if c.cloud.hold != nil {
-		release = c.cloud.hold(lb)
-	}
 	func() {
-		defer release()
+		defer c.hold(lb)()
 		write()
 		look()
 	}()

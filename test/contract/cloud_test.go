@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -40,8 +41,9 @@ type cloud struct {
 	// cleans up may ask; a case must not.
 	simulated bool
 	// hold keeps the changes of a load balancer from ending until the returned
-	// function is called. It is nil on a real cloud, which is slow by itself.
-	hold func(loadBalancer string) (release func())
+	// function is called. A real cloud holds those that begin afterwards and name
+	// the load balancer; others take their time.
+	hold func(loadBalancer string) (release func() error, err error)
 	// AuthURL ends in /v3.
 	AuthURL, Region string
 	Passwords       map[string]string // by user
@@ -133,9 +135,9 @@ func startSimulator() (*cloud, func() error, error) {
 	for _, s := range sim.Nova().Servers() {
 		c.Servers[s.Name] = s.ID
 	}
-	c.hold = func(lb string) func() {
+	c.hold = func(lb string) (func() error, error) {
 		sim.Octavia().HoldPending(lb)
-		return func() { sim.Octavia().Release(lb) }
+		return func() error { sim.Octavia().Release(lb); return nil }, nil
 	}
 	return c, sim.Close, nil
 }
@@ -166,6 +168,10 @@ func loadReal(dir string) (*cloud, error) {
 	}
 	for name, n := range real.Nodes {
 		c.Servers[name] = n.ID
+	}
+	c.hold = func(lb string) (func() error, error) {
+		held := filepath.Join(dir, "run", "hold", lb)
+		return func() error { return os.Remove(held) }, os.WriteFile(held, nil, 0o600)
 	}
 	return c, nil
 }

@@ -145,10 +145,7 @@ func TestLoadBalancers(t *testing.T) {
 			c.active(parent)
 			a := c.quietly(k8s).lb("GET", parentLB, nil)
 			listener, pool, port := a.text("loadbalancer.listeners.0.id"), a.text("loadbalancer.pools.0.id"), a.text("loadbalancer.vip_port_id")
-			release := func() {}
-			if c.cloud.hold != nil {
-				release = c.cloud.hold(parent)
-			}
+			release := c.hold(parent)
 			c.as(k8s).lb("DELETE", parentLB+"?cascade=True", nil).is(204)
 			a = c.as(k8s).lb("GET", parentLB, nil).is(200)
 			c.must(a.text("loadbalancer.provisioning_status") == "PENDING_DELETE", "it is %s", a.text("loadbalancer.provisioning_status"))

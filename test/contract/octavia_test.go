@@ -69,11 +69,34 @@ func (c *try) saw(earlier *try) { c.exchanges = append(c.exchanges, earlier.exch
 // do harm when it is carried out.
 func (c *try) refusedWhilePending(id string, calls ...func() answer) {
 	c.Helper()
-	c.lockedBy(calls, func() (string, string) {
-		c.active(id)
+	c.active(id)
+	c.during(id, func() {
 		c.quietly(k8s).lb("PUT", "/loadbalancers/"+id, object{"loadbalancer": object{}}).is(http.StatusOK)
-		return id, "PENDING_UPDATE"
+	}, func() {
+		for _, call := range calls {
+			a := call()
+			c.must(locks(a), "%s: %s", a.what, a.Text)
+		}
 	})
+}
+
+// locks tells whether a call was refused because the load balancer is PENDING.
+func locks(a answer) bool {
+	return a.Status == http.StatusConflict && (strings.Contains(a.Text, "immutable") || strings.Contains(a.Text, "Invalid state"))
+}
+
+// hold keeps the changes of a load balancer from ending until release is called.
+func (c *try) hold(id string) (release func()) {
+	c.Helper()
+	end, err := c.cloud.hold(id)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return func() {
+		if err := end(); err != nil {
+			c.Error(err)
+		}
+	}
 }
 
 // lockedBy makes calls after lock has put a load balancer, which it names, into
@@ -83,14 +106,11 @@ func (c *try) lockedBy(calls []func() answer, lock func() (id, state string)) {
 	const tries = 20
 	for i := range tries {
 		before := len(c.exchanges)
-		release := func() {}
 		id, state := lock()
-		if c.cloud.hold != nil {
-			release = c.cloud.hold(id)
-		}
+		release := c.hold(id)
 		missed := ""
 		for _, call := range calls {
-			if a := call(); a.Status != http.StatusConflict || !strings.Contains(a.Text, "immutable") && !strings.Contains(a.Text, "Invalid state") {
+			if a := call(); !locks(a) {
 				missed = a.what + ": " + a.Text
 				break
 			}

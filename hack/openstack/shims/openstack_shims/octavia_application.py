@@ -11,6 +11,7 @@ import os
 
 from openstack_shims import quick_database  # noqa: F401
 from openstack_shims import quick_network_driver  # noqa: F401
+from openstack_shims import quick_repositories  # noqa: F401
 from octavia.api import app
 from openstack_shims import octavia_sockets  # noqa: F401
 from openstack_shims import octavia_worker

@@ -6,7 +6,9 @@ The API hands its jobs over before it commits what they are about. A broker
 takes longer than the commit; the in-memory transport does not, and a worker
 that is too early finds nothing and tries again after a second. So each job
 waits until the request that it is from has ended. OCTAVIA_WORKER_DELAY, in
-seconds, lets it wait longer: a cloud in which amphorae take their time.
+seconds, lets it wait longer: a cloud in which amphorae take their time. And jobs
+that name a load balancer wait as long as there is a file in OCTAVIA_HOLD of that
+name, so that what the API answers in the meantime can be tested.
 """
 
 import functools
@@ -24,6 +26,8 @@ from oslo_config import cfg
 from oslo_messaging.rpc import dispatcher
 
 DELAY = float(os.environ['OCTAVIA_WORKER_DELAY'])
+HOLD = os.environ['OCTAVIA_HOLD']
+LONGEST_HOLD = 60  # seconds
 LONGEST_REQUEST = 60  # seconds
 
 request = threading.local()  # .ended: the event of the thread's request
@@ -50,6 +54,12 @@ class DelayedEndpoints(endpoints.Endpoints):
     """Octavia's endpoints; each job waits before it begins."""
 
 
+def wait_while_held(job):
+    end = time.monotonic() + LONGEST_HOLD
+    while any(held in job for held in os.listdir(HOLD)) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
 def delayed(job):
     @functools.wraps(job)
     def wait_and_run(self, context, *arguments, **options):
@@ -57,6 +67,7 @@ def delayed(job):
         if ended is not None:
             ended.wait(LONGEST_REQUEST)
         time.sleep(DELAY)
+        wait_while_held(repr((arguments, options)))
         return job(self, context, *arguments, **options)
     return wait_and_run
 

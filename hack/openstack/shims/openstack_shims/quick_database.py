@@ -9,7 +9,8 @@ load much of it by subqueries, one for each kind and object, which SQLAlchemy
 builds anew each time: two thirds of the time that Neutron takes for a port.
 
 oslo.db does not ask before each use of a connection whether the database is
-there: it is on this machine, and ends after they do.
+there: it is on this machine, and ends after they do. Nor does it let another
+thread run after each, as it has to under eventlet.
 """
 
 from oslo_db.sqlalchemy import engines
@@ -26,3 +27,4 @@ def _joined(self, *args, **options):
 
 relationships.RelationshipProperty.__init__ = _joined
 engines._connect_ping_listener = lambda connection, branch: None
+engines._thread_yield = lambda connection, record: None
