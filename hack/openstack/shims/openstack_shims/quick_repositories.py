@@ -1,28 +1,54 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lets Octavia read an object, with everything that belongs to it, in one
-transaction. Otherwise each of its twenty and more queries takes a connection and
-gives it back with a rollback of its own, a third of the time that a read takes.
+"""Lets Octavia read faster. What it reads stays the same.
+
+It reads an object, with everything that belongs to it, in one transaction.
+Otherwise each of its twenty and more queries takes a connection and gives it
+back with a rollback of its own. What the session has read it keeps, as it does
+without a transaction.
+
+And what belongs to several objects of a list is turned into data once, where
+Octavia turns the whole load balancer into data for each of its members.
 """
 
 import functools
 import inspect
+import threading
 
+from octavia.db import base_models
 from octavia.db import repositories
+
+reading = threading.local()  # .nodes: what the thread's read has turned into data
 
 
 def in_one_transaction(read):
     @functools.wraps(read)
     def begin_and_read(self, session, *arguments, **options):
-        with session.begin(subtransactions=True):
+        if hasattr(reading, 'nodes'):
             return read(self, session, *arguments, **options)
+        reading.nodes = {'': None}  # an empty one is not shared
+        expires, session.expire_on_commit = session.expire_on_commit, False
+        try:
+            with session.begin(subtransactions=True):
+                return read(self, session, *arguments, **options)
+        finally:
+            session.expire_on_commit = expires
+            del reading.nodes
     return begin_and_read
+
+
+def to_data_model(self, _graph_nodes=None, _convert=base_models.OctaviaBase.to_data_model):
+    nodes = getattr(reading, 'nodes', None)
+    if _graph_nodes is not None or nodes is None:
+        return _convert(self, _graph_nodes=_graph_nodes)
+    return nodes.get(self._get_unique_key(self)) or _convert(self, _graph_nodes=nodes)
 
 
 def takes_session(method):
     return list(inspect.signature(method).parameters)[1:2] == ['session']
 
 
+base_models.OctaviaBase.to_data_model = to_data_model
 for _, repository in inspect.getmembers(repositories, inspect.isclass):
     if issubclass(repository, repositories.BaseRepository):
         for name, method in inspect.getmembers(repository, inspect.isfunction):
