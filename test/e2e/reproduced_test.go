@@ -133,7 +133,6 @@ func TestSharedLoadBalancerStaysWhenVersionDiscoveryFails(t *testing.T) {
 
 // The Service of another cluster that shared a load balancer renamed it, and was its owner.
 func TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre(t *testing.T) {
-	spares(t, "TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder shares one there")
 	s := newStage(t, settings{conf: []string{"shared-lb-scope=any", "max-shared-lb=3"}})
 	web := s.service("web", tcp(8080))
 	address, before := web.programmed(), web.tree()
@@ -185,7 +184,7 @@ func TestMembersOfALocalServiceOnProviderOVNAreNotWrittenInEveryPass(t *testing.
 
 // A later Service with the name of the first one of a shared load balancer took it over.
 func TestServiceWithTheNameOfADepartedOwnerDoesNotTakeTheSharedLoadBalancer(t *testing.T) {
-	spares(t, "TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder is the same but for this")
+	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one there, too")
 	s := newStage(t, settings{})
 	web, api, address, balancer := sharing(s)
 	web.delete()

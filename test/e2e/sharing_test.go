@@ -48,6 +48,7 @@ func (s *stage) hosts(id string, keys ...string) {
 }
 
 func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
+	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one there")
 	s := newStage(t, settings{})
 	web, api, address, balancer := sharing(s)
 	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
@@ -97,7 +98,7 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 }
 
 func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
-	spares(t, "TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder does the same with a floating IP")
+	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one with a floating IP")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	web, api, address, balancer := sharing(s, annotated(internalKey, "true"))
 	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")

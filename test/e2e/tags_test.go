@@ -102,7 +102,7 @@ func TestATagThatSomebodyTookOffIsSetAgain(t *testing.T) {
 }
 
 func TestTagsOfAGuestAreForItsListenersAndPoolsOnly(t *testing.T) {
-	spares(t, "TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder shares one")
+	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one")
 	s := newStage(t, settings{})
 	web, api, address, _ := sharing(s, annotated(listenerTagsKey, "l"))
 	web.change(annotated(balancerTagsKey, "owner"))
