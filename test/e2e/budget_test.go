@@ -25,7 +25,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 			if len(ports) == 1 {
 				spares(t, "with five ports it takes the same calls to create and delete, and more for a node")
 			}
-			s := newStage(t, settings{})
+			s := newStage(t, settings{flags: []string{"--sweep-interval=1h"}}) // a sweep has calls of its own
 			s.forget()
 			web := s.service("web", tcp(ports...))
 			address := web.programmed()
