@@ -4,10 +4,10 @@
 #
 # `make test-openstack`: brings real clouds up, runs the tests that are for them,
 # and takes them down. The clouds are the test's own: other states, ports and
-# namespaces than those of `make openstack-up`. Two things run side by side, which
-# is what two cores can bear: with noop amphorae the contract, then the end-to-end
-# tests; with OVN the end-to-end tests with packets, then those of an Octavia
-# without the patch.
+# namespaces than those of `make openstack-up`. Side by side, which is what two cores
+# can bear, run: with noop amphorae the contract, which takes all that it can get; with
+# OVN the end-to-end tests with packets; and after the contract, which leaves room for
+# both, the end-to-end tests with noop amphorae and those of an Octavia without the patch.
 #
 #   ROUNDS=1     how often the controller is killed in the tests of that
 #   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
@@ -27,12 +27,7 @@ if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-timeout 2h); fi
 # What is run with OVN: the tests about packets, those of the provider, and what
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
-EITHER='CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart'
-# What is run with an Octavia without the patch: the tests about what that leaves
-# unfinished, and some that need noop amphorae and not the patch, so that both lanes take
-# equally long.
-UNPATCHED='Unfinished|OneByOne'
-UNCONCERNED='OneSecurityGroup|CredentialIsMade'
+EITHER='CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade'
 
 main() {
   local why_not lane lanes=() failed=0 before
@@ -74,19 +69,25 @@ stolen() {
 
 # A stage that fails keeps no other from being run.
 amphora_lane() {
-  local failed=0
+  local failed=0 unpatched
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
   run contract amphora ./test/contract -timeout 30m -parallel 6 || failed=1
-  run e2e-amphora amphora ./test/e2e "${HOW_MUCH[@]}" -skip "$EITHER|$UNCONCERNED" "-kill-rounds=$ROUNDS" || failed=1
-  down amphora $failed
+  unpatched_lane & unpatched=$!
+  run e2e-amphora amphora ./test/e2e "${HOW_MUCH[@]}" -skip "$EITHER" "-kill-rounds=$ROUNDS" || failed=1
+  down amphora $failed || true
+  wait $unpatched && return $failed
+}
+
+unpatched_lane() {
+  local failed=0
+  up unpatched && run e2e-unpatched unpatched ./test/e2e "${HOW_MUCH[@]}" -run 'Unfinished|OneByOne' || failed=1
+  down unpatched $failed
 }
 
 ovn_lane() {
-  local failed=0 also=0
+  local failed=0
   up ovn && run e2e-ovn ovn ./test/e2e "${HOW_MUCH[@]}" -run "$PACKETS|$EITHER" "-kill-rounds=$ROUNDS" || failed=1
-  down ovn $failed || true
-  up unpatched && run e2e-unpatched unpatched ./test/e2e "${HOW_MUCH[@]}" -run "$UNPATCHED|$UNCONCERNED" || also=1
-  down unpatched $also && return $failed
+  down ovn $failed
 }
 
 # options NAME: the environment of a cloud.

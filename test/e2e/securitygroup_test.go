@@ -156,6 +156,7 @@ func (s *stage) withoutGroups() {
 }
 
 func TestOneSecurityGroupLetsTheLoadBalancersOfAllServicesIn(t *testing.T) {
+	spares(t, "TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst has the group there")
 	s := newStage(t, settings{conf: []string{manageGroups}, flags: []string{"--sweep-interval=1h"}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
