@@ -5,10 +5,15 @@
 The API hands its jobs over before it commits what they are about. A broker
 takes longer than the commit; the in-memory transport does not, and a worker
 that is too early finds nothing and tries again after a second. So each job
-waits until the request that it is from has ended. OCTAVIA_WORKER_DELAY, in
-seconds, lets it wait longer: a cloud in which amphorae take their time. And jobs
-that name a load balancer wait as long as there is a file in OCTAVIA_HOLD of that
-name, so that what the API answers in the meantime can be tested.
+waits until the request that it is from has ended. One whose request MariaDB has
+rolled back because of a deadlock, which busy cores make likely, is dropped: its
+request was answered with 500 and has left nothing, yet the worker would carry it
+out a minute later, and bring back a load balancer that was deleted since.
+
+OCTAVIA_WORKER_DELAY, in seconds, lets jobs wait longer: a cloud in which amphorae
+take their time. And jobs that name a load balancer wait as long as there is a file
+in OCTAVIA_HOLD of that name, so that what the API answers in the meantime can be
+tested.
 """
 
 import functools
@@ -30,15 +35,23 @@ HOLD = os.environ['OCTAVIA_HOLD']
 LONGEST_HOLD = 60  # seconds
 LONGEST_REQUEST = 60  # seconds
 
-request = threading.local()  # .ended: the event of the thread's request
+request = threading.local()  # .ended: the Request of the thread
+
+
+class Request(threading.Event):
+    """Is set when the request has ended."""
+
+    rolled_back = False
 
 
 def tells_its_end(application):
     """The WSGI application, whose jobs know when their request has ended."""
     def serve(environ, start_response):
-        request.ended = threading.Event()
+        request.ended = Request()
         try:
-            return application(environ, start_response)
+            answer = list(application(environ, start_response))
+            request.ended.rolled_back = any(b'Deadlock found when trying to get lock' in part for part in answer)
+            return answer
         finally:
             request.ended.set()
             del request.ended
@@ -66,6 +79,8 @@ def delayed(job):
         ended = context.pop('request_ended', None)
         if ended is not None:
             ended.wait(LONGEST_REQUEST)
+            if ended.rolled_back:
+                return None
         time.sleep(DELAY)
         wait_while_held(repr((arguments, options)))
         return job(self, context, *arguments, **options)
