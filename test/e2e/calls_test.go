@@ -70,7 +70,10 @@ func (s *stage) writes() []string {
 	s.t.Helper()
 	var found []string
 	for _, c := range s.cloud.Recorder().Calls() {
-		if c.Method != http.MethodGet && c.Method != http.MethodHead && c.Service != cloudsim.Identity {
+		// A real Octavia that sets the tags of several load balancers at a time runs into
+		// deadlocks of its database: it answers 500, has changed nothing, and is asked again.
+		deadlock := *stateDir != "" && c.Status == http.StatusInternalServerError && c.Fault == ""
+		if c.Method != http.MethodGet && c.Method != http.MethodHead && c.Service != cloudsim.Identity && !deadlock {
 			found = append(found, c.Method+" "+c.Path)
 		}
 	}
