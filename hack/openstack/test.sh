@@ -4,10 +4,10 @@
 #
 # `make test-openstack`: brings real clouds up, runs the tests that are for them,
 # and takes them down. The clouds are the test's own: other states, ports and
-# namespaces than those of `make openstack-up`. Side by side, which is what two cores
-# can bear, run: with noop amphorae the contract, which takes all that it can get; with
-# OVN the end-to-end tests with packets; and after the contract, which leaves room for
-# both, the end-to-end tests with noop amphorae and those of an Octavia without the patch.
+# namespaces than those of `make openstack-up`. Side by side, so that two cores are
+# always busy, run: on a cloud of its own the contract, which takes all that it can get;
+# with OVN the end-to-end tests with packets; and with noop amphorae the end-to-end tests
+# of an Octavia without the patch, then the others.
 #
 #   ROUNDS=1     how often the controller is killed in the tests of that
 #   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
@@ -19,11 +19,11 @@
 set -euo pipefail
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cd "$HERE/../.."
-STATES=${STATES:-$PWD/.cache/openstack}
+STATES=$(realpath -m "${STATES:-.cache/openstack}")
 ROUNDS=${ROUNDS:-1}
 LOGS=$STATES/test-logs
-HOW_MUCH=(-short -timeout 30m)
-if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-timeout 2h); fi
+HOW_MUCH=(-test.short -test.timeout=30m)
+if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
 # What is run with OVN: the tests about packets, those of the provider, and what
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
@@ -42,10 +42,10 @@ main() {
     exit 0
   fi
   mkdir -p "$LOGS"
-  # The first one installs the packages that the others need too.
-  up amphora || { down amphora 1 || exit 1; }
-  amphora_lane & lanes+=($!)
+  build || exit 1
+  contract_lane & lanes+=($!)
   ovn_lane & lanes+=($!)
+  noop_lane & lanes+=($!)
   for lane in "${lanes[@]}"; do
     wait "$lane" || failed=1
   done
@@ -67,44 +67,50 @@ stolen() {
     share >= 5 { printf ", while others on the host took %d %% of the processor", share }'
 }
 
-# A stage that fails keeps no other from being run.
-amphora_lane() {
-  local failed=0 unpatched
-  # Groups of cases mostly wait for the cloud, more of them than there are cores.
-  run contract amphora ./test/contract -timeout 30m -parallel 6 || failed=1
-  unpatched_lane & unpatched=$!
-  run e2e-amphora amphora ./test/e2e "${HOW_MUCH[@]}" -skip "$EITHER" "-kill-rounds=$ROUNDS" || failed=1
-  down amphora $failed || true
-  wait $unpatched && return $failed
+# build: the tests as programs, which Go links anew only when something has changed.
+build() {
+  local package
+  for package in contract e2e; do go test -c -o "$STATES/$package.test" "./test/$package" || return 1; done
 }
 
-unpatched_lane() {
+# A stage that fails keeps no other from being run.
+contract_lane() {
   local failed=0
-  up unpatched && run e2e-unpatched unpatched ./test/e2e "${HOW_MUCH[@]}" -run 'Unfinished|OneByOne' || failed=1
-  down unpatched $failed
+  # Groups of cases mostly wait for the cloud, more of them than there are cores.
+  up contract && run contract contract contract -test.timeout=30m -test.parallel=6 || failed=1
+  down contract $failed
 }
 
 ovn_lane() {
   local failed=0
-  up ovn && run e2e-ovn ovn ./test/e2e "${HOW_MUCH[@]}" -run "$PACKETS|$EITHER" "-kill-rounds=$ROUNDS" || failed=1
+  up ovn && run e2e-ovn ovn e2e "${HOW_MUCH[@]}" "-test.run=$PACKETS|$EITHER" "-kill-rounds=$ROUNDS" || failed=1
   down ovn $failed
+}
+
+noop_lane() {
+  local failed=0
+  export OPENSTACK_OCTAVIA_PATCH=0
+  up noop && run e2e-unpatched noop e2e "${HOW_MUCH[@]}" '-test.run=Unfinished|OneByOne' || failed=1
+  export OPENSTACK_OCTAVIA_PATCH=1 # restarts Octavia, and nothing else
+  up noop KEEP && run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$EITHER" "-kill-rounds=$ROUNDS" || failed=1
+  down noop $failed
 }
 
 # options NAME: the environment of a cloud.
 options() {
   echo "OPENSTACK_STATE=$STATES/test-$1"
   case $1 in
-    amphora) echo OPENSTACK_PORT_BASE=27000 ;;
+    contract) echo OPENSTACK_PORT_BASE=27000 ;;
     ovn) printf '%s\n' OPENSTACK_PORT_BASE=27010 OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
-    unpatched) printf '%s\n' OPENSTACK_PORT_BASE=27020 OPENSTACK_OCTAVIA_PATCH=0 ;;
+    noop) echo OPENSTACK_PORT_BASE=27020 ;;
   esac
 }
 
-# up NAME: a fresh cloud.
+# up NAME [KEEP]: a fresh cloud, or what there is of it with other options.
 up() {
   local began=$SECONDS
   # shellcheck disable=SC2046  # a list of words
-  env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
+  [ "${2:-}" = KEEP ] || env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
   # shellcheck disable=SC2046
   env $(options "$1") "$HERE/up.sh" >"$LOGS/up-$1.log" 2>&1 || { tell "$1: up failed: $(tail -n 5 "$LOGS/up-$1.log")"; return 1; }
   tell "$1: up in $((SECONDS - began)) s"
@@ -122,11 +128,11 @@ down() {
   return "$2"
 }
 
-# run STAGE CLOUD PACKAGE [FLAG...]: the package's tests on the cloud.
+# run STAGE CLOUD PACKAGE [FLAG...]: the tests of test/PACKAGE on the cloud.
 run() {
   local stage=$1 cloud=$2 package=$3 began=$SECONDS status=0
   shift 3
-  go test "$package" -count=1 -v "$@" -args -openstack="$STATES/test-$cloud" >"$LOGS/$stage.log" 2>&1 || status=$?
+  (cd "test/$package" && exec "$STATES/$package.test" -test.v "$@" "-openstack=$STATES/test-$cloud") >"$LOGS/$stage.log" 2>&1 || status=$?
   tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
   groups "$LOGS/$stage.log" "$stage"
   [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/test-$cloud/log"; } | cut -c -600 | sed "s/^/  $stage: /"

@@ -73,7 +73,7 @@ start_foundation() {
   mariadb_start
   [ "$PROVIDER" != ovn ] || ovn_start
   [ "$DATAPLANE" = 0 ] || dataplane_start
-  wait_for mariadb 30
+  wait_for mariadb 180
   make_schemas
   octavia_statuses
   nova_cells
@@ -86,13 +86,13 @@ start_services() {
   octavia_start
   barbican_start
   placement_start
-  wait_for keystone 60
+  wait_for keystone 180
 }
 
 wait_for_services() {
   local name
   # shellcheck disable=SC2046  # a list of words
-  for name in $(processes); do wait_for "$name" 90; done
+  for name in $(processes); do wait_for "$name" 180; done
 }
 
 tell() {

@@ -4,7 +4,8 @@
 #
 # The tables of each service, made by the service's own migrations, which take
 # 15 s together. The result is kept in the cache, named after the versions of
-# the packages, and loaded the next time in less than one.
+# the packages, and loaded the next time in less than one. Of clouds that come up
+# at the same time one makes them, and the others load what it made.
 
 DATABASES="keystone neutron octavia barbican placement nova_api nova nova_cell0"
 
@@ -37,6 +38,8 @@ make_each_schema() {
 # make_schema runs where the shell does not end by itself on errors.
 make_schema() {
   local database=$1 cached=$CACHE/schemas/$1-$package_versions.sql.gz
+  exec 7>"$CACHE/schemas/$database.lock"
+  flock 7
   sql "DROP DATABASE IF EXISTS $database; CREATE DATABASE $database CHARACTER SET utf8mb3" || return 1
   if [ -s "$cached" ]; then
     zcat "$cached" | mariadb --no-defaults --socket="$(mariadb_socket)" --user=root "$database" || return 1
@@ -44,6 +47,7 @@ make_schema() {
     "${database}_schema" || return 1
     dump_schema "$database" | gzip -1 >"$cached.$$" && mv "$cached.$$" "$cached" || return 1
   fi
+  exec 7>&-
   touch "$STATE/run/made.$database"
 }
 

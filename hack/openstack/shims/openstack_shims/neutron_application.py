@@ -3,6 +3,7 @@
 """The WSGI application of Neutron for a server without eventlet. Nothing that
 needs eventlet may be configured: no RPC, no notifications of Nova, no OVN."""
 
+from openstack_shims import quick_controllers  # noqa: F401
 from openstack_shims import quick_database  # noqa: F401
 from neutron import server
 from neutron.server import api_eventlet

@@ -9,6 +9,7 @@ endpoints.
 
 import os
 
+from openstack_shims import quick_controllers  # noqa: F401
 from openstack_shims import quick_database  # noqa: F401
 from openstack_shims import quick_network_driver  # noqa: F401
 from openstack_shims import quick_repositories  # noqa: F401

@@ -8,7 +8,9 @@ back with a rollback of its own. What the session has read it keeps, as it does
 without a transaction.
 
 And what belongs to several objects of a list is turned into data once, where
-Octavia turns the whole load balancer into data for each of its members.
+Octavia turns the whole load balancer into data for each of its members. It is
+asked for by the ids that were found, where Octavia asks by a subquery, which
+SQLAlchemy builds anew each time.
 """
 
 import functools
@@ -17,6 +19,7 @@ import threading
 
 from octavia.db import base_models
 from octavia.db import repositories
+from sqlalchemy import orm
 
 reading = threading.local()  # .nodes: what the thread's read has turned into data
 
@@ -49,6 +52,7 @@ def takes_session(method):
 
 
 base_models.OctaviaBase.to_data_model = to_data_model
+repositories.subqueryload = orm.selectinload
 for _, repository in inspect.getmembers(repositories, inspect.isclass):
     if issubclass(repository, repositories.BaseRepository):
         for name, method in inspect.getmembers(repository, inspect.isfunction):

@@ -1,0 +1,18 @@
+# Copyright The kube-octavia Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Lets pecan, which finds the controllers of Neutron and Octavia, read the
+signature of each of their functions once, not ten times for a request. To be
+imported before pecan's other modules are.
+"""
+
+from pecan import compat
+
+
+def _once(function, _read=compat.getargspec, _known={}):
+    function = getattr(function, '__func__', function)
+    if function not in _known:
+        _known[function] = _read(function)
+    return _known[function]
+
+
+compat.getargspec = _once
