@@ -4,10 +4,10 @@
 #
 # `make test-openstack`: brings real clouds up, runs the tests that are for them,
 # and takes them down. The clouds are the test's own: other states, ports and
-# namespaces than those of `make openstack-up`. Side by side, so that two cores are
-# always busy, run: on a cloud of its own the contract, which takes all that it can get;
-# with OVN the end-to-end tests with packets; and with noop amphorae the end-to-end tests
-# of an Octavia without the patch, then the others.
+# namespaces than those of `make openstack-up`. Side by side, which is what two cores
+# can bear, run: with noop amphorae the contract, which takes all that it can get; with
+# OVN the end-to-end tests with packets; and after the contract, which leaves room for
+# both, the end-to-end tests with noop amphorae and those of an Octavia without the patch.
 #
 #   ROUNDS=1     how often the controller is killed in the tests of that
 #   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
@@ -28,6 +28,9 @@ if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
 EITHER='CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade'
+# What is run where Octavia is not patched: what that is for, and what makes load balancers
+# part by part anyway.
+UNPATCHED='Unfinished|OneByOne|TheOtherController'
 
 main() {
   local why_not lane lanes=() failed=0 before
@@ -43,9 +46,8 @@ main() {
   fi
   mkdir -p "$LOGS"
   build || exit 1
-  contract_lane & lanes+=($!)
-  ovn_lane & lanes+=($!)
   noop_lane & lanes+=($!)
+  ovn_lane & lanes+=($!)
   for lane in "${lanes[@]}"; do
     wait "$lane" || failed=1
   done
@@ -74,11 +76,21 @@ build() {
 }
 
 # A stage that fails keeps no other from being run.
-contract_lane() {
-  local failed=0
+noop_lane() {
+  local failed=0 unpatched
+  up noop || { down noop 1; return 1; }
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
-  up contract && run contract contract contract -test.timeout=30m -test.parallel=6 || failed=1
-  down contract $failed
+  run contract noop contract -test.timeout=30m -test.parallel=6 || failed=1
+  unpatched_lane & unpatched=$!
+  run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$EITHER|$UNPATCHED" "-kill-rounds=$ROUNDS" || failed=1
+  down noop $failed || true
+  wait $unpatched && return $failed
+}
+
+unpatched_lane() {
+  local failed=0
+  up unpatched && run e2e-unpatched unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" || failed=1
+  down unpatched $failed
 }
 
 ovn_lane() {
@@ -87,30 +99,21 @@ ovn_lane() {
   down ovn $failed
 }
 
-noop_lane() {
-  local failed=0
-  export OPENSTACK_OCTAVIA_PATCH=0
-  up noop && run e2e-unpatched noop e2e "${HOW_MUCH[@]}" '-test.run=Unfinished|OneByOne' || failed=1
-  export OPENSTACK_OCTAVIA_PATCH=1 # restarts Octavia, and nothing else
-  up noop KEEP && run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$EITHER" "-kill-rounds=$ROUNDS" || failed=1
-  down noop $failed
-}
-
 # options NAME: the environment of a cloud.
 options() {
   echo "OPENSTACK_STATE=$STATES/test-$1"
   case $1 in
-    contract) echo OPENSTACK_PORT_BASE=27000 ;;
+    noop) echo OPENSTACK_PORT_BASE=27000 ;;
     ovn) printf '%s\n' OPENSTACK_PORT_BASE=27010 OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
-    noop) echo OPENSTACK_PORT_BASE=27020 ;;
+    unpatched) printf '%s\n' OPENSTACK_PORT_BASE=27020 OPENSTACK_OCTAVIA_PATCH=0 ;;
   esac
 }
 
-# up NAME [KEEP]: a fresh cloud, or what there is of it with other options.
+# up NAME: a fresh cloud.
 up() {
   local began=$SECONDS
   # shellcheck disable=SC2046  # a list of words
-  [ "${2:-}" = KEEP ] || env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
+  env $(options "$1") PURGE=1 "$HERE/down.sh" >>"$LOGS/down-$1.log" 2>&1
   # shellcheck disable=SC2046
   env $(options "$1") "$HERE/up.sh" >"$LOGS/up-$1.log" 2>&1 || { tell "$1: up failed: $(tail -n 5 "$LOGS/up-$1.log")"; return 1; }
   tell "$1: up in $((SECONDS - began)) s"
