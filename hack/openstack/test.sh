@@ -28,9 +28,8 @@ if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
 EITHER='CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade'
-# What is run where Octavia is not patched: what that is for, and what makes load balancers
-# part by part anyway.
-UNPATCHED='Unfinished|OneByOne|TheOtherController'
+# What is run where Octavia is not patched.
+UNPATCHED='Unfinished|OneByOne'
 
 main() {
   local why_not lane lanes=() failed=0 before
