@@ -6,7 +6,7 @@ The API hands its jobs over before it commits what they are about. A broker
 takes longer than the commit; the in-memory transport does not, and a worker
 that is too early finds nothing and tries again after a second. So each job
 waits until the request that it is from has ended. One whose request MariaDB has
-rolled back because of a deadlock, which busy cores make likely, is dropped: its
+rolled back because of a deadlock is dropped: its
 request was answered with 500 and has left nothing, yet the worker would carry it
 out a minute later, and bring back a load balancer that was deleted since.
 
