@@ -4,10 +4,9 @@
 #
 # `make test-openstack`: brings real clouds up, runs the tests that are for them,
 # and takes them down. The clouds are the test's own: other states, ports and
-# namespaces than those of `make openstack-up`. Side by side, which is what two cores
-# can bear, run: with noop amphorae the contract, which takes all that it can get; with
-# OVN the end-to-end tests with packets; and after the contract, which leaves room for
-# both, the end-to-end tests with noop amphorae and those of an Octavia without the patch.
+# namespaces than those of `make openstack-up`. Side by side run: with noop amphorae the
+# contract, which takes all that it can get, and then the end-to-end tests in two projects,
+# in one of which Octavia is not patched; and with OVN the end-to-end tests with packets.
 #
 #   ROUNDS=1     how often the controller is killed in the tests of that
 #   FULL=1       with the tests that a real cloud is spared otherwise, an hour in all
@@ -27,9 +26,10 @@ if [ "${FULL:-0}" = 1 ]; then HOW_MUCH=(-test.timeout=2h); fi
 # What is run with OVN: the tests about packets, those of the provider, and what
 # does not depend on the provider, whose load balancers cost OVN least.
 PACKETS='Outside|Inside|GivenFloatingIPAnswers|DeletedService|PodSees|Cordoned|WithoutAFailure|WhileTheControllerIsKilled|ProviderOVN'
-EITHER='CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade'
-# What is run where Octavia is not patched.
-UNPATCHED='Unfinished|OneByOne'
+EITHER='ExhaustedQuota|RulesGoThough|ThatSharesLeaves|ServiceSurvives|CallsStay|TellsWhat|SomebodyDeletedCan|RestartedController|EveryFailure|DoesNotStart|DeletedBeforeIts|FloatingIPIsAdopted|CredentialIsMade'
+# What is run in the project for which Octavia is not patched: the tests of that, and what
+# depends on it as little.
+UNPATCHED='Unfinished|OneByOne|TheOtherController|BecomesInternal'
 
 main() {
   local why_not lane lanes=() failed=0 before
@@ -80,16 +80,10 @@ noop_lane() {
   up noop || { down noop 1; return 1; }
   # Groups of cases mostly wait for the cloud, more of them than there are cores.
   run contract noop contract -test.timeout=30m -test.parallel=6 || failed=1
-  unpatched_lane & unpatched=$!
+  run e2e-unpatched noop/unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" & unpatched=$!
   run e2e-noop noop e2e "${HOW_MUCH[@]}" "-test.skip=$EITHER|$UNPATCHED" "-kill-rounds=$ROUNDS" || failed=1
-  down noop $failed || true
-  wait $unpatched && return $failed
-}
-
-unpatched_lane() {
-  local failed=0
-  up unpatched && run e2e-unpatched unpatched e2e "${HOW_MUCH[@]}" "-test.run=$UNPATCHED" || failed=1
-  down unpatched $failed
+  wait $unpatched || failed=1
+  down noop $failed
 }
 
 ovn_lane() {
@@ -102,9 +96,8 @@ ovn_lane() {
 options() {
   echo "OPENSTACK_STATE=$STATES/test-$1"
   case $1 in
-    noop) echo OPENSTACK_PORT_BASE=27000 ;;
+    noop) printf '%s\n' OPENSTACK_PORT_BASE=27000 OPENSTACK_UNPATCHED=1 ;;
     ovn) printf '%s\n' OPENSTACK_PORT_BASE=27010 OPENSTACK_PROVIDER=ovn OPENSTACK_DATAPLANE=1 OPENSTACK_PREFIX=kot ;;
-    unpatched) printf '%s\n' OPENSTACK_PORT_BASE=27020 OPENSTACK_OCTAVIA_PATCH=0 ;;
   esac
 }
 
@@ -130,14 +123,14 @@ down() {
   return "$2"
 }
 
-# run STAGE CLOUD PACKAGE [FLAG...]: the tests of test/PACKAGE on the cloud.
+# run STAGE CLOUD[/TENANT] PACKAGE [FLAG...]: the tests of test/PACKAGE on the cloud.
 run() {
   local stage=$1 cloud=$2 package=$3 began=$SECONDS status=0
   shift 3
   (cd "test/$package" && exec "$STATES/$package.test" -test.v "$@" "-openstack=$STATES/test-$cloud") >"$LOGS/$stage.log" 2>&1 || status=$?
   tell "$stage: $(verdict $status), $(counts "$LOGS/$stage.log"), $((SECONDS - began)) s"
   groups "$LOGS/$stage.log" "$stage"
-  [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/test-$cloud/log"; } | cut -c -600 | sed "s/^/  $stage: /"
+  [ $status = 0 ] || { failures "$LOGS/$stage.log"; errors "$STATES/test-${cloud%/*}/log"; } | cut -c -600 | sed "s/^/  $stage: /"
   return $status
 }
 
@@ -162,7 +155,7 @@ failures() {
 # errors DIR: how often the services of a cloud failed for no request's sake, where a
 # test may have failed for that.
 errors() {
-  grep -hoE '(Deadlock found|Lock wait timeout|QueuePool limit|Too many connections|Lost connection|gone away|MessagingTimeout|ReadTimeout|ConnectTimeout|Connection (refused|reset)|Segmentation|uWSGI worker [0-9]+ died).{0,120}' \
+  grep -hoE '(Deadlock found|Lock wait timeout|QueuePool limit|Too many connections|Lost connection|gone away|MessagingTimeout|ReadTimeout|ConnectTimeout|Connection (refused|reset)|Segmentation).{0,120}' \
     "$1"/*.log "$1"/*.out 2>/dev/null | sort | uniq -c | sort -rn | head -n 15
 }
 

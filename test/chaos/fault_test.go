@@ -229,6 +229,11 @@ func handedOver(name string, kind wire.FaultKind) disturbance {
 		if err := p.eventually(p.converged); err != nil {
 			return fmt.Errorf("under the second controller: %w", err)
 		}
+		// To read a real cloud takes seconds. What the write changes meanwhile, after it was
+		// read and before Programmed is written, nobody can know.
+		p.mu.Lock()
+		p.candid = *stateDir != ""
+		p.mu.Unlock()
 		faults.Remove(id)
 		if err := p.poll(func() error {
 			if faults.Held() > 0 {

@@ -104,6 +104,21 @@ func (c *try) status(path, key string) string {
 	return c.quietly(k8s).lb("GET", path, nil).is(http.StatusOK).text(key + ".provisioning_status")
 }
 
+// listenerActive waits until a listener is ACTIVE: Octavia's worker marks the load
+// balancer first, and then its listeners, each in a transaction of its own.
+func (c *try) listenerActive(id string) {
+	c.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for looks, status := 0, ""; status != "ACTIVE"; looks++ {
+		if looks > 500 {
+			c.Fatalf("listener %s is %s", id, status)
+		}
+		<-tick.C
+		status = c.status("/listeners/"+id, "listener")
+	}
+}
+
 // laterThan waits until the clock shows a later second than a timestamp of
 // Octavia's, so that the next change has a later timestamp.
 func (c *try) laterThan(stamp string) {

@@ -62,6 +62,8 @@ type backend interface {
 
 	// provider is Octavia's default provider, amphora or ovn.
 	provider() string
+	// finishes tells whether Octavia ends all that one call began.
+	finishes() bool
 	// packets tells whether packets flow. Where none do, only the API can tell
 	// where they would go.
 	packets() bool

@@ -154,6 +154,12 @@ func (o *occmService) checked() {
 	})
 }
 
+// comesInParts is whether what its load balancer has is added to it later: it did that
+// itself, or the cloud would not end it otherwise.
+func (o *occmService) comesInParts() bool {
+	return o.host == "" && (o.serial || !o.cloud.finishes())
+}
+
 // posts makes the Service, and asks Octavia for the load balancer.
 func (o *occmService) posts() {
 	o.t.Helper()
@@ -168,7 +174,7 @@ func (o *occmService) posts() {
 		change(o.balancer)
 	}
 	sent := maps.Clone(o.balancer)
-	if o.serial {
+	if o.comesInParts() {
 		delete(sent, "listeners")
 	}
 	var answer struct{ LoadBalancer tree }
@@ -179,9 +185,6 @@ func (o *occmService) posts() {
 // ends does what is left when the load balancer is ACTIVE.
 func (o *occmService) ends() {
 	o.t.Helper()
-	if o.serial || o.host != "" {
-		o.addParts()
-	}
 	address := o.made.VIP
 	if o.host != "" {
 		address = o.uses()
@@ -200,31 +203,54 @@ func (o *occmService) uses() (address string) {
 	return (&service{stage: o.stage, name: o.host}).address()
 }
 
-// addParts adds listeners, pools, members and monitors, one after the other.
-func (o *occmService) addParts() {
+// parts are the calls that add listeners, pools, members and monitors.
+func (o *occmService) parts() (calls []func()) {
 	add := func(path, kind string, document fields) string {
 		var answer map[string]struct{ ID string }
 		o.cloud.octavia(http.MethodPost, path, fields{kind: document}, &answer)
-		o.eventually(o.cloud.pending)
 		return answer[kind].ID
 	}
 	for _, l := range listenersOf(o.balancer) {
 		pool := l["default_pool"].(fields)
 		listener := maps.Clone(l)
 		delete(listener, "default_pool")
-		listener["loadbalancer_id"] = o.made.ID
 		alone := maps.Clone(pool)
 		delete(alone, "members")
 		delete(alone, "healthmonitor")
-		alone["listener_id"] = add("listeners", "listener", listener)
-		id := add("pools", "pool", alone)
-		for _, m := range pool["members"].([]fields) {
-			add("pools/"+id+"/members", "member", m)
-		}
+		id := ""
+		calls = append(calls, func() {
+			listener["loadbalancer_id"] = o.made.ID
+			alone["listener_id"] = add("listeners", "listener", listener)
+		}, func() {
+			id = add("pools", "pool", alone)
+		}, func() {
+			o.cloud.octavia(http.MethodPut, "pools/"+id+"/members", fields{"members": pool["members"]}, nil)
+		})
 		if monitor, ok := pool["healthmonitor"].(fields); ok {
-			monitor["pool_id"] = id
-			add("healthmonitors", "healthmonitor", monitor)
+			calls = append(calls, func() {
+				monitor["pool_id"] = id
+				add("healthmonitors", "healthmonitor", monitor)
+			})
 		}
+	}
+	return calls
+}
+
+// addParts adds the parts of the load balancers, to each one after the other.
+func (s *stage) addParts(of ...*occmService) {
+	s.t.Helper()
+	left := make([][]func(), len(of))
+	for i, o := range of {
+		left[i] = o.parts()
+	}
+	for slices.ContainsFunc(left, func(calls []func()) bool { return len(calls) > 0 }) {
+		for i, calls := range left {
+			if len(calls) > 0 {
+				calls[0]()
+				left[i] = calls[1:]
+			}
+		}
+		s.eventually(s.cloud.pending)
 	}
 }
 
@@ -289,11 +315,17 @@ func makeAll(s *stage, all []*occmService) {
 		o.posts()
 	}
 	s.eventually(s.cloud.pending)
-	// One that adds to its load balancer keeps no other waiting.
-	slices.SortStableFunc(all, func(a, b *occmService) int { return map[bool]int{true: 1}[a.serial] - map[bool]int{true: 1}[b.serial] })
+	var inParts []*occmService
+	for _, o := range all {
+		if o.comesInParts() {
+			inParts = append(inParts, o)
+		}
+	}
+	s.addParts(inParts...)
 	for _, o := range all {
 		if i := slices.IndexFunc(all, func(other *occmService) bool { return other.name == o.host }); i >= 0 {
 			o.made = all[i].made
+			s.addParts(o)
 		}
 		o.ends()
 	}

@@ -100,6 +100,9 @@ func (c *real) server(name string) (node.Node, error) {
 
 func (c *real) provider() string { return c.Provider }
 
+// finishes, as OVN's provider, or with the patch.
+func (c *real) finishes() bool { return c.Patched || c.Provider != "amphora" }
+
 // packets flow where OVN carries them.
 func (c *real) packets() bool { return c.DataPlane != nil }
 

@@ -49,6 +49,8 @@ func TestTagsThatOthersSetOnAListenerStay(t *testing.T) {
 	slices.Sort(tags)
 	s.cloud.octavia(http.MethodPut, "listeners/"+listener.ID, fields{"listener": fields{"tags": tags}}, nil)
 	s.eventually(s.cloud.pending)
+	s.stop()
+	s.start() // so that it reads them
 	web.change(annotated(limitKey, "1000"), tcp(8081))
 	after := web.becomes(all(ports("TCP/8080", "TCP/8081"), limited("TCP/8080", 1000)))
 	web.programmed()

@@ -23,6 +23,8 @@ type simulated struct {
 	t testing.TB
 	// conf is what the controller is told of it.
 	conf string
+	// unfinished is set where Octavia does not end what one call began.
+	unfinished bool
 	// balancers and networks answer the tests themselves.
 	balancers, networks, secrets http.Handler
 }
@@ -39,7 +41,8 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 			t.Error(err)
 		}
 	})
-	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia"), balancers: c.Octavia().Mux(), networks: c.Neutron().Mux(), secrets: c.Barbican().Mux()}
+	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia"), unfinished: o.Octavia.StuckChildren,
+		balancers: c.Octavia().Mux(), networks: c.Neutron().Mux(), secrets: c.Barbican().Mux()}
 }
 
 // restrictedConf is a cloud.conf with an application credential that may make the
@@ -106,6 +109,7 @@ func (c simulated) provider() string {
 	return "amphora"
 }
 
+func (c simulated) finishes() bool     { return !c.unfinished }
 func (c simulated) packets() bool      { return true }
 func (c simulated) podNetwork() string { return "" }
 func (c simulated) outside() client    { return client{} }

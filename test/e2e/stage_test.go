@@ -34,8 +34,11 @@ func deadline() time.Duration {
 
 // pause is the time from one look at what is waited for, which took a while, to
 // the next. A real Octavia has to do its work and answer on the same processor, so
-// most of the time is left to it.
-func pause(took time.Duration) time.Duration { return max(25*time.Millisecond, 5*took) }
+// most of the time is left to it; but where that is slow, a look may take so long that
+// the pause would be what is waited for.
+func pause(took time.Duration) time.Duration {
+	return min(max(25*time.Millisecond, 5*took), 2*time.Second)
+}
 
 // settings say how a stage differs from the usual one: two nodes "a" and "b"
 // with a Pod each, a cloud that builds at once, and a controller that runs.

@@ -18,12 +18,12 @@ import (
 
 // unfinishing is a cloud that makes a load balancer ACTIVE and leaves all below
 // it in PENDING_CREATE when one call made both, as Octavia 11.0 does. A real one
-// has to be brought up without the patch that heals it.
+// does in the project without the patch that heals it.
 func unfinishing(t *testing.T) cloudsim.Options {
 	t.Helper()
 	if *stateDir != "" {
 		if c, err := openstack.Load(*stateDir); err == nil && (c.Patched || c.Provider != "amphora") {
-			t.Skip("this cloud finishes what one call makes: bring one up without the patch, with provider amphora")
+			t.Skip("this cloud finishes what one call makes: bring one up with OPENSTACK_UNPATCHED=1, and name its folder unpatched")
 		}
 	}
 	return cloudsim.Options{Octavia: simulator.Options{StuckChildren: true}}

@@ -39,8 +39,8 @@ type Cloud struct {
 	// Provider is Octavia's default provider, amphora or ovn. Amphorae are those
 	// of the noop driver: nothing carries packets.
 	Provider string `json:"provider"`
-	// Patched tells whether Octavia ends what a fully populated create began;
-	// Octavia 11 as it was released does not.
+	// Patched tells whether Octavia ends what a fully populated create began in the
+	// project; Octavia 11 as it was released does not.
 	Patched bool `json:"patched"`
 	// Image and Flavor are what a server can be made of.
 	Image  string `json:"image_id"`

@@ -15,11 +15,18 @@ from bootstrap import outputs
 
 
 def resources(settings):
-    admin, tenant = cloud.administrator(settings), cloud.tenant(settings)
-    ids = network.make(admin)
-    ids.update(loadbalancer.make(admin))
-    ids.update(compute.make(admin, tenant, settings, ids['network_id']))
-    outputs.make(settings, ids)
+    admin = cloud.administrator(settings)
+    compute.make_flavor(admin)
+    tenants = {}
+    # Nova makes the servers while the rest is asked for.
+    for name in settings['tenants']:
+        tenant, ids = cloud.tenant(settings, name), network.make(admin, name)
+        compute.order(tenant, settings, ids['network_id'])
+        tenants[name] = tenant, ids
+    for name, (tenant, ids) in tenants.items():
+        ids.update(loadbalancer.make(admin, [ids['project_id'], ids['other_project_id']]))
+        ids.update(compute.described(tenant))
+        outputs.make(settings, name, ids)
 
 
 STEPS = {

@@ -5,6 +5,7 @@
 import requests
 
 REGION = 'RegionOne'
+TENANT = 'k8s'  # has the data plane, if there is one
 
 
 class Cloud:
@@ -55,8 +56,11 @@ class Cloud:
         return self.call('GET', service, path)
 
     def ensure(self, service, path, kind, **wanted):
-        """The object of this kind and name, made if it is not there."""
-        answer = self.get(service, '%s?name=%s' % (path, wanted['name']))
+        """The object of this kind and name, made if it is not there. Projects
+        may have objects of the same name."""
+        keys = [key for key in ('name', 'project_id') if key in wanted]
+        query = '&'.join('%s=%s' % (key, wanted[key]) for key in keys)
+        answer = self.get(service, '%s?%s' % (path, query))
         found = next(value for key, value in answer.items()
                      if isinstance(value, list) and not key.endswith('_links'))
         return found[0] if found else self.call('POST', service, path, {kind: wanted})[kind]
@@ -66,5 +70,6 @@ def administrator(settings):
     return Cloud(settings, 'admin', settings['admin_password'], 'admin')
 
 
-def tenant(settings):
-    return Cloud(settings, 'k8s', settings['password'], 'k8s')
+def tenant(settings, name=TENANT):
+    """The cloud as its tenant sees it, whose user and project are named alike."""
+    return Cloud(settings, name, settings['password'], name)

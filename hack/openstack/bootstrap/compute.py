@@ -9,21 +9,27 @@ from openstack_shims import nova_image
 FLAVOR = 'k8s-node'
 
 
-def make(admin, tenant, settings, network):
-    """The ids of image and flavor, and all servers of the tenant."""
-    make_flavor(admin)
-    found = servers(tenant)
-    for number in range(1, settings['servers'] + 1):
-        if 'node-%d' % number not in found:
-            tenant.call('POST', 'compute', '/servers', {'server': wanted(number, network)})
-    return {'image_id': nova_image.ID, 'flavor_id': FLAVOR, 'nodes': described(built(tenant))}
-
-
 def make_flavor(admin):
     flavors = admin.get('compute', '/flavors')['flavors']
     if FLAVOR not in [flavor['id'] for flavor in flavors]:
         admin.call('POST', 'compute', '/flavors', {'flavor': {
             'id': FLAVOR, 'name': FLAVOR, 'vcpus': 1, 'ram': 64, 'disk': 1}})
+
+
+def order(tenant, settings, network):
+    """Asks for the servers that the tenant does not have."""
+    found = servers(tenant)
+    for number in range(1, settings['servers'] + 1):
+        if 'node-%d' % number not in found:
+            tenant.call('POST', 'compute', '/servers', {'server': wanted(number, network)})
+
+
+def described(tenant):
+    """The ids of image and flavor, and all servers of the tenant, when they are built."""
+    return {'image_id': nova_image.ID, 'flavor_id': FLAVOR, 'nodes': {name: {
+        'id': server['id'], 'status': server['status'],
+        'addresses': [a['addr'] for addresses in server['addresses'].values() for a in addresses],
+    } for name, server in sorted(built(tenant).items())}}
 
 
 def wanted(number, network):
@@ -46,15 +52,8 @@ def built(tenant):
             break
         if time.monotonic() > end:
             raise SystemExit('openstack: Nova does not finish %s: see nova.log' % ', '.join(building))
-        time.sleep(0.2)
+        time.sleep(0.5)
     failed = [name for name, server in found.items() if server['status'] == 'ERROR']
     if failed:
         raise SystemExit('openstack: Nova could not make %s: see nova.log' % ', '.join(failed))
     return found
-
-
-def described(found):
-    return {name: {
-        'id': server['id'], 'status': server['status'],
-        'addresses': [a['addr'] for addresses in server['addresses'].values() for a in addresses],
-    } for name, server in sorted(found.items())}

@@ -10,7 +10,7 @@ CLIENT = 'client'
 
 def make(settings):
     """Prints a line for each port: name, id, MAC, addresses."""
-    ids = outputs.load(settings)
+    ids = outputs.load(outputs.folder_of(settings, cloud.TENANT))
     admin = cloud.administrator(settings)
     nodes = cloud.tenant(settings).get('compute', '/servers/detail')['servers']
     for server in sorted(nodes, key=lambda server: server['name']):
@@ -39,7 +39,8 @@ def print_port(name, port):
 
 def describe(settings):
     """Enter into ids.json where packets can be sent from and seen."""
-    ids, prefix = outputs.load(settings), settings['prefix']
+    folder, prefix = outputs.folder_of(settings, cloud.TENANT), settings['prefix']
+    ids = outputs.load(folder)
     ids['data_plane'] = {
         'prefix': prefix,
         'node_namespaces': {name: '%s-%s' % (prefix, name) for name in ids['nodes']},
@@ -49,4 +50,4 @@ def describe(settings):
         'outside_addresses': ['172.24.4.1', '172.24.5.1'],
         'internet_address': settings['internet_address'],
     }
-    outputs.write_ids(settings, ids)
+    outputs.write_ids(folder, ids)

@@ -29,7 +29,8 @@ def make(settings):
         if user:
             make_user(admin, roles, user, settings['service_password'],
                       'service', ('admin', 'service'))
-    make_user(admin, roles, 'k8s', settings['password'], 'k8s', TENANT)
+    for tenant in settings['tenants']:
+        make_user(admin, roles, tenant, settings['password'], tenant, TENANT)
     make_user(admin, roles, 'k8s-reader', settings['reader_password'], 'k8s', ('reader',))
     make_user(admin, roles, 'other', settings['other_password'], 'other', TENANT)
     grant(admin, admin.token['project']['id'], admin.token['user']['id'],

@@ -11,16 +11,16 @@ NODE_PORTS = {'port_range_min': 30000, 'port_range_max': 32767}
 ANYWHERE = {'IPv4': '0.0.0.0/0', 'IPv6': '::/0'}
 
 
-def make(admin):
-    """Their ids, under the names that ids.json has for them."""
+def make(admin, tenant):
+    """Their ids, under the names that ids.json of the tenant has for them."""
     projects = {p['name']: p['id'] for p in admin.get('identity', '/projects')['projects']}
     admin.call('PUT', 'network', '/v2.0/quotas/' + projects['service'], {'quota': UNLIMITED})
-    ids = {'project_id': projects['k8s'], 'other_project_id': projects['other']}
-    ids.update(make_public(admin, projects['admin'], projects['k8s']))
-    ids.update(make_private(admin, projects['k8s'], ids['public_network_id']))
-    ids['node_security_group_id'] = make_security_group(admin, projects['k8s'])
+    ids = {'project_id': projects[tenant], 'other_project_id': projects['other']}
+    ids.update(make_public(admin, projects['admin'], projects[tenant]))
+    ids.update(make_private(admin, projects[tenant], ids['public_network_id']))
+    ids['node_security_group_id'] = make_security_group(admin, projects[tenant])
     ids['second_network_id'], ids['second_subnet_id'] = make_network(
-        admin, projects['k8s'], 'second', '10.1.0.0/24')
+        admin, projects[tenant], 'second', '10.1.0.0/24')
     ids['other_network_id'], ids['other_subnet_id'] = make_network(
         admin, projects['other'], 'other', '10.2.0.0/24')
     ids['extensions'] = sorted(
@@ -51,7 +51,8 @@ def show_subnets(admin, network, tenant):
     """A tenant sees the subnets of an external network only if the network is
     shared with it, and needs to, to find one by its tag."""
     path = '/v2.0/rbac-policies'
-    found = admin.get('network', '%s?object_id=%s&action=access_as_shared' % (path, network))
+    found = admin.get('network', '%s?object_id=%s&target_tenant=%s&action=access_as_shared' % (
+        path, network, tenant))
     if not found['rbac_policies']:
         admin.call('POST', 'network', path, {'rbac_policy': {
             'object_type': 'network', 'object_id': network,

@@ -9,7 +9,7 @@ from bootstrap import cloud
 
 CLOUD_CONF = '''[Global]
 auth-url={auth_url}
-username=k8s
+username={user}
 password={password}
 tenant-id={project_id}
 domain-id=default
@@ -40,10 +40,10 @@ export OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default
 '''
 
 
-def make(settings, ids):
-    ids = dict(described(settings), **ids)
+def make(settings, tenant, ids):
+    ids = dict(described(settings, tenant), **ids)
     users = (
-        ('k8s', 'k8s', settings['password'], 'k8s'),
+        (tenant, tenant, settings['password'], tenant),
         ('k8s-reader', 'k8s-reader', settings['reader_password'], 'k8s'),
         ('other', 'other', settings['other_password'], 'other'),
         ('admin', 'admin', settings['admin_password'], 'admin'),
@@ -51,44 +51,50 @@ def make(settings, ids):
     accounts = {name: dict(name=name, user=user, password=password, project=project,
                            url=ids['auth_url'], region=ids['region'])
                 for name, user, password, project in users}
-    write(settings, 'cloud.conf', CLOUD_CONF.format(**ids))
-    write(settings, 'clouds.yaml', 'clouds:\n' + ''.join(
+    folder = folder_of(settings, tenant)
+    os.makedirs(folder, exist_ok=True)
+    write(folder, 'cloud.conf', CLOUD_CONF.format(**ids))
+    write(folder, 'clouds.yaml', 'clouds:\n' + ''.join(
         ENTRY.format(**account) for account in accounts.values()))
-    write(settings, 'openrc', OPENRC.format(**accounts['k8s']))
-    write(settings, 'admin-openrc', OPENRC.format(**accounts['admin']))
-    write_ids(settings, ids)
+    write(folder, 'openrc', OPENRC.format(**accounts[tenant]))
+    write(folder, 'admin-openrc', OPENRC.format(**accounts['admin']))
+    write_ids(folder, ids)
+    if not ids['patched']:
+        # Octavia looks for it, see octavia_single_call.py
+        write(os.path.join(settings['state'], 'run', 'unpatched'), ids['project_id'], '')
 
 
-def described(settings):
+def folder_of(settings, tenant):
+    """A tenant beside k8s has a folder like the state's, with out in it."""
+    return os.path.join(settings['state'], '' if tenant == cloud.TENANT else tenant, 'out')
+
+
+def described(settings, tenant):
     return {
         'auth_url': settings['endpoints']['identity'], 'region': cloud.REGION,
-        'user': 'k8s', 'password': settings['password'],
+        'user': tenant, 'password': settings['password'],
         'reader_user': 'k8s-reader', 'reader_password': settings['reader_password'],
         'other_user': 'other', 'other_password': settings['other_password'],
         'admin_password': settings['admin_password'],
         'endpoints': settings['endpoints'], 'provider': settings['provider'],
-        'patched': settings['patched'], 'state': settings['state'],
+        'patched': tenant != 'unpatched', 'state': settings['state'],
         'mysql_socket': settings['mysql_socket'], 'data_plane': None,
     }
 
 
-def load(settings):
-    with open(path(settings, 'ids.json')) as file:
+def load(folder):
+    with open(os.path.join(folder, 'ids.json')) as file:
         return json.load(file)
 
 
-def write_ids(settings, ids):
-    write(settings, 'ids.json', json.dumps(ids, indent=1) + '\n')
+def write_ids(folder, ids):
+    write(folder, 'ids.json', json.dumps(ids, indent=1) + '\n')
 
 
-def write(settings, name, text):
+def write(folder, name, text):
     """The file is there as a whole or not at all."""
-    new = path(settings, name + '.new')
-    with open(new, 'w') as file:
+    path = os.path.join(folder, name)
+    with open(path + '.new', 'w') as file:
         os.fchmod(file.fileno(), 0o600)
         file.write(text)
-    os.rename(new, path(settings, name))
-
-
-def path(settings, name):
-    return os.path.join(settings['state'], 'out', name)
+    os.rename(path + '.new', path)

@@ -21,7 +21,7 @@ barbican_schema() {
 }
 
 barbican_start() {
-  start_uwsgi barbican "$PORT_KEY_MANAGER" "$STATE/etc/barbican" 4 --module openstack_shims.barbican_application -- \
+  start_wsgi barbican "$PORT_KEY_MANAGER" "$STATE/etc/barbican" 4 barbican_application \
     HOME="$STATE/etc/barbican" BARBICAN_PASTE="$STATE/etc/barbican/api-paste.ini"
 }
 

@@ -12,7 +12,7 @@ write_settings() {
 {
   "state": "$STATE",
   "provider": "$PROVIDER",
-  "patched": $(true_if "$OCTAVIA_PATCH"),
+  "tenants": [$(if [ "$UNPATCHED" = 1 ]; then echo '"k8s", "unpatched"'; else echo '"k8s"'; fi)],
   "servers": $SERVERS,
   "mysql_socket": "$(mariadb_socket)",
   "prefix": "$PREFIX",
@@ -39,11 +39,11 @@ SETTINGS
 # bootstrap STEP
 bootstrap() { PYTHONPATH=$HERE:$HERE/shims "$PYTHON" -m bootstrap "$1" "$STATE/etc/bootstrap.json"; }
 
-# bootstrap_identity: users and catalogue change only if the endpoints do,
+# bootstrap_identity: users and catalogue change only if the endpoints or tenants do,
 # so that a second openstack-up need not look at each of them.
 bootstrap_identity() {
   local made
-  made=$({ grep http "$STATE/etc/bootstrap.json" && cat "$HERE/bootstrap/identity.py"; } | sha256sum)
+  made=$({ grep -E 'http|tenants' "$STATE/etc/bootstrap.json" && cat "$HERE/bootstrap/identity.py"; } | sha256sum)
   [ "$made" != "$(cat "$STATE/run/made.identity" 2>/dev/null)" ] || return 0
   bootstrap identity
   echo "$made" >"$STATE/run/made.identity"

@@ -45,7 +45,7 @@ keystone_bootstrap() {
 # place that all threads share (AuthContextMiddleware.token), so that with more
 # a request may be judged by another one's token.
 keystone_start() {
-  start_uwsgi keystone "$PORT_IDENTITY" "$STATE/etc/keystone" 1 --wsgi-file /usr/bin/keystone-wsgi-public -- \
+  start_wsgi keystone "$PORT_IDENTITY" "$STATE/etc/keystone" 1 keystone_application \
     OS_KEYSTONE_CONFIG_FILES="$STATE/etc/keystone/keystone.conf"
 }
 

@@ -34,7 +34,7 @@ neutron_start() {
     start neutron "$PORT_NETWORK" "$STATE/etc/neutron" \
       "$PYTHON" -m openstack_shims.neutron_server --config-file "$STATE/etc/neutron/neutron.conf"
   else
-    start_uwsgi neutron "$PORT_NETWORK" "$STATE/etc/neutron" 1 --module openstack_shims.neutron_application -- \
+    start_wsgi neutron "$PORT_NETWORK" "$STATE/etc/neutron" 1 neutron_application \
       OS_NEUTRON_CONFIG_FILES="$STATE/etc/neutron/neutron.conf"
   fi
 }

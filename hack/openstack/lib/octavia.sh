@@ -51,10 +51,10 @@ octavia_statuses() {
 }
 
 octavia_start() {
-  mkdir -p "$STATE/run/hold"
-  start_uwsgi octavia "$PORT_LOAD_BALANCER" "$STATE/etc/octavia" 16 --module openstack_shims.octavia_application -- \
+  mkdir -p "$STATE/run/hold" "$STATE/run/unpatched"
+  start_wsgi octavia "$PORT_LOAD_BALANCER" "$STATE/etc/octavia" 16 octavia_application \
     OCTAVIA_CONFIG="$STATE/etc/octavia/octavia.conf" OCTAVIA_SOCKETS="$STATE/run" \
-    OCTAVIA_PATCH="$OCTAVIA_PATCH" OCTAVIA_WORKER_DELAY="$WORKER_DELAY" OCTAVIA_HOLD="$STATE/run/hold"
+    OCTAVIA_WORKER_DELAY="$WORKER_DELAY" OCTAVIA_HOLD="$STATE/run/hold" OCTAVIA_UNPATCHED="$STATE/run/unpatched"
   [ "$PROVIDER" = ovn ] || return 0
   start octavia-driver-agent - "$STATE/etc/octavia" env OCTAVIA_SOCKETS="$STATE/run" \
     "$PYTHON" -m openstack_shims.octavia_driver_agent \

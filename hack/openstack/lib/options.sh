@@ -35,7 +35,7 @@ read_options() {
   METADATA_PORT=${OPENSTACK_METADATA_PORT:-1}
   OPENVSWITCH=${OPENSTACK_OPENVSWITCH:-newer}
   WORKER_DELAY=${OPENSTACK_WORKER_DELAY:-0}
-  OCTAVIA_PATCH=${OPENSTACK_OCTAVIA_PATCH:-1}
+  UNPATCHED=${OPENSTACK_UNPATCHED:-0}
   ONLINE=${OPENSTACK_ONLINE:-1}
   TOKEN_LIFETIME=${OPENSTACK_TOKEN_LIFETIME:-3600}
   SERVERS=${OPENSTACK_SERVERS:-4}
@@ -70,7 +70,7 @@ check_options() {
   local name
   case $PROVIDER in amphora | ovn) ;; *) fail "OPENSTACK_PROVIDER=$PROVIDER: it is amphora or ovn" ;; esac
   case $OPENVSWITCH in newer | packaged) ;; *) fail "OPENSTACK_OPENVSWITCH=$OPENVSWITCH: it is newer or packaged" ;; esac
-  for name in DATAPLANE METADATA_PORT OCTAVIA_PATCH ONLINE DEBUG; do
+  for name in DATAPLANE METADATA_PORT UNPATCHED ONLINE DEBUG; do
     case ${!name} in 0 | 1) ;; *) fail "OPENSTACK_$name=${!name}: it is 0 or 1" ;; esac
   done
   for name in PORT_IDENTITY PORT_NETWORK PORT_LOAD_BALANCER PORT_COMPUTE PORT_PLACEMENT PORT_KEY_MANAGER; do
@@ -81,6 +81,7 @@ check_options() {
   [[ $WORKER_DELAY =~ ^[0-9]+(\.[0-9]+)?$ ]] || fail "OPENSTACK_WORKER_DELAY=$WORKER_DELAY: it is a number of seconds"
   [[ $PREFIX =~ ^[a-z][a-z0-9-]*$ ]] || fail "OPENSTACK_PREFIX=$PREFIX: it begins with a letter and has a-z, 0-9 and - only"
   [ "$DATAPLANE" = 0 ] || [ "$PROVIDER" = ovn ] || fail "OPENSTACK_DATAPLANE=1 needs OPENSTACK_PROVIDER=ovn: amphorae are not real here and forward nothing"
+  [ "$UNPATCHED" = 0 ] || [ "$PROVIDER" = amphora ] || fail "OPENSTACK_UNPATCHED=1 needs OPENSTACK_PROVIDER=amphora: what is patched is Octavia's work with amphorae"
 }
 
 # keep_options and kept_options: what status and down know about a cloud.

@@ -7,7 +7,7 @@
 
 required_packages() {
   echo curl openssl iproute2
-  echo mariadb-server python3-mysqldb python3-pymysql uwsgi-core uwsgi-plugin-python3
+  echo mariadb-server python3-mysqldb python3-pymysql python3-waitress
   # The C half of SQLAlchemy, on which Octavia and Neutron spend most of their time.
   echo python3-sqlalchemy-ext
   echo python3-keystone python3-neutron python3-octavia python3-nova python3-placement python3-barbican

@@ -16,7 +16,7 @@ placement_configure() {
 placement_schema() { placement-manage --config-file "$STATE/etc/placement/placement.conf" db sync; }
 
 placement_start() {
-  start_uwsgi placement "$PORT_PLACEMENT" "$STATE/etc/placement" 4 --wsgi-file /usr/bin/placement-api -- \
+  start_wsgi placement "$PORT_PLACEMENT" "$STATE/etc/placement" 4 placement_application \
     OS_PLACEMENT_CONFIG_DIR="$STATE/etc/placement"
 }
 

@@ -1,15 +1,15 @@
 # Copyright The kube-octavia Authors.
 # SPDX-License-Identifier: Apache-2.0
 """What a service with native threads, and not in eventlet, needs before it is
-loaded: all under uWSGI, and octavia-driver-agent.
+loaded: those of wsgi_server, and octavia-driver-agent.
 
 Some library imports eventlet all the same. oslo.log 5 takes that for a service
 that runs in eventlet, and gives logging locks that wait in eventlet's hub. Two
 threads that log at the same time may then wait for ever, one of them with a
 project's quota locked in the database (bug 1983863 of oslo.log).
 
-Whatever else hangs can be asked where: on signal RTMIN+5 the process writes the
-stacks of its threads to its .out file. uWSGI has use for the lower signals.
+Whatever else hangs can be asked where: on signal USR1 the process writes the
+stacks of its threads to its .out file.
 """
 
 import faulthandler
@@ -18,4 +18,4 @@ import signal
 from oslo_log import log
 
 log._fix_eventlet_logging = lambda: None
-faulthandler.register(signal.SIGRTMIN + 5, all_threads=True)
+faulthandler.register(signal.SIGUSR1, all_threads=True)

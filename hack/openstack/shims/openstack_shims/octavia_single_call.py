@@ -9,17 +9,36 @@ repairs it, as later versions do. Two faults are on the way:
   listeners.
 - The flow with listeners lacks the task that looks up the amphorae's networks,
   which one of its tasks needs.
+
+Load balancers of projects by whose id there is a file in OCTAVIA_UNPATCHED are
+made as Octavia 11.0.0 does it.
 """
+
+import os
 
 from octavia.common import constants
 from octavia.controller.worker.v2 import controller_worker
 from octavia.controller.worker.v2.flows import load_balancer_flows
 from octavia.controller.worker.v2.tasks import amphora_driver_tasks
 from octavia.controller.worker.v2.tasks import network_tasks
+from octavia.db import api
+from octavia.db import repositories
 from taskflow.listeners import logging
+
+UNPATCHED = os.environ['OCTAVIA_UNPATCHED']
+
+original_run_flow = controller_worker.ControllerWorker.run_flow
+
+
+def is_unpatched(load_balancer_id):
+    projects = os.listdir(UNPATCHED)
+    return projects and repositories.LoadBalancerRepository().get(
+        api.get_session(), id=load_balancer_id).project_id in projects
 
 
 def run_flow(self, build, *arguments, store=None, **options):
+    if options.get('listeners') and is_unpatched(store[constants.LOADBALANCER_ID]):
+        return original_run_flow(self, build, *arguments, store=store, **options)
     engine = self.tf_engine.taskflow_load(build(*arguments, **options),
                                           store=store)
     with logging.DynamicLoggingListener(engine, log=controller_worker.LOG):

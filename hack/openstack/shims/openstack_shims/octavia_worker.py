@@ -93,8 +93,7 @@ for name, job in inspect.getmembers(endpoints.Endpoints, inspect.isfunction):
 
 
 def start():
-    if os.environ['OCTAVIA_PATCH'] == '1':
-        octavia_single_call.patch()
+    octavia_single_call.patch()
     oslo_messaging.RPCClient.cast = cast
     if rpc.TRANSPORT is None:
         rpc.init()
