@@ -36,6 +36,7 @@ install_missing() {
   # shellcheck disable=SC2086
   say "installs" $missing
   forbid_starting_services
+  end_what_was_interrupted
   # shellcheck disable=SC2086
   apt_install $missing || { apt-get -q update && apt_install $missing; } >>"$STATE/log/apt.log" 2>&1 ||
     { tail -n 20 "$STATE/log/apt.log" >&2; fail "packages could not be installed: see $STATE/log/apt.log"; }
@@ -45,6 +46,12 @@ install_missing() {
 apt_install() {
   DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
     -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Use-Pty=0 install "$@" >>"$STATE/log/apt.log" 2>&1
+}
+
+# end_what_was_interrupted, for apt-get refuses all where an installation or a removal
+# was killed. Where that fails, apt-get says what to do.
+end_what_was_interrupted() {
+  DEBIAN_FRONTEND=noninteractive dpkg --force-unsafe-io --configure -a >>"$STATE/log/apt.log" 2>&1 || true
 }
 
 # A script of this name tells dpkg whether it may start services. One that is
