@@ -74,7 +74,7 @@ func named(leaf *x509.Certificate) error {
 	return nil
 }
 
-// checkPKCS12 tells whether the bytes are a bundle without a password that holds a
+// checkPKCS12 reports whether the bytes are a bundle without a password that holds a
 // certificate with its key.
 func checkPKCS12(bundle []byte) error {
 	_, leaf, _, err := pkcs12.DecodeChain(bundle, "")

@@ -14,13 +14,13 @@ import (
 
 func hasOne(who wire.Identity, roles ...string) bool { return slices.ContainsFunc(roles, who.HasRole) }
 
-// mayCreate tells whether the caller may make secrets and containers.
+// mayCreate reports whether the caller may make secrets and containers.
 func mayCreate(who wire.Identity) bool { return hasOne(who, "admin", "creator") }
 
-// mayList tells whether the caller may list what its project has.
+// mayList reports whether the caller may list what its project has.
 func mayList(who wire.Identity) bool { return hasOne(who, "admin", "observer", "creator") }
 
-// mayRead tells whether the caller may look at the object: when it belongs to
+// mayRead reports whether the caller may look at the object: when it belongs to
 // the object's project, unless the list of access keeps it to its creator, or
 // when that list names it. Auditors look, but do not see payloads.
 func (o *object) mayRead(who wire.Identity, payload bool) bool {
@@ -31,17 +31,17 @@ func (o *object) mayRead(who wire.Identity, payload bool) bool {
 	return hasOne(who, roles...) && o.in(who) && !o.private() || o.owns(who) || o.admin(who) || o.acl != nil && slices.Contains(o.acl.users, who.UserID)
 }
 
-// mayChange tells whether the caller may delete a secret or change who reads an
+// mayChange reports whether the caller may delete a secret or change who reads an
 // object.
 func (o *object) mayChange(who wire.Identity) bool {
 	return o.admin(who) || o.owns(who) || who.HasRole("creator") && o.in(who) && !o.private()
 }
 
-// mayDeleteContainer tells whether the caller may delete the container that the
+// mayDeleteContainer reports whether the caller may delete the container that the
 // object is: only who made it, and admins.
 func (o *object) mayDeleteContainer(who wire.Identity) bool { return o.admin(who) || o.owns(who) }
 
-// mayReadACL tells whether the caller may look at the list of access.
+// mayReadACL reports whether the caller may look at the list of access.
 func (o *object) mayReadACL(who wire.Identity) bool { return mayList(who) && o.in(who) }
 
 func (o *object) in(who wire.Identity) bool { return o.project == who.ProjectID }

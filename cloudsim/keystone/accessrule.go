@@ -46,7 +46,7 @@ func (a *accessRule) matches(service, method, path string) bool {
 	return err == nil && re.MatchString(path)
 }
 
-// Allowed tells whether a valid token may be used for a request of a service:
+// Allowed reports whether a valid token may be used for a request of a service:
 // always, unless it was had for an application credential with access rules,
 // one of which must then match. Keystone itself does not ask.
 func (s *Service) Allowed(token, service, method, path string) bool {

@@ -58,7 +58,7 @@ func defaultPools(p netip.Prefix, gateway netip.Addr) []AddressRange {
 	return pools
 }
 
-// fits tells whether a port of that owner may have the address in the subnet.
+// fits reports whether a port of that owner may have the address in the subnet.
 func fits(p netip.Prefix, addr netip.Addr, owner string) bool {
 	if !p.Contains(addr) {
 		return false

@@ -187,7 +187,7 @@ func (s *Service) touch(o object) {
 	std.updated = s.options.Now().UTC()
 }
 
-// owns tells whether the caller may do as the project pleases.
+// owns reports whether the caller may do as the project pleases.
 func owns(c wire.Identity, project string) bool {
 	return c.Admin() || project == c.ProjectID && project != ""
 }

@@ -39,7 +39,7 @@ type network struct {
 	guests                                             []string // projects that it is shared with, besides shared
 }
 
-// sharedWith tells whether the project may use the network though it is
+// sharedWith reports whether the project may use the network though it is
 // another's.
 func (n *network) sharedWith(project string) bool {
 	return n.shared || slices.Contains(n.guests, project)
@@ -59,7 +59,7 @@ type subnet struct {
 	free        *allocator
 }
 
-// automatic tells whether hosts choose their own addresses in the subnet, from
+// automatic reports whether hosts choose their own addresses in the subnet, from
 // their MAC addresses.
 func (s *subnet) automatic() bool {
 	return s.addressMode == "slaac" || s.addressMode == "dhcpv6-stateless"

@@ -259,7 +259,7 @@ func (s *Service) Subnet(projectID, id string) (SubnetInfo, bool) {
 	return SubnetInfo{ID: sub.id, NetworkID: sub.network, CIDR: sub.cidr.String(), IPVersion: sub.ipVersion()}, true
 }
 
-// Network tells whether there is a network that the project can see; with an
+// Network reports whether there is a network that the project can see; with an
 // empty project, any.
 func (s *Service) Network(projectID, id string) bool {
 	s.mu.Lock()

@@ -122,7 +122,7 @@ func (s *Service) AddServer(server Server) string {
 	return server.ID
 }
 
-// RemoveServer takes the server away and tells whether there was one.
+// RemoveServer takes the server away and reports whether there was one.
 func (s *Service) RemoveServer(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -222,7 +222,7 @@ func (s *Service) resume(lb *loadBalancer) {
 }
 
 // SetError puts a load balancer into ERROR: at once, or, while a change is
-// under way, when that ends. It tells whether there is such a load balancer.
+// under way, when that ends. It reports whether there is such a load balancer.
 func (s *Service) SetError(loadBalancerID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ func (s *Service) DataPlane(loadBalancerID string) (dataplane.LoadBalancer, bool
 	return plane, true
 }
 
-// unborn tells whether a part is just being created. Parts that are stuck in
+// unborn reports whether a part is just being created. Parts that are stuck in
 // PENDING_CREATE work.
 func (lb *loadBalancer) unborn(o *object) bool { return lb.change != nil && o.prov == pendingCreate }
 

@@ -22,7 +22,7 @@ type document struct {
 	comma bool
 }
 
-// since tells whether the API version has reached 2.minor.
+// since reports whether the API version has reached 2.minor.
 func (d *document) since(minor int) bool { return d.minor >= minor }
 
 // key begins a member of the open object; false means nobody wants it.

@@ -26,7 +26,7 @@ var (
 	digits       = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// usesKey tells whether the type of rule has a key, such as a header's name.
+// usesKey reports whether the type of rule has a key, such as a header's name.
 func (c *condition) usesKey() bool {
 	return c.kind != "HOST_NAME" && c.kind != "PATH" && c.kind != "FILE_TYPE"
 }

@@ -67,7 +67,7 @@ func (t *timeouts) set(v values) {
 	}
 }
 
-// portsCollide tells whether two listeners cannot have the same port. TCP and
+// portsCollide reports whether two listeners cannot have the same port. TCP and
 // UDP may since 2.13.
 func (s *Service) portsCollide(a, b *listener) bool {
 	return s.version() < 13 || transport(a.protocol) == transport(b.protocol)
@@ -116,7 +116,7 @@ func checkCIDRs(lb *loadBalancer, cidrs []string) error {
 	return nil
 }
 
-// rulesFit tells whether Octavia can make the rules of the VIP's security group.
+// rulesFit reports whether Octavia can make the rules of the VIP's security group.
 // It makes each for the families of all VIPs, so that a source range makes it
 // fail when there are both.
 func (lb *loadBalancer) rulesFit() bool {

@@ -40,7 +40,7 @@ func (s *Service) used(project string) *usage {
 	return u
 }
 
-// checkQuota tells whether a project may have so many more. It only reads.
+// checkQuota reports whether a project may have so many more. It only reads.
 func (s *Service) checkQuota(project, resource string, more int) error {
 	u := s.usage[project]
 	if u == nil {

@@ -75,7 +75,7 @@ type values map[string]any
 
 func (v values) has(name string) bool { _, ok := v[name]; return ok }
 
-// isNull tells whether the attribute was given as null.
+// isNull reports whether the attribute was given as null.
 func (v values) isNull(name string) bool { x, ok := v[name]; return ok && x == nil }
 
 func (v values) text(name string) string      { s, _ := v[name].(string); return s }

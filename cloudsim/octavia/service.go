@@ -30,7 +30,7 @@ type VIPNetwork interface {
 	ReleaseVIP(portID string) error
 	// Subnet finds a subnet that the project may use.
 	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
-	// Network tells whether the project may use a network.
+	// Network reports whether the project may use a network.
 	Network(projectID, id string) bool
 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	Handler http.Handler
 	// Authenticate finds who a token belongs to. When nil no route needs one.
 	Authenticate func(token string) (Identity, bool)
-	// Allowed tells whether a valid token may be used for a request to a service;
+	// Allowed reports whether a valid token may be used for a request to a service;
 	// one that may not is answered like an invalid one. Nil allows all.
 	Allowed func(token, service, method, path string) bool
 	// Public tells which routes (templates, without the method) need no token;
@@ -173,7 +173,7 @@ func (f *frame) act(w http.ResponseWriter, r *http.Request, call *Call) {
 	f.answer(w, r, call, f.handle)
 }
 
-// hang holds the request and tells whether it is to go on.
+// hang holds the request and reports whether it is to go on.
 func (f *frame) hang(ctx context.Context, fault Fault) bool {
 	release, done := f.Faults.holdOn(fault.ID)
 	defer done()

@@ -25,10 +25,10 @@ type Identity struct {
 	Allowed func(service, method, path string) bool
 }
 
-// Admin tells whether the caller has the role admin.
+// Admin reports whether the caller has the role admin.
 func (i Identity) Admin() bool { return i.HasRole("admin") }
 
-// HasRole tells whether the caller has the named role.
+// HasRole reports whether the caller has the named role.
 func (i Identity) HasRole(role string) bool { return slices.Contains(i.Roles, role) }
 
 type contextKey int
@@ -39,7 +39,7 @@ const (
 	errorStateKey
 )
 
-// May tells whether the access rules of the application credential that the
+// May reports whether the access rules of the application credential that the
 // token was had for allow a request; without such rules all are allowed. A
 // service that asks another one with the caller's token is held to them too.
 func (i Identity) May(service, method, path string) bool {
@@ -65,7 +65,7 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// FaultError tells whether a fault of kind FaultErrorState hit the request: the
+// FaultError reports whether a fault of kind FaultErrorState hit the request: the
 // object that it changes is to end in ERROR.
 func FaultError(ctx context.Context) bool {
 	hit, _ := ctx.Value(errorStateKey).(bool)

@@ -85,7 +85,7 @@ func (l *Latency) of(service, method, route string) time.Duration {
 	return 0
 }
 
-// pause waits for d and tells whether the context lasted that long.
+// pause waits for d and reports whether the context lasted that long.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -46,7 +46,7 @@ func (v versions) stamp() string {
 	return fmt.Sprintf("kubernetes %s\netcd %s\n", v.kubernetes, v.etcd)
 }
 
-// complete tells whether dir is a finished build of these versions.
+// complete reports whether dir is a finished build of these versions.
 func complete(dir string, v versions) bool {
 	stamp, err := os.ReadFile(filepath.Join(dir, stampFile))
 	if err != nil || string(stamp) != v.stamp() {

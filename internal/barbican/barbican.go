@@ -35,12 +35,12 @@ type Client struct {
 }
 
 // New returns a Client for a session's Barbican, which is nil where the cloud has none.
-// The session's exchange tells whether other services can get tokens in our name.
+// The session's exchange reports whether other services can get tokens in our name.
 func New(service *gophercloud.ServiceClient, exchange func(context.Context) error) *Client {
 	return &Client{service: service, exchange: exchange, good: map[lb.SecretRef]bool{}}
 }
 
-// Available tells whether the cloud has a Barbican.
+// Available reports whether the cloud has a Barbican.
 func (c *Client) Available() bool { return c != nil && c.service != nil }
 
 // Check looks, in one call, whether the reference leads to something that Octavia may

@@ -126,7 +126,7 @@ const (
 	ReasonRequiresReplacement = "RequiresReplacement"
 )
 
-// Refuses tells whether a Service is refused as a whole for the reason, rather than for a
+// Refuses reports whether a Service is refused as a whole for the reason, rather than for a
 // part of what it asks for.
 func Refuses(reason string) bool {
 	switch reason {
@@ -362,14 +362,14 @@ func (in Input) tags(custom ...[]string) []string {
 	return lb.WithCustom(in.Owner.Tags(), slices.Concat(custom...))
 }
 
-// serial tells whether one call cannot make the load balancer with everything
+// serial reports whether one call cannot make the load balancer with everything
 // below it.
 func (in Input) serial(listeners []lb.Listener) bool {
 	monitored := slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Pool != nil && l.Pool.Monitor != nil })
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
-// local tells whether nodes without an endpoint drop the Service's traffic.
+// local reports whether nodes without an endpoint drop the Service's traffic.
 func (in Input) local() bool {
 	return in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }

@@ -29,13 +29,13 @@ func (in Input) Families() []corev1.IPFamily {
 // Family is the Service's first IP family, that of the load balancer's VIP.
 func (in Input) Family() corev1.IPFamily { return in.Families()[0] }
 
-// required tells whether the Service is to be refused rather than served by one family.
+// required reports whether the Service is to be refused rather than served by one family.
 func (in Input) required() bool {
 	policy := in.Service.Spec.IPFamilyPolicy
 	return policy != nil && *policy == corev1.IPFamilyPolicyRequireDualStack
 }
 
-// WantsSubnets tells whether the subnets of VIPs are to be looked for in their network: a
+// WantsSubnets reports whether the subnets of VIPs are to be looked for in their network: a
 // load balancer is still to be made, for a Service that asks for both families; or for an
 // IPv6 Service of which the network is all that is said, where Octavia would choose an
 // IPv4 subnet.

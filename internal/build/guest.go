@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// checkGuest tells whether the Service may have its ports on a load balancer that was
+// checkGuest reports whether the Service may have its ports on a load balancer that was
 // made for somebody else. It cannot have another address there, and what is to be reached
 // from inside only is not opened to the outside.
 func (in Input) checkGuest(options annotation.Options, address string, vip netip.Addr, external bool) error {

@@ -169,12 +169,12 @@ func (in Input) askedSources(options annotation.Options) []string {
 // everybody is the range of all addresses of each family.
 var everybody = map[corev1.IPFamily]string{corev1.IPv4Protocol: "0.0.0.0/0", corev1.IPv6Protocol: "::/0"}
 
-// restricts tells whether the ranges leave out anybody of the families.
+// restricts reports whether the ranges leave out anybody of the families.
 func restricts(ranges []string, families []corev1.IPFamily) bool {
 	return len(ranges) > 0 && slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(ranges, everybody[f]) })
 }
 
-// hasBoth tells whether the load balancer has, or gets, VIPs of both families.
+// hasBoth reports whether the load balancer has, or gets, VIPs of both families.
 func (in Input) hasBoth() bool { return in.both || in.Found != nil && in.Found.DualStack() }
 
 // sourceRanges returns who may connect, as Octavia takes it: one family, and

@@ -77,7 +77,7 @@ func RequiresReplacement(err error) *Invalid {
 	return nil
 }
 
-// overruled tells whether another annotation, or what the cloud is, makes this one mean
+// overruled reports whether another annotation, or what the cloud is, makes this one mean
 // nothing.
 func (in Input) overruled(key string, options annotation.Options) bool {
 	switch key {

@@ -155,13 +155,13 @@ func bySwitches(port corev1.ServicePort, o annotation.Options) protocol {
 	return p
 }
 
-// speaksHTTP tells whether an appProtocol of Kubernetes is one that a listener of
+// speaksHTTP reports whether an appProtocol of Kubernetes is one that a listener of
 // protocol HTTP forwards. Those over TLS and HTTP/2 without are not.
 func speaksHTTP(appProtocol *string) bool {
 	return appProtocol != nil && (*appProtocol == "http" || *appProtocol == "kubernetes.io/ws")
 }
 
-// ThroughLoadBalancer tells whether what Pods and nodes of the cluster send to the
+// ThroughLoadBalancer reports whether what Pods and nodes of the cluster send to the
 // Service's address must pass the load balancer: those that answer expect a PROXY header,
 // or the client expects TLS that ends there. Of TLS of the whole Service by a reference it
 // is false, as openstack-cloud-controller-manager has it.

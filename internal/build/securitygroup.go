@@ -15,13 +15,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// sourcesBySecurityGroup tells whether clients reach the nodes under their own addresses,
+// sourcesBySecurityGroup reports whether clients reach the nodes under their own addresses,
 // and a security group of ours says which of them do.
 func (in Input) sourcesBySecurityGroup() bool {
 	return in.keepsClientAddress() && in.Config.ManageSecurityGroups
 }
 
-// keepsClientAddress tells whether the provider does not put an address of its own into the
+// keepsClientAddress reports whether the provider does not put an address of its own into the
 // packets.
 func (in Input) keepsClientAddress() bool { return in.Capabilities.OVN() }
 

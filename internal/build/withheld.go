@@ -26,7 +26,7 @@ func monitorWithheld(can lb.Capabilities) lb.Withheld {
 		lb.FeatureMonitor.Needs(), can.Lacking(lb.FeatureMonitor), harm)}
 }
 
-// allMonitored tells whether all ports have health monitors already, which are
+// allMonitored reports whether all ports have health monitors already, which are
 // left as they are. One that is PENDING was left behind and will be replaced by
 // none: monitors that are left alone are never under way.
 func (in Input) allMonitored(ports []lb.Listener) bool {
@@ -45,7 +45,7 @@ func affinityWithheld(can lb.Capabilities) lb.Withheld {
 		lb.FeatureSessionAffinity.Needs(), can.Lacking(lb.FeatureSessionAffinity))}
 }
 
-// sctpUnmonitored tells whether SCTP ports are to have health monitors and cannot.
+// sctpUnmonitored reports whether SCTP ports are to have health monitors and cannot.
 func (in Input) sctpUnmonitored(options annotation.Options) bool {
 	return options.Monitor && in.Capabilities.Has(lb.FeatureMonitor) && !in.Capabilities.Has(lb.FeatureSCTPMonitor) &&
 		slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolSCTP })

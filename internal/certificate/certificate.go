@@ -129,7 +129,7 @@ func (c *Certificate) Hash() string {
 // ErrNotValid is a certificate that clients refuse for its dates.
 var ErrNotValid = errors.New("clients refuse it")
 
-// CheckDates tells whether clients take the certificate at the time, as far as its dates
+// CheckDates reports whether clients take the certificate at the time, as far as its dates
 // go. The error wraps ErrNotValid.
 func (c *Certificate) CheckDates(now time.Time) error {
 	const layout = "2006-01-02 15:04:05 MST"

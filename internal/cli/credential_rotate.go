@@ -210,7 +210,7 @@ func (m mounted) install(ctx context.Context, kube client.Client, session *opens
 		"look at the Secret, and then run `kube-octavia credential delete` for the one that it does not hold", err, made.ID)
 }
 
-// holds tells whether the Secret holds the application credential after a write that
+// holds reports whether the Secret holds the application credential after a write that
 // failed with err. It is known that it does not, and never will, if the write was
 // refused, or the Secret has changed since it was read: the write was for that one.
 func (m mounted) holds(ctx context.Context, kube client.Client, id string, err error) (held, known bool) {
@@ -226,7 +226,7 @@ func (m mounted) holds(ctx context.Context, kube client.Client, id string, err e
 	return false, refusedByKubernetes(err) || now.object.ResourceVersion != m.object.ResourceVersion
 }
 
-// refusedByKubernetes tells whether the API answered that it did not do what was
+// refusedByKubernetes reports whether the API answered that it did not do what was
 // asked.
 func refusedByKubernetes(err error) bool {
 	var answer apierrors.APIStatus

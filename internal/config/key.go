@@ -175,7 +175,7 @@ func (k Key) apply(c *Config, text string) error {
 	return nil
 }
 
-// isDefault tells whether text means the same as the key's default.
+// isDefault reports whether text means the same as the key's default.
 func (k Key) isDefault(text string) bool {
 	v, err := k.read(text)
 	if err != nil {

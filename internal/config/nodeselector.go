@@ -37,7 +37,7 @@ func ParseNodeSelector(text string) (NodeSelector, error) {
 	return selector, nil
 }
 
-// Matches tells whether a node with these labels is one of those that are selected.
+// Matches reports whether a node with these labels is one of those that are selected.
 func (s NodeSelector) Matches(labels map[string]string) bool {
 	for key, wanted := range s {
 		if is, there := labels[key]; !there || wanted != "" && is != wanted {

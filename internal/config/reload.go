@@ -44,7 +44,7 @@ func (k Key) copy(to, from *Config) {
 	}
 }
 
-// equal tells whether both have the same value for the key.
+// equal reports whether both have the same value for the key.
 func (k Key) equal(a, b *Config) bool {
 	switch p := k.field(a).(type) {
 	case *string:

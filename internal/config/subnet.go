@@ -20,10 +20,10 @@ type SubnetPattern struct {
 	Tags string
 }
 
-// Empty tells whether the pattern leaves the choice open.
+// Empty reports whether the pattern leaves the choice open.
 func (p SubnetPattern) Empty() bool { return p == SubnetPattern{} }
 
-// Matcher returns what tells whether a subnet with a name and tags is one that is meant. The error is that of a pattern that
+// Matcher returns what reports whether a subnet with a name and tags is one that is meant. The error is that of a pattern that
 // cannot be read.
 func (p SubnetPattern) Matcher() (func(name string, tags []string) bool, error) {
 	named, err := matchName(strings.TrimSpace(p.Name))

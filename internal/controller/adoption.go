@@ -36,7 +36,7 @@ const (
 // anew: no sweep shows load balancers that do not bear our tags.
 const lookAgain = 10 * time.Minute
 
-// OnlyObserves tells whether nothing is to be written for the Service, of which this was
+// OnlyObserves reports whether nothing is to be written for the Service, of which this was
 // observed: it was not taken over yet. What was keeps being served, however the operator
 // decides about the others. A person who says whose a load balancer is sets one tag on it;
 // we set both, but on one of somebody else that the Service uses.

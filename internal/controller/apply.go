@@ -51,7 +51,7 @@ func (r *ServiceReconciler) apply(ctx context.Context, p *pass) error {
 	return errors.Join(failures...)
 }
 
-// aloneAfter tells whether a load balancer is to be created without its parts, after the op
+// aloneAfter reports whether a load balancer is to be created without its parts, after the op
 // has failed. One that was to be created with them may have been refused for one of these,
 // and Octavia leaves the port of the VIP behind then: so that this does not happen each
 // time, it is created alone from then on, unless it is refused as well when it is alone.
@@ -140,14 +140,14 @@ func (r *ServiceReconciler) sameTags(ctx context.Context, p *pass, op diff.Op) e
 	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "somebody else has changed the tags meanwhile"}
 }
 
-// opens tells whether the op lets clients from outside reach a load balancer.
+// opens reports whether the op lets clients from outside reach a load balancer.
 func opens(op diff.Op) bool {
 	_, creates := op.(diff.CreateFloatingIP)
 	_, attaches := op.(diff.AssociateFloatingIP)
 	return creates || attaches
 }
 
-// setsTags tells whether the op sets tags of what is there already.
+// setsTags reports whether the op sets tags of what is there already.
 func setsTags(op diff.Op) bool {
 	update, ok := op.(diff.UpdateLoadBalancer)
 	_, child := op.(diff.SetTags)
@@ -172,7 +172,7 @@ func tagsOf(l lb.LoadBalancer, id string) []string {
 	return nil
 }
 
-// refusal tells whether Octavia refused an op, and so did not lock the load
+// refusal reports whether Octavia refused an op, and so did not lock the load
 // balancer.
 func refusal(err error) bool {
 	switch openstack.Classify(err) {
@@ -182,7 +182,7 @@ func refusal(err error) bool {
 	return false
 }
 
-// holdsUp tells whether an op that was refused holds up those after it. The end of
+// holdsUp reports whether an op that was refused holds up those after it. The end of
 // a pool frees room at most; nothing else depends on it, and nothing at all on tags.
 func holdsUp(op diff.Op) bool {
 	switch op.(type) {
@@ -192,7 +192,7 @@ func holdsUp(op diff.Op) bool {
 	return true
 }
 
-// standsAlone tells whether an op is right whatever became of those before it:
+// standsAlone reports whether an op is right whatever became of those before it:
 // membership of pools that are there, restrictions, tags, and the end of what nobody
 // wants.
 func standsAlone(op diff.Op, observed lb.Observed) bool {

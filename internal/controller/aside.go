@@ -85,7 +85,7 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
-// unclaimed tells whether the Service lacks the finalizer, or anybody's mark.
+// unclaimed reports whether the Service lacks the finalizer, or anybody's mark.
 func unclaimed(service *corev1.Service) bool {
 	return !controllerutil.ContainsFinalizer(service, finalizer) || service.Annotations[managed] == ""
 }

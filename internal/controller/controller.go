@@ -255,14 +255,14 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 	}
 }
 
-// sameService tells whether a Service wants the same after a change as before. A
+// sameService reports whether a Service wants the same after a change as before. A
 // finalizer that somebody took away has to be set again.
 func sameService(a, b *corev1.Service) bool {
 	lost := controllerutil.ContainsFinalizer(a, finalizer) && !controllerutil.ContainsFinalizer(b, finalizer)
 	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameWish(a, b)
 }
 
-// sameWish tells whether those who use the Service ask for the same.
+// sameWish reports whether those who use the Service ask for the same.
 func sameWish(a, b *corev1.Service) bool {
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(theirs(a.Annotations), theirs(b.Annotations))
 }
@@ -274,7 +274,7 @@ func theirs(annotations map[string]string) map[string]string {
 	return rest
 }
 
-// isMark tells whether the annotation is written here.
+// isMark reports whether the annotation is written here.
 func isMark(key string) bool {
 	switch key {
 	case managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed:

@@ -61,20 +61,20 @@ func (p placement) course() course {
 	return buildBeside
 }
 
-// besides tells whether one load balancer of a Service was built beside the other, which
+// besides reports whether one load balancer of a Service was built beside the other, which
 // has not failed, to take its place.
 func besides(l, old lb.LoadBalancer) bool {
 	gone := old.ProvisioningStatus == lb.Error || old.ProvisioningStatus == lb.PendingDelete
 	return lb.Replaces(l.Tags) == old.ID && !gone
 }
 
-// tookOver tells whether a load balancer has the address of the one in whose place it was
+// tookOver reports whether a load balancer has the address of the one in whose place it was
 // built: the floating IP leads there, or, where none leads to either, the Service names it.
 func tookOver(l, old lb.LoadBalancer, floating []lb.FloatingIP, noted string) bool {
 	return leadsTo(floating, l) || !leadsTo(floating, old) && noted == l.ID
 }
 
-// leadsTo tells whether one of the floating IPs leads to the load balancer.
+// leadsTo reports whether one of the floating IPs leads to the load balancer.
 func leadsTo(floating []lb.FloatingIP, l lb.LoadBalancer) bool {
 	return slices.ContainsFunc(floating, func(f lb.FloatingIP) bool { return f.PortID != "" && f.PortID == l.VIP.PortID })
 }

@@ -71,13 +71,13 @@ func (p *pass) weigh(defaults config.LoadBalancer) {
 	p.record.weighed = true
 }
 
-// onlyCloudChanged tells whether the Service asks for what it asked for when the
+// onlyCloudChanged reports whether the Service asks for what it asked for when the
 // cloud last had all of it.
 func (p *pass) onlyCloudChanged() bool {
 	return p.asks != "" && p.asks == p.record.asked
 }
 
-// leavesDrift tells whether nothing is to be written now: only the cloud has
+// leavesDrift reports whether nothing is to be written now: only the cloud has
 // changed, and the Service wants that left alone. A load balancer that the Service
 // does not name yet is one that we made, and it is to be completed.
 func (p *pass) leavesDrift() bool {
@@ -159,7 +159,7 @@ func (p *pass) reported() []diff.Op {
 	return nil
 }
 
-// ignores tells whether the cloud is to pass for what the Service asks for.
+// ignores reports whether the cloud is to pass for what the Service asks for.
 func (p *pass) ignores() bool {
 	return p.policy == annotation.DriftIgnore && len(p.drift) > 0
 }

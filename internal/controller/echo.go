@@ -114,7 +114,7 @@ func (e *echoes) expect(service *corev1.Service) (forget func()) {
 	}
 }
 
-// ours tells whether the marks on a Service that has changed are those of a write
+// ours reports whether the marks on a Service that has changed are those of a write
 // of ours. Events come in the order of the writes, so those before it are done with.
 func (e *echoes) ours(service *corev1.Service) bool {
 	key := client.ObjectKeyFromObject(service)

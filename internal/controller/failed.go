@@ -22,10 +22,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// everServed tells whether the Service ever had an address that somebody may use.
+// everServed reports whether the Service ever had an address that somebody may use.
 func everServed(service *corev1.Service) bool { return published(service) != "" }
 
-// marked tells whether the load balancer bears the mark of a Service, so that it
+// marked reports whether the load balancer bears the mark of a Service, so that it
 // may be deleted though the Service stays. One that
 // openstack-cloud-controller-manager made gets it when it is ACTIVE.
 func (p *Planner) marked(l lb.LoadBalancer) bool {
@@ -49,13 +49,13 @@ func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 	return true
 }
 
-// failedLater tells whether the load balancer served and is in ERROR.
+// failedLater reports whether the load balancer served and is in ERROR.
 func failedLater(p *pass) bool {
 	l := p.record.observed.LoadBalancer
 	return l != nil && l.ProvisioningStatus == lb.Error && everServed(p.service)
 }
 
-// mustWait tells whether it is too early to build another load balancer in the
+// mustWait reports whether it is too early to build another load balancer in the
 // place of one that failed at birth.
 func (r *ServiceReconciler) mustWait(p *pass) bool {
 	l := p.record.observed.LoadBalancer
@@ -168,7 +168,7 @@ func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
 	}
 }
 
-// onGivenPort tells whether the VIP is a port that a person made, which only one load
+// onGivenPort reports whether the VIP is a port that a person made, which only one load
 // balancer can have.
 func onGivenPort(w lb.Wanted) bool { return w.LoadBalancer != nil && w.LoadBalancer.VIP.PortID != "" }
 
@@ -192,7 +192,7 @@ func (r *ServiceReconciler) failOver(ctx context.Context, p *pass, l lb.LoadBala
 	return nil
 }
 
-// refusesFailover tells whether another try would be in vain, rather than that
+// refusesFailover reports whether another try would be in vain, rather than that
 // Octavia has no time or did not answer.
 func refusesFailover(err *openstack.Error) bool {
 	switch err.Class {
@@ -257,7 +257,7 @@ func (p *pass) noteTaken(op diff.Op, err error) {
 		"free it, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress))
 }
 
-// replacing tells whether one load balancer takes another one's place, so that
+// replacing reports whether one load balancer takes another one's place, so that
 // the published address is still the Service's.
 func replacing(p *pass) bool {
 	return p.record.observed.Predecessor != nil || p.record.attempts.begun > 0 || p.service.Annotations[annotation.VIPAddress] != ""

@@ -213,7 +213,7 @@ type unproven struct{ error }
 // Unwrap gives the error that it is.
 func (u *unproven) Unwrap() error { return u.error }
 
-// isOurs tells whether the load balancer is the Service's. Where its own marks do not say
+// isOurs reports whether the load balancer is the Service's. Where its own marks do not say
 // it, its floating IPs may; and those of its listeners, if somebody took the load
 // balancer's away.
 func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer, before remembered) (bool, error) {
@@ -241,7 +241,7 @@ func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.
 	}), nil
 }
 
-// claims tells whether the load balancer is the Service's; floating are floating IPs of
+// claims reports whether the load balancer is the Service's; floating are floating IPs of
 // which some may lead to it. One that bears no uid, which
 // openstack-cloud-controller-manager makes, has to be known from the Service as well:
 // another cluster's may have the same name and description. An id on the Service has to be

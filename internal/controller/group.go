@@ -68,7 +68,7 @@ func (p *Planner) knownBalancer(s *corev1.Service) string {
 	return strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
 }
 
-// askedTwice tells whether a user says by group and by id which load balancer to share.
+// askedTwice reports whether a user says by group and by id which load balancer to share.
 func (p *Planner) askedTwice(s *corev1.Service) bool {
 	return p.groupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownBalancer(s) == ""
 }
@@ -185,7 +185,7 @@ func (p *Planner) mayMake(group []corev1.Service) []corev1.Service {
 	return able
 }
 
-// refused tells whether the Service was refused as a whole when it was last looked at.
+// refused reports whether the Service was refused as a whole when it was last looked at.
 func refused(s corev1.Service) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
 	return c != nil && c.Status == metav1.ConditionFalse && build.Refuses(c.Reason)

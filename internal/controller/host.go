@@ -70,7 +70,7 @@ func (p *Planner) host(ctx context.Context, service *corev1.Service, owner lb.Ow
 	return &l, nil
 }
 
-// isGuest tells whether a load balancer that bears the Service's name in its tags bears
+// isGuest reports whether a load balancer that bears the Service's name in its tags bears
 // ports of the Service: those that we made bear its uid, and of those that
 // openstack-cloud-controller-manager made its status tells. Another cluster may have a
 // Service of the same name there. When the last one leaves, its ports and the floating IP
@@ -95,7 +95,7 @@ func (p *Planner) isGuest(ctx context.Context, service *corev1.Service, owner lb
 	return err == nil && publishes(service, l, floating), err
 }
 
-// publishes tells whether the Service's status has an address of the load balancer;
+// publishes reports whether the Service's status has an address of the load balancer;
 // floating are floating IPs of which some may lead to it.
 func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 	return slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool {
@@ -108,7 +108,7 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 	})
 }
 
-// mayShare tells whether the Service may get ports on a load balancer of somebody else,
+// mayShare reports whether the Service may get ports on a load balancer of somebody else,
 // and why not.
 func (p *Planner) mayShare(ctx context.Context, service *corev1.Service, l lb.LoadBalancer) (allowed bool, why string, err error) {
 	scope := p.Config.SharedScope
@@ -134,7 +134,7 @@ func (p *Planner) mayShare(ctx context.Context, service *corev1.Service, l lb.Lo
 	return false, "it is that of a Service in another namespace" + fmt.Sprintf(askOperator, service.Namespace, config.ShareInCluster), nil
 }
 
-// uses tells whether the load balancer bears the mark of the cluster and, as its own or
+// uses reports whether the load balancer bears the mark of the cluster and, as its own or
 // because it has ports there, that of the Service.
 func (p *Planner) uses(s *corev1.Service, l lb.LoadBalancer) bool {
 	owner := p.Owner(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 )
 
-// hasPatience tells whether it is too early to do anything about parts that are
+// hasPatience reports whether it is too early to do anything about parts that are
 // PENDING below an ACTIVE load balancer: whatever is written to them may be
 // refused. Parts that are still PENDING later are what Octavia left behind, and are planned for.
 func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, error) {
@@ -35,7 +35,7 @@ func (r *ServiceReconciler) hasPatience(ctx context.Context, p *pass) (bool, err
 }
 
 // waits gives unfinished parts their time, which begins when they are first seen,
-// and tells whether some of it is left.
+// and reports whether some of it is left.
 func (r *ServiceReconciler) waits(p *pass) bool {
 	l := *p.record.observed.LoadBalancer
 	if p.record.unfinished.IsZero() {
@@ -88,7 +88,7 @@ func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	return false, nil
 }
 
-// someFinished tells whether any of the parts that were unfinished is not any
+// someFinished reports whether any of the parts that were unfinished is not any
 // more.
 func someFinished(before, now []string) bool {
 	return slices.ContainsFunc(before, func(id string) bool { return !slices.Contains(now, id) })

@@ -99,7 +99,7 @@ type record struct {
 	unanswered time.Time
 }
 
-// holds tells whether the Service has anything in the cloud, as far as is known.
+// holds reports whether the Service has anything in the cloud, as far as is known.
 func (r *record) holds() bool {
 	o := r.observed
 	return o.LoadBalancer != nil || o.Predecessor != nil || len(o.FloatingIPs) > 0 || len(o.Unsettled) > 0 || len(o.Duplicates) > 0
@@ -120,7 +120,7 @@ func (r *record) noteSteady(plan diff.Plan, wanted lb.Wanted) {
 	}
 }
 
-// sameButMembers tells whether a and b differ at most in the members of pools.
+// sameButMembers reports whether a and b differ at most in the members of pools.
 func sameButMembers(a, b lb.Wanted) bool {
 	return reflect.DeepEqual(withoutMembers(a), withoutMembers(b))
 }
@@ -199,7 +199,7 @@ func (m *memory) distrust(key types.NamespacedName) {
 	m.distrusted[key] = true
 }
 
-// has tells whether there is a record of the Service: this controller has looked
+// has reports whether there is a record of the Service: this controller has looked
 // at it.
 func (m *memory) has(key types.NamespacedName, uid types.UID) bool {
 	m.mu.Lock()
@@ -268,7 +268,7 @@ func (m *memory) drop(key types.NamespacedName) string {
 	return ""
 }
 
-// dropUser tells whether nobody uses the load balancer any more.
+// dropUser reports whether nobody uses the load balancer any more.
 func (m *memory) dropUser(key types.NamespacedName, id string) (last bool) {
 	users := slices.DeleteFunc(slices.Clone(m.keys[id]), func(k types.NamespacedName) bool { return k == key })
 	if len(users) > 0 {
@@ -279,7 +279,7 @@ func (m *memory) dropUser(key types.NamespacedName, id string) (last bool) {
 	return true
 }
 
-// dualStack tells whether the Service is known to have a load balancer of both families.
+// dualStack reports whether the Service is known to have a load balancer of both families.
 func (m *memory) dualStack(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

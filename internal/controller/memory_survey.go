@@ -53,7 +53,7 @@ func (m *memory) settleOne(key types.NamespacedName, id string, head octavia.Hea
 	m.records[key] = r
 }
 
-// takeFrees tells, once, whether the change of the load balancer that has ended
+// takeFrees reports, once, whether the change of the load balancer that has ended
 // left room for others.
 func (m *memory) takeFrees(id string) bool {
 	m.mu.Lock()

@@ -55,7 +55,7 @@ const (
 	OutcomeUnknown Outcome = "unknown"
 )
 
-// Smooth tells whether nothing would change that anybody notices.
+// Smooth reports whether nothing would change that anybody notices.
 func (o Outcome) Smooth() bool {
 	return o == OutcomeServed || o == OutcomeAdopted || o == OutcomeLeftAlone
 }
@@ -202,7 +202,7 @@ func outcome(f facts) Outcome {
 	return OutcomeChanged
 }
 
-// waitsForGroup tells whether another Service is to make the load balancer first.
+// waitsForGroup reports whether another Service is to make the load balancer first.
 func waitsForGroup(plan diff.Plan) bool {
 	return slices.ContainsFunc(plan.Refused, func(r diff.Refusal) bool { return r.Reason == status.ReasonWaitingForGroup })
 }

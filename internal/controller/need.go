@@ -78,7 +78,7 @@ func (n *needs) drop(key types.NamespacedName) {
 }
 
 // release says that a Service has nothing in the cloud any more but, perhaps, a security
-// group of its own. It tells whether that has gone, too, and why it has not. The Service is
+// group of its own. It reports whether that has gone, too, and why it has not. The Service is
 // brought back when there is something new about it.
 func (n *needs) release(key types.NamespacedName, uid types.UID) (gone bool, why string) {
 	if n == nil {
@@ -95,7 +95,7 @@ func (n *needs) release(key types.NamespacedName, uid types.UID) (gone bool, why
 	return n.groups != nil && !n.groups[uid], it.failed
 }
 
-// mayMake tells whether the Service is still to have a security group of its own, which is
+// mayMake reports whether the Service is still to have a security group of its own, which is
 // about to be made.
 func (n *needs) mayMake(key types.NamespacedName, uid types.UID) bool {
 	n.mu.Lock()
@@ -165,7 +165,7 @@ func (n *needs) all() map[types.NamespacedName]need {
 }
 
 // judge notes of a need, if it is still that of the Service, whether the group has all of
-// it, or why it cannot. It tells whether the Service's users are to be told something else
+// it, or why it cannot. It reports whether the Service's users are to be told something else
 // than before.
 func (n *needs) judge(key types.NamespacedName, was need, opened bool, failed string, sure bool) (news bool) {
 	n.mu.Lock()

@@ -66,7 +66,7 @@ func (r *ServiceReconciler) observe(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// changeMayHide tells whether somebody may change the load balancer after it was read
+// changeMayHide reports whether somebody may change the load balancer after it was read
 // without that being seen: updated_at counts whole seconds, and the second of the last
 // change may not be over. That is so when its updated_at was not seen before and is not
 // old, as far as clocks can be trusted.
@@ -116,7 +116,7 @@ func (r *ServiceReconciler) seeFloatingIPs(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// movesFloatingIP tells whether the op changes where a floating IP leads, or all of its
+// movesFloatingIP reports whether the op changes where a floating IP leads, or all of its
 // tags. The one that the Service asks for by its address was looked at already.
 func (p *pass) movesFloatingIP(op diff.Op) bool {
 	switch op := op.(type) {
@@ -162,7 +162,7 @@ func (r *ServiceReconciler) confirm(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// mustSee tells whether the ACTIVE load balancer has to be looked at before
+// mustSee reports whether the ACTIVE load balancer has to be looked at before
 // anything is planned: ids below it are not known, or it takes the place of another
 // one, which must not lose its address and end because of what was only predicted.
 func mustSee(r record) bool {
@@ -170,7 +170,7 @@ func mustSee(r record) bool {
 	return l != nil && l.ProvisioningStatus == lb.Active && (nameless(*l) || r.observed.Predecessor != nil && !r.confirmed)
 }
 
-// nameless tells whether the ids of what is below the load balancer are not
+// nameless reports whether the ids of what is below the load balancer are not
 // known yet: it was just created, and nothing below it can be changed.
 func nameless(l lb.LoadBalancer) bool {
 	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {

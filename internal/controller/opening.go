@@ -57,7 +57,7 @@ func (p *Planner) wouldOpen(in build.Input, all []corev1.Service) []string {
 	return opened
 }
 
-// internal tells whether the Service is not to be reached from outside; one whose
+// internal reports whether the Service is not to be reached from outside; one whose
 // annotations cannot be read may be so.
 func (p *Planner) internal(s *corev1.Service) bool {
 	options, problems := annotation.Parse(s.Annotations, p.Config)

@@ -240,12 +240,12 @@ func (p *Planner) addOwners(owners map[string]bool, services []corev1.Service) {
 // addressOwner is how a Service stands among owners whose floating IP alone is its own.
 func addressOwner(uid string) string { return diff.Object(diff.CreateFloatingIP{}) + " of " + uid }
 
-// owned tells whether one of the owners may want the object.
+// owned reports whether one of the owners may want the object.
 func owned(o object, owners map[string]bool) bool {
 	return owners[o.serviceUID] || o.kind == diff.Object(diff.CreateFloatingIP{}) && owners[addressOwner(o.serviceUID)]
 }
 
-// mayOwn tells whether a Service may have something in the cloud, whoever serves it: it
+// mayOwn reports whether a Service may have something in the cloud, whoever serves it: it
 // has the finalizer, which is set before anything is made for it and goes after that, with
 // a mark by which somebody knows it; or it is a LoadBalancer, which gets these back when
 // they were taken away.

@@ -26,7 +26,7 @@ type orphanKind struct {
 	look func(ctx context.Context, o object) (left string, err error)
 	// remove deletes it.
 	remove func(ctx context.Context, o object) error
-	// gone tells whether one is no more; nil where that is sure when remove returns.
+	// gone reports whether one is no more; nil where that is sure when remove returns.
 	gone func(ctx context.Context, id string) (bool, error)
 }
 
@@ -125,7 +125,7 @@ func (p *Planner) removeLoadBalancer(ctx context.Context, o object) error {
 	return err
 }
 
-// loadBalancerGone tells whether Octavia, which takes its time, has deleted one.
+// loadBalancerGone reports whether Octavia, which takes its time, has deleted one.
 func (p *Planner) loadBalancerGone(ctx context.Context, id string) (bool, error) {
 	_, err := p.Octavia.Get(ctx, id)
 	return openstack.UnlessGone(err)

@@ -35,7 +35,7 @@ type Planner struct {
 	Secrets client.Reader
 	Octavia *octavia.Client
 	Neutron *neutron.Client
-	// Barbican may be nil, or not available. ByPassword tells whether Octavia can act for
+	// Barbican may be nil, or not available. ByPassword reports whether Octavia can act for
 	// who is logged in there, without asking anybody.
 	Barbican   *barbican.Client
 	ByPassword func() bool
@@ -46,7 +46,7 @@ type Planner struct {
 	// namespace.
 	ClusterName, ClusterUID string
 	// LoadBalancerClass is the spec.loadBalancerClass that is handled;
-	// DefaultClass tells whether Services without a class are, too.
+	// DefaultClass reports whether Services without a class are, too.
 	LoadBalancerClass string
 	DefaultClass      bool
 	// Adopt is what is done about what openstack-cloud-controller-manager made; empty
@@ -75,13 +75,13 @@ func (p *Planner) Owner(service *corev1.Service) lb.Owner {
 	}
 }
 
-// Serves tells whether the Service is to have a load balancer from here: it is
+// Serves reports whether the Service is to have a load balancer from here: it is
 // of type LoadBalancer, of our class, and not about to go.
 func (p *Planner) Serves(service *corev1.Service) bool {
 	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.DeletionTimestamp == nil && p.ours(service)
 }
 
-// ours tells whether the Service's class is one that is handled here.
+// ours reports whether the Service's class is one that is handled here.
 func (p *Planner) ours(service *corev1.Service) bool {
 	if class := service.Spec.LoadBalancerClass; class != nil {
 		return *class == p.LoadBalancerClass
@@ -138,7 +138,7 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 	return plan, observed, nil
 }
 
-// Leaves tells whether the Service is not to be served any more and may still
+// Leaves reports whether the Service is not to be served any more and may still
 // have something in the cloud. The finalizer alone does not tell: it is
 // Kubernetes' own and controllers of other classes set it too. Our mark bears
 // the Service's uid, so that one copied from another Service proves nothing, and
@@ -162,14 +162,14 @@ func (p *Planner) Leaves(service *corev1.Service) bool {
 	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != "" && !anothersMark(service)
 }
 
-// lostItsMark tells whether the Service is no LoadBalancer any more and bears the
+// lostItsMark reports whether the Service is no LoadBalancer any more and bears the
 // finalizer and no controller's mark: somebody who sets all annotations took that away.
 func lostItsMark(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeLoadBalancer && controllerutil.ContainsFinalizer(service, finalizer) &&
 		service.Annotations[managed] == ""
 }
 
-// anothersMark tells whether a Service that does not bear our mark bears that of a
+// anothersMark reports whether a Service that does not bear our mark bears that of a
 // controller of another class, which is to release it.
 func anothersMark(service *corev1.Service) bool {
 	return strings.HasPrefix(service.Annotations[managed], string(service.UID)+" ")
@@ -180,7 +180,7 @@ func (p *Planner) mark(service *corev1.Service) string {
 	return string(service.UID) + " " + p.LoadBalancerClass
 }
 
-// claimed tells whether the Service bears the marks that claim sets.
+// claimed reports whether the Service bears the marks that claim sets.
 func (p *Planner) claimed(service *corev1.Service) bool {
 	return controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == p.mark(service)
 }
@@ -196,7 +196,7 @@ func (p *Planner) keepsFloatingIP(service *corev1.Service) bool {
 	return options.KeepFloatingIP || unreadable
 }
 
-// listed tells whether heads holds the load balancer if it exists.
+// listed reports whether heads holds the load balancer if it exists.
 func (p *Planner) listed(l lb.LoadBalancer) bool {
 	return !p.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 }

@@ -36,7 +36,7 @@ type waiters struct {
 
 func newWaiters() *waiters { return &waiters{woken: map[types.NamespacedName]bool{}} }
 
-// wait notes that the Service was refused, and tells whether it had come back
+// wait notes that the Service was refused, and reports whether it had come back
 // because something was freed. It waits behind all others then.
 func (w *waiters) wait(key types.NamespacedName) (woken bool) {
 	w.mu.Lock()
@@ -53,7 +53,7 @@ func (w *waiters) wait(key types.NamespacedName) (woken bool) {
 	return woken
 }
 
-// leave notes that the Service waits no more, and tells whether it did.
+// leave notes that the Service waits no more, and reports whether it did.
 func (w *waiters) leave(key types.NamespacedName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *ServiceReconciler) wakeWaiters(n int) {
 	}
 }
 
-// frees tells whether an op leaves room for others when Octavia has ended it. What
+// frees reports whether an op leaves room for others when Octavia has ended it. What
 // a load balancer had that another one replaces is not free.
 func (r *ServiceReconciler) frees(p *pass, op diff.Op) bool {
 	switch op.(type) {
@@ -125,7 +125,7 @@ func (r *ServiceReconciler) noteQuota(ctx context.Context, p *pass, failure erro
 	p.record.quota = r.quotas.look(ctx, failure, r.timing.SlowRetry, r.now())
 }
 
-// exhaustedPart tells whether there can be no more of something that is below load
+// exhaustedPart reports whether there can be no more of something that is below load
 // balancers.
 func exhaustedPart(failure error) bool {
 	var cloud *openstack.Error

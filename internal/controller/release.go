@@ -41,7 +41,7 @@ func (r *ServiceReconciler) release(ctx context.Context, p *pass) (reconcile.Res
 	return r.finish(ctx, p, err)
 }
 
-// nothingLeft tells whether the cloud has nothing of the Service any more, and
+// nothingLeft reports whether the cloud has nothing of the Service any more, and
 // nothing can appear that Octavia was asked for and did not answer.
 func (r *ServiceReconciler) nothingLeft(p *pass) bool {
 	o := p.record.observed
@@ -51,7 +51,7 @@ func (r *ServiceReconciler) nothingLeft(p *pass) bool {
 		len(diff.New(p.wanted, o, p.owner).Ops) == 0
 }
 
-// groupGone tells whether the Service has no security group of its own any more. It is the
+// groupGone reports whether the Service has no security group of its own any more. It is the
 // last to go: until then no packet of the Service is dropped.
 func (r *ServiceReconciler) groupGone(p *pass) bool {
 	gone, why := r.needs.release(client.ObjectKeyFromObject(p.service), p.service.UID)

@@ -55,14 +55,14 @@ func (p *Planner) desire(ctx context.Context, service *corev1.Service, observed 
 	return d, err
 }
 
-// handedOver tells whether there are two load balancers, and the one that was built beside
+// handedOver reports whether there are two load balancers, and the one that was built beside
 // the other has its address.
 func handedOver(service *corev1.Service, o lb.Observed) bool {
 	l, old := o.LoadBalancer, o.Predecessor
 	return l != nil && old != nil && besides(*l, *old) && tookOver(*l, *old, o.FloatingIPs, service.Annotations[annotation.LoadBalancerID])
 }
 
-// drained tells whether a load balancer that was replaced has stayed long enough, since the
+// drained reports whether a load balancer that was replaced has stayed long enough, since the
 // other one was complete and had its address. Another controller begins to count anew.
 func (r *ServiceReconciler) drained(p *pass) bool {
 	if !handedOver(p.service, p.record.observed) {
@@ -116,7 +116,7 @@ func (p *Planner) desireOf(ctx context.Context, service *corev1.Service, observe
 	return d, err
 }
 
-// misplaced tells whether the load balancer that is there would have to go for what the
+// misplaced reports whether the load balancer that is there would have to go for what the
 // Service asks for, rather than for what others have.
 func (d desire) misplaced() bool {
 	_, err := build.Wanted(d.input)
@@ -169,7 +169,7 @@ func (p *Planner) wantBeside(ctx context.Context, service *corev1.Service, old l
 	return nil
 }
 
-// plans makes the plan, and tells whether the load balancer that was built beside another
+// plans makes the plan, and reports whether the load balancer that was built beside another
 // one is complete and lacks no more than to be told of. The one that carries the traffic
 // comes first.
 func (d desire) plans(observed lb.Observed, owner lb.Owner) (plan diff.Plan, complete bool) {

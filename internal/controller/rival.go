@@ -78,7 +78,7 @@ func (r rivalry) stance(now time.Time) (stance, time.Duration) {
 	return goOn, 0
 }
 
-// over tells whether work was stopped and may be taken up again.
+// over reports whether work was stopped and may be taken up again.
 func (r rivalry) over(now time.Time) bool {
 	return !r.until.IsZero() && !now.Before(r.until)
 }
@@ -194,7 +194,7 @@ func (r rivalry) undone() []string {
 	return all
 }
 
-// concerns tells whether that was done more than once.
+// concerns reports whether that was done more than once.
 func (r rivalry) concerns(what string) bool { return r.times()[what] > 1 }
 
 // doubled doubles d so many times, up to the longest.

@@ -81,7 +81,7 @@ func (r *rivals) told(service *corev1.Service) {
 	})
 }
 
-// mayClaim tells, as often as the longest wait allows, whether the finalizer may be set
+// mayClaim reports, as often as the longest wait allows, whether the finalizer may be set
 // on a Service on which work has stopped.
 func (r *rivals) mayClaim(service *corev1.Service) (may bool) {
 	now := r.now()
@@ -106,7 +106,7 @@ func (r *rivals) takeUntold(service *corev1.Service) (marks []string) {
 	return marks
 }
 
-// resumes tells, once, whether work on the Service was stopped and is taken up again.
+// resumes reports, once, whether work on the Service was stopped and is taken up again.
 func (r *rivals) resumes(service *corev1.Service) bool {
 	if r == nil {
 		return false

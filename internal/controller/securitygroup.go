@@ -96,7 +96,7 @@ type groupPass struct {
 	unopened map[string]securitygroup.AddRules
 }
 
-// leaves tells whether the pass does not carry out the op, any more or yet.
+// leaves reports whether the pass does not carry out the op, any more or yet.
 func (p *groupPass) leaves(op securitygroup.Op) bool {
 	if remove, removes := op.(securitygroup.RemoveRule); removes && p.unopened[remove.GroupID].InPlaceOf(remove.Rule) {
 		return true

@@ -57,7 +57,7 @@ func (r *GroupReconciler) claim(p *groupPass, s *corev1.Service, nodes []corev1.
 	return c
 }
 
-// perService tells whether each Service has a group of its own.
+// perService reports whether each Service has a group of its own.
 func (r *GroupReconciler) perService() bool {
 	return r.planner.Config.SecurityGroupMode == config.ServiceSecurityGroups
 }
@@ -138,13 +138,13 @@ func (r *GroupReconciler) wantOfService(key types.NamespacedName, c groupClaim) 
 	return w, true
 }
 
-// sure tells whether it is known what the Service claims, of the nodes that it selects, too,
+// sure reports whether it is known what the Service claims, of the nodes that it selects, too,
 // where it has a group of its own.
 func (r *GroupReconciler) sure(c groupClaim) bool {
 	return c.Sure(r.subnets) && !(c.unread && r.perService())
 }
 
-// mayMake tells whether the group is still to be made: a Service may have gone meanwhile.
+// mayMake reports whether the group is still to be made: a Service may have gone meanwhile.
 func (r *GroupReconciler) mayMake(p *groupPass, op securitygroup.CreateGroup) bool {
 	if op.For == securitygroup.OfNodes {
 		return true

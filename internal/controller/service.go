@@ -188,7 +188,7 @@ func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Resul
 	return r.finish(ctx, p, errors.Join(err, r.dropCertificates(ctx, p)))
 }
 
-// hasOrGets tells whether the Service has anything in the cloud, or may get it in
+// hasOrGets reports whether the Service has anything in the cloud, or may get it in
 // this pass. One that is refused and has nothing is not claimed: it can go at any
 // time, whether or not a controller runs.
 func hasOrGets(p *pass) bool {
@@ -232,7 +232,7 @@ func (p *pass) reduce() {
 	}
 }
 
-// dependsOnOthers tells whether the Service is held up by those that share its load
+// dependsOnOthers reports whether the Service is held up by those that share its load
 // balancer, or are to.
 func dependsOnOthers(p *pass) bool {
 	return p.waits != nil || p.invalid != nil && p.invalid.Reason == build.ReasonSharingRefused
@@ -249,7 +249,7 @@ func (r *ServiceReconciler) sayNeed(p *pass) {
 	}
 }
 
-// settled tells whether everything wanted was reached before and nobody changed
+// settled reports whether everything wanted was reached before and nobody changed
 // the load balancer since.
 func (r *ServiceReconciler) settled(p *pass) bool {
 	reached := p.record.reached

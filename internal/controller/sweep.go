@@ -30,7 +30,7 @@ type Sweeper struct {
 	Groups func(context.Context, ...string) (groupInventory, error)
 	// Certificates lists those that were stored for Services of the cluster.
 	Certificates func(context.Context) ([]lb.Certificate, error)
-	// Listed tells whether a load balancer that exists is among them: those that
+	// Listed reports whether a load balancer that exists is among them: those that
 	// were adopted and not marked yet are not.
 	Listed func(lb.LoadBalancer) bool
 	// ClusterUID is the cluster's.

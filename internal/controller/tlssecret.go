@@ -143,7 +143,7 @@ func uses(l lb.LoadBalancer, stored lb.Certificate) string {
 	return ""
 }
 
-// sameSecret tells whether two references lead to the same secret of Barbican.
+// sameSecret reports whether two references lead to the same secret of Barbican.
 func sameSecret(a, b string) bool {
 	one, ok := lb.ParseSecretRef(a)
 	other, also := lb.ParseSecretRef(b)
@@ -306,7 +306,7 @@ func (p *Planner) certificates(ctx context.Context) ([]lb.Certificate, error) {
 	return found, err
 }
 
-// mayHaveStored tells whether there may be certificates that this controller, or one before
+// mayHaveStored reports whether there may be certificates that this controller, or one before
 // it, has stored. With an application credential there hardly are, and one that an older
 // version made may not ask.
 func (p *Planner) mayHaveStored() bool {

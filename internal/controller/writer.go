@@ -64,7 +64,7 @@ func fieldOf(mark string) []string {
 	return []string{"f:status", "f:loadBalancer"}
 }
 
-// ownsField tells whether the path leads somewhere in managed fields, which are objects
+// ownsField reports whether the path leads somewhere in managed fields, which are objects
 // in objects.
 func ownsField(fields []byte, path []string) bool {
 	if len(path) == 0 {

@@ -172,7 +172,7 @@ func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created 
 	return Created{ID: l.ID, VIP: l.VIP, AdditionalVIPs: l.AdditionalVIPs, ProjectID: l.ProjectID}
 }
 
-// enforces tells whether Octavia can make the rules of the security group.
+// enforces reports whether Octavia can make the rules of the security group.
 func (c *cloud) enforces(sources []string) error {
 	if len(sources) > 0 && c.balancer.DualStack() {
 		return fmt.Errorf("source ranges %v on a load balancer with VIPs of both families", sources)

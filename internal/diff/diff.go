@@ -98,7 +98,7 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	return plan
 }
 
-// unmarked tells whether the load balancer is to get the owner's mark.
+// unmarked reports whether the load balancer is to get the owner's mark.
 func unmarked(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) bool {
 	have := observed.LoadBalancer
 	return wanted.LoadBalancer != nil && slices.Contains(wanted.LoadBalancer.Tags, owner.ServiceTag()) &&
@@ -126,7 +126,7 @@ func create(wanted lb.Wanted) CreateLoadBalancer {
 	return op
 }
 
-// losesAddress tells whether the load balancer asks for an address of its own, and Octavia
+// losesAddress reports whether the load balancer asks for an address of its own, and Octavia
 // may refuse one of its certificates, which it may be unable to read at any time. Octavia
 // makes the port of the VIP before it looks at those, and leaves it: made by one call, the
 // load balancer could not have its address any more.
@@ -314,13 +314,13 @@ func (t *tree) keep(want, have lb.Listener) {
 	}
 }
 
-// serves tells whether the pool that a listener has can be made into the wanted
+// serves reports whether the pool that a listener has can be made into the wanted
 // one.
 func (t *tree) serves(want, have *lb.Pool) bool {
 	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished() && !t.elsewhere(*want, *have)
 }
 
-// elsewhere tells whether the pool has members in another subnet than they are to be in.
+// elsewhere reports whether the pool has members in another subnet than they are to be in.
 // Octavia cannot move a member from one to the other. One without a subnet is where the
 // VIP is.
 func (t *tree) elsewhere(want, have lb.Pool) bool {

@@ -103,7 +103,7 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 	return CreateFloatingIP{FloatingIP: want}, nil
 }
 
-// madeForAnother tells whether the floating IP bears the mark of another Service,
+// madeForAnother reports whether the floating IP bears the mark of another Service,
 // of this cluster or another. It may lead nowhere for a while, as when that one's
 // load balancer is replaced. One that was kept is anybody's of the project.
 func madeForAnother(f lb.FloatingIP, owner lb.Owner) bool {

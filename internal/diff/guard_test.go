@@ -104,7 +104,7 @@ func (j *journey) foreign(l lb.Listener) cmp.Option {
 	return cmp.Comparer(func(a, b lb.Pool) bool { return a.ID == b.ID })
 }
 
-// mine tells whether only one listener of the start uses the pool.
+// mine reports whether only one listener of the start uses the pool.
 func (j *journey) mine(p lb.Pool) bool {
 	users := 0
 	for _, l := range j.start.LoadBalancer.Listeners {
@@ -338,7 +338,7 @@ func tagsByID(o lb.Observed) map[string][]string {
 	return all
 }
 
-// nobodyAskedForATimeout tells whether none is wanted, or the one that Kubernetes fills in
+// nobodyAskedForATimeout reports whether none is wanted, or the one that Kubernetes fills in
 // where there is none.
 func nobodyAskedForATimeout(want, have lb.Persistence) bool {
 	return want.TimeoutSeconds == 0 || want.TimeoutSeconds == 3*60*60 && have.TimeoutSeconds == 0

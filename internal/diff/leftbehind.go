@@ -19,7 +19,7 @@ import (
 // be changed. So another pool takes the pool's place, and the listener is written
 // to once more.
 
-// LeftBehind tells whether the load balancer is ACTIVE and has parts of ours
+// LeftBehind reports whether the load balancer is ACTIVE and has parts of ours
 // that are PENDING nevertheless. Whether Octavia is still at work on them only
 // time can tell; New takes them for left behind.
 func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
@@ -60,7 +60,7 @@ func UnfinishedIDs(l lb.LoadBalancer, owner lb.Owner) []string {
 	return ids
 }
 
-// LeftAtBirth tells whether parts of ours are in PENDING_CREATE. When they were
+// LeftAtBirth reports whether parts of ours are in PENDING_CREATE. When they were
 // left behind, so will be others that are created together with their load
 // balancer.
 func LeftAtBirth(l lb.LoadBalancer, owner lb.Owner) bool {
@@ -73,7 +73,7 @@ func anyOfOurs(l lb.LoadBalancer, owner lb.Owner, is func(lb.ProvisioningStatus)
 	}) || slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.OwnsPool(p) && p.Any(is) })
 }
 
-// Repairs tells whether ops are there because of what was left behind.
+// Repairs reports whether ops are there because of what was left behind.
 func Repairs(ops []Op) bool {
 	return slices.ContainsFunc(ops, func(op Op) bool {
 		switch op := op.(type) {

@@ -18,7 +18,7 @@ func withoutMonitors(l lb.LoadBalancer) lb.LoadBalancer {
 	return bare
 }
 
-// hasMonitor tells whether any pool of the load balancer has a health monitor,
+// hasMonitor reports whether any pool of the load balancer has a health monitor,
 // be it ours or not, used or not.
 func hasMonitor(l lb.LoadBalancer) bool {
 	has := func(p *lb.Pool) bool { return p != nil && p.Monitor != nil }

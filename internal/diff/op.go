@@ -15,7 +15,7 @@ import (
 // does, for logs, events and `kube-octavia plan`.
 type Op interface {
 	fmt.Stringer
-	// Octavia tells whether the op changes a load balancer, and so locks it
+	// Octavia reports whether the op changes a load balancer, and so locks it
 	// until Octavia has carried it out. The others go to Neutron.
 	Octavia() bool
 }
@@ -76,7 +76,7 @@ type UpdateListener struct {
 	LeftBehind bool `json:"leftBehind,omitempty"`
 }
 
-// sets tells whether the op changes anything but the pool.
+// sets reports whether the op changes anything but the pool.
 func (op UpdateListener) sets() bool {
 	op.ID, op.Key, op.PoolID, op.LeftBehind = "", lb.ListenerKey{}, nil, false
 	return op != UpdateListener{}
@@ -233,7 +233,7 @@ func Object(op Op) string {
 	return "loadbalancer"
 }
 
-// OnlyTags tells whether the ops do nothing but set tags.
+// OnlyTags reports whether the ops do nothing but set tags.
 func OnlyTags(ops []Op) bool {
 	return !slices.ContainsFunc(ops, func(op Op) bool { return Object(op) != "tags" })
 }

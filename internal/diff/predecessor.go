@@ -21,7 +21,7 @@ func Beside(wanted lb.Wanted, replaces string) Plan {
 	return Plan{Ops: []Op{op}}
 }
 
-// Within tells whether the op changes a part of the load balancer: its source ranges
+// Within reports whether the op changes a part of the load balancer: its source ranges
 // or members, which is all that changes in one that is replaced.
 func Within(op Op, l lb.LoadBalancer) bool {
 	switch op := op.(type) {
@@ -33,7 +33,7 @@ func Within(op Op, l lb.LoadBalancer) bool {
 	return false
 }
 
-// whole tells whether no part of the load balancer is unfinished or failed, so
+// whole reports whether no part of the load balancer is unfinished or failed, so
 // that it can serve in the place of another one.
 func whole(l lb.LoadBalancer) bool {
 	bad := func(s lb.ProvisioningStatus) bool { return s != "" && s != lb.Active }
@@ -105,7 +105,7 @@ func heldBy(observed lb.Observed) []lb.FloatingIP {
 	return held
 }
 
-// leadsTo tells whether a floating IP with the address, or any if that is empty,
+// leadsTo reports whether a floating IP with the address, or any if that is empty,
 // is on the port.
 func leadsTo(o lb.Observed, port, address string) bool {
 	return slices.ContainsFunc(o.FloatingIPs, func(f lb.FloatingIP) bool {

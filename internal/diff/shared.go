@@ -10,7 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Shared tells whether the load balancer, or a listener or pool of it, bears the mark of
+// Shared reports whether the load balancer, or a listener or pool of it, bears the mark of
 // another Service: openstack-cloud-controller-manager lets Services share one that they
 // name by its id. It is not the owner's to delete. Nor is one that was made for somebody
 // else, or by a person, and that the owner uses, too; unless all others have left it.

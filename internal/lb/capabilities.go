@@ -19,7 +19,7 @@ type Version struct {
 // String returns the version as "2.26".
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// AtLeast tells whether v is w or newer.
+// AtLeast reports whether v is w or newer.
 func (v Version) AtLeast(w Version) bool {
 	return v.Major > w.Major || v.Major == w.Major && v.Minor >= w.Minor
 }
@@ -178,7 +178,7 @@ type Capabilities struct {
 	Vendors map[string]Vendor `json:"vendors,omitempty"`
 }
 
-// OVN tells whether the provider has the ways of ProviderOVN: it forwards packets, with the
+// OVN reports whether the provider has the ways of ProviderOVN: it forwards packets, with the
 // clients' addresses, and balances by SourceIPPort alone.
 func (c Capabilities) OVN() bool {
 	if like := c.Vendors[c.Provider].Like; like != "" {
@@ -187,7 +187,7 @@ func (c Capabilities) OVN() bool {
 	return c.Provider == ProviderOVN
 }
 
-// Has tells whether the cloud has the feature. A feature that is not in the
+// Has reports whether the cloud has the feature. A feature that is not in the
 // table is one nobody has.
 func (c Capabilities) Has(f Feature) bool {
 	needs, known := features[f]
@@ -197,7 +197,7 @@ func (c Capabilities) Has(f Feature) bool {
 	return known && c.APIVersion.AtLeast(needs.since)
 }
 
-// withheld tells whether the operator says that the provider lacks the feature.
+// withheld reports whether the operator says that the provider lacks the feature.
 func (c Capabilities) withheld(f Feature) bool {
 	return slices.Contains(c.Vendors[c.Provider].Lacks, f)
 }

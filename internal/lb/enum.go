@@ -53,7 +53,7 @@ const (
 	PoolProxyV2 PoolProtocol = "PROXYV2"
 )
 
-// Proxy tells whether members of the pool are told who the client is by the PROXY
+// Proxy reports whether members of the pool are told who the client is by the PROXY
 // protocol.
 func (p PoolProtocol) Proxy() bool { return p == PoolProxy || p == PoolProxyV2 }
 
@@ -101,7 +101,7 @@ const (
 	Deleted       ProvisioningStatus = "DELETED"
 )
 
-// Pending tells whether Octavia is at work, and refuses every write meanwhile.
+// Pending reports whether Octavia is at work, and refuses every write meanwhile.
 func (s ProvisioningStatus) Pending() bool {
 	return s == PendingCreate || s == PendingUpdate || s == PendingDelete
 }

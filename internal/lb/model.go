@@ -69,12 +69,12 @@ func (l LoadBalancer) VIPOf(is4 bool) (VIP, bool) {
 	return VIP{}, false
 }
 
-// Has tells whether the address is one of its VIPs'.
+// Has reports whether the address is one of its VIPs'.
 func (l LoadBalancer) Has(address string) bool {
 	return slices.ContainsFunc(append([]VIP{l.VIP}, l.AdditionalVIPs...), func(v VIP) bool { return v.Address == address })
 }
 
-// DualStack tells whether it has VIPs of both families.
+// DualStack reports whether it has VIPs of both families.
 func (l LoadBalancer) DualStack() bool {
 	_, has4 := l.VIPOf(true)
 	_, has6 := l.VIPOf(false)
@@ -149,14 +149,14 @@ type Pool struct {
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 }
 
-// Any tells whether the status of the pool, or of anything in it, is one of those
+// Any reports whether the status of the pool, or of anything in it, is one of those
 // that is asks for.
 func (p Pool) Any(is func(ProvisioningStatus) bool) bool {
 	return is(p.ProvisioningStatus) || p.Monitor != nil && is(p.Monitor.ProvisioningStatus) ||
 		slices.ContainsFunc(p.Members, func(m Member) bool { return is(m.ProvisioningStatus) })
 }
 
-// Unfinished tells whether the pool or anything in it is PENDING.
+// Unfinished reports whether the pool or anything in it is PENDING.
 func (p Pool) Unfinished() bool { return p.Any(ProvisioningStatus.Pending) }
 
 // Persistence keeps a client on one member. Only Octavia's SOURCE_IP is used.

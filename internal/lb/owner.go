@@ -94,7 +94,7 @@ const (
 	fromCluster       = " from cluster "
 )
 
-// describes tells whether the description is one that the load balancer would have if it
+// describes reports whether the description is one that the load balancer would have if it
 // was made for the Service: none, the one of today, or, as of old, the name.
 func (o Owner) describes(l LoadBalancer) bool {
 	return l.Description == "" || l.Description == o.Description() || l.Description == descriptionPrefix+l.Name
@@ -115,7 +115,7 @@ func DescribedService(description string) (_ ServiceOfCluster, ok bool) {
 	return ServiceOfCluster{Namespace: namespace, Name: name, Cluster: cluster}, true
 }
 
-// MadeForAService tells whether the load balancer was made for a Service of some
+// MadeForAService reports whether the load balancer was made for a Service of some
 // cluster, by its name, description or tags.
 func MadeForAService(l LoadBalancer) bool {
 	_, described := DescribedService(l.Description)
@@ -138,7 +138,7 @@ func (o Owner) Tags() []string {
 // ports: that by which openstack-cloud-controller-manager tells who uses it.
 func (o Owner) GuestTags() []string { return []string{o.LoadBalancerName()} }
 
-// Owns tells whether a load balancer that the Service uses was made for it, rather than
+// Owns reports whether a load balancer that the Service uses was made for it, rather than
 // for somebody else.
 func (o Owner) Owns(l LoadBalancer) bool {
 	if ServiceUIDOf(l.Tags) != "" {
@@ -147,7 +147,7 @@ func (o Owner) Owns(l LoadBalancer) bool {
 	return l.Name == o.LoadBalancerName() || l.Name == o.LegacyName()
 }
 
-// Abandoned tells whether the load balancer was made for a Service of the owner's cluster
+// Abandoned reports whether the load balancer was made for a Service of the owner's cluster
 // that does not use it any more, and left it to those that do.
 func (o Owner) Abandoned(l LoadBalancer) bool {
 	return slices.Contains(l.Tags, ClusterTag(o.ClusterUID)) && otherValue(l.Tags, clusterTag, o.ClusterUID) == "" && ServiceUIDOf(l.Tags) == ""
@@ -159,7 +159,7 @@ func Users(l LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(l.Tags), func(t string) bool { return !strings.HasPrefix(t, namePrefix) })
 }
 
-// MayUse tells whether the load balancer, which is not the owner's alone, may be one that
+// MayUse reports whether the load balancer, which is not the owner's alone, may be one that
 // openstack-cloud-controller-manager let the owner use: it bears the owner's name among its
 // tags, and nothing on it names another cluster. One that has the owner's name for its own
 // has to be shared: otherwise it would be the owner's, and something contradicts that.
@@ -170,7 +170,7 @@ func (o Owner) MayUse(l LoadBalancer) bool {
 		(!described || of.Cluster == o.ClusterName) && (!named || o.SharedBy(l) != "")
 }
 
-// Shares tells whether the tags of a load balancer that people made, or that is another
+// Shares reports whether the tags of a load balancer that people made, or that is another
 // Service's, let Services of the namespace have ports on it.
 func Shares(tags []string, namespace string) bool {
 	return slices.Contains(tags, shareTag+namespace) || slices.Contains(tags, shareTag+"*")
@@ -228,7 +228,7 @@ func (o Owner) floatingIPDescription(word string) string {
 	return cut(floatingIPPrefix + name + tail)
 }
 
-// MadeFloatingIP tells whether the floating IP was made for a Service by this
+// MadeFloatingIP reports whether the floating IP was made for a Service by this
 // Service's cluster, and so may be deleted with it; any other one was given by
 // a person and is only detached. One that openstack-cloud-controller-manager
 // made is known by the Service and cluster name in its description.
@@ -244,7 +244,7 @@ func (o Owner) MadeFloatingIP(f FloatingIP) bool {
 	return rest == o.Namespace+"/"+o.Name+floatingIPSuffix+o.ClusterName
 }
 
-// KeptFloatingIP tells whether the floating IP was made for the Service and then
+// KeptFloatingIP reports whether the floating IP was made for the Service and then
 // kept. It is not deleted any more, and may serve the Service again.
 func (o Owner) KeptFloatingIP(f FloatingIP) bool {
 	mark, kept, ok := MarkOfFloatingIP(f)
@@ -331,14 +331,14 @@ func (o Owner) ServiceNamed(tags []string) string {
 	return ""
 }
 
-// MarkedByAnother tells whether the tags of a part of the owner's load balancer bear the
+// MarkedByAnother reports whether the tags of a part of the owner's load balancer bear the
 // mark of another Service or cluster.
 func (o Owner) MarkedByAnother(l LoadBalancer, tags []string) bool {
 	return otherValue(tags, clusterTag, o.ClusterUID) != "" || otherValue(tags, serviceTag, o.ServiceUID) != "" ||
 		!slices.Contains(tags, o.ServiceTag()) && o.anothersName(l, tags) != ""
 }
 
-// OwnsListener tells whether a listener of the load balancer was made for this
+// OwnsListener reports whether a listener of the load balancer was made for this
 // Service: by its tags, or, on the owner's own, because it has none at all.
 func (o Owner) OwnsListener(l Listener) bool { return o.ownsTagged(l.Tags) }
 

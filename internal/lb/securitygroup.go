@@ -36,7 +36,7 @@ func (g NodesGroup) Description() string {
 
 var nodesGroupMark = regexp.MustCompile(`\(` + regexp.QuoteMeta(clusterTag) + `(\S+) ` + regexp.QuoteMeta(classTag) + `([^\s)]+)\)$`)
 
-// Owns tells whether a security group of the project is this one: by its name or, if
+// Owns reports whether a security group of the project is this one: by its name or, if
 // somebody gave it another one, by its description. One whose description names another
 // cluster is not, whatever its name.
 func (g NodesGroup) Owns(name, description string) bool {
@@ -76,7 +76,7 @@ func ServiceOfSecurityGroup(name, description string) (o Owner, ok bool) {
 	return o, ok && described && whole && o.ServiceUID != "" && name == o.SecurityGroupName()
 }
 
-// MadeInCluster tells whether a description of a security group, that says for which
+// MadeInCluster reports whether a description of a security group, that says for which
 // Service of which cluster it was made, names this cluster.
 func (o Owner) MadeInCluster(clusterName string) bool {
 	there := o

@@ -23,7 +23,7 @@ const (
 	digestsPerTag = (maxText - len(customTag) + len(digestSeparator)) / (digestLength + len(digestSeparator))
 )
 
-// Reserved tells whether a tag has a meaning to us, or to openstack-cloud-controller-manager,
+// Reserved reports whether a tag has a meaning to us, or to openstack-cloud-controller-manager,
 // so that nobody can ask for it.
 func Reserved(tag string) bool {
 	return strings.HasPrefix(tag, ownTags) || strings.HasPrefix(tag, namePrefix)
@@ -43,7 +43,7 @@ func WithCustom(ours, custom []string) []string {
 	return append(tags, digests(custom)...)
 }
 
-// CustomDiffer tells whether an object with the tags have lacks custom tags of want, which
+// CustomDiffer reports whether an object with the tags have lacks custom tags of want, which
 // WithCustom made, or has custom ones that we set and that are not wanted any more.
 func CustomDiffer(have, want []string) bool {
 	set, wanted := customOf(have), customOf(want)

@@ -101,7 +101,7 @@ func lookUp(t *testing.T, client *neutron.Client) {
 	classified(t, err)
 }
 
-// classified looks whether an error says what a caller needs, and tells whether
+// classified looks whether an error says what a caller needs, and reports whether
 // there is one.
 func classified(t *testing.T, err error) bool {
 	t.Helper()
@@ -144,7 +144,7 @@ func carryOut(t *testing.T, client *neutron.Client, cloud *mutate.Cloud, port st
 
 var write = regexp.MustCompile(`^/v2\.0/floatingips(?:/([0-9A-Za-z_-]+))?$`)
 
-// allowed tells whether a write makes a floating IP, or goes to one that leads to
+// allowed reports whether a write makes a floating IP, or goes to one that leads to
 // the port or nowhere, and deletes one only if it was made for the Service.
 func allowed(r mutate.Request, port string, found []lb.FloatingIP) bool {
 	parts := write.FindStringSubmatch(r.Path)

@@ -215,7 +215,7 @@ func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string,
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the port has no address of the Service's first IP family"}
 }
 
-// HasMetadataPort tells whether the project sees a metadata port of OVN with an
+// HasMetadataPort reports whether the project sees a metadata port of OVN with an
 // address in the subnet. One of a network that another project shares is not
 // seen.
 func (c *Client) HasMetadataPort(ctx context.Context, subnetID string) (bool, error) {
@@ -240,7 +240,7 @@ func (c *Client) findMetadataPort(ctx context.Context, subnetID string) (string,
 	return "", nil
 }
 
-// OwnsSubnet tells whether the subnet is one of the project's own networks.
+// OwnsSubnet reports whether the subnet is one of the project's own networks.
 func (c *Client) OwnsSubnet(ctx context.Context, subnetID string) (bool, error) {
 	id, err := c.lookups.get("own network of "+subnetID, func() (string, error) { return c.findOwnNetwork(context.WithoutCancel(ctx), subnetID) })
 	return id != "", err

@@ -82,7 +82,7 @@ func (c *Client) floatingIPs(ctx context.Context, op, key, value string, has fun
 	return found, nil
 }
 
-// owns tells whether what bears the id of a project is this project's, as all is that
+// owns reports whether what bears the id of a project is this project's, as all is that
 // does not say whose it is: only administrators are shown anything else.
 func (c *Client) owns(projectID string) bool { return projectID == "" || projectID == c.projectID }
 

@@ -78,7 +78,7 @@ func heads(t *testing.T, client *octavia.Client) []lb.LoadBalancer {
 	return found
 }
 
-// classified looks whether an error says what a caller needs, and tells whether
+// classified looks whether an error says what a caller needs, and reports whether
 // there is one.
 func classified(t *testing.T, err error) bool {
 	t.Helper()
@@ -124,7 +124,7 @@ func carryOut(t *testing.T, client *octavia.Client, cloud *mutate.Cloud, observe
 	}
 }
 
-// lacksID tells whether an op is for something that another op is yet to make.
+// lacksID reports whether an op is for something that another op is yet to make.
 // Nobody carries it out: it is planned again when that is there.
 func lacksID(op diff.Op) bool {
 	switch op := op.(type) {

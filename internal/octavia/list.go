@@ -58,7 +58,7 @@ func list[T identified](ctx context.Context, c *Client, path string, query url.V
 	}
 }
 
-// readPage reads one page and tells whether there may be more. An answer without
+// readPage reads one page and reports whether there may be more. An answer without
 // its list is no empty list, but an error.
 func readPage[T any](ctx context.Context, c *Client, op, path, key string, query url.Values) (page []T, more bool, err error) {
 	var answer map[string]json.RawMessage

@@ -86,7 +86,7 @@ func FuzzConnect(f *testing.F) {
 	})
 }
 
-// failed looks whether an error says what a caller needs, and tells whether there
+// failed looks whether an error says what a caller needs, and reports whether there
 // is one.
 func failed(t *testing.T, err error) bool {
 	t.Helper()

@@ -42,7 +42,7 @@ func Classify(err error) Class {
 	return describe(err).Class
 }
 
-// UnlessGone tells whether err says that what was asked for is not there, and returns every other error.
+// UnlessGone reports whether err says that what was asked for is not there, and returns every other error.
 func UnlessGone(err error) (gone bool, other error) {
 	if Classify(err) == Gone {
 		return true, nil
@@ -83,7 +83,7 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 	return Transient // a success or a redirect that nobody expected here
 }
 
-// throttles tells whether an answer asks to slow down. Nova's 413 does only with a Retry-After.
+// throttles reports whether an answer asks to slow down. Nova's 413 does only with a Retry-After.
 func throttles(status int, retryAfter bool) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -46,7 +46,7 @@ func (l login) next(g config.Global) (login, error) {
 	return n, err
 }
 
-// same tells whether both would send the same to Keystone and trust the same certificates.
+// same reports whether both would send the same to Keystone and trust the same certificates.
 func (l login) same(other login) bool {
 	return l.global == other.global && l.certificates == other.certificates
 }
@@ -93,7 +93,7 @@ func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) 
 	return a, nil
 }
 
-// ByPassword tells whether the login is a user's with a password, for whom other services can act whatever the cloud.
+// ByPassword reports whether the login is a user's with a password, for whom other services can act whatever the cloud.
 func (s *Session) ByPassword() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Session) again(ctx context.Context) (*accepted, error) {
 	return nil, err
 }
 
-// readAgain reads the configuration, and tells whether it says something new that can be tried.
+// readAgain reads the configuration, and reports whether it says something new that can be tried.
 func (s *Session) readAgain(current login) (login, bool) {
 	if s.reread == nil {
 		return login{}, false
@@ -291,7 +291,7 @@ func (s *Session) replace(ctx context.Context, fresh login) error {
 	return nil
 }
 
-// waiting tells whether a new login is still to be taken over.
+// waiting reports whether a new login is still to be taken over.
 func (s *Session) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -167,7 +167,7 @@ func describeRenewal(err *gophercloud.ErrUnableToReauthenticate) Error {
 	return e
 }
 
-// isInput tells whether gophercloud refused to make the call.
+// isInput reports whether gophercloud refused to make the call.
 func isInput(err error) bool {
 	var missing gophercloud.ErrMissingInput
 	var invalid gophercloud.ErrInvalidInput

@@ -124,7 +124,7 @@ func (c certificates) settings(g config.Global) (*tls.Config, error) {
 	return settings, nil
 }
 
-// isCertificate tells whether a call failed because the certificate that the server showed is not to be trusted.
+// isCertificate reports whether a call failed because the certificate that the server showed is not to be trusted.
 func isCertificate(err error) bool {
 	var refused *tls.CertificateVerificationError
 	return errors.As(err, &refused)

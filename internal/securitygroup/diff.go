@@ -157,12 +157,12 @@ func (at place) missing(wanted Wanted, mains []string, roles map[string]role) (i
 	return ids
 }
 
-// serves tells whether a node of the group's has the port.
+// serves reports whether a node of the group's has the port.
 func (at place) serves(w WantedGroup) bool {
 	return slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID && n.ServerID != "" && w.takes(n) })
 }
 
-// keeps tells whether a group that is on the port stays there.
+// keeps reports whether a group that is on the port stays there.
 func (at place) keeps(r role) bool {
 	held := r.Unsure || at.port.has(r.Held)
 	switch {
@@ -187,7 +187,7 @@ func (w Wanted) byAddress() map[netip.Addr][]Node {
 	return all
 }
 
-// Leaving tells whether a port bears the group of a node that takes no traffic any more,
+// Leaving reports whether a port bears the group of a node that takes no traffic any more,
 // and keeps it only because load balancers may still send some there.
 func Leaving(wanted Wanted, observed Observed) bool {
 	sure := wanted

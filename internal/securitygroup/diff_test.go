@@ -250,7 +250,7 @@ func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
 	})
 }
 
-// letsIn tells whether the groups on the node's port let the rule's traffic in.
+// letsIn reports whether the groups on the node's port let the rule's traffic in.
 func letsIn(o Observed, n Node, r Rule) bool {
 	for _, p := range o.Ports {
 		if !p.has(n.Addresses) {

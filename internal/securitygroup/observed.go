@@ -51,7 +51,7 @@ type Port struct {
 	Unprotected bool `json:"unprotected,omitempty"`
 }
 
-// has tells whether the port has one of the addresses.
+// has reports whether the port has one of the addresses.
 func (p Port) has(addresses []netip.Addr) bool {
 	return slices.ContainsFunc(p.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
 }
@@ -66,7 +66,7 @@ func (o Observed) PortOf(n Node) (found []Port) {
 	return found
 }
 
-// HasPorts tells whether the ports of all addresses of the node are among those that are there.
+// HasPorts reports whether the ports of all addresses of the node are among those that are there.
 func (o Observed) HasPorts(n Node) bool {
 	ports := o.PortOf(n)
 	return !slices.ContainsFunc(n.Addresses, func(a netip.Addr) bool {
@@ -85,7 +85,7 @@ func (o Observed) Main(use string) (main Group, there bool) {
 	return main, there
 }
 
-// Lets tells whether the group that is used for it has all of the rules.
+// Lets reports whether the group that is used for it has all of the rules.
 func (o Observed) Lets(use string, rules []Rule) bool {
 	group, _ := o.Main(use)
 	for _, r := range rules {

@@ -39,7 +39,7 @@ type AddRules struct {
 	Rules   []Rule
 }
 
-// InPlaceOf tells whether the rules come in the place of one that is there: for a port of
+// InPlaceOf reports whether the rules come in the place of one that is there: for a port of
 // theirs, or for ports that are not told. Unless they are there, that one is to stay.
 func (o AddRules) InPlaceOf(there FoundRule) bool {
 	return slices.ContainsFunc(o.Rules, func(r Rule) bool { return there.Odd || r.PortKey == there.PortKey })

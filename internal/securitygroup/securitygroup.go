@@ -61,7 +61,7 @@ type Need struct {
 	Sources []netip.Prefix `json:"sources,omitempty"`
 }
 
-// Placed tells whether it is known from where the nodes will be reached. While the VIP's
+// Placed reports whether it is known from where the nodes will be reached. While the VIP's
 // network alone is, it is not: Octavia chooses the subnet.
 func (n Need) Placed() bool {
 	return len(n.Ports) == 0 || !n.FromSubnets || len(n.MemberSubnetIDs) > 0 || n.VIPSubnetID != ""

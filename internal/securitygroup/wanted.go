@@ -29,7 +29,7 @@ type Claim struct {
 	Ports []PortKey
 }
 
-// Sure tells whether it is known which rules the claim comes to.
+// Sure reports whether it is known which rules the claim comes to.
 func (c Claim) Sure(known map[string]Subnet) bool {
 	if c.Need == nil {
 		return false
@@ -84,7 +84,7 @@ func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []Port
 	return slices.Compact(rules), keep
 }
 
-// takes tells whether the node is one of those that have the group.
+// takes reports whether the node is one of those that have the group.
 func (w WantedGroup) takes(n Node) bool {
 	return !w.Going && (w.Only == nil || slices.Contains(w.Only, n.Name))
 }

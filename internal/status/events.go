@@ -40,7 +40,7 @@ func Events(before, after []metav1.Condition) []Event {
 	return events
 }
 
-// moreDrift tells whether drift was told that is not the drift told before.
+// moreDrift reports whether drift was told that is not the drift told before.
 func moreDrift(old, now metav1.Condition) bool {
 	return now.Reason == ReasonDrifted && old.Message != now.Message
 }

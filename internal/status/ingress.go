@@ -126,7 +126,7 @@ func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngre
 	})
 }
 
-// tookOver tells whether the load balancer is there and has the address at which
+// tookOver reports whether the load balancer is there and has the address at which
 // the Service is to be reached.
 func (p Pass) tookOver() bool {
 	l := p.Observed.LoadBalancer

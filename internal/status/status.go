@@ -196,7 +196,7 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 // request and the patience asked for.
 var callNotes = regexp.MustCompile(` \((request|retry after) [^)]*\)`)
 
-// sameFailure tells whether b says what a said, of another call. The Service is
+// sameFailure reports whether b says what a said, of another call. The Service is
 // not written again for that.
 func sameFailure(a, b metav1.Condition) bool {
 	return a.Status == b.Status && a.Reason == b.Reason &&
@@ -223,7 +223,7 @@ func (p Pass) accepted() metav1.Condition {
 	return c
 }
 
-// onlyMembers tells whether the pass has nothing left to do but the membership
+// onlyMembers reports whether the pass has nothing left to do but the membership
 // of pools that are there, and the end of load balancers that nobody uses.
 func (p Pass) onlyMembers() bool {
 	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late || p.OpeningFailed {
@@ -313,7 +313,7 @@ func (p Pass) prospect() (reason, message string) {
 	return ReasonChangesOnAdoption, how + "this would be done: " + list(p.Left)
 }
 
-// unfinished tells whether the load balancer works, and what is left is that not all
+// unfinished reports whether the load balancer works, and what is left is that not all
 // of its parts do: whatever failed before is over then.
 func (p Pass) unfinished() bool {
 	l := p.Observed.LoadBalancer

@@ -73,7 +73,7 @@ func Nodes(nodes []corev1.Node, c Choice) (targets []Target, addressless []strin
 	return targets, addressless
 }
 
-// AnyChoice tells whether some node that takes traffic has several addresses of the family.
+// AnyChoice reports whether some node that takes traffic has several addresses of the family.
 func AnyChoice(nodes []corev1.Node, family corev1.IPFamily) bool {
 	return slices.ContainsFunc(nodes, func(n corev1.Node) bool { return !excluded(&n) && len(candidates(&n, family)) > 1 })
 }
@@ -87,7 +87,7 @@ func Addresses(node *corev1.Node) []netip.Addr {
 	return all
 }
 
-// SameNode tells whether a change from a to b leaves the node's part in load
+// SameNode reports whether a change from a to b leaves the node's part in load
 // balancers as it is. Nodes report heartbeats all the time; this is what lets
 // them pass.
 func SameNode(a, b *corev1.Node) bool {

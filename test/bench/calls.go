@@ -61,7 +61,7 @@ func countOf(recorded []wire.Call) count {
 	return n
 }
 
-// looks tells whether the call is of a kind that the watcher or the sweeper
+// looks reports whether the call is of a kind that the watcher or the sweeper
 // makes: the list of load balancers with few fields, one load balancer, or the
 // question whether VIP ports are still there.
 func looks(c wire.Call) bool {

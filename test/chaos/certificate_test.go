@@ -62,7 +62,7 @@ func newCertificate(p *play) error {
 	return err
 }
 
-// certified tells whether Barbican has anything but the certificate that the Service asks
+// certified reports whether Barbican has anything but the certificate that the Service asks
 // for, and whether its port has that.
 func (p *play) certified(s state, v *corev1.Service) error {
 	var want []string

@@ -31,7 +31,7 @@ func (c place) String() string {
 	return fmt.Sprintf("%s-%s-%d", c.method, strings.Trim(route, "-"), c.nth)
 }
 
-// read tells whether the call changes nothing.
+// read reports whether the call changes nothing.
 func (c place) read() bool { return c.method == http.MethodGet }
 
 // faults are those of the proxy or the cloud that the call goes through.

@@ -62,7 +62,7 @@ func (c *cloud) looks(f foreign) map[string]string {
 	return map[string]string{"load balancer": string(b), "floating IP": string(a)}
 }
 
-// untouched tells whether anybody has written to the other cluster's objects.
+// untouched reports whether anybody has written to the other cluster's objects.
 func (c *cloud) untouched(f foreign) error {
 	if d := cmp.Diff(f.before, c.looks(f)); d != "" {
 		return fmt.Errorf("another cluster's objects were changed (-before +now):\n%s", d)

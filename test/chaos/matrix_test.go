@@ -56,7 +56,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// played tells whether a case is played; which are does not change.
+// played reports whether a case is played; which are does not change.
 func played(scenario string, c place, disturbance string) bool {
 	h := fnv.New32a()
 	fmt.Fprint(h, scenario, c, disturbance)

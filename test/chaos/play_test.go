@@ -257,7 +257,7 @@ func (p *play) converged() error {
 	return told(v)
 }
 
-// exactly tells whether there is more in the cloud than is wanted.
+// exactly reports whether there is more in the cloud than is wanted.
 func (p *play) exactly(s state, want shape) error {
 	floating, listeners, pools := 0, 0, 0
 	if want.Floating {
@@ -285,7 +285,7 @@ func (s state) attached(floatingIPID string) bool {
 	return slices.ContainsFunc(s.FloatingIPs, func(f floatingIP) bool { return f.ID == floatingIPID && f.Port != "" })
 }
 
-// told tells whether the Service says what has become of it.
+// told reports whether the Service says what has become of it.
 func told(v *corev1.Service) error {
 	switch {
 	case v == nil:
@@ -331,7 +331,7 @@ func (p *play) gone() error {
 	return errors.Join(p.exactly(s, shape{}), p.certified(s, nil))
 }
 
-// bounded tells whether more was written than can be right.
+// bounded reports whether more was written than can be right.
 func (p *play) bounded() error {
 	if n := p.writes(); p.most > 0 && n > p.most {
 		return fmt.Errorf("%d writes to the cloud, of %d at most", n, p.most)

@@ -137,7 +137,7 @@ func (p *process) started() int {
 	return p.starts
 }
 
-// works tells whether as many controllers as were started have begun to work.
+// works reports whether as many controllers as were started have begun to work.
 func (p *process) works() error {
 	p.mu.Lock()
 	broken := p.broken

@@ -169,7 +169,7 @@ func (s state) serves(v *corev1.Service, nodes []string) error {
 	return nil
 }
 
-// flavored tells whether the load balancer that the Service names is not of the flavor that
+// flavored reports whether the load balancer that the Service names is not of the flavor that
 // it asks for.
 func (s state) flavored(v *corev1.Service) error {
 	for _, b := range s.Balancers {
@@ -180,7 +180,7 @@ func (s state) flavored(v *corev1.Service) error {
 	return nil
 }
 
-// leadsTo tells whether the Service's load balancer has the address.
+// leadsTo reports whether the Service's load balancer has the address.
 func (s state) leadsTo(address, uid string) bool {
 	for _, b := range s.Balancers {
 		if !slices.Contains(b.Tags, "kube-octavia.service="+uid) {
@@ -193,7 +193,7 @@ func (s state) leadsTo(address, uid string) bool {
 	return false
 }
 
-// honest tells whether what a Service's conditions say is true of the cloud. Who
+// honest reports whether what a Service's conditions say is true of the cloud. Who
 // reads Programmed relies on everything being there; whether members are those of
 // the present nodes it does not say.
 func (s state) honest(v *corev1.Service) error {

@@ -205,7 +205,7 @@ func (h *hand) tamper(p *play, v *corev1.Service) error {
 	return nil
 }
 
-// whole tells whether the load balancer has what can be tampered with. One that lost
+// whole reports whether the load balancer has what can be tampered with. One that lost
 // its name to somebody keeps its tags, and the other way round: nobody could tell whose
 // one is that has lost both.
 func (b balancer) whole() bool {

@@ -176,7 +176,7 @@ func (s *soak) services() ([]corev1.Service, error) {
 	return all, nil
 }
 
-// untouched tells whether anybody has written to the other cluster's objects.
+// untouched reports whether anybody has written to the other cluster's objects.
 func (s *soak) untouched() error {
 	var errs []error
 	for _, f := range s.foreign {

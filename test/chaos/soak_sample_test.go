@@ -34,7 +34,7 @@ const (
 	spareGoroutines = 20
 )
 
-// flat tells whether one process has not grown from one sample to a later one by more
+// flat reports whether one process has not grown from one sample to a later one by more
 // than what it may have.
 func flat(begin, end sample) error {
 	most := begin.rss*(1+spareShare) + spareMiB + serviceMiB*float64(max(0, end.services-begin.services))

@@ -99,14 +99,14 @@ func (c *try) hasQuota(project string, quota object) {
 	c.Cleanup(func() { c.quietly(admin).net("DELETE", "/quotas/"+project, nil) })
 }
 
-// holds tells whether the network contains the address.
+// holds reports whether the network contains the address.
 func holds(cidr, address string) bool {
 	prefix, err := netip.ParsePrefix(cidr)
 	addr, errAddr := netip.ParseAddr(address)
 	return err == nil && errAddr == nil && prefix.Contains(addr)
 }
 
-// sameSet tells whether both have the same texts, in any order.
+// sameSet reports whether both have the same texts, in any order.
 func sameSet(have []string, want ...string) bool {
 	have, want = slices.Clone(have), slices.Clone(want)
 	slices.Sort(have)

@@ -80,7 +80,7 @@ func (c *try) refusedWhilePending(id string, calls ...func() answer) {
 	})
 }
 
-// locks tells whether a call was refused because the load balancer is PENDING.
+// locks reports whether a call was refused because the load balancer is PENDING.
 func locks(a answer) bool {
 	return a.Status == http.StatusConflict && (strings.Contains(a.Text, "immutable") || strings.Contains(a.Text, "Invalid state"))
 }
@@ -150,7 +150,7 @@ func texts(items []any) []string {
 	return all
 }
 
-// same tells whether two lists have the same elements, in any order.
+// same reports whether two lists have the same elements, in any order.
 func same(a, b []string) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	slices.Sort(a)

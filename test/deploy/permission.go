@@ -43,7 +43,7 @@ func (p Permission) String() string {
 	return text
 }
 
-// Covers tells whether the permission is one that the request needed.
+// Covers reports whether the permission is one that the request needed.
 func (p Permission) Covers(r kube.Request) bool {
 	resource := r.Resource
 	if r.Subresource != "" {

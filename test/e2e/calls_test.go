@@ -40,7 +40,7 @@ func (s *stage) calls() []string {
 	return counted
 }
 
-// looks tells whether the call is one that those others make:
+// looks reports whether the call is one that those others make:
 // the list of load balancers or of floating IPs with fields only they ask for, a
 // look at one load balancer, or the question whether VIP ports are still there.
 func looks(c wire.Call) bool {

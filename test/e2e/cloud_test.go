@@ -62,9 +62,9 @@ type backend interface {
 
 	// provider is Octavia's default provider, amphora or ovn.
 	provider() string
-	// finishes tells whether Octavia ends all that one call began.
+	// finishes reports whether Octavia ends all that one call began.
 	finishes() bool
-	// packets tells whether packets flow. Where none do, only the API can tell
+	// packets reports whether packets flow. Where none do, only the API can tell
 	// where they would go.
 	packets() bool
 	// podNetwork is the network namespace of Pods; empty where nodes are on

@@ -54,7 +54,7 @@ func (s *stage) answerAt(suffix string, address netip.Addr) {
 	}
 }
 
-// answersThere tells whether packets reach the nodes at their second addresses.
+// answersThere reports whether packets reach the nodes at their second addresses.
 func (s *stage) answersThere() bool { return *stateDir == "" || !s.cloud.packets() }
 
 func membersIn(subnetID string) func(tree) error {

@@ -101,7 +101,7 @@ func (c *cloud) balancerAt(address string) (string, error) {
 	return "", fmt.Errorf("%s %w: its load balancers are %+v", address, errNowhere, answer.LoadBalancers)
 }
 
-// works tells whether an object of this provisioning status does what it is for:
+// works reports whether an object of this provisioning status does what it is for:
 // it goes on while it is being changed.
 func works(status string) bool {
 	return status == "ACTIVE" || status == "PENDING_UPDATE"

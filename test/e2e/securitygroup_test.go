@@ -95,7 +95,7 @@ func (s *stage) portOfServer(id string) groupedPort {
 	return answer.Ports[0]
 }
 
-// grouped tells whether the port has the group, and that it has kept what it had.
+// grouped reports whether the port has the group, and that it has kept what it had.
 func (s *stage) grouped(p groupedPort) bool {
 	found := s.groups()
 	return len(found) == 1 && slices.Contains(p.Groups, found[0].ID) && len(p.Groups) > 1

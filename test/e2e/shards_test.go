@@ -40,7 +40,7 @@ var shardable = []string{
 	"shards", "kill-rounds", "test.count", "test.fullpath", "test.paniconexit0", "test.short", "test.testlogfile", "test.timeout", "test.v",
 }
 
-// sharded tells whether this process has to start others that run the tests.
+// sharded reports whether this process has to start others that run the tests.
 func sharded() bool {
 	whole := *shards > 1
 	flag.Visit(func(f *flag.Flag) { whole = whole && slices.Contains(shardable, f.Name) })

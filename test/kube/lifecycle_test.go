@@ -152,7 +152,7 @@ func processesIn(t *testing.T, dir string) []int {
 	return pids
 }
 
-// processExists tells whether there is a process, zombies excepted: who reaps
+// processExists reports whether there is a process, zombies excepted: who reaps
 // an orphan, and when, is the system's affair.
 func processExists(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {

@@ -39,7 +39,7 @@ type Cloud struct {
 	// Provider is Octavia's default provider, amphora or ovn. Amphorae are those
 	// of the noop driver: nothing carries packets.
 	Provider string `json:"provider"`
-	// Patched tells whether Octavia ends what a fully populated create began in the
+	// Patched reports whether Octavia ends what a fully populated create began in the
 	// project; Octavia 11 as it was released does not.
 	Patched bool `json:"patched"`
 	// Image and Flavor are what a server can be made of.

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
-// refused tells whether the controller refuses the annotations for what they are, and why. The cloud.conf is
+// refused reports whether the controller refuses the annotations for what they are, and why. The cloud.conf is
 // one that cannot contradict a single annotation.
 func refused(annotations map[string]string) []annotation.Problem {
 	class := strings.TrimSpace(annotations[annotation.ClassKey])
