@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -155,26 +156,26 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 // the second reader, which must have no cache.
 func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *controller.Planner {
 	return &controller.Planner{
-		Reader:            reader,
-		Secrets:           secrets,
-		Octavia:           octavia.New(session.LoadBalancer(), can),
-		Neutron:           neutron.New(session.Network(), session.ProjectID()),
-		Barbican:          barbican.New(session.KeyManager(), session.CheckExchange),
-		ByPassword:        session.ByPassword,
-		Config:            cloud.LoadBalancer,
-		Capabilities:      can,
-		ClusterName:       c.clusterName,
-		ClusterUID:        clusterUID,
-		LoadBalancerClass: c.loadBalancerClass,
-		DefaultClass:      c.defaultClass,
-		Adopt:             controller.Adoption(c.adopt),
+		Reader:       reader,
+		Secrets:      secrets,
+		Octavia:      octavia.New(session.LoadBalancer(), can),
+		Neutron:      neutron.New(session.Network(), session.ProjectID()),
+		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange),
+		ByPassword:   session.ByPassword,
+		Config:       cloud.LoadBalancer,
+		Capabilities: can,
+		Policy: claim.Policy{
+			ClusterName: c.clusterName, ClusterUID: clusterUID,
+			LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass,
+		},
+		Adopt: controller.Adoption(c.adopt),
 	}
 }
 
 // selector is a planner that can tell which Services are to be served, and
 // nothing else: it needs no cloud.
 func (c *connection) selector(reader client.Reader) *controller.Planner {
-	return &controller.Planner{Reader: reader, LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass}
+	return &controller.Planner{Reader: reader, Policy: claim.Policy{LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass}}
 }
 
 // clusterUID is the uid of the kube-system namespace: it lives as long as the

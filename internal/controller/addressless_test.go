@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -37,7 +38,7 @@ func addresslessStage(t *testing.T, nodes ...string) (*addressless, *cluster, fu
 	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}}
 	s.Spec.Type = corev1.ServiceTypeLoadBalancer
 	there.services = []corev1.Service{s}
-	a := &addressless{planner: &Planner{Reader: there, DefaultClass: true}, memory: newMemory(), recorder: heard, metrics: counted}
+	a := &addressless{planner: &Planner{Policy: claim.Policy{DefaultClass: true}, Reader: there}, memory: newMemory(), recorder: heard, metrics: counted}
 	look := func() (told []string) {
 		t.Helper()
 		if err := a.look(t.Context()); err != nil {

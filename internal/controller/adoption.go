@@ -41,7 +41,7 @@ const lookAgain = 10 * time.Minute
 // decides about the others. A person who says whose a load balancer is sets one tag on it;
 // we set both, but on one of somebody else that the Service uses.
 func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
-	taken := p.claimed(service)
+	taken := p.Claimed(service)
 	if l := observed.LoadBalancer; l != nil && !observed.Guest && p.Capabilities.Has(lb.FeatureTags) {
 		taken = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
@@ -32,7 +33,7 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 		"one that is new": {service: served(unmarked, without(annotation.LoadBalancerID)), observes: true},
 		"one of openstack-cloud-controller-manager":       {service: served(unmarked), balancer: untagged, observes: true},
 		"one that is to go":                               {service: served(unmarked, deleted), balancer: untagged, observes: true},
-		"one with a mark copied from another Service":     {service: served(func(s *corev1.Service) { s.Annotations[managed] = "uid-9 " + ourClass }), balancer: untagged, observes: true},
+		"one with a mark copied from another Service":     {service: served(func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-9 " + ourClass }), balancer: untagged, observes: true},
 		"one that has lost its finalizer":                 {service: served(func(s *corev1.Service) { s.Finalizers = nil }), balancer: tagged},
 		"one that was taken over":                         {service: served(), balancer: tagged},
 		"one that uses somebody else's":                   {service: served(unmarked), balancer: untagged, guest: true, observes: true},
@@ -47,7 +48,7 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 		if c.version == (lb.Version{}) {
 			c.version = lb.Version{Major: 2, Minor: 26}
 		}
-		p := &Planner{LoadBalancerClass: ourClass, DefaultClass: true, ClusterUID: "uid-c", Capabilities: lb.Capabilities{APIVersion: c.version}}
+		p := &Planner{Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterUID: "uid-c"}, Capabilities: lb.Capabilities{APIVersion: c.version}}
 		for _, adopt := range []Adoption{"", AdoptTag} {
 			if p.Adopt = adopt; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Guest: c.guest}) {
 				t.Errorf("%s is only observed with %q", name, adopt)

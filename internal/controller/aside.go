@@ -14,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
@@ -66,7 +66,7 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 		r.wakeWaiters(1) // it was its turn
 	}
 	err := r.observe(ctx, p)
-	if err == nil && p.record.holds() && r.Serves(p.service) && unclaimed(p.service) {
+	if err == nil && p.record.holds() && r.Serves(p.service) && claim.Unclaimed(p.service) {
 		if wait = min(wait, r.timing.LastRivalWait); r.rivals.mayClaim(p.service) {
 			err = r.claim(ctx, p.service)
 		}
@@ -83,11 +83,6 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 		return r.next(p, err)
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
-}
-
-// unclaimed reports whether the Service lacks the finalizer, or anybody's mark.
-func unclaimed(service *corev1.Service) bool {
-	return !controllerutil.ContainsFinalizer(service, finalizer) || service.Annotations[managed] == ""
 }
 
 // followNodes sets the members of the pools that are there, if the nodes changed since

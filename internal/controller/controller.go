@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/target"
@@ -258,7 +259,7 @@ func (r *ServiceReconciler) serviceMatters() predicate.Funcs {
 // sameService reports whether a Service wants the same after a change as before. A
 // finalizer that somebody took away has to be set again.
 func sameService(a, b *corev1.Service) bool {
-	lost := controllerutil.ContainsFinalizer(a, finalizer) && !controllerutil.ContainsFinalizer(b, finalizer)
+	lost := controllerutil.ContainsFinalizer(a, claim.Finalizer) && !controllerutil.ContainsFinalizer(b, claim.Finalizer)
 	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameWish(a, b)
 }
 
@@ -277,7 +278,7 @@ func theirs(annotations map[string]string) map[string]string {
 // isMark reports whether the annotation is written here.
 func isMark(key string) bool {
 	switch key {
-	case managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed:
+	case annotation.Managed, annotation.VIPAddress, annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.Programmed:
 		return true
 	}
 	return false

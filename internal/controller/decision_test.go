@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -29,8 +30,8 @@ const ourClass = "kube-octavia.io/octavia"
 // served is a Service of type LoadBalancer that we have claimed.
 func served(edits ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{finalizer},
-			Annotations: map[string]string{managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{claim.Finalizer},
+			Annotations: map[string]string{annotation.Managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
 	}
 	for _, edit := range edits {
@@ -49,7 +50,7 @@ func clusterIP(s *corev1.Service) {
 
 func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
 
-func unmarked(s *corev1.Service) { delete(s.Annotations, managed) }
+func unmarked(s *corev1.Service) { delete(s.Annotations, annotation.Managed) }
 
 func without(key string) func(*corev1.Service) {
 	return func(s *corev1.Service) { delete(s.Annotations, key) }
@@ -65,7 +66,7 @@ func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
 		"without a class, where only classes are served":                {service: served(), explicitOnly: true},
 		"without a class and deleted, where only classes are served":    {service: served(deleted), explicitOnly: true, leaves: true},
 		"of another type, where only classes are served":                {service: served(clusterIP), explicitOnly: true, leaves: true},
-		"of another type, which another controller is about to release": {service: served(clusterIP, func(s *corev1.Service) { s.Annotations[managed] = "uid-1 other/x" })},
+		"of another type, which another controller is about to release": {service: served(clusterIP, func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" })},
 		"of our class":                                                {service: served(class(ourClass)), explicitOnly: true, serves: true},
 		"that another controller serves":                              {service: served(class("other/x"), unmarked)},
 		"that went over to another class":                             {service: served(class("other/x")), leaves: true},
@@ -76,16 +77,16 @@ func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
 		"the same, beside openstack-cloud-controller-manager":         {service: served(clusterIP, unmarked), explicitOnly: true},
 		"of another type that never was ours":                         {service: served(clusterIP, unmarked, without(annotation.LoadBalancerID))},
 		"of another type with a mark copied from another Service": {
-			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[managed] = "uid-9 " + ourClass }),
+			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-9 " + ourClass }),
 		},
 		"that a controller of this project with another class serves": {
-			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[managed] = "uid-1 other/x" }),
+			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" }),
 		},
 		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &Planner{LoadBalancerClass: ourClass, DefaultClass: !test.explicitOnly}
+			p := &Planner{Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: !test.explicitOnly}}
 			if got := p.Serves(test.service); got != test.serves {
 				t.Errorf("Serves: %t", got)
 			}
@@ -151,7 +152,7 @@ func TestCreateOfAKilledControllerIsLookedForOnceMore(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &pass{service: test.service, claimed: (&Planner{LoadBalancerClass: ourClass}).claimed(test.service)}
+			p := &pass{service: test.service, claimed: (&Planner{Policy: claim.Policy{LoadBalancerClass: ourClass}}).Claimed(test.service)}
 			if got := mayStillAppear(p, test.found); got != test.want {
 				t.Errorf("may still appear: %t", got)
 			}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -40,7 +41,7 @@ func newEchoes() *echoes { return &echoes{awaited: map[types.NamespacedName][]st
 // followed by its own.
 const (
 	addressesMark  = "status.loadBalancer"
-	finalizerMark  = "finalizer " + finalizer
+	finalizerMark  = "finalizer " + claim.Finalizer
 	conditionMark  = "condition "
 	annotationMark = "annotation "
 )
@@ -63,7 +64,7 @@ func newMarks(service *corev1.Service) marks {
 			m[annotationMark+key] = value
 		}
 	}
-	if controllerutil.ContainsFinalizer(service, finalizer) {
+	if controllerutil.ContainsFinalizer(service, claim.Finalizer) {
 		m[finalizerMark] = "set"
 	}
 	return m

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -80,7 +81,7 @@ func TestMarksAreWhatWeWriteAndNothingElse(t *testing.T) {
 		"an address": {func(v *corev1.Service) {
 			v.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 		}, false},
-		"the finalizer":      {func(v *corev1.Service) { v.Finalizers = []string{finalizer} }, false},
+		"the finalizer":      {func(v *corev1.Service) { v.Finalizers = []string{claim.Finalizer} }, false},
 		"a message":          {func(v *corev1.Service) { v.Status.Conditions[0].Message = "other" }, false},
 		"another annotation": {func(v *corev1.Service) { v.Annotations["example.com/touched"] = "1" }, true},
 		"another condition": {func(v *corev1.Service) {

@@ -229,7 +229,7 @@ func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.
 		}
 	}
 	ours := p.claims(service, owner, l, floating)
-	if ours || !unmarked || !p.claimed(service) {
+	if ours || !unmarked || !p.Claimed(service) {
 		return ours, nil
 	}
 	tree, err := p.Octavia.Observe(ctx, l)
@@ -260,7 +260,7 @@ func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalan
 	if id != "" && id != l.ID {
 		return false
 	}
-	if id == "" && service.Annotations[managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
+	if id == "" && service.Annotations[annotation.Managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
 		return false // it had one of ours, which is gone
 	}
 	return publishes(service, l, floating)

@@ -62,7 +62,7 @@ func (p *Planner) group(ctx context.Context, service *corev1.Service) ([]corev1.
 // knownBalancer is the id of the load balancer that the Service is known to have, or "".
 // What stands on a Service that was not taken over and has no address is a user's wish.
 func (p *Planner) knownBalancer(s *corev1.Service) string {
-	if !p.claimed(s) && len(s.Status.LoadBalancer.Ingress) == 0 {
+	if !p.Claimed(s) && len(s.Status.LoadBalancer.Ingress) == 0 {
 		return ""
 	}
 	return strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
@@ -180,7 +180,7 @@ func (p *Planner) mayMake(group []corev1.Service) []corev1.Service {
 		able = slices.Clone(group)
 	}
 	slices.SortStableFunc(able, func(a, b corev1.Service) int {
-		return map[bool]int{true: -1}[p.claimed(&a)] - map[bool]int{true: -1}[p.claimed(&b)]
+		return map[bool]int{true: -1}[p.Claimed(&a)] - map[bool]int{true: -1}[p.Claimed(&b)]
 	})
 	return able
 }

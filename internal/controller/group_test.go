@@ -22,6 +22,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
@@ -45,7 +46,9 @@ func in(namespace, group string) func(*corev1.Service) {
 	}
 }
 
-func claimedNow(s *corev1.Service) { s.Annotations[managed] = string(s.UID) + " " + ourClass }
+func claimedNow(s *corev1.Service) {
+	s.Annotations[annotation.Managed] = string(s.UID) + " " + ourClass
+}
 
 func refusedNow(s *corev1.Service) {
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonInvalidAnnotation})
@@ -80,7 +83,7 @@ func (c onlyServices) List(_ context.Context, list client.ObjectList, _ ...clien
 }
 
 func grouping(scope string, services ...corev1.Service) *Planner {
-	return &Planner{Reader: onlyServices{services: services}, LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1",
+	return &Planner{Reader: onlyServices{services: services}, Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"},
 		Config: config.LoadBalancer{SharedScope: scope}}
 }
 

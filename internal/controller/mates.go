@@ -29,7 +29,7 @@ func (r *ServiceReconciler) standing(s *corev1.Service) standing {
 	options, _ := annotation.Parse(s.Annotations, r.Config)
 	return standing{
 		group: r.groupOf(s), balancer: s.Annotations[annotation.LoadBalancerID], address: s.Annotations[annotation.LoadBalancerAddress],
-		claimed: r.claimed(s), refused: refused(*s), internal: options.Internal,
+		claimed: r.Claimed(s), refused: refused(*s), internal: options.Internal,
 	}
 }
 

@@ -156,7 +156,7 @@ func (p *Planner) prospect(ctx context.Context, service *corev1.Service, balance
 		row.Reasons = append(row.Reasons, err.Error())
 	}
 	row.Outcome = outcome(facts{
-		plan: plan, balancer: l, taken: l != nil && p.marked(*l) && p.claimed(service), serves: p.Serves(service), foreign: theirs != nil, err: err,
+		plan: plan, balancer: l, taken: l != nil && p.marked(*l) && p.Claimed(service), serves: p.Serves(service), foreign: theirs != nil, err: err,
 	})
 	if row.Outcome == OutcomeBusy {
 		row.Reasons = append(row.Reasons, fmt.Sprintf("load balancer %s is in %s; look again when it is ACTIVE", l.ID, l.ProvisioningStatus))

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -65,7 +66,7 @@ func (p *Planner) fate(g securitygroup.Group, services []corev1.Service) (fate F
 		return FateLeft, fmt.Sprintf("it was made for Service %s/%s of cluster %q, and --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, p.ClusterName)
 	case i < 0 && !described:
 		return FateLeft, "its Service does not exist, and nothing says of which cluster that was"
-	case i < 0 || !mayOwn(&services[i]):
+	case i < 0 || !claim.MayOwn(&services[i]):
 		return FateOrphan, fmt.Sprintf("Service %s/%s does not exist in this cluster, or has given it up", of.Namespace, of.Name)
 	case !p.Serves(&services[i]) && !p.Leaves(&services[i]):
 		return FateLeft, fmt.Sprintf("Service %s/%s is not for this controller", services[i].Namespace, services[i].Name)

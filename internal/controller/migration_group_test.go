@@ -9,13 +9,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
 func TestMigrateSaysWhatBecomesOfSecurityGroupsOfServices(t *testing.T) {
-	p := &Planner{ClusterName: "prod", LoadBalancerClass: "class", DefaultClass: true}
+	p := &Planner{Policy: claim.Policy{ClusterName: "prod", LoadBalancerClass: "class", DefaultClass: true}}
 	service := func(name string) corev1.Service {
 		v := corev1.Service{}
 		v.Namespace, v.Name, v.UID, v.Spec.Type = "shop", name, uidOf(name), corev1.ServiceTypeLoadBalancer

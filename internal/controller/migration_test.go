@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
@@ -65,7 +66,7 @@ func TestOnlyWhatNobodyNoticesIsSmooth(t *testing.T) {
 }
 
 func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
-	p := &Planner{ClusterName: "prod", ClusterUID: "uid-c", Neutron: neutron.New(nil, "project")}
+	p := &Planner{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "uid-c"}, Neutron: neutron.New(nil, "project")}
 	web := corev1.Service{}
 	web.Namespace, web.Name = "shop", "web"
 	described := func(text string) lb.LoadBalancer { return lb.LoadBalancer{ProjectID: "project", Description: text} }

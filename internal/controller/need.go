@@ -16,7 +16,7 @@ import (
 // needs is what the Services need of the nodes' security group, as the last pass over each
 // found out, and what came of it. It stands between the passes, which say, and the
 // reconciler of the group, which asks. All of it is for use by many goroutines; a nil *needs
-// is for where no security groups are managed, and says that everything is open.
+// is for where no security groups are annotation.Managed, and says that everything is open.
 type needs struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]need

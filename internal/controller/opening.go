@@ -45,7 +45,7 @@ func (p *Planner) wouldOpen(in build.Input, all []corev1.Service) []string {
 	unknown := slices.DeleteFunc(lb.Users(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
 	for i := range all {
 		s, name := &all[i], p.Owner(&all[i]).LoadBalancerName()
-		comes := p.claimed(s) && s.Annotations[annotation.LoadBalancerID] == in.Found.ID && !refused(*s)
+		comes := p.Claimed(s) && s.Annotations[annotation.LoadBalancerID] == in.Found.ID && !refused(*s)
 		if s.UID != in.Service.UID && (comes || slices.Contains(unknown, name)) && p.internal(s) {
 			opened = append(opened, s.Namespace+"/"+s.Name)
 		}

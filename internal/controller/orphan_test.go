@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -187,7 +188,7 @@ func TestAnOrphanIsLeftOfWhichAnythingIsSomebodyElses(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ServiceUID = "t"
-	p := &Planner{ClusterUID: "c", Neutron: neutron.New(nil, "project")}
+	p := &Planner{Policy: claim.Policy{ClusterUID: "c"}, Neutron: neutron.New(nil, "project")}
 	for name, c := range map[string]struct {
 		balancer lb.LoadBalancer
 		left     bool

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
@@ -229,7 +229,7 @@ func (p *Planner) cachedOwners(ctx context.Context) (map[string]bool, error) {
 func (p *Planner) addOwners(owners map[string]bool, services []corev1.Service) {
 	for i := range services {
 		switch service := &services[i]; {
-		case mayOwn(service):
+		case claim.MayOwn(service):
 			owners[string(service.UID)] = true
 		case service.Annotations[annotation.KeepFloatingIP] != "" && p.keepsFloatingIP(service):
 			owners[addressOwner(string(service.UID))] = true
@@ -243,13 +243,4 @@ func addressOwner(uid string) string { return diff.Object(diff.CreateFloatingIP{
 // owned reports whether one of the owners may want the object.
 func owned(o object, owners map[string]bool) bool {
 	return owners[o.serviceUID] || o.kind == diff.Object(diff.CreateFloatingIP{}) && owners[addressOwner(o.serviceUID)]
-}
-
-// mayOwn reports whether a Service may have something in the cloud, whoever serves it: it
-// has the finalizer, which is set before anything is made for it and goes after that, with
-// a mark by which somebody knows it; or it is a LoadBalancer, which gets these back when
-// they were taken away.
-func mayOwn(service *corev1.Service) bool {
-	known := service.Annotations[managed] != "" || service.Annotations[annotation.LoadBalancerID] != ""
-	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || known && controllerutil.ContainsFinalizer(service, finalizer)
 }

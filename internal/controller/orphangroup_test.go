@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -38,7 +39,7 @@ func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) 
 		{why: "where nothing is taken over", ports: []securitygroup.Port{on("node-a", "g")}, adopt: AdoptObserve, says: "--adopt=observe"},
 	} {
 		found := groupInventory{groups: []securitygroup.Group{lonelyGroup()}, ports: c.ports, servers: map[string]bool{"node-a": true, "node-b": true}}
-		p := &Planner{ClusterName: "prod", Adopt: c.adopt}
+		p := &Planner{Policy: claim.Policy{ClusterName: "prod"}, Adopt: c.adopt}
 		p.Config.ManageSecurityGroups = true
 		kinds := p.orphanKinds()
 		all := kinds[len(kinds)-1].marked(inventory{groups: found}, "c")

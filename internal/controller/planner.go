@@ -7,16 +7,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -42,13 +41,7 @@ type Planner struct {
 	// Config holds the operator's settings for load balancers.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
-	// ClusterName is --cluster-name, ClusterUID the uid of the kube-system
-	// namespace.
-	ClusterName, ClusterUID string
-	// LoadBalancerClass is the spec.loadBalancerClass that is handled;
-	// DefaultClass reports whether Services without a class are, too.
-	LoadBalancerClass string
-	DefaultClass      bool
+	claim.Policy
 	// Adopt is what is done about what openstack-cloud-controller-manager made; empty
 	// stands for AdoptTag.
 	Adopt Adoption
@@ -62,31 +55,6 @@ type Planner struct {
 	// noCertificates whether there was none when that was last looked at, and no Service
 	// has asked since.
 	wantsCertificates, noCertificates atomic.Bool
-}
-
-// Owner returns the Service as the owner of objects in the cloud.
-func (p *Planner) Owner(service *corev1.Service) lb.Owner {
-	return lb.Owner{
-		ClusterName: p.ClusterName,
-		ClusterUID:  p.ClusterUID,
-		Namespace:   service.Namespace,
-		Name:        service.Name,
-		ServiceUID:  string(service.UID),
-	}
-}
-
-// Serves reports whether the Service is to have a load balancer from here: it is
-// of type LoadBalancer, of our class, and not about to go.
-func (p *Planner) Serves(service *corev1.Service) bool {
-	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.DeletionTimestamp == nil && p.ours(service)
-}
-
-// ours reports whether the Service's class is one that is handled here.
-func (p *Planner) ours(service *corev1.Service) bool {
-	if class := service.Spec.LoadBalancerClass; class != nil {
-		return *class == p.LoadBalancerClass
-	}
-	return p.DefaultClass
 }
 
 // invalid returns the *build.Invalid in err, or nil.
@@ -136,53 +104,6 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: status.ReasonWaitingForGroup, Message: waits.Error()})
 	}
 	return plan, observed, nil
-}
-
-// Leaves reports whether the Service is not to be served any more and may still
-// have something in the cloud. The finalizer alone does not tell: it is
-// Kubernetes' own and controllers of other classes set it too. Our mark bears
-// the Service's uid, so that one copied from another Service proves nothing, and
-// our class, since those of other classes may be of this project, too.
-//
-// A LoadBalancer without a class that bears our mark and is not handled here any more,
-// since an operator said so, is left as it is: it is for another controller to take over,
-// with its load balancer, and goes when it is deleted.
-func (p *Planner) Leaves(service *corev1.Service) bool {
-	balancer := service.Spec.Type == corev1.ServiceTypeLoadBalancer
-	switch {
-	case p.Serves(service) || !controllerutil.ContainsFinalizer(service, finalizer):
-		return false
-	case service.Annotations[managed] == p.mark(service):
-		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil
-	case balancer:
-		return p.ours(service)
-	}
-	// A Service of another type has lost its class. One that
-	// openstack-cloud-controller-manager left bears the load balancer's id.
-	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != "" && !anothersMark(service)
-}
-
-// lostItsMark reports whether the Service is no LoadBalancer any more and bears the
-// finalizer and no controller's mark: somebody who sets all annotations took that away.
-func lostItsMark(service *corev1.Service) bool {
-	return service.Spec.Type != corev1.ServiceTypeLoadBalancer && controllerutil.ContainsFinalizer(service, finalizer) &&
-		service.Annotations[managed] == ""
-}
-
-// anothersMark reports whether a Service that does not bear our mark bears that of a
-// controller of another class, which is to release it.
-func anothersMark(service *corev1.Service) bool {
-	return strings.HasPrefix(service.Annotations[managed], string(service.UID)+" ")
-}
-
-// mark is what a Service bears while it has or may have something in the cloud.
-func (p *Planner) mark(service *corev1.Service) string {
-	return string(service.UID) + " " + p.LoadBalancerClass
-}
-
-// claimed reports whether the Service bears the marks that claim sets.
-func (p *Planner) claimed(service *corev1.Service) bool {
-	return controllerutil.ContainsFinalizer(service, finalizer) && service.Annotations[managed] == p.mark(service)
 }
 
 // keepsFloatingIP reads the one annotation that matters at the end. A value that

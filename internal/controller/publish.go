@@ -17,27 +17,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
-
-// finalizer is the one that Kubernetes defines for load balancers of Services
-// (KEP-980), so that a Service can change hands between controllers.
-const finalizer = "service.kubernetes.io/load-balancer-cleanup"
-
-// managed is the annotation that says whose finalizer it is, since controllers of
-// other classes set the same one. It holds the Service's uid and the class.
-const managed = annotation.Managed
 
 // claim makes sure that the Service cannot vanish while it has anything in the
 // cloud, and that it is known as ours whatever becomes of its type and class. It
 // comes before the first create.
 func (r *ServiceReconciler) claim(ctx context.Context, service *corev1.Service) error {
-	if r.claimed(service) {
+	if r.Claimed(service) {
 		return nil
 	}
 	before := service.DeepCopy()
-	controllerutil.AddFinalizer(service, finalizer)
-	setAnnotation(service, managed, r.mark(service))
+	controllerutil.AddFinalizer(service, claim.Finalizer)
+	setAnnotation(service, annotation.Managed, r.Mark(service))
 	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
 		return fmt.Errorf("add the finalizer: %w", err)
 	}
@@ -54,7 +47,7 @@ func (r *ServiceReconciler) publish(ctx context.Context, service *corev1.Service
 	}
 	before := service.DeepCopy()
 	service.Status.Conditions = status.Conditions(before.Status.Conditions, service.Generation, p)
-	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && r.ours(service) {
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && r.Handles(service) {
 		service.Status.LoadBalancer.Ingress = status.Ingress(before.Status.LoadBalancer.Ingress, p)
 	}
 	if equality.Semantic.DeepEqual(before.Status, service.Status) {
@@ -122,7 +115,7 @@ func (r *ServiceReconciler) letGo(ctx context.Context, p *pass) error {
 	service := p.service
 	before := service.DeepCopy()
 	removeConditions(service)
-	foreign := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.ours(service)
+	foreign := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.Handles(service)
 	if !foreign {
 		service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}
@@ -133,9 +126,9 @@ func (r *ServiceReconciler) letGo(ctx context.Context, p *pass) error {
 	}
 	before = service.DeepCopy()
 	if !foreign {
-		controllerutil.RemoveFinalizer(service, finalizer)
+		controllerutil.RemoveFinalizer(service, claim.Finalizer)
 	}
-	delete(service.Annotations, managed)
+	delete(service.Annotations, annotation.Managed)
 	delete(service.Annotations, annotation.VIPAddress)
 	delete(service.Annotations, annotation.Programmed)
 	if !p.record.observed.Guest || service.Annotations[annotation.LoadBalancerGroup] != "" {
@@ -153,8 +146,8 @@ func (r *ServiceReconciler) letGo(ctx context.Context, p *pass) error {
 // could not serve and that is not to be served any more. It bears no other mark of ours:
 // it was never claimed.
 func (r *ServiceReconciler) retract(ctx context.Context, p *pass) error {
-	nobodys := p.service.Spec.Type != corev1.ServiceTypeLoadBalancer && p.service.Annotations[managed] == "" &&
-		!controllerutil.ContainsFinalizer(p.service, finalizer)
+	nobodys := p.service.Spec.Type != corev1.ServiceTypeLoadBalancer && p.service.Annotations[annotation.Managed] == "" &&
+		!controllerutil.ContainsFinalizer(p.service, claim.Finalizer)
 	if !nobodys && !r.memory.has(client.ObjectKeyFromObject(p.service), p.service.UID) {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -23,7 +24,7 @@ func replaced(course course, nodes ...string) desire {
 	service := served(func(s *corev1.Service) {
 		s.Spec.Ports = []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}}
 	})
-	owner := (&Planner{ClusterName: "kubernetes", ClusterUID: "c-1"}).Owner(service)
+	owner := (&Planner{Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-1"}}).Owner(service)
 	in := build.Input{Service: service, Owner: owner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
 	in.Config.Method, in.Networks.VIPSubnetID, in.Networks.MemberSubnetID = "ROUND_ROBIN", "subnet", "subnet"
 	for _, address := range nodes {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
@@ -210,7 +211,7 @@ func TestMarksThatChangedAreNamed(t *testing.T) {
 	after.Annotations = map[string]string{annotation.LoadBalancerAddress: "192.0.2.1", "example.com/x": "1"}
 	after.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 	after.Status.Conditions[0].Message = "other"
-	after.Finalizers = []string{finalizer, "example.com/x"}
+	after.Finalizers = []string{claim.Finalizer, "example.com/x"}
 	want := []string{
 		"annotation loadbalancer.openstack.org/load-balancer-address", "annotation loadbalancer.openstack.org/load-balancer-id",
 		"condition kube-octavia.io/Programmed", "finalizer service.kubernetes.io/load-balancer-cleanup", "status.loadBalancer",

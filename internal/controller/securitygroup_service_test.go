@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -66,7 +67,7 @@ func (s *groupStage) leaving(name string) {
 	for i := range s.cluster.services {
 		if v := &s.cluster.services[i]; v.Name == name {
 			v.DeletionTimestamp = &metav1.Time{Time: s.clock}
-			v.Finalizers, v.Annotations = []string{finalizer}, map[string]string{managed: s.planner.mark(v)}
+			v.Finalizers, v.Annotations = []string{claim.Finalizer}, map[string]string{annotation.Managed: s.planner.Mark(v)}
 		}
 	}
 }

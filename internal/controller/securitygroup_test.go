@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -142,7 +143,7 @@ func newGroupStage(t *testing.T) *groupStage {
 	s.GroupReconciler = &GroupReconciler{
 		reader: s.cluster, cloud: s.sky, needs: newNeeds(func() {}), memory: newMemory(), recorder: s.heard, metrics: counted, timing: DefaultTiming(),
 		now: func() time.Time { return s.clock }, interval: time.Minute, enqueue: func(key types.NamespacedName) { s.woken = append(s.woken, key) },
-		planner: &Planner{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true},
+		planner: &Planner{Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true}},
 		subnets: map[string]securitygroup.Subnet{}, asked: map[string]bool{}, told: map[string]string{},
 	}
 	s.addNode("a")

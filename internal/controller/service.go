@@ -21,6 +21,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -132,7 +133,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		requestID: id,
 		record:    r.memory.recall(request.NamespacedName, service.UID),
 	}
-	p.remembered, p.claimed = p.record.known, r.claimed(service)
+	p.remembered, p.claimed = p.record.known, r.Claimed(service)
 	p.owner.Guest = p.record.observed.Guest
 	if r.Serves(service) || r.Leaves(service) {
 		if result, only, err := r.lookOnly(ctx, p); only {
@@ -144,7 +145,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		return r.serve(ctx, p)
 	case r.Leaves(service):
 		return r.release(ctx, p)
-	case p.record.holds() && lostItsMark(service) && r.Adopt != AdoptObserve:
+	case p.record.holds() && claim.LostMark(service) && r.Adopt != AdoptObserve:
 		// With the mark, the next controller knows it, too; and comes back for it.
 		if err := r.claim(ctx, service); apierrors.IsConflict(err) {
 			return reconcile.Result{RequeueAfter: staleRetry}, nil

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -59,7 +60,7 @@ func fieldOf(mark string) []string {
 		return []string{"f:status", "f:conditions", fmt.Sprintf(`k:{"type":%q}`, kind)}
 	}
 	if mark == finalizerMark {
-		return []string{"f:metadata", "f:finalizers", fmt.Sprintf("v:%q", finalizer)}
+		return []string{"f:metadata", "f:finalizers", fmt.Sprintf("v:%q", claim.Finalizer)}
 	}
 	return []string{"f:status", "f:loadBalancer"}
 }
