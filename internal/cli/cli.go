@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // The exit statuses of all subcommands.
@@ -38,14 +38,14 @@ type Options struct {
 	// Version is the version of the build; empty stands for the commit.
 	Version string
 	// Timing is how long the controller leaves things alone; zero stands for
-	// controller.DefaultTiming.
-	Timing controller.Timing
+	// timing.Default.
+	Timing timing.Delays
 }
 
 // Run runs the command line and returns its exit status.
 func Run(ctx context.Context, args []string, streams IO, o Options) int {
-	if o.Timing == (controller.Timing{}) {
-		o.Timing = controller.DefaultTiming()
+	if o.Timing == (timing.Delays{}) {
+		o.Timing = timing.Default()
 	}
 	root := &cobra.Command{
 		Use:           "kube-octavia",

@@ -32,7 +32,9 @@ import (
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // namespaceFile is where a Pod finds the name of its namespace.
@@ -145,9 +147,9 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 }
 
 // worker returns what starts the reconcilers once there is a cloud.
-func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logger, timing controller.Timing) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
+func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
 	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
-		counted, err := controller.NewMetrics(metrics.Registry)
+		counted, err := kometrics.New(metrics.Registry)
 		if err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -26,7 +27,7 @@ type addressless struct {
 	planner  *Planner
 	memory   *memory
 	recorder events.EventRecorder
-	metrics  *Metrics
+	metrics  *metrics.Metrics
 	// found is what the last look found, told what was said of it.
 	found, told map[string]string
 }
@@ -57,7 +58,7 @@ func (a *addressless) look(ctx context.Context) error {
 		}
 	}
 	a.told = told
-	a.metrics.addressless.Set(float64(len(told)))
+	a.metrics.Addressless.Set(float64(len(told)))
 	return nil
 }
 

@@ -17,12 +17,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 )
 
 // addresslessStage has a node for each word, with the addresses after the colon, and a Service.
 func addresslessStage(t *testing.T, nodes ...string) (*addressless, *cluster, func() []string) {
 	t.Helper()
-	counted, err := NewMetrics(prometheus.NewRegistry())
+	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestANodeWithoutAddressIsToldOfOnce(t *testing.T) {
 	a, there, look := addresslessStage(t, "good:10.0.0.1", "six:fd00::1")
 	counts := func(want int) {
 		t.Helper()
-		if got := testutil.ToFloat64(a.metrics.addressless); got != float64(want) {
+		if got := testutil.ToFloat64(a.metrics.Addressless); got != float64(want) {
 			t.Errorf("the metric says %v, want %d", got, want)
 		}
 	}

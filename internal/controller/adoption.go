@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // Adoption is what is done about what openstack-cloud-controller-manager made.
@@ -67,7 +69,7 @@ func (r *ServiceReconciler) lookOnly(ctx context.Context, p *pass) (result recon
 		failure = r.foresee(ctx, p)
 	}
 	if result, err = r.finish(ctx, p, failure); err == nil && result == (reconcile.Result{}) {
-		result.RequeueAfter = jitter(lookAgain)
+		result.RequeueAfter = timing.Jitter(lookAgain)
 	}
 	r.observers.note(p.service)
 	return result, true, err
@@ -92,14 +94,14 @@ func (r *ServiceReconciler) foresee(ctx context.Context, p *pass) error {
 // observers counts the Services that are only observed, by what they say. It is safe for
 // concurrent use. A nil one counts nothing.
 type observers struct {
-	metrics *Metrics
+	metrics *metrics.Metrics
 
 	mu      sync.Mutex
 	reasons map[types.NamespacedName]string
 }
 
-func newObservers(metrics *Metrics) *observers {
-	metrics.observed.Reset()
+func newObservers(metrics *metrics.Metrics) *observers {
+	metrics.Observed.Reset()
 	return &observers{metrics: metrics, reasons: map[types.NamespacedName]string{}}
 }
 
@@ -126,10 +128,10 @@ func (o *observers) set(key types.NamespacedName, reason string) {
 		return
 	}
 	if before != "" {
-		o.metrics.observed.WithLabelValues(before).Dec()
+		o.metrics.Observed.WithLabelValues(before).Dec()
 	}
 	if delete(o.reasons, key); reason != "" {
 		o.reasons[key] = reason
-		o.metrics.observed.WithLabelValues(reason).Inc()
+		o.metrics.Observed.WithLabelValues(reason).Inc()
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -61,7 +62,7 @@ func TestOnlyWhatWasTakenOverIsWrittenToWhereOthersAreObserved(t *testing.T) {
 }
 
 func TestServicesThatAreOnlyObservedAreCountedByWhatTheySay(t *testing.T) {
-	metrics, err := NewMetrics(prometheus.NewRegistry())
+	metrics, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestServicesThatAreOnlyObservedAreCountedByWhatTheySay(t *testing.T) {
 		meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Programmed, Status: metav1.ConditionUnknown, Reason: reason})
 		return s
 	}
-	counted := func(reason string) float64 { return testutil.ToFloat64(metrics.observed.WithLabelValues(reason)) }
+	counted := func(reason string) float64 { return testutil.ToFloat64(metrics.Observed.WithLabelValues(reason)) }
 	for i, step := range []struct {
 		do             func()
 		ready, changes float64

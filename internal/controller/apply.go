@@ -243,7 +243,7 @@ func (r *ServiceReconciler) write(ctx context.Context, p *pass, op diff.Op) erro
 	}
 	began := r.now()
 	made, err := apply(ctx, op)
-	r.Metrics.op(op, err, r.now().Sub(began))
+	r.Metrics.Write(diff.Kind(op), err, r.now().Sub(began))
 	log := p.log.WithValues("op", diff.Kind(op))
 	if l := p.record.observed.LoadBalancer; l != nil {
 		log = log.WithValues("loadBalancerID", l.ID)

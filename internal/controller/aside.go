@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // This is what a pass does about somebody else who writes to what the Service has:
@@ -58,7 +59,7 @@ func (r *ServiceReconciler) yield(ctx context.Context, p *pass) (result reconcil
 // A mark of another one of us is left: two would set theirs in turn for ever.
 func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rivalry, wait time.Duration) (reconcile.Result, error) {
 	if err := r.tellContest(context.WithoutCancel(ctx), p.service, known); apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -77,7 +78,7 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	r.await(p)
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	if err != nil && ctx.Err() == nil {
 		return r.next(p, err)

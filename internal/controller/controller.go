@@ -35,8 +35,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/target"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // backlog is how many load balancers may end their changes at once before the
@@ -46,7 +48,7 @@ const backlog = 1024
 // Options is what the controller is made of and how it works.
 type Options struct {
 	Planner *Planner
-	Metrics *Metrics
+	Metrics *metrics.Metrics
 	// Registry is where the watcher's gauges are registered.
 	Registry prometheus.Registerer
 	Logger   logr.Logger
@@ -59,8 +61,8 @@ type Options struct {
 	SweepInterval time.Duration
 	// OrphanGrace is for how long what belongs to no Service stays, or Never.
 	OrphanGrace time.Duration
-	// Timing is how long things are left alone; DefaultTiming is for real clouds.
-	Timing Timing
+	// Timing is how long things are left alone; timing.Default is for real clouds.
+	Timing timing.Delays
 }
 
 // SetUp adds the Service reconciler, the watcher and the sweeper to the manager.

@@ -123,7 +123,7 @@ func (r *ServiceReconciler) noteRepair(p *pass, op diff.Op) {
 	if !p.record.drifted || !p.onlyCloudChanged() {
 		return
 	}
-	r.Metrics.repaired.WithLabelValues(diff.Object(op)).Inc()
+	r.Metrics.Repaired.WithLabelValues(diff.Object(op)).Inc()
 	p.record.repaired = append(p.record.repaired, op.String())
 	if !op.Octavia() {
 		r.rivals.wrote(p.service, foreignWrite{what: diff.Kind(op), texts: []string{op.String()}})
@@ -147,7 +147,7 @@ func (r *ServiceReconciler) tellDrift(p *pass, repaired []string) {
 	}
 	p.record.told = true
 	for _, op := range p.drift {
-		r.Metrics.reported.WithLabelValues(diff.Object(op)).Inc()
+		r.Metrics.Reported.WithLabelValues(diff.Object(op)).Inc()
 	}
 }
 

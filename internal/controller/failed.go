@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // everServed reports whether the Service ever had an address that somebody may use.
@@ -70,14 +71,14 @@ func (r *ServiceReconciler) mustWait(p *pass) bool {
 func (r *record) fail(reason, message string) { r.failedReason, r.failed = reason, message }
 
 // noteDeletion counts a deletion and puts off what may come after it.
-func (r *record) noteDeletion(now time.Time, t Timing) {
-	r.notBefore = now.Add(jitter(min(t.FirstRebirth<<r.deletions, t.LastRebirth)))
+func (r *record) noteDeletion(now time.Time, t timing.Delays) {
+	r.notBefore = now.Add(timing.Jitter(min(t.FirstRebirth<<r.deletions, t.LastRebirth)))
 	r.deletions = min(r.deletions+1, 10)
 }
 
 // noteDiscard does the same for a load balancer that another one has replaced.
-func (r *record) noteDiscard(now time.Time, t Timing) {
-	r.discardAfter = now.Add(jitter(min(t.FirstRebirth<<r.discards, t.LastRebirth)))
+func (r *record) noteDiscard(now time.Time, t timing.Delays) {
+	r.discardAfter = now.Add(timing.Jitter(min(t.FirstRebirth<<r.discards, t.LastRebirth)))
 	r.discards = min(r.discards+1, 10)
 }
 
@@ -187,7 +188,7 @@ func (r *ServiceReconciler) failOver(ctx context.Context, p *pass, l lb.LoadBala
 		r.refusedFailovers.reasons.Store(l.Provider, a.trouble)
 		p.log.Info("this cloud lets us fail over no load balancer; those that fail are replaced", "provider", l.Provider, "error", a.trouble)
 	}
-	p.plan, p.delay = diff.Plan{}, staleRetry
+	p.plan, p.delay = diff.Plan{}, timing.StaleRetry
 	p.record.fail(a.tell(wait, l))
 	return nil
 }

@@ -79,7 +79,7 @@ func (r *ServiceReconciler) judge(ctx context.Context, p *pass) (bool, error) {
 		return r.waits(p), nil
 	}
 	p.record.leftBehind, p.record.repairs = true, min(p.record.repairs+1, 10)
-	r.Metrics.leftBehind.Inc()
+	r.Metrics.LeftBehind.Inc()
 	p.log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
 		"loadBalancerID", l.ID, "what", unready(*l, p.owner))
 	if p.record.madeComplete == l.ID && diff.LeftAtBirth(*l, p.owner) && !r.leavesParts.Swap(true) {

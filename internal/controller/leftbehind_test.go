@@ -20,7 +20,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // An observed load balancer with a part that is PENDING below it, or none.
@@ -33,7 +35,7 @@ func withPart(whole, part lb.ProvisioningStatus) lb.Observed {
 }
 
 // defaults are how long users wait.
-var defaults = DefaultTiming()
+var defaults = timing.Default()
 
 func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
@@ -142,7 +144,7 @@ func calling(t *testing.T, handle http.HandlerFunc) *ServiceReconciler {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
-	metrics, err := NewMetrics(prometheus.NewRegistry())
+	metrics, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

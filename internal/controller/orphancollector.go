@@ -22,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
@@ -37,7 +38,7 @@ type collector struct {
 	// the API server, and is what decides.
 	cached, owners func(context.Context) (map[string]bool, error)
 	recorder       events.EventRecorder
-	metrics        *Metrics
+	metrics        *metrics.Metrics
 	log            logr.Logger
 	now            func() time.Time
 
@@ -114,7 +115,7 @@ func (c *collector) note(v verdict) {
 		}
 	}
 	for _, kind := range c.kinds {
-		c.metrics.orphans.WithLabelValues(kind.name).Set(float64(count[kind.name]))
+		c.metrics.Orphans.WithLabelValues(kind.name).Set(float64(count[kind.name]))
 	}
 	c.known, c.tried = known, tried
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // wokenAtOnce is how many Services that wait for quota come back when something
@@ -138,11 +139,11 @@ func exhaustedPart(failure error) bool {
 
 // quotaDelay is how long a Service waits that was refused so often: longer and
 // longer, but one that came back because something was freed asks once more soon.
-func quotaDelay(refusals int, woken bool, t Timing) time.Duration {
+func quotaDelay(refusals int, woken bool, t timing.Delays) time.Duration {
 	if woken && t.QuotaRetry > 0 {
-		return jitter(t.QuotaRetry)
+		return timing.Jitter(t.QuotaRetry)
 	}
-	return jitter(max(t.SlowRetry, min(t.SlowRetry<<max(refusals-1, 0), t.LastQuotaRetry)))
+	return timing.Jitter(max(t.SlowRetry, min(t.SlowRetry<<max(refusals-1, 0), t.LastQuotaRetry)))
 }
 
 // quotaWords are how Octavia and Neutron name what there can be no more of.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 func keysOf(names ...string) []types.NamespacedName {
@@ -58,20 +59,20 @@ func TestWaitersComeInTheirOrderAndNoneHoldsUpTheOthers(t *testing.T) {
 }
 
 func TestServicesThatWaitAskSlowerAndSlower(t *testing.T) {
-	timing := DefaultTiming()
+	delays := timing.Default()
 	for _, c := range []struct {
 		refusals int
 		woken    bool
 		want     time.Duration
 	}{
-		{1, false, timing.SlowRetry}, {2, false, 2 * timing.SlowRetry}, {3, false, 4 * timing.SlowRetry}, {4, false, timing.LastQuotaRetry},
-		{10, false, timing.LastQuotaRetry}, {3, true, timing.QuotaRetry},
+		{1, false, delays.SlowRetry}, {2, false, 2 * delays.SlowRetry}, {3, false, 4 * delays.SlowRetry}, {4, false, delays.LastQuotaRetry},
+		{10, false, delays.LastQuotaRetry}, {3, true, delays.QuotaRetry},
 	} {
-		if got := quotaDelay(c.refusals, c.woken, timing); got < c.want || got > c.want+c.want/5 {
+		if got := quotaDelay(c.refusals, c.woken, delays); got < c.want || got > c.want+c.want/5 {
 			t.Errorf("after %d refusals (woken: %t) it waits %v, want %v and a little", c.refusals, c.woken, got, c.want)
 		}
 	}
-	if got := quotaDelay(1, true, Timing{SlowRetry: time.Second}); got < time.Second {
+	if got := quotaDelay(1, true, timing.Delays{SlowRetry: time.Second}); got < time.Second {
 		t.Errorf("without a time for it, it waits %v", got)
 	}
 }

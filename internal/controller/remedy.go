@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // mostReplacements is how many load balancers in a row may be built in the place
@@ -85,8 +86,8 @@ type attempts struct {
 }
 
 // begin counts an attempt and puts off the next one.
-func (a *attempts) begin(now time.Time, requestID string, t Timing) {
-	a.next = now.Add(jitter(min(t.FirstReplacement<<a.begun, t.LastReplacement)))
+func (a *attempts) begin(now time.Time, requestID string, t timing.Delays) {
+	a.next = now.Add(timing.Jitter(min(t.FirstReplacement<<a.begun, t.LastReplacement)))
 	a.begun++
 	a.last = requestID
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 func TestALoadBalancerThatFailedIsFailedOverThenReplacedThenLeftToAPerson(t *testing.T) {
@@ -37,7 +38,7 @@ func TestALoadBalancerThatFailedIsFailedOverThenReplacedThenLeftToAPerson(t *tes
 }
 
 func TestAttemptsComeSlowerAndSlower(t *testing.T) {
-	timing, now := DefaultTiming(), time.Unix(1000, 0)
+	timing, now := timing.Default(), time.Unix(1000, 0)
 	var a attempts
 	for _, least := range []time.Duration{timing.FirstReplacement, 2 * timing.FirstReplacement, 4 * timing.FirstReplacement} {
 		a.begin(now, "req-1", timing)

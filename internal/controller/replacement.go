@@ -19,6 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // desire is what a Service is to have, and how it comes to it.
@@ -235,11 +236,11 @@ type besideTries struct {
 }
 
 // count notes that it was built once more.
-func (b *besideTries) count(wanted lb.Wanted, now time.Time, t Timing) {
+func (b *besideTries) count(wanted lb.Wanted, now time.Time, t timing.Delays) {
 	if !sameButMembers(b.wanted, wanted) {
 		b.built = 0
 	}
-	b.wanted, b.next = wanted, now.Add(jitter(min(t.FirstReplacement<<b.built, t.LastReplacement)))
+	b.wanted, b.next = wanted, now.Add(timing.Jitter(min(t.FirstReplacement<<b.built, t.LastReplacement)))
 	b.built = min(b.built+1, 10)
 }
 
@@ -289,17 +290,17 @@ func (r *ServiceReconciler) handOver(ctx context.Context, p *pass) (over bool, e
 		if p.record.handedOver.IsZero() {
 			p.record.handedOver = r.now()
 		}
-		p.postponed, p.delay = true, max(p.record.handedOver.Add(r.timing.Drain).Sub(r.now()), staleRetry)
+		p.postponed, p.delay = true, max(p.record.handedOver.Add(r.timing.Drain).Sub(r.now()), timing.StaleRetry)
 		return false, nil
 	case p.course != takeOver:
 		return false, nil
 	case p.complete && p.wanted.FloatingIP != nil:
-		p.delay = staleRetry
+		p.delay = timing.StaleRetry
 		return true, nil
 	case !p.complete && !slices.ContainsFunc(p.plan.Ops, moves):
 		return false, nil
 	}
-	p.delay = staleRetry
+	p.delay = timing.StaleRetry
 	old, err := r.Octavia.Observe(ctx, *p.record.observed.Predecessor)
 	if gone, err := openstack.UnlessGone(err); gone || err != nil {
 		p.record.known = p.record.known && !gone

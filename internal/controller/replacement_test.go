@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // replaced is a desire for a load balancer of another flavor than "old", which has the
@@ -162,7 +163,7 @@ func TestAnInternalServiceNamesTheOneThatHasItsAddress(t *testing.T) {
 }
 
 func TestAttemptsToBuildBesideAreFurtherAndFurtherApartUntilSomethingElseIsWanted(t *testing.T) {
-	timing, at := Timing{FirstReplacement: 10 * time.Second, LastReplacement: time.Minute}, time.Unix(0, 0)
+	timing, at := timing.Delays{FirstReplacement: 10 * time.Second, LastReplacement: time.Minute}, time.Unix(0, 0)
 	gold, silver := lb.Wanted{LoadBalancer: &lb.LoadBalancer{FlavorID: "gold"}}, lb.Wanted{LoadBalancer: &lb.LoadBalancer{FlavorID: "silver"}}
 	var tries besideTries
 	last := time.Duration(0)

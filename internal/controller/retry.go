@@ -12,6 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // soonEnough lets a Service that names a Secret come back to see whether that has changed.
@@ -20,7 +21,7 @@ func (r *ServiceReconciler) soonEnough(p *pass, result reconcile.Result) reconci
 	if options.TLSSecret == "" || !r.Serves(p.service) {
 		return result
 	}
-	if again := jitter(r.timing.SecretInterval); result.RequeueAfter == 0 || again < result.RequeueAfter {
+	if again := timing.Jitter(r.timing.SecretInterval); result.RequeueAfter == 0 || again < result.RequeueAfter {
 		result.RequeueAfter = again
 	}
 	return result
@@ -35,23 +36,23 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 	case failure == nil && p.delay > 0:
 		return reconcile.Result{RequeueAfter: p.delay}, nil
 	case failure == nil && p.unready != "":
-		return reconcile.Result{RequeueAfter: jitter(r.timing.PartsRetry)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.PartsRetry)}, nil
 	case failure == nil && len(p.plan.Refused) > 0:
-		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.SlowRetry)}, nil
 	case failure == nil && !p.record.known && (l == nil || l.ProvisioningStatus == lb.Active):
-		return reconcile.Result{RequeueAfter: jitter(r.timing.DuplicateRetry)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.DuplicateRetry)}, nil
 	case failure == nil && p.wrote && !p.done && (l == nil || !l.ProvisioningStatus.Pending()):
 		// Only Neutron was written to, which has done it already: nobody else
 		// brings the Service back to say so.
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	case failure == nil && !p.record.unanswered.IsZero():
-		return reconcile.Result{RequeueAfter: jitter(max(r.timing.AnswerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(max(r.timing.AnswerLimit-r.now().Sub(p.record.unanswered), time.Second))}, nil
 	case failure == nil && p.record.steadyFor != nil && l != nil && l.ProvisioningStatus.Pending():
 		// It is told when that takes too long.
 		return reconcile.Result{RequeueAfter: max(r.patience(p), 0)}, nil
 	case failure == nil && dependsOnOthers(p):
 		// Lest what becomes of those is not heard of.
-		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.SlowRetry)}, nil
 	case failure == nil:
 		return reconcile.Result{}, nil
 	case cloud == nil:
@@ -60,11 +61,11 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 		// The watcher brings the Service back; it is told when that takes too long.
 		return reconcile.Result{RequeueAfter: max(r.patience(p), 0)}, nil
 	case class == openstack.Throttled:
-		return reconcile.Result{RequeueAfter: jitter(max(cloud.RetryAfter, time.Second))}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(max(cloud.RetryAfter, time.Second))}, nil
 	case class == openstack.Quota:
 		return reconcile.Result{RequeueAfter: quotaDelay(p.record.quotaRefusals, p.woken, r.timing)}, nil
 	case class == openstack.Invalid, class == openstack.Foreign:
-		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.SlowRetry)}, nil
 	default:
 		return reconcile.Result{}, failure
 	}

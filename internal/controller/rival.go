@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // What others write to what is ours is put right. One who writes it again each time
@@ -90,7 +92,7 @@ func (r rivalry) resume(now time.Time) rivalry {
 
 // after is what is known after writes of somebody else that were seen together. While
 // work is stopped they are nothing to us.
-func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
+func (r rivalry) after(writes []foreignWrite, now time.Time, t timing.Delays) rivalry {
 	if t.RivalLimit == 0 || len(writes) == 0 || now.Before(r.until) {
 		return r
 	}
@@ -127,7 +129,7 @@ func (r rivalry) after(writes []foreignWrite, now time.Time, t Timing) rivalry {
 // changed is what is known after the Service was changed by who uses it. That ends a
 // pause, since the change may be what puts an end to the other controller. It does so
 // ever later, since it may be the other controller's own.
-func (r rivalry) changed(now time.Time, t Timing) rivalry {
+func (r rivalry) changed(now time.Time, t timing.Delays) rivalry {
 	if !now.Before(r.until) {
 		return r
 	}

@@ -16,10 +16,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // patience is that of the tests here: five times in ten minutes.
-var patience = Timing{
+var patience = timing.Delays{
 	RivalLimit: 5, RivalMarkLimit: 5, RivalWindow: 10 * time.Minute, FirstRivalWait: time.Second, LastRivalWait: 10 * time.Second,
 	FirstRivalPause: 10 * time.Minute, LastRivalPause: time.Hour,
 }
@@ -126,7 +127,7 @@ func TestWhatOnlyControllersWriteIsGivenWayToSooner(t *testing.T) {
 	for what, want := range map[string]stance{onService: standAside, "CreateListener": holdOn} {
 		var known rivalry
 		for range 3 {
-			known = known.after(writesAt(noon, what), noon, DefaultTiming())
+			known = known.after(writesAt(noon, what), noon, timing.Default())
 		}
 		if is, _ := known.stance(noon); is != want {
 			t.Errorf("%s written three times: stance %d, want %d", what, is, want)
@@ -180,7 +181,7 @@ func TestPausesGrowToTheLongest(t *testing.T) {
 func TestNobodyIsARivalWithoutALimit(t *testing.T) {
 	var known rivalry
 	for range 100 {
-		known = known.after([]foreignWrite{{what: "x", at: noon}}, noon, Timing{})
+		known = known.after([]foreignWrite{{what: "x", at: noon}}, noon, timing.Delays{})
 	}
 	if is, _ := known.stance(noon); is != goOn || len(known.writes) > 0 {
 		t.Errorf("stance %d, %d writes kept", is, len(known.writes))

@@ -11,15 +11,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // rivals has what is known of foreign writes to what our Services have: events tell
 // of those in Kubernetes, passes find those in the cloud. It is safe for concurrent
 // use. A nil one knows of nobody.
 type rivals struct {
-	timing  Timing
+	timing  timing.Delays
 	now     func() time.Time
-	metrics *Metrics
+	metrics *metrics.Metrics
 	log     logr.Logger
 
 	mu  sync.Mutex
@@ -32,8 +35,8 @@ type rival struct {
 	rivalry
 }
 
-func newRivals(timing Timing, metrics *Metrics, log logr.Logger) *rivals {
-	metrics.contested.Set(0)
+func newRivals(timing timing.Delays, metrics *metrics.Metrics, log logr.Logger) *rivals {
+	metrics.Contested.Set(0)
 	return &rivals{timing: timing, now: time.Now, metrics: metrics, log: log, all: map[types.NamespacedName]rival{}}
 }
 
@@ -55,7 +58,7 @@ func (r *rivals) wrote(service *corev1.Service, writes ...foreignWrite) {
 		if is, _ := known.stance(now); is == standAside {
 			return known // it is nothing to us
 		}
-		r.metrics.foreignWrites.WithLabelValues(where).Inc()
+		r.metrics.ForeignWrites.WithLabelValues(where).Inc()
 		log.Info("somebody else wrote to what the Service has", "where", where, "what", texts(writes))
 		next := known.after(writes, now, r.timing)
 		if is, wait := next.stance(now); is == standAside && !next.stopped.Equal(known.stopped) {
@@ -176,7 +179,7 @@ func (r *rivals) count() {
 			contested++
 		}
 	}
-	r.metrics.contested.Set(float64(contested))
+	r.metrics.Contested.Set(float64(contested))
 }
 
 func texts(writes []foreignWrite) []string {

@@ -21,9 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/target"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // groupCloud is what the reconciler of the security group asks of Neutron.
@@ -45,8 +47,8 @@ type GroupReconciler struct {
 	needs    *needs
 	memory   *memory
 	recorder events.EventRecorder
-	metrics  *Metrics
-	timing   Timing
+	metrics  *metrics.Metrics
+	timing   timing.Delays
 	now      func() time.Time
 	// interval lies between two looks at what the cloud has, and enqueue asks for a pass
 	// over a Service.
@@ -305,15 +307,15 @@ func (r *GroupReconciler) next(failure error) (reconcile.Result, error) {
 	again := max(r.looked.Add(r.interval).Sub(r.now()), time.Second)
 	switch class := openstack.Classify(failure); {
 	case failure == nil && !r.unanswered.IsZero():
-		return reconcile.Result{RequeueAfter: jitter(max(r.timing.AnswerLimit-r.now().Sub(r.unanswered), time.Second))}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(max(r.timing.AnswerLimit-r.now().Sub(r.unanswered), time.Second))}, nil
 	case failure == nil:
-		return reconcile.Result{RequeueAfter: jitter(again)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(again)}, nil
 	case cloud == nil:
 		return reconcile.Result{}, failure
 	case class == openstack.Throttled:
-		return reconcile.Result{RequeueAfter: jitter(max(cloud.RetryAfter, time.Second))}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(max(cloud.RetryAfter, time.Second))}, nil
 	case class == openstack.Invalid, class == openstack.Quota:
-		return reconcile.Result{RequeueAfter: jitter(r.timing.SlowRetry)}, nil
+		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.SlowRetry)}, nil
 	}
 	return reconcile.Result{}, failure
 }

@@ -79,7 +79,7 @@ func (r *GroupReconciler) look(ctx context.Context, p *groupPass) error {
 		}
 	}
 	if r.known && r.settled != nil && reflect.DeepEqual(*r.settled, p.wanted) && len(securitygroup.Diff(p.wanted, next)) > 0 {
-		r.metrics.drift.WithLabelValues(objectSecurityGroup).Inc()
+		r.metrics.Drift.WithLabelValues(objectSecurityGroup).Inc()
 		p.log.Info("somebody else changed a security group of the nodes, or took it off a port; that is put right")
 	}
 	r.observed, r.known, r.looked, r.asked = next, true, r.now(), map[string]bool{}
@@ -136,7 +136,7 @@ func (r *GroupReconciler) applyAll(ctx context.Context, p *groupPass, ops []secu
 func (r *GroupReconciler) write(ctx context.Context, p *groupPass, op securitygroup.Op) error {
 	began := r.now()
 	made, err := r.cloud.ApplySecurityGroup(ctx, op)
-	r.metrics.write(securitygroup.Kind(op), err, r.now().Sub(began))
+	r.metrics.Write(securitygroup.Kind(op), err, r.now().Sub(began))
 	if add, adds := op.(securitygroup.AddRules); adds {
 		delete(p.unopened, add.GroupID)
 		if err != nil {
@@ -205,7 +205,7 @@ func (r *GroupReconciler) tellNodes(p *groupPass) {
 			}
 		}
 	}
-	r.metrics.unattached.Set(float64(len(p.lost)))
+	r.metrics.Unattached.Set(float64(len(p.lost)))
 	told := map[string]string{}
 	for _, n := range p.nodes {
 		why := p.lost[n.Name]

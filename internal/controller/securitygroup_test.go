@@ -24,8 +24,10 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // cluster is what the caches hold.
@@ -133,7 +135,7 @@ type groupStage struct {
 // newGroupStage has two nodes, "a" and "b", and two Services.
 func newGroupStage(t *testing.T) *groupStage {
 	t.Helper()
-	counted, err := NewMetrics(prometheus.NewRegistry())
+	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func newGroupStage(t *testing.T) *groupStage {
 		"nodes": {CIDR: netip.MustParsePrefix("10.0.0.0/24"), NetworkID: "net"},
 	}}, heard: events.NewFakeRecorder(100), clock: noon}
 	s.GroupReconciler = &GroupReconciler{
-		reader: s.cluster, cloud: s.sky, needs: newNeeds(func() {}), memory: newMemory(), recorder: s.heard, metrics: counted, timing: DefaultTiming(),
+		reader: s.cluster, cloud: s.sky, needs: newNeeds(func() {}), memory: newMemory(), recorder: s.heard, metrics: counted, timing: timing.Default(),
 		now: func() time.Time { return s.clock }, interval: time.Minute, enqueue: func(key types.NamespacedName) { s.woken = append(s.woken, key) },
 		planner: &Planner{Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true}},
 		subnets: map[string]securitygroup.Subnet{}, asked: map[string]bool{}, told: map[string]string{},

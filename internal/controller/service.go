@@ -24,9 +24,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // ServiceReconciler gives Services their load balancers. Its queue key is the
@@ -40,9 +42,9 @@ type ServiceReconciler struct {
 	Uncached client.Reader
 	Recorder events.EventRecorder
 	Watcher  *octavia.Watcher
-	Metrics  *Metrics
+	Metrics  *metrics.Metrics
 
-	timing Timing
+	timing timing.Delays
 	memory *memory
 	echoes *echoes
 	rivals *rivals
@@ -148,14 +150,14 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	case p.record.holds() && claim.LostMark(service) && r.Adopt != AdoptObserve:
 		// With the mark, the next controller knows it, too; and comes back for it.
 		if err := r.claim(ctx, service); apierrors.IsConflict(err) {
-			return reconcile.Result{RequeueAfter: staleRetry}, nil
+			return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 		} else if err != nil {
 			return reconcile.Result{}, err
 		}
 		return r.release(ctx, p)
 	}
 	if err := r.retract(ctx, p); apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -174,7 +176,7 @@ func (r *ServiceReconciler) serve(ctx context.Context, p *pass) (reconcile.Resul
 	}
 	if hasOrGets(p) {
 		if err := r.claim(ctx, p.service); apierrors.IsConflict(err) {
-			return reconcile.Result{RequeueAfter: staleRetry}, nil
+			return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 		} else if err != nil {
 			return reconcile.Result{}, err
 		}
@@ -353,7 +355,7 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	if apierrors.IsConflict(failure) {
 		// A note on the Service could not be written: the cache was behind.
 		r.await(p)
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	if failure != nil && ctx.Err() != nil {
 		// The controller was told to stop; nothing is wrong with the Service.
@@ -367,7 +369,7 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	switch {
 	case apierrors.IsConflict(err):
 		// The cache is behind; it will have caught up by then.
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // Sweeper looks now and then at everything that the cluster has in the cloud, with
@@ -39,7 +41,7 @@ type Sweeper struct {
 	Interval time.Duration
 	// Enqueue asks for a pass over a Service.
 	Enqueue func(types.NamespacedName)
-	Metrics *Metrics
+	Metrics *metrics.Metrics
 	Logger  logr.Logger
 
 	orphans *collector
@@ -62,7 +64,7 @@ type inventory struct {
 // is made again at the next turn.
 func (s *Sweeper) Start(ctx context.Context) error {
 	for {
-		timer := time.NewTimer(jitter(s.Interval))
+		timer := time.NewTimer(timing.Jitter(s.Interval))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -118,7 +120,7 @@ func (s *Sweeper) lookAtLoadBalancers(heads []octavia.Head, began time.Time) {
 	}
 	for _, key := range s.memory.doubt(byID, s.Listed, began) {
 		s.Logger.Info("the load balancer was changed by somebody else; reading it again", "service", key.String())
-		s.Metrics.drift.WithLabelValues(diff.Object(diff.CreateLoadBalancer{})).Inc()
+		s.Metrics.Drift.WithLabelValues(diff.Object(diff.CreateLoadBalancer{})).Inc()
 		s.Enqueue(key)
 	}
 	for _, key := range s.memory.seconds(heads, began) {
@@ -143,7 +145,7 @@ const mostReread = 20
 func (s *Sweeper) lookAtFloatingIPs(all []lb.FloatingIP, began time.Time) {
 	for _, key := range s.memory.moved(all, s.ClusterUID, began) {
 		s.Logger.Info("a floating IP was changed by somebody else", "service", key.String())
-		s.Metrics.drift.WithLabelValues(diff.Object(diff.CreateFloatingIP{})).Inc()
+		s.Metrics.Drift.WithLabelValues(diff.Object(diff.CreateFloatingIP{})).Inc()
 		s.Enqueue(key)
 	}
 }

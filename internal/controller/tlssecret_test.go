@@ -22,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 const (
@@ -114,7 +115,7 @@ func TestACertificateIsWhatItWasWhileTheSecretCannotBeRead(t *testing.T) {
 }
 
 func TestAServiceThatNamesASecretComesBackInTime(t *testing.T) {
-	r := &ServiceReconciler{Planner: &Planner{Policy: claim.Policy{DefaultClass: true}}, timing: DefaultTiming()}
+	r := &ServiceReconciler{Planner: &Planner{Policy: claim.Policy{DefaultClass: true}}, timing: timing.Default()}
 	named := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.TLSSecret: "web-tls"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	other := named.DeepCopy()
 	other.Annotations = nil

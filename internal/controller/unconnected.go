@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // ReportUnconnected lets the conditions of all Services that are to be served say
@@ -19,7 +20,7 @@ import (
 // had one; addresses that are published stay. Of the planner only what chooses
 // Services is needed.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *Planner, failure error) error {
-	r := &ServiceReconciler{Planner: p, Client: patient{m.GetClient(), DefaultTiming().KubernetesLimit}, Recorder: m.GetEventRecorder("kube-octavia")}
+	r := &ServiceReconciler{Planner: p, Client: patient{m.GetClient(), timing.Default().KubernetesLimit}, Recorder: m.GetEventRecorder("kube-octavia")}
 	var services corev1.ServiceList
 	if err := p.Reader.List(ctx, &services); err != nil {
 		return err

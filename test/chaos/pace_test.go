@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // tempo is how fast things are expected to go.
@@ -17,7 +17,7 @@ type tempo struct {
 	// request is how long the controller waits for an answer of the cloud.
 	request time.Duration
 	// timing is the controller's patience.
-	timing controller.Timing
+	timing timing.Delays
 }
 
 // realCloud is set in the environment of a controller whose cloud is a real one.
@@ -32,8 +32,8 @@ func pace() tempo {
 }
 
 // scaled is the controller's patience with a simulated cloud, so many times.
-func scaled(by time.Duration) controller.Timing {
-	return controller.Timing{
+func scaled(by time.Duration) timing.Delays {
+	return timing.Delays{
 		FirstBackoff: by * 50 * time.Millisecond, LastBackoff: by * time.Second,
 		SlowRetry:      by * 500 * time.Millisecond,
 		AnswerLimit:    by * 1500 * time.Millisecond,

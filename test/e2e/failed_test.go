@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
-	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 // impatient is a program that makes the next attempt to replace a load balancer
 // soon.
 func impatient() cli.Options {
-	timing := controlling.DefaultTiming()
+	timing := timing.Default()
 	timing.FirstReplacement, timing.LastReplacement = 50*time.Millisecond, 200*time.Millisecond
 	timing.FirstRebirth, timing.LastRebirth = 50*time.Millisecond, time.Second
 	timing.DuplicateRetry, timing.LastBackoff, timing.Drain = 200*time.Millisecond, time.Second, time.Second

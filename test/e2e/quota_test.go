@@ -13,13 +13,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
-	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // waiting is a program that asks for what the quota does not allow once an hour:
 // what comes sooner was brought by something else.
 func waiting() cli.Options {
-	timing := controlling.DefaultTiming()
+	timing := timing.Default()
 	timing.SlowRetry, timing.LastQuotaRetry = time.Hour, time.Hour
 	return cli.Options{Timing: timing}
 }

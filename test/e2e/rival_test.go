@@ -19,7 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
-	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // occm is the name under which openstack-cloud-controller-manager writes.
@@ -28,7 +28,7 @@ const occm = "openstack-cloud-controller-manager"
 // yielding is a program that waits for somebody else who writes for a moment only, and
 // takes up work again after the pause.
 func yielding(pause time.Duration) cli.Options {
-	timing := controlling.DefaultTiming()
+	timing := timing.Default()
 	timing.FirstRivalWait, timing.LastRivalWait = 20*time.Millisecond, 200*time.Millisecond
 	timing.FirstRivalPause, timing.LastRivalPause = pause, 2*pause
 	timing.RivalLimit = 3

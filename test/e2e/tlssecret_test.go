@@ -27,7 +27,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
-	controlling "github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
@@ -37,7 +37,7 @@ const secretKey = prefix + "tls-secret"
 
 // curious is a program that reads Secrets often.
 func curious() cli.Options {
-	timing := controlling.DefaultTiming()
+	timing := timing.Default()
 	timing.SecretInterval = 200 * time.Millisecond
 	return cli.Options{Timing: timing}
 }

@@ -1,16 +1,18 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package timing holds how long the controller waits for things. It may import
+// nothing of the project.
+package timing
 
 import (
 	"math/rand/v2"
 	"time"
 )
 
-// Timing is how long the controller leaves things alone. Users have no say in
-// it; tests, which play with clouds that are faster than real ones, have.
-type Timing struct {
+// Delays are all the times that the controller waits. Users cannot set them; tests
+// with clouds that are faster than real ones do.
+type Delays struct {
 	// FirstBackoff and LastBackoff are how long a Service waits after a failed
 	// pass, the first time and at most.
 	FirstBackoff, LastBackoff time.Duration
@@ -68,9 +70,9 @@ type Timing struct {
 	FirstRivalPause, LastRivalPause time.Duration
 }
 
-// DefaultTiming is for clouds that people use.
-func DefaultTiming() Timing {
-	return Timing{
+// Default is for real clouds.
+func Default() Delays {
+	return Delays{
 		FirstBackoff:     500 * time.Millisecond,
 		LastBackoff:      2 * time.Minute,
 		SlowRetry:        2 * time.Minute,
@@ -99,12 +101,11 @@ func DefaultTiming() Timing {
 	}
 }
 
-// staleRetry is how soon to look again at a Service that was read from a cache
-// which was behind.
-const staleRetry = 100 * time.Millisecond
+// StaleRetry is how soon to look again at a Service that was read from a stale cache.
+const StaleRetry = 100 * time.Millisecond
 
-// jitter lengthens d by up to a fifth, so that what failed together does not
+// Jitter lengthens d by up to a fifth, so that what failed together does not
 // come back together.
-func jitter(d time.Duration) time.Duration {
+func Jitter(d time.Duration) time.Duration {
 	return d + rand.N(d/5+1)
 }
