@@ -130,7 +130,7 @@ func TestEveryReasonIsExplainedAndNoOther(t *testing.T) {
 }
 
 func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
-	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "controller", "octavia", "openstack")
+	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "metrics", "octavia", "openstack")
 	if len(want) < 3 {
 		t.Fatalf("found only %d metrics in the code", len(want))
 	}

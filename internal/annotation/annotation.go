@@ -325,6 +325,14 @@ func Selector(annotations map[string]string, operator config.LoadBalancer) (conf
 	return config.ParseNodeSelector(text)
 }
 
+// KeepsFloatingIP reads the one annotation that matters at the end. A value that cannot be
+// read keeps the floating IP: it can still be deleted by hand, and could not be got back.
+func KeepsFloatingIP(annotations map[string]string, operator config.LoadBalancer) bool {
+	options, problems := Parse(annotations, operator)
+	unreadable := func(p Problem) bool { return p.Key == KeepFloatingIP }
+	return options.KeepFloatingIP || slices.ContainsFunc(problems, unreadable)
+}
+
 // overlap is the problem of a look of the health monitor that may not have ended
 // when the next begins. It lies with the annotation that is set.
 func overlap(annotations map[string]string, o Options) Problem {

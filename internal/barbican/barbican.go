@@ -25,6 +25,7 @@ import (
 type Client struct {
 	service  *gophercloud.ServiceClient
 	exchange func(context.Context) error
+	expected func() bool
 
 	mu   sync.Mutex
 	good map[lb.SecretRef]bool
@@ -32,12 +33,16 @@ type Client struct {
 	accessible bool
 	// stored are the certificates of Services that are known to be there.
 	stored []lb.Certificate
+	// wanted is whether any Service has asked for a certificate, and none is whether there was
+	// none when all were last listed and no Service has asked since.
+	wanted, none bool
 }
 
 // New returns a Client for a session's Barbican, which is nil where the cloud has none.
-// The session's exchange reports whether other services can get tokens in our name.
-func New(service *gophercloud.ServiceClient, exchange func(context.Context) error) *Client {
-	return &Client{service: service, exchange: exchange, good: map[lb.SecretRef]bool{}}
+// The session's exchange reports whether other services can get tokens in our name. Expected
+// reports whether an earlier process may have stored certificates.
+func New(service *gophercloud.ServiceClient, exchange func(context.Context) error, expected func() bool) *Client {
+	return &Client{service: service, exchange: exchange, expected: expected, good: map[lb.SecretRef]bool{}}
 }
 
 // Available reports whether the cloud has a Barbican.

@@ -55,7 +55,7 @@ func newCloud(t *testing.T) cloud {
 	}
 	t.Cleanup(session.Close)
 	c.Recorder().Reset()
-	return cloud{c, barbican.New(session.KeyManager(), session.CheckExchange), session, t}
+	return cloud{c, barbican.New(session.KeyManager(), session.CheckExchange, never), session, t}
 }
 
 // store keeps something in Barbican, past the record of calls, and returns its
@@ -164,15 +164,17 @@ func TestACertificateThatOctaviaCannotGetAtIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	err = barbican.New(session.KeyManager(), session.CheckExchange).Check(t.Context(), bundle)
+	err = barbican.New(session.KeyManager(), session.CheckExchange, never).Check(t.Context(), bundle)
 	if openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "let Octavia read") {
 		t.Errorf("error %v", err)
 	}
 }
 
+func never() bool { return false }
+
 func TestACloudMayHaveNoBarbican(t *testing.T) {
 	var none *barbican.Client
-	if none.Available() || barbican.New(nil, nil).Available() {
+	if none.Available() || barbican.New(nil, nil, nil).Available() {
 		t.Error("there is one")
 	}
 }
@@ -196,7 +198,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, container bool) {
 		provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: answering(body)}}
 		c := barbican.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://barbican.test/v1/", Type: "key-manager"},
-			func(context.Context) error { return nil })
+			func(context.Context) error { return nil }, never)
 		ref := lb.SecretRef{Kind: "secrets", ID: "1"}
 		if container {
 			ref.Kind = "containers"

@@ -36,6 +36,9 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 // Find returns the certificates of the name: usually one, and more after a create whose
 // answer was lost. What was found once, or stored, is not looked for again.
 func (c *Client) Find(ctx context.Context, name string) ([]lb.Certificate, error) {
+	c.mu.Lock()
+	c.wanted, c.none = true, false
+	c.mu.Unlock()
 	named := func(one lb.Certificate) bool { return one.Name == name }
 	if known := c.remembered(named); len(known) > 0 {
 		return known, nil
@@ -114,6 +117,39 @@ func (c *Client) Certificates(ctx context.Context, clusterUID string) ([]lb.Cert
 		return slices.Contains(before, one) && !slices.Contains(found, one)
 	})
 	return found, nil
+}
+
+// MayHaveStored reports whether certificates may be stored for Services, by this process or
+// an earlier one.
+func (c *Client) MayHaveStored() bool {
+	if !c.Available() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wanted || c.expected()
+}
+
+// Stored is Certificates without needless calls: it lists them as long as any Service asks for
+// one, or there are some, and once after a start.
+func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificate, error) {
+	if !c.MayHaveStored() || c.knownNone() {
+		return nil, nil
+	}
+	found, err := c.Certificates(ctx, clusterUID)
+	if openstack.Classify(err) == openstack.Invalid {
+		found, err = nil, nil // who may not list them has stored none
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.none = err == nil && len(found) == 0
+	return found, err
+}
+
+func (c *Client) knownNone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.none
 }
 
 // CertificatesOf returns what is remembered of a Service's certificates.

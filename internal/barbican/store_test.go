@@ -113,7 +113,7 @@ func TestWhatSomebodyDeletedIsNotRememberedAfterAList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	another := barbican.New(c.session.KeyManager(), c.session.CheckExchange)
+	another := barbican.New(c.session.KeyManager(), c.session.CheckExchange, never)
 	if err := another.Delete(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
@@ -149,4 +149,36 @@ func TestWhatBarbicanRefusesSaysNothingOfThePayload(t *testing.T) {
 	if calls := c.Recorder().Calls(); len(calls) != 1 || calls[0].Method != http.MethodPost {
 		t.Errorf("calls: %v", calls)
 	}
+}
+
+func TestCertificatesAreListedOnlyWhileThereMayBeSome(t *testing.T) {
+	c := newCloud(t)
+	expecting := barbican.New(c.session.KeyManager(), c.session.CheckExchange, func() bool { return true })
+	lists := func(client *barbican.Client, calls, found int) {
+		t.Helper()
+		c.Recorder().Reset()
+		got, err := client.Stored(t.Context(), owner.ClusterUID)
+		if err != nil || len(got) != found || len(c.Recorder().Calls()) != calls {
+			t.Errorf("%d certificates by %d calls, want %d by %d; %v", len(got), len(c.Recorder().Calls()), found, calls, err)
+		}
+	}
+	lists(c.Client, 0, 0) // nobody has stored any
+	lists(expecting, 1, 0)
+	lists(expecting, 0, 0)
+	for _, client := range []*barbican.Client{c.Client, expecting} {
+		if _, err := client.Find(t.Context(), nameOf(owner, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists(c.Client, 1, 0) // a Service has asked
+	lists(expecting, 1, 0)
+	lists(expecting, 0, 0)
+	if _, err := c.Store(t.Context(), nameOf(owner, 1), []byte("a bundle")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Find(t.Context(), nameOf(owner, 2)); err != nil {
+		t.Fatal(err)
+	}
+	lists(c.Client, 1, 1)
+	lists(c.Client, 1, 1)
 }

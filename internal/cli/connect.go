@@ -155,13 +155,15 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 // planner puts together what finds out what Services want and have. Secrets are read from
 // the second reader, which must have no cache.
 func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *controller.Planner {
+	// With an application credential there are hardly any certificates, and one that an older
+	// version made may not list them.
+	expectsCertificates := func() bool { return cloud.LoadBalancer.ExternalContainers() || session.ByPassword() }
 	return &controller.Planner{
 		Reader:       reader,
 		Secrets:      secrets,
 		Octavia:      octavia.New(session.LoadBalancer(), can),
 		Neutron:      neutron.New(session.Network(), session.ProjectID()),
-		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange),
-		ByPassword:   session.ByPassword,
+		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange, expectsCertificates),
 		Config:       cloud.LoadBalancer,
 		Capabilities: can,
 		Policy: claim.Policy{

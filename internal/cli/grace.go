@@ -7,10 +7,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
-// never is how people write controller.Never.
+// never is how people write orphan.Never.
 const never = "never"
 
 // graceValue is a flag that holds a duration above zero, or never. Zero itself is
@@ -19,7 +19,7 @@ type graceValue time.Duration
 
 // String implements pflag.Value.
 func (g *graceValue) String() string {
-	if time.Duration(*g) == controller.Never {
+	if time.Duration(*g) == orphan.Never {
 		return never
 	}
 	return time.Duration(*g).String()
@@ -28,7 +28,7 @@ func (g *graceValue) String() string {
 // Set implements pflag.Value.
 func (g *graceValue) Set(text string) error {
 	if text == never {
-		*g = graceValue(controller.Never)
+		*g = graceValue(orphan.Never)
 		return nil
 	}
 	d, err := time.ParseDuration(text)

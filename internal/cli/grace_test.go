@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
 func TestAGracePeriodIsADurationAboveZeroOrNever(t *testing.T) {
-	for text, want := range map[string]time.Duration{"1h": time.Hour, "90m": 90 * time.Minute, "1ms": time.Millisecond, "never": controller.Never} {
+	for text, want := range map[string]time.Duration{"1h": time.Hour, "90m": 90 * time.Minute, "1ms": time.Millisecond, "never": orphan.Never} {
 		var g graceValue
 		if err := g.Set(text); err != nil || time.Duration(g) != want {
 			t.Errorf("%s: %v, %v", text, time.Duration(g), err)

@@ -15,7 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // migrateOptions holds the flags of `kube-octavia migrate`.
@@ -59,7 +59,7 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer
 		return err
 	}
 	defer disconnect()
-	migration, err := planner.Migration(ctx)
+	migration, err := report.Migrate(ctx, planner.Source())
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer
 
 // verdict is the command's end: an error if anything could not be found out, or
 // errDifferences if somebody has to look at something.
-func verdict(m controller.Migration) error {
+func verdict(m report.Migration) error {
 	var failures []error
 	smooth := true
 	for _, s := range m.Services {
-		if s.Outcome == controller.OutcomeUnknown {
+		if s.Outcome == report.OutcomeUnknown {
 			failures = append(failures, fmt.Errorf("%s/%s: %s", s.Namespace, s.Name, strings.Join(s.Reasons, "; ")))
 		}
 		smooth = smooth && s.Outcome.Smooth()
@@ -98,25 +98,25 @@ func verdict(m controller.Migration) error {
 
 // told is what the text says of each outcome, those first that somebody has to look at.
 var told = []struct {
-	outcome controller.Outcome
+	outcome report.Outcome
 	text    string
 }{
-	{controller.OutcomeUnknown, "nothing could be found out"},
-	{controller.OutcomeForeign, "what has the Service's name is somebody else's"},
-	{controller.OutcomeRefused, "cannot be served as it is written, or not all of it"},
-	{controller.OutcomeChanged, "would be taken over and changed"},
-	{controller.OutcomeCreated, "has no load balancer and would get one"},
-	{controller.OutcomeReleased, "is to have none any more, and what it has would be deleted"},
-	{controller.OutcomeBusy, "Octavia is at work on it, or it has failed"},
-	{controller.OutcomeAdopted, "would be taken over as it is"},
-	{controller.OutcomeServed, "was taken over before"},
-	{controller.OutcomeLeftAlone, "would be left alone"},
+	{report.OutcomeUnknown, "nothing could be found out"},
+	{report.OutcomeForeign, "what has the Service's name is somebody else's"},
+	{report.OutcomeRefused, "cannot be served as it is written, or not all of it"},
+	{report.OutcomeChanged, "would be taken over and changed"},
+	{report.OutcomeCreated, "has no load balancer and would get one"},
+	{report.OutcomeReleased, "is to have none any more, and what it has would be deleted"},
+	{report.OutcomeBusy, "Octavia is at work on it, or it has failed"},
+	{report.OutcomeAdopted, "would be taken over as it is"},
+	{report.OutcomeServed, "was taken over before"},
+	{report.OutcomeLeftAlone, "would be left alone"},
 }
 
 // printMigration prints how many Services there are of each outcome, a table of all of
 // them, why they are not taken over as they are, and what belongs to none of them.
-func printMigration(out io.Writer, m controller.Migration) error {
-	count := map[controller.Outcome]int{}
+func printMigration(out io.Writer, m report.Migration) error {
+	count := map[report.Outcome]int{}
 	for _, s := range m.Services {
 		count[s.Outcome]++
 	}
@@ -137,7 +137,7 @@ func printMigration(out io.Writer, m controller.Migration) error {
 	for _, t := range told {
 		for _, s := range m.Services {
 			if s.Outcome == t.outcome {
-				printProspect(out, s)
+				printService(out, s)
 			}
 		}
 	}
@@ -156,8 +156,8 @@ func printMigration(out io.Writer, m controller.Migration) error {
 	return nil
 }
 
-// printProspect prints why a Service is not taken over as it is, and what would be done.
-func printProspect(out io.Writer, s controller.Prospect) {
+// printService prints why a Service is not taken over as it is, and what would be done.
+func printService(out io.Writer, s report.ServiceMigration) {
 	if s.Outcome.Smooth() && len(s.Reasons) == 0 {
 		return
 	}

@@ -11,23 +11,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // prospects are one Service of each outcome that a text tells differently.
-var prospects = map[string]controller.Prospect{
-	"adopted": {Namespace: "shop", Name: "web", Outcome: controller.OutcomeAdopted, LoadBalancerID: "lb-1", Address: "203.0.113.7",
-		Ops: []controller.PlannedOp{{Kind: "UpdateLoadBalancer", Text: "tag it"}}},
-	"changed": {Namespace: "shop", Name: "api", Outcome: controller.OutcomeChanged, LoadBalancerID: "lb-2", Address: "203.0.113.8",
-		Ops: []controller.PlannedOp{{Kind: "UpdateLoadBalancer", Text: "tag it"}, {Kind: "SetMembers", Text: "set the 2 members"}}},
-	"foreign": {Namespace: "shop", Name: "old", Outcome: controller.OutcomeForeign, LoadBalancerID: "lb-3", Reasons: []string{"it is that of another cluster"}},
-	"unknown": {Namespace: "shop", Name: "lost", Outcome: controller.OutcomeUnknown, Reasons: []string{"no answer"}},
-	"left-alone": {Namespace: "shop", Name: "own", Outcome: controller.OutcomeLeftAlone,
+var prospects = map[string]report.ServiceMigration{
+	"adopted": {Namespace: "shop", Name: "web", Outcome: report.OutcomeAdopted, LoadBalancerID: "lb-1", Address: "203.0.113.7",
+		Ops: []report.Op{{Kind: "UpdateLoadBalancer", Text: "tag it"}}},
+	"changed": {Namespace: "shop", Name: "api", Outcome: report.OutcomeChanged, LoadBalancerID: "lb-2", Address: "203.0.113.8",
+		Ops: []report.Op{{Kind: "UpdateLoadBalancer", Text: "tag it"}, {Kind: "SetMembers", Text: "set the 2 members"}}},
+	"foreign": {Namespace: "shop", Name: "old", Outcome: report.OutcomeForeign, LoadBalancerID: "lb-3", Reasons: []string{"it is that of another cluster"}},
+	"unknown": {Namespace: "shop", Name: "lost", Outcome: report.OutcomeUnknown, Reasons: []string{"no answer"}},
+	"left-alone": {Namespace: "shop", Name: "own", Outcome: report.OutcomeLeftAlone,
 		Reasons: []string{`spec.loadBalancerClass is "x"`}},
 }
 
-func migrationOf(names ...string) controller.Migration {
-	var m controller.Migration
+func migrationOf(names ...string) report.Migration {
+	var m report.Migration
 	for _, name := range names {
 		m.Services = append(m.Services, prospects[name])
 	}
@@ -36,7 +36,7 @@ func migrationOf(names ...string) controller.Migration {
 
 func TestAMigrationReadsFromWhatMattersMost(t *testing.T) {
 	m := migrationOf("adopted", "changed", "foreign", "left-alone")
-	m.Others = []controller.OtherLoadBalancer{{ID: "lb-9", Name: "kube_service_test_shop_web", Reason: "it was made for another cluster"}}
+	m.Others = []report.OtherLoadBalancer{{ID: "lb-9", Name: "kube_service_test_shop_web", Reason: "it was made for another cluster"}}
 	want := `4 Services:
   1   foreign      what has the Service's name is somebody else's
   1   changed      would be taken over and changed

@@ -14,7 +14,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // statusOptions holds the flags of `kube-octavia status`.
@@ -56,7 +56,7 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 		return err
 	}
 	defer disconnect()
-	survey, err := planner.Survey(ctx)
+	survey, err := report.Status(ctx, planner.Source())
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 }
 
 // printSurvey prints tables, and leaves out those that are empty but the first.
-func printSurvey(out io.Writer, s controller.Survey) error {
+func printSurvey(out io.Writer, s report.Survey) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAMESPACE\tNAME\tLOAD BALANCER\tPROVISIONING\tOPERATING\tADDRESS\tPROGRAMMED\tREASON")
 	for _, v := range s.Services {

@@ -46,21 +46,10 @@ func (p *Planner) checkCertificates(ctx context.Context, wanted lb.Wanted, obser
 // newCertificates returns the references of listeners that are wanted and that no
 // listener has that is there.
 func newCertificates(want lb.LoadBalancer, have *lb.LoadBalancer) []string {
-	refs := references(want)
+	refs := want.CertificateRefs()
 	if have == nil {
 		return refs
 	}
-	known := references(*have)
+	known := have.CertificateRefs()
 	return slices.DeleteFunc(refs, func(r string) bool { return slices.Contains(known, r) })
-}
-
-func references(l lb.LoadBalancer) []string {
-	var refs []string
-	for _, listener := range l.Listeners {
-		if listener.TLS != nil {
-			refs = append(refs, listener.TLS.Refs()...)
-		}
-	}
-	slices.Sort(refs)
-	return slices.Compact(refs)
 }

@@ -18,7 +18,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +36,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/sweep"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
@@ -59,7 +59,7 @@ type Options struct {
 	WatchInterval time.Duration
 	// SweepInterval lies between two looks at everything.
 	SweepInterval time.Duration
-	// OrphanGrace is for how long what belongs to no Service stays, or Never.
+	// OrphanGrace is how long orphans stay, or orphan.Never.
 	OrphanGrace time.Duration
 	// Timing is how long things are left alone; timing.Default is for real clouds.
 	Timing timing.Delays
@@ -127,47 +127,17 @@ func SetUp(m manager.Manager, o Options) error {
 			return err
 		}
 	}
-	sweeper := o.sweeper(m, known, reconciler.Recorder, enqueue)
+	sweeper := sweep.New(sweep.Options{
+		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: sweepMemory{known},
+		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
+		Recorder: reconciler.Recorder, Metrics: o.Metrics, Logger: o.Logger,
+	})
 	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
 		if err := m.Add(r); err != nil {
 			return fmt.Errorf("add to the manager: %w", err)
 		}
 	}
 	return reconciler.setUp(m, o.Concurrency, wake)
-}
-
-// sweeper makes the sweeper and its collector of orphans.
-func (o Options) sweeper(m manager.Manager, known *memory, recorder events.EventRecorder, enqueue func(types.NamespacedName)) *Sweeper {
-	var groups func(context.Context, ...string) (groupInventory, error)
-	if o.Planner.Config.ManageSecurityGroups {
-		groups = o.Planner.seeGroups
-	}
-	return &Sweeper{
-		Groups:       groups,
-		Heads:        o.Planner.heads,
-		FloatingIPs:  o.Planner.Neutron.FloatingIPs,
-		Certificates: o.Planner.certificates,
-		Listed:       o.Planner.listed,
-		ClusterUID:   o.Planner.ClusterUID,
-		Interval:     o.SweepInterval,
-		Enqueue:      enqueue,
-		Metrics:      o.Metrics,
-		Logger:       o.Logger.WithName("sweeper"),
-		memory:       known,
-		now:          time.Now,
-		nodes:        (&addressless{planner: o.Planner, memory: known, recorder: recorder, metrics: o.Metrics}).look,
-		orphans: &collector{
-			clusterUID: o.Planner.ClusterUID,
-			kinds:      o.Planner.orphanKinds(),
-			grace:      o.OrphanGrace,
-			cached:     o.Planner.cachedOwners,
-			owners:     func(ctx context.Context) (map[string]bool, error) { return o.Planner.Owners(ctx, m.GetAPIReader()) },
-			recorder:   recorder,
-			metrics:    o.Metrics,
-			log:        o.Logger.WithName("orphans"),
-			now:        time.Now,
-		},
-	}
 }
 
 // setUp adds the reconciler itself, which makes a pass over each Service that it is

@@ -26,19 +26,12 @@ import (
 // everServed reports whether the Service ever had an address that somebody may use.
 func everServed(service *corev1.Service) bool { return published(service) != "" }
 
-// marked reports whether the load balancer bears the mark of a Service, so that it
-// may be deleted though the Service stays. One that
-// openstack-cloud-controller-manager made gets it when it is ACTIVE.
-func (p *Planner) marked(l lb.LoadBalancer) bool {
-	return lb.ServiceUIDOf(l.Tags) != "" || !p.Capabilities.Has(lb.FeatureTags)
-}
-
 // failedAtBirth plans the end of a load balancer of ours that went into ERROR
 // before the Service ever had an address: it never served anybody, so another
 // one may take its place.
 func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
 	l := p.record.observed.LoadBalancer
-	if l == nil || l.ProvisioningStatus != lb.Error || everServed(p.service) || !r.marked(*l) || diff.Shared(*l, p.owner) {
+	if l == nil || l.ProvisioningStatus != lb.Error || everServed(p.service) || !r.Capabilities.Marked(*l) || diff.Shared(*l, p.owner) {
 		return false
 	}
 	p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", l.ID))
@@ -162,7 +155,7 @@ func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
 	mayWrite := !p.leavesDrift()
 	return failure{
 		canFailOver: mayWrite && !refused && a.failover != l.ID,
-		replaceable: mayWrite && r.marked(l) && !diff.Shared(l, p.owner) && !p.membersOnly && p.wanted.LoadBalancer != nil,
+		replaceable: mayWrite && r.Capabilities.Marked(l) && !diff.Shared(l, p.owner) && !p.membersOnly && p.wanted.LoadBalancer != nil,
 		beside:      p.wanted.FloatingIP != nil && !onGivenPort(p.wanted) && r.Capabilities.Has(lb.FeatureTags),
 		attempts:    a.begun,
 		delay:       a.next.Sub(r.now()),

@@ -18,6 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // Observe reads what the Service has in the cloud. A load balancer that is not
@@ -74,11 +75,7 @@ func join(a, b []lb.FloatingIP) []lb.FloatingIP {
 
 // published is the address that was last published of the Service, or "".
 func published(service *corev1.Service) string {
-	address := service.Annotations[annotation.LoadBalancerAddress]
-	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
-		address = service.Status.LoadBalancer.Ingress[0].IP
-	}
-	return address
+	return status.Published(service)
 }
 
 // publishedFloatingIP finds the floating IP of a load balancer that vanished,

@@ -204,7 +204,7 @@ func (m *memory) idle(all []lb.Certificate, clusterUID string) []types.Namespace
 	var keys []types.NamespacedName
 	for key, r := range m.records {
 		l := r.observed.LoadBalancer
-		if slices.ContainsFunc(stored[string(r.serviceUID)], func(one lb.Certificate) bool { return l == nil || uses(*l, one) == "" }) {
+		if slices.ContainsFunc(stored[string(r.serviceUID)], func(one lb.Certificate) bool { return l == nil || one.RefIn(*l) == "" }) {
 			keys = append(keys, key)
 		}
 	}

@@ -378,3 +378,28 @@ func TestALoadBalancerThatTurnsOutNotToBeTheServicesIsLookedAtOnce(t *testing.T)
 		t.Errorf("what has gone is still asked for: %v", r.others)
 	}
 }
+
+func TestCertificatesThatAreNotUsedBringTheirServiceBack(t *testing.T) {
+	r := converged()
+	m := remembering(r)
+	owner := lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}
+	hash := strings.Repeat("0", 64)
+	used := lb.Certificate{Name: owner.CertificateName(hash), Ref: "https://barbican.example.com/v1/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
+	old := lb.Certificate{Name: owner.CertificateName(strings.Repeat("1", 64)), Ref: "https://barbican.example.com/v1/secrets/4f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
+	others := lb.Certificate{Name: lb.Owner{ClusterUID: "c", ServiceUID: "uid-2"}.CertificateName(hash), Ref: old.Ref}
+	foreign := lb.Certificate{Name: lb.Owner{ClusterUID: "d", ServiceUID: "uid-1"}.CertificateName(hash), Ref: old.Ref}
+	m.records[web].observed.LoadBalancer.Listeners = []lb.Listener{{TLS: &lb.TLS{Certificate: used.Ref}}}
+	for name, c := range map[string]struct {
+		all  []lb.Certificate
+		want []types.NamespacedName
+	}{
+		"the one that is used": {[]lb.Certificate{used}, nil},
+		"another Service's":    {[]lb.Certificate{used, others}, nil},
+		"another cluster's":    {[]lb.Certificate{foreign}, nil},
+		"an old one":           {[]lb.Certificate{used, old}, []types.NamespacedName{web}},
+	} {
+		if d := cmp.Diff(c.want, m.idle(c.all, "c")); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+	}
+}

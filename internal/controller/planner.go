@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,10 +33,8 @@ type Planner struct {
 	Secrets client.Reader
 	Octavia *octavia.Client
 	Neutron *neutron.Client
-	// Barbican may be nil, or not available. ByPassword reports whether Octavia can act for
-	// who is logged in there, without asking anybody.
-	Barbican   *barbican.Client
-	ByPassword func() bool
+	// Barbican may be nil, or not available.
+	Barbican *barbican.Client
 	// Config holds the operator's settings for load balancers.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
@@ -51,10 +48,6 @@ type Planner struct {
 	leavesParts atomic.Bool
 	// makers are the Services that make the load balancers of groups.
 	makers makers
-	// wantsCertificates is whether any Service has asked for one that can be stored, and
-	// noCertificates whether there was none when that was last looked at, and no Service
-	// has asked since.
-	wantsCertificates, noCertificates atomic.Bool
 }
 
 // invalid returns the *build.Invalid in err, or nil.
@@ -106,18 +99,6 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 	return plan, observed, nil
 }
 
-// keepsFloatingIP reads the one annotation that matters at the end. A value that
-// cannot be read keeps the address: it can still be deleted by hand, and could
-// not be got back.
 func (p *Planner) keepsFloatingIP(service *corev1.Service) bool {
-	options, problems := annotation.Parse(service.Annotations, p.Config)
-	unreadable := slices.ContainsFunc(problems, func(p annotation.Problem) bool {
-		return p.Key == annotation.KeepFloatingIP
-	})
-	return options.KeepFloatingIP || unreadable
-}
-
-// listed reports whether heads holds the load balancer if it exists.
-func (p *Planner) listed(l lb.LoadBalancer) bool {
-	return !p.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+	return annotation.KeepsFloatingIP(service.Annotations, p.Config)
 }

@@ -59,8 +59,6 @@ func (p *Planner) findCertificate(ctx context.Context, in *build.Input, options 
 			return unstorable(options.TLSSecret, err)
 		}
 	}
-	p.wantsCertificates.Store(true)
-	p.noCertificates.Store(false)
 	found, err := p.Barbican.Find(ctx, in.Certificate.Name)
 	if err != nil {
 		return unstorable(options.TLSSecret, err)
@@ -76,7 +74,7 @@ func chooseCertificate(same []lb.Certificate, l *lb.LoadBalancer) string {
 		if l == nil {
 			break
 		}
-		if used := uses(*l, one); used != "" {
+		if used := one.RefIn(*l); used != "" {
 			return used
 		}
 	}
@@ -132,29 +130,11 @@ func howToAllow(namespace, name string, refusal error) string {
 		"kubectl -n %[2]s create rolebinding %[3]s --role=%[3]s --user=%[4]s", name, namespace, role, user)
 }
 
-// uses returns the reference by which a listener of the load balancer has the certificate,
-// or "".
-func uses(l lb.LoadBalancer, stored lb.Certificate) string {
-	for _, text := range references(l) {
-		if sameSecret(text, stored.Ref) {
-			return text
-		}
-	}
-	return ""
-}
-
-// sameSecret reports whether two references lead to the same secret of Barbican.
-func sameSecret(a, b string) bool {
-	one, ok := lb.ParseSecretRef(a)
-	other, also := lb.ParseSecretRef(b)
-	return ok && also && one == other
-}
-
 // storeCertificate stores the certificate that is wanted and not stored yet. If that
 // fails, what the Service has stays as it is, and pools follow the nodes.
 func (r *ServiceReconciler) storeCertificate(ctx context.Context, p *pass) error {
 	name := p.input.Certificate.Name
-	if p.membersOnly || p.input.Certificate.Ref != "" || name == "" || !slices.Contains(references(*p.wanted.LoadBalancer), name) || p.leavesDrift() {
+	if p.membersOnly || p.input.Certificate.Ref != "" || name == "" || !slices.Contains(p.wanted.LoadBalancer.CertificateRefs(), name) || p.leavesDrift() {
 		return nil
 	}
 	stored, err := r.store(context.WithoutCancel(ctx), p, name)
@@ -209,14 +189,14 @@ func (r *ServiceReconciler) dropCertificates(ctx context.Context, p *pass) error
 		return nil
 	}
 	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(p.mark()), func(one lb.Certificate) bool {
-		return sameSecret(one.Ref, p.input.Certificate.Ref) || uses(*l, one) != ""
+		return lb.SameSecret(one.Ref, p.input.Certificate.Ref) || one.RefIn(*l) != ""
 	})
 	if len(idle) == 0 {
 		return nil
 	}
 	tree, err := r.Octavia.Observe(ctx, *l)
 	for _, one := range idle {
-		if err == nil && uses(tree, one) == "" {
+		if err == nil && one.RefIn(tree) == "" {
 			err = r.dropCertificate(ctx, p, one)
 		}
 	}
@@ -236,7 +216,7 @@ func (r *ServiceReconciler) dropCertificate(ctx context.Context, p *pass, one lb
 // stays: Octavia may lock one for ever whose certificate is gone.
 func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) error {
 	_, asked := p.service.Annotations[annotation.TLSSecret]
-	if !r.mayHaveStored() || !asked && len(r.Barbican.CertificatesOf(p.mark())) == 0 {
+	if !r.Barbican.MayHaveStored() || !asked && len(r.Barbican.CertificatesOf(p.mark())) == 0 {
 		return nil
 	}
 	left, err := r.storedFor(ctx, p)
@@ -248,7 +228,7 @@ func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) er
 		return err
 	}
 	for _, one := range left {
-		if why := userOf(one, listeners); why != "" {
+		if why := one.InUse(listeners); why != "" {
 			p.log.Info("a certificate stays in Barbican until it is an orphan that nobody uses", "name", one.Name, "why", why)
 			continue
 		}
@@ -258,22 +238,11 @@ func (r *ServiceReconciler) dropAllCertificates(ctx context.Context, p *pass) er
 	}
 	left, err = r.storedFor(ctx, p)
 	for _, one := range left {
-		if err == nil && userOf(one, listeners) == "" {
+		if err == nil && one.InUse(listeners) == "" {
 			err = &openstack.Error{Op: "delete certificate " + one.Name, Class: openstack.Transient, Message: "it is still there"}
 		}
 	}
 	return err
-}
-
-// userOf says which of the listeners ends TLS with the certificate, or "". It may be one of a
-// load balancer that has become somebody else's.
-func userOf(one lb.Certificate, listeners []lb.Listener) string {
-	for _, l := range listeners {
-		if uses(lb.LoadBalancer{Listeners: []lb.Listener{l}}, one) != "" {
-			return fmt.Sprintf("listener %s ends TLS with it", l.ID)
-		}
-	}
-	return ""
 }
 
 // storedFor asks Barbican which certificates it has of the Service. Who may not list them
@@ -290,25 +259,4 @@ func (r *ServiceReconciler) storedFor(ctx context.Context, p *pass) ([]lb.Certif
 // mark is whose the Service's certificates are.
 func (p *pass) mark() lb.Mark {
 	return lb.Mark{ClusterUID: p.owner.ClusterUID, ServiceUID: p.owner.ServiceUID}
-}
-
-// certificates lists what is stored for Services of the cluster, for the sweep: as long as
-// any Service asks for that, or there are some, and once after a start.
-func (p *Planner) certificates(ctx context.Context) ([]lb.Certificate, error) {
-	if !p.mayHaveStored() || p.noCertificates.Load() {
-		return nil, nil
-	}
-	found, err := p.Barbican.Certificates(ctx, p.ClusterUID)
-	if openstack.Classify(err) == openstack.Invalid {
-		found, err = nil, nil // who may not list them has stored none
-	}
-	p.noCertificates.Store(err == nil && len(found) == 0)
-	return found, err
-}
-
-// mayHaveStored reports whether there may be certificates that this controller, or one before
-// it, has stored. With an application credential there hardly are, and one that an older
-// version made may not ask.
-func (p *Planner) mayHaveStored() bool {
-	return p.Barbican.Available() && (p.wantsCertificates.Load() || p.Config.ExternalContainers() || p.ByPassword())
 }

@@ -101,7 +101,7 @@ func TestACertificateIsWhatItWasWhileTheSecretCannotBeRead(t *testing.T) {
 		"it may not be read":          {"web-tls", apierrors.NewForbidden(corev1.Resource("secrets"), "web-tls", silence), build.ReasonSecretForbidden, true, build.SecretCertificate{}},
 		"none is named any more":      {"", silence, "", false, build.SecretCertificate{}},
 	} {
-		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil), Secrets: failing{err: c.answer}}
+		p := &Planner{Barbican: barbican.New(&gophercloud.ServiceClient{}, nil, nil), Secrets: failing{err: c.answer}}
 		in := build.Input{Service: &corev1.Service{}, Certificate: was}
 		err := p.findCertificate(t.Context(), &in, annotation.Options{TLSSecret: c.secret}, lb.Observed{})
 		reason := ""

@@ -3,7 +3,10 @@
 
 package lb
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+)
 
 // Certificate is one that was stored in Barbican for a Service.
 type Certificate struct {
@@ -33,4 +36,25 @@ func (c Certificate) Mark() (_ Mark, ok bool) {
 		return Mark{}, false
 	}
 	return Mark{ClusterUID: found[1], ServiceUID: found[2]}, true
+}
+
+// RefIn returns the reference by which a listener of the load balancer has the certificate,
+// or "".
+func (c Certificate) RefIn(l LoadBalancer) string {
+	for _, ref := range l.CertificateRefs() {
+		if SameSecret(ref, c.Ref) {
+			return ref
+		}
+	}
+	return ""
+}
+
+// InUse says which of the listeners ends TLS with the certificate, or "".
+func (c Certificate) InUse(listeners []Listener) string {
+	for _, l := range listeners {
+		if c.RefIn(LoadBalancer{Listeners: []Listener{l}}) != "" {
+			return fmt.Sprintf("listener %s ends TLS with it", l.ID)
+		}
+	}
+	return ""
 }

@@ -36,6 +36,13 @@ func MarkOf(tags []string) (_ Mark, ok bool) {
 	return m, m.ClusterUID != "" && m.ServiceUID != ""
 }
 
+// Marked reports whether the load balancer bears the mark of a Service, so that it may be
+// deleted though the Service stays. One that openstack-cloud-controller-manager made gets
+// the mark when it is ACTIVE. Where there are no tags, nothing needs one.
+func (c Capabilities) Marked(l LoadBalancer) bool {
+	return ServiceUIDOf(l.Tags) != "" || !c.Has(FeatureTags)
+}
+
 // only returns the one member of the set.
 func only(set map[string]bool) string {
 	for one := range set {

@@ -27,6 +27,18 @@ func (t TLS) Refs() []string {
 	return slices.Compact(refs)
 }
 
+// CertificateRefs returns the references of all listeners, sorted, each once.
+func (l LoadBalancer) CertificateRefs() []string {
+	var refs []string
+	for _, listener := range l.Listeners {
+		if listener.TLS != nil {
+			refs = append(refs, listener.TLS.Refs()...)
+		}
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
+
 // SecretRef is what a reference to Barbican leads to.
 type SecretRef struct {
 	// Kind is "containers" or "secrets", as in Barbican's API.
@@ -45,4 +57,11 @@ func ParseSecretRef(ref string) (SecretRef, bool) {
 		return SecretRef{}, false
 	}
 	return SecretRef{Kind: m[1], ID: m[2]}, true
+}
+
+// SameSecret reports whether two references lead to the same object of Barbican.
+func SameSecret(a, b string) bool {
+	one, ok := ParseSecretRef(a)
+	other, also := ParseSecretRef(b)
+	return ok && also && one == other
 }

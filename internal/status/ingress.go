@@ -14,6 +14,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
+// Published is the address that was last published of the Service, or "".
+func Published(service *corev1.Service) string {
+	address := service.Annotations[annotation.LoadBalancerAddress]
+	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
+		address = service.Status.LoadBalancer.Ingress[0].IP
+	}
+	return address
+}
+
 // Ingress returns the addresses to publish after the pass: once the load balancer
 // serves, and none before. What was published stays while the pass
 // could not find out better.

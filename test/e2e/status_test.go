@@ -13,21 +13,21 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	surveying "github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // surveyed is what `kube-octavia status -o json` prints.
-func (s *stage) surveyed() surveying.Survey {
+func (s *stage) surveyed() report.Survey {
 	s.t.Helper()
 	status, out, errs := s.run("status", "--output=json")
 	if status != 0 {
 		s.t.Fatalf("status ended with %d:\n%s%s", status, out, errs)
 	}
-	var survey surveying.Survey
+	var survey report.Survey
 	if err := json.Unmarshal([]byte(out), &survey); err != nil {
 		s.t.Fatalf("%v in:\n%s", err, out)
 	}
-	survey.Services = slices.DeleteFunc(survey.Services, func(v surveying.SurveyedService) bool { return v.Namespace != s.namespace })
+	survey.Services = slices.DeleteFunc(survey.Services, func(v report.ServiceStatus) bool { return v.Namespace != s.namespace })
 	return survey
 }
 

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package report
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -58,7 +59,7 @@ func TestOnlyWhatNobodyNoticesIsSmooth(t *testing.T) {
 			t.Errorf("%s is not", o)
 		}
 	}
-	for _, o := range []Outcome{OutcomeChanged, OutcomeRefused, OutcomeForeign, OutcomeCreated, OutcomeReleased, OutcomeBusy, OutcomeUnknown} {
+	for _, o := range []Outcome{OutcomeChanged, OutcomeRefused, OutcomeForeign, OutcomeCreated, OutcomeReleased, OutcomeBusy, OutcomeUnknown, OutcomeOrphan, OutcomeReplaced} {
 		if o.Smooth() {
 			t.Errorf("%s is", o)
 		}
@@ -66,7 +67,7 @@ func TestOnlyWhatNobodyNoticesIsSmooth(t *testing.T) {
 }
 
 func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
-	p := &Planner{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "uid-c"}, Neutron: neutron.New(nil, "project")}
+	s := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "uid-c"}, Neutron: neutron.New(nil, "project")}}
 	web := corev1.Service{}
 	web.Namespace, web.Name = "shop", "web"
 	described := func(text string) lb.LoadBalancer { return lb.LoadBalancer{ProjectID: "project", Description: text} }
@@ -85,7 +86,7 @@ func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
 		"a second one":           {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
 		"not described":          {described(""), "nothing says"},
 	} {
-		if got := p.whose(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
+		if got := s.whose(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q does not say %q", name, got, c.want)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package report
 
 import (
 	"cmp"
@@ -17,56 +17,62 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// Migration is what would become of all Services of a cluster, and of what
-// openstack-cloud-controller-manager made, when a controller took over now.
+// Migration is what would happen to all Services of a cluster, and to what
+// openstack-cloud-controller-manager made, if a controller took over now.
 type Migration struct {
-	Services []Prospect `json:"services"`
+	Services []ServiceMigration `json:"services"`
 	// Others are load balancers of the project that were made for Services, and for none
 	// of these.
 	Others []OtherLoadBalancer `json:"others"`
 	// SecurityGroups are those that were made for Services; nil where none are managed.
-	SecurityGroups []ProspectiveGroup `json:"securityGroups"`
+	SecurityGroups []SecurityGroupMigration `json:"securityGroups"`
 }
 
-// Outcome is what would become of one Service.
+// Outcome is what would happen to a Service or a security group.
 type Outcome string
 
-// The outcomes.
+// The outcomes. Orphan and Replaced are for security groups.
 const (
-	// OutcomeServed: it was taken over before, or is one that we made.
+	// OutcomeServed: it was taken over before, or is one that this controller made.
 	OutcomeServed Outcome = "served"
-	// OutcomeAdopted: its load balancer would be taken over, and get our tags.
+	// OutcomeAdopted: it would be taken over. A load balancer would get our tags, and the rules
+	// of a security group would be those that its Service needs.
 	OutcomeAdopted Outcome = "adopted"
-	// OutcomeChanged: its load balancer would be taken over, and more would be written.
+	// OutcomeChanged: its load balancer would be taken over, and more than tags be written.
 	OutcomeChanged Outcome = "changed"
 	// OutcomeRefused: it cannot be served as it is written, or not all of it.
 	OutcomeRefused Outcome = "refused"
-	// OutcomeForeign: what has its name, or is named on it, is somebody else's.
+	// OutcomeForeign: the load balancer that has its name, or that it names, is not its own.
 	OutcomeForeign Outcome = "foreign"
 	// OutcomeCreated: it has no load balancer, and would get one.
 	OutcomeCreated Outcome = "created"
 	// OutcomeReleased: it is to have no load balancer any more, and what it has would go.
 	OutcomeReleased Outcome = "released"
-	// OutcomeBusy: Octavia is at work on its load balancer, or that has failed.
+	// OutcomeBusy: Octavia is changing its load balancer, or that has failed.
 	OutcomeBusy Outcome = "busy"
 	// OutcomeLeftAlone: it is not for this controller.
 	OutcomeLeftAlone Outcome = "left-alone"
-	// OutcomeUnknown: nothing could be found out.
+	// OutcomeUnknown: the plan could not be made.
 	OutcomeUnknown Outcome = "unknown"
+	// OutcomeOrphan: its Service does not exist, or is to have no load balancer.
+	OutcomeOrphan Outcome = "orphan"
+	// OutcomeReplaced: it would be taken off the nodes and deleted, when that of the cluster is
+	// in its place.
+	OutcomeReplaced Outcome = "replaced"
 )
 
-// Smooth reports whether nothing would change that anybody notices.
+// Smooth reports whether nothing would change for the clients of a Service.
 func (o Outcome) Smooth() bool {
 	return o == OutcomeServed || o == OutcomeAdopted || o == OutcomeLeftAlone
 }
 
-// Prospect is what would become of one Service, and why.
-type Prospect struct {
+// ServiceMigration is what would happen to one Service, and why.
+type ServiceMigration struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Outcome   Outcome `json:"outcome"`
 	// LoadBalancerID and LoadBalancerName are those of its load balancer, or of the one
-	// that is somebody else's.
+	// that has its name and is not its own.
 	LoadBalancerID   string `json:"loadBalancerID,omitempty"`
 	LoadBalancerName string `json:"loadBalancerName,omitempty"`
 	// Address is the one that the Service publishes.
@@ -74,11 +80,11 @@ type Prospect struct {
 	// Reasons say why it is not adopted as it is.
 	Reasons []string `json:"reasons,omitempty"`
 	// Ops are what would be written, in this order.
-	Ops []PlannedOp `json:"ops"`
+	Ops []Op `json:"ops"`
 }
 
-// PlannedOp is one write.
-type PlannedOp struct {
+// Op is one write.
+type Op struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
@@ -88,80 +94,78 @@ type OtherLoadBalancer struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Reason says whose it is, as far as that can be told.
+	// Reason says whose it is, as far as that is known.
 	Reason string `json:"reason"`
 }
 
-// Migration looks at all Services and at all load balancers of the project, as a
-// controller that was just started would with AdoptTag, and writes nothing. What it cannot
-// find out of one Service keeps it from no other. Reader must be one that asks the API
-// server.
-func (p *Planner) Migration(ctx context.Context) (Migration, error) {
-	balancers, err := p.Octavia.All(ctx)
+// Migrate looks at all Services and at all load balancers of the project, as a controller
+// that has just started would with --adopt=tag. A Service that it can find nothing out about
+// does not stop the others.
+func Migrate(ctx context.Context, s Source) (Migration, error) {
+	balancers, err := s.Octavia.All(ctx)
 	if err != nil {
 		return Migration{}, err
 	}
 	var services corev1.ServiceList
-	if err := p.Reader.List(ctx, &services); err != nil {
+	if err := s.Reader.List(ctx, &services); err != nil {
 		return Migration{}, fmt.Errorf("list Services: %w", err)
 	}
-	m := Migration{Services: []Prospect{}, Others: []OtherLoadBalancer{}}
+	m := Migration{Services: []ServiceMigration{}}
 	for i := range services.Items {
 		service := &services.Items[i]
+		row := ServiceMigration{Namespace: service.Namespace, Name: service.Name, Address: status.Published(service), Ops: []Op{}}
 		switch {
-		case p.Serves(service) || p.Leaves(service):
-			m.Services = append(m.Services, p.prospect(ctx, service, balancers))
+		case s.Serves(service) || s.Leaves(service):
+			s.plan(ctx, service, balancers, &row)
 		case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
-			m.Services = append(m.Services, Prospect{Namespace: service.Namespace, Name: service.Name, Address: published(service),
-				Outcome: OutcomeLeftAlone, Reasons: []string{p.whyLeftAlone(service)}, Ops: []PlannedOp{}})
+			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.whyLeftAlone(service)}
+		default:
+			continue
 		}
+		m.Services = append(m.Services, row)
 	}
-	slices.SortFunc(m.Services, func(a, b Prospect) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	m.Others = append(m.Others, p.others(balancers, services.Items, m.Services)...)
-	if p.Config.ManageSecurityGroups {
-		groups, err := p.Neutron.SecurityGroups(ctx)
+	slices.SortFunc(m.Services, func(a, b ServiceMigration) int { return byName(a.Namespace, a.Name, b.Namespace, b.Name) })
+	m.Others = s.others(balancers, services.Items, m.Services)
+	if s.Config.ManageSecurityGroups {
+		groups, err := s.Neutron.SecurityGroups(ctx)
 		if err != nil {
 			return Migration{}, err
 		}
-		m.SecurityGroups = p.prospectiveGroups(groups, services.Items)
+		m.SecurityGroups = s.securityGroups(groups, services.Items)
 	}
 	return m, nil
 }
 
-// prospect plans for one Service.
-func (p *Planner) prospect(ctx context.Context, service *corev1.Service, balancers []lb.LoadBalancer) Prospect {
-	row := Prospect{Namespace: service.Namespace, Name: service.Name, Address: published(service), Ops: []PlannedOp{}}
-	plan, observed, err := p.Plan(openstack.WithRequestID(ctx, openstack.NewRequestID()), service)
+// plan fills in the row of a Service from what its plan would be.
+func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []lb.LoadBalancer, row *ServiceMigration) {
+	plan, observed, err := s.Planner.Plan(openstack.WithRequestID(ctx, openstack.NewRequestID()), service)
 	for _, op := range plan.Ops {
-		row.Ops = append(row.Ops, PlannedOp{Kind: diff.Kind(op), Text: op.String()})
+		row.Ops = append(row.Ops, Op{Kind: diff.Kind(op), Text: op.String()})
 	}
 	for _, r := range plan.Refused {
 		row.Reasons = append(row.Reasons, r.Message)
 	}
 	l := observed.LoadBalancer
-	var theirs *lb.LoadBalancer
+	var foreign *lb.LoadBalancer
 	if l == nil {
-		theirs = p.inTheWay(service, balancers)
+		foreign = s.withNameOf(service, balancers)
 	}
 	switch {
 	case l != nil:
 		row.LoadBalancerID, row.LoadBalancerName = l.ID, l.Name
-	case theirs != nil:
-		row.LoadBalancerID, row.LoadBalancerName = theirs.ID, theirs.Name
-		row.Reasons = append(row.Reasons, p.whyForeign(service, *theirs))
+	case foreign != nil:
+		row.LoadBalancerID, row.LoadBalancerName = foreign.ID, foreign.Name
+		row.Reasons = append(row.Reasons, s.whyForeign(service, *foreign))
 	}
 	if err != nil {
 		row.Reasons = append(row.Reasons, err.Error())
 	}
 	row.Outcome = outcome(facts{
-		plan: plan, balancer: l, taken: l != nil && p.marked(*l) && p.Claimed(service), serves: p.Serves(service), foreign: theirs != nil, err: err,
+		plan: plan, balancer: l, taken: l != nil && s.Capabilities.Marked(*l) && s.Claimed(service), serves: s.Serves(service), foreign: foreign != nil, err: err,
 	})
 	if row.Outcome == OutcomeBusy {
 		row.Reasons = append(row.Reasons, fmt.Sprintf("load balancer %s is in %s; look again when it is ACTIVE", l.ID, l.ProvisioningStatus))
 	}
-	return row
 }
 
 // facts are what the outcome of a Service depends on.
@@ -170,8 +174,8 @@ type facts struct {
 	// balancer is the Service's, nil for none; taken is whether both bear our marks.
 	balancer *lb.LoadBalancer
 	taken    bool
-	// serves is whether the Service is to have one, and foreign whether it has none and
-	// somebody else has one of its name.
+	// serves is whether the Service is to have one, and foreign whether it has none and one
+	// that is not its own has its name.
 	serves, foreign bool
 	err             error
 }
@@ -207,9 +211,9 @@ func waitsForGroup(plan diff.Plan) bool {
 	return slices.ContainsFunc(plan.Refused, func(r diff.Refusal) bool { return r.Reason == status.ReasonWaitingForGroup })
 }
 
-// inTheWay finds a load balancer that has the Service's name and is not the Service's.
-func (p *Planner) inTheWay(service *corev1.Service, balancers []lb.LoadBalancer) *lb.LoadBalancer {
-	owner := p.Owner(service)
+// withNameOf finds a load balancer that has the name of the Service.
+func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer) *lb.LoadBalancer {
+	owner := s.Owner(service)
 	i := slices.IndexFunc(balancers, func(l lb.LoadBalancer) bool {
 		return l.Name == owner.LoadBalancerName() || l.Name == owner.LegacyName()
 	})
@@ -220,19 +224,19 @@ func (p *Planner) inTheWay(service *corev1.Service, balancers []lb.LoadBalancer)
 }
 
 // whyForeign says why the load balancer that has the Service's name is not the Service's.
-func (p *Planner) whyForeign(service *corev1.Service, l lb.LoadBalancer) string {
-	if l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID() {
+func (s Source) whyForeign(service *corev1.Service, l lb.LoadBalancer) string {
+	if l.ProjectID != "" && l.ProjectID != s.Neutron.ProjectID() {
 		return fmt.Sprintf("load balancer %s belongs to another project (%s)", l.ID, l.ProjectID)
 	}
-	owner := p.Owner(service)
+	owner := s.Owner(service)
 	return cmp.Or(owner.Claims(l).Reason, fmt.Sprintf(
 		"load balancer %s has this Service's name, and the Service publishes no address of it; set tag %s on it if it is this Service's", l.ID, owner.ServiceTag()))
 }
 
 // whyLeftAlone says why a Service of type LoadBalancer is not served.
-func (p *Planner) whyLeftAlone(service *corev1.Service) string {
+func (s Source) whyLeftAlone(service *corev1.Service) string {
 	if class := service.Spec.LoadBalancerClass; class != nil {
-		return fmt.Sprintf("spec.loadBalancerClass is %q, and --load-balancer-class is %q", *class, p.LoadBalancerClass)
+		return fmt.Sprintf("spec.loadBalancerClass is %q, and --load-balancer-class is %q", *class, s.LoadBalancerClass)
 	}
 	if service.DeletionTimestamp != nil {
 		return "it is being deleted, and bears no finalizer of a load balancer"
@@ -241,12 +245,12 @@ func (p *Planner) whyLeftAlone(service *corev1.Service) string {
 }
 
 // others are the load balancers that were made for Services and that no row names.
-func (p *Planner) others(balancers []lb.LoadBalancer, services []corev1.Service, rows []Prospect) []OtherLoadBalancer {
-	var others []OtherLoadBalancer
+func (s Source) others(balancers []lb.LoadBalancer, services []corev1.Service, rows []ServiceMigration) []OtherLoadBalancer {
+	others := []OtherLoadBalancer{}
 	for _, l := range balancers {
-		named := slices.ContainsFunc(rows, func(r Prospect) bool { return r.LoadBalancerID == l.ID })
+		named := slices.ContainsFunc(rows, func(r ServiceMigration) bool { return r.LoadBalancerID == l.ID })
 		if !named && lb.MadeForAService(l) {
-			others = append(others, OtherLoadBalancer{ID: l.ID, Name: l.Name, Description: l.Description, Reason: p.whose(l, services)})
+			others = append(others, OtherLoadBalancer{ID: l.ID, Name: l.Name, Description: l.Description, Reason: s.whose(l, services)})
 		}
 	}
 	slices.SortFunc(others, func(a, b OtherLoadBalancer) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
@@ -254,17 +258,17 @@ func (p *Planner) others(balancers []lb.LoadBalancer, services []corev1.Service,
 }
 
 // whose says whose the load balancer is that no Service has.
-func (p *Planner) whose(l lb.LoadBalancer, services []corev1.Service) string {
+func (s Source) whose(l lb.LoadBalancer, services []corev1.Service) string {
 	of, described := lb.DescribedService(l.Description)
 	switch uid := lb.ClusterUIDOf(l.Tags); {
-	case l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID():
+	case l.ProjectID != "" && l.ProjectID != s.Neutron.ProjectID():
 		return fmt.Sprintf("it belongs to another project (%s)", l.ProjectID)
-	case uid != "" && uid != p.ClusterUID:
+	case uid != "" && uid != s.ClusterUID:
 		return fmt.Sprintf("it bears the uid of another cluster (%s)", uid)
 	case uid != "":
 		return "it bears the uid of this cluster, and no Service of it has it: see `kube-octavia status`"
-	case described && of.Cluster != p.ClusterName:
-		return fmt.Sprintf("it was made for Service %s/%s of cluster %q, and --cluster-name is %q", of.Namespace, of.Name, of.Cluster, p.ClusterName)
+	case described && of.Cluster != s.ClusterName:
+		return fmt.Sprintf("it was made for Service %s/%s of cluster %q, and --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
 	case described && !exists(services, of):
 		return fmt.Sprintf("it was made for Service %s/%s, which does not exist: left behind, or another cluster's of the same name", of.Namespace, of.Name)
 	case described:

@@ -1,9 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package sweep
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,22 +14,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
-	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
-// addresslessStage has a node for each word, with the addresses after the colon, and a Service.
-func addresslessStage(t *testing.T, nodes ...string) (*addressless, *cluster, func() []string) {
+// cluster is a Kubernetes API of Services and nodes.
+type cluster struct {
+	client.Reader
+	services []corev1.Service
+	nodes    []corev1.Node
+}
+
+func (c *cluster) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list := list.(type) {
+	case *corev1.ServiceList:
+		list.Items = c.services
+	case *corev1.NodeList:
+		list.Items = c.nodes
+	}
+	return nil
+}
+
+// nodesStage has a node for each word, with the addresses after the colon, and a Service.
+func nodesStage(t *testing.T, names ...string) (*nodes, *cluster, func() []string) {
 	t.Helper()
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	there, heard := &cluster{}, events.NewFakeRecorder(100)
-	for _, text := range nodes {
+	for _, text := range names {
 		name, addresses, _ := strings.Cut(text, ":")
 		n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
 		for _, a := range strings.Fields(addresses) {
@@ -36,13 +55,13 @@ func addresslessStage(t *testing.T, nodes ...string) (*addressless, *cluster, fu
 		}
 		there.nodes = append(there.nodes, n)
 	}
-	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}}
+	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	s.Spec.Type = corev1.ServiceTypeLoadBalancer
 	there.services = []corev1.Service{s}
-	a := &addressless{planner: &Planner{Policy: claim.Policy{DefaultClass: true}, Reader: there}, memory: newMemory(), recorder: heard, metrics: counted}
+	a := &nodes{Options: Options{Finder: &orphan.Finder{Policy: claim.Policy{DefaultClass: true}, Reader: there}, Memory: upToDate{}, Recorder: heard, Metrics: counted}}
 	look := func() (told []string) {
 		t.Helper()
-		if err := a.look(t.Context()); err != nil {
+		if err := a.check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for range len(heard.Events) {
@@ -53,11 +72,11 @@ func addresslessStage(t *testing.T, nodes ...string) (*addressless, *cluster, fu
 	return a, there, look
 }
 
-func TestANodeWithoutAddressIsToldOfOnce(t *testing.T) {
-	a, there, look := addresslessStage(t, "good:10.0.0.1", "six:fd00::1")
+func TestANodeWithoutAddressIsReportedOnce(t *testing.T) {
+	a, there, look := nodesStage(t, "good:10.0.0.1", "six:fd00::1")
 	counts := func(want int) {
 		t.Helper()
-		if got := testutil.ToFloat64(a.metrics.Addressless); got != float64(want) {
+		if got := testutil.ToFloat64(a.Metrics.Addressless); got != float64(want) {
 			t.Errorf("the metric says %v, want %d", got, want)
 		}
 	}
@@ -113,14 +132,11 @@ func TestOnlyNodesThatAreToBeMembersNeedAnAddress(t *testing.T) {
 		}, false, "n:IPv4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, there, _ := addresslessStage(t, c.nodes...)
+			a, there, _ := nodesStage(t, c.nodes...)
 			c.change(there)
-			if c.dual {
-				l := lb.LoadBalancer{VIP: lb.VIP{Address: "fd00::9"}, AdditionalVIPs: []lb.VIP{{Address: "10.0.0.9"}}}
-				a.memory.store(web, record{observed: lb.Observed{LoadBalancer: &l}})
-			}
+			a.Memory = upToDate{dualStack: c.dual}
 			got := ""
-			for name, families := range a.lacks(there.nodes, there.services) {
+			for name, families := range a.missing(there.nodes, there.services) {
 				got += fmt.Sprintf("%s:%s", name, families)
 			}
 			if got != c.want {

@@ -1,0 +1,171 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package orphan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// Collector reports orphans, and deletes those that were orphans for the grace period.
+type Collector struct {
+	Finder *Finder
+	// Uncached asks the API server. Without its answer nothing is an orphan.
+	Uncached client.Reader
+	// Grace is how long orphans stay, or Never.
+	Grace    time.Duration
+	Recorder events.EventRecorder
+	Metrics  *metrics.Metrics
+	Logger   logr.Logger
+
+	history history
+	// deleting are those whose deletion has begun and was not seen to end.
+	deleting map[key]orphan
+}
+
+// Collect makes one look. Whatever it cannot find out ends it before anything is reported or
+// deleted.
+func (c *Collector) Collect(ctx context.Context, found Inventory) error {
+	marked := c.Finder.marked(found)
+	owners, err := c.Finder.cachedOwners(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(marked, func(o Object) bool { return !owners.have(o) }) {
+		if owners, err = c.Finder.owners(openstack.WithRequestID(ctx, openstack.NewRequestID()), c.Uncached); err != nil {
+			return err
+		}
+	}
+	var kinds []string
+	for _, kind := range c.Finder.kinds() {
+		kinds = append(kinds, kind.name)
+	}
+	v := c.history.judge(marked, owners, kinds, time.Now(), c.Grace)
+	c.note(v, kinds)
+	errs := c.confirmDeletions(ctx, marked)
+	for _, o := range v.due {
+		errs = append(errs, c.remove(ctx, o))
+	}
+	return errors.Join(errs...)
+}
+
+// note remembers the orphans, counts them, and reports those that are new.
+func (c *Collector) note(v verdict, kinds []string) {
+	next, count := history{map[key]time.Time{}, map[key]time.Time{}}, map[string]int{}
+	for _, o := range v.orphans {
+		count[o.Kind]++
+		if when, there := c.history.tried[o.key()]; there {
+			next.tried[o.key()] = when
+		}
+		next.known[o.key()] = o.since
+		if _, there := c.history.known[o.key()]; !there {
+			c.report(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
+				"%s %s %s %s, which does not exist or has given it up; %s", o.Kind, o.Name, c.kind(o).evidence, o.ServiceUID, c.consequence(o)))
+		}
+	}
+	for _, kind := range kinds {
+		c.Metrics.Orphans.WithLabelValues(kind).Set(float64(count[kind]))
+	}
+	c.history = next
+}
+
+// consequence says what happens to an orphan.
+func (c *Collector) consequence(o orphan) string {
+	if c.Grace == Never {
+		return "delete it by hand if nobody needs it"
+	}
+	text := fmt.Sprintf("it is deleted when it has been so for %v", c.Grace)
+	if o.InUse != "" {
+		text += ", but not as it is: " + o.InUse
+	}
+	return text
+}
+
+// confirmDeletions reports the orphans whose deletion has ended. One that is still listed is
+// not read; one that is not listed may have lost nothing but its mark.
+func (c *Collector) confirmDeletions(ctx context.Context, marked []Object) (errs []error) {
+	for _, o := range slices.SortedFunc(maps.Values(c.deleting), func(a, b orphan) int { return cmp.Compare(a.ID, b.ID) }) {
+		if slices.ContainsFunc(marked, func(m Object) bool { return m.key() == o.key() }) {
+			continue
+		}
+		gone, err := c.kind(o).gone(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.ID)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("look whether orphan %s %s is gone: %w", o.Kind, o.Name, err))
+			continue
+		}
+		delete(c.deleting, o.key())
+		if gone {
+			c.reportDeleted(o)
+		}
+	}
+	return errs
+}
+
+// remove deletes one orphan, or begins to.
+func (c *Collector) remove(ctx context.Context, o orphan) error {
+	c.history.tried[o.key()] = time.Now()
+	kind := c.kind(o)
+	ctx = openstack.WithRequestID(ctx, openstack.NewRequestID())
+	stays, err := kind.check(ctx, o.Object)
+	if err == nil && stays == "" {
+		// The sweep may have taken long, and the Service may have come back meanwhile.
+		var owners owners
+		if owners, err = c.Finder.owners(ctx, c.Uncached); owners.have(o.Object) {
+			stays = "its Service has it again"
+		}
+	}
+	if err == nil && stays == "" {
+		err = kind.remove(ctx, o.Object)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("delete orphan %s %s: %w", o.Kind, o.Name, err)
+	case stays != "":
+		c.Logger.Info("an orphan is left as it is", "kind", o.Kind, "id", o.ID, "name", o.Name, "why", stays)
+	case kind.gone != nil:
+		c.Logger.Info("an orphan is being deleted", "kind", o.Kind, "id", o.ID, "name", o.Name)
+		if c.deleting == nil {
+			c.deleting = map[key]orphan{}
+		}
+		c.deleting[o.key()] = o
+	default:
+		c.reportDeleted(o)
+	}
+	return nil
+}
+
+func (c *Collector) kind(o orphan) kind {
+	kinds := c.Finder.kinds()
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == o.Kind })]
+}
+
+func (c *Collector) reportDeleted(o orphan) {
+	c.report(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
+		"%s %s was deleted: Service uid %s has not existed, or had given it up, for %v", o.Kind, o.Name, o.ServiceUID, time.Since(o.since).Round(time.Second)))
+}
+
+// report logs and writes an event. There is no Service that it could be about, so it is about
+// the namespace that gives the cluster its uid, and about the object.
+func (c *Collector) report(o orphan, kind, reason, message string) {
+	c.Logger.Info(message, "reason", reason, "id", o.ID)
+	cluster := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(c.Finder.ClusterUID)}}
+	related := &corev1.ObjectReference{Kind: o.Kind, Name: o.ID}
+	c.Recorder.Eventf(cluster, related, kind, reason, "CollectOrphans", "%s", message)
+}

@@ -1,0 +1,69 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package orphan
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+// Finder finds orphans. It writes nothing; a Collector deletes what it finds.
+type Finder struct {
+	claim.Policy
+	// Config holds the operator's settings for load balancers.
+	Config config.LoadBalancer
+	// Reader reads Services and Nodes.
+	Reader   client.Reader
+	Octavia  *octavia.Client
+	Neutron  *neutron.Client
+	Barbican *barbican.Client
+	// KeepSecurityGroups is whether security groups stay, as with --adopt=observe.
+	KeepSecurityGroups bool
+
+	// proven are the security groups that were seen on ports of the cluster's nodes and on no
+	// others: one may be taken off these ports, and its deletion fail.
+	proven map[string]bool
+}
+
+// Inventory is what one look saw: everything of each kind.
+type Inventory struct {
+	LoadBalancers []octavia.Head
+	FloatingIPs   []lb.FloatingIP
+	// Certificates are those that were stored for Services.
+	Certificates   []lb.Certificate
+	SecurityGroups SecurityGroups
+}
+
+// Orphans returns the orphans in the inventory. The Finder's Reader must be one that asks
+// the API server.
+func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
+	owners, err := f.owners(ctx, f.Reader)
+	if err != nil {
+		return nil, err
+	}
+	orphans := []Object{}
+	for _, o := range f.marked(all) {
+		if !owners.have(o) {
+			orphans = append(orphans, o)
+		}
+	}
+	return orphans, nil
+}
+
+// marked returns the objects in the inventory that were made for Services of the cluster,
+// and of no other one.
+func (f *Finder) marked(all Inventory) (marked []Object) {
+	for _, kind := range f.kinds() {
+		marked = append(marked, kind.marked(all)...)
+	}
+	return marked
+}

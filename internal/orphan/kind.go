@@ -1,0 +1,181 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package orphan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// The kinds of objects, as events, metrics and `status` have them.
+var (
+	loadBalancerKind = diff.Object(diff.CreateLoadBalancer{})
+	floatingIPKind   = diff.Object(diff.CreateFloatingIP{})
+)
+
+const (
+	certificateKind   = "certificate"
+	securityGroupKind = "securitygroup"
+)
+
+// kind is one kind of objects that can outlive their Service.
+type kind struct {
+	name string
+	// evidence says how an object is known to have been made for a Service of the cluster;
+	// the uid of the Service follows.
+	evidence string
+	// marked returns the objects that were made for Services of the cluster.
+	marked func(Inventory) []Object
+	// check reads the object once more before it is deleted, and says why it stays, or "".
+	check func(context.Context, Object) (stays string, err error)
+	// remove deletes the object.
+	remove func(context.Context, Object) error
+	// gone reports whether the object does not exist any more; nil where that is sure when
+	// remove returns.
+	gone func(ctx context.Context, id string) (bool, error)
+}
+
+// kinds are all kinds, in the order in which the objects of one Service go.
+func (f *Finder) kinds() []kind {
+	const uids = "bears the uid of this cluster and of Service uid"
+	kinds := []kind{
+		{loadBalancerKind, uids, f.loadBalancers, f.checkLoadBalancer, f.removeLoadBalancer, f.loadBalancerGone},
+		{floatingIPKind, uids, f.floatingIPs, f.checkFloatingIP, f.removeFloatingIP, nil},
+		{certificateKind, uids, f.certificates, f.checkCertificate, f.removeCertificate, nil},
+	}
+	if f.Config.ManageSecurityGroups {
+		const name = "was made, as it is named and described, for a cluster with the name of this one and for Service uid"
+		kinds = append(kinds, kind{securityGroupKind, name, f.securityGroups, f.checkSecurityGroup, f.removeSecurityGroup, nil})
+	}
+	return kinds
+}
+
+func (f *Finder) loadBalancers(found Inventory) (all []Object) {
+	for _, h := range found.LoadBalancers {
+		mark, ok := lb.MarkOf(h.Tags)
+		if !ok || mark.ClusterUID != f.ClusterUID {
+			continue
+		}
+		o := Object{Kind: loadBalancerKind, ID: h.ID, Name: h.ID, ServiceUID: mark.ServiceUID}
+		if h.ProvisioningStatus.Pending() {
+			o.InUse = "Octavia is working on it: " + string(h.ProvisioningStatus)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// checkLoadBalancer keeps a load balancer of which any part bears another owner's mark.
+func (f *Finder) checkLoadBalancer(ctx context.Context, o Object) (stays string, _ error) {
+	head, err := f.Octavia.Get(ctx, o.ID)
+	if gone, err := openstack.UnlessGone(err); gone || err != nil {
+		return "", err
+	}
+	tree, err := f.Octavia.Observe(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	return f.otherOwner(tree, o), nil
+}
+
+// otherOwner says what of the load balancer is not of the orphan's Service, or "".
+func (f *Finder) otherOwner(l lb.LoadBalancer, o Object) string {
+	want := lb.Mark{ClusterUID: f.ClusterUID, ServiceUID: o.ServiceUID}
+	ours := func(tags []string) bool {
+		mark, ok := lb.MarkOf(slices.Concat(l.Tags, tags))
+		return ok && mark == want
+	}
+	if l.ProjectID != "" && l.ProjectID != f.Neutron.ProjectID() {
+		return "it belongs to another project"
+	}
+	if !ours(nil) {
+		return "it bears another owner's mark by now"
+	}
+	for _, listener := range l.Listeners {
+		if !ours(listener.Tags) || listener.Pool != nil && !ours(listener.Pool.Tags) {
+			return fmt.Sprintf("its listener %s bears another owner's mark", listener.ID)
+		}
+	}
+	for _, pool := range l.DetachedPools {
+		if !ours(pool.Tags) {
+			return fmt.Sprintf("its pool %s bears another owner's mark", pool.ID)
+		}
+	}
+	return ""
+}
+
+// removeLoadBalancer deletes a load balancer with everything below it.
+func (f *Finder) removeLoadBalancer(ctx context.Context, o Object) error {
+	_, err := f.Octavia.Apply(ctx, diff.DeleteLoadBalancer{ID: o.ID})
+	return err
+}
+
+// loadBalancerGone reports whether Octavia, which takes its time, has deleted one.
+func (f *Finder) loadBalancerGone(ctx context.Context, id string) (bool, error) {
+	_, err := f.Octavia.Get(ctx, id)
+	return openstack.UnlessGone(err)
+}
+
+func (f *Finder) floatingIPs(found Inventory) (all []Object) {
+	for _, one := range found.FloatingIPs {
+		mark, kept, ok := lb.MarkOfFloatingIP(one)
+		if !ok || kept || mark.ClusterUID != f.ClusterUID {
+			continue
+		}
+		o := Object{Kind: floatingIPKind, ID: one.ID, Name: one.Address, ServiceUID: mark.ServiceUID}
+		if one.PortID != "" {
+			o.InUse = "it leads to port " + one.PortID
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// changed is why an object stays that another client has changed since the sweep saw it.
+const changed = "it is not what it was a moment ago"
+
+// checkFloatingIP keeps a floating IP that leads somewhere, or bears another mark.
+func (f *Finder) checkFloatingIP(ctx context.Context, o Object) (stays string, _ error) {
+	found, err := f.Neutron.FloatingIPsWithAddress(ctx, o.Name)
+	if err == nil && !slices.Contains(f.floatingIPs(Inventory{FloatingIPs: found}), o) {
+		stays = changed
+	}
+	return stays, err
+}
+
+func (f *Finder) removeFloatingIP(ctx context.Context, o Object) error {
+	_, err := f.Neutron.Apply(ctx, diff.DeleteFloatingIP{ID: o.ID, Address: o.Name})
+	return err
+}
+
+func (f *Finder) certificates(found Inventory) (all []Object) {
+	for _, one := range found.Certificates {
+		mark, ok := one.Mark()
+		if ref, known := lb.ParseSecretRef(one.Ref); ok && known && mark.ClusterUID == f.ClusterUID {
+			all = append(all, Object{Kind: certificateKind, ID: ref.ID, Name: one.Name, ServiceUID: mark.ServiceUID})
+		}
+	}
+	return all
+}
+
+// checkCertificate keeps one that any listener of the project has: Octavia may lock a load
+// balancer for ever whose certificate is gone. Whose certificate it is says its name, which
+// nobody can change.
+func (f *Finder) checkCertificate(ctx context.Context, o Object) (stays string, _ error) {
+	listeners, err := f.Octavia.EndingTLS(ctx)
+	return certificate(o).InUse(listeners), err
+}
+
+func (f *Finder) removeCertificate(ctx context.Context, o Object) error {
+	return f.Barbican.Delete(ctx, certificate(o))
+}
+
+func certificate(o Object) lb.Certificate {
+	return lb.Certificate{Name: o.Name, Ref: "secrets/" + o.ID}
+}

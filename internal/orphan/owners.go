@@ -1,0 +1,82 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package orphan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+)
+
+// owners are uids of Services of the cluster, of whatever class.
+type owners struct {
+	// all may have any object, addresses nothing but a floating IP that they ask to keep.
+	all, addresses map[string]bool
+}
+
+// have reports whether one of the owners may have the object.
+func (o owners) have(object Object) bool {
+	return o.all[object.ServiceUID] || object.Kind == floatingIPKind && o.addresses[object.ServiceUID]
+}
+
+// servicesPerPage is how many Services are asked for at once.
+const servicesPerPage = 500
+
+// owners returns the Services that may have something in the cloud. It makes sure that it is
+// this cluster that answers, and that the answer is complete: every cluster has the Service of
+// its own API.
+func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, error) {
+	var system corev1.Namespace
+	if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
+		return owners{}, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
+	}
+	if string(system.UID) != f.ClusterUID {
+		return owners{}, fmt.Errorf("the cluster that answers has uid %s and is not the one of this controller, %s", system.UID, f.ClusterUID)
+	}
+	var all []corev1.Service
+	for next := ""; ; {
+		var page corev1.ServiceList
+		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(next)); err != nil {
+			return owners{}, fmt.Errorf("list Services: %w", err)
+		}
+		all = append(all, page.Items...)
+		if next = page.Continue; next == "" {
+			break
+		}
+	}
+	if !slices.ContainsFunc(all, func(s corev1.Service) bool { return s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes" }) {
+		return owners{}, errors.New("the list of Services lacks default/kubernetes, so others may be missing, too")
+	}
+	return f.ownersAmong(all), nil
+}
+
+// cachedOwners is owners from the cache, and makes sure of nothing.
+func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
+	var services corev1.ServiceList
+	if err := f.Reader.List(ctx, &services); err != nil {
+		return owners{}, fmt.Errorf("list Services: %w", err)
+	}
+	return f.ownersAmong(services.Items), nil
+}
+
+func (f *Finder) ownersAmong(services []corev1.Service) owners {
+	found := owners{all: map[string]bool{}, addresses: map[string]bool{}}
+	for i := range services {
+		switch s := &services[i]; {
+		case claim.MayOwn(s):
+			found.all[string(s.UID)] = true
+		case s.Annotations[annotation.KeepFloatingIP] != "" && annotation.KeepsFloatingIP(s.Annotations, f.Config):
+			found.addresses[string(s.UID)] = true
+		}
+	}
+	return found
+}

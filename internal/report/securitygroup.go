@@ -1,0 +1,64 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+// SecurityGroupMigration is a security group that was made for a Service, and what would
+// happen to it.
+type SecurityGroupMigration struct {
+	ID      string  `json:"id"`
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	// Reason says why.
+	Reason string `json:"reason"`
+}
+
+// securityGroups says of each group that was made for a Service what would happen to it.
+func (s Source) securityGroups(groups []securitygroup.Group, services []corev1.Service) []SecurityGroupMigration {
+	all := []SecurityGroupMigration{}
+	for _, g := range groups {
+		if outcome, reason := s.securityGroup(g, services); outcome != "" {
+			all = append(all, SecurityGroupMigration{ID: g.ID, Name: g.Name, Outcome: outcome, Reason: reason})
+		}
+	}
+	slices.SortFunc(all, func(a, b SecurityGroupMigration) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// securityGroup says what would happen to a group, or "" of one that was made for no Service.
+func (s Source) securityGroup(g securitygroup.Group, services []corev1.Service) (outcome Outcome, reason string) {
+	of, described := lb.ServiceOfSecurityGroup(g.Name, g.Description)
+	uid := lb.SecurityGroupOfService(s.ClusterName, g.Name, g.Description)
+	i := slices.IndexFunc(services, func(s corev1.Service) bool { return string(s.UID) == uid })
+	switch {
+	case uid == "" && !described:
+		return "", ""
+	case uid == "":
+		return OutcomeLeftAlone, fmt.Sprintf("it was made for Service %s/%s of cluster %q, and --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, s.ClusterName)
+	case i < 0 && !described:
+		return OutcomeLeftAlone, "its Service does not exist, and nothing says of which cluster that was"
+	case i < 0 || !claim.MayOwn(&services[i]):
+		return OutcomeOrphan, fmt.Sprintf("Service %s/%s does not exist in this cluster, or has given it up", of.Namespace, of.Name)
+	case !s.Serves(&services[i]) && !s.Leaves(&services[i]):
+		return OutcomeLeftAlone, fmt.Sprintf("Service %s/%s is not for this controller", services[i].Namespace, services[i].Name)
+	case s.Config.SecurityGroupMode == config.ServiceSecurityGroups:
+		return OutcomeAdopted, fmt.Sprintf("it stays that of Service %s/%s, with the rules that this needs", services[i].Namespace, services[i].Name)
+	}
+	return OutcomeReplaced, fmt.Sprintf("one group lets the load balancers of all Services in; when it is complete and on the ports of the nodes, that of Service %s/%s is taken off them and deleted",
+		services[i].Namespace, services[i].Name)
+}

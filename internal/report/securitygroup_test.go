@@ -1,0 +1,63 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+func uidOf(name string) types.UID {
+	return types.UID(fmt.Sprintf("00000000-0000-4000-9000-%012x", name[:min(len(name), 6)]))
+}
+
+func TestMigrateSaysWhatBecomesOfSecurityGroupsOfServices(t *testing.T) {
+	source := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", LoadBalancerClass: "class", DefaultClass: true}}}
+	service := func(name string) corev1.Service {
+		v := corev1.Service{}
+		v.Namespace, v.Name, v.UID, v.Spec.Type = "shop", name, uidOf(name), corev1.ServiceTypeLoadBalancer
+		return v
+	}
+	group := func(cluster, name string) securitygroup.Group {
+		o := lb.Owner{ClusterName: cluster, Namespace: "shop", Name: name, ServiceUID: string(uidOf(name))}
+		return securitygroup.Group{ID: name, Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
+	}
+	classy, plain := service("classy"), service("plain")
+	class := "other"
+	classy.Spec.LoadBalancerClass, plain.Spec.Type = &class, corev1.ServiceTypeClusterIP
+	services := []corev1.Service{service("web"), classy, plain}
+	undescribed := group("prod", "gone")
+	undescribed.Description = ""
+	for _, c := range []struct {
+		why     string
+		g       securitygroup.Group
+		mode    string
+		outcome Outcome
+		says    string
+	}{
+		{"a Service's", group("prod", "web"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/web is taken off"},
+		{"a Service's that keeps it", group("prod", "web"), config.ServiceSecurityGroups, OutcomeAdopted, "Service shop/web"},
+		{"another cluster's", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", and --cluster-name is "prod"`},
+		{"of a Service that is gone", group("prod", "gone"), config.ClusterSecurityGroup, OutcomeOrphan, "shop/gone does not exist"},
+		{"of a Service that has given it up", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "given it up"},
+		{"of no cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "nothing says"},
+		{"of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not for this controller"},
+		{"no Service's", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
+	} {
+		source.Config.SecurityGroupMode = c.mode
+		if outcome, reason := source.securityGroup(c.g, services); outcome != c.outcome || !strings.Contains(reason, c.says) {
+			t.Errorf("%s: %q, %q; want %q that says %q", c.why, outcome, reason, c.outcome, c.says)
+		}
+	}
+}

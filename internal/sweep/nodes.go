@@ -1,0 +1,94 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/target"
+)
+
+// nodes reports nodes that are to be members and have no address for that. It looks at what
+// the caches have. A node that has just joined gets its addresses a moment later, so it is
+// reported when two checks in a row found none.
+type nodes struct {
+	Options
+	// found is what the last check found, and reported what was reported, by node: the
+	// families of the addresses that are missing.
+	found, reported map[string]string
+}
+
+// check makes one check.
+func (n *nodes) check(ctx context.Context) error {
+	var all corev1.NodeList
+	if err := n.Finder.Reader.List(ctx, &all); err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	var services corev1.ServiceList
+	if err := n.Finder.Reader.List(ctx, &services); err != nil {
+		return fmt.Errorf("list Services: %w", err)
+	}
+	before := n.found
+	n.found = n.missing(all.Items, services.Items)
+	reported := map[string]string{}
+	for i := range all.Items {
+		node := &all.Items[i]
+		missing := n.found[node.Name]
+		if missing == "" || before[node.Name] == "" {
+			continue
+		}
+		reported[node.Name] = missing
+		if n.reported[node.Name] != missing {
+			n.Recorder.Eventf(node, nil, corev1.EventTypeWarning, status.ReasonNoMemberAddress, "Reconcile",
+				"load balancers cannot send traffic to this node: its status has neither an InternalIP nor an ExternalIP of family %s. Its kubelet or cloud controller sets these; other nodes are not affected", missing)
+		}
+	}
+	n.reported = reported
+	n.Metrics.Addressless.Set(float64(len(reported)))
+	return nil
+}
+
+// missing returns, by the names of nodes, the families of which Services that select the node
+// need an address that it does not have.
+func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string]string {
+	both := []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+	without, needed := map[corev1.IPFamily][]string{}, map[corev1.IPFamily]map[string]bool{}
+	for _, family := range both {
+		_, without[family] = target.Nodes(all, target.Choice{Family: family})
+		needed[family] = map[string]bool{}
+	}
+	for i := range services {
+		s := &services[i]
+		selector, err := annotation.Selector(s.Annotations, n.Finder.Config)
+		if err != nil || !n.Finder.Serves(s) {
+			continue
+		}
+		families := build.Input{Service: s}.Families()
+		if !n.Memory.DualStack(client.ObjectKeyFromObject(s)) {
+			families = families[:1]
+		}
+		for _, node := range all {
+			has := slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(without[f], node.Name) })
+			if !has && selector.Matches(node.Labels) {
+				needed[families[0]][node.Name] = true
+			}
+		}
+	}
+	found := map[string]string{}
+	for _, family := range both {
+		for name := range needed[family] {
+			found[name] = strings.TrimPrefix(found[name]+" and "+string(family), " and ")
+		}
+	}
+	return found
+}
