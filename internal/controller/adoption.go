@@ -87,7 +87,7 @@ func (r *ServiceReconciler) foresee(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.reduce()
-	p.plan, _ = p.plans(p.record.observed, p.owner)
+	p.plan = r.preview(p.service, p.desire, p.record.observed, p.membersOnly)
 	return nil
 }
 

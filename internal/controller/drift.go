@@ -77,13 +77,17 @@ func (p *pass) onlyCloudChanged() bool {
 	return p.asks != "" && p.asks == p.record.asked
 }
 
-// leavesDrift reports whether nothing is to be written now: only the cloud has
-// changed, and the Service wants that left alone. A load balancer that the Service
-// does not name yet is one that we made, and it is to be completed.
 func (p *pass) leavesDrift() bool {
-	o := p.record.observed
-	ours := o.Predecessor != nil || o.LoadBalancer != nil && o.LoadBalancer.ID != p.service.Annotations[annotation.LoadBalancerID]
-	return p.policy != annotation.DriftRepair && p.onlyCloudChanged() && !ours
+	return leavesDrift(p.policy, p.asks, p.record.asked, p.service, p.record.observed)
+}
+
+// leavesDrift reports whether nothing is to be written now: only the cloud has changed, since
+// what the Service asks for is what it asked for when the cloud last had all of it, and the
+// Service wants that left alone. A load balancer that the Service does not name yet is one
+// that we made, and it is to be completed.
+func leavesDrift(policy annotation.Drift, asks, asked string, service *corev1.Service, o lb.Observed) bool {
+	ours := o.Predecessor != nil || o.LoadBalancer != nil && o.LoadBalancer.ID != service.Annotations[annotation.LoadBalancerID]
+	return policy != annotation.DriftRepair && asks != "" && asks == asked && !ours
 }
 
 // disagree notes that we are changing the cloud: until it has all that is asked

@@ -26,27 +26,24 @@ import (
 // everServed reports whether the Service ever had an address that somebody may use.
 func everServed(service *corev1.Service) bool { return published(service) != "" }
 
-// failedAtBirth plans the end of a load balancer of ours that went into ERROR
-// before the Service ever had an address: it never served anybody, so another
-// one may take its place.
-func (r *ServiceReconciler) failedAtBirth(p *pass) bool {
-	l := p.record.observed.LoadBalancer
-	if l == nil || l.ProvisioningStatus != lb.Error || everServed(p.service) || !r.Capabilities.Marked(*l) || diff.Shared(*l, p.owner) {
-		return false
-	}
-	p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", l.ID))
-	// A floating IP that was asked for by its address may be a person's, and
-	// could not be got back.
-	asked := p.service.Spec.LoadBalancerIP != "" || p.service.Annotations[annotation.FloatingIP] != ""
-	keep := asked || r.keepsFloatingIP(p.service)
-	p.plan = diff.New(lb.Wanted{KeepFloatingIP: keep}, p.record.observed, p.owner)
-	return true
+// failedAtBirth reports whether a load balancer of ours went into ERROR before the Service
+// ever had an address. It never served anybody, so it is deleted and another one is built.
+func (p *Planner) failedAtBirth(service *corev1.Service, observed lb.Observed) bool {
+	l := observed.LoadBalancer
+	return l != nil && l.ProvisioningStatus == lb.Error && !everServed(service) && p.Capabilities.Marked(*l) && !diff.Shared(*l, p.Owner(service))
+}
+
+// endOfFailedAtBirth plans the deletion of such a load balancer. A floating IP that was
+// asked for by its address may be a person's, and could not be got back: it is kept.
+func (p *Planner) endOfFailedAtBirth(service *corev1.Service, observed lb.Observed) diff.Plan {
+	asked := service.Spec.LoadBalancerIP != "" || service.Annotations[annotation.FloatingIP] != ""
+	return diff.New(lb.Wanted{KeepFloatingIP: asked || p.keepsFloatingIP(service)}, observed, p.Owner(service))
 }
 
 // failedLater reports whether the load balancer served and is in ERROR.
-func failedLater(p *pass) bool {
-	l := p.record.observed.LoadBalancer
-	return l != nil && l.ProvisioningStatus == lb.Error && everServed(p.service)
+func failedLater(service *corev1.Service, observed lb.Observed) bool {
+	l := observed.LoadBalancer
+	return l != nil && l.ProvisioningStatus == lb.Error && everServed(service)
 }
 
 // mustWait reports whether it is too early to build another load balancer in the
@@ -54,7 +51,7 @@ func failedLater(p *pass) bool {
 func (r *ServiceReconciler) mustWait(p *pass) bool {
 	l := p.record.observed.LoadBalancer
 	replaced := l == nil && p.record.attempts.begun > 0
-	if (l == nil || l.ProvisioningStatus == lb.Error && !failedLater(p)) && !replaced {
+	if (l == nil || l.ProvisioningStatus == lb.Error && !failedLater(p.service, p.record.observed)) && !replaced {
 		p.delay = max(p.record.notBefore.Sub(r.now()), 0)
 	}
 	return p.delay > 0
@@ -116,11 +113,11 @@ func (r *ServiceReconciler) treat(ctx context.Context, p *pass) error {
 	}
 	p.remedy = r.failure(p, l).remedy()
 	p.record.fail(a.tell(p.remedy, l))
+	p.plan = p.remedy.plan(l, p.wanted, p.owner)
 	switch p.remedy {
 	case failOver:
 		return r.failOver(ctx, p, l)
 	case replaceBeside:
-		p.plan = diff.Beside(p.wanted, "")
 		return r.apply(ctx, p)
 	case replaceInPlace:
 		if p.wanted.FloatingIP == nil {
@@ -128,7 +125,6 @@ func (r *ServiceReconciler) treat(ctx context.Context, p *pass) error {
 				return err
 			}
 		}
-		p.plan = diff.New(lb.Wanted{AddressAsFound: true}, lb.Observed{LoadBalancer: &l}, p.owner)
 		return r.apply(ctx, p)
 	case giveUp:
 		wanted := p.wanted
@@ -149,17 +145,44 @@ func (r *ServiceReconciler) failure(p *pass, l lb.LoadBalancer) failure {
 	if refused {
 		a.trouble = reason
 	}
-	if p.record.observed.Guest {
-		return failure{} // it is for its owner to mend
+	f := r.freshFailure(p.desire, p.record.observed, p.owner, p.membersOnly, !p.leavesDrift())
+	f.canFailOver = f.canFailOver && !refused && a.failover != l.ID
+	f.attempts, f.delay = a.begun, a.next.Sub(r.now())
+	return f
+}
+
+// freshFailure gathers what the remedy depends on where nothing was tried yet. MayWrite is
+// whether the Service's drift policy lets the cloud be written to.
+func (p *Planner) freshFailure(d desire, observed lb.Observed, owner lb.Owner, membersOnly, mayWrite bool) failure {
+	l, w := *observed.LoadBalancer, d.wanted
+	if observed.Guest {
+		return failure{} // the Service that owns it is to recover it
 	}
-	mayWrite := !p.leavesDrift()
 	return failure{
-		canFailOver: mayWrite && !refused && a.failover != l.ID,
-		replaceable: mayWrite && r.Capabilities.Marked(l) && !diff.Shared(l, p.owner) && !p.membersOnly && p.wanted.LoadBalancer != nil,
-		beside:      p.wanted.FloatingIP != nil && !onGivenPort(p.wanted) && r.Capabilities.Has(lb.FeatureTags),
-		attempts:    a.begun,
-		delay:       a.next.Sub(r.now()),
+		canFailOver: mayWrite,
+		replaceable: mayWrite && p.Capabilities.Marked(l) && !diff.Shared(l, owner) && !membersOnly && w.LoadBalancer != nil,
+		beside:      w.FloatingIP != nil && !onGivenPort(w) && p.Capabilities.Has(lb.FeatureTags),
 	}
+}
+
+// preview plans what a controller that was just started does first. It is what `kube-octavia plan`, `migrate` and --adopt=observe show.
+func (p *Planner) preview(service *corev1.Service, d desire, observed lb.Observed, membersOnly bool) diff.Plan {
+	owner := p.Owner(service)
+	owner.Guest = observed.Guest
+	plan, _ := d.plans(observed, owner)
+	switch {
+	case !p.Serves(service):
+	case failedLater(service, observed):
+		asked := service.Annotations[annotation.Programmed]
+		mayWrite := !leavesDrift(driftPolicy(service, p.Config), digest(d.input), asked, service, observed)
+		remedy := p.freshFailure(d, observed, owner, membersOnly, mayWrite).remedy()
+		if ops := remedy.plan(*observed.LoadBalancer, d.wanted, owner).Ops; len(ops) > 0 {
+			plan.Ops = ops
+		}
+	case d.course != buildBeside && p.failedAtBirth(service, observed):
+		plan.Ops = p.endOfFailedAtBirth(service, observed).Ops
+	}
+	return plan
 }
 
 // onGivenPort reports whether the VIP is a port that a person made, which only one load
@@ -169,7 +192,6 @@ func onGivenPort(w lb.Wanted) bool { return w.LoadBalancer != nil && w.LoadBalan
 // failOver asks Octavia to rebuild the load balancer. When it refuses, the next
 // pass, which comes at once, has another remedy.
 func (r *ServiceReconciler) failOver(ctx context.Context, p *pass, l lb.LoadBalancer) error {
-	p.plan = diff.Plan{Ops: []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}}
 	err := r.apply(ctx, p)
 	var cloud *openstack.Error
 	if err == nil || !errors.As(err, &cloud) || !refusesFailover(cloud) {

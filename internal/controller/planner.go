@@ -84,12 +84,13 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 			d.wanted = build.MembersOnly(d.input, observed)
 		}
 	}
+	membersOnly := err != nil
 	if want := d.wanted.FloatingIP; want != nil {
 		if observed.FloatingIPs, err = p.requested(ctx, want.Address, observed); err != nil {
 			return diff.Plan{}, observed, err
 		}
 	}
-	plan, _ := d.plans(observed, owner)
+	plan := p.preview(service, d, observed, membersOnly)
 	if refused != nil {
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: refused.Reason, Message: refused.Message})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -66,6 +67,19 @@ func (f failure) remedy() remedy {
 		return replaceBeside
 	}
 	return replaceInPlace
+}
+
+// plan is what the remedy does first; it is empty for one that waits or gives up.
+func (r remedy) plan(l lb.LoadBalancer, wanted lb.Wanted, owner lb.Owner) diff.Plan {
+	switch r {
+	case failOver:
+		return diff.Plan{Ops: []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}}
+	case replaceBeside:
+		return diff.Beside(wanted, "")
+	case replaceInPlace:
+		return diff.New(lb.Wanted{AddressAsFound: true}, lb.Observed{LoadBalancer: &l}, owner)
+	}
+	return diff.Plan{}
 }
 
 // attempts is what was done about a load balancer that failed, since one of the

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -281,16 +282,17 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 	if r.mustWait(p) {
 		return nil
 	}
-	if failedLater(p) {
+	if failedLater(p.service, p.record.observed) {
 		return r.treat(ctx, p)
 	}
 	if p.course == buildBeside {
 		return r.buildBeside(ctx, p)
 	}
-	if !r.failedAtBirth(p) {
-		if err := r.compare(ctx, p); err != nil || r.contested(p) {
-			return err
-		}
+	if r.failedAtBirth(p.service, p.record.observed) {
+		p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", p.record.observed.LoadBalancer.ID))
+		p.plan = r.endOfFailedAtBirth(p.service, p.record.observed)
+	} else if err := r.compare(ctx, p); err != nil || r.contested(p) {
+		return err
 	}
 	planned := len(p.plan.Ops)
 	if err := r.apply(ctx, p); err != nil || planned == 0 {

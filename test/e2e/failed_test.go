@@ -111,6 +111,32 @@ func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) 
 	web.programmed()
 }
 
+func TestPlanSaysHowTheControllerRecoversAFailedLoadBalancer(t *testing.T) {
+	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
+	s := newStage(t, settings{})
+	web := s.service("web", tcp(8080))
+	web.programmed()
+	release := s.cloud.hold()
+	unborn := s.service("unborn", tcp(8081))
+	s.eventually(func() error { return s.is("PENDING_CREATE", unborn) })
+	s.stop()
+	release()
+	s.eventually(func() error { return s.is("ACTIVE", unborn) })
+	for _, v := range []*service{web, unborn} {
+		s.cloud.fail(v.tree().ID)
+	}
+	s.forget()
+	for _, p := range s.plans(2) {
+		want := map[string]string{"web": "FailoverLoadBalancer", "unborn": "DeleteLoadBalancer"}[p.Service]
+		if !slices.Contains(p.kinds(), want) {
+			t.Errorf("for Service %s, whose load balancer is in ERROR, plan says %v, want %s", p.Service, p.kinds(), want)
+		}
+	}
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("plan wrote to the cloud: %v", writes)
+	}
+}
+
 func TestLoadBalancerWhoseFailoverFailsIsReplaced(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
 	s := newStage(t, settings{flags: sweeping, off: true})
