@@ -1,0 +1,98 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+const root = "../.."
+
+// sectionOf is the text of a page from the heading to the next one.
+func sectionOf(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, text, found := strings.Cut(page, "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("there is no section %q", heading)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// writtenByUs are annotations that no user sets to ask for something.
+var writtenByUs = []string{"load-balancer-address", "managed", "programmed", "vip-address"}
+
+func TestReadmeListsEveryFeatureThatAServiceCanAskForByAnnotation(t *testing.T) {
+	features, _, _ := strings.Cut(sectionOf(t, read(t, filepath.Join(root, "README.md")), "Status"), "Not yet:")
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\|.*$`).FindAllString(features, -1) {
+		for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(row, -1) {
+			listed[m[1]] = true
+		}
+	}
+	want := map[string]bool{}
+	for _, a := range annotation.Table {
+		if name := path.Base(a.Key); !slices.Contains(writtenByUs, name) {
+			want[name] = true
+		}
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("annotations in the README's section Status (-code +page):\n%s", diff)
+	}
+}
+
+func TestReadmeNamesTheVersionOfKubernetesThatIsTested(t *testing.T) {
+	version := regexp.MustCompile(`k8s\.io/kubernetes v(\d+\.\d+)\.`).FindStringSubmatch(read(t, filepath.Join(root, "hack/kube/go.mod")))
+	if version == nil {
+		t.Fatal("hack/kube/go.mod requires no Kubernetes")
+	}
+	if status := sectionOf(t, read(t, filepath.Join(root, "README.md")), "Status"); !strings.Contains(status, "Kubernetes "+version[1]) {
+		t.Errorf("the section Status does not name Kubernetes %s", version[1])
+	}
+}
+
+// directories are those directly below one of the repository.
+func directories(t *testing.T, below string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, below))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, below+"/"+e.Name())
+		}
+	}
+	return names
+}
+
+func TestContributingAndArchitectureListEveryDirectoryOfCode(t *testing.T) {
+	for page, lists := range map[string][]string{
+		"CONTRIBUTING.md":      {"internal", "cmd", "test", "hack"},
+		"docs/architecture.md": {"internal"},
+	} {
+		text := read(t, filepath.Join(root, page))
+		for _, below := range lists {
+			var listed []string
+			for _, m := range regexp.MustCompile(`(?m)^    (`+below+`/[a-z0-9-]+)/?\s`).FindAllStringSubmatch(text, -1) {
+				listed = append(listed, m[1])
+			}
+			slices.Sort(listed)
+			if diff := cmp.Diff(directories(t, below), listed); diff != "" {
+				t.Errorf("directories below %s that %s lists (-code +page):\n%s", below, page, diff)
+			}
+		}
+	}
+}
