@@ -33,6 +33,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/fairqueue"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -150,7 +151,7 @@ func (r *ServiceReconciler) setUp(m manager.Manager, concurrency int, wake <-cha
 		},
 	}
 	options := crcontroller.Options{
-		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: newQueue,
+		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: fairqueue.New,
 		RateLimiter:    workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.timing.FirstBackoff, r.timing.LastBackoff),
 		LogConstructor: logOf(m.GetLogger()),
 		// Readiness tells of caches that are not filled; to end would not fill them.

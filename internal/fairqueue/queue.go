@@ -1,7 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package fairqueue is a work queue in which namespaces take turns. It imports nothing of
+// the project.
+package fairqueue
 
 import (
 	"slices"
@@ -12,13 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// queue hands out Services in such an order that nobody can keep another
-// namespace waiting: the namespaces take turns. A Service waits for the passes
-// that are under way, one for each other namespace that has something to do, and
-// those that its own namespace asked for before.
+// queue hands out items so that no namespace keeps another one waiting: the namespaces
+// take turns. An item waits for the passes under way, for one pass of each other namespace
+// that has work, and for earlier items of its own namespace.
 //
-// Within a namespace what is asked for because the controller has just started,
-// or because of a resync, comes after what somebody changed.
+// Within a namespace, items of a start or a resync come after items that changed.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	turns *turns
@@ -26,8 +26,8 @@ type queue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = queue{}
 
-// newQueue is for controller-runtime's Options.
-func newQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+// New returns such a queue. It is a NewQueue of controller-runtime's Options.
+func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	t := newTurns()
 	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: t})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: waiting})

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package fairqueue
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 		"an empty namespace is one like any other":      {"/1 /2 b/1", "/1 b/1 /2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := newQueue("", noLimit()).(queue)
+			q := New("", noLimit()).(queue)
 			defer q.ShutDown()
 			for _, item := range strings.Fields(c.added) {
 				o := priorityqueue.AddOpts{}
