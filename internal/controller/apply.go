@@ -12,6 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/quota"
 )
 
 // apply carries out the Neutron ops of the plan and the first Octavia op:
@@ -65,7 +66,7 @@ func aloneAfter(alone bool, op diff.Op, failure error) bool {
 	case openstack.Invalid, openstack.Conflict:
 		return parts
 	case openstack.Quota:
-		return alone || parts && exhaustedPart(failure)
+		return alone || parts && quota.OfPart(failure)
 	}
 	return alone
 }

@@ -63,7 +63,7 @@ func (r *ServiceReconciler) standAside(ctx context.Context, p *pass, known rival
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.waiters.leave(client.ObjectKeyFromObject(p.service)) {
+	if r.waiters.Leave(client.ObjectKeyFromObject(p.service)) {
 		r.wakeWaiters(1) // it was its turn
 	}
 	err := r.observe(ctx, p)

@@ -37,6 +37,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/quota"
 	"github.com/kube-octavia/kube-octavia/internal/sweep"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -118,8 +119,7 @@ func SetUp(m manager.Manager, o Options) error {
 		echoes:    heard,
 		rivals:    newRivals(o.Timing, o.Metrics, o.Logger),
 		observers: newObservers(o.Metrics),
-		waiters:   newWaiters(),
-		quotas:    newQuotas(o.Planner, o.Timing.QuotaPatience),
+		waiters:   quota.NewWaiters(),
 	}
 	if o.Planner.Config.ManageSecurityGroups {
 		group, wakeGroup := o.groupReconciler(m, known, reconciler.Recorder, enqueue)

@@ -65,12 +65,10 @@ type record struct {
 	failed, failedReason string
 	// attempts is what was done about a load balancer that served and failed.
 	attempts attempts
-	// frees is whether what Octavia is at work on leaves room for others,
-	// quotaRefusals is how often in a row the quota left no room for us, and quota
-	// how much of it is in use.
+	// frees is whether what Octavia is at work on leaves room for others, and
+	// quotaRefusals is how often in a row the quota left no room for the Service.
 	frees         bool
 	quotaRefusals int
-	quota         string
 	// alone is whether a load balancer that is yet to be created is to be so without its
 	// parts: see aloneAfter.
 	alone bool

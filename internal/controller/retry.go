@@ -12,6 +12,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/quota"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -63,7 +64,7 @@ func (r *ServiceReconciler) next(p *pass, failure error) (reconcile.Result, erro
 	case class == openstack.Throttled:
 		return reconcile.Result{RequeueAfter: timing.Jitter(max(cloud.RetryAfter, time.Second))}, nil
 	case class == openstack.Quota:
-		return reconcile.Result{RequeueAfter: quotaDelay(p.record.quotaRefusals, p.woken, r.timing)}, nil
+		return reconcile.Result{RequeueAfter: quota.Delay(p.record.quotaRefusals, p.woken, r.timing)}, nil
 	case class == openstack.Invalid, class == openstack.Foreign:
 		return reconcile.Result{RequeueAfter: timing.Jitter(r.timing.SlowRetry)}, nil
 	default:

@@ -28,6 +28,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/quota"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
@@ -52,11 +53,9 @@ type ServiceReconciler struct {
 	// observers counts the Services that are only observed.
 	observers *observers
 	now       func() time.Time
-	// enqueue asks for a pass over a Service, waiters wait for quota, and quotas
-	// says how much of it is in use.
+	// enqueue asks for a pass over a Service, and waiters wait for quota.
 	enqueue func(types.NamespacedName)
-	waiters *waiters
-	quotas  *quotas
+	waiters *quota.Waiters
 	// needs takes what the Services need of the nodes' security group; nil where none is
 	// managed.
 	needs *needs
@@ -351,7 +350,7 @@ func (r *ServiceReconciler) finish(ctx context.Context, p *pass, failure error) 
 	}
 	r.noteBehind(p)
 	r.tellDrift(p, p.noteAgreement())
-	r.noteQuota(ctx, p, failure)
+	r.noteQuota(p, failure)
 	r.memory.store(client.ObjectKeyFromObject(p.service), p.record)
 	r.needs.passed()
 	if apierrors.IsConflict(failure) {
@@ -421,7 +420,7 @@ func (r *ServiceReconciler) await(p *pass) {
 
 func (r *ServiceReconciler) forget(key types.NamespacedName) {
 	r.needs.drop(key)
-	r.waiters.leave(key)
+	r.waiters.Leave(key)
 	r.rivals.drop(key)
 	r.observers.forget(key)
 	if id := r.memory.forget(key); id != "" {
@@ -483,7 +482,6 @@ func (r *ServiceReconciler) report(ctx context.Context, p *pass, failure error) 
 		Failed:       failed,
 		FailedReason: reason,
 		Replacing:    replacing(p),
-		Quota:        p.record.quota,
 		Steady:       p.record.steadyFor != nil && sameButMembers(*p.record.steadyFor, p.wanted),
 		Late:         r.patience(p) <= 0,
 		Err:          failure,

@@ -43,6 +43,9 @@ func New(service *gophercloud.ServiceClient, projectID string) *Client {
 	return &Client{service: service, projectID: projectID, lookups: newLookups()}
 }
 
+// ProjectID is the project that the Client acts in.
+func (c *Client) ProjectID() string { return c.projectID }
+
 // FloatingIPsOn returns the project's floating IPs that lead to the port, in one
 // call.
 func (c *Client) FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error) {

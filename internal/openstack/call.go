@@ -74,7 +74,6 @@ var calls = []Call{
 	{serviceLoadBalancer, http.MethodDelete, balancersPath + "/*", FeatureLoadBalancers, "delete a load balancer and all below it"},
 	{serviceLoadBalancer, http.MethodGet, balancersPath + "/*/status", FeatureLoadBalancers, "see that all parts are as they should be"},
 	{serviceLoadBalancer, http.MethodPut, balancersPath + "/*/failover", FeatureLoadBalancers, "have a load balancer that failed rebuilt, where the policy allows it"},
-	{serviceLoadBalancer, http.MethodGet, "/v2.0/lbaas/quotas/*", FeatureLoadBalancers, "tell how much of an exhausted quota is in use"},
 	{serviceLoadBalancer, http.MethodGet, listenersPath, FeatureLoadBalancers, "read the listeners of a load balancer; see whether one has a certificate that is to be deleted"},
 	{serviceLoadBalancer, http.MethodPost, listenersPath, FeatureLoadBalancers, "open a port"},
 	{serviceLoadBalancer, http.MethodPut, listenersPath + "/*", FeatureLoadBalancers, "change who may connect to a port, and its pool"},
@@ -97,7 +96,6 @@ var calls = []Call{
 	{serviceNetwork, http.MethodPut, floatingIPsPath + "/*/tags", FeatureFloatingIPs, "set the tags that are asked for on a floating IP"},
 	{serviceNetwork, http.MethodDelete, floatingIPsPath + "/*", FeatureFloatingIPs, "delete a floating IP"},
 
-	{serviceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureNetworks, "tell how much of an exhausted quota is in use"},
 	{serviceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; see whose a network is"},
 	{serviceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network that has IPv4; read from where load balancers reach the nodes, and at which of several addresses"},
 	{serviceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "see whether VIP ports are gone; find the subnet and the ports of the nodes"},

@@ -139,8 +139,6 @@ type Pass struct {
 	// Failed says what went wrong in Octavia with a load balancer that is now
 	// being deleted or made anew, or "", and FailedReason is the condition's reason.
 	Failed, FailedReason string
-	// Quota says how much of an exhausted quota is in use, or "".
-	Quota string
 	// Replacing is whether one load balancer takes another one's place: what was
 	// published is still the Service's address.
 	Replacing bool
@@ -253,9 +251,6 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = reason(p.Err), p.Err.Error()
 		if p.Failed != "" {
 			c.Message = p.Failed + "; " + c.Message
-		}
-		if c.Reason == ReasonQuota && p.Quota != "" {
-			c.Message += "; " + p.Quota
 		}
 	case p.Failed != "" && !p.unfinished():
 		c.Reason, c.Message = cmp.Or(p.FailedReason, ReasonFailed), p.Failed

@@ -27,9 +27,6 @@ type Delays struct {
 	// QuotaRetry is how soon to ask once more for what was refused although
 	// something had just been deleted: Octavia lowers its count a little later.
 	QuotaRetry time.Duration
-	// QuotaPatience is how long a pass waits to learn how much of an exhausted quota
-	// is in use.
-	QuotaPatience time.Duration
 	// FirstReplacement and LastReplacement are how long to wait, the first time and
 	// at most, from one attempt to replace a load balancer that failed to the next.
 	FirstReplacement, LastReplacement time.Duration
@@ -78,7 +75,6 @@ func Default() Delays {
 		SlowRetry:        2 * time.Minute,
 		LastQuotaRetry:   10 * time.Minute,
 		QuotaRetry:       2 * time.Second,
-		QuotaPatience:    2 * time.Second,
 		AnswerLimit:      time.Minute,
 		FirstReplacement: 10 * time.Second,
 		LastReplacement:  5 * time.Minute,

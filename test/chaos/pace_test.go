@@ -42,7 +42,7 @@ func scaled(by time.Duration) timing.Delays {
 		FirstRebirth:   by * 100 * time.Millisecond, LastRebirth: by * time.Second,
 		FirstReplacement: by * 100 * time.Millisecond, LastReplacement: by * time.Second,
 		Drain:      by * 100 * time.Millisecond,
-		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second, QuotaPatience: by * 200 * time.Millisecond,
+		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
 		FirstPatience: by * 300 * time.Millisecond, LastPatience: by * 2 * time.Second,
 		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
 		// Nobody who tampers in these tests is another controller.
