@@ -26,3 +26,35 @@ func TestReferencesToBarbicanEndInAKindAndAnID(t *testing.T) {
 		}
 	}
 }
+
+func TestCertificateInUseIsTheSameSecretByWhateverAddress(t *testing.T) {
+	const (
+		stored  = "https://barbican.example.com/v1/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+		same    = "http://10.0.0.1:9311/v1/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+		another = "https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+	)
+	for name, c := range map[string]struct {
+		listener Listener
+		ref      string
+	}{
+		"no TLS":              {Listener{ID: "l"}, ""},
+		"it":                  {Listener{ID: "l", TLS: &TLS{Certificate: stored}}, stored},
+		"it for a host":       {Listener{ID: "l", TLS: &TLS{Certificate: another, SNI: []string{stored}}}, stored},
+		"it by another name":  {Listener{ID: "l", TLS: &TLS{Certificate: same}}, same},
+		"a container's":       {Listener{ID: "l", TLS: &TLS{Certificate: another}}, ""},
+		"a name of something": {Listener{ID: "l", TLS: &TLS{Certificate: "my-certificate"}}, ""},
+	} {
+		one := Certificate{Name: "n", Ref: stored}
+		listeners := []Listener{{ID: "k"}, c.listener}
+		if got := one.RefIn(LoadBalancer{Listeners: listeners}); got != c.ref {
+			t.Errorf("%s: %q, want %q", name, got, c.ref)
+		}
+		want := ""
+		if c.ref != "" {
+			want = "listener l ends TLS with it"
+		}
+		if got := one.InUse(listeners); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -35,6 +35,7 @@ func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
 	}
 	busy := marked(loadBalancerKind, "b1", "dead")
 	busy.InUse = "Octavia is working on it"
+	services := owners{all: map[string]bool{"alive": true}, addresses: map[string]bool{"keeper": true}}
 	both := []Object{marked(loadBalancerKind, "b1", "dead"), marked(floatingIPKind, "f1", "dead")}
 	bothOld := map[key]time.Time{{loadBalancerKind, "b1"}: noon.Add(-hour), {floatingIPKind, "f1"}: noon.Add(-hour)}
 	for name, c := range map[string]struct {
@@ -69,7 +70,7 @@ func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
 			if c.never {
 				grace = Never
 			}
-			v := history{c.known, c.tried}.judge(c.marked, owners{all: map[string]bool{"alive": true}, addresses: map[string]bool{"keeper": true}}, kindsInOrder, noon, grace)
+			v := history{c.known, c.tried}.judge(c.marked, services, kindsInOrder, noon, grace)
 			if d := cmp.Diff([][]string{c.orphans, c.due}, [][]string{idsOf(v.orphans), idsOf(v.due)}); d != "" {
 				t.Errorf("orphans and those due (-want +got):\n%s", d)
 			}
@@ -96,9 +97,9 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 		seen := map[key]time.Time{} // since when it was an orphan at each look, kept apart
 		for range rapid.IntRange(1, 12).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
-			owning := map[string]bool{}
+			services := map[string]bool{}
 			for i := range 3 {
-				owning[fmt.Sprint("s", i)] = rapid.Bool().Draw(t, "owns")
+				services[fmt.Sprint("s", i)] = rapid.Bool().Draw(t, "owns")
 			}
 			var all []Object
 			here := map[key]time.Time{}
@@ -109,7 +110,7 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 					continue
 				}
 				all = append(all, o)
-				if o.ServiceUID != "" && !owning[o.ServiceUID] {
+				if o.ServiceUID != "" && !services[o.ServiceUID] {
 					here[o.key()] = now
 					if since, there := seen[o.key()]; there {
 						here[o.key()] = since
@@ -117,7 +118,7 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 				}
 			}
 			seen = here
-			v := history{known, tried}.judge(all, owners{all: owning}, kindsInOrder, now, grace)
+			v := history{known, tried}.judge(all, owners{all: services}, kindsInOrder, now, grace)
 			if len(v.orphans) != len(here) || grace == Never && len(v.due) > 0 {
 				t.Fatalf("orphans %v, due %v; there are %v", v.orphans, v.due, here)
 			}
@@ -180,7 +181,7 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestAnOrphanIsLeftOfWhichAnythingIsSomebodyElses(t *testing.T) {
+func TestAnOrphanStaysOfWhichAnyPartBearsAnotherMark(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ServiceUID = "t"

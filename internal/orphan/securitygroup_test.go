@@ -4,25 +4,21 @@
 package orphan
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// groupWithoutService is one that was made for a Service that is gone.
-func groupWithoutService() securitygroup.Group {
-	o := lb.Owner{ClusterName: "prod", Namespace: "shop", Name: "web", ServiceUID: string(uidOf("web"))}
-	return securitygroup.Group{ID: "g", Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
-}
+const gone = "00000000-0000-4000-9000-000000000001"
 
-func uidOf(name string) types.UID {
-	return types.UID(fmt.Sprintf("00000000-0000-4000-9000-%012x", name[:min(len(name), 6)]))
+// orphanedGroup is one that was made for a Service that is gone.
+func orphanedGroup() securitygroup.Group {
+	o := lb.Owner{ClusterName: "prod", Namespace: "shop", Name: "web", ServiceUID: gone}
+	return securitygroup.Group{ID: "g", Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
 }
 
 func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) {
@@ -44,25 +40,27 @@ func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) 
 		{why: "on a port of no server", ports: []securitygroup.Port{on("", "g")}, says: "port-of-"},
 		{why: "where nothing is taken over", ports: []securitygroup.Port{on("node-a", "g")}, keep: true, says: "--adopt=observe"},
 	} {
-		found := SecurityGroups{groups: []securitygroup.Group{groupWithoutService()}, ports: c.ports, servers: map[string]bool{"node-a": true, "node-b": true}}
-		f := &Finder{Policy: claim.Policy{ClusterName: "prod"}, KeepSecurityGroups: c.keep, proven: map[string]bool{"g": c.proven}}
-		f.Config.ManageSecurityGroups = true
+		found := SecurityGroups{groups: []securitygroup.Group{orphanedGroup()}, ports: c.ports, servers: map[string]bool{"node-a": true, "node-b": true}}
+		f := &Finder{Policy: claim.Policy{ClusterName: "prod"}, Config: config.LoadBalancer{ManageSecurityGroups: true}, KeepSecurityGroups: c.keep}
+		if c.proven {
+			f.proven = map[string]bool{"g": true}
+		}
 		all := f.marked(Inventory{SecurityGroups: found})
-		if len(all) != 1 || all[0].ServiceUID != string(uidOf("web")) || all[0].Kind != securityGroupKind {
+		if len(all) != 1 || all[0].ServiceUID != gone || all[0].Kind != securityGroupKind {
 			t.Fatalf("%s: %+v", c.why, all)
 		}
-		why := all[0].InUse
-		if (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+		if why := all[0].InUse; (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %q does not say %q", c.why, why, c.says)
 		}
 	}
 }
 
 func TestSecurityGroupsAreNoOrphansWhereNoneAreManaged(t *testing.T) {
-	f := &Finder{}
-	for _, kind := range f.kinds() {
-		if kind.name == securityGroupKind {
-			t.Error("they are looked for")
-		}
+	var f Finder
+	if found, err := f.SecurityGroups(t.Context()); err != nil || len(found.groups) > 0 {
+		t.Errorf("they are looked for: %+v, %v", found, err)
+	}
+	if all := f.marked(Inventory{SecurityGroups: SecurityGroups{groups: []securitygroup.Group{orphanedGroup()}}}); len(all) > 0 {
+		t.Errorf("they are marked: %+v", all)
 	}
 }

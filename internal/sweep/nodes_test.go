@@ -6,6 +6,7 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,32 +24,36 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
-// cluster is a Kubernetes API of Services and nodes.
+var web = types.NamespacedName{Namespace: "default", Name: "web"}
+
+// cluster is what the caches hold.
 type cluster struct {
 	client.Reader
 	services []corev1.Service
 	nodes    []corev1.Node
 }
 
+// List implements client.Reader.
 func (c *cluster) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	switch list := list.(type) {
 	case *corev1.ServiceList:
-		list.Items = c.services
+		list.Items = slices.Clone(c.services)
 	case *corev1.NodeList:
-		list.Items = c.nodes
+		list.Items = slices.Clone(c.nodes)
 	}
 	return nil
 }
 
-// nodesStage has a node for each word, with the addresses after the colon, and a Service.
-func nodesStage(t *testing.T, names ...string) (*nodes, *cluster, func() []string) {
+// newNodes has a node for each word, with the addresses after the colon, and a Service. Check
+// returns the events of one check.
+func newNodes(t *testing.T, words ...string) (_ *nodes, _ *cluster, check func() []string) {
 	t.Helper()
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, heard := &cluster{}, events.NewFakeRecorder(100)
-	for _, text := range names {
+	there, recorder := &cluster{}, events.NewFakeRecorder(100)
+	for _, text := range words {
 		name, addresses, _ := strings.Cut(text, ":")
 		n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
 		for _, a := range strings.Fields(addresses) {
@@ -55,50 +61,51 @@ func nodesStage(t *testing.T, names ...string) (*nodes, *cluster, func() []strin
 		}
 		there.nodes = append(there.nodes, n)
 	}
-	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}}
 	s.Spec.Type = corev1.ServiceTypeLoadBalancer
 	there.services = []corev1.Service{s}
-	a := &nodes{Options: Options{Finder: &orphan.Finder{Policy: claim.Policy{DefaultClass: true}, Reader: there}, Memory: upToDate{}, Recorder: heard, Metrics: counted}}
-	look := func() (told []string) {
+	n := &nodes{Options: Options{
+		Finder: &orphan.Finder{Policy: claim.Policy{DefaultClass: true}, Reader: there}, Memory: &remembered{}, Recorder: recorder, Metrics: counted,
+	}}
+	return n, there, func() (reported []string) {
 		t.Helper()
-		if err := a.check(t.Context()); err != nil {
+		if err := n.check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for range len(heard.Events) {
-			told = append(told, <-heard.Events)
+		for range len(recorder.Events) {
+			reported = append(reported, <-recorder.Events)
 		}
-		return told
+		return reported
 	}
-	return a, there, look
 }
 
-func TestANodeWithoutAddressIsReportedOnce(t *testing.T) {
-	a, there, look := nodesStage(t, "good:10.0.0.1", "six:fd00::1")
+func TestNodeWithoutAddressIsReportedOnce(t *testing.T) {
+	n, there, check := newNodes(t, "good:10.0.0.1", "six:fd00::1")
 	counts := func(want int) {
 		t.Helper()
-		if got := testutil.ToFloat64(a.Metrics.Addressless); got != float64(want) {
+		if got := testutil.ToFloat64(n.Metrics.Addressless); got != float64(want) {
 			t.Errorf("the metric says %v, want %d", got, want)
 		}
 	}
-	if told := look(); len(told) > 0 {
-		t.Errorf("after the first look, when it may have just joined: %q", told)
+	if reported := check(); len(reported) > 0 {
+		t.Errorf("after the first check, when it may have just joined: %q", reported)
 	}
 	counts(0)
-	if told := look(); len(told) != 1 || !strings.Contains(told[0], "NoMemberAddress") || !strings.Contains(told[0], "of family IPv4.") {
-		t.Errorf("told is %q", told)
+	if reported := check(); len(reported) != 1 || !strings.Contains(reported[0], "NoMemberAddress") || !strings.Contains(reported[0], "of family IPv4.") {
+		t.Errorf("reported: %q", reported)
 	}
 	counts(1)
 	for range 3 {
-		if told := look(); len(told) > 0 {
-			t.Errorf("told again: %q", told)
+		if reported := check(); len(reported) > 0 {
+			t.Errorf("reported again: %q", reported)
 		}
 	}
 	there.nodes[1].Status.Addresses = there.nodes[0].Status.Addresses
-	look()
+	check()
 	counts(0)
 	there.nodes[1].Status.Addresses = nil
-	if told := append(look(), look()...); len(told) != 1 {
-		t.Errorf("when it has lost its address anew told is %q", told)
+	if reported := append(check(), check()...); len(reported) != 1 {
+		t.Errorf("reported when it has lost its address again: %q", reported)
 	}
 }
 
@@ -132,11 +139,11 @@ func TestOnlyNodesThatAreToBeMembersNeedAnAddress(t *testing.T) {
 		}, false, "n:IPv4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, there, _ := nodesStage(t, c.nodes...)
+			n, there, _ := newNodes(t, c.nodes...)
 			c.change(there)
-			a.Memory = upToDate{dualStack: c.dual}
+			n.Memory = &remembered{dualStack: c.dual}
 			got := ""
-			for name, families := range a.missing(there.nodes, there.services) {
+			for name, families := range n.missing(there.nodes, there.services) {
 				got += fmt.Sprintf("%s:%s", name, families)
 			}
 			if got != c.want {
