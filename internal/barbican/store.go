@@ -133,7 +133,10 @@ func (c *Client) MayHaveStored() bool {
 // Stored is Certificates without needless calls: it lists them as long as any Service asks for
 // one, or there are some, and once after a start.
 func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificate, error) {
-	if !c.MayHaveStored() || c.knownNone() {
+	c.mu.Lock()
+	none := c.none
+	c.mu.Unlock()
+	if none || !c.MayHaveStored() {
 		return nil, nil
 	}
 	found, err := c.Certificates(ctx, clusterUID)
@@ -144,12 +147,6 @@ func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificat
 	defer c.mu.Unlock()
 	c.none = err == nil && len(found) == 0
 	return found, err
-}
-
-func (c *Client) knownNone() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.none
 }
 
 // CertificatesOf returns what is remembered of a Service's certificates.

@@ -124,7 +124,9 @@ func Migrate(ctx context.Context, s Source) (Migration, error) {
 		}
 		m.Services = append(m.Services, row)
 	}
-	slices.SortFunc(m.Services, func(a, b ServiceMigration) int { return byName(a.Namespace, a.Name, b.Namespace, b.Name) })
+	slices.SortFunc(m.Services, func(a, b ServiceMigration) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	m.Others = s.others(balancers, services.Items, m.Services)
 	if s.Config.ManageSecurityGroups {
 		groups, err := s.Neutron.SecurityGroups(ctx)

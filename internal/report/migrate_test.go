@@ -31,21 +31,21 @@ func TestOutcomeOfAService(t *testing.T) {
 		facts facts
 		want  Outcome
 	}{
-		"it gets our tags":                         {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
-		"there are no tags":                        {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
-		"its members differ":                       {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
-		"it was taken over":                        {facts{plan: plan(), balancer: in(lb.Active), serves: true, taken: true}, OutcomeServed},
-		"it was taken over and lacks something":    {facts{plan: plan(members), balancer: in(lb.Active), serves: true, taken: true}, OutcomeChanged},
-		"it is refused":                            {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
-		"it waits for its group":                   {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
-		"it has none":                              {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
-		"somebody else has one of its name":        {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
-		"the one that it names is somebody else's": {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
-		"it is to go":                              {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
-		"Octavia is at work":                       {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
-		"it has failed":                            {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
-		"nobody answers":                           {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
-		"nobody answers, and it is to go":          {facts{err: errors.New("no answer")}, OutcomeUnknown},
+		"it gets our tags":                      {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"there are no tags":                     {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"its members differ":                    {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
+		"it was taken over":                     {facts{plan: plan(), balancer: in(lb.Active), serves: true, taken: true}, OutcomeServed},
+		"it was taken over and lacks something": {facts{plan: plan(members), balancer: in(lb.Active), serves: true, taken: true}, OutcomeChanged},
+		"it is refused":                         {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
+		"it waits for its group":                {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
+		"it has none":                           {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
+		"one that is not its own has its name":  {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
+		"the one that it names is not its own":  {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
+		"it is to go":                           {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
+		"Octavia is at work":                    {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
+		"it has failed":                         {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
+		"nobody answers":                        {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
+		"nobody answers, and it is to go":       {facts{err: errors.New("no answer")}, OutcomeUnknown},
 	} {
 		if got := outcome(c.facts); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -9,7 +9,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,9 +35,4 @@ type Source struct {
 	*orphan.Finder
 	Capabilities lb.Capabilities
 	Planner      Planner
-}
-
-// byName compares two Services.
-func byName(namespace, name, otherNamespace, otherName string) int {
-	return cmp.Or(cmp.Compare(namespace, otherNamespace), cmp.Compare(name, otherName))
 }

@@ -88,7 +88,9 @@ func Status(ctx context.Context, s Source) (Survey, error) {
 			all.Conflicts = append(all.Conflicts, conflicts...)
 		}
 	}
-	slices.SortFunc(all.Services, func(a, b ServiceStatus) int { return byName(a.Namespace, a.Name, b.Namespace, b.Name) })
+	slices.SortFunc(all.Services, func(a, b ServiceStatus) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	return all, nil
 }
 

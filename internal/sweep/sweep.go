@@ -134,17 +134,16 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 		s.compareLoadBalancers(found.LoadBalancers, began)
 	}
 	if found.FloatingIPs, floatingIPs = s.floatingIPs(ctx); floatingIPs == nil {
-		s.compareFloatingIPs(found.FloatingIPs, began)
+		s.drifted(diff.CreateFloatingIP{}, s.Memory.StaleFloatingIPs(found.FloatingIPs, s.Finder.ClusterUID, began))
 	}
 	if found.Certificates, certificates = s.certificates(ctx); certificates == nil {
-		s.compareCertificates(found.Certificates)
+		// Left by a controller that was killed, or made by a call whose answer was lost.
+		s.enqueue(s.Logger.V(1), "a certificate was stored for the Service that it does not use", s.Memory.UnusedCertificates(found.Certificates, s.Finder.ClusterUID))
 	}
 	if err := errors.Join(loadBalancers, floatingIPs, s.nodes(ctx)); err != nil {
 		return err
 	}
-	for _, key := range s.Memory.DueForReading(mostReread, began) {
-		s.Enqueue(key)
-	}
+	s.enqueue(s.Logger.V(1), "the load balancer is read again, since it was written after it was last read", s.Memory.DueForReading(mostReread, began))
 	if certificates != nil {
 		return certificates
 	}
@@ -163,15 +162,8 @@ func (s *Sweeper) compareLoadBalancers(heads []octavia.Head, began time.Time) {
 	for _, h := range heads {
 		byID[h.ID] = h
 	}
-	for _, key := range s.Memory.StaleLoadBalancers(byID, s.listed, began) {
-		s.Logger.Info("the load balancer was changed by another client, or failed; reading it again", "service", key.String())
-		s.Metrics.Drift.WithLabelValues(diff.Object(diff.CreateLoadBalancer{})).Inc()
-		s.Enqueue(key)
-	}
-	for _, key := range s.Memory.UnknownLoadBalancers(heads, began) {
-		s.Logger.Info("the Service has another load balancer that is not remembered; reading all of it again", "service", key.String())
-		s.Enqueue(key)
-	}
+	s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(byID, s.listed, began))
+	s.enqueue(s.Logger, "the Service has a load balancer that is not remembered; everything is read again", s.Memory.UnknownLoadBalancers(heads, began))
 }
 
 // listed reports whether the list of load balancers holds one if it exists: it does not hold
@@ -180,19 +172,20 @@ func (s *Sweeper) listed(l lb.LoadBalancer) bool {
 	return !s.Capabilities.Has(lb.FeatureTags) || slices.Contains(l.Tags, lb.ClusterTag(s.Finder.ClusterUID))
 }
 
-// compareCertificates brings back the Services that have certificates which they do not use:
-// left by a controller that was killed, or made by a call whose answer was lost.
-func (s *Sweeper) compareCertificates(all []lb.Certificate) {
-	for _, key := range s.Memory.UnusedCertificates(all, s.Finder.ClusterUID) {
-		s.Logger.V(1).Info("a certificate was stored for the Service that it does not use", "service", key.String())
-		s.Enqueue(key)
+// drifted counts the Services of which another client changed an object, or that has failed.
+// The op that creates the object gives its kind.
+func (s *Sweeper) drifted(object diff.Op, services []types.NamespacedName) {
+	kind := diff.Object(object)
+	for range services {
+		s.Metrics.Drift.WithLabelValues(kind).Inc()
 	}
+	s.enqueue(s.Logger.WithValues("kind", kind), "another client changed an object of the Service, or it failed", services)
 }
 
-func (s *Sweeper) compareFloatingIPs(all []lb.FloatingIP, began time.Time) {
-	for _, key := range s.Memory.StaleFloatingIPs(all, s.Finder.ClusterUID, began) {
-		s.Logger.Info("a floating IP was changed by another client", "service", key.String())
-		s.Metrics.Drift.WithLabelValues(diff.Object(diff.CreateFloatingIP{})).Inc()
+// enqueue asks for a pass over each of the Services.
+func (s *Sweeper) enqueue(log logr.Logger, why string, services []types.NamespacedName) {
+	for _, key := range services {
+		log.Info(why, "service", key.String())
 		s.Enqueue(key)
 	}
 }
