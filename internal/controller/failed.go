@@ -28,16 +28,16 @@ func everServed(service *corev1.Service) bool { return published(service) != "" 
 
 // failedAtBirth reports whether a load balancer of ours went into ERROR before the Service
 // ever had an address. It never served anybody, so it is deleted and another one is built.
-func (p *Planner) failedAtBirth(service *corev1.Service, observed lb.Observed) bool {
+func (p *Planner) failedAtBirth(service *corev1.Service, observed lb.Observed, owner lb.Owner) bool {
 	l := observed.LoadBalancer
-	return l != nil && l.ProvisioningStatus == lb.Error && !everServed(service) && p.Capabilities.Marked(*l) && !diff.Shared(*l, p.Owner(service))
+	return l != nil && l.ProvisioningStatus == lb.Error && !everServed(service) && p.Capabilities.Marked(*l) && !diff.Shared(*l, owner)
 }
 
 // endOfFailedAtBirth plans the deletion of such a load balancer. A floating IP that was
 // asked for by its address may be a person's, and could not be got back: it is kept.
-func (p *Planner) endOfFailedAtBirth(service *corev1.Service, observed lb.Observed) diff.Plan {
+func (p *Planner) endOfFailedAtBirth(service *corev1.Service, observed lb.Observed, owner lb.Owner) diff.Plan {
 	asked := service.Spec.LoadBalancerIP != "" || service.Annotations[annotation.FloatingIP] != ""
-	return diff.New(lb.Wanted{KeepFloatingIP: asked || p.keepsFloatingIP(service)}, observed, p.Owner(service))
+	return diff.New(lb.Wanted{KeepFloatingIP: asked || p.keepsFloatingIP(service)}, observed, owner)
 }
 
 // failedLater reports whether the load balancer served and is in ERROR.
@@ -165,7 +165,8 @@ func (p *Planner) freshFailure(d desire, observed lb.Observed, owner lb.Owner, m
 	}
 }
 
-// preview plans what a controller that was just started does first. It is what `kube-octavia plan`, `migrate` and --adopt=observe show.
+// preview plans what a controller that was just started does first. It is what
+// `kube-octavia plan`, `migrate` and --adopt=observe show.
 func (p *Planner) preview(service *corev1.Service, d desire, observed lb.Observed, membersOnly bool) diff.Plan {
 	owner := p.Owner(service)
 	owner.Guest = observed.Guest
@@ -179,8 +180,8 @@ func (p *Planner) preview(service *corev1.Service, d desire, observed lb.Observe
 		if ops := remedy.plan(*observed.LoadBalancer, d.wanted, owner).Ops; len(ops) > 0 {
 			plan.Ops = ops
 		}
-	case d.course != buildBeside && p.failedAtBirth(service, observed):
-		plan.Ops = p.endOfFailedAtBirth(service, observed).Ops
+	case d.course != buildBeside && p.failedAtBirth(service, observed, owner):
+		plan.Ops = p.endOfFailedAtBirth(service, observed, owner).Ops
 	}
 	return plan
 }

@@ -287,9 +287,9 @@ func (r *ServiceReconciler) advance(ctx context.Context, p *pass) error {
 	if p.course == buildBeside {
 		return r.buildBeside(ctx, p)
 	}
-	if r.failedAtBirth(p.service, p.record.observed) {
+	if r.failedAtBirth(p.service, p.record.observed, p.owner) {
 		p.record.fail(status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", p.record.observed.LoadBalancer.ID))
-		p.plan = r.endOfFailedAtBirth(p.service, p.record.observed)
+		p.plan = r.endOfFailedAtBirth(p.service, p.record.observed, p.owner)
 	} else if err := r.compare(ctx, p); err != nil || r.contested(p) {
 		return err
 	}
