@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -285,7 +286,8 @@ func (s *stage) deleteServices(ctx context.Context) error {
 		return err
 	}
 	for _, v := range list.Items {
-		if err := services.Delete(ctx, v.Name, metav1.DeleteOptions{}); err != nil {
+		// A Service that was on its way out already may be gone by now.
+		if err := services.Delete(ctx, v.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
