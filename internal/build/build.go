@@ -139,8 +139,8 @@ func Refuses(reason string) bool {
 
 // The reasons for which a part of what a Service asks for is left out.
 const (
-	// ReasonMonitorUnsupported: health monitors of this cloud do harm.
-	ReasonMonitorUnsupported = "MonitorUnsupported"
+	// ReasonHealthMonitorUnsupported: health monitors of this cloud do harm.
+	ReasonHealthMonitorUnsupported = "HealthMonitorUnsupported"
 	// ReasonSessionAffinityUnsupported: the provider takes session persistence and
 	// does not carry it out.
 	ReasonSessionAffinityUnsupported = "SessionAffinityUnsupported"

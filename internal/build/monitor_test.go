@@ -46,7 +46,7 @@ func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
 				return
 			}
 			w := wanted.Withheld[0]
-			if w.Reason != ReasonMonitorUnsupported || !strings.Contains(w.Message, "2.27") || !strings.Contains(w.Message, "2.26") || !strings.Contains(w.Message, keyMonitor) {
+			if w.Reason != ReasonHealthMonitorUnsupported || !strings.Contains(w.Message, "2.27") || !strings.Contains(w.Message, "2.26") || !strings.Contains(w.Message, keyMonitor) {
 				t.Errorf("withheld: %+v", w)
 			}
 		})

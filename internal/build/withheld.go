@@ -20,7 +20,7 @@ func monitorWithheld(can lb.Capabilities) lb.Withheld {
 	if can.OVN() {
 		harm = ", whose monitors lock load balancers and drop traffic"
 	}
-	return lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
+	return lb.Withheld{Reason: ReasonHealthMonitorUnsupported, Message: fmt.Sprintf(
 		"health monitors need %s; this cloud has %s%s. "+
 			"They are left out where there are none yet; set annotation loadbalancer.openstack.org/enable-health-monitor, or create-monitor in cloud.conf, to false to do without for good",
 		lb.FeatureMonitor.Needs(), can.Lacking(lb.FeatureMonitor), harm)}
@@ -56,7 +56,7 @@ func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 	var withheld []lb.Withheld
 	can := in.Capabilities
 	if in.sctpUnmonitored(options) {
-		withheld = append(withheld, lb.Withheld{Reason: ReasonMonitorUnsupported, Message: fmt.Sprintf(
+		withheld = append(withheld, lb.Withheld{Reason: ReasonHealthMonitorUnsupported, Message: fmt.Sprintf(
 			"health monitors of SCTP ports need %s; this cloud has %s. These ports are served without; "+
 				"set annotation loadbalancer.openstack.org/enable-health-monitor to false to be content with that, for all ports",
 			lb.FeatureSCTPMonitor.Needs(), can.Lacking(lb.FeatureSCTPMonitor))})

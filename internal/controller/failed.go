@@ -270,7 +270,7 @@ func (p *pass) noteTaken(op diff.Op, err error) {
 	if !ok || !noted || create.LoadBalancer.VIP.Address != vip.Address || openstack.Classify(err) != openstack.Conflict {
 		return
 	}
-	p.record.fail(status.ReasonAddressTaken, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
+	p.record.fail(status.ReasonAddressInUse, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
 		"free it, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress))
 }
 
@@ -293,7 +293,7 @@ func (r *ServiceReconciler) noteRemedy(p *pass, op diff.Op, made diff.Created) {
 		}
 		if a.begun > 0 {
 			a.made = append(a.made, made.ID)
-			if p.record.failedReason == status.ReasonAddressTaken {
+			if p.record.failedReason == status.ReasonAddressInUse {
 				p.record.fail(status.ReasonReplacing, fmt.Sprintf("load balancer %s is built with the address of one that failed", made.ID))
 			}
 		}

@@ -56,7 +56,7 @@ func refusedNow(s *corev1.Service) {
 
 // lacking says that a part of what the Service asks for cannot be had.
 func lacking(s *corev1.Service) {
-	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonMonitorUnsupported})
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonHealthMonitorUnsupported})
 }
 
 // asks notes an id that nobody but a user wrote, and has one that was noted on a Service

@@ -41,17 +41,17 @@ const (
 	// ReasonFloatingIPNotFound: nobody has the address asked for, and another
 	// one serves now, which would be given up before the new one is sure.
 	ReasonFloatingIPNotFound = "FloatingIPNotFound"
-	// ReasonAddressFixed: the VIP has another address than the one asked for,
+	// ReasonAddressImmutable: the VIP has another address than the one asked for,
 	// and Octavia cannot change it.
-	ReasonAddressFixed = "AddressFixed"
+	ReasonAddressImmutable = "AddressImmutable"
 	// ReasonPortInUse: somebody else's listener has the port.
 	ReasonPortInUse = "PortInUse"
-	// ReasonSharedLoadBalancer: others have ports on the Service's load balancer, which
+	// ReasonLoadBalancerInUse: others have ports on the Service's load balancer, which
 	// therefore stays.
-	ReasonSharedLoadBalancer = "SharedLoadBalancer"
-	// ReasonMonitorInTheWay: a health monitor is there, and to open a port beside
+	ReasonLoadBalancerInUse = "LoadBalancerInUse"
+	// ReasonBlockedByHealthMonitor: a health monitor is there, and to open a port beside
 	// it would lock the load balancer for ever.
-	ReasonMonitorInTheWay = "MonitorInTheWay"
+	ReasonBlockedByHealthMonitor = "BlockedByHealthMonitor"
 )
 
 // New plans the way from observed to wanted for the owner's Service. Octavia
@@ -268,7 +268,7 @@ func (t *tree) retag(op SetTags, want, have []string) {
 // addressFixed refuses another address for a VIP that is there.
 func (t *tree) addressFixed(want, have lb.VIP) {
 	if want.Address != "" && !sameAddress(want.Address, have.Address) {
-		t.refused = append(t.refused, Refusal{ReasonAddressFixed, fmt.Sprintf(
+		t.refused = append(t.refused, Refusal{ReasonAddressImmutable, fmt.Sprintf(
 			"load balancer %s has VIP %s, which cannot be changed into %s; ask for %s, or delete the Service and make it again",
 			t.id, have.Address, want.Address, have.Address)})
 	}

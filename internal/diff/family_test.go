@@ -42,7 +42,7 @@ func TestAdditionalVIPsAreMadeWithTheLoadBalancerAndNeverChanged(t *testing.T) {
 	}
 	have := cloudWith(usual(twoVIPs)).observe()
 	plan := New(usual(twoVIPs, func(w *lb.Wanted) { w.LoadBalancer.AdditionalVIPs[0].Address = "2001:db8::1" }), have, web)
-	if len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonAddressFixed || !strings.Contains(plan.Refused[0].Message, "2001:db8::1") {
+	if len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonAddressImmutable || !strings.Contains(plan.Refused[0].Message, "2001:db8::1") {
 		t.Errorf("another address is asked for: %+v", plan.Refused)
 	}
 }

@@ -30,7 +30,7 @@ func hasMonitor(l lb.LoadBalancer) bool {
 // which is to be left alone: those that do harm lock the load balancer then. A
 // monitor that was left PENDING must not be deleted; its pool will be replaced.
 func monitorInTheWay(want lb.Listener, have lb.LoadBalancer) Refusal {
-	return Refusal{ReasonMonitorInTheWay, fmt.Sprintf(
+	return Refusal{ReasonBlockedByHealthMonitor, fmt.Sprintf(
 		"port %s cannot be opened while load balancer %s has a health monitor: in this cloud that would lock the load balancer for ever. "+
 			"Delete its monitors that are ACTIVE, or delete the Service and make it again", portText(want.Key()), have.ID)}
 }

@@ -69,7 +69,7 @@ func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
 		return append([]edit{internal, ports(port(lb.TCP, 80, 30080))}, change...)
 	}
 	both := func(change ...edit) []edit { return append([]edit{internal}, change...) }
-	p0, refused := web.PoolName(0), []string{ReasonMonitorInTheWay}
+	p0, refused := web.PoolName(0), []string{ReasonBlockedByHealthMonitor}
 	for name, c := range map[string]struct {
 		before, after []edit
 		drift         func(*cloud)

@@ -26,7 +26,7 @@ func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 // its listeners and pools, and its marks. Name, VIP and floating IP stay as they are.
 func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	have := *observed.LoadBalancer
-	plan := Plan{Ops: bequeath(wanted, observed, owner), Refused: []Refusal{{ReasonSharedLoadBalancer, fmt.Sprintf(
+	plan := Plan{Ops: bequeath(wanted, observed, owner), Refused: []Refusal{{ReasonLoadBalancerInUse, fmt.Sprintf(
 		"load balancer %s also serves others, and stays with its addresses; the ports of this Service are taken off it", have.ID)}}}
 	if have.ProvisioningStatus != lb.Active {
 		return plan

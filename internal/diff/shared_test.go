@@ -38,7 +38,7 @@ func TestALoadBalancerThatOthersUseStaysWhenTheServiceGoes(t *testing.T) {
 			c.do(cloud)
 			floating := len(cloud.floating)
 			plan := (&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
-			if len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonSharedLoadBalancer {
+			if len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonLoadBalancerInUse {
 				t.Errorf("refused: %v", plan.Refused)
 			}
 			have := cloud.observe().LoadBalancer

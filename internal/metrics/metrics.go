@@ -23,9 +23,9 @@ type Metrics struct {
 	// Drift, Repaired and Reported count by kind of object, as does Orphans.
 	Drift, Repaired, Reported *prometheus.CounterVec
 	Orphans                   *prometheus.GaugeVec
-	// LeftBehind counts load balancers, not their parts.
+	// LeftBehind counts load balancers, not their children.
 	LeftBehind prometheus.Counter
-	// ForeignWrites counts by where they were, Contested counts Services.
+	// ForeignWrites counts writes of other clients by place. Contested counts Services.
 	ForeignWrites *prometheus.CounterVec
 	Contested     prometheus.Gauge
 	// Observed counts Services that are only observed, by reason.
@@ -40,52 +40,52 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		ops: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_ops_total",
-			Help: "Writes to the cloud, by kind and by the class of their error, empty for success.",
+			Help: "Writes to the cloud, by operation and error class (empty for success).",
 		}, []string{"kind", "class"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "kube_octavia_op_duration_seconds",
-			Help:    "How long the cloud took to accept a write; what it then does in the background is not counted.",
+			Help:    "Time until the cloud accepted a write, without the work that it then does in the background.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 2, 13),
 		}, []string{"kind"}),
 		Drift: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_drift_detected_total",
-			Help: "Services whose load balancer or floating IP a sweep found changed, failed or gone since the controller last touched it, by kind.",
+			Help: "Load balancers and floating IPs that a sweep found changed, failed or deleted since kube-octavia last wrote them, and changes of the nodes' security group, by kind.",
 		}, []string{"kind"}),
 		Repaired: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_drift_repaired_total",
-			Help: "Writes that made again what somebody else had changed, by kind of object.",
+			Help: "Writes that undid changes made outside kube-octavia, by kind of object.",
 		}, []string{"kind"}),
 		Reported: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_drift_reported_total",
-			Help: "Writes that would make again what somebody else has changed, and that a Service's drift-policy asks to leave out, by kind of object.",
+			Help: "Writes that would undo changes made outside kube-octavia, left out because of drift-policy report, by kind of object.",
 		}, []string{"kind"}),
 		Orphans: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kube_octavia_orphans",
-			Help: "Objects in the cloud that bear the cluster's uid and that of no Service of it, by kind.",
+			Help: "Cloud objects of this cluster that no Service uses, by kind.",
 		}, []string{"kind"}),
 		LeftBehind: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "kube_octavia_left_behind_total",
-			Help: "Load balancers that Octavia made ACTIVE and left with parts that are not, whose parts were replaced or written once more.",
+			Name: "kube_octavia_incomplete_load_balancers_total",
+			Help: "ACTIVE load balancers with children that Octavia did not finish, which were replaced or written again.",
 		}),
 		ForeignWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "kube_octavia_foreign_writes_total",
-			Help: "Writes of somebody else to what is ours, on a Service (kubernetes) or in what it has (cloud).",
+			Name: "kube_octavia_conflicting_writes_total",
+			Help: "Writes of other clients to what kube-octavia manages: on Services (kubernetes) or on their cloud objects (cloud).",
 		}, []string{"where"}),
 		Observed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "kube_octavia_only_observed_services",
-			Help: "Services for which nothing is written because of --adopt=observe, by the reason of their condition Programmed.",
+			Name: "kube_octavia_observe_only_services",
+			Help: "Services that are only observed because of --adopt=observe, by reason of condition Programmed.",
 		}, []string{"reason"}),
 		Contested: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "kube_octavia_contested_services",
-			Help: "Services on which work has stopped because somebody else writes to them again and again.",
+			Name: "kube_octavia_conflicting_controller_services",
+			Help: "Services that kube-octavia has stopped changing because another controller keeps changing them.",
 		}),
 		Unattached: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kube_octavia_security_group_nodes_unattached",
-			Help: "Nodes that take traffic and cannot have the security group by which load balancers reach nodes.",
+			Help: "Nodes that should be members but to which the security group for load balancer traffic cannot be attached.",
 		}),
 		Addressless: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kube_octavia_nodes_without_address",
-			Help: "Nodes that are to take traffic and have no address of a Service's IP family.",
+			Help: "Nodes that should be members but have no address of a Service's IP family.",
 		}),
 	}
 	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.Drift),

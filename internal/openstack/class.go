@@ -28,8 +28,8 @@ const (
 	Gone Class = "Gone"
 	// Unauthorized: Keystone takes the credentials no more, or a given token has expired.
 	Unauthorized Class = "Unauthorized"
-	// Foreign: the object belongs to somebody else. Callers decide that, with NewForeign.
-	Foreign Class = "Foreign"
+	// Foreign: the object is not owned by this cluster. Callers decide that, with NewForeign.
+	Foreign Class = "NotOwned"
 	// Transient: a failure that may pass: of the service, of a gateway, or of the network.
 	Transient Class = "Transient"
 )

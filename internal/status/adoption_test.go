@@ -23,15 +23,15 @@ func TestAServiceThatIsOnlyObservedSaysWhatWouldBeDone(t *testing.T) {
 		want said
 	}{
 		"nothing but our tags": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{tags}},
-			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "load balancer lb-1 would be taken over as it is, by adding our tags to it"}},
+			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "load balancer lb-1 would be taken over as it is: only the tags of kube-octavia would be added"}},
 		"nothing at all, where there are no tags": {Pass{Observed: observed(lb.Active, 1)},
 			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "load balancer lb-1 would be taken over, and nothing would be written to it"}},
 		"nothing of one that was left": {Pass{Leaving: true},
 			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "it would be taken over, and nothing would be written to it"}},
 		"members besides": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{tags, members}},
-			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "this would be done: " + tags.String() + "; " + members.String()}},
+			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "these operations would be done: " + tags.String() + "; " + members.String()}},
 		"members of one that is refused": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}, Invalid: badAnnotation},
-			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "this would be done: " + members.String()}},
+			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "these operations would be done: " + members.String()}},
 		"Octavia is at work": {Pass{Observed: observed(lb.PendingUpdate, 1)},
 			said{metav1.ConditionFalse, ReasonUpdating, "Octavia is changing load balancer lb-1"}},
 		"the cloud does not answer": {Pass{Err: silence},

@@ -21,7 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-const fine = "the Service can be served as it is written"
+const fine = "the Service can be served as specified"
 
 var (
 	badAnnotation = &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: `annotation x="y": must be true or false`}
@@ -38,7 +38,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		accepted, programmed said
 	}{
 		"nothing there yet": {
-			Pass{External: true}, ok, no(ReasonCreating, "the load balancer is yet to be created"),
+			Pass{External: true}, ok, no(ReasonCreating, "the load balancer has not been created yet"),
 		},
 		"another of its group comes first": {
 			Pass{Waits: "first the other"}, ok, no(ReasonWaitingForGroup, "first the other"),
@@ -46,11 +46,11 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		"the same, where it is only observed": {
 			Pass{Waits: "first the other", OnlyObserved: true}, ok, no(ReasonWaitingForGroup, "first the other"),
 		},
-		"somebody deleted it, and that is to be ignored": {
-			Pass{Done: true}, ok, no(ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"),
+		"it was deleted by hand, and that is to be ignored": {
+			Pass{Done: true}, ok, no(ReasonDrifted, "the load balancer was deleted outside kube-octavia; because of the drift-policy it is not created again until the Service changes"),
 		},
 		"Octavia builds": {
-			Pass{Observed: observed(lb.PendingCreate, 1)}, ok, no(ReasonCreating, "Octavia is building load balancer lb-1"),
+			Pass{Observed: observed(lb.PendingCreate, 1)}, ok, no(ReasonCreating, "Octavia is creating load balancer lb-1"),
 		},
 		"one port": {
 			done(), ok, said{metav1.ConditionTrue, ReasonProgrammed, "load balancer lb-1 serves 1 port at 203.0.113.7"},
@@ -80,18 +80,18 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"a part is not ready": {
 			Pass{Observed: observed(lb.Active, 1), Unready: "listener l-1 is in PENDING_CREATE"},
-			ok, no(ReasonUnready, "listener l-1 is in PENDING_CREATE"),
+			ok, no(ReasonChildrenNotActive, "listener l-1 is in PENDING_CREATE"),
 		},
 		"a part was left behind": {
 			Pass{Observed: observed(lb.PendingUpdate, 2), Left: []diff.Op{members, diff.UpdateListener{ID: "l-2", LeftBehind: true}}},
-			ok, no(ReasonUnready, "Octavia left parts of load balancer lb-1 unfinished, others take their place: "+members.String()+" (1 more to do)"),
+			ok, no(ReasonChildrenNotActive, "Octavia did not finish children of load balancer lb-1, which are being replaced: "+members.String()+" (1 more to do)"),
 		},
 		"Octavia deletes": {
 			Pass{Observed: observed(lb.PendingDelete, 1)}, ok, no(ReasonDeleting, "Octavia is deleting load balancer lb-1"),
 		},
 		"ERROR": {
 			Pass{Observed: observed(lb.Error, 1)}, ok,
-			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again"),
+			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
 		"failed, and about to be made anew": {
 			Pass{Failed: "load balancer lb-0 went into ERROR; another one is made"}, ok,
@@ -99,11 +99,11 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"failed over, and a part is not ready": {
 			Pass{Observed: observed(lb.Active, 1), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Unready: "listener l-1 is in PENDING_UPDATE"},
-			ok, no(ReasonUnready, "listener l-1 is in PENDING_UPDATE"),
+			ok, no(ReasonChildrenNotActive, "listener l-1 is in PENDING_UPDATE"),
 		},
 		"failed over, and a part was left behind": {
 			Pass{Observed: observed(lb.PendingUpdate, 2), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Left: []diff.Op{diff.UpdateListener{ID: "l-2", LeftBehind: true}}},
-			ok, no(ReasonUnready, "Octavia left parts of load balancer lb-1 unfinished, others take their place: "+diff.UpdateListener{ID: "l-2", LeftBehind: true}.String()),
+			ok, no(ReasonChildrenNotActive, "Octavia did not finish children of load balancer lb-1, which are being replaced: "+diff.UpdateListener{ID: "l-2", LeftBehind: true}.String()),
 		},
 		"being failed over": {
 			Pass{Observed: observed(lb.PendingUpdate, 1), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Left: []diff.Op{diff.FailoverLoadBalancer{ID: "lb-1"}}},
@@ -111,22 +111,22 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		},
 		"refused as it is written": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)},
-			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted),
+			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "ports are not changed until the Service is valid; see condition "+Accepted),
 		},
 		"forbidden by the state of the cloud": {
 			Pass{Refused: []diff.Refusal{addressTaken, portTaken}, Observed: observed(lb.Active, 1)},
 			no(diff.ReasonFloatingIPInUse, addressTaken.Message+"; "+portTaken.Message),
-			no(ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted),
+			no(ReasonNotAccepted, "the cloud cannot provide everything that the Service asks for; see condition "+Accepted),
 		},
 		"refused and in ERROR": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Error, 1)},
 			no(build.ReasonInvalidAnnotation, badAnnotation.Message),
-			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again"),
+			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
 		"a misspelt annotation": {
 			Pass{Unknown: []string{"a/b", "a/c"}, Observed: observed(lb.PendingCreate, 1)},
-			said{metav1.ConditionTrue, ReasonAccepted, fine + "; not known and without effect: a/b, a/c"},
-			no(ReasonCreating, "Octavia is building load balancer lb-1"),
+			said{metav1.ConditionTrue, ReasonAccepted, fine + "; unknown annotations without effect: a/b, a/c"},
+			no(ReasonCreating, "Octavia is creating load balancer lb-1"),
 		},
 	}
 	for name, test := range tests {
@@ -152,7 +152,7 @@ func TestTheClassOfAFailureGivesTheReason(t *testing.T) {
 		openstack.Quota:        ReasonQuota,
 		openstack.Invalid:      ReasonRejected,
 		openstack.Unauthorized: ReasonUnauthorized,
-		openstack.Foreign:      ReasonForeign,
+		openstack.Foreign:      ReasonNotOwned,
 		openstack.Transient:    ReasonUnavailable,
 		openstack.Throttled:    ReasonUnavailable,
 		openstack.Conflict:     ReasonRejected,
@@ -201,7 +201,7 @@ func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
 		"it failed and is being deleted":       {Pass{Observed: observed(lb.PendingDelete, 1), Failed: "it went into ERROR", Steady: true}, ReasonFailed},
 		"it is to be deleted itself":           {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{diff.DeleteLoadBalancer{ID: observed(lb.Active, 1).LoadBalancer.ID}}}, ReasonUpdating},
 		"it is to be replaced":                 {Pass{Observed: observed(lb.Active, 1), Failed: "another one is built", FailedReason: ReasonReplacingOnChange}, ReasonReplacingOnChange},
-		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonUnready},
+		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonChildrenNotActive},
 		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Invalid: badAnnotation}, ReasonNotAccepted},
 		"an address is refused":                {Pass{Observed: observed(lb.Active, 1), Refused: []diff.Refusal{addressTaken}}, ReasonNotAccepted},
 	} {

@@ -11,44 +11,44 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReasonContested is that somebody else writes to what the Service has again and
-// again, and work on it has stopped.
-const ReasonContested = "WrittenBySomebodyElse"
+// ReasonConflictingController: another controller keeps changing the Service or its cloud
+// objects, and kube-octavia has stopped writing to them.
+const ReasonConflictingController = "ConflictingController"
 
-// Contest is what is known of somebody else who writes to what a Service has.
+// Contest describes the writes of another controller that conflict with those of kube-octavia.
 type Contest struct {
-	// Overwritten are the marks on the Service that were written over, and Undone is
-	// what it would take to make up for what was changed in the cloud.
+	// Overwritten are the fields of the Service that were overwritten. Undone are the
+	// operations that would repair what was changed in the cloud.
 	Overwritten, Undone []string
-	// Writer is who wrote to the Service last, or "".
+	// Writer is the last writer to the Service, or "" if it is unknown.
 	Writer string
-	// Again is when work is taken up again.
+	// Again is the time of the next attempt.
 	Again time.Time
 }
 
-// mostNamed bounds how much of a kind is named: the rest says nothing more.
+// mostNamed limits how many items of a list a message names.
 const mostNamed = 5
 
-// Condition is Programmed for a Service on which work has stopped.
+// Condition returns the condition Programmed for a Service that kube-octavia has stopped writing to.
 func (c Contest) Condition(generation int64) metav1.Condition {
-	return metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse, Reason: ReasonContested,
+	return metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse, Reason: ReasonConflictingController,
 		ObservedGeneration: generation, Message: shorten(c.message(), longestMessage)}
 }
 
 func (c Contest) message() string {
 	var parts []string
 	if len(c.Overwritten) > 0 {
-		text := "on the Service these were written over: " + named(c.Overwritten)
+		text := "overwritten on the Service: " + named(c.Overwritten)
 		if c.Writer != "" {
 			text += ", last by " + c.Writer
 		}
 		parts = append(parts, text)
 	}
 	if len(c.Undone) > 0 {
-		parts = append(parts, "in the cloud this was undone: "+named(c.Undone))
+		parts = append(parts, "undone in the cloud: "+named(c.Undone))
 	}
-	return "somebody else writes to what this Service has, again and again, and kube-octavia has stopped writing to it: " + strings.Join(parts, "; ") + ". " + onlyOne + ". kube-octavia tries again at " +
-		c.Again.UTC().Format(time.RFC3339) + ", and when the Service is changed"
+	return "another controller keeps changing this Service or its cloud objects, so kube-octavia has stopped writing to them: " + strings.Join(parts, "; ") + ". " + onlyOne + ". kube-octavia tries again at " +
+		c.Again.UTC().Format(time.RFC3339) + ", or when the Service changes"
 }
 
 func named(all []string) string {
@@ -58,18 +58,18 @@ func named(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// onlyOne is the way out.
-const onlyOne = "One controller only may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
-	"or give the Service a spec.loadBalancerClass that only one controller serves; and no tool may replace the whole Service, since what controllers wrote is lost then"
+// onlyOne tells the user how to end the conflict.
+const onlyOne = "Only one controller may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
+	"or give the Service a spec.loadBalancerClass that only one controller serves. No tool may replace the whole Service, because that removes what controllers wrote"
 
-// ReasonOverwritten is that somebody else wrote to marks of ours on the Service.
-const ReasonOverwritten = "Overwritten"
+// ReasonConflictingWrite: another client wrote to fields of the Service that kube-octavia manages.
+const ReasonConflictingWrite = "ConflictingWrite"
 
-// Overwritten is the event about marks that somebody else wrote to; writer is who, or "".
+// Overwritten is the event for fields that another client wrote to; writer is that client, or "".
 func Overwritten(marks []string, writer string) Event {
-	text := "somebody else wrote to what only kube-octavia writes on this Service; what is not as it should be is put right: " + named(marks)
+	text := "another client changed fields of this Service that only kube-octavia may write; kube-octavia restores them: " + named(marks)
 	if writer != "" {
 		text += ", last by " + writer
 	}
-	return Event{Type: corev1.EventTypeWarning, Reason: ReasonOverwritten, Message: shorten(text+". "+onlyOne, longestEvent)}
+	return Event{Type: corev1.EventTypeWarning, Reason: ReasonConflictingWrite, Message: shorten(text+". "+onlyOne, longestEvent)}
 }

@@ -20,24 +20,24 @@ func TestWhoeverWritesToAServiceIsNamedWithWhatTheyWrote(t *testing.T) {
 	}{
 		"on the Service": {
 			contest: Contest{Overwritten: []string{"status.loadBalancer", "annotation x"}, Writer: `field manager "occm" at noon`, Again: again},
-			says: []string{"on the Service these were written over: status.loadBalancer, annotation x, last by field manager \"occm\" at noon.",
-				"--controllers=*,-service", "tries again at 2026-11-21T12:00:00Z, and when the Service is changed"},
-			silent: []string{"in the cloud"},
+			says: []string{"overwritten on the Service: status.loadBalancer, annotation x, last by field manager \"occm\" at noon.",
+				"--controllers=*,-service", "tries again at 2026-11-21T12:00:00Z, or when the Service changes"},
+			silent: []string{"undone in the cloud"},
 		},
-		"by somebody unknown": {
+		"by an unknown client": {
 			contest: Contest{Overwritten: []string{"status.loadBalancer"}}, says: []string{"status.loadBalancer."}, silent: []string{"last by"},
 		},
 		"in the cloud": {
-			contest: Contest{Undone: []string{"open port TCP/80"}}, says: []string{"in the cloud this was undone: open port TCP/80."}, silent: []string{"on the Service these"},
+			contest: Contest{Undone: []string{"open port TCP/80"}}, says: []string{"undone in the cloud: open port TCP/80."}, silent: []string{"overwritten on the Service"},
 		},
 		"all over": {
-			contest: Contest{Overwritten: []string{"a", "b", "c", "d", "e", "f"}, Undone: []string{"x"}}, says: []string{"a, b, c, d, e, ...; in the cloud"},
+			contest: Contest{Overwritten: []string{"a", "b", "c", "d", "e", "f"}, Undone: []string{"x"}}, says: []string{"a, b, c, d, e, ...; undone in the cloud"},
 			silent: []string{"f;"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := test.contest.Condition(3)
-			if c.Type != Programmed || c.Status != metav1.ConditionFalse || c.Reason != ReasonContested || c.ObservedGeneration != 3 {
+			if c.Type != Programmed || c.Status != metav1.ConditionFalse || c.Reason != ReasonConflictingController || c.ObservedGeneration != 3 {
 				t.Errorf("got %+v", c)
 			}
 			for _, text := range test.says {
@@ -55,8 +55,8 @@ func TestWhoeverWritesToAServiceIsNamedWithWhatTheyWrote(t *testing.T) {
 			}
 		})
 	}
-	e := Overwritten([]string{"status.loadBalancer"}, "somebody")
-	if e.Type != corev1.EventTypeWarning || e.Reason != ReasonOverwritten || !strings.Contains(e.Message, "status.loadBalancer, last by somebody. One") {
+	e := Overwritten([]string{"status.loadBalancer"}, "kubectl")
+	if e.Type != corev1.EventTypeWarning || e.Reason != ReasonConflictingWrite || !strings.Contains(e.Message, "status.loadBalancer, last by kubectl. Only one") {
 		t.Errorf("the event of one write: %+v", e)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Event is one line for `kubectl describe service`.
+// Event is an event of a Service, one line of `kubectl describe service`.
 type Event struct {
 	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Type            string
@@ -28,7 +28,7 @@ func Events(before, after []metav1.Condition) []Event {
 			continue
 		}
 		if kind == Accepted && old == nil && now.Reason == ReasonAccepted || now.Reason == ReasonNotAccepted {
-			// The usual case, and what another event says already.
+			// The usual case, or a repetition of another event.
 			continue
 		}
 		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: shorten(now.Message, longestEvent)}
@@ -40,30 +40,30 @@ func Events(before, after []metav1.Condition) []Event {
 	return events
 }
 
-// moreDrift reports whether drift was told that is not the drift told before.
+// moreDrift reports whether the drift differs from the drift that was reported before.
 func moreDrift(old, now metav1.Condition) bool {
 	return now.Reason == ReasonDrifted && old.Message != now.Message
 }
 
 // The reasons of events that are not those of conditions.
 const (
-	// ReasonDriftRepaired: what somebody else had changed was made again.
+	// ReasonDriftRepaired: a change that another client made in the cloud was undone.
 	ReasonDriftRepaired = "DriftRepaired"
-	// ReasonOrphanFound: an object bears the uid of a Service that does not exist, or has given it up.
+	// ReasonOrphanFound: an object has the uid of a Service that does not exist, or that no longer uses it.
 	ReasonOrphanFound = "OrphanFound"
-	// ReasonSecurityGroupNotAttached: a node cannot have the security group by which load
-	// balancers reach it.
+	// ReasonSecurityGroupNotAttached: the security group that admits load balancers cannot be
+	// attached to a node.
 	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
 	// ReasonNoMemberAddress: a node has no address to which a load balancer could send.
 	ReasonNoMemberAddress = "NoMemberAddress"
-	// ReasonOrphanDeleted: it was deleted when the grace period had passed.
+	// ReasonOrphanDeleted: an orphan was deleted after the grace period.
 	ReasonOrphanDeleted = "OrphanDeleted"
 )
 
-// Repaired is the event about ops that made again what somebody else had changed.
+// Repaired is the event for operations that undid changes of another client.
 func Repaired(ops []string) Event {
 	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: shorten(
-		"somebody else had changed what this Service has in the cloud; this was repaired: "+strings.Join(ops, "; "), longestEvent)}
+		"the cloud objects of this Service had been changed outside kube-octavia; repaired: "+strings.Join(ops, "; "), longestEvent)}
 }
 
 func underway(reason string) bool {

@@ -80,7 +80,7 @@ func TestEventsTellALifeWithoutRepeatingThemselves(t *testing.T) {
 		"refused from the start":             {[]Pass{bad, bad}, []string{"Warning InvalidAnnotation", ""}},
 		"refused, and then the cloud fails":  {[]Pass{bad, silent, bad}, []string{"Warning InvalidAnnotation", "Warning CloudUnavailable", ""}},
 		"ERROR":                              {[]Pass{done(), {Observed: observed(lb.Error, 1)}}, []string{"Normal Programmed", "Warning LoadBalancerFailed"}},
-		"parts not ready, and ready at last": {[]Pass{{Observed: observed(lb.Active, 1), Unready: "x"}, done()}, []string{"Warning PartsNotReady", "Normal Programmed"}},
+		"parts not ready, and ready at last": {[]Pass{{Observed: observed(lb.Active, 1), Unready: "x"}, done()}, []string{"Warning ChildrenNotActive", "Normal Programmed"}},
 		"deleted":                            {[]Pass{done(), {Observed: observed(lb.PendingDelete, 1)}}, []string{"Normal Programmed", "Normal Deleting"}},
 	} {
 		t.Run(name, func(t *testing.T) {

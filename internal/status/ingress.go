@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Published is the address that was last published of the Service, or "".
+// Published returns the address that was last published for the Service, or "".
 func Published(service *corev1.Service) string {
 	address := service.Annotations[annotation.LoadBalancerAddress]
 	if address == "" && len(service.Status.LoadBalancer.Ingress) > 0 {
@@ -23,12 +23,11 @@ func Published(service *corev1.Service) string {
 	return address
 }
 
-// Ingress returns the addresses to publish after the pass: once the load balancer
-// serves, and none before. What was published stays while the pass
-// could not find out better.
+// Ingress returns the addresses to publish after the pass. There are none until the load
+// balancer serves. Published addresses stay if the pass could not read the current ones.
 func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
-	if p.FailedReason == ReasonAddressTaken && p.Err != nil {
+	if p.FailedReason == ReasonAddressInUse && p.Err != nil {
 		return nil
 	}
 	if p.OnlyObserved || l == nil || l.ProvisioningStatus == lb.Error || p.Err != nil || p.Replacing && !p.tookOver() {
@@ -44,11 +43,11 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		return old
 	}
 	if len(old) == 0 && l.ProvisioningStatus.Pending() {
-		// What is known of it is how it will be, and it may fail yet.
+		// The recorded state is the expected one, and the creation can still fail.
 		return nil
 	}
 	if served(*l) == 0 && !p.Done {
-		// It was created alone, or somebody took its ports away.
+		// It was created without listeners, or its listeners were deleted.
 		return old
 	}
 	address := p.Observed.Address()
@@ -67,19 +66,19 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 	return ingress
 }
 
-// published is how an address is published.
+// published returns the status entry for an address.
 func (p Pass) published(address string) corev1.LoadBalancerIngress {
 	switch {
 	case !p.ThroughLoadBalancer:
 		return corev1.LoadBalancerIngress{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeVIP)}
 	case p.HostnameSuffix != "":
-		// Colons, of IPv6, may not be in a name.
+		// A host name cannot contain the colons of an IPv6 address.
 		return corev1.LoadBalancerIngress{Hostname: strings.ReplaceAll(address, ":", "-") + "." + p.HostnameSuffix}
 	}
 	return corev1.LoadBalancerIngress{IP: address, IPMode: ptr.To(corev1.LoadBalancerIPModeProxy)}
 }
 
-// addresses are those to publish: of each family that is served, in the Service's order.
+// addresses returns the addresses to publish for each served family, in the Service's order.
 func (p Pass) addresses() []string {
 	l := p.Observed.LoadBalancer
 	if len(p.Families) < 2 {
@@ -97,7 +96,7 @@ func (p Pass) addresses() []string {
 	return all
 }
 
-// addressesOf are those of the VIP that the floating IP leads to, if there is one.
+// addressesOf returns the addresses to publish for a VIP and its floating IP, if it has one.
 func (p Pass) addressesOf(vip lb.VIP) []string {
 	floating := p.Observed.Address()
 	if p.Observed.LoadBalancer.Has(floating) {
@@ -113,7 +112,7 @@ func (p Pass) addressesOf(vip lb.VIP) []string {
 	}
 }
 
-// at is where clients reach the load balancer, for people.
+// at returns the load balancer's addresses as text for a message.
 func (p Pass) at() string {
 	if len(p.Families) < 2 {
 		return p.Observed.Address()
@@ -121,8 +120,8 @@ func (p Pass) at() string {
 	return strings.Join(p.addresses(), " and ")
 }
 
-// known leaves out, of what is published of a Service that is refused, the addresses that
-// the load balancer does not have any more. Nothing else is published of it.
+// known returns those published addresses of a refused Service that the load balancer still
+// has. No other address is published for such a Service.
 func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
 	if l.ProvisioningStatus != lb.Active {
@@ -135,8 +134,7 @@ func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngre
 	})
 }
 
-// tookOver reports whether the load balancer is there and has the address at which
-// the Service is to be reached.
+// tookOver reports whether the replacement is complete and has the Service's address.
 func (p Pass) tookOver() bool {
 	l := p.Observed.LoadBalancer
 	return !p.Beside && !l.ProvisioningStatus.Pending() && (!p.External || p.Observed.Address() != l.VIP.Address)

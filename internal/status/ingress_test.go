@@ -29,7 +29,7 @@ func TestAnAddressIsPublishedOnceTheLoadBalancerServes(t *testing.T) {
 		"internal, while a successor is built beside another":    {Pass{Observed: internalOnly(observed(lb.Active, 1)), Replacing: true, Beside: true}, []string{"10.0.0.200"}, []string{"10.0.0.200"}},
 		"internal, when the successor is complete":               {Pass{Observed: internalOnly(observed(lb.Active, 1)), Replacing: true}, []string{"10.0.0.200"}, []string{vip}},
 		"while one that failed makes room for its successor":     {Pass{Observed: internalOnly(observed(lb.PendingDelete, 1)), Replacing: true}, []string{vip}, []string{vip}},
-		"when the address of one that failed is somebody else's": {Pass{Replacing: true, Err: silence, Failed: "taken", FailedReason: ReasonAddressTaken}, []string{vip}, nil},
+		"when the address of one that failed is somebody else's": {Pass{Replacing: true, Err: silence, Failed: "taken", FailedReason: ReasonAddressInUse}, []string{vip}, nil},
 		"before any of its ports is open":                        {Pass{Observed: observed(lb.Active, 0), External: true}, nil, nil},
 		"when somebody took its ports away":                      {Pass{Observed: observed(lb.Active, 0), External: true}, []string{floating}, []string{floating}},
 		"once it is ACTIVE":                                      {done(), nil, []string{floating}},

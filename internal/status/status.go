@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status says what a Service's users are told: conditions, addresses
-// and events, as functions of what a pass found out. Writing them is the
-// controller's.
+// Package status computes the conditions, addresses and events of a Service from the
+// result of a pass. The controller writes them.
 //
 // It is pure apart from the types it takes: it imports annotation, build,
 // diff, lb and openstack (for the classes of errors).
@@ -29,9 +28,9 @@ import (
 
 // The types of conditions on a Service.
 const (
-	// Accepted is whether the Service can be served as it is written.
+	// Accepted reports whether the Service can be served as specified.
 	Accepted = "kube-octavia.io/Accepted"
-	// Programmed is whether the cloud has everything that the Service wants.
+	// Programmed reports whether the cloud has everything that the Service needs.
 	Programmed = "kube-octavia.io/Programmed"
 )
 
@@ -41,46 +40,45 @@ const (
 	ReasonAccepted    = "Accepted"
 	ReasonProgrammed  = "Programmed"
 	ReasonNotAccepted = "NotAccepted"
-	// ReasonCertificateNotValid: clients refuse a certificate, which is used all the same.
+	// ReasonCertificateNotValid: a certificate is expired or not valid yet; it is used anyway.
 	ReasonCertificateNotValid = "CertificateNotValid"
 	ReasonCreating            = "Creating"
 	ReasonUpdating            = "Updating"
 	ReasonDeleting            = "Deleting"
 	ReasonFailed              = "LoadBalancerFailed"
-	// ReasonReplacing: another load balancer takes the place of one that failed.
+	// ReasonReplacing: a failed load balancer is being replaced.
 	ReasonReplacing = "Replacing"
-	// ReasonReplacingOnChange: another one takes the place of one that works, since the
-	// Service asks for what that cannot be made.
+	// ReasonReplacingOnChange: a working load balancer is being replaced to apply a change that
+	// Octavia cannot make in place.
 	ReasonReplacingOnChange = "ReplacingOnChange"
-	// ReasonReplacementFailed: that was tried often enough, and a person has to look.
+	// ReasonReplacementFailed: the replacements of a failed load balancer failed too.
 	ReasonReplacementFailed = "ReplacementFailed"
-	// ReasonAddressTaken: somebody took the address of one that was replaced.
-	ReasonAddressTaken = "AddressTaken"
-	ReasonUnready      = "PartsNotReady"
-	// ReasonReadyForAdoption: nothing is written, and all that would be is our tags.
+	// ReasonAddressInUse: the address of a load balancer that is being replaced was allocated elsewhere.
+	ReasonAddressInUse      = "AddressInUse"
+	ReasonChildrenNotActive = "ChildrenNotActive"
+	// ReasonReadyForAdoption: with --adopt=tag only our tags would be written.
 	ReasonReadyForAdoption = "ReadyForAdoption"
-	// ReasonChangesOnAdoption: nothing is written, and more would be than our tags.
+	// ReasonChangesOnAdoption: with --adopt=tag more than our tags would be written.
 	ReasonChangesOnAdoption = "ChangesOnAdoption"
 	ReasonDrifted           = "Drifted"
-	// ReasonWaitingForGroup: the load balancer of the group is made for another Service.
+	// ReasonWaitingForGroup: another Service of the group creates the load balancer first.
 	ReasonWaitingForGroup = "WaitingForGroup"
-	ReasonForeign         = "Foreign"
+	ReasonNotOwned        = "NotOwned"
 	ReasonQuota           = "QuotaExceeded"
 	ReasonRejected        = "RejectedByCloud"
 	ReasonUnauthorized    = "CloudUnauthorized"
 	ReasonUnavailable     = "CloudUnavailable"
-	// ReasonSecurityGroup: the security group of the nodes does not let the traffic in.
-	ReasonSecurityGroup = "SecurityGroupNotOpen"
+	// ReasonSecurityGroupNotReady: the security group of the nodes does not admit the traffic yet.
+	ReasonSecurityGroupNotReady = "SecurityGroupNotReady"
 )
 
-// The longest messages, in bytes: of an event what the API takes, of a condition
-// what a person reads.
+// The maximum message lengths in bytes: the API's limit for an event, a readable length for a condition.
 const (
 	longestEvent   = 1000
 	longestMessage = 4000
 )
 
-// shorten cuts a text that holds what a user or a cloud wrote at length.
+// shorten truncates a text to the given number of bytes.
 func shorten(text string, longest int) string {
 	if len(text) <= longest {
 		return text
@@ -89,80 +87,76 @@ func shorten(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest-len(more)], "") + more
 }
 
-// Pass is what one pass over a Service found out.
+// Pass is the result of one pass over a Service.
 type Pass struct {
-	// Invalid is why the Service is refused, or nil.
+	// Invalid is the reason for refusing the Service, or nil.
 	Invalid *build.Invalid
-	// CertificateProblem says why clients may refuse the certificate that the Service has
-	// made known, or "".
+	// CertificateProblem is the reason why clients may reject the Service's certificate, or "".
 	CertificateProblem string
-	// Unknown are annotations that look like ours and mean nothing here.
+	// Unknown are annotations with a prefix of ours that this version does not know.
 	Unknown []string
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
-	// External is whether a floating IP is wanted.
+	// External reports whether the Service gets a floating IP.
 	External bool
 	// Families are the Service's IP families, if the load balancer serves more than one.
 	Families []corev1.IPFamily
-	// Addresses says which addresses are published of one that has a floating IP.
+	// Addresses selects the addresses to publish for a load balancer with a floating IP.
 	Addresses annotation.StatusAddresses
 	// Hostname is published in place of the address, unless it is empty.
 	Hostname string
-	// ThroughLoadBalancer is whether what is sent to the address from within the cluster
-	// must pass the load balancer. Then HostnameSuffix, unless it is empty, is what a host
-	// name ends in that is made of the address and published in its place.
+	// ThroughLoadBalancer reports whether traffic from within the cluster must pass the load
+	// balancer. If HostnameSuffix is set then, a host name made of the address and this suffix
+	// is published in place of the address.
 	ThroughLoadBalancer bool
 	HostnameSuffix      string
-	// Late is whether what is left has been left for so long that even an update of
-	// members is to be told.
+	// Late reports whether operations are overdue, so that even pending member updates are
+	// reported.
 	Late bool
-	// Leaving is whether the Service is not to have a load balancer any more.
+	// Leaving reports whether the Service gives up its load balancer.
 	Leaving bool
-	// OnlyObserved is whether nothing is written to the load balancer, nor to the
-	// Service but its conditions: Left is what would be done otherwise.
+	// OnlyObserved reports whether nothing but conditions is written: Left is what would be
+	// done otherwise.
 	OnlyObserved bool
-	// Left are the ops that are still to be done or whose end is awaited, and
-	// Refused is what the state of the cloud forbids.
+	// Left are the operations that are pending or in progress. Refused are those that the
+	// state of the cloud forbids.
 	Left    []diff.Op
 	Refused []diff.Refusal
-	// Unready says which parts of the load balancer Octavia has not made ready
-	// although it has ended its work, or "".
+	// Unready names the children that are not ACTIVE although the load balancer is, or is "".
 	Unready string
-	// Waits says for whom the Service waits that is to make the load balancer of its
-	// group, or "".
+	// Waits names the Service of the group that creates the load balancer first, or is "".
 	Waits string
-	// Err is why the pass failed, or nil.
+	// Err is the failure of the pass, or nil.
 	Err error
-	// Undecided is whether the pass failed before it was known if the Service
-	// can be served as it is written. What was known of that before then stays.
+	// Undecided reports whether the pass failed before it decided about condition Accepted,
+	// which then stays as it was.
 	Undecided bool
-	// Failed says what went wrong in Octavia with a load balancer that is now
-	// being deleted or made anew, or "", and FailedReason is the condition's reason.
+	// Failed describes the failure of a load balancer that is being recovered, or is "".
+	// FailedReason is the reason for the condition.
 	Failed, FailedReason string
-	// Replacing is whether one load balancer takes another one's place: what was
-	// published is still the Service's address.
+	// Replacing reports whether a load balancer is being replaced: the published address
+	// stays the Service's address.
 	Replacing bool
-	// Beside is whether the load balancer is built beside another one, which has the
-	// Service's address and no floating IP. Noted is the id that the Service is to bear, if
+	// Beside reports whether the load balancer is a replacement while the old one still has
+	// the Service's address and no floating IP. Noted is the id to record on the Service, if
 	// it is not that of the load balancer.
 	Beside bool
 	Noted  string
-	// Steady is whether everything wanted but members was there before the
-	// change that Octavia is working on.
+	// Steady reports whether everything but members was complete before the change that
+	// Octavia is working on.
 	Steady bool
-	// Done is whether everything wanted was seen in the cloud.
+	// Done reports whether the cloud was seen to match the desired state.
 	Done bool
-	// Unopened says what the security group of the nodes does not let in yet, or "", and
-	// OpeningFailed whether that is since it could not be done.
+	// Unopened names the traffic that the security group of the nodes does not admit yet, or is
+	// "". OpeningFailed reports whether adding the rules failed.
 	Unopened      string
 	OpeningFailed bool
-	// Drift are the ops that would make again what somebody else changed, and that
-	// the Service's policy forbids.
+	// Drift are the operations that would repair drift and that the Service's policy forbids.
 	Drift []diff.Op
 }
 
-// Conditions returns the conditions of a Service after the pass, with those of
-// others kept. It does not touch old.
+// Conditions returns the conditions of a Service after the pass. Conditions of other
+// controllers are kept. It does not modify old.
 func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
 	next := slices.Clone(old)
 	if p.Invalid != nil || !p.Undecided {
@@ -172,12 +166,11 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 	}
 	was := meta.IsStatusConditionTrue(old, Programmed)
 	if was && !p.OpeningFailed {
-		// The group is looked at anew; what was open most likely is.
+		// The group is only being checked again; most likely the rules still exist.
 		p.Unopened = ""
 	}
 	if was && p.onlyMembers() {
-		// Pools follow the nodes all the time; what the Service asks for is
-		// there.
+		// Pools follow the nodes all the time; everything else is complete.
 		return next
 	}
 	programmed := p.programmed()
@@ -190,12 +183,11 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 	return next
 }
 
-// callNotes are what differs between failures of the same kind: the id of the
-// request and the patience asked for.
+// callNotes match what differs between failures of the same kind: request id and Retry-After.
 var callNotes = regexp.MustCompile(` \((request|retry after) [^)]*\)`)
 
-// sameFailure reports whether b says what a said, of another call. The Service is
-// not written again for that.
+// sameFailure reports whether b describes the same failure as a, of another call. The
+// Service is not written again for that.
 func sameFailure(a, b metav1.Condition) bool {
 	return a.Status == b.Status && a.Reason == b.Reason &&
 		callNotes.ReplaceAllString(a.Message, "") == callNotes.ReplaceAllString(b.Message, "")
@@ -203,12 +195,12 @@ func sameFailure(a, b metav1.Condition) bool {
 
 func (p Pass) accepted() metav1.Condition {
 	c := metav1.Condition{Type: Accepted, Status: metav1.ConditionTrue, Reason: ReasonAccepted,
-		Message: "the Service can be served as it is written"}
+		Message: "the Service can be served as specified"}
 	if len(p.Unknown) > 0 {
-		c.Message += "; not known and without effect: " + strings.Join(p.Unknown, ", ")
+		c.Message += "; unknown annotations without effect: " + strings.Join(p.Unknown, ", ")
 	}
 	if p.CertificateProblem != "" {
-		// An expired one may be the lesser evil: it does not take the Service away.
+		// An expired certificate does less harm than no Service.
 		c.Reason = ReasonCertificateNotValid
 		c.Message += "; " + p.CertificateProblem
 	}
@@ -221,8 +213,8 @@ func (p Pass) accepted() metav1.Condition {
 	return c
 }
 
-// onlyMembers reports whether the pass has nothing left to do but the membership
-// of pools that are there, and the end of load balancers that nobody uses.
+// onlyMembers reports whether the only pending operations are member updates of existing
+// pools and deletions of unused load balancers.
 func (p Pass) onlyMembers() bool {
 	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late || p.OpeningFailed {
 		return false
@@ -245,8 +237,8 @@ func (p Pass) programmed() metav1.Condition {
 	c := metav1.Condition{Type: Programmed, Status: metav1.ConditionFalse}
 	l := p.Observed.LoadBalancer
 	switch {
-	case p.FailedReason == ReasonAddressTaken && p.Err != nil:
-		c.Reason, c.Message = ReasonAddressTaken, p.Failed+": "+p.Err.Error()
+	case p.FailedReason == ReasonAddressInUse && p.Err != nil:
+		c.Reason, c.Message = ReasonAddressInUse, p.Failed+": "+p.Err.Error()
 	case p.Err != nil:
 		c.Reason, c.Message = reason(p.Err), p.Err.Error()
 		if p.Failed != "" {
@@ -256,35 +248,35 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = cmp.Or(p.FailedReason, ReasonFailed), p.Failed
 	case l != nil && l.ProvisioningStatus == lb.Error:
 		c.Reason = ReasonFailed
-		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud's operator for the reason, or delete the Service and create it again", l.ID)
+		c.Message = fmt.Sprintf("load balancer %s is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again", l.ID)
 	case p.Waits != "":
 		c.Reason, c.Message = ReasonWaitingForGroup, p.Waits
 	case p.OnlyObserved && (l == nil || !l.ProvisioningStatus.Pending()):
 		c.Status = metav1.ConditionUnknown
 		c.Reason, c.Message = p.prospect()
 	case p.Invalid != nil:
-		c.Reason, c.Message = ReasonNotAccepted, "no port is opened, changed or closed until the Service is right; see condition "+Accepted
+		c.Reason, c.Message = ReasonNotAccepted, "ports are not changed until the Service is valid; see condition "+Accepted
 	case len(p.Refused) > 0:
-		c.Reason, c.Message = ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted
+		c.Reason, c.Message = ReasonNotAccepted, "the cloud cannot provide everything that the Service asks for; see condition "+Accepted
 	case len(p.Drift) > 0:
-		c.Reason, c.Message = ReasonDrifted, "somebody else changed what this Service has in the cloud, and its drift-policy leaves it so; to repair it: "+list(p.Drift)
+		c.Reason, c.Message = ReasonDrifted, "the cloud objects of this Service were changed outside kube-octavia, and its drift-policy keeps the change; to repair it: "+list(p.Drift)
 	case l == nil && p.Done:
-		c.Reason, c.Message = ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"
+		c.Reason, c.Message = ReasonDrifted, "the load balancer was deleted outside kube-octavia; because of the drift-policy it is not created again until the Service changes"
 	case l == nil:
-		c.Reason, c.Message = ReasonCreating, "the load balancer is yet to be created"
+		c.Reason, c.Message = ReasonCreating, "the load balancer has not been created yet"
 	case l.ProvisioningStatus == lb.PendingCreate:
-		c.Reason, c.Message = ReasonCreating, fmt.Sprintf("Octavia is building load balancer %s", l.ID)
+		c.Reason, c.Message = ReasonCreating, fmt.Sprintf("Octavia is creating load balancer %s", l.ID)
 	case l.ProvisioningStatus == lb.PendingDelete:
 		c.Reason, c.Message = ReasonDeleting, fmt.Sprintf("Octavia is deleting load balancer %s", l.ID)
 	case p.Unready != "":
-		c.Reason, c.Message = ReasonUnready, p.Unready
+		c.Reason, c.Message = ReasonChildrenNotActive, p.Unready
 	case diff.Repairs(p.Left):
-		c.Reason = ReasonUnready
-		c.Message = fmt.Sprintf("Octavia left parts of load balancer %s unfinished, others take their place: %s", l.ID, p.progress())
+		c.Reason = ReasonChildrenNotActive
+		c.Message = fmt.Sprintf("Octavia did not finish children of load balancer %s, which are being replaced: %s", l.ID, p.progress())
 	case !p.Done:
 		c.Reason, c.Message = ReasonUpdating, p.progress()
 	case p.Unopened != "":
-		c.Reason, c.Message = ReasonSecurityGroup, p.Unopened
+		c.Reason, c.Message = ReasonSecurityGroupNotReady, p.Unopened
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
 		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(served(*l)), p.at())
@@ -292,7 +284,7 @@ func (p Pass) programmed() metav1.Condition {
 	return c
 }
 
-// prospect says what would be done for a Service that is only observed.
+// prospect describes what would be done for a Service that is only observed.
 func (p Pass) prospect() (reason, message string) {
 	const how = "with --adopt=observe nothing is written for this Service; with --adopt=tag "
 	subject := "it"
@@ -303,13 +295,13 @@ func (p Pass) prospect() (reason, message string) {
 	case len(p.Left) == 0:
 		return ReasonReadyForAdoption, how + subject + " would be taken over, and nothing would be written to it"
 	case diff.OnlyTags(p.Left):
-		return ReasonReadyForAdoption, how + subject + " would be taken over as it is, by adding our tags to it"
+		return ReasonReadyForAdoption, how + subject + " would be taken over as it is: only the tags of kube-octavia would be added"
 	}
-	return ReasonChangesOnAdoption, how + "this would be done: " + list(p.Left)
+	return ReasonChangesOnAdoption, how + "these operations would be done: " + list(p.Left)
 }
 
-// unfinished reports whether the load balancer works, and what is left is that not all
-// of its parts do: whatever failed before is over then.
+// unfinished reports whether the load balancer works but some of its children are not
+// ACTIVE. An earlier failure is over then.
 func (p Pass) unfinished() bool {
 	l := p.Observed.LoadBalancer
 	if l == nil {
@@ -337,7 +329,7 @@ func list(ops []diff.Op) string {
 	return strings.Join(texts, "; ")
 }
 
-// served is how many ports of the load balancer lead to nodes; one for metrics does not.
+// served counts the listeners that forward to nodes. The listener for metrics does not.
 func served(l lb.LoadBalancer) (n int) {
 	for _, listener := range l.Listeners {
 		if listener.Protocol != lb.ListenerPrometheus {
@@ -371,7 +363,7 @@ func reason(err error) string {
 	case openstack.Unauthorized:
 		return ReasonUnauthorized
 	case openstack.Foreign:
-		return ReasonForeign
+		return ReasonNotOwned
 	default:
 		return ReasonUnavailable
 	}

@@ -107,7 +107,7 @@ func (s *soak) giveUpAddresses() {
 		return
 	}
 	for _, v := range services {
-		if !slices.ContainsFunc(v.Status.Conditions, func(c metav1.Condition) bool { return c.Reason == status.ReasonAddressTaken }) {
+		if !slices.ContainsFunc(v.Status.Conditions, func(c metav1.Condition) bool { return c.Reason == status.ReasonAddressInUse }) {
 			continue
 		}
 		without := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotation.VIPAddress)

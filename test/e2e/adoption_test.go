@@ -25,7 +25,7 @@ const (
 	observing        = "--adopt=observe"
 	readyForAdoption = "ReadyForAdoption"
 	changes          = "ChangesOnAdoption"
-	observedServices = "kube_octavia_only_observed_services"
+	observedServices = "kube_octavia_observe_only_services"
 )
 
 // inherits lets openstack-cloud-controller-manager make what the rows say, and stop.
@@ -417,7 +417,7 @@ func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
 		s.settings.flags = []string{flag}
 		s.start()
 		for _, o := range all {
-			o.says(conditionFalse, "Foreign", foreign[o.name].says)
+			o.says(conditionFalse, "NotOwned", foreign[o.name].says)
 		}
 		s.rests()
 		s.untouched()

@@ -90,7 +90,7 @@ func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T
 	id := web.tree().ID
 	// Of another namespace: one of its own may share.
 	thief := s.elsewhere().service("thief", tcp(8080), annotated(annotation.LoadBalancerID, id))
-	c := thief.has(programmed, conditionFalse, "Foreign")
+	c := thief.has(programmed, conditionFalse, "NotOwned")
 	if !strings.Contains(c.Message, id) {
 		t.Errorf("the message does not name load balancer %s: %s", id, c.Message)
 	}

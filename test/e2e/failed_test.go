@@ -272,7 +272,7 @@ func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
 		}}, &thief)
 	})
 	s.cloud.Faults().Remove(held)
-	c := web.has(programmed, conditionFalse, "AddressTaken")
+	c := web.has(programmed, conditionFalse, "AddressInUse")
 	if !strings.Contains(c.Message, address) {
 		t.Errorf("the message does not name %s: %s", address, c.Message)
 	}

@@ -62,7 +62,7 @@ func TestLoadBalancerIsNotTakenFromAClusterWhoseServiceWasCopied(t *testing.T) {
 	web.publish("192.0.2.9") // which proves nothing: it leads elsewhere
 	s.forget()
 	s.start()
-	c := web.has(programmed, conditionFalse, "Foreign")
+	c := web.has(programmed, conditionFalse, "NotOwned")
 	if !strings.Contains(c.Message, theirs) || !strings.Contains(c.Message, "kube-octavia.service="+string(web.now().UID)) {
 		t.Errorf("the condition says %q", c.Message)
 	}

@@ -24,7 +24,7 @@ func oldOVN(t *testing.T) settings {
 func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080), udp(5300), annotated(monitorKey, "true"))
-	t.Log(web.has(accepted, conditionFalse, "MonitorUnsupported").Message)
+	t.Log(web.has(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
 	web.has(programmed, conditionFalse, "NotAccepted")
 	address := web.address()
 	visitor := s.visit(address, 8080)

@@ -140,7 +140,7 @@ func TestGivenPortBecomesTheVIPAndStays(t *testing.T) {
 	}
 	s.answeredBy(address, 8080, s.addresses("a", "b")...)
 	thief := s.service("thief", tcp(8080), annotated(portKey, given.ID))
-	t.Log(thief.has(programmed, conditionFalse, "Foreign").Message)
+	t.Log(thief.has(programmed, conditionFalse, "NotOwned").Message)
 	missing := s.service("missing", tcp(8080), annotated(portKey, "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"))
 	t.Log(missing.has(programmed, conditionFalse, "RejectedByCloud").Message)
 	thief.delete()

@@ -264,7 +264,7 @@ func TestSCTPPortsAreOpened(t *testing.T) {
 	}
 	web := s.service("web", tcp(8080), onSCTP)
 	if s.cloud.provider() == "ovn" {
-		t.Log(web.has(accepted, conditionFalse, "MonitorUnsupported").Message)
+		t.Log(web.has(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
 		web.becomes(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
 		return
 	}

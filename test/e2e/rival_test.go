@@ -179,8 +179,8 @@ func (v *service) undisturbed(address string) {
 }
 
 const (
-	contestedReason   = "WrittenBySomebodyElse"
-	contestedServices = "kube_octavia_contested_services"
+	contestedReason   = "ConflictingController"
+	contestedServices = "kube_octavia_conflicting_controller_services"
 	elsewhere         = "192.0.2.99"
 	anotherID         = "6d8f5f1c-3f0e-4c44-9d3c-9f4d5a8ad3a1"
 )
@@ -206,7 +206,7 @@ func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
 		t.Errorf("one write passes for another controller: %v", told)
 	}
 	s.eventually(func() error {
-		told := web.told("Overwritten")
+		told := web.told("ConflictingWrite")
 		if len(told) != 1 || !strings.Contains(told[0], "status.loadBalancer") || !strings.Contains(told[0], occm) {
 			return fmt.Errorf("the events of the write: %q", told)
 		}

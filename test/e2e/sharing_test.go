@@ -193,11 +193,11 @@ func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {
 	theirs := s.makeBalancer("by-hand", nil)
 	far := s.elsewhere()
 	stranger := far.service("stranger", tcp(9090), annotated(idKey, web.tree().ID))
-	if said := stranger.has(programmed, conditionFalse, "Foreign").Message; !strings.Contains(said, "shared-lb-scope") {
+	if said := stranger.has(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "shared-lb-scope") {
 		t.Errorf("it is told %q", said)
 	}
 	outside := s.service("outside", tcp(9091), annotated(idKey, theirs), annotated(internalKey, "true"))
-	if said := outside.has(programmed, conditionFalse, "Foreign").Message; !strings.Contains(said, "kube-octavia.share="+s.namespace) {
+	if said := outside.has(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "kube-octavia.share="+s.namespace) {
 		t.Errorf("it is told %q", said)
 	}
 	s.cloud.octavia("PUT", "loadbalancers/"+theirs, map[string]any{"loadbalancer": map[string]any{"tags": []string{"kube-octavia.share=" + s.namespace}}}, nil)

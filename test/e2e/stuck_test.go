@@ -92,7 +92,7 @@ func TestEveryPortWorksWhereOctaviaLeavesPartsUnfinished(t *testing.T) {
 	nodes := s.addresses("a", "b")
 	s.forget()
 	web := s.service("web", tcp(8080, 8081))
-	web.has(programmed, conditionFalse, "PartsNotReady")
+	web.has(programmed, conditionFalse, "ChildrenNotActive")
 	address := web.programmed()
 	web.becomes(all(ports("TCP/8080", "TCP/8081"), membersAt(nodes...), s.finished))
 	replaced := []string{"POST pools", "PUT members", "POST healthmonitors", "PUT listeners", "DELETE pools"}
