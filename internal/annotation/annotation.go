@@ -200,7 +200,7 @@ const (
 // NoLimit is a ConnectionLimit for any number of connections.
 const NoLimit = -1
 
-// Problem is an annotation that cannot be honoured.
+// Problem is an annotation that cannot be applied.
 type Problem struct {
 	Key, Value string
 	// Text says what is wrong and what is right.
@@ -308,7 +308,7 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 	if names := operator.ClassNames(); len(names) > 0 {
 		known = "cloud.conf has " + strings.Join(names, ", ")
 	}
-	return Problem{Key: ClassKey, Value: annotations[ClassKey], Text: "there is no such class; " + known}
+	return Problem{Key: ClassKey, Value: annotations[ClassKey], Text: "class not found; " + known}
 }
 
 // Selector returns which nodes become members, whatever else is wrong with the
@@ -341,7 +341,7 @@ func overlap(annotations map[string]string, o Options) Problem {
 		key = Prefix + "health-monitor-delay"
 	}
 	return Problem{Key: key, Value: annotations[key], Text: fmt.Sprintf(
-		"a look that may take %v every %v would overlap; the timeout must not be above the delay", o.MonitorTimeout, o.MonitorDelay)}
+		"a probe that may take %v every %v would overlap; the timeout must not be above the delay", o.MonitorTimeout, o.MonitorDelay)}
 }
 
 // Unknown returns the keys that look like ours and are not in the table, sorted:

@@ -66,7 +66,7 @@ const appProtocolEntry = "appProtocol"
 // protocolEntry is that, or a port, =, and what it is to speak.
 var protocolEntry = regexp.MustCompile(`^(appProtocol|([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)[ \t]*=[ \t]*(` + strings.ReplaceAll(list(portProtocols), ", ", "|") + `))$`)
 
-var mustBeProtocols = "must be " + appProtocolEntry + ", or number or name of a port, =, and one of " + list(portProtocols) + "; several are separated by commas"
+var mustBeProtocols = "must be " + appProtocolEntry + ", or a port number or name, =, and one of " + list(portProtocols) + "; several are separated by commas"
 
 var protocols = valueType[Protocols]{
 	values: "80=HTTP,443=TERMINATED_HTTPS,sql=PROXYV2,53=UDP, or appProtocol",
@@ -180,46 +180,46 @@ func protocolProblems(annotations map[string]string, o Options, operator config.
 	return problems
 }
 
-const eitherProxyOrHeader = "does not go with annotation " + ProxyProtocol + ", which tells nodes of the client in another way; remove one of them, or name ports in " + ProtocolsKey
+const eitherProxyOrHeader = "cannot be combined with annotation " + ProxyProtocol + "; remove one of them, or set the protocol of each port in " + ProtocolsKey
 
 // protocolLines say what ports speak.
 var protocolLines = []Annotation{
 	set(protocols, func(o *Options) *Protocols { return &o.Protocols }, Annotation{
 		Key:     ProtocolsKey,
-		Default: "what the next three say, else the transport of each port",
-		Doc: "What single ports speak; see [protocols](../service-authors.md#protocols). For the ports it names it wins over the next three. " +
-			"With appProtocol in the list, a port's spec.ports[].appProtocol counts where nothing else says anything of the port.",
+		Default: "the next three annotations, or else the transport protocol of each port",
+		Doc: "The protocol of individual ports; see [protocols](../service-authors.md#protocols). For these ports it takes precedence over the next three annotations. " +
+			"With appProtocol in the list, spec.ports[].appProtocol applies to ports that nothing else sets.",
 		Needs: []lb.Feature{lb.FeatureHTTP},
 	}),
 	set(proxyProtocol, func(o *Options) *lb.PoolProtocol { return &o.ProxyProtocol }, Annotation{
 		Key:     ProxyProtocol,
 		Default: "false",
-		Doc:     "All TCP ports tell their nodes by the PROXY protocol who the client is: version 1 or (API version 2.22) 2. What runs there has to understand it. UDP and SCTP ports stay as they are.",
+		Doc:     "All TCP ports send the client's address to the nodes by the PROXY protocol, version 1 or (API version 2.22) 2. The backends must expect it. UDP and SCTP ports are not affected.",
 		Needs:   []lb.Feature{lb.FeatureProxy},
 	}),
 	set(boolean, func(o *Options) *bool { return &o.XForwardedFor }, Annotation{
 		Key:     XForwardedFor,
 		Default: "false",
-		Doc:     "All TCP ports speak HTTP and add header X-Forwarded-For. Not together with proxy-protocol. UDP and SCTP ports stay as they are.",
+		Doc:     "All TCP ports use HTTP and add header X-Forwarded-For. Cannot be combined with proxy-protocol. UDP and SCTP ports are not affected.",
 		Needs:   []lb.Feature{lb.FeatureHTTP},
 	}),
 	set(secretRef, func(o *Options) *string { return &o.TLSContainer }, Annotation{
 		Key:     TLSContainer,
 		Default: "[LoadBalancer] default-tls-container-ref",
-		Doc:     "All TCP ports end TLS with this certificate and speak HTTP to the nodes. Set and empty they do not. UDP and SCTP ports stay as they are.",
+		Doc:     "All TCP ports terminate TLS with this certificate and use HTTP to the nodes. An empty value disables that. UDP and SCTP ports are not affected.",
 		Needs:   []lb.Feature{lb.FeatureTLS},
 	}),
 	set(secretName, func(o *Options) *string { return &o.TLSSecret }, Annotation{
 		Key:     TLSSecret,
 		Default: "none",
-		Doc: "The certificate is that of a Secret of type kubernetes.io/tls in the Service's namespace, which is stored in Barbican, and followed when it changes; see [certificates](../service-authors.md#certificates). " +
-			"It takes the place of default-tls-container-ref, of the annotation as of cloud.conf, and does what that does.",
+		Doc: "All TCP ports terminate TLS with the certificate of this Secret of type kubernetes.io/tls in the Service's namespace. kube-octavia stores it in Barbican and updates it when the Secret changes; see [certificates](../service-authors.md#certificates). " +
+			"It takes precedence over default-tls-container-ref.",
 		Needs: []lb.Feature{lb.FeatureTLS},
 	}),
 	set(secretRefs, func(o *Options) *[]string { return &o.SNIContainers }, Annotation{
 		Key:     SNIContainers,
 		Default: "none",
-		Doc:     "Further certificates for ports that end TLS, of which each client is shown the one for the host it asks for.",
+		Doc:     "Additional certificates for ports that terminate TLS, selected by the host name that the client requests (SNI).",
 		Needs:   []lb.Feature{lb.FeatureTLS},
 	}),
 }

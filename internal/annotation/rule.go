@@ -38,7 +38,7 @@ type Comparison struct {
 // Comparisons are all of them.
 var Comparisons = []Comparison{{
 	Keys:  [2]string{Prefix + "health-monitor-timeout", Prefix + "health-monitor-delay"},
-	Right: "the timeout must not be above the delay, or one look would overlap the next",
+	Right: "the timeout must not be above the delay, or probes would overlap",
 	Value: "int(a) <= int(b)",
 }, {
 	Keys:  [2]string{XForwardedFor, ProxyProtocol},

@@ -24,7 +24,7 @@ type Annotation struct {
 	Doc string
 	// Change says when a change of the value takes effect.
 	Change Change
-	// Needs are the features of the cloud without which it cannot be honoured. Then
+	// Needs are the features of the cloud without which it cannot be applied. Then
 	// the Service is refused, or, with WithoutIt, served and told.
 	Needs     []lb.Feature
 	WithoutIt bool
@@ -46,7 +46,7 @@ const (
 	// NextFloatingIP is for what counts when a floating IP is made.
 	NextFloatingIP Change = "when a floating IP is made"
 	// NeedsNewService is for what is decided once.
-	NeedsNewService Change = "refused: delete the Service and make it again"
+	NeedsNewService Change = "refused: delete the Service and create it again"
 	// NeedsReplacement is for what Octavia cannot change.
 	NeedsReplacement Change = "refused, or with allow-replacement the load balancer is replaced"
 )
@@ -59,57 +59,57 @@ var addressLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.Internal }, Annotation{
 		Key:     "service.beta.kubernetes.io/openstack-internal-load-balancer",
 		Default: "[LoadBalancer] internal-lb",
-		Doc:     "The load balancer has a VIP and no floating IP. The VIP stays when it changes.",
+		Doc:     "true: the load balancer gets no floating IP. The VIP stays when the value changes. If the operator sets internal-lb = true, false has no effect.",
 	}),
 	set(sourceRanges, func(o *Options) *[]string { return &o.SourceRanges }, Annotation{
 		Key:     "service.beta.kubernetes.io/load-balancer-source-ranges",
 		Default: "[LoadBalancer] source-ranges",
-		Doc:     "Who may connect, when spec.loadBalancerSourceRanges is empty. Set and empty it is everybody.",
+		Doc:     "The clients that may connect, if spec.loadBalancerSourceRanges is empty. An empty value allows every client.",
 		Needs:   []lb.Feature{lb.FeatureAllowedCIDRs},
 	}),
 	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{
 		Key:     KeepFloatingIP,
 		Default: "false",
-		Doc:     "The floating IP stays in the project, detached, when the Service is deleted or becomes internal.",
+		Doc:     "When the Service is deleted or becomes internal, the floating IP is detached and stays in the project.",
 	}),
 	set(floatingIP, func(o *Options) *string { return &o.FloatingIP }, Annotation{
 		Key:     FloatingIP,
 		Default: "spec.loadBalancerIP, or any",
-		Doc:     "The floating IP of an external Service, by its address or its id. One that the project has is attached when nothing uses it, and stays when the Service goes; of an address that nobody has one is made, where the cloud allows that. A change moves the Service from one to the other. Takes the place of spec.loadBalancerIP, which Kubernetes has deprecated.",
+		Doc:     "The floating IP of an external Service, by address or id. A floating IP of the project is attached if it is unused, and kept when the Service is deleted. For an address without a floating IP a new one is created, if the cloud allows that. After a change the Service moves to the other address. Replaces spec.loadBalancerIP, which Kubernetes has deprecated.",
 	}),
 	set(oneOf(StatusFloating, StatusVIP, StatusBoth), func(o *Options) *StatusAddresses { return &o.StatusAddresses }, Annotation{
 		Key:     OwnPrefix + "status-addresses",
 		Default: "floating",
-		Doc:     "Which addresses of an external Service its status has: the floating IP, the VIP, or the floating IP and then the VIP. That of an internal Service has the VIP.",
+		Doc:     "Which addresses of an external Service its status shows: the floating IP, the VIP, or both, the floating IP first. The status of an internal Service shows the VIP.",
 	}),
 	set(uuid, func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:     Prefix + "floating-network-id",
 		Default: "[LoadBalancer] floating-network-id",
-		Doc:     "The external network to take a floating IP from. Set and empty it is the first by name that has an IPv4 subnet.",
+		Doc:     "The external network of the floating IP. With an empty value, the first by name that has an IPv4 subnet.",
 		Change:  NextFloatingIP,
 	}),
 	set(uuid, func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
 		Key:     Prefix + "floating-subnet-id",
 		Default: "[LoadBalancer] floating-subnet-id",
-		Doc:     "The subnet of that network to take it from.",
+		Doc:     "The subnet of that network for the floating IP.",
 		Change:  NextFloatingIP,
 	}),
 	set(subnetName, func(o *Options) *string { return &o.FloatingSubnets.Name }, Annotation{
 		Key:     Prefix + "floating-subnet",
 		Default: "[LoadBalancer] floating-subnet",
-		Doc:     "The subnets of that network to try, one after the other, where floating-subnet-id is not set: a name, a pattern with * and ?, or a regular expression (RE2, of any part of the name) after ~; each after ! for all others.",
+		Doc:     "The subnets of that network to try in turn, if floating-subnet-id is not set: a name, a pattern with * and ?, or ~ and a regular expression (RE2) that matches any part of the name. A leading ! selects all other subnets.",
 		Change:  NextFloatingIP,
 	}),
 	set(subnetTags, func(o *Options) *string { return &o.FloatingSubnets.Tags }, Annotation{
 		Key:     Prefix + "floating-subnet-tags",
 		Default: "[LoadBalancer] floating-subnet-tags",
-		Doc:     "Their tags: any of a list, or all of it after &; each after ! for subnets that have not. With floating-subnet both must hold.",
+		Doc:     "The tags of the subnets to try: any tag of the list, or with a leading & all of them. A leading ! selects all other subnets. If floating-subnet is set too, both must match.",
 		Change:  NextFloatingIP,
 	}),
 	set(hostname, func(o *Options) *string { return &o.Hostname }, Annotation{
 		Key:     Prefix + "hostname",
 		Default: "none",
-		Doc:     "The Service's status has this name in place of the address, which is not looked up. Pods of the cluster that use the name then take the way through the load balancer.",
+		Doc:     "The host name to show in the status instead of the address; it is not resolved. Traffic from Pods to this name then passes the load balancer.",
 	}),
 }
 
@@ -119,47 +119,47 @@ var placementLines = []Annotation{
 		Key:     ClassKey,
 		Values:  "name of a [LoadBalancerClass]",
 		Default: "none",
-		Doc:     "A choice of settings that the operator made. Other annotations win over it, and it wins over [LoadBalancer]. When it changes, what can be changed in the load balancer that is there is changed; the rest counts for the next one.",
+		Doc:     "A set of settings in cloud.conf. It takes precedence over [LoadBalancer], and annotations take precedence over it. After a change, settings that Octavia can change are applied; the others apply to the next load balancer.",
 	}),
 	set(name, func(o *Options) *string { return &o.Group }, Annotation{
 		Key:     LoadBalancerGroup,
 		Default: "none",
-		Doc:     "Services of one namespace with the same name here share one load balancer, and those of other namespaces, too, where [LoadBalancer] shared-lb-scope is cluster or any. The oldest makes it. A Service that has a load balancer already keeps that, and so does one that leaves the group.",
+		Doc:     "Services of a namespace with the same group share one load balancer; with [LoadBalancer] shared-lb-scope cluster or any, those of all namespaces. The oldest Service creates it. A Service that already has a load balancer keeps it, also when it leaves the group.",
 		Change:  NeedsNewService,
 	}),
 	set(uuid, func(o *Options) *string { return &o.SubnetID }, Annotation{
 		Key:     SubnetID,
 		Default: "[LoadBalancer] subnet-id",
-		Doc:     "The subnet of the VIP, and of the members where member-subnet-id is not set. With subnet-id and network-id both empty it is the subnet of the nodes.",
+		Doc:     "The subnet of the VIP, and of the members if member-subnet-id is not set. With empty subnet-id and network-id, the subnet of the nodes.",
 		Change:  NeedsReplacement,
 	}),
 	set(uuid, func(o *Options) *string { return &o.NetworkID }, Annotation{
 		Key:     NetworkID,
 		Default: "[LoadBalancer] network-id",
-		Doc:     "The network of the VIP, where subnet-id is not set; Octavia chooses the subnet.",
+		Doc:     "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet.",
 		Change:  NeedsReplacement,
 	}),
 	set(uuid, func(o *Options) *string { return &o.PortID }, Annotation{
 		Key:     PortID,
 		Default: "none",
-		Doc:     "A port that is there already and becomes the VIP. It says where that is, so that subnet-id, network-id and the address in spec.loadBalancerIP of an internal Service do not count. It stays when the load balancer goes. A port that another load balancer has is refused.",
+		Doc:     "An existing Neutron port that becomes the VIP port. subnet-id, network-id and, for an internal Service, spec.loadBalancerIP are then ignored. The port is kept when the load balancer is deleted. A port that another load balancer uses is refused.",
 		Change:  NeedsReplacement,
 	}),
 	set(uuid, func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
 		Key:     AdditionalSubnetID,
 		Default: "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
-		Doc:     "The subnet of the VIP of the other IP family than subnet-id's, for a Service that has both in spec.ipFamilies. It has to be in the same network.",
+		Doc:     "For dual-stack Services: the subnet of the second VIP, of the other IP family than subnet-id. It must be in the same network.",
 		Change:  NeedsReplacement,
 	}),
 	set(uuid, func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
 		Default: "[LoadBalancer] member-subnet-id",
-		Doc:     "The subnet from which nodes are reached. Of a node with several addresses that inside it is the member. Where members of another subnet are there, pools with the right ones take their place.",
+		Doc:     "The subnet of the members. If a node has several addresses, the one in this subnet becomes the member. Pools with members of another subnet are replaced.",
 	}),
 	set(uuid, func(o *Options) *string { return &o.FlavorID }, Annotation{
 		Key:       FlavorID,
 		Default:   "[LoadBalancer] flavor-id",
-		Doc:       "Octavia's flavor of the load balancer.",
+		Doc:       "The Octavia flavor of the load balancer.",
 		Change:    NeedsReplacement,
 		Needs:     []lb.Feature{lb.FeatureFlavors},
 		WithoutIt: true,
@@ -167,7 +167,7 @@ var placementLines = []Annotation{
 	set(name, func(o *Options) *string { return &o.AvailabilityZone }, Annotation{
 		Key:       AvailabilityZone,
 		Default:   "[LoadBalancer] availability-zone",
-		Doc:       "Octavia's availability zone of the load balancer.",
+		Doc:       "The Octavia availability zone of the load balancer.",
 		Change:    NeedsReplacement,
 		Needs:     []lb.Feature{lb.FeatureAvailabilityZones},
 		WithoutIt: true,
@@ -175,7 +175,7 @@ var placementLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.AllowReplacement }, Annotation{
 		Key:     AllowReplacement,
 		Default: "false",
-		Doc:     "What Octavia cannot change is had by another load balancer, which is built beside the one that is there, takes over the floating IP when it is complete, and then stays alone. The address of an internal Service changes.",
+		Doc:     "true: changes that Octavia cannot make in place are applied by building a [replacement](../service-authors.md#replace-what-octavia-cannot-change), which takes over the floating IP when it is complete. The address of an internal Service changes.",
 	}),
 }
 
@@ -184,29 +184,29 @@ var trafficLines = []Annotation{
 	set(nodeSelector, func(o *Options) *config.NodeSelector { return &o.NodeSelector }, Annotation{
 		Key:     NodeSelector,
 		Default: "[LoadBalancer] node-selector",
-		Doc:     "Only nodes that have all these labels become members; a key alone stands for any value. Set and empty it selects all nodes. A change of a node's labels is followed at once.",
+		Doc:     "Only nodes with all these labels become members; a key without a value matches any value. An empty value selects all nodes. Changes of node labels take effect at once.",
 	}),
 	set(oneOf(config.NodeAddressTypes...), func(o *Options) *string { return &o.NodeAddressType }, Annotation{
 		Key:     NodeAddressType,
 		Default: "[LoadBalancer] node-address-type",
-		Doc:     "Which of [a node's addresses](../service-authors.md#which-address-of-a-node) is the member: one of this type if there is any, and else one of the other. With member-subnet-id an address in that subnet comes before both.",
+		Doc:     "Which of [a node's addresses](../service-authors.md#which-address-of-a-node) becomes the member: the first of this type, or else of the other type. An address in member-subnet-id comes first.",
 	}),
 	set(oneOf(config.Methods...), func(o *Options) *string { return &o.Method }, Annotation{
 		Key:     Prefix + "lb-method",
 		Default: "[LoadBalancer] lb-method",
-		Doc:     "How each port chooses a node for a new connection. Provider ovn knows SOURCE_IP_PORT only, and takes that when nothing is set here.",
+		Doc:     "The balancing method of each pool. Provider ovn supports only SOURCE_IP_PORT, which is its default.",
 	}),
 	set(connections, func(o *Options) *int { return &o.ConnectionLimit }, Annotation{
 		Key:       ConnectionLimit,
-		Default:   "-1, any number",
-		Doc:       "How many connections each port takes at once.",
+		Default:   "-1, no limit",
+		Doc:       "The maximum number of simultaneous connections of each port.",
 		Needs:     []lb.Feature{lb.FeatureConnectionLimit},
 		WithoutIt: true,
 	}),
-	timeoutLine("client-data", "50000", "How long a client may be silent before its connection is closed.", func(o *Options) *int { return &o.Timeouts.ClientData }),
-	timeoutLine("member-connect", "5000", "How long a connection to a node may take to open.", func(o *Options) *int { return &o.Timeouts.MemberConnect }),
-	timeoutLine("member-data", "50000", "How long a node may be silent before its connection is closed.", func(o *Options) *int { return &o.Timeouts.MemberData }),
-	timeoutLine("tcp-inspect", "0", "How long to wait for what is to be looked into before a connection is forwarded.", func(o *Options) *int { return &o.Timeouts.TCPInspect }),
+	timeoutLine("client-data", "50000", "How long a client connection may be idle.", func(o *Options) *int { return &o.Timeouts.ClientData }),
+	timeoutLine("member-connect", "5000", "How long connecting to a node may take.", func(o *Options) *int { return &o.Timeouts.MemberConnect }),
+	timeoutLine("member-data", "50000", "How long a connection to a node may be idle.", func(o *Options) *int { return &o.Timeouts.MemberData }),
+	timeoutLine("tcp-inspect", "0", "How long to wait for content to inspect before a connection is forwarded.", func(o *Options) *int { return &o.Timeouts.TCPInspect }),
 }
 
 func timeoutLine(name, value, doc string, field func(*Options) *int) Annotation {
@@ -220,30 +220,30 @@ var monitorLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.Monitor }, Annotation{
 		Key:       Prefix + "enable-health-monitor",
 		Default:   "[LoadBalancer] create-monitor",
-		Doc:       "Each pool has a health monitor. With externalTrafficPolicy: Local it looks at the node's health check port and decides which nodes get traffic; without one the members are the nodes that have ready endpoints.",
+		Doc:       "true: each pool gets a health monitor. With externalTrafficPolicy Local it probes the health check node port, and traffic goes to the nodes that pass. Without a monitor, the members are the nodes with ready endpoints.",
 		Needs:     []lb.Feature{lb.FeatureMonitor},
 		WithoutIt: true,
 	}),
 	set(seconds, func(o *Options) *time.Duration { return &o.MonitorDelay }, Annotation{
 		Key:     Prefix + "health-monitor-delay",
 		Default: "[LoadBalancer] monitor-delay (5s)",
-		Doc:     "The time between two looks of the health monitor.",
+		Doc:     "The time between two probes.",
 	}),
 	set(seconds, func(o *Options) *time.Duration { return &o.MonitorTimeout }, Annotation{
 		Key:     Prefix + "health-monitor-timeout",
 		Values:  "seconds, 1 up to the delay",
 		Default: "[LoadBalancer] monitor-timeout (3s)",
-		Doc:     "How long one look may take.",
+		Doc:     "How long a probe may take.",
 	}),
 	set(retries, func(o *Options) *int { return &o.MonitorMaxRetries }, Annotation{
 		Key:     Prefix + "health-monitor-max-retries",
 		Default: "[LoadBalancer] monitor-max-retries (1)",
-		Doc:     "How many good looks bring a member up.",
+		Doc:     "Successful probes until a member is ONLINE.",
 	}),
 	set(retries, func(o *Options) *int { return &o.MonitorMaxRetriesDown }, Annotation{
 		Key:     Prefix + "health-monitor-max-retries-down",
 		Default: "[LoadBalancer] monitor-max-retries-down (3)",
-		Doc:     "How many bad looks take a member down.",
+		Doc:     "Failed probes until a member is in ERROR and gets no traffic.",
 	}),
 }
 
@@ -252,12 +252,12 @@ var metricsLines = []Annotation{
 	set(sourceRanges, func(o *Options) *[]string { return &o.MetricsAllowedCIDRs }, Annotation{
 		Key:     MetricsAllowedCIDRs,
 		Default: "[LoadBalancer] metrics-allowed-cidrs",
-		Doc:     "Who may read the metrics at metrics-port. Set and empty it is nobody.",
+		Doc:     "The clients that may read the metrics at metrics-port. An empty value allows none.",
 	}),
 	set(number(1, 65535), func(o *Options) *int { return &o.MetricsPort }, Annotation{
 		Key:       MetricsPort,
 		Default:   "none",
-		Doc:       "A port of the load balancer, none of the Service's TCP ports, at which it tells Prometheus [about itself](../service-authors.md#metrics). Refused where nobody may read it.",
+		Doc:       "The port at which the load balancer serves [its own metrics](../service-authors.md#metrics) to Prometheus. It must not be one of the Service's TCP ports. Refused if no client may read it.",
 		Needs:     []lb.Feature{lb.FeaturePrometheus},
 		WithoutIt: true,
 	}),
@@ -274,7 +274,7 @@ var tagLines = []Annotation{
 func tagLine(key, of string, field func(*Options) *[]string, needs ...lb.Feature) Annotation {
 	return set(tags, field, Annotation{
 		Key: key, Default: "none", Needs: needs, WithoutIt: len(needs) > 0,
-		Doc: "Tags of " + of + " beside those of [LoadBalancer] tags and [our own](../service-authors.md#tags).",
+		Doc: "Tags of " + of + ", in addition to [LoadBalancer] tags and the [tags of kube-octavia](names-and-tags.md#custom-tags).",
 	})
 }
 
@@ -282,7 +282,7 @@ var otherLines = []Annotation{
 	set(oneOf(DriftRepair, DriftReport, DriftIgnore), func(o *Options) *Drift { return &o.Drift }, Annotation{
 		Key:     DriftPolicy,
 		Default: "repair",
-		Doc:     "What becomes of what somebody else changed in the cloud: it is repaired at the next sweep; or told, in condition Programmed and an event, and left until the Service or its nodes change; or left without a word.",
+		Doc:     "What happens to changes that other clients make in the cloud. repair: undo them at the next sweep. report: keep them until the Service or its nodes change, and report them in condition Programmed and an event. ignore: keep them, without a report.",
 	}),
 }
 
@@ -292,7 +292,7 @@ var outputLines = []Annotation{
 		Key:    LoadBalancerID,
 		Values: "UUID",
 		Output: true,
-		Doc:    "The Octavia id of the Service's load balancer. Written by kube-octavia. A Service that is made with the id of another one's load balancer gets its ports on that, where [LoadBalancer] shared-lb-scope allows it: an external Service on one with a floating IP, an internal one on one without. It is not to be changed later.",
+		Doc:    "The Octavia id of the Service's load balancer. A Service that is created with the id of another Service's load balancer [shares](../service-authors.md#share-a-load-balancer) it, if [LoadBalancer] shared-lb-scope allows that. Do not change it later.",
 		apply: func(o *Options, value string) error {
 			o.LoadBalancerID = strings.TrimSpace(value)
 			return nil
@@ -302,28 +302,28 @@ var outputLines = []Annotation{
 		Key:    LoadBalancerAddress,
 		Values: "IP address",
 		Output: true,
-		Doc:    "The address at which clients reach the Service. Written by kube-octavia.",
+		Doc:    "The address at which clients reach the Service.",
 		apply:  func(*Options, string) error { return nil },
 	},
 	{
 		Key:    Managed,
 		Values: "UUID and class",
 		Output: true,
-		Doc:    "The Service's uid and the controller's --load-balancer-class. Written by kube-octavia before anything is made and removed when everything is gone: by it the Service is known when its type or class has changed. Leave it alone.",
+		Doc:    "The Service's uid and the controller's --load-balancer-class. It is set before the first cloud object is created and removed after the last one is deleted, so that the Service is recognised when its type or class changes. Do not change it.",
 		apply:  func(*Options, string) error { return nil },
 	},
 	{
 		Key:    Programmed,
 		Values: "text",
 		Output: true,
-		Doc:    "With drift-policy report or ignore: a digest of what the Service asked for when the cloud last had all of it. By it a controller that was just started tells a change of the Service from a change of the cloud. Leave it alone.",
+		Doc:    "With drift-policy report or ignore: a digest of the Service's last spec that was fully applied. After a restart the controller uses it to distinguish changes of the Service from drift. Do not change it.",
 		apply:  func(*Options, string) error { return nil },
 	},
 	{
 		Key:    VIPAddress,
 		Values: "IP address and subnet id",
 		Output: true,
-		Doc:    "The address that an internal Service keeps while its load balancer, which failed, is replaced. Written by kube-octavia. Remove it if the condition says that somebody took the address, to get another one.",
+		Doc:    "The address that an internal Service keeps while its failed load balancer is replaced. If the condition reports AddressInUse, remove the annotation to get another address.",
 		apply:  func(*Options, string) error { return nil },
 	},
 }

@@ -130,7 +130,7 @@ var uuid = valueType[string]{
 	},
 }
 
-const mustBeID = "must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, and not its name"
+const mustBeID = "must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name"
 
 // floatingIP is an IPv4 address or the id of a floating IP.
 var floatingIP = valueType[string]{
@@ -202,7 +202,7 @@ const (
 )
 
 var subnetName = valueType[string]{
-	values: "name, pattern* or ~regular expression, each also after !", emptyCounts: true,
+	values: "name, pattern* or ~regular expression; ! negates", emptyCounts: true,
 	rule: Rule{
 		Kind:  "subnet name",
 		Right: "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~",
@@ -216,10 +216,10 @@ var subnetName = valueType[string]{
 }
 
 var subnetTags = valueType[string]{
-	values: "a,b for any or &a,b for all, each also after !", emptyCounts: true,
+	values: "a,b for any or &a,b for all; ! negates", emptyCounts: true,
 	rule: Rule{
 		Kind:  "subnet tags",
-		Right: "must be tags, separated by commas, of which a subnet has any, or all after &, or not after !",
+		Right: "must be tags, separated by commas: a leading & requires all of them, a leading ! negates",
 		Value: `v == "" || !v.matches("^!?&?[\\s\\v\\x{85}\\p{Z},]*$")`,
 	},
 	parse: func(text string) (string, error) {
@@ -233,7 +233,7 @@ var tags = valueType[[]string]{
 	values: "tags, separated by commas",
 	rule: Rule{
 		Kind:  "tags",
-		Right: "must be tags of up to 255 characters, separated by commas, none of them empty and none that begins with kube-octavia. or kube_service_",
+		Right: "must be tags of up to 255 characters, separated by commas; none may be empty or begin with kube-octavia. or kube_service_",
 		Value: `!v.matches("(^|,)` + blank + `*(,|$)")`,
 		Part:  `!p.matches("(^|` + blank + `)(kube-octavia[.]|kube_service_)") && !p.matches("[^\\s\\v\\x{85}\\p{Z}]{256}")`,
 	},
@@ -256,4 +256,4 @@ var hostname = valueType[string]{
 	},
 }
 
-const mustBeHostname = "must be a DNS name in lower case, such as www.example.com, and not an address"
+const mustBeHostname = "must be a DNS name in lower case, such as www.example.com, not an address"

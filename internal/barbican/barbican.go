@@ -74,9 +74,9 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	case ref.Kind == "containers" && answer.Type != "certificate":
 		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "it is a container of type " + answer.Type + ", not certificate"}
 	case ref.Kind == "secrets" && answer.ContentTypes.Default == "":
-		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "there is nothing in the secret"}
+		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret is empty"}
 	case ref.Kind == "secrets" && strings.HasPrefix(answer.ContentTypes.Default, "text/"):
-		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret holds text, and not a PKCS #12 bundle"}
+		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret contains text instead of a PKCS #12 bundle"}
 	}
 	if err := c.exchange(ctx); err != nil {
 		return unreachable(openstack.Wrap("let Octavia read the certificate in "+ref.Kind+"/"+ref.ID, err))
@@ -91,7 +91,7 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 func unreachable(err error) error {
 	var e *openstack.Error
 	if errors.As(err, &e) && e.Class == openstack.Invalid {
-		e.Message += " Octavia gets no token to act for who comes with an application credential or a trust; give a user with a password in [Global] of cloud.conf, " +
+		e.Message += " Octavia cannot get a token on behalf of an application credential or a trust; set a user with a password in [Global] of cloud.conf, " +
 			"or, where Octavia needs no such token, set container-store = external in [LoadBalancer]"
 	}
 	return err

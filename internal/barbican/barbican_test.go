@@ -124,7 +124,7 @@ func TestWhatCanBeNoCertificateIsAnError(t *testing.T) {
 		"no secret":            {lb.SecretRef{Kind: "secrets", ID: nobody}, openstack.Gone, nobody},
 		"no container":         {lb.SecretRef{Kind: "containers", ID: nobody}, openstack.Gone, nobody},
 		"a text":               {text, openstack.Invalid, "text"},
-		"an empty secret":      {c.store("secrets", map[string]any{"name": "later"}), openstack.Invalid, "nothing"},
+		"an empty secret":      {c.store("secrets", map[string]any{"name": "later"}), openstack.Invalid, "is empty"},
 		"a container of texts": {c.store("containers", map[string]any{"type": "generic", "secret_refs": []any{}}), openstack.Invalid, "generic"},
 	} {
 		for range 2 { // it is not remembered

@@ -81,7 +81,7 @@ func (c *Client) Delete(ctx context.Context, one lb.Certificate) error {
 	op := "delete certificate " + one.Name
 	ref, ok := lb.ParseSecretRef(one.Ref)
 	if !ok || ref.Kind != "secrets" {
-		return openstack.NewForeign(op, one.Ref+" is none that was stored here")
+		return openstack.NewForeign(op, one.Ref+" was not stored by kube-octavia")
 	}
 	_, err := c.service.Delete(ctx, c.service.ServiceURL("secrets", ref.ID), nil)
 	if gone, err := openstack.UnlessGone(openstack.Wrap(op, err)); !gone && err != nil {
@@ -214,5 +214,5 @@ func (c *Client) list(ctx context.Context, op string, query url.Values) ([]lb.Ce
 			return all, nil
 		}
 	}
-	return nil, &openstack.Error{Op: op, Class: openstack.Transient, Message: fmt.Sprintf("the list has no end after %d secrets", seen)}
+	return nil, &openstack.Error{Op: op, Class: openstack.Transient, Message: fmt.Sprintf("the list does not end after %d secrets", seen)}
 }

@@ -381,7 +381,7 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 	if options.FloatingIP != "" {
 		if floating = in.Networks.FloatingIPAddress; !external {
 			return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf(
-				"annotation %s asks for a floating IP, and only an external Service that is served by IPv4 has one; remove it", annotation.FloatingIP)}
+				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", annotation.FloatingIP)}
 		}
 	}
 	value := in.Service.Spec.LoadBalancerIP
@@ -394,11 +394,11 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
 	case !slices.Contains(in.served(), familyOf(address)):
 		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf(
-			"spec.loadBalancerIP %s is not an %s address, which is the family that serves", value, in.Family())}
+			"spec.loadBalancerIP %s is not an %s address, the IP family of the load balancer", value, in.Family())}
 	case !external || !address.Is4():
 		return floating, address, nil
 	case floating != "" && value != floating:
-		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s asks for %s and spec.loadBalancerIP for %s; remove one",
+		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s requests %s, but spec.loadBalancerIP requests %s; remove one of them",
 			annotation.FloatingIP, floating, value)}
 	}
 	return address.String(), vip, nil

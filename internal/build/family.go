@@ -57,7 +57,7 @@ func (in Input) dualStack(options annotation.Options) (both bool, withheld []lb.
 	case obstacle == nil:
 		return true, nil, nil
 	case in.required():
-		return false, nil, &Invalid{obstacle.Reason, obstacle.Message + ". spec.ipFamilyPolicy is RequireDualStack, so the Service is refused; PreferDualStack is content with one family"}
+		return false, nil, &Invalid{obstacle.Reason, obstacle.Message + ". spec.ipFamilyPolicy is RequireDualStack, so the Service is refused; with PreferDualStack it is served by one family"}
 	}
 	// Its own reason: the Service is served all the same.
 	reason := obstacle.Reason
@@ -65,7 +65,7 @@ func (in Input) dualStack(options annotation.Options) (both bool, withheld []lb.
 		reason = ReasonSingleStackLoadBalancer
 	}
 	return false, []lb.Withheld{{Reason: reason, Message: fmt.Sprintf(
-		"%s. The Service is served by %s only; set spec.ipFamilyPolicy to SingleStack to be content with that", obstacle.Message, in.Family())}}, nil
+		"%s. The Service is served by %s only; to accept that, set spec.ipFamilyPolicy to SingleStack", obstacle.Message, in.Family())}}, nil
 }
 
 // obstacle is what keeps a Service from being served by both families, or nil.
@@ -80,20 +80,20 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 		return nil
 	case found != nil && in.Guest:
 		return &Invalid{ReasonRequiresReplacement, fmt.Sprintf(
-			"load balancer %s of annotation %s has no %s address; name one that has, or let the Service have one of its own", found.ID, annotation.LoadBalancerID, second)}
+			"load balancer %s of annotation %s has no %s address; name one that has, or remove the annotation to get a separate load balancer", found.ID, annotation.LoadBalancerID, second)}
 	case !can.Has(lb.FeatureAdditionalVIPs):
 		return &Invalid{ReasonDualStackUnsupported, fmt.Sprintf(
 			"a load balancer with addresses of both families needs %s; this cloud has %s",
 			lb.FeatureAdditionalVIPs.Needs(), can.Lacking(lb.FeatureAdditionalVIPs))}
 	case restricted:
 		return &Invalid{ReasonDualStackUnsupported,
-			"Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to have both"}
+			"Octavia cannot enforce source ranges on a load balancer with addresses of both families; remove the ranges to get both families"}
 	case found != nil:
 		return &Invalid{ReasonRequiresReplacement, fmt.Sprintf(
-			"load balancer %s has no %s address, and Octavia cannot give it one any more; to get one, delete the Service and make it again, in a network with an %s subnet", found.ID, second, second)}
+			"load balancer %s has no %s address, and Octavia cannot add one; to get one, delete the Service and create it again, in a network with an %s subnet", found.ID, second, second)}
 	case in.Networks.AdditionalSubnetID == "":
 		return &Invalid{ReasonDualStackUnsupported, fmt.Sprintf(
-			"the VIP's network has no %s subnet that the project sees, or the given port no such address; add one, or name one by annotation %s",
+			"the VIP's network has no %s subnet that the project can see, or the given port has no such address; add a subnet, or name one in annotation %s",
 			second, annotation.AdditionalSubnetID)}
 	}
 	return nil
@@ -107,8 +107,8 @@ func (in Input) additionalVIPKept() []lb.Withheld {
 	}
 	vip, _ := in.Found.VIPOf(in.Family() != corev1.IPv4Protocol)
 	return []lb.Withheld{{Reason: ReasonAdditionalVIPKept, Message: fmt.Sprintf(
-		"load balancer %s also has the address %s, of a family that the Service does not ask for any more, and Octavia cannot take it away: "+
-			"its ports may still be reached there. To be rid of it delete the Service and make it again, or set spec.ipFamilyPolicy to PreferDualStack to go on using it",
+		"load balancer %s also has address %s, of an IP family that the Service no longer uses, and Octavia cannot remove it: "+
+			"the ports remain reachable there. To remove it, delete the Service and create it again; to keep using it, set spec.ipFamilyPolicy to PreferDualStack",
 		in.Found.ID, vip.Address)}}
 }
 

@@ -61,7 +61,7 @@ func TestWhatKeepsASecondFamilyAwayIsToldOrTheServiceIsRefused(t *testing.T) {
 		"source ranges that leave one out": {[]change{ranges("0.0.0.0/0")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
 		"source ranges by annotation, the spec's being empty": {[]change{ranges(""), annotate(keySources, "10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
 		"source ranges by annotation":                         {[]change{annotate(keySources, "10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
-		"a load balancer that is there":                       {[]change{found("10.0.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1", "IPv6", "make it again"}},
+		"a load balancer that is there":                       {[]change{found("10.0.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1", "IPv6", "create it again"}},
 		"one that is there, in an old cloud":                  {[]change{found("10.0.0.9"), apiVersion(25)}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"2.26"}},
 		"one that is there, with source ranges":               {[]change{found("10.0.0.9"), ranges("10.0.0.0/8")}, ReasonDualStackUnsupported, ReasonDualStackUnsupported, []string{"source ranges"}},
 		"one that is there with two of a family":              {[]change{found("10.0.0.9", "10.1.0.9")}, ReasonSingleStackLoadBalancer, ReasonRequiresReplacement, []string{"lb-1"}},

@@ -34,17 +34,17 @@ func (in Input) checkGuest(options annotation.Options, address string, vip netip
 	case !in.Capabilities.Has(lb.FeatureTags):
 		return refuse("sharing needs %s; this cloud has version %s", lb.FeatureTags.Needs(), in.Capabilities.APIVersion)
 	case len(users) >= in.Config.MaxShared && !slices.Contains(users, in.Owner.LoadBalancerName()):
-		return refuse("%d Services use it, and [LoadBalancer] max-shared-lb lets no more than %d do so", len(users), in.Config.MaxShared)
+		return refuse("%d Services use it, and [LoadBalancer] max-shared-lb allows %d", len(users), in.Config.MaxShared)
 	case options.Internal && floating:
-		return refuse("it has the floating IP %s, at which the ports of an internal Service would be open to everybody; make the Service external, or let it have a load balancer of its own", in.HostAddress)
+		return refuse("it has floating IP %s, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer", in.HostAddress)
 	case options.Internal && in.HostExternal && !slices.Contains(users, in.Owner.LoadBalancerName()):
-		return refuse("the Service that it was made for asks for a floating IP, at which the ports of an internal Service would be open to everybody; make the Service external, or let it have a load balancer of its own")
+		return refuse("the Service that it was created for requests a floating IP, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer")
 	case external && !floating:
-		return refuse("it has no floating IP, so the Service could not be reached from outside; attach one to port %s, or make the Service internal", host.VIP.PortID)
+		return refuse("it has no floating IP, so an external Service would be unreachable; attach one to port %s, or make the Service internal", host.VIP.PortID)
 	case vip.IsValid() && !host.Has(vip.String()):
-		return refuse("it is at %s, and the Service asks for %s; take that back", in.HostAddress, vip)
+		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.HostAddress, vip)
 	case address != "" && address != in.HostAddress:
-		return refuse("it is at %s, and the Service asks for %s; take that back", in.HostAddress, address)
+		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.HostAddress, address)
 	}
 	return nil
 }
@@ -56,6 +56,6 @@ func (in Input) checkOpening(external bool) error {
 		return nil
 	}
 	return &Invalid{ReasonSharingRefused, fmt.Sprintf(
-		"load balancer %s is shared with internal Services (%s), whose ports a floating IP would open to everybody; let them have another one, or make them external first, or make this Service internal",
+		"load balancer %s is shared with internal Services (%s), whose ports a floating IP would expose; move them to another load balancer, or make them external first, or make this Service internal",
 		in.Found.ID, strings.Join(in.WouldOpen, ", "))}
 }

@@ -31,10 +31,10 @@ func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
 	}{
 		"a guest":                         {input(guest("203.0.113.5")), ""},
 		"an internal guest":               {input(internal, guest("10.0.0.9")), ""},
-		"one too many":                    {input(guest("203.0.113.5", name+"a_b", name+"a_c")), "max-shared-lb lets no more than 2"},
+		"one too many":                    {input(guest("203.0.113.5", name+"a_b", name+"a_c")), "max-shared-lb allows 2"},
 		"one too many of a group":         {input(annotate(annotation.LoadBalancerGroup, "shop"), guest("203.0.113.5", name+"a_b", name+"a_c")), `of group "shop"`},
-		"an internal one, opened":         {input(internal, guest("203.0.113.5")), "open to everybody"},
-		"an internal one, to be opened":   {input(internal, guest("10.0.0.9"), asksForFloating), "asks for a floating IP"},
+		"an internal one, opened":         {input(internal, guest("203.0.113.5")), "would expose the ports"},
+		"an internal one, to be opened":   {input(internal, guest("10.0.0.9"), asksForFloating), "requests a floating IP"},
 		"an external one, not opened":     {input(guest("10.0.0.9")), "no floating IP"},
 		"a floating IP that opens others": {input(opens), "(shop/api, shop/db)"},
 		"none, beside others":             {input(internal, opens), ""},

@@ -80,13 +80,13 @@ func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 func (in Input) checkAlgorithm(options annotation.Options) error {
 	algorithm := in.algorithm(options)
 	if in.Capabilities.OVN() && algorithm != lb.SourceIPPort {
-		return &Invalid{ReasonUnsupported, fmt.Sprintf("load balancers of provider %s cannot balance by %s, but by %s only; remove annotation %slb-method",
+		return &Invalid{ReasonUnsupported, fmt.Sprintf("provider %s does not support balancing method %s, only %s; remove annotation %slb-method",
 			in.Capabilities.Provider, algorithm, lb.SourceIPPort, annotation.Prefix)}
 	}
 	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
 	}
-	return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing by %s needs %s; this cloud has version %s",
+	return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing method %s needs %s; this cloud has version %s",
 		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.APIVersion)}
 }
 
@@ -194,8 +194,8 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 		return nil, err
 	case in.hasBoth() && restricted:
 		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
-			"load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on such a one. Remove the ranges, restrict the sources elsewhere, "+
-				"or delete the Service and make it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)}
+			"load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on it. Remove the ranges, restrict the sources elsewhere, "+
+				"or delete the Service and create it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)}
 	case in.hasBoth():
 		return nil, nil
 	case in.Capabilities.Has(lb.FeatureAllowedCIDRs):

@@ -27,7 +27,7 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 	}
 	withheld := func(format string, args ...any) []lb.Withheld {
 		return []lb.Withheld{{Reason: ReasonMetricsUnsupported, Message: fmt.Sprintf(format, args...) +
-			fmt.Sprintf(". The Service is served without metrics; remove annotation %s to be content with that", annotation.MetricsPort)}}
+			fmt.Sprintf(". The Service is served without metrics; to accept that, remove annotation %s", annotation.MetricsPort)}}
 	}
 	taken := slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return int(p.Port) == port && (p.Protocol == corev1.ProtocolTCP || !can.Has(lb.FeatureTransportsShareAPort))
@@ -37,9 +37,9 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 		return nil, nil, invalid("it is a port of the Service; choose another")
 	case in.Guest && in.Found != nil:
 		return nil, nil, &Invalid{ReasonSharingRefused, fmt.Sprintf(
-			"load balancer %s was not made for this Service, and its metrics are about others, too; remove annotation %s", in.Found.ID, annotation.MetricsPort)}
+			"load balancer %s was not created for this Service, and its metrics include other Services; remove annotation %s", in.Found.ID, annotation.MetricsPort)}
 	case len(options.MetricsAllowedCIDRs) == 0:
-		return nil, nil, invalid("nobody may read the metrics; name who may in annotation %s, as CIDRs: 0.0.0.0/0 and ::/0 are everybody", annotation.MetricsAllowedCIDRs)
+		return nil, nil, invalid("no client may read the metrics; list the allowed CIDRs in annotation %s (0.0.0.0/0 and ::/0 allow every client)", annotation.MetricsAllowedCIDRs)
 	case !can.Has(lb.FeaturePrometheus):
 		return nil, withheld("metrics need %s; this cloud has %s", lb.FeaturePrometheus.Needs(), can.Lacking(lb.FeaturePrometheus)), nil
 	}
@@ -49,9 +49,9 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 	}
 	switch enforced := can.Has(lb.FeatureAllowedCIDRs); {
 	case restricted && in.hasBoth():
-		return nil, withheld("the load balancer has addresses of both families, and Octavia cannot enforce on such a one who may read its metrics"), nil
+		return nil, withheld("the load balancer has addresses of both families, and Octavia cannot restrict who may read its metrics"), nil
 	case restricted && !enforced:
-		return nil, withheld("who may read metrics needs %s; this cloud has %s", lb.FeatureAllowedCIDRs.Needs(), can.Lacking(lb.FeatureAllowedCIDRs)), nil
+		return nil, withheld("restricting who may read metrics needs %s; this cloud has %s", lb.FeatureAllowedCIDRs.Needs(), can.Lacking(lb.FeatureAllowedCIDRs)), nil
 	case in.hasBoth() || !enforced:
 		sources = nil
 	}

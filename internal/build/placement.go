@@ -58,13 +58,13 @@ func (in Input) checkPlacement(options annotation.Options) error {
 	} {
 		asked := strings.TrimSpace(in.Service.Annotations[p.key]) != ""
 		if asked && !sameID(p.want, p.have) && !in.overruled(p.key, options) {
-			others = append(others, fmt.Sprintf("%s %s in place of %s (annotation %s)", p.what, p.want, orNone(p.have), p.key))
+			others = append(others, fmt.Sprintf("%s %s instead of %s (annotation %s)", p.what, p.want, orNone(p.have), p.key))
 		}
 	}
 	if len(others) == 0 {
 		return nil
 	}
-	return &Invalid{ReasonRequiresReplacement, fmt.Sprintf("load balancer %s cannot be changed to have %s", have.ID, strings.Join(others, ", "))}
+	return &Invalid{ReasonRequiresReplacement, fmt.Sprintf("Octavia cannot change load balancer %s to have %s", have.ID, strings.Join(others, ", "))}
 }
 
 // RequiresReplacement returns the *Invalid in err of a Service that could be served by

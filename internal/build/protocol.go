@@ -47,7 +47,7 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 	}
 	if len(o.SNIContainers) > 0 && !terminates {
 		return nil, &Invalid{ReasonInvalidAnnotation, fmt.Sprintf(
-			"annotation %s has certificates and no port ends TLS; name a port as %s in annotation %s, set annotation %s, or remove this one",
+			"annotation %s lists certificates but no port terminates TLS; set a port to %s in annotation %s, set annotation %s, or remove this one",
 			annotation.SNIContainers, annotation.PortTerminatedHTTPS, annotation.ProtocolsKey, annotation.TLSContainer)}
 	}
 	return all, nil
@@ -68,11 +68,11 @@ func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtoco
 		}
 		fits := slices.DeleteFunc(slices.Clone(found), func(i int) bool { return lb.Transport(ports[i].Protocol) != entry.Protocol.Transport() })
 		if len(fits) == 0 {
-			return nil, refuse(entry, "port %s of the Service is for %s, and %s goes over %s", entry.Port, ports[found[0]].Protocol, entry.Protocol, entry.Protocol.Transport())
+			return nil, refuse(entry, "port %s of the Service uses %s, but %s needs %s", entry.Port, ports[found[0]].Protocol, entry.Protocol, entry.Protocol.Transport())
 		}
 		for _, i := range fits {
 			if named[i] != "" {
-				return nil, refuse(entry, "the port was named as %s before", named[i])
+				return nil, refuse(entry, "the port is already set to %s", named[i])
 			}
 			named[i] = entry.Protocol
 		}
@@ -190,7 +190,7 @@ func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
 		what    string
 		feature lb.Feature
 	}{
-		{p.listener == lb.ListenerTerminatedHTTPS, "TLS that ends at the load balancer", lb.FeatureTLS},
+		{p.listener == lb.ListenerTerminatedHTTPS, "TLS termination at the load balancer", lb.FeatureTLS},
 		{p.listener == lb.ListenerHTTP, "HTTP with header " + lb.HeaderForwardedFor, lb.FeatureHTTP},
 		{p.pool == lb.PoolProxy, "the PROXY protocol", lb.FeatureProxy},
 		{p.pool == lb.PoolProxyV2, "the PROXY protocol, version 2,", lb.FeatureProxyV2},
@@ -203,7 +203,7 @@ func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
 		}
 	}
 	if p.listener == lb.ListenerTerminatedHTTPS && p.tls == nil {
-		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: port %d is to end TLS and there is no certificate; name one in annotation %s or %s",
+		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: port %d terminates TLS but has no certificate; name one in annotation %s or %s",
 			annotation.ProtocolsKey, port.Port, annotation.TLSSecret, annotation.TLSContainer)}
 	}
 	return nil

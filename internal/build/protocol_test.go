@@ -117,7 +117,7 @@ func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
 		"UDP over TCP":                       {input(asked("web=UDP"), both), ReasonInvalidAnnotation, []string{"web=UDP", "for TCP", "over UDP"}},
 		"a port named twice":                 {input(asked("80=HTTP,web=PROXY"), both), ReasonInvalidAnnotation, []string{"web=PROXY", "as HTTP before"}},
 		"a port that ends TLS without":       {input(asked("80=TERMINATED_HTTPS")), ReasonInvalidAnnotation, []string{"port 80", "no certificate", annotation.TLSContainer}},
-		"certificates that nobody shows":     {input(hosts), ReasonInvalidAnnotation, []string{annotation.SNIContainers, "no port ends TLS"}},
+		"certificates that nobody shows":     {input(hosts), ReasonInvalidAnnotation, []string{annotation.SNIContainers, "no port terminates TLS"}},
 		"both ways to tell of the client":    {input(forwarded, proxyV1), ReasonInvalidAnnotation, []string{annotation.XForwardedFor, annotation.ProxyProtocol}},
 		"a reference to nothing in Barbican": {input(annotate(annotation.TLSContainer, "my-certificate")), ReasonInvalidAnnotation, []string{"my-certificate", "/v1/containers/"}},
 		"PROXY version 2 below 2.22":         {input(proxyV2, apiVersion(21)), ReasonUnsupported, []string{"port 80", "2.22", "2.21"}},

@@ -22,7 +22,7 @@ func monitorWithheld(can lb.Capabilities) lb.Withheld {
 	}
 	return lb.Withheld{Reason: ReasonHealthMonitorUnsupported, Message: fmt.Sprintf(
 		"health monitors need %s; this cloud has %s%s. "+
-			"They are left out where there are none yet; set annotation loadbalancer.openstack.org/enable-health-monitor, or create-monitor in cloud.conf, to false to do without for good",
+			"No new ones are created; to accept that, set annotation loadbalancer.openstack.org/enable-health-monitor, or create-monitor in cloud.conf, to false",
 		lb.FeatureMonitor.Needs(), can.Lacking(lb.FeatureMonitor), harm)}
 }
 
@@ -41,7 +41,7 @@ func (in Input) allMonitored(ports []lb.Listener) bool {
 func affinityWithheld(can lb.Capabilities) lb.Withheld {
 	return lb.Withheld{Reason: ReasonSessionAffinityUnsupported, Message: fmt.Sprintf(
 		"sessionAffinity ClientIP needs %s; this cloud has %s. "+
-			"The Service is served, each connection by any node; set spec.sessionAffinity to None to be content with that",
+			"The Service is served without affinity; to accept that, set spec.sessionAffinity to None",
 		lb.FeatureSessionAffinity.Needs(), can.Lacking(lb.FeatureSessionAffinity))}
 }
 
@@ -57,18 +57,18 @@ func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 	can := in.Capabilities
 	if in.sctpUnmonitored(options) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonHealthMonitorUnsupported, Message: fmt.Sprintf(
-			"health monitors of SCTP ports need %s; this cloud has %s. These ports are served without; "+
-				"set annotation loadbalancer.openstack.org/enable-health-monitor to false to be content with that, for all ports",
+			"health monitors of SCTP ports need %s; this cloud has %s. These ports have none; "+
+				"to accept that, for all ports, set annotation loadbalancer.openstack.org/enable-health-monitor to false",
 			lb.FeatureSCTPMonitor.Needs(), can.Lacking(lb.FeatureSCTPMonitor))})
 	}
 	if options.Timeouts != lb.DefaultTimeouts && !can.Has(lb.FeatureTimeouts) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonTimeoutsUnsupported, Message: fmt.Sprintf(
-			"timeouts need %s; this cloud has %s. The Service is served without; remove the annotations %s… to be content with that",
+			"timeouts need %s; this cloud has %s. The Service is served without them; to accept that, remove the annotations %s…",
 			lb.FeatureTimeouts.Needs(), can.Lacking(lb.FeatureTimeouts), annotation.TimeoutPrefix)})
 	}
 	if options.ConnectionLimit != annotation.NoLimit && !can.Has(lb.FeatureConnectionLimit) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonConnectionLimitUnsupported, Message: fmt.Sprintf(
-			"a limit of connections needs %s; this cloud has %s. The Service is served, without a limit; remove annotation %s to be content with that",
+			"a connection limit needs %s; this cloud has %s. The Service is served without a limit; to accept that, remove annotation %s",
 			lb.FeatureConnectionLimit.Needs(), can.Lacking(lb.FeatureConnectionLimit), annotation.ConnectionLimit)})
 	}
 	withheld = append(withheld, in.tagsWithheld()...)
@@ -81,7 +81,7 @@ func (in Input) settingsWithheld(options annotation.Options) []lb.Withheld {
 	} {
 		if s.value != "" && !can.Has(s.needs) {
 			withheld = append(withheld, lb.Withheld{Reason: s.reason, Message: fmt.Sprintf(
-				"%s %s needs %s; this cloud has %s. The Service is served without; set annotation %s to nothing to be content with that",
+				"%s %s needs %s; this cloud has %s. The Service is served without it; to accept that, set annotation %s to an empty value",
 				s.what, s.value, s.needs.Needs(), can.Lacking(s.needs), s.key)})
 		}
 	}
@@ -101,12 +101,12 @@ func (in Input) tagsWithheld() []lb.Withheld {
 	var withheld []lb.Withheld
 	if keys := asked(annotation.LoadBalancerTags, annotation.ListenerTags, annotation.PoolTags); len(keys) > 0 && !in.Capabilities.Has(lb.FeatureTags) {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonTagsUnsupported, Message: fmt.Sprintf(
-			"tags need %s; this cloud has %s. The Service is served without; remove annotation %s to be content with that",
+			"tags need %s; this cloud has %s. The Service is served without them; to accept that, remove annotation %s",
 			lb.FeatureTags.Needs(), in.Capabilities.Lacking(lb.FeatureTags), strings.Join(keys, " and "))})
 	}
 	if keys := asked(annotation.LoadBalancerTags, annotation.FloatingIPTags); len(keys) > 0 && in.Guest && in.Found != nil {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonLoadBalancerNotTagged, Message: fmt.Sprintf(
-			"load balancer %s and its floating IP were not made for this Service and get no tags of it; its listeners and pools do. Remove annotation %s to be content with that",
+			"load balancer %s and its floating IP were not created for this Service and do not get its tags; its own listeners and pools do. To accept that, remove annotation %s",
 			in.Found.ID, strings.Join(keys, " and "))})
 	}
 	return withheld
@@ -116,6 +116,6 @@ func (in Input) tagsWithheld() []lb.Withheld {
 // members' subnet can carry out.
 func MetadataPortMissing(subnetID string) lb.Withheld {
 	return lb.Withheld{Reason: ReasonMetadataPortMissing, Message: fmt.Sprintf(
-		"the load balancer has a health monitor, and no metadata port is seen in subnet %s from which provider ovn could check its members: it then drops all traffic "+
-			"to the VIP, whatever the statuses say. Ask the cloud's operator for a metadata port, or delete the monitor", subnetID)}
+		"the load balancer has a health monitor, but the project can see no metadata port in subnet %s, from which provider ovn checks members: without one it drops all traffic "+
+			"to the VIP, whatever the statuses say. Ask the cloud operator for a metadata port, or delete the monitor", subnetID)}
 }

@@ -18,7 +18,7 @@ import (
 func (c *Certificate) Bundle() ([]byte, error) {
 	bundle, err := pkcs12.Modern2023.Encode(c.key, c.chain[0], c.chain[1:], "")
 	if err != nil {
-		return nil, fmt.Errorf("write certificate %s with its key as PKCS #12: a part of it has a form that cannot be written", c.Hash())
+		return nil, fmt.Errorf("write certificate %s with its key as PKCS #12: unsupported contents", c.Hash())
 	}
 	return bundle, nil
 }

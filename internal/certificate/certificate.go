@@ -50,7 +50,7 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 	if chain[0].Subject.CommonName == "" {
 		// Octavia 11 reads the first common name, whether there is one or not, and what it
 		// made of the request stays behind (get_host_names in common/tls_utils/cert_parser.py).
-		return nil, fmt.Errorf("has a certificate in %s without a common name, and Octavia takes none such; let the subject have one (spec.commonName of cert-manager)", corev1.TLSCertKey)
+		return nil, fmt.Errorf("has a certificate in %s without a common name, which Octavia rejects; add one to the subject (spec.commonName of cert-manager)", corev1.TLSCertKey)
 	}
 	key, err := readKey(data[corev1.TLSPrivateKeyKey])
 	if err != nil {
@@ -71,7 +71,7 @@ func readChain(text []byte) ([]*x509.Certificate, error) {
 		}
 		one, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, fmt.Errorf("has something in %s that is no certificate, at place %d", corev1.TLSCertKey, len(chain)+1)
+			return nil, fmt.Errorf("has in %s, at position %d, something that is not a certificate", corev1.TLSCertKey, len(chain)+1)
 		}
 		chain = append(chain, one)
 	}
@@ -96,7 +96,7 @@ func readKey(text []byte) (crypto.Signer, error) {
 		case nil:
 			return nil, fmt.Errorf("has a key in %s that cannot be read; it must not be encrypted", corev1.TLSPrivateKeyKey)
 		}
-		return nil, fmt.Errorf("has a key in %s that is neither RSA nor ECDSA, and Octavia takes no other", corev1.TLSPrivateKeyKey)
+		return nil, fmt.Errorf("has a key in %s that is neither RSA nor ECDSA, the only types that Octavia accepts", corev1.TLSPrivateKeyKey)
 	}
 	return nil, fmt.Errorf("has no private key in %s; it must be PEM", corev1.TLSPrivateKeyKey)
 }

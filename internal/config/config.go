@@ -301,7 +301,7 @@ func (f *file) assign(key Key, s statement) {
 	if key.Use == Used || key.isDefault(text) {
 		return
 	}
-	f.notice(key, s.line, "accepted, but this version does not act on it yet")
+	f.notice(key, s.line, "accepted, but has no effect in this version")
 }
 
 func (f *file) notice(key Key, line int, text string) {

@@ -171,7 +171,7 @@ func summaries(notices []Notice) []string {
 
 func TestANoticeNamesFileLineAndKey(t *testing.T) {
 	c := mustParse(t, credentials+"\n[LoadBalancer]\ncascade-delete = false\n")
-	want := "cloud.conf:7: [LoadBalancer] cascade-delete: accepted, but this version does not act on it yet"
+	want := "cloud.conf:7: [LoadBalancer] cascade-delete: accepted, but has no effect in this version"
 	if len(c.Notices) != 1 || c.Notices[0].String() != want {
 		t.Errorf("want %q, got %v", want, c.Notices)
 	}

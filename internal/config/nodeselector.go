@@ -27,10 +27,10 @@ func ParseNodeSelector(text string) (NodeSelector, error) {
 			return nil, fmt.Errorf("%q is no label's key: %s", key, wrong[0])
 		}
 		if wrong := validation.IsValidLabelValue(label); len(wrong) > 0 {
-			return nil, fmt.Errorf("%q is no label's value: %s", label, wrong[0])
+			return nil, fmt.Errorf("%q is not a valid label value: %s", label, wrong[0])
 		}
 		if other, there := selector[key]; there && other != label {
-			return nil, fmt.Errorf("label %s is asked for twice", key)
+			return nil, fmt.Errorf("label %s is listed twice", key)
 		}
 		selector[key] = label
 	}

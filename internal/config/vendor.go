@@ -14,14 +14,14 @@ const vendorSection = "LoadBalancerProvider"
 
 var vendorKeys = section(vendorSection, Used,
 	Key{Name: "like", allowed: []string{"amphora", lb.ProviderOVN},
-		Doc: "Whose ways the provider has. ovn: it forwards packets with the clients' addresses, and balances by SOURCE_IP_PORT alone. Without it: those of amphora, and of ovn for ovn."},
+		Doc: "The known provider that it resembles. ovn: it forwards packets with the clients' addresses and balances only by SOURCE_IP_PORT. Default: ovn for provider ovn, else amphora."},
 	Key{Name: "lacks", check: featureNames,
-		Doc: "What the provider cannot do, separated by commas, whatever the version of Octavia's API: " + strings.Join(lb.FeatureNames(), ", ") + "."},
+		Doc: "Features that the provider lacks, separated by commas, independent of the Octavia API version: " + strings.Join(lb.FeatureNames(), ", ") + "."},
 )
 
 func featureNames(v value) string {
 	if _, err := lb.ParseFeatures(v.text); err != nil {
-		return "has a part that is not known: " + err.Error()
+		return "has an unknown feature: " + err.Error()
 	}
 	return ""
 }

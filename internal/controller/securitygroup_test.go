@@ -84,7 +84,7 @@ func (s *groupSky) Subnet(_ context.Context, id string) (securitygroup.Subnet, e
 	s.calls = append(s.calls, "GET subnet")
 	subnet, there := s.subnets[id]
 	if !there {
-		return subnet, &openstack.Error{Op: "look at subnet " + id, Class: openstack.Gone, Message: "the project sees no such subnet"}
+		return subnet, &openstack.Error{Op: "look at subnet " + id, Class: openstack.Gone, Message: "the project can see no such subnet"}
 	}
 	return subnet, nil
 }

@@ -179,7 +179,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 		switch {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
-				"port %s of load balancer %s is taken by %s (listener %s, %s, tags %q); use another port",
+				"port %s of load balancer %s is used by %s (listener %s, %s, tags %q); use another port",
 				portText(l.Key()), have.ID, holder(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
 		case opens && t.monitorsAsFound && hasMonitor(have):
 			t.refused = append(t.refused, monitorInTheWay(l, have))
@@ -269,7 +269,7 @@ func (t *tree) retag(op SetTags, want, have []string) {
 func (t *tree) addressFixed(want, have lb.VIP) {
 	if want.Address != "" && !sameAddress(want.Address, have.Address) {
 		t.refused = append(t.refused, Refusal{ReasonAddressImmutable, fmt.Sprintf(
-			"load balancer %s has VIP %s, which cannot be changed into %s; ask for %s, or delete the Service and make it again",
+			"load balancer %s has VIP %s, which Octavia cannot change to %s; request %s, or delete the Service and create it again",
 			t.id, have.Address, want.Address, have.Address)})
 	}
 }

@@ -62,7 +62,7 @@ func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) address
 	attach, refused := acquire(*want, candidates, port, owner)
 	if _, creates := attach.(CreateFloatingIP); creates && len(on) > 0 {
 		refused = &Refusal{ReasonFloatingIPNotFound, fmt.Sprintf(
-			"there is no floating IP %s in the project; make it there first: %s serves until then", want.Address, on[0].Address)}
+			"the project has no floating IP %s; create it first: %s serves until then", want.Address, on[0].Address)}
 	}
 	if refused != nil {
 		// What serves now goes on serving.
@@ -82,15 +82,15 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 			continue
 		case f.PortID != "" && want.Address == "":
 			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
-				"floating IP %s (%s) was made for this Service and somebody attached it to port %s; detach it there, or describe it otherwise to give it up and get another one",
+				"floating IP %s (%s) was created for this Service but is attached to port %s; detach it there, or change its description to give it up and get another one",
 				f.Address, f.ID, f.PortID)}
 		case f.PortID != "":
 			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
-				"floating IP %s (%s) is attached to port %s, which is not this Service's; detach it there or ask for another address",
+				"floating IP %s (%s) is attached to port %s, which does not belong to this Service; detach it there, or request another address",
 				f.Address, f.ID, f.PortID)}
 		case madeForAnother(f, owner):
 			return nil, &Refusal{ReasonFloatingIPInUse, fmt.Sprintf(
-				"floating IP %s (%s) was made for another Service, which may be about to use it again; ask for another address, or let it be described otherwise there",
+				"floating IP %s (%s) was created for another Service, which may use it again; request another address, or change the description of the floating IP",
 				f.Address, f.ID)}
 		}
 		op := AssociateFloatingIP{ID: f.ID, Address: f.Address, PortID: port}

@@ -31,6 +31,6 @@ func hasMonitor(l lb.LoadBalancer) bool {
 // monitor that was left PENDING must not be deleted; its pool will be replaced.
 func monitorInTheWay(want lb.Listener, have lb.LoadBalancer) Refusal {
 	return Refusal{ReasonBlockedByHealthMonitor, fmt.Sprintf(
-		"port %s cannot be opened while load balancer %s has a health monitor: in this cloud that would lock the load balancer for ever. "+
-			"Delete its monitors that are ACTIVE, or delete the Service and make it again", portText(want.Key()), have.ID)}
+		"port %s cannot be opened while load balancer %s has a health monitor: in this cloud that would lock the load balancer permanently. "+
+			"Delete its monitors that are ACTIVE, or delete the Service and create it again", portText(want.Key()), have.ID)}
 }

@@ -27,7 +27,7 @@ func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	have := *observed.LoadBalancer
 	plan := Plan{Ops: bequeath(wanted, observed, owner), Refused: []Refusal{{ReasonLoadBalancerInUse, fmt.Sprintf(
-		"load balancer %s also serves others, and stays with its addresses; the ports of this Service are taken off it", have.ID)}}}
+		"load balancer %s is used by other Services and stays, with its addresses; only the ports of this Service are removed", have.ID)}}}
 	if have.ProvisioningStatus != lb.Active {
 		return plan
 	}

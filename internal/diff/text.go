@@ -13,7 +13,7 @@ import (
 
 func (op CreateLoadBalancer) String() string {
 	if len(op.LoadBalancer.Listeners) == 0 {
-		return fmt.Sprintf("create load balancer %s with no port yet", op.LoadBalancer.Name)
+		return fmt.Sprintf("create load balancer %s without ports", op.LoadBalancer.Name)
 	}
 	ports := make([]string, len(op.LoadBalancer.Listeners))
 	for i, l := range op.LoadBalancer.Listeners {
@@ -32,7 +32,7 @@ func (op FailoverLoadBalancer) String() string {
 }
 
 func (op DeleteLoadBalancer) String() string {
-	return fmt.Sprintf("delete load balancer %s with everything below it", op.ID)
+	return fmt.Sprintf("delete load balancer %s and its children", op.ID)
 }
 
 func (op CreateListener) String() string {
@@ -113,7 +113,7 @@ func (op SetFloatingIPTags) String() string {
 // behind says why something is written that is as it is wanted.
 func behind(left bool) string {
 	if left {
-		return ", because Octavia left it unfinished"
+		return ", because Octavia did not finish it"
 	}
 	return ""
 }

@@ -152,7 +152,7 @@ func ParseFeatures(text string) ([]Feature, error) {
 		}
 		f, known := of()
 		if !known {
-			return nil, fmt.Errorf("%q is no feature; those are %s", name, strings.Join(FeatureNames(), ", "))
+			return nil, fmt.Errorf("%q is not a feature; the features are %s", name, strings.Join(FeatureNames(), ", "))
 		}
 		found = append(found, f)
 	}
@@ -207,7 +207,7 @@ func (c Capabilities) withheld(f Feature) bool {
 func (c Capabilities) Lacking(f Feature) string {
 	text := fmt.Sprintf("version %s and load balancers of provider %s", c.APIVersion, c.Provider)
 	if c.withheld(f) {
-		text += fmt.Sprintf(" (which lack %s, says section [LoadBalancerProvider %q] of cloud.conf)", features[f].name, c.Provider)
+		text += fmt.Sprintf(" (which lack %s according to section [LoadBalancerProvider %q] of cloud.conf)", features[f].name, c.Provider)
 	}
 	return text
 }

@@ -53,7 +53,7 @@ func (c Certificate) RefIn(l LoadBalancer) string {
 func (c Certificate) InUse(listeners []Listener) string {
 	for _, l := range listeners {
 		if c.RefIn(LoadBalancer{Listeners: []Listener{l}}) != "" {
-			return fmt.Sprintf("listener %s ends TLS with it", l.ID)
+			return fmt.Sprintf("listener %s terminates TLS with it", l.ID)
 		}
 	}
 	return ""

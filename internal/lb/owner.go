@@ -271,7 +271,7 @@ type Claim struct {
 // owner's tag; one that we let them share has lost its owner's uid when that has left it.
 func (o Owner) Claims(l LoadBalancer) Claim {
 	if uid := otherValue(l.Tags, clusterTag, o.ClusterUID); uid != "" {
-		return Claim{Reason: fmt.Sprintf("load balancer %s bears the uid of another cluster (%s)", l.ID, uid)}
+		return Claim{Reason: fmt.Sprintf("load balancer %s has the uid of another cluster (%s)", l.ID, uid)}
 	}
 	if uid := otherValue(l.Tags, serviceTag, o.ServiceUID); uid != "" {
 		return Claim{Reason: fmt.Sprintf("load balancer %s belongs to another Service (uid %s)", l.ID, uid)}
@@ -282,11 +282,11 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 	sharer := o.SharedBy(l)
 	switch {
 	case l.Name != o.LoadBalancerName() && l.Name != o.LegacyName():
-		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and bears no mark of this Service", l.ID, l.Name)}
+		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and has no tag of this Service", l.ID, l.Name)}
 	case !o.describes(l):
 		return Claim{Reason: o.othersDescription(l)}
 	case sharer != "" && (ClusterUIDOf(l.Tags) != "" || !slices.Contains(l.Tags, o.LoadBalancerName())):
-		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, by its tag %q", l.ID, sharer)}
+		return Claim{Reason: fmt.Sprintf("load balancer %s also serves another Service, according to its tag %q", l.ID, sharer)}
 	}
 	return Claim{Ours: true, Adopted: true}
 }
@@ -296,9 +296,9 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 func (o Owner) othersDescription(l LoadBalancer) string {
 	of, ok := DescribedService(l.Description)
 	if ok && of.Cluster != o.ClusterName {
-		return fmt.Sprintf("load balancer %s is that of another cluster (%s), as it is described: %q", l.ID, of.Cluster, l.Description)
+		return fmt.Sprintf("load balancer %s belongs to another cluster (%s), according to its description %q", l.ID, of.Cluster, l.Description)
 	}
-	return fmt.Sprintf("load balancer %s is described as %q", l.ID, l.Description)
+	return fmt.Sprintf("load balancer %s has the description %q", l.ID, l.Description)
 }
 
 // ServiceTag is the tag that makes a load balancer this Service's.

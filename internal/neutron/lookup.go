@@ -89,7 +89,7 @@ func (c *Client) ExternalNetwork(ctx context.Context) (string, error) {
 }
 
 func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
-	const op = "look for an external network"
+	const op = "find an external network"
 	all, err := list[networks.Network](ctx, c.service, op, "networks", url.Values{"router:external": {"true"}})
 	if err != nil {
 		return "", err
@@ -105,7 +105,7 @@ func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 		}
 	}
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid,
-		Message: "the project sees no external network with IPv4 addresses; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
+		Message: "the project can see no external network with IPv4; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
 }
 
 // AddressOfFloatingIP returns the address of the project's floating IP with the id. One
@@ -205,7 +205,7 @@ func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string,
 	case i < 0:
 		return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project has no such port"}
 	case all[i].DeviceID != "" || all[i].DeviceOwner != "":
-		return "", openstack.NewForeign(op, fmt.Sprintf("it belongs to device %q of %q already; name a port that nothing uses", all[i].DeviceID, all[i].DeviceOwner))
+		return "", openstack.NewForeign(op, fmt.Sprintf("it already belongs to device %q of %q; name an unused port", all[i].DeviceID, all[i].DeviceOwner))
 	}
 	for _, ip := range all[i].FixedIPs {
 		if address, err := netip.ParseAddr(ip.IPAddress); err == nil && address.Is4() == is4 {
@@ -323,7 +323,7 @@ func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, er
 		}
 	}
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: fmt.Sprintf(
-		"%d subnets of the project hold the address, and no other node's address tells the subnet either; set [LoadBalancer] subnet-id in cloud.conf",
+		"%d subnets of the project contain the address, and no other node's address determines the subnet either; set [LoadBalancer] subnet-id in cloud.conf",
 		len(subnetsWith(own, addresses[0])))}
 }
 

@@ -141,7 +141,7 @@ func (c *Client) Subnet(ctx context.Context, id string) (securitygroup.Subnet, e
 	}
 	i := slices.IndexFunc(all, func(s subnets.Subnet) bool { return s.ID == id })
 	if i < 0 {
-		return securitygroup.Subnet{}, &openstack.Error{Op: op, Class: openstack.Gone, Message: "the project sees no such subnet"}
+		return securitygroup.Subnet{}, &openstack.Error{Op: op, Class: openstack.Gone, Message: "the project can see no such subnet"}
 	}
 	cidr, err := netip.ParsePrefix(all[i].CIDR)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *Client) ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (s
 	case securitygroup.SetGroups:
 		return c.setGroups(ctx, what, op)
 	}
-	return securitygroup.Made{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: "it is not an op on security groups"}
+	return securitygroup.Made{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: "it is not an operation on security groups"}
 }
 
 func (c *Client) createGroup(ctx context.Context, what string, op securitygroup.CreateGroup) (securitygroup.Made, error) {

@@ -98,10 +98,10 @@ func TestTheGaugesTellHowManyArePendingAndForHowLong(t *testing.T) {
 		gauges := func(pending, longest int) {
 			t.Helper()
 			text := fmt.Sprintf(`
-# HELP kube_octavia_longest_pending_seconds How long Octavia has been working on the load balancer that it has been working on the longest; 0 if there is none.
+# HELP kube_octavia_longest_pending_seconds Time since the oldest of these became PENDING; 0 if there is none.
 # TYPE kube_octavia_longest_pending_seconds gauge
 kube_octavia_longest_pending_seconds %d
-# HELP kube_octavia_pending_load_balancers Load balancers that Octavia is working on, and those deleted whose VIP port is still there.
+# HELP kube_octavia_pending_load_balancers Load balancers in a PENDING status, and deleted ones whose VIP port still exists.
 # TYPE kube_octavia_pending_load_balancers gauge
 kube_octavia_pending_load_balancers %d
 `, longest, pending)

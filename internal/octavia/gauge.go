@@ -11,9 +11,9 @@ import (
 
 var (
 	pendingGauge = prometheus.NewDesc("kube_octavia_pending_load_balancers",
-		"Load balancers that Octavia is working on, and those deleted whose VIP port is still there.", nil, nil)
+		"Load balancers in a PENDING status, and deleted ones whose VIP port still exists.", nil, nil)
 	longestGauge = prometheus.NewDesc("kube_octavia_longest_pending_seconds",
-		"How long Octavia has been working on the load balancer that it has been working on the longest; 0 if there is none.", nil, nil)
+		"How long the longest PENDING load balancer has been PENDING; 0 if there is none.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -150,9 +150,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 		if failed := err != nil && ctx.Err() == nil; failed != failing {
 			failing = failed
 			if failing {
-				w.o.Logger.Info("cannot look at the load balancers that Octavia works on; they stay watched", "error", err.Error())
+				w.o.Logger.Info("cannot read the PENDING load balancers; still watching them", "error", err.Error())
 			} else {
-				w.o.Logger.Info("can look at the load balancers that Octavia works on again")
+				w.o.Logger.Info("can read the PENDING load balancers again")
 			}
 		}
 		wait = w.interval(failing)
@@ -283,7 +283,7 @@ func (w *Watcher) get(ctx context.Context, id string) (Head, error) {
 	case openstack.Classify(err) == openstack.Gone, err == nil && head.ProvisioningStatus == lb.Deleted:
 		return Head{ID: id, Gone: true}, nil
 	case err == nil && head.ProvisioningStatus == "":
-		return head, fmt.Errorf("load balancer %s is shown without a status", id)
+		return head, fmt.Errorf("load balancer %s has no status", id)
 	}
 	return head, err
 }

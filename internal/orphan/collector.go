@@ -77,7 +77,7 @@ func (c *Collector) note(v verdict, kinds []string) {
 		next.known[o.key()] = o.since
 		if _, there := c.history.known[o.key()]; !there {
 			c.report(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
-				"%s %s %s %s, which does not exist or has given it up; %s", o.Kind, o.Name, c.kind(o).evidence, o.ServiceUID, c.consequence(o)))
+				"%s %s %s %s, which does not exist or no longer uses it; %s", o.Kind, o.Name, c.kind(o).evidence, o.ServiceUID, c.consequence(o)))
 		}
 	}
 	for _, kind := range kinds {
@@ -89,9 +89,9 @@ func (c *Collector) note(v verdict, kinds []string) {
 // consequence says what happens to an orphan.
 func (c *Collector) consequence(o orphan) string {
 	if c.Grace == Never {
-		return "delete it by hand if nobody needs it"
+		return "delete it by hand if nothing uses it"
 	}
-	text := fmt.Sprintf("it is deleted when it has been so for %v", c.Grace)
+	text := fmt.Sprintf("it is deleted after %v", c.Grace)
 	if o.InUse != "" {
 		text += ", but not as it is: " + o.InUse
 	}
@@ -107,7 +107,7 @@ func (c *Collector) confirmDeletions(ctx context.Context, marked []Object) (errs
 		}
 		gone, err := c.kind(o).gone(openstack.WithRequestID(ctx, openstack.NewRequestID()), o.ID)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("look whether orphan %s %s is gone: %w", o.Kind, o.Name, err))
+			errs = append(errs, fmt.Errorf("check whether orphan %s %s is gone: %w", o.Kind, o.Name, err))
 			continue
 		}
 		delete(c.deleting, o.key())
@@ -138,9 +138,9 @@ func (c *Collector) remove(ctx context.Context, o orphan) error {
 	case err != nil:
 		return fmt.Errorf("delete orphan %s %s: %w", o.Kind, o.Name, err)
 	case stays != "":
-		c.Logger.Info("an orphan is left as it is", "kind", o.Kind, "id", o.ID, "name", o.Name, "why", stays)
+		c.Logger.Info("keeping an orphan", "kind", o.Kind, "id", o.ID, "name", o.Name, "why", stays)
 	case kind.gone != nil:
-		c.Logger.Info("an orphan is being deleted", "kind", o.Kind, "id", o.ID, "name", o.Name)
+		c.Logger.Info("deleting an orphan", "kind", o.Kind, "id", o.ID, "name", o.Name)
 		if c.deleting == nil {
 			c.deleting = map[key]orphan{}
 		}
@@ -158,7 +158,7 @@ func (c *Collector) kind(o orphan) kind {
 
 func (c *Collector) reportDeleted(o orphan) {
 	c.report(o, corev1.EventTypeNormal, status.ReasonOrphanDeleted, fmt.Sprintf(
-		"%s %s was deleted: Service uid %s has not existed, or had given it up, for %v", o.Kind, o.Name, o.ServiceUID, time.Since(o.since).Round(time.Second)))
+		"%s %s was deleted: for %[4]v Service uid %[3]s did not exist, or did not use it", o.Kind, o.Name, o.ServiceUID, time.Since(o.since).Round(time.Second)))
 }
 
 // report logs and writes an event. There is no Service that it could be about, so it is about

@@ -43,14 +43,14 @@ type kind struct {
 
 // kinds are all kinds, in the order in which the objects of one Service go.
 func (f *Finder) kinds() []kind {
-	const uids = "bears the uid of this cluster and of Service uid"
+	const uids = "has the uid of this cluster and of Service uid"
 	kinds := []kind{
 		{loadBalancerKind, uids, f.loadBalancers, f.checkLoadBalancer, f.removeLoadBalancer, f.loadBalancerGone},
 		{floatingIPKind, uids, f.floatingIPs, f.checkFloatingIP, f.removeFloatingIP, nil},
 		{certificateKind, uids, f.certificates, f.checkCertificate, f.removeCertificate, nil},
 	}
 	if f.Config.ManageSecurityGroups {
-		const name = "was made, as it is named and described, for a cluster with the name of this one and for Service uid"
+		const name = "was created, according to its name and description, for a cluster with the name of this one and for Service uid"
 		kinds = append(kinds, kind{securityGroupKind, name, f.securityGroups, f.checkSecurityGroup, f.removeSecurityGroup, nil})
 	}
 	return kinds
@@ -95,16 +95,16 @@ func (f *Finder) otherOwner(l lb.LoadBalancer, o Object) string {
 		return "it belongs to another project"
 	}
 	if !ours(nil) {
-		return "it bears another owner's mark by now"
+		return "it now has the tags of another owner"
 	}
 	for _, listener := range l.Listeners {
 		if !ours(listener.Tags) || listener.Pool != nil && !ours(listener.Pool.Tags) {
-			return fmt.Sprintf("its listener %s bears another owner's mark", listener.ID)
+			return fmt.Sprintf("its listener %s has the tags of another owner", listener.ID)
 		}
 	}
 	for _, pool := range l.DetachedPools {
 		if !ours(pool.Tags) {
-			return fmt.Sprintf("its pool %s bears another owner's mark", pool.ID)
+			return fmt.Sprintf("its pool %s has the tags of another owner", pool.ID)
 		}
 	}
 	return ""
@@ -138,7 +138,7 @@ func (f *Finder) floatingIPs(found Inventory) (all []Object) {
 }
 
 // changed is why an object stays that another client has changed since the sweep saw it.
-const changed = "it is not what it was a moment ago"
+const changed = "it has changed since it was listed"
 
 // checkFloatingIP keeps a floating IP that leads somewhere, or bears another mark.
 func (f *Finder) checkFloatingIP(ctx context.Context, o Object) (stays string, _ error) {

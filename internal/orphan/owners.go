@@ -40,7 +40,7 @@ func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, erro
 		return owners{}, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
 	}
 	if string(system.UID) != f.ClusterUID {
-		return owners{}, fmt.Errorf("the cluster that answers has uid %s and is not the one of this controller, %s", system.UID, f.ClusterUID)
+		return owners{}, fmt.Errorf("the API server belongs to cluster %s, not to this controller's cluster %s", system.UID, f.ClusterUID)
 	}
 	var all []corev1.Service
 	for next := ""; ; {
@@ -54,7 +54,7 @@ func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, erro
 		}
 	}
 	if !slices.ContainsFunc(all, func(s corev1.Service) bool { return s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes" }) {
-		return owners{}, errors.New("the list of Services lacks default/kubernetes, so others may be missing, too")
+		return owners{}, errors.New("the list of Services lacks default/kubernetes, so it may be incomplete")
 	}
 	return f.ownersAmong(all), nil
 }

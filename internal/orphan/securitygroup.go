@@ -68,18 +68,18 @@ func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found Secur
 // openstack-cloud-controller-manager calls each cluster kubernetes that is not given a name. So
 // the ports are what proves it: the group of a cluster is on the ports of its nodes.
 func (s SecurityGroups) unproven(groupID, clusterName string, proven bool) string {
-	const doubt = "nothing proves that it was made for this cluster, and not for another one named %s: "
+	const doubt = "nothing proves that it was created for this cluster, and not for another one named %s: "
 	for _, p := range s.ports {
 		if !slices.Contains(p.Groups, groupID) {
 			continue
 		}
 		if !s.servers[p.ServerID] {
-			return fmt.Sprintf(doubt+"it is on port %s of server %q, which is no node of this cluster", clusterName, p.ID, p.ServerID)
+			return fmt.Sprintf(doubt+"it is attached to port %s of server %q, which is not a node of this cluster", clusterName, p.ID, p.ServerID)
 		}
 		proven = true
 	}
 	if !proven {
-		return fmt.Sprintf(doubt+"it is on no port; if it is this cluster's, delete it by hand", clusterName)
+		return fmt.Sprintf(doubt+"it is attached to no port; if it belongs to this cluster, delete it by hand", clusterName)
 	}
 	return ""
 }
@@ -89,7 +89,7 @@ func (f *Finder) securityGroups(found Inventory) (all []Object) {
 		of, _ := lb.ServiceOfSecurityGroup(g.Name, g.Description)
 		stays := found.SecurityGroups.unproven(g.ID, f.ClusterName, f.proven[g.ID])
 		if stays == "" && f.KeepSecurityGroups {
-			stays = "with --adopt=observe it stays"
+			stays = "with --adopt=observe it is kept"
 		}
 		all = append(all, Object{securityGroupKind, g.ID, g.Name, of.ServiceUID, stays})
 	}

@@ -33,7 +33,7 @@ func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) 
 		says   string
 	}{
 		{why: "on ports of nodes alone", ports: []securitygroup.Port{on("node-a", "default", "g"), on("node-b", "g"), on("stranger", "default")}},
-		{why: "on no port", says: "it is on no port"},
+		{why: "on no port", says: "it is attached to no port"},
 		{why: "on no port any more", proven: true},
 		{why: "on another server's port, too", ports: []securitygroup.Port{on("node-a", "g"), on("stranger", "g")}, says: "port-of-stranger"},
 		{why: "on another server's port by now", ports: []securitygroup.Port{on("stranger", "g")}, proven: true, says: "port-of-stranger"},

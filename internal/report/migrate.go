@@ -166,7 +166,7 @@ func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []l
 		plan: plan, balancer: l, taken: l != nil && s.Capabilities.Marked(*l) && s.Claimed(service), serves: s.Serves(service), foreign: foreign != nil, err: err,
 	})
 	if row.Outcome == OutcomeBusy {
-		row.Reasons = append(row.Reasons, fmt.Sprintf("load balancer %s is in %s; look again when it is ACTIVE", l.ID, l.ProvisioningStatus))
+		row.Reasons = append(row.Reasons, fmt.Sprintf("load balancer %s is in %s; run this command again when it is ACTIVE", l.ID, l.ProvisioningStatus))
 	}
 }
 
@@ -232,7 +232,7 @@ func (s Source) whyForeign(service *corev1.Service, l lb.LoadBalancer) string {
 	}
 	owner := s.Owner(service)
 	return cmp.Or(owner.Claims(l).Reason, fmt.Sprintf(
-		"load balancer %s has this Service's name, and the Service publishes no address of it; set tag %s on it if it is this Service's", l.ID, owner.ServiceTag()))
+		"load balancer %s has this Service's name, but the Service's status has no address of it; if it belongs to this Service, set tag %s on it", l.ID, owner.ServiceTag()))
 }
 
 // whyLeftAlone says why a Service of type LoadBalancer is not served.
@@ -241,7 +241,7 @@ func (s Source) whyLeftAlone(service *corev1.Service) string {
 		return fmt.Sprintf("spec.loadBalancerClass is %q, and --load-balancer-class is %q", *class, s.LoadBalancerClass)
 	}
 	if service.DeletionTimestamp != nil {
-		return "it is being deleted, and bears no finalizer of a load balancer"
+		return "it is being deleted, and has no load balancer finalizer"
 	}
 	return "it has no spec.loadBalancerClass, and --handle-default-class is false"
 }
@@ -266,17 +266,17 @@ func (s Source) whose(l lb.LoadBalancer, services []corev1.Service) string {
 	case l.ProjectID != "" && l.ProjectID != s.Neutron.ProjectID():
 		return fmt.Sprintf("it belongs to another project (%s)", l.ProjectID)
 	case uid != "" && uid != s.ClusterUID:
-		return fmt.Sprintf("it bears the uid of another cluster (%s)", uid)
+		return fmt.Sprintf("it has the uid of another cluster (%s)", uid)
 	case uid != "":
-		return "it bears the uid of this cluster, and no Service of it has it: see `kube-octavia status`"
+		return "it has the uid of this cluster, but no Service uses it: see `kube-octavia status`"
 	case described && of.Cluster != s.ClusterName:
-		return fmt.Sprintf("it was made for Service %s/%s of cluster %q, and --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
+		return fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
 	case described && !exists(services, of):
-		return fmt.Sprintf("it was made for Service %s/%s, which does not exist: left behind, or another cluster's of the same name", of.Namespace, of.Name)
+		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it is left over, or belongs to another cluster of the same name", of.Namespace, of.Name)
 	case described:
-		return fmt.Sprintf("it was made for Service %s/%s, which has another one", of.Namespace, of.Name)
+		return fmt.Sprintf("it was created for Service %s/%s, which has another one", of.Namespace, of.Name)
 	}
-	return "nothing says for which Service it was made"
+	return "its Service is unknown"
 }
 
 func exists(services []corev1.Service, of lb.ServiceOfCluster) bool {

@@ -81,10 +81,10 @@ func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
 		"another project's":      {lb.LoadBalancer{ProjectID: "other"}, "another project (other)"},
 		"another cluster's uid":  {tagged("kube-octavia.cluster=uid-x"), "uid of another cluster (uid-x)"},
 		"our uid":                {tagged("kube-octavia.cluster=uid-c"), "uid of this cluster"},
-		"another cluster's name": {described("Kubernetes external service shop/web from cluster test"), `Service shop/web of cluster "test", and --cluster-name is "prod"`},
+		"another cluster's name": {described("Kubernetes external service shop/web from cluster test"), `Service shop/web of cluster "test", but --cluster-name is "prod"`},
 		"a Service that is gone": {described("Kubernetes external service shop/api from cluster prod"), "shop/api, which does not exist"},
 		"a second one":           {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
-		"not described":          {described(""), "nothing says"},
+		"not described":          {described(""), "its Service is unknown"},
 	} {
 		if got := s.whose(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q does not say %q", name, got, c.want)

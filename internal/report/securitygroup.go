@@ -49,16 +49,16 @@ func (s Source) securityGroup(g securitygroup.Group, services []corev1.Service) 
 	case uid == "" && !described:
 		return "", ""
 	case uid == "":
-		return OutcomeLeftAlone, fmt.Sprintf("it was made for Service %s/%s of cluster %q, and --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, s.ClusterName)
+		return OutcomeLeftAlone, fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, s.ClusterName)
 	case i < 0 && !described:
-		return OutcomeLeftAlone, "its Service does not exist, and nothing says of which cluster that was"
+		return OutcomeLeftAlone, "its Service does not exist, and its cluster is unknown"
 	case i < 0 || !claim.MayOwn(&services[i]):
-		return OutcomeOrphan, fmt.Sprintf("Service %s/%s does not exist in this cluster, or has given it up", of.Namespace, of.Name)
+		return OutcomeOrphan, fmt.Sprintf("Service %s/%s does not exist in this cluster, or no longer uses it", of.Namespace, of.Name)
 	case !s.Serves(&services[i]) && !s.Leaves(&services[i]):
-		return OutcomeLeftAlone, fmt.Sprintf("Service %s/%s is not for this controller", services[i].Namespace, services[i].Name)
+		return OutcomeLeftAlone, fmt.Sprintf("Service %s/%s is not handled by this controller", services[i].Namespace, services[i].Name)
 	case s.Config.SecurityGroupMode == config.ServiceSecurityGroups:
-		return OutcomeAdopted, fmt.Sprintf("it stays that of Service %s/%s, with the rules that this needs", services[i].Namespace, services[i].Name)
+		return OutcomeAdopted, fmt.Sprintf("it remains the group of Service %s/%s, with the rules that the Service needs", services[i].Namespace, services[i].Name)
 	}
-	return OutcomeReplaced, fmt.Sprintf("one group lets the load balancers of all Services in; when it is complete and on the ports of the nodes, that of Service %s/%s is taken off them and deleted",
+	return OutcomeReplaced, fmt.Sprintf("one group admits the load balancers of all Services; when it is complete and attached to the nodes' ports, the group of Service %s/%s is detached and deleted",
 		services[i].Namespace, services[i].Name)
 }

@@ -48,10 +48,10 @@ func TestMigrateSaysWhatBecomesOfSecurityGroupsOfServices(t *testing.T) {
 	}{
 		{"a Service's", group("prod", "web"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/web is taken off"},
 		{"a Service's that keeps it", group("prod", "web"), config.ServiceSecurityGroups, OutcomeAdopted, "Service shop/web"},
-		{"another cluster's", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", and --cluster-name is "prod"`},
+		{"another cluster's", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", but --cluster-name is "prod"`},
 		{"of a Service that is gone", group("prod", "gone"), config.ClusterSecurityGroup, OutcomeOrphan, "shop/gone does not exist"},
 		{"of a Service that has given it up", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "given it up"},
-		{"of no cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "nothing says"},
+		{"of no cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "its cluster is unknown"},
 		{"of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not for this controller"},
 		{"no Service's", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
 	} {

@@ -156,13 +156,13 @@ func (s Source) statusOf(service *corev1.Service, cloud cloud) (ServiceStatus, [
 			row.ProvisioningStatus, row.OperatingStatus = l.ProvisioningStatus, l.OperatingStatus
 		case noted || l.Name == owner.LoadBalancerName():
 			conflict(diff.Object(diff.CreateLoadBalancer{}), l.ID,
-				cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("load balancer %s bears this Service's name, and nothing says that it is this Service's", l.ID)))
+				cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("load balancer %s has this Service's name, but nothing proves that it belongs to this Service", l.ID)))
 		}
 	}
 	for _, f := range cloud.FloatingIPs {
 		if owner.MadeFloatingIP(f) && f.PortID != "" && !slices.Contains(ports, f.PortID) {
 			conflict(diff.Object(diff.CreateFloatingIP{}), f.ID, fmt.Sprintf(
-				"floating IP %s was made for this Service and leads to port %s, which is not its load balancer's", f.Address, f.PortID))
+				"floating IP %s was created for this Service but is attached to port %s, which is not the VIP port of its load balancer", f.Address, f.PortID))
 		}
 	}
 	return row, conflicts

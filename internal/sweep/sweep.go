@@ -115,7 +115,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 		case <-timer.C:
 		}
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Error(err, "the sweep failed; nothing is taken for changed, gone or orphaned because of it")
+			s.Logger.Error(err, "the sweep failed; it reports no drift and no orphans")
 		}
 	}
 }
@@ -138,12 +138,12 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	}
 	if found.Certificates, certificates = s.certificates(ctx); certificates == nil {
 		// Left by a controller that was killed, or made by a call whose answer was lost.
-		s.enqueue(s.Logger.V(1), "a certificate was stored for the Service that it does not use", s.Memory.UnusedCertificates(found.Certificates, s.Finder.ClusterUID))
+		s.enqueue(s.Logger.V(1), "found a stored certificate that the Service does not use", s.Memory.UnusedCertificates(found.Certificates, s.Finder.ClusterUID))
 	}
 	if err := errors.Join(loadBalancers, floatingIPs, s.nodes(ctx)); err != nil {
 		return err
 	}
-	s.enqueue(s.Logger.V(1), "the load balancer is read again, since it was written after it was last read", s.Memory.DueForReading(mostReread, began))
+	s.enqueue(s.Logger.V(1), "reading the load balancer again, because it was written after it was last read", s.Memory.DueForReading(mostReread, began))
 	if certificates != nil {
 		return certificates
 	}
@@ -163,7 +163,7 @@ func (s *Sweeper) compareLoadBalancers(heads []octavia.Head, began time.Time) {
 		byID[h.ID] = h
 	}
 	s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(byID, s.listed, began))
-	s.enqueue(s.Logger, "the Service has a load balancer that is not remembered; everything is read again", s.Memory.UnknownLoadBalancers(heads, began))
+	s.enqueue(s.Logger, "the Service has a load balancer that is not in memory; reading everything again", s.Memory.UnknownLoadBalancers(heads, began))
 }
 
 // listed reports whether the list of load balancers holds one if it exists: it does not hold

@@ -18,15 +18,15 @@ var serverID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 func ServerID(providerID string) (string, error) {
 	const scheme = "openstack://"
 	if providerID == "" {
-		return "", fmt.Errorf("spec.providerID is empty; the node's cloud controller sets it to openstack:///ID, with the id of the server")
+		return "", fmt.Errorf("spec.providerID is empty; the node's cloud controller has to set it to openstack:///ID, with the id of the server")
 	}
 	rest, ok := strings.CutPrefix(providerID, scheme)
 	if !ok && strings.Contains(providerID, "://") {
-		return "", fmt.Errorf("spec.providerID %q is of another cloud than OpenStack", providerID)
+		return "", fmt.Errorf("spec.providerID %q is not of OpenStack", providerID)
 	}
 	_, id, slash := strings.Cut(rest, "/")
 	if id = strings.ToLower(id); !slash || !serverID.MatchString(id) {
-		return "", fmt.Errorf("spec.providerID %q is not of the form openstack:///ID with the id of a server", providerID)
+		return "", fmt.Errorf("spec.providerID %q does not have the form openstack:///ID with the id of a server", providerID)
 	}
 	return id, nil
 }

@@ -244,7 +244,7 @@ func TestSecurityGroupsOfServicesThatAreGoneAreDeletedOnlyIfTheyAreProvenToBeThe
 		}
 		return nil
 	})
-	for object, says := range map[string]string{loose.Name: "on no port", both.Name: stranger.ServerID} {
+	for object, says := range map[string]string{loose.Name: "attached to no port", both.Name: stranger.ServerID} {
 		s.eventually(func() error {
 			if told := s.orphanEvents("OrphanFound", object); len(told) != 1 || !strings.Contains(told[0], says) {
 				return fmt.Errorf("events about %s: %q", object, told)

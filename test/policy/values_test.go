@@ -45,8 +45,8 @@ const (
 	tellsLabels    = "must be labels such as zone=a,disk=ssd,gpu, each key once"
 	tellsName      = "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~"
 	tellsTags      = "must be tags, separated by commas"
-	tellsWantedTag = "must be tags of up to 255 characters, separated by commas, none of them empty and none that begins with kube-octavia. or kube_service_"
-	tellsHost      = "must be a DNS name in lower case, such as www.example.com, and not an address"
+	tellsWantedTag = "must be tags of up to 255 characters, separated by commas; none may be empty or begin with kube-octavia. or kube_service_"
+	tellsHost      = "must be a DNS name in lower case, such as www.example.com, not an address"
 	tellsMethod    = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
 	tellsLimit     = "must be a whole number from -1 to 2147483647"
 	tellsTimeout   = "must be a whole number from 0 to 2073600000"
@@ -57,7 +57,7 @@ const (
 	tellsLength    = "must not be longer than 255 bytes"
 	tellsSecret    = "must be the name of a Secret in the Service's namespace, such as web-tls"
 	tellsProxy     = "must be true or v1 for version 1, v2 for version 2, or false"
-	tellsProtocols = "must be appProtocol, or number or name of a port, =, and one of HTTP, TERMINATED_HTTPS, HTTPS, PROXY, PROXYV2, TCP, UDP, SCTP; several are separated by commas"
+	tellsProtocols = "must be appProtocol, or a port number or name, =, and one of HTTP, TERMINATED_HTTPS, HTTPS, PROXY, PROXYV2, TCP, UDP, SCTP; several are separated by commas"
 )
 
 // bad are values that are refused.
