@@ -18,7 +18,7 @@ import (
 // annotations gives the page the table of annotations, parted by what becomes of
 // them.
 func annotations() (any, error) {
-	set := newTable("annotation", "value", "default", "meaning", "a change counts")
+	set := newTable("annotation", "value", "default", "meaning", "a change takes effect")
 	written := newTable("annotation", "value", "meaning")
 	for _, a := range annotation.Table {
 		switch {
@@ -31,8 +31,7 @@ func annotations() (any, error) {
 	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written}, nil
 }
 
-// needs says what the cloud must have for an annotation, and what happens where it has
-// not.
+// needs says what an annotation requires of the cloud, and what happens without it.
 func needs(a annotation.Annotation) string {
 	var features []string
 	for _, f := range a.Needs {
@@ -41,9 +40,9 @@ func needs(a annotation.Annotation) string {
 	if len(features) == 0 {
 		return ""
 	}
-	without := "the Service is refused otherwise"
+	without := "otherwise the Service is refused"
 	if a.WithoutIt {
-		without = "otherwise the Service is served without, and condition Accepted says so"
+		without = "otherwise the Service is served without it, and condition Accepted says so"
 	}
 	return "Needs " + strings.Join(features, ", and ") + "; " + without + "."
 }

@@ -68,7 +68,7 @@ func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtoco
 		}
 		fits := slices.DeleteFunc(slices.Clone(found), func(i int) bool { return lb.Transport(ports[i].Protocol) != entry.Protocol.Transport() })
 		if len(fits) == 0 {
-			return nil, refuse(entry, "port %s of the Service uses %s, but %s needs %s", entry.Port, ports[found[0]].Protocol, entry.Protocol, entry.Protocol.Transport())
+			return nil, refuse(entry, "port %s of the Service uses %s, but protocol %s needs a %s port", entry.Port, ports[found[0]].Protocol, entry.Protocol, entry.Protocol.Transport())
 		}
 		for _, i := range fits {
 			if named[i] != "" {

@@ -113,9 +113,9 @@ func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
 		text   []string
 	}{
 		"a port that is not there":           {input(asked("81=HTTP"), both), ReasonInvalidAnnotation, []string{annotation.ProtocolsKey, "81=HTTP", "no port 81", "80 (web), 53"}},
-		"HTTP over UDP":                      {input(asked("53=HTTP"), both), ReasonInvalidAnnotation, []string{"53=HTTP", "for UDP", "over TCP"}},
-		"UDP over TCP":                       {input(asked("web=UDP"), both), ReasonInvalidAnnotation, []string{"web=UDP", "for TCP", "over UDP"}},
-		"a port named twice":                 {input(asked("80=HTTP,web=PROXY"), both), ReasonInvalidAnnotation, []string{"web=PROXY", "as HTTP before"}},
+		"HTTP over UDP":                      {input(asked("53=HTTP"), both), ReasonInvalidAnnotation, []string{"53=HTTP", "uses UDP", "needs a TCP port"}},
+		"UDP over TCP":                       {input(asked("web=UDP"), both), ReasonInvalidAnnotation, []string{"web=UDP", "uses TCP", "needs a UDP port"}},
+		"a port named twice":                 {input(asked("80=HTTP,web=PROXY"), both), ReasonInvalidAnnotation, []string{"web=PROXY", "already set to HTTP"}},
 		"a port that ends TLS without":       {input(asked("80=TERMINATED_HTTPS")), ReasonInvalidAnnotation, []string{"port 80", "no certificate", annotation.TLSContainer}},
 		"certificates that nobody shows":     {input(hosts), ReasonInvalidAnnotation, []string{annotation.SNIContainers, "no port terminates TLS"}},
 		"both ways to tell of the client":    {input(forwarded, proxyV1), ReasonInvalidAnnotation, []string{annotation.XForwardedFor, annotation.ProxyProtocol}},

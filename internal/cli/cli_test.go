@@ -51,8 +51,8 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		},
 		"an argument too many for the controller": {[]string{"controller", "stray"}, `unknown command "stray" for "kube-octavia controller"`},
 		"two Services to plan for":                {[]string{"plan", "a", "b"}, "accepts at most 1 arg(s), received 2"},
-		"no cloud.conf for the controller":        {[]string{"controller"}, "--cloud-config is required: the path of the cloud.conf"},
-		"no cloud.conf for plan":                  {[]string{"plan"}, "--cloud-config is required: the path of the cloud.conf"},
+		"no cloud.conf for the controller":        {[]string{"controller"}, "--cloud-config is required: the path of cloud.conf"},
+		"no cloud.conf for plan":                  {[]string{"plan"}, "--cloud-config is required: the path of cloud.conf"},
 		"a cloud.conf that is not there":          {[]string{"plan", "--cloud-config=" + none}, "read the cloud configuration: open " + none},
 		"an output that is none": {
 			[]string{"plan", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`,

@@ -97,8 +97,8 @@ func (l *cloudLink) connect(ctx context.Context) (*openstack.Session, lb.Capabil
 	refusals := firstRefusalRetry
 	for {
 		if l.started.Global.TLSInsecure {
-			l.log.Info("the certificates of the cloud are not checked, because [Global] tls-insecure is true: who is between " +
-				"here and the cloud can read the credentials")
+			l.log.Info("the certificates of the cloud are not verified, because [Global] tls-insecure is true: anyone between " +
+				"this controller and the cloud can read the credentials")
 		}
 		session, can, err := l.options.connect(ctx, l.started, l.version, l.log, metrics.Registry)
 		wait := cloudRetry
@@ -110,7 +110,7 @@ func (l *cloudLink) connect(ctx context.Context) (*openstack.Session, lb.Capabil
 		case openstack.Unauthorized:
 			wait = refusals
 			refusals = min(2*refusals, lastRefusalRetry)
-			l.log.Info("Keystone refuses the credentials; trying again when cloud.conf changes", "orIn", wait.String(), "error", err.Error())
+			l.log.Info("Keystone rejects the credentials; trying again when cloud.conf changes", "orIn", wait.String(), "error", err.Error())
 		default:
 			return nil, can, err
 		}
@@ -142,7 +142,7 @@ func (l *cloudLink) pause(ctx context.Context, wait time.Duration, failure error
 		if err != nil {
 			if err.Error() != complaint {
 				complaint = err.Error()
-				l.log.Info("cloud.conf has changed and cannot be read; going on with what it said before", "error", complaint)
+				l.log.Info("cloud.conf has changed and cannot be read; keeping the previous configuration", "error", complaint)
 			}
 			continue
 		}
@@ -184,7 +184,7 @@ func (l *cloudLink) authorized(*http.Request) error {
 	if openstack.Classify(failure) != openstack.Unauthorized {
 		return nil
 	}
-	return fmt.Errorf("the credentials are refused by Keystone; put others into %s, which is read again when it changes: %w", l.options.cloudConfig, failure)
+	return fmt.Errorf("Keystone rejects the credentials; replace them in %s, which is read again when it changes: %w", l.options.cloudConfig, failure)
 }
 
 // tellServices lets the Services that are to be served know that there is no
@@ -197,7 +197,7 @@ func tellServices(m manager.Manager, p *controller.Planner, log logr.Logger) fun
 			return
 		}
 		if err := controller.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
-			log.Info("cannot tell the Services that there is no cloud", "error", err.Error())
+			log.Info("cannot write to the Services that the cloud is unavailable", "error", err.Error())
 		}
 	}
 }

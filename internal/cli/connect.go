@@ -51,19 +51,19 @@ type connection struct {
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.cloudConfig, "cloud-config", "", "the cloud.conf that says where OpenStack is (required)")
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster; by default the one of the Pod, $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "the cluster's name in the names of load balancers, as openstack-cloud-controller-manager has it")
-	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "the spec.loadBalancerClass of Services to handle")
-	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services with no spec.loadBalancerClass")
-	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "calls a second to each OpenStack service in the long run")
-	flags.IntVar(&c.cloudBurst, "cloud-burst", defaultCloudBurst, "calls to each OpenStack service at once")
+	flags.StringVar(&c.cloudConfig, "cloud-config", "", "path of cloud.conf (required)")
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "cluster name in the names of load balancers; the same as that of openstack-cloud-controller-manager")
+	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
+	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
+	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "sustained calls per second to each OpenStack service")
+	flags.IntVar(&c.cloudBurst, "cloud-burst", defaultCloudBurst, "burst of calls to each OpenStack service")
 }
 
 // addAdoptFlag is for commands that tell, or do, what the controller does.
 func (c *connection) addAdoptFlag(flags *pflag.FlagSet) {
 	c.adopt = adoptValue(controller.AdoptTag)
-	flags.Var(&c.adopt, "adopt", "what to do about a Service that openstack-cloud-controller-manager served: add our tags to its load balancer and serve it, or observe it only and write nothing")
+	flags.Var(&c.adopt, "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
 }
 
 // restConfig finds the cluster. The API server's priority and fairness holds
@@ -83,7 +83,7 @@ func (c *connection) restConfig() (*rest.Config, error) {
 // loadConfig reads cloud.conf.
 func (c *connection) loadConfig() (config.Config, error) {
 	if c.cloudConfig == "" {
-		return config.Config{}, errors.New("--cloud-config is required: the path of the cloud.conf that says where OpenStack is")
+		return config.Config{}, errors.New("--cloud-config is required: the path of cloud.conf")
 	}
 	return config.Load(c.cloudConfig)
 }

@@ -58,8 +58,8 @@ func newController(streams IO, program Options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "controller --cloud-config=FILE",
 		Short: "Run the controller",
-		Long: "Gives every Service of type LoadBalancer a load balancer and keeps it as the Service wants it.\n" +
-			"Stops on SIGTERM after the calls in hand; nothing is lost when it is killed.",
+		Long: "Creates an Octavia load balancer for every Service of type LoadBalancer and keeps it up to date.\n" +
+			"On SIGTERM it finishes calls in progress and stops. It can be killed at any time without losing state.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := o.logger(streams)
@@ -77,19 +77,19 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.addFlags(flags)
 	o.connection.addAdoptFlag(flags)
 	o.logging.addFlags(flags)
-	flags.IntVar(&o.concurrency, "concurrency", 16, "Services worked on at once")
-	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "time between two looks at load balancers that Octavia is working on; 2s at most")
-	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "time between two looks at all load balancers for changes by others")
+	flags.IntVar(&o.concurrency, "concurrency", 16, "number of Services that are processed in parallel")
+	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "interval for polling PENDING load balancers; at most 2s")
+	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "interval for checking all load balancers for drift")
 	o.orphanGrace = graceValue(time.Hour)
-	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long what the cluster has in the cloud stays there when no Service has it any more, or never for never to delete it")
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where /metrics is served; 0 switches it off")
-	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 switches them off")
-	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work at a time")
-	flags.StringVar(&o.leaseNamespace, "leader-elect-resource-namespace", "", "the namespace of the Lease; by default the Pod's own, or kube-system outside a cluster")
-	flags.StringVar(&o.leaseName, "leader-elect-resource-name", "kube-octavia", "the name of the Lease")
-	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that fell silent keeps the Lease")
-	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up")
-	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "time between two tries to get or renew the Lease")
+	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long to keep orphaned cloud objects; never disables deletion")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "listen address of /metrics; 0 disables it")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "listen address of /healthz and /readyz; 0 disables them")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader, so that only one replica is active")
+	flags.StringVar(&o.leaseNamespace, "leader-elect-resource-namespace", "", "namespace of the Lease; default: the Pod's namespace, or kube-system outside a cluster")
+	flags.StringVar(&o.leaseName, "leader-elect-resource-name", "kube-octavia", "name of the Lease")
+	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait before they take over the Lease of a leader that does not renew it")
+	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it stops")
+	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "interval for trying to acquire or renew the Lease")
 }
 
 func (o *controllerOptions) check() error {
@@ -119,7 +119,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 		log.Info("a setting of cloud.conf has no effect", "notice", n.String())
 	}
 	if !cloud.LoadBalancer.Enabled {
-		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to do", o.cloudConfig)
+		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to run", o.cloudConfig)
 	}
 	cluster, err := o.restConfig()
 	if err != nil {

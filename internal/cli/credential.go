@@ -33,12 +33,12 @@ const (
 func newCredential(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "credential",
-		Short: "Make, replace and delete the controller's application credential",
-		Long: "An application credential lets the controller act for you in one project, and can be withdrawn alone.\n" +
-			"Those that are made here may do what the controller does and nothing else: they have access rules.\n" +
+		Short: "Create, rotate and delete the controller's application credential",
+		Long: "An application credential lets the controller act for you in one project. You can revoke it separately.\n" +
+			"The credentials that these commands create have access rules for the controller's calls only.\n" +
 			"\n" +
-			"You log in as yourself, with a password: by --os-cloud, an entry of clouds.yaml; or by --cloud-config;\n" +
-			"or, without these, by $OS_CLOUD or the variables that an openrc file sets.",
+			"Log in with your own user and password: with --os-cloud, an entry of clouds.yaml; or with --cloud-config;\n" +
+			"or, without these, with $OS_CLOUD or the variables of an openrc file.",
 	}
 	c.AddCommand(newCredentialCreate(streams, version), newCredentialRotate(streams, version), newCredentialDelete(streams, version))
 	return c
@@ -50,8 +50,8 @@ type person struct {
 }
 
 func (p *person) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&p.cloudConfig, "cloud-config", "", "a cloud.conf with your login; with --os-cloud only its other sections count")
-	flags.StringVar(&p.cloud, "os-cloud", "", "the entry of clouds.yaml with your login; by default $OS_CLOUD")
+	flags.StringVar(&p.cloudConfig, "cloud-config", "", "cloud.conf with your login; with --os-cloud its section [Global] is ignored")
+	flags.StringVar(&p.cloud, "os-cloud", "", "entry of clouds.yaml with your login; default: $OS_CLOUD")
 }
 
 // login returns the person's login.
@@ -82,9 +82,9 @@ type wish struct {
 }
 
 func (w *wish) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&w.name, "name", "", "the name of the application credential; by default kube-octavia- and the time")
-	flags.StringVar(&w.expires, "expires", "", "when it ends: after a time such as 90d or 12h, at a date such as 2030-01-31, or never")
-	flags.StringSliceVar(&w.roles, "roles", nil, "the roles that it has in the project; by default all of yours but admin")
+	flags.StringVar(&w.name, "name", "", "name of the application credential; default: kube-octavia- and the time")
+	flags.StringVar(&w.expires, "expires", "", "expiry: a duration such as 90d or 12h, a date such as 2030-01-31, or never")
+	flags.StringSliceVar(&w.roles, "roles", nil, "its roles in the project; default: all of yours except admin")
 }
 
 // credential is the application credential that the flags describe.
@@ -96,7 +96,7 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 	if len(c.Roles) == 0 {
 		c.Roles = slices.DeleteFunc(session.Roles(), func(role string) bool { return role == "admin" })
 		if len(c.Roles) == 0 {
-			return c, errors.New("you have no role but admin in the project: say with --roles which roles the controller is to have")
+			return c, errors.New("your only role in the project is admin: set the controller's roles with --roles")
 		}
 	}
 	var err error
@@ -127,9 +127,9 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	}
 	switch {
 	case err != nil:
-		return time.Time{}, fmt.Errorf("--expires %q: write a time such as 90d or 12h, a date such as 2030-01-31, or never", text)
+		return time.Time{}, fmt.Errorf("--expires %q: must be a duration such as 90d or 12h, a date such as 2030-01-31, or never", text)
 	case !end.After(now):
-		return time.Time{}, fmt.Errorf("--expires %q: that is in the past", text)
+		return time.Time{}, fmt.Errorf("--expires %q: must not be in the past", text)
 	}
 	return end.UTC(), nil
 }
@@ -138,7 +138,7 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 func parseSecretName(text string) (types.NamespacedName, error) {
 	namespace, name, ok := strings.Cut(text, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return types.NamespacedName{}, fmt.Errorf("--secret %q: write NAMESPACE/NAME", text)
+		return types.NamespacedName{}, fmt.Errorf("--secret %q: must be NAMESPACE/NAME", text)
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
@@ -156,7 +156,7 @@ func newCredentialDelete(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete an application credential",
-		Long:  "Deletes one of your application credentials. Whoever still uses it is refused at once.",
+		Long:  "Deletes one of your application credentials. Clients that still use it are rejected at once.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			login, err := p.login()
@@ -171,7 +171,7 @@ func newCredentialDelete(streams IO, version string) *cobra.Command {
 			if err := session.DeleteApplicationCredential(c.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(streams.Err, "application credential %s is deleted\n", args[0])
+			fmt.Fprintf(streams.Err, "deleted application credential %s\n", args[0])
 			return nil
 		},
 	}

@@ -31,10 +31,10 @@ func newCredentialCreate(streams IO, version string) *cobra.Command {
 	var o credentialCreateOptions
 	c := &cobra.Command{
 		Use:   "create",
-		Short: "Make an application credential and print the Secret with it",
-		Long: "Makes an application credential for the project of your login, and writes the manifest of the Secret that the\n" +
-			"controller mounts, with cloud.conf and the certificates that it names. What --cloud-config says beside its\n" +
-			"section [Global] goes into the new cloud.conf.\n" +
+		Short: "Create an application credential and print the Secret with it",
+		Long: "Creates an application credential for the project of your login and writes the manifest of the controller's\n" +
+			"Secret, with cloud.conf and the certificates that it names. The new cloud.conf contains all sections of\n" +
+			"--cloud-config except [Global].\n" +
 			"\n" +
 			"  kube-octavia credential create --cloud-config=cloud.conf | kubectl apply --server-side -f -",
 		Args: cobra.NoArgs,
@@ -42,10 +42,10 @@ func newCredentialCreate(streams IO, version string) *cobra.Command {
 	}
 	o.person.addFlags(c.Flags())
 	o.wish.addFlags(c.Flags())
-	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "the namespace and the name of the Secret")
-	c.Flags().StringVar(&o.mountPath, "mount-path", "/etc/kube-octavia", "where the controller's Pod has the files of the Secret")
-	c.Flags().StringVar(&o.format, "format", "secret", "what to write: secret, the manifest; or conf, cloud.conf alone, for a controller that is no Pod")
-	c.Flags().StringVarP(&o.output, "output", "o", "-", "the file to write, which only you can read, and which is replaced when all has gone well; - is standard output")
+	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "namespace and name of the Secret")
+	c.Flags().StringVar(&o.mountPath, "mount-path", "/etc/kube-octavia", "path at which the controller's Pod mounts the Secret")
+	c.Flags().StringVar(&o.format, "format", "secret", "output format: secret for the manifest, or conf for cloud.conf only, for a controller outside a Pod")
+	c.Flags().StringVarP(&o.output, "output", "o", "-", "output file, readable only by you and written only after success; - is standard output")
 	return c
 }
 
@@ -102,7 +102,7 @@ func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version s
 		undo := session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID)
 		return errors.Join(fmt.Errorf("write application credential %s: %w", made.ID, err), undo)
 	}
-	fmt.Fprintf(streams.Err, "application credential %s (%s) is made for project %s; %s\n", made.ID, made.Name, made.ProjectID, until(made))
+	fmt.Fprintf(streams.Err, "created application credential %s (%s) for project %s; %s\n", made.ID, made.Name, made.ProjectID, until(made))
 	return nil
 }
 

@@ -89,7 +89,7 @@ func (k *credentialKeeper) run(ctx context.Context) {
 func (k *credentialKeeper) look(ctx context.Context) {
 	newer, err := config.Load(k.path)
 	if err != nil {
-		k.complain("cloud.conf has changed and cannot be read; everything goes on as it was", err)
+		k.complain("cloud.conf has changed and cannot be read; keeping the previous configuration", err)
 		return
 	}
 	if k.tellRestart(newer) {
@@ -107,7 +107,7 @@ func (k *credentialKeeper) look(ctx context.Context) {
 		k.reject(g, err)
 	case changed:
 		k.forget()
-		k.log.Info("the credentials in cloud.conf have changed; they are in use from now on", "authentication", string(g.Authentication()))
+		k.log.Info("using the changed credentials of cloud.conf", "authentication", string(g.Authentication()))
 		k.learn(ctx)
 	default:
 		k.forget()
@@ -136,7 +136,7 @@ func (k *credentialKeeper) tellRestart(newer config.Config) (elsewhere bool) {
 	if names == "" {
 		return elsewhere
 	}
-	k.log.Info("cloud.conf has changed in what only a restart applies", "keys", names)
+	k.log.Info("cloud.conf has changes that need a restart", "keys", names)
 	if elsewhere {
 		k.session.Rejected()
 	}
@@ -154,7 +154,7 @@ func (k *credentialKeeper) reject(g config.Global, err error) {
 	k.retryIn = min(2*k.retryIn, lastRejected)
 	k.rejected, k.why, k.retryAt = g, why, time.Now().Add(k.retryIn)
 	if news {
-		k.log.Info("the credentials in cloud.conf have changed and are no good; the old ones stay in use, and these are tried again from time to time",
+		k.log.Info("the changed credentials of cloud.conf do not work; keeping the old ones and retrying",
 			"tryingAgainIn", k.retryIn.String(), "error", err.Error())
 	}
 }
@@ -169,9 +169,9 @@ func (k *credentialKeeper) tellRefusal() {
 	refusal := k.session.Refusal()
 	switch {
 	case refusal != nil && !k.refused:
-		k.log.Info("Keystone refuses the credentials; put others into cloud.conf", "error", refusal.Error())
+		k.log.Info("Keystone rejects the credentials; replace them in cloud.conf", "error", refusal.Error())
 	case refusal == nil && k.refused:
-		k.log.Info("Keystone takes the credentials again")
+		k.log.Info("Keystone accepts the credentials again")
 	}
 	k.refused = refusal != nil
 }
@@ -184,7 +184,7 @@ func (k *credentialKeeper) learn(ctx context.Context) {
 	if err != nil {
 		if why := openstack.Reason(err); why != k.unknown {
 			k.unknown = why
-			k.log.V(1).Info("cannot tell when the credentials expire", "error", err.Error())
+			k.log.V(1).Info("cannot read when the credentials expire", "error", err.Error())
 		}
 		return
 	}
@@ -204,7 +204,7 @@ func (k *credentialKeeper) tellMissing() {
 	}
 	missing := strings.Join(names, ", ")
 	if missing != k.missing && missing != "" {
-		k.log.Info("the application credential was made for an older version and does not allow all calls; make another one with "+
+		k.log.Info("the application credential was created for an older version and does not allow all calls; create another one with "+
 			"`kube-octavia credential rotate`", "missing", missing)
 	}
 	k.missing = missing
@@ -216,6 +216,6 @@ func (k *credentialKeeper) tellExpiry(now time.Time) {
 		return
 	}
 	k.noticeAt = now.Add(noticeInterval)
-	k.log.Info("the credentials expire soon; put others into cloud.conf before", "authentication", string(k.kind),
+	k.log.Info("the credentials expire soon; replace them in cloud.conf", "authentication", string(k.kind),
 		"expires", k.expires.Format(time.RFC3339), "in", k.expires.Sub(now).Round(time.Minute).String())
 }

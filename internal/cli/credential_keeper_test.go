@@ -135,7 +135,7 @@ func TestChangesThatOnlyARestartAppliesAreNamedOnce(t *testing.T) {
 
 func TestWhatIsWrongWithTheFileIsSaidOnce(t *testing.T) {
 	k := newKept(t)
-	if said := k.says("[Global]\nauth-ulr = x\n"); !strings.Contains(said, "everything goes on as it was") || !strings.Contains(said, "auth-ulr") {
+	if said := k.says("[Global]\nauth-ulr = x\n"); !strings.Contains(said, "keeping the previous configuration") || !strings.Contains(said, "auth-ulr") {
 		t.Errorf("said %q", said)
 	}
 	if said := k.says("[Global]\nauth-ulr = x\n"); said != "" {
@@ -153,7 +153,7 @@ func TestCredentialsThatAreNoGoodAreTriedAgainWithGrowingPauses(t *testing.T) {
 	k := newKept(t)
 	k.cloud.Recorder().Reset()
 	wrong := strings.Replace(k.conf, k.cloud.Credentials().Password, "wrong", 1)
-	if said := k.says(wrong); !strings.Contains(said, "the old ones stay in use") {
+	if said := k.says(wrong); !strings.Contains(said, "keeping the old ones and retrying") {
 		t.Errorf("said %q", said)
 	}
 	for range 4 {
@@ -177,7 +177,7 @@ func TestCredentialsThatAreNoGoodAreTriedAgainWithGrowingPauses(t *testing.T) {
 		t.Errorf("another reason is not said: %q", said)
 	}
 	worse := strings.Replace(k.conf, k.cloud.Credentials().Password, "worse", 1)
-	if said := k.says(worse); !strings.Contains(said, "no good") || k.retryIn != firstRejected {
+	if said := k.says(worse); !strings.Contains(said, "do not work") || k.retryIn != firstRejected {
 		t.Errorf("others are tried at once: said %q, pause %v", said, k.retryIn)
 	}
 }
@@ -228,7 +228,7 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 	}
 	k.tellRefusal()
 	k.tellRefusal()
-	if n := strings.Count(k.log.String(), "Keystone refuses the credentials"); n != 1 {
+	if n := strings.Count(k.log.String(), "Keystone rejects the credentials"); n != 1 {
 		t.Errorf("said %d times: %s", n, k.log.String())
 	}
 	k.cloud.Keystone().SetPassword(k.cloud.Credentials().UserID, right)
@@ -236,7 +236,7 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 		t.Fatal(err)
 	}
 	k.tellRefusal()
-	if !strings.Contains(k.log.String(), "takes the credentials again") {
+	if !strings.Contains(k.log.String(), "accepts the credentials again") {
 		t.Errorf("said %s", k.log.String())
 	}
 }
@@ -244,7 +244,7 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 func TestWhatAnApplicationCredentialDoesNotAllowIsSaidOnce(t *testing.T) {
 	k := newKept(t)
 	made, old := k.credential(), k.olderCredential()
-	const complaint = "was made for an older version"
+	const complaint = "was created for an older version"
 	k.reload(old)
 	for range 3 {
 		k.learn(t.Context())
@@ -273,7 +273,7 @@ func TestThatNobodySaysWhenCredentialsExpireIsSaidOnce(t *testing.T) {
 	for range 2 {
 		k.learn(t.Context())
 	}
-	if len(said) != 1 || !strings.Contains(said[0], "cannot tell when") {
+	if len(said) != 1 || !strings.Contains(said[0], "cannot read when") {
 		t.Errorf("said %q", said)
 	}
 }

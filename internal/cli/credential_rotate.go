@@ -35,19 +35,19 @@ func newCredentialRotate(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate",
 		Short: "Replace the application credential in the Secret of a cluster",
-		Long: "Makes another application credential, writes it into the Secret in the cluster, waits, and deletes the one that\n" +
-			"was there. Running controllers take the new one over without a restart: kubelet gives it to their Pods within a\n" +
-			"minute or two, which is why the old one is kept that long. Everything else in the Secret stays as it is.\n" +
-			"A password in the Secret is replaced, too.",
+		Long: "Creates a new application credential, writes it into the Secret in the cluster, waits, and deletes the old one.\n" +
+			"Running controllers use the new one without a restart: kubelet delivers it to their Pods within a minute\n" +
+			"or two, so the old one must stay valid that long. The rest of the Secret is not changed.\n" +
+			"If the Secret contains a password, the application credential replaces it.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
 	}
 	o.person.addFlags(c.Flags())
 	o.wish.addFlags(c.Flags())
-	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "the namespace and the name of the Secret")
-	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster; by default $KUBECONFIG or ~/.kube/config")
-	c.Flags().DurationVar(&o.deleteOldAfter, "delete-old-after", 5*time.Minute, "how long to wait before the old one is deleted")
-	c.Flags().BoolVar(&o.keepOld, "keep-old", false, "do not delete the old one; see `kube-octavia credential delete`")
+	c.Flags().StringVar(&o.secret, "secret", defaultSecret, "namespace and name of the Secret")
+	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: $KUBECONFIG or ~/.kube/config")
+	c.Flags().DurationVar(&o.deleteOldAfter, "delete-old-after", 5*time.Minute, "how long to wait before deleting the old one")
+	c.Flags().BoolVar(&o.keepOld, "keep-old", false, "keep the old one; delete it later with 'kube-octavia credential delete'")
 	return c
 }
 
@@ -94,15 +94,15 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 	if err := before.install(ctx, kube, session, made); err != nil {
 		return err
 	}
-	fmt.Fprintf(streams.Err, "Secret %s holds application credential %s (%s) from now on; %s\n", name, made.ID, made.Name, until(made))
+	fmt.Fprintf(streams.Err, "Secret %s now contains application credential %s (%s); %s\n", name, made.ID, made.Name, until(made))
 	if old == "" || o.keepOld {
 		return nil
 	}
-	fmt.Fprintf(streams.Err, "the old one, %s, is deleted in %v\n", old, o.deleteOldAfter)
+	fmt.Fprintf(streams.Err, "the old one, %s, will be deleted in %v\n", old, o.deleteOldAfter)
 	if err := o.retire(ctx, session, kube, name, old, made.ID); err != nil {
-		return fmt.Errorf("%w; the old application credential is still there, when nobody uses it any more run: kube-octavia credential delete %s", err, old)
+		return fmt.Errorf("%w; the old application credential still exists; when nothing uses it any more, run: kube-octavia credential delete %s", err, old)
 	}
-	fmt.Fprintf(streams.Err, "application credential %s is deleted\n", old)
+	fmt.Fprintf(streams.Err, "deleted application credential %s\n", old)
 	return nil
 }
 
@@ -116,18 +116,18 @@ func (o *credentialRotateOptions) successor(ctx context.Context, session *openst
 		return wanted, "", nil
 	}
 	if g.ApplicationCredentialID == "" {
-		return wanted, "", fmt.Errorf("cloud.conf names the application credential %q by its name, and cannot be rotated: use its id", g.ApplicationCredentialName)
+		return wanted, "", fmt.Errorf("cannot rotate: cloud.conf refers to the application credential %q by name; use its id", g.ApplicationCredentialName)
 	}
 	was, err := session.ApplicationCredential(ctx, g.ApplicationCredentialID)
 	switch {
 	case openstack.Classify(err) == openstack.Gone:
 		return wanted, "", nil // it was withdrawn, or has expired long ago
 	case err != nil:
-		return wanted, "", fmt.Errorf("%w; log in as the user whom it belongs to", err)
+		return wanted, "", fmt.Errorf("%w; log in as its owner", err)
 	case was.ProjectID != session.ProjectID():
-		return wanted, "", fmt.Errorf("application credential %s is for project %s, and you have logged in to project %s", was.ID, was.ProjectID, session.ProjectID())
+		return wanted, "", fmt.Errorf("application credential %s is for project %s, but you are logged in to project %s", was.ID, was.ProjectID, session.ProjectID())
 	case !was.Expires.IsZero() && o.expires == "":
-		return wanted, "", fmt.Errorf("application credential %s expires at %s: say with --expires when the new one does, or never",
+		return wanted, "", fmt.Errorf("application credential %s expires at %s: set --expires for the new one, to a date or never",
 			was.ID, was.Expires.Format(time.RFC3339))
 	}
 	if len(o.roles) == 0 {
@@ -149,7 +149,7 @@ func (o *credentialRotateOptions) retire(ctx context.Context, session *openstack
 		return err
 	}
 	if id := now.conf.Global.ApplicationCredentialID; id != made {
-		return fmt.Errorf("the Secret %s does not hold the new application credential %s any more", name, made)
+		return fmt.Errorf("Secret %s no longer contains the new application credential %s", name, made)
 	}
 	return session.DeleteApplicationCredential(ctx, old)
 }
@@ -169,7 +169,7 @@ func readSecret(ctx context.Context, kube client.Client, name types.NamespacedNa
 		return m, err
 	}
 	if m.conf.Global.UseClouds {
-		return m, fmt.Errorf("cloud.conf in Secret %s takes its login from clouds.yaml (use-clouds), and cannot be rotated", name)
+		return m, fmt.Errorf("cannot rotate: cloud.conf in Secret %s takes its login from clouds.yaml (use-clouds)", name)
 	}
 	return m, nil
 }
@@ -206,8 +206,8 @@ func (m mounted) install(ctx context.Context, kube client.Client, session *opens
 			return undo(err)
 		}
 	}
-	return fmt.Errorf("%w; whether the Secret holds the new application credential %s cannot be found out, so no credential is deleted: "+
-		"look at the Secret, and then run `kube-octavia credential delete` for the one that it does not hold", err, made.ID)
+	return fmt.Errorf("%w; it is unknown whether the Secret contains the new application credential %s, so no credential is deleted: "+
+		"check the Secret, then run `kube-octavia credential delete` for the one that it does not contain", err, made.ID)
 }
 
 // holds reports whether the Secret holds the application credential after a write that

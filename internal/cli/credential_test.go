@@ -75,7 +75,7 @@ func TestCreateWritesTheSecretThatTheManifestsMount(t *testing.T) {
 	cloud := cloudWithLogin(t)
 	settings := file(t, "cloud.conf", cloud.CloudConf())
 	got := runCommand(t, "credential", "create", "--cloud-config="+settings, "--name=mine")
-	if got.Status != 0 || !strings.Contains(got.Err, "(mine) is made for project "+cloud.Credentials().ProjectID) {
+	if got.Status != 0 || !strings.Contains(got.Err, "(mine) for project "+cloud.Credentials().ProjectID) {
 		t.Fatalf("%+v", got)
 	}
 	var secret corev1.Secret
@@ -187,7 +187,7 @@ func TestACredentialThatMayHaveBeenMadeIsToldOfByItsName(t *testing.T) {
 	for _, kind := range []wire.FaultKind{wire.FaultResetAfter, wire.FaultHalfBody} {
 		cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodPost, Route: "/v3/users/{id}/application_credentials", Kind: kind, Times: 1})
 		got := runCommand(t, "credential", "create", "--name=mine-"+string(kind))
-		if got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, "may have been made") || !strings.Contains(got.Err, "the name mine-"+string(kind)) {
+		if got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, "may exist anyway") || !strings.Contains(got.Err, "the name mine-"+string(kind)) {
 			t.Errorf("%s: %+v", kind, got)
 		}
 	}

@@ -33,7 +33,7 @@ func (g *graceValue) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return errors.New("must be a duration above 0s such as 90m, or never")
+		return errors.New("must be a duration above 0s, such as 90m, or never")
 	}
 	*g = graceValue(d)
 	return nil

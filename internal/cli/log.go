@@ -22,7 +22,7 @@ type logging struct {
 }
 
 func (l *logging) addFlags(flags *pflag.FlagSet) {
-	flags.IntVarP(&l.verbosity, "v", "v", 0, "how much to log: 0 what is done, 4 also every call to OpenStack")
+	flags.IntVarP(&l.verbosity, "v", "v", 0, "log level: 0 logs changes, 4 also every call to OpenStack")
 	flags.StringVar(&l.format, "log-format", "text", "text or json")
 }
 

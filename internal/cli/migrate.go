@@ -29,12 +29,12 @@ func newMigrate(streams IO, version string) *cobra.Command {
 	var o migrateOptions
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Show what would become of what openstack-cloud-controller-manager made",
-		Long: "Reads all Services and the cloud and prints what the controller would do if it took over now:\n" +
-			"which load balancers it would take over as they are, which it would change and how, and what\n" +
-			"is somebody else's. Use the flags that the controller will have, --cluster-name above all.\n" +
+		Short: "Show what a migration from openstack-cloud-controller-manager would change",
+		Long: "Reads all Services and the cloud and prints what the controller would do when it takes over:\n" +
+			"which load balancers it would take over unchanged, which it would change and how, and which\n" +
+			"belong to others. Use the same flags as for the controller, above all --cluster-name.\n" +
 			"Writes nothing.\n" +
-			"Exit status: 0 everything would be taken over as it is, 2 there is something to look at, 1 an error.",
+			"Exit status: 0 everything would be taken over unchanged, 2 something needs your attention, 1 an error.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := o.logger(streams)
@@ -101,16 +101,16 @@ var told = []struct {
 	outcome report.Outcome
 	text    string
 }{
-	{report.OutcomeUnknown, "nothing could be found out"},
-	{report.OutcomeForeign, "what has the Service's name is somebody else's"},
-	{report.OutcomeRefused, "cannot be served as it is written, or not all of it"},
-	{report.OutcomeChanged, "would be taken over and changed"},
+	{report.OutcomeUnknown, "a call failed"},
+	{report.OutcomeForeign, "the load balancer belongs to something else"},
+	{report.OutcomeRefused, "cannot be served, completely or in part"},
+	{report.OutcomeChanged, "would be taken over, then changed"},
 	{report.OutcomeCreated, "has no load balancer and would get one"},
-	{report.OutcomeReleased, "is to have none any more, and what it has would be deleted"},
-	{report.OutcomeBusy, "Octavia is at work on it, or it has failed"},
-	{report.OutcomeAdopted, "would be taken over as it is"},
-	{report.OutcomeServed, "was taken over before"},
-	{report.OutcomeLeftAlone, "would be left alone"},
+	{report.OutcomeReleased, "no longer needs a load balancer, which would be deleted"},
+	{report.OutcomeBusy, "the load balancer is PENDING or in ERROR"},
+	{report.OutcomeAdopted, "would be taken over unchanged"},
+	{report.OutcomeServed, "is already taken over"},
+	{report.OutcomeLeftAlone, "is not handled by this controller"},
 }
 
 // printMigration prints how many Services there are of each outcome, a table of all of
@@ -142,13 +142,13 @@ func printMigration(out io.Writer, m report.Migration) error {
 		}
 	}
 	if len(m.Others) > 0 {
-		fmt.Fprintln(out, "\nLoad balancers that were made for Services, and for none of these:")
+		fmt.Fprintln(out, "\nLoad balancers of other Services:")
 	}
 	for _, o := range m.Others {
 		fmt.Fprintf(out, "\n%s (%s)\n  %s\n", o.Name, o.ID, o.Reason)
 	}
 	if len(m.SecurityGroups) > 0 {
-		fmt.Fprintln(out, "\nSecurity groups that were made for Services:")
+		fmt.Fprintln(out, "\nSecurity groups of Services:")
 	}
 	for _, g := range m.SecurityGroups {
 		fmt.Fprintf(out, "\n%s (%s): %s\n  %s\n", g.Name, g.ID, g.Outcome, g.Reason)

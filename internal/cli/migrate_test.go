@@ -20,7 +20,7 @@ var prospects = map[string]report.ServiceMigration{
 		Ops: []report.Op{{Kind: "UpdateLoadBalancer", Text: "tag it"}}},
 	"changed": {Namespace: "shop", Name: "api", Outcome: report.OutcomeChanged, LoadBalancerID: "lb-2", Address: "203.0.113.8",
 		Ops: []report.Op{{Kind: "UpdateLoadBalancer", Text: "tag it"}, {Kind: "SetMembers", Text: "set the 2 members"}}},
-	"foreign": {Namespace: "shop", Name: "old", Outcome: report.OutcomeForeign, LoadBalancerID: "lb-3", Reasons: []string{"it is that of another cluster"}},
+	"not-owned": {Namespace: "shop", Name: "old", Outcome: report.OutcomeForeign, LoadBalancerID: "lb-3", Reasons: []string{"it is that of another cluster"}},
 	"unknown": {Namespace: "shop", Name: "lost", Outcome: report.OutcomeUnknown, Reasons: []string{"no answer"}},
 	"left-alone": {Namespace: "shop", Name: "own", Outcome: report.OutcomeLeftAlone,
 		Reasons: []string{`spec.loadBalancerClass is "x"`}},
@@ -35,21 +35,21 @@ func migrationOf(names ...string) report.Migration {
 }
 
 func TestAMigrationReadsFromWhatMattersMost(t *testing.T) {
-	m := migrationOf("adopted", "changed", "foreign", "left-alone")
+	m := migrationOf("adopted", "changed", "not-owned", "left-alone")
 	m.Others = []report.OtherLoadBalancer{{ID: "lb-9", Name: "kube_service_test_shop_web", Reason: "it was made for another cluster"}}
 	want := `4 Services:
-  1   foreign      what has the Service's name is somebody else's
-  1   changed      would be taken over and changed
-  1   adopted      would be taken over as it is
-  1   left-alone   would be left alone
+  1   not-owned    the load balancer belongs to something else
+  1   changed      would be taken over, then changed
+  1   adopted      would be taken over unchanged
+  1   left-alone   is not handled by this controller
 
 NAMESPACE   NAME   OUTCOME      LOAD BALANCER   ADDRESS
 shop        web    adopted      lb-1            203.0.113.7
 shop        api    changed      lb-2            203.0.113.8
-shop        old    foreign      lb-3            -
+shop        old    not-owned    lb-3            -
 shop        own    left-alone   -               -
 
-shop/old: foreign
+shop/old: not-owned
   it is that of another cluster
 
 shop/api: changed
@@ -59,7 +59,7 @@ shop/api: changed
 shop/own: left-alone
   spec.loadBalancerClass is "x"
 
-Load balancers that were made for Services, and for none of these:
+Load balancers of other Services:
 
 kube_service_test_shop_web (lb-9)
   it was made for another cluster

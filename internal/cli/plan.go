@@ -39,7 +39,7 @@ type servicePlan struct {
 	OnlyObserved bool `json:"onlyObserved,omitempty"`
 	// Refused says why the Service is not served as it is written.
 	Refused []diff.Refusal `json:"refused,omitempty"`
-	// Error says why nothing could be found out.
+	// Error says why a call failed.
 	Error string `json:"error,omitempty"`
 }
 
@@ -54,7 +54,7 @@ func newPlan(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [SERVICE]",
 		Short: "Show what the controller would do, without doing it",
-		Long: "Reads Services and the cloud and prints the ops that the controller would do now.\n" +
+		Long: "Reads Services and the cloud and prints the operations that the controller would do now.\n" +
 			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ func newPlan(streams IO, version string) *cobra.Command {
 	o.connection.addFlags(c.Flags())
 	o.connection.addAdoptFlag(c.Flags())
 	o.logging.addFlags(c.Flags())
-	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "the Services' namespace; all of them when empty, default with a SERVICE")
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the Services; all by default; with a SERVICE the namespace default")
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
 	return c
 }
@@ -175,11 +175,11 @@ func (p servicePlan) print(out io.Writer) {
 	case p.Error != "":
 		fmt.Fprintf(out, "  error: %s\n", p.Error)
 	case len(p.Ops) == 0 && p.Status.Pending():
-		fmt.Fprintln(out, "  Octavia is at work; what is left shows when it has ended")
+		fmt.Fprintln(out, "  Octavia is working on the load balancer; run this command again when it is ACTIVE")
 	case len(p.Ops) == 0:
 		fmt.Fprintln(out, "  nothing to do")
 	case p.OnlyObserved:
-		fmt.Fprintln(out, "  only observed; with --adopt=tag this would be done:")
+		fmt.Fprintln(out, "  only observed; with --adopt=tag these operations would be done:")
 	}
 	for i, op := range p.Ops {
 		fmt.Fprintf(out, "  %d. %s\n", i+1, op.Text)

@@ -38,9 +38,9 @@ func TestAPlanReadsAsAList(t *testing.T) {
 		"new":     "ns/new: no load balancer\n  1. create floating IP 203.0.113.7\n",
 		"changed": "ns/changed: load balancer lb-1, ACTIVE\n  refused (PortInUse): taken\n  1. close port TCP/80 (listener l-1)\n  2. again\n",
 		"right":   "ns/right: load balancer lb-2, ACTIVE\n  nothing to do\n",
-		"pending": "ns/pending: load balancer lb-3, PENDING_UPDATE\n  Octavia is at work; what is left shows when it has ended\n",
+		"pending": "ns/pending: load balancer lb-3, PENDING_UPDATE\n  Octavia is working on the load balancer; run this command again when it is ACTIVE\n",
 		"broken":  "ns/broken: no load balancer\n  error: no answer\n",
-		"observed": "ns/observed: load balancer lb-4, ACTIVE\n  only observed; with --adopt=tag this would be done:\n" +
+		"observed": "ns/observed: load balancer lb-4, ACTIVE\n  only observed; with --adopt=tag these operations would be done:\n" +
 			"  1. close port TCP/80 (listener l-1)\n",
 	} {
 		var out bytes.Buffer

@@ -28,10 +28,10 @@ func newStatus(streams IO, version string) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show what the cluster's Services have in the cloud, and what belongs to none",
+		Short: "Show the load balancers of the cluster's Services, orphans and conflicts",
 		Long: "Reads Services and the cloud and prints the Services with their load balancers, then\n" +
-			"orphans (objects of this cluster that no Service has any more), conflicts (what is\n" +
-			"somebody else's and in the way) and ports that Octavia left behind. Writes nothing.",
+			"orphans (cloud objects of this cluster that no Service uses), conflicts (objects that\n" +
+			"a Service needs but does not own) and ports that Octavia left behind. Writes nothing.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := o.logger(streams)

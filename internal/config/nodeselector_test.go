@@ -27,7 +27,7 @@ func TestANodeSelectorNamesLabelsAndPerhapsTheirValues(t *testing.T) {
 		}
 	}
 	for text, part := range map[string]string{
-		"zone=a,zone=b": "zone is asked for twice", "=a": `""`, "zone=a=b": `"a=b"`, "zone!=a": `"zone!"`, "zone in (a)": `"zone in (a)"`, "a/b/c=d": `"a/b/c"`,
+		"zone=a,zone=b": "zone is listed twice", "=a": `""`, "zone=a=b": `"a=b"`, "zone!=a": `"zone!"`, "zone in (a)": `"zone in (a)"`, "a/b/c=d": `"a/b/c"`,
 	} {
 		if got, err := ParseNodeSelector(text); err == nil || got != nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v, %v; want an error with %s", text, got, err, part)

@@ -20,7 +20,7 @@ var NodeAddressTypes = []string{"InternalIP", "ExternalIP"}
 var sections = []Section{
 	{Name: "Global", Doc: "Where the cloud is and how to authenticate there."},
 	{Name: "LoadBalancer", Doc: "Cluster-wide settings of load balancers."},
-	{Name: classSection, Named: true, Doc: "Settings for Services that name this class in annotation class. They take precedence over [LoadBalancer], and annotations take precedence over both. A class that sets subnet-id or network-id inherits neither from [LoadBalancer]. A class that sets floating-network-id does not inherit the floating-subnet keys."},
+	{Name: classSection, Named: true, Doc: "Settings for Services that name this class in annotation class. They take precedence over [LoadBalancer], and annotations take precedence over both. A class that sets subnet-id or network-id inherits neither from [LoadBalancer]. A class that sets floating-network-id or a floating-subnet key inherits none of the floating-subnet keys."},
 	{Name: vendorSection, Named: true, Doc: "Limits of an Octavia provider that kube-octavia does not know, or of a modified amphora or ovn. A Service that needs a missing feature gets a condition, without a call to Octavia."},
 	{Name: "Metadata", Doc: "Contains, for historical reasons, the time limit of OpenStack calls."},
 	{Name: "Networking", Doc: "How the addresses of nodes are classified."},

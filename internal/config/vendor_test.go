@@ -28,7 +28,7 @@ func TestWhatAProviderLacksIsReadByItsName(t *testing.T) {
 
 func TestWhatIsNoFeatureOrNoWayOfAProviderIsRefusedWithThoseThereAre(t *testing.T) {
 	_, err := Parse("cloud.conf", []byte(reachable+"[LoadBalancerProvider \"f5\"]\nlacks=timeouts,turbo\nlike=haproxy\n[LoadBalancerProvider]\nlacks=sctp\n"))
-	for _, part := range []string{"cloud.conf:7", `"turbo" is no feature; those are additional-vips, allowed-cidrs`, `cloud.conf:8`, `"haproxy" is not one of amphora, ovn`, `cloud.conf:9`, "needs a name"} {
+	for _, part := range []string{"cloud.conf:7", `"turbo" is not a feature; the features are additional-vips, allowed-cidrs`, `cloud.conf:8`, `"haproxy" is not one of amphora, ovn`, `cloud.conf:9`, "needs a name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error does not say %q: %v", part, err)
 		}

@@ -200,7 +200,7 @@ func holder(owner lb.Owner, l lb.Listener) string {
 	if service := owner.ServiceNamed(l.Tags); service != "" {
 		return "Service " + service
 	}
-	return "somebody else"
+	return "another client"
 }
 
 // sort counts who uses which pool, and returns our listeners that are to go.

@@ -122,7 +122,7 @@ func TestTheOperatorSaysWhatAProviderLacksAndWhoseWaysItHas(t *testing.T) {
 			t.Errorf("provider %s has the ways of ovn: %v, want %v", provider, got, want)
 		}
 	}
-	if said := can("f5").Lacking(FeatureTimeouts); !strings.Contains(said, `lack timeouts, says section [LoadBalancerProvider "f5"] of cloud.conf`) {
+	if said := can("f5").Lacking(FeatureTimeouts); !strings.Contains(said, `lack timeouts according to section [LoadBalancerProvider "f5"] of cloud.conf`) {
 		t.Errorf("it is said %q", said)
 	}
 }

@@ -233,7 +233,7 @@ func TestClaims(t *testing.T) {
 		"one with the right name and the description of another Service is foreign": {
 			l: with(func(l *LoadBalancer) { l.Description = "Kubernetes external service shop/api from cluster kubernetes" }), reason: "has the description"},
 		"one with the right name that a person described is foreign": {
-			l: with(func(l *LoadBalancer) { l.Description = "the shop's" }), reason: `described as "the shop's"`},
+			l: with(func(l *LoadBalancer) { l.Description = "the shop's" }), reason: `has the description "the shop's"`},
 		"one with the name of old and the description of another cluster is foreign": {
 			l: with(func(l *LoadBalancer) { l.Name, l.Description = web.LegacyName(), l.Description+"2" }), reason: "another cluster (kubernetes2)"},
 		"one that a person made is foreign": {

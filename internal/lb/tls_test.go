@@ -51,7 +51,7 @@ func TestCertificateInUseIsTheSameSecretByWhateverAddress(t *testing.T) {
 		}
 		want := ""
 		if c.ref != "" {
-			want = "listener l ends TLS with it"
+			want = "listener l terminates TLS with it"
 		}
 		if got := one.InUse(listeners); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -93,7 +93,7 @@ func (s *Session) CreateApplicationCredential(ctx context.Context, wanted Applic
 func perhapsMade(err error, name string) error {
 	var e *Error
 	if errors.As(err, &e) && e.Unanswered {
-		e.Message += fmt.Sprintf("; it may have been made all the same, with a secret that nobody knows: look for the name %s in "+
+		e.Message += fmt.Sprintf("; it may exist anyway, with an unknown secret: look for the name %s in "+
 			"`openstack application credential list`, and delete it with `kube-octavia credential delete ID`", name)
 	}
 	return err

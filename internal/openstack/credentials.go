@@ -183,7 +183,7 @@ func (s *Session) again(ctx context.Context) (*accepted, error) {
 	var got *accepted
 	var err error
 	if current.global.Authentication() == config.ByToken {
-		err = &Error{Class: Unauthorized, Message: "it was given as [Global] token, which cannot be renewed: set a new one, " +
+		err = &Error{Class: Unauthorized, Message: "[Global] token cannot be renewed: set a new one, " +
 			"or better a password or an application credential"}
 	} else if got, err = s.authenticate(ctx, current); err == nil {
 		return got, nil
@@ -218,7 +218,7 @@ func (s *Session) try(ctx context.Context, l login) (*accepted, error) {
 		return nil, err
 	}
 	if got.projectID != s.projectID {
-		return nil, &Error{Class: Invalid, Message: fmt.Sprintf("they are for project %q, and the controller works in project %q: restart it "+
+		return nil, &Error{Class: Invalid, Message: fmt.Sprintf("they are for project %q, but the controller uses project %q: restart it "+
 			"if that is what you want", got.projectID, s.projectID)}
 	}
 	return got, nil

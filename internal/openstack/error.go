@@ -111,8 +111,8 @@ func describe(err error) Error {
 		return describeRenewal(renewal)
 	case errors.As(err, &answer) && answer.Actual == http.StatusUnauthorized && errors.As(err, &fresh):
 		e := describeAnswer(answer)
-		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just taken the credentials, and this service does not: an application " +
-			"credential whose access rules do not allow the call is refused like this; make another one with `kube-octavia credential create`"
+		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just accepted the credentials, but this service rejects them: an application " +
+			"credential is rejected like this if its access rules do not allow the call; create another one with `kube-octavia credential create`"
 		return e
 	case errors.As(err, &answer):
 		return describeAnswer(answer)
@@ -216,9 +216,9 @@ func (e *attemptError) Error() string {
 	case e.timeout > 0:
 		return fmt.Sprintf("no answer within %v", e.timeout)
 	case errors.Is(e.err, context.Canceled):
-		return "given up before the answer came"
+		return "cancelled before the answer arrived"
 	case isCertificate(e.err):
-		return "no answer: " + plain(e.err) + "; check ca-file in [Global], which names who signs the cloud's certificates"
+		return "no answer: " + plain(e.err) + "; check ca-file in [Global], the CAs that sign the cloud's certificates"
 	}
 	return "no answer: " + plain(e.err)
 }

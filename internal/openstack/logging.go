@@ -37,7 +37,7 @@ func (t logged) RoundTrip(req *http.Request) (*http.Response, error) {
 		"duration", t.now().Sub(start).String(), "requestID", req.Header.Get(requestIDHeader),
 	}
 	if err != nil {
-		logger.Info("OpenStack call without an answer", append(values, "reason", plain(innermost(err)))...)
+		logger.Info("no answer to an OpenStack call", append(values, "reason", plain(innermost(err)))...)
 		return nil, err
 	}
 	logger.Info("OpenStack call", append(values, "status", resp.StatusCode, "serviceRequestID", requestIDOf(resp.Header))...)

@@ -29,29 +29,29 @@ func newMetrics(registry prometheus.Registerer) (metrics, error) {
 	m := metrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "kube_octavia_openstack_request_duration_seconds",
-			Help:    "Time from sending a request to OpenStack until the head of its answer; status is none if none came.",
+			Help:    "Time from sending a request to OpenStack until its response headers; status is none without a response.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"service", "method", "route", "status"}),
 		throttled: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_openstack_throttled_total",
-			Help: "Requests that OpenStack refused with a request for patience (reason is its status), or that were not sent " +
-				"because their turn would have come too late (reason is rate or pause).",
+			Help: "Requests that OpenStack throttled (reason is the HTTP status), or that were not sent " +
+				"because they would have waited too long (reason is rate or pause).",
 		}, []string{"service", "reason"}),
 		renewals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_openstack_reauthentications_total",
-			Help: "Tokens that were renewed after a 401; each such request is sent a second time. Result is renewed or failed.",
+			Help: "Tokens that were renewed, after a 401 or to check the credentials. Result is renewed or failed.",
 		}, []string{"result"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kube_octavia_openstack_credential_reloads_total",
-			Help: "Changes of the credentials in cloud.conf that were seen; result is replaced, or rejected if the old ones stay.",
+			Help: "Changes of the credentials in cloud.conf; result is replaced, or rejected if the old ones stay in use.",
 		}, []string{"result"}),
 		rejected: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kube_octavia_openstack_configuration_rejected",
-			Help: "1 while what cloud.conf says now cannot be taken over, and older credentials are in use; else 0.",
+			Help: "1 while the current cloud.conf cannot be used and older credentials are in use; else 0.",
 		}),
 		expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kube_octavia_openstack_credential_expiry_timestamp_seconds",
-			Help: "When the credentials in use expire, in seconds since 1970; there is none if they do not, or Keystone does not say.",
+			Help: "Unix time when the credentials in use expire; absent if they do not expire or the expiry is unknown.",
 		}, []string{"kind"}),
 	}
 	if registry == nil {

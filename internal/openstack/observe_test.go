@@ -110,7 +110,7 @@ func TestCallsAreLoggedWithoutSecrets(t *testing.T) {
 			t.Errorf("want %s in the log of the context: %s", want, own.text())
 		}
 	}
-	for _, want := range []string{`"service"="identity" "method"="POST" "route"="/v3/auth/tokens"`, `"status"=401`, `OpenStack call without an answer`} {
+	for _, want := range []string{`"service"="identity" "method"="POST" "route"="/v3/auth/tokens"`, `"status"=401`, `no answer to an OpenStack call`} {
 		if !strings.Contains(book.text(), want) {
 			t.Errorf("want %s in the log: %s", want, book.text())
 		}

@@ -230,7 +230,7 @@ func (t *throttled) RoundTrip(req *http.Request) (*http.Response, error) {
 func refused(service, reason string, left time.Duration) *Error {
 	message := "not sent: too many calls to the " + service + " service are waiting"
 	if reason == "pause" {
-		message = "not sent: the " + service + " service asked for patience"
+		message = "not sent: the " + service + " service throttles requests"
 	}
 	return &Error{Class: Throttled, Message: message, RetryAfter: left}
 }

@@ -40,10 +40,10 @@ const (
 	OutcomeAdopted Outcome = "adopted"
 	// OutcomeChanged: its load balancer would be taken over, and more than tags be written.
 	OutcomeChanged Outcome = "changed"
-	// OutcomeRefused: it cannot be served as it is written, or not all of it.
+	// OutcomeRefused: it cannot be served, completely or in part.
 	OutcomeRefused Outcome = "refused"
 	// OutcomeForeign: the load balancer that has its name, or that it names, is not its own.
-	OutcomeForeign Outcome = "foreign"
+	OutcomeForeign Outcome = "not-owned"
 	// OutcomeCreated: it has no load balancer, and would get one.
 	OutcomeCreated Outcome = "created"
 	// OutcomeReleased: it is to have no load balancer any more, and what it has would go.

@@ -46,13 +46,13 @@ func TestMigrateSaysWhatBecomesOfSecurityGroupsOfServices(t *testing.T) {
 		outcome Outcome
 		says    string
 	}{
-		{"a Service's", group("prod", "web"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/web is taken off"},
+		{"a Service's", group("prod", "web"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/web is detached"},
 		{"a Service's that keeps it", group("prod", "web"), config.ServiceSecurityGroups, OutcomeAdopted, "Service shop/web"},
 		{"another cluster's", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", but --cluster-name is "prod"`},
 		{"of a Service that is gone", group("prod", "gone"), config.ClusterSecurityGroup, OutcomeOrphan, "shop/gone does not exist"},
-		{"of a Service that has given it up", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "given it up"},
+		{"of a Service that has given it up", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "no longer uses it"},
 		{"of no cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "its cluster is unknown"},
-		{"of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not for this controller"},
+		{"of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not handled by this controller"},
 		{"no Service's", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
 	} {
 		source.Config.SecurityGroupMode = c.mode

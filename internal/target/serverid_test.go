@@ -23,12 +23,12 @@ func TestServerIDIsReadFromEachFormOfProviderID(t *testing.T) {
 func TestProviderIDOfAnotherCloudHasNoServer(t *testing.T) {
 	for _, test := range []struct{ providerID, says string }{
 		{"", "is empty"},
-		{"aws:///eu-west-1a/i-0123456789abcdef0", "another cloud"},
-		{"k3s://node-1", "another cloud"},
-		{"openstack://" + server, "not of the form"},
-		{"openstack:///node-1", "not of the form"},
-		{"openstack:///" + server + "/x", "not of the form"},
-		{server, "not of the form"},
+		{"aws:///eu-west-1a/i-0123456789abcdef0", "is not of OpenStack"},
+		{"k3s://node-1", "is not of OpenStack"},
+		{"openstack://" + server, "does not have the form"},
+		{"openstack:///node-1", "does not have the form"},
+		{"openstack:///" + server + "/x", "does not have the form"},
+		{server, "does not have the form"},
 	} {
 		id, err := ServerID(test.providerID)
 		if id != "" || err == nil || !strings.Contains(err.Error(), test.says) {

@@ -219,12 +219,15 @@ func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// docs is the page that tells how to install.
-const docs = "../../docs/operators.md"
+// docs is the page about the installation, and rights the one with the rights.
+const (
+	docs   = "../../docs/install.md"
+	rights = "../../docs/reference/deployment.md"
+)
 
-func page(t *testing.T) string {
+func page(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(docs)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +238,7 @@ func page(t *testing.T) string {
 // kube-apiserver see what comes of it.
 func TestInstallationIsAsTheDocsTell(t *testing.T) {
 	installed(t)
-	_, rest, found := strings.Cut(page(t), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
+	_, rest, found := strings.Cut(page(t, docs), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
 	if !found {
 		t.Fatalf("%s has no kustomization", docs)
 	}
@@ -285,7 +288,7 @@ func TestDocsListTheRights(t *testing.T) {
 	for resource, all := range verbs {
 		want[resource] = strings.Join(all, ", ")
 	}
-	_, table, _ := strings.Cut(page(t), "| resource | verbs | what for |\n| --- | --- | --- |\n")
+	_, table, _ := strings.Cut(page(t, rights), "| resource | verbs | what for |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	got := map[string]string{}
 	for _, row := range strings.Split(table, "\n") {

@@ -430,7 +430,7 @@ func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
 	rows := s.migration(2)
 	for _, o := range all {
 		row := rows.of(o.name)
-		if row.Outcome != "foreign" || len(row.Reasons) == 0 || !strings.Contains(row.Reasons[0], foreign[o.name].says) {
+		if row.Outcome != "not-owned" || len(row.Reasons) == 0 || !strings.Contains(row.Reasons[0], foreign[o.name].says) {
 			t.Errorf("migrate says of %s: %+v", o.name, row)
 		}
 	}
@@ -520,7 +520,7 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		"shared-first":     {"adopted", "tags"},
 		"shared-second":    {"adopted", ""},
 		"classy":           {"left-alone", "other.example/lb"},
-		"copied":           {"foreign", unknown},
+		"copied":           {"not-owned", unknown},
 	} {
 		row := m.of(name)
 		text := strings.Join(row.Reasons, " ")

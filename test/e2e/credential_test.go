@@ -290,7 +290,7 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	if err := m.write("[Global]\nauth-ulr = x\n"); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually(func() error { return s.said("everything goes on as it was") })
+	s.eventually(func() error { return s.said("keeping the previous configuration") })
 	if err := m.write(conf); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestCredentialsInAFileThatIsNoGoodLeaveTheOnesInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.eventually(func() error {
-			return s.said([]string{"everything goes on as it was", "the old ones stay in use", "[LoadBalancer] monitor-delay"}[i])
+			return s.said([]string{"keeping the previous configuration", "keeping the old ones and retrying", "[LoadBalancer] monitor-delay"}[i])
 		})
 		if rejected := s.gauge("kube_octavia_openstack_configuration_rejected"); rejected != map[bool]int{true: 1}[i < 2] {
 			t.Errorf("%d: the metric of rejected configurations is %d", i, rejected)
@@ -407,7 +407,7 @@ func (s *stage) credentialSecret(person string, flags ...string) (name string, i
 	}
 }
 
-// TestCredentialIsMadeAndRotatedInItsSecret does what docs/operators.md says.
+// TestCredentialIsMadeAndRotatedInItsSecret does what docs/credentials.md says.
 func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
