@@ -79,7 +79,7 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret contains text instead of a PKCS #12 bundle"}
 	}
 	if err := c.exchange(ctx); err != nil {
-		return unreachable(openstack.Wrap("let Octavia read the certificate in "+ref.Kind+"/"+ref.ID, err))
+		return unreachable(openstack.Wrap("check that Octavia can read the certificate in "+ref.Kind+"/"+ref.ID, err))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

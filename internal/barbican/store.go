@@ -25,7 +25,7 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 		return nil
 	}
 	if err := c.exchange(ctx); err != nil {
-		return unreachable(openstack.Wrap("let Octavia read certificates", err))
+		return unreachable(openstack.Wrap("check that Octavia can read certificates", err))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
