@@ -165,7 +165,7 @@ func TestACertificateThatOctaviaCannotGetAtIsAnError(t *testing.T) {
 	}
 	defer session.Close()
 	err = barbican.New(session.KeyManager(), session.CheckExchange, never).Check(t.Context(), bundle)
-	if openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "let Octavia read") {
+	if openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "check that Octavia can read") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -212,7 +212,7 @@ func TestNoPassFailsWhenCredentialsAreRotatedUnderLoad(t *testing.T) {
 					return err
 				}
 				if err := s.poll(func() error {
-					if n := len(s.controller.log.lines("they are in use from now on")); n <= round {
+					if n := len(s.controller.log.lines("using the changed credentials of cloud.conf")); n <= round {
 						return fmt.Errorf("%d rotations were seen", n)
 					}
 					return nil
@@ -281,7 +281,7 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	if !strings.Contains(c.Message, "Replace the credentials in [Global] of cloud.conf") {
 		t.Errorf("the condition says %q", c.Message)
 	}
-	s.eventually(func() error { return s.unreadyFor("the credentials are refused by Keystone") })
+	s.eventually(func() error { return s.unreadyFor("Keystone rejects the credentials") })
 	if got := web.address(); got != address {
 		t.Errorf("the address %s became %q", address, got)
 	}
@@ -320,7 +320,7 @@ func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreRepl
 	}
 	m := s.mounts(conf)
 	s.begin()
-	s.eventually(func() error { return s.unreadyFor("the credentials are refused by Keystone") })
+	s.eventually(func() error { return s.unreadyFor("Keystone rejects the credentials") })
 	web := s.service("web", tcp(8080))
 	c := web.has(programmed, conditionFalse, "CloudUnauthorized")
 	t.Log(c.Message)
@@ -442,7 +442,7 @@ func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	if err := m.write(conf); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually(func() error { return s.said("they are in use from now on") })
+	s.eventually(func() error { return s.said("using the changed credentials of cloud.conf") })
 	if _, err := s.credential("delete", first, "--cloud-config="+person); err != nil {
 		t.Error(err)
 	}
