@@ -97,6 +97,23 @@ type Networks struct {
 	FloatingIPAddress string
 }
 
+// NetworksOf says where addresses are taken from, as far as the Service and the operator's
+// settings say.
+func NetworksOf(o annotation.Options) Networks {
+	networks := Networks{
+		VIPSubnetID:        o.SubnetID,
+		VIPNetworkID:       o.NetworkID,
+		AdditionalSubnetID: o.AdditionalSubnetID,
+		MemberSubnetID:     o.MemberSubnetID,
+		FloatingNetworkID:  o.FloatingNetworkID,
+		FloatingIPAddress:  o.FloatingIP,
+	}
+	if o.FloatingSubnetID != "" {
+		networks.FloatingSubnetIDs = []string{o.FloatingSubnetID}
+	}
+	return networks
+}
+
 // Invalid is a Service that cannot be served as it is written.
 type Invalid struct {
 	// Reason is a condition's reason, in CamelCase.

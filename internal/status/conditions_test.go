@@ -47,7 +47,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Waits: "first the other", OnlyObserved: true}, ok, no(ReasonWaitingForGroup, "first the other"),
 		},
 		"somebody deleted it, and that is to be ignored": {
-			Pass{Done: true}, ok, no(ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"),
+			Pass{Done: true}, ok, no(ReasonDrifted, "another client deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"),
 		},
 		"Octavia builds": {
 			Pass{Observed: observed(lb.PendingCreate, 1)}, ok, no(ReasonCreating, "Octavia is building load balancer lb-1"),

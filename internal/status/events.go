@@ -47,7 +47,7 @@ func moreDrift(old, now metav1.Condition) bool {
 
 // The reasons of events that are not those of conditions.
 const (
-	// ReasonDriftRepaired: what somebody else had changed was made again.
+	// ReasonDriftRepaired: what another client had changed was repaired.
 	ReasonDriftRepaired = "DriftRepaired"
 	// ReasonOrphanFound: an object bears the uid of a Service that does not exist, or has given it up.
 	ReasonOrphanFound = "OrphanFound"
@@ -60,10 +60,10 @@ const (
 	ReasonOrphanDeleted = "OrphanDeleted"
 )
 
-// Repaired is the event about ops that made again what somebody else had changed.
+// Repaired is the event about ops that repaired what another client had changed.
 func Repaired(ops []string) Event {
 	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: shorten(
-		"somebody else had changed what this Service has in the cloud; this was repaired: "+strings.Join(ops, "; "), longestEvent)}
+		"another client had changed what this Service has in the cloud; this was repaired: "+strings.Join(ops, "; "), longestEvent)}
 }
 
 func underway(reason string) bool {

@@ -48,7 +48,7 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		return nil
 	}
 	if served(*l) == 0 && !p.Done {
-		// It was created alone, or somebody took its ports away.
+		// It was created alone, or another client took its ports away.
 		return old
 	}
 	address := p.Observed.Address()

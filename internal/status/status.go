@@ -54,7 +54,7 @@ const (
 	ReasonReplacingOnChange = "ReplacingOnChange"
 	// ReasonReplacementFailed: that was tried often enough, and a person has to look.
 	ReasonReplacementFailed = "ReplacementFailed"
-	// ReasonAddressTaken: somebody took the address of one that was replaced.
+	// ReasonAddressTaken: the address of a load balancer that was replaced is taken.
 	ReasonAddressTaken = "AddressTaken"
 	ReasonUnready      = "PartsNotReady"
 	// ReasonReadyForAdoption: nothing is written, and all that would be is our tags.
@@ -156,7 +156,7 @@ type Pass struct {
 	// OpeningFailed whether that is since it could not be done.
 	Unopened      string
 	OpeningFailed bool
-	// Drift are the ops that would make again what somebody else changed, and that
+	// Drift are the ops that would repair what another client changed, and that
 	// the Service's policy forbids.
 	Drift []diff.Op
 }
@@ -267,9 +267,9 @@ func (p Pass) programmed() metav1.Condition {
 	case len(p.Refused) > 0:
 		c.Reason, c.Message = ReasonNotAccepted, "a part of what is wanted cannot be had; see condition "+Accepted
 	case len(p.Drift) > 0:
-		c.Reason, c.Message = ReasonDrifted, "somebody else changed what this Service has in the cloud, and its drift-policy leaves it so; to repair it: "+list(p.Drift)
+		c.Reason, c.Message = ReasonDrifted, "another client changed what this Service has in the cloud, and its drift-policy leaves it so; to repair it: "+list(p.Drift)
 	case l == nil && p.Done:
-		c.Reason, c.Message = ReasonDrifted, "somebody deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"
+		c.Reason, c.Message = ReasonDrifted, "another client deleted the load balancer, and this Service's drift-policy leaves it so, until the Service is changed"
 	case l == nil:
 		c.Reason, c.Message = ReasonCreating, "the load balancer is yet to be created"
 	case l.ProvisioningStatus == lb.PendingCreate:

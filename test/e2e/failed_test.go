@@ -27,11 +27,11 @@ const (
 // impatient is a program that makes the next attempt to replace a load balancer
 // soon.
 func impatient() cli.Options {
-	timing := timing.Default()
-	timing.FirstReplacement, timing.LastReplacement = 50*time.Millisecond, 200*time.Millisecond
-	timing.FirstRebirth, timing.LastRebirth = 50*time.Millisecond, time.Second
-	timing.DuplicateRetry, timing.LastBackoff, timing.Drain = 200*time.Millisecond, time.Second, time.Second
-	return cli.Options{Timing: timing}
+	delays := timing.Default()
+	delays.Replacement = timing.Backoff{First: 50 * time.Millisecond, Last: 200 * time.Millisecond}
+	delays.Deletion = timing.Backoff{First: 50 * time.Millisecond, Last: time.Second}
+	delays.DuplicateRetry, delays.LastBackoff, delays.Drain = 200*time.Millisecond, time.Second, time.Second
+	return cli.Options{Timing: delays}
 }
 
 // routed counts the controller's calls of a route.
