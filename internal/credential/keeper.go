@@ -57,6 +57,11 @@ type Keeper struct {
 	// refused is whether Keystone took the credentials in use no more.
 	refused bool
 
+	end
+}
+
+// end is when the credentials expire, of which kind they are, and when that is said again.
+type end struct {
 	expires  time.Time
 	kind     config.Authentication
 	noticeAt time.Time

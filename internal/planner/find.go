@@ -89,73 +89,33 @@ func (p *Planner) publishedFloatingIP(ctx context.Context, service *corev1.Servi
 // openstack-cloud-controller-manager make, also what a create made whose answer
 // was lost; the id in the annotation, and others, find what was renamed since.
 func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) (lb.Observed, error) {
-	named, err := p.Octavia.FindByName(ctx, owner.LoadBalancerName())
+	ours, err := p.named(ctx, owner.LoadBalancerName(), service, owner, before)
+	if err == nil {
+		ours, err = p.withOthers(ctx, ours, service, owner, before)
+	}
 	if err != nil {
 		return lb.Observed{}, err
-	}
-	var ours []lb.LoadBalancer
-	for _, l := range named {
-		if is, err := p.isOurs(ctx, service, owner, l, before); err != nil {
-			return lb.Observed{}, err
-		} else if is {
-			ours = append(ours, l)
-		}
-	}
-	missing := func(id string) bool {
-		return id != "" && !slices.ContainsFunc(ours, func(l lb.LoadBalancer) bool { return l.ID == id })
-	}
-	for _, other := range before.others {
-		if !missing(other) {
-			continue
-		}
-		found, err := p.noted(ctx, other, service, owner, before)
-		if err != nil && openstack.Classify(err) != openstack.Foreign {
-			return lb.Observed{}, err
-		}
-		ours = append(ours, found...)
 	}
 	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
 	if p.askedTwice(service) {
 		id = "" // it is refused for that
 	}
-	if missing(id) {
-		noted, err := p.noted(ctx, id, service, owner, before)
-		var perhaps *unproven
-		switch {
-		case err == nil:
-			ours = append(ours, noted...)
-		case errors.As(err, &perhaps) && len(ours) == 0:
-			// It may well be what the Service is to be released from.
-			return lb.Observed{}, err
-		case openstack.Classify(err) == openstack.Foreign && len(ours) > 0:
-			// The annotation is wrong, and what is the Service's own is known
-			// without it.
-		case openstack.Classify(err) == openstack.Foreign:
-			host, sharing := p.host(ctx, service, owner, id)
-			if host != nil {
-				return lb.Observed{LoadBalancer: host, Guest: true}, nil
-			}
-			if sharing != nil || p.Serves(service) {
-				return lb.Observed{}, cmp.Or(sharing, err)
-			}
-		default:
-			return lb.Observed{}, err
-		}
-	}
-	if len(ours) == 0 && before.guest && before.id != id {
-		// The id was taken off the Service, or changed: what it uses it goes on using.
-		if host, err := p.host(ctx, service, owner, before.id); host != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+	if id != "" && !contains(ours, id) {
+		found, host, err := p.annotated(ctx, id, service, owner, before, len(ours) > 0)
+		if host != nil || err != nil {
 			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
 		}
+		ours = append(ours, found...)
 	}
-	if len(ours) == 0 && !p.askedTwice(service) {
-		if host, err := p.groupHost(ctx, service, owner, id); host != nil || err != nil {
+	if len(ours) == 0 {
+		if host, err := p.shared(ctx, id, service, owner, before); host != nil || err != nil {
 			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
 		}
-	}
-	if len(ours) == 0 && status.Published(service) != "" {
-		if ours, err = p.namedOfOld(ctx, service, owner, before); err != nil {
-			return lb.Observed{}, err
+		// A Service that publishes no address never had one with the name of long ago.
+		if status.Published(service) != "" {
+			if ours, err = p.named(ctx, owner.LegacyName(), service, owner, before); err != nil {
+				return lb.Observed{}, err
+			}
 		}
 	}
 	var floating []lb.FloatingIP
@@ -171,23 +131,77 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	return choose(ours, floating, id, owner), nil
 }
 
-// namedOfOld finds a load balancer that bears the name of long ago. A Service that
-// publishes no address never had one.
-func (p *Planner) namedOfOld(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) ([]lb.LoadBalancer, error) {
-	named, err := p.Octavia.FindByName(ctx, owner.LegacyName())
+func contains(all []lb.LoadBalancer, id string) bool {
+	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool { return l.ID == id })
+}
+
+// named returns the load balancers of the name that are the Service's.
+func (p *Planner) named(ctx context.Context, name string, service *corev1.Service, owner lb.Owner, before remembered) (ours []lb.LoadBalancer, err error) {
+	all, err := p.Octavia.FindByName(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	var ours []lb.LoadBalancer
-	for _, l := range named {
-		is, err := p.isOurs(ctx, service, owner, l, before)
-		if err != nil {
+	for _, l := range all {
+		if is, err := p.isOurs(ctx, service, owner, l, before); err != nil {
 			return nil, err
 		} else if is {
 			ours = append(ours, l)
 		}
 	}
 	return ours, nil
+}
+
+// withOthers adds load balancers that were seen to bear the Service's mark.
+func (p *Planner) withOthers(ctx context.Context, ours []lb.LoadBalancer, service *corev1.Service, owner lb.Owner, before remembered) ([]lb.LoadBalancer, error) {
+	for _, id := range before.others {
+		if contains(ours, id) {
+			continue
+		}
+		found, err := p.noted(ctx, id, service, owner, before)
+		if err != nil && openstack.Classify(err) != openstack.Foreign {
+			return nil, err
+		}
+		ours = append(ours, found...)
+	}
+	return ours, nil
+}
+
+// annotated returns the load balancer with the id that is noted on the Service, if it is the
+// Service's, or as host if it is one that the Service shares. Known is whether the Service's
+// own is known without it: then an id of another owner's is passed over.
+func (p *Planner) annotated(ctx context.Context, id string, service *corev1.Service, owner lb.Owner, before remembered, known bool) (ours []lb.LoadBalancer, host *lb.LoadBalancer, err error) {
+	ours, err = p.noted(ctx, id, service, owner, before)
+	var perhaps *unproven
+	switch {
+	case err == nil:
+		return ours, nil, nil
+	case openstack.Classify(err) != openstack.Foreign:
+		return nil, nil, err
+	case known:
+		return nil, nil, nil
+	case errors.As(err, &perhaps):
+		return nil, nil, err // it may well be what the Service is to be released from
+	}
+	host, sharing := p.host(ctx, service, owner, id)
+	if host == nil && (sharing != nil || p.Serves(service)) {
+		return nil, nil, cmp.Or(sharing, err)
+	}
+	return nil, host, nil
+}
+
+// shared returns the load balancer that the Service shares although none with the noted id
+// is there for it: the one that it used before, or that of its group.
+func (p *Planner) shared(ctx context.Context, id string, service *corev1.Service, owner lb.Owner, before remembered) (*lb.LoadBalancer, error) {
+	if before.guest && before.id != id {
+		// The id was taken off the Service, or changed: what it uses it goes on using.
+		if host, err := p.host(ctx, service, owner, before.id); host != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+			return host, err
+		}
+	}
+	if p.askedTwice(service) {
+		return nil, nil
+	}
+	return p.groupHost(ctx, service, owner, id)
 }
 
 // remembered is what a controller knew of a Service before it looks: the id of the load
