@@ -186,3 +186,18 @@ func TestABarDoesNotEndACell(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestCellsOfConditionsAreAtMostTwoSentences keeps the tables of conditions readable.
+func TestCellsOfConditionsAreAtMostTwoSentences(t *testing.T) {
+	abbreviation := strings.NewReplacer("e.g. ", "", "i.e. ", "")
+	for _, line := range strings.Split(read(t, filepath.Join(root, "docs/reference/conditions.md")), "\n") {
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for _, cell := range strings.Split(line, " | ") {
+			if n := strings.Count(abbreviation.Replace(strings.TrimSuffix(cell, " |")), ". ") + 1; n > 2 {
+				t.Errorf("%d sentences: %s", n, cell)
+			}
+		}
+	}
+}

@@ -67,6 +67,7 @@ func SetUp(m manager.Manager, o Options) error {
 		return nil
 	})
 	known := memory.NewStore()
+	o.Planner.Remembered = known
 	var reconciler *service.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.Heads,

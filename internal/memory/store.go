@@ -35,16 +35,26 @@ func NewStore() *Store {
 	}
 }
 
-// Take marks the Service as busy until the function that it returns is called.
-func (m *Store) Take(key types.NamespacedName) (done func()) {
+// Take marks the Services as busy until done is called. It is not ok, and marks none, if one
+// of them is busy already.
+func (m *Store) Take(keys ...types.NamespacedName) (done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.busy[key] = true
+	for _, key := range keys {
+		if m.busy[key] {
+			return nil, false
+		}
+	}
+	for _, key := range keys {
+		m.busy[key] = true
+	}
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.busy, key)
-	}
+		for _, key := range keys {
+			delete(m.busy, key)
+		}
+	}, true
 }
 
 // Recall returns the record of the Service, empty when there is none or when it
@@ -98,7 +108,7 @@ func (m *Store) Put(key types.NamespacedName, r Record) {
 }
 
 // markSharing lets the other Services that use the load balancer read it again when one of
-// them has changed it, also those that are busy and may have read it before.
+// them has changed it. Passes over them come one after the other.
 func (m *Store) markSharing(writer types.NamespacedName, l lb.LoadBalancer) {
 	if !l.ProvisioningStatus.Pending() {
 		return
@@ -110,9 +120,28 @@ func (m *Store) markSharing(writer types.NamespacedName, l lb.LoadBalancer) {
 			if used := r.Cloud.Observed.LoadBalancer; used != nil && used.ID == l.ID {
 				used.ProvisioningStatus = l.ProvisioningStatus
 			}
-			m.records[key], m.stale[key] = r, true
+			m.records[key] = r
 		}
 	}
+}
+
+// LoadBalancerOf returns the id of the load balancer that the Service is remembered to use,
+// or "".
+func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.records[key].Cloud.Observed.LoadBalancer; l != nil {
+		return l.ID
+	}
+	return ""
+}
+
+// MayAppear reports whether a load balancer was asked for the Service that may still appear,
+// since the answer was lost.
+func (m *Store) MayAppear(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.records[key].Cloud.Unanswered.IsZero()
 }
 
 // Users are the Services that use the load balancer, as far as is remembered.

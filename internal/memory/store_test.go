@@ -232,7 +232,8 @@ func TestASweepSeesWhatOthersDidToFloatingIPs(t *testing.T) {
 			}
 			m := remembering(r)
 			if test.hold {
-				defer m.Take(web)()
+				done, _ := m.Take(web)
+				defer done()
 			}
 			moved := m.StaleFloatingIPs(test.list, "cluster", noon.Add(time.Minute))
 			got := m.Recall(web, "uid-1")
@@ -260,7 +261,10 @@ func TestASweepSeesWhatOthersDidToFloatingIPs(t *testing.T) {
 
 func TestWhatIsInHandIsNotDoubted(t *testing.T) {
 	m := remembering(converged())
-	done := m.Take(web)
+	done, ok := m.Take(web)
+	if _, again := m.Take(web); !ok || again {
+		t.Errorf("taken %t, and again %t", ok, again)
+	}
 	all := func(lb.LoadBalancer) bool { return true }
 	if doubted := m.StaleLoadBalancers(nil, all, noon.Add(time.Minute)); len(doubted) > 0 {
 		t.Errorf("doubted in the middle of a pass: %v", doubted)

@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -61,12 +60,17 @@ func (p *Planner) Group(ctx context.Context, service *corev1.Service) ([]corev1.
 }
 
 // knownBalancer is the id of the load balancer that the Service is known to have, or "".
-// What stands on a Service that was not taken over and has no address is a user's wish.
+// What stands on a Service that was not taken over and has no address is a user's wish. The
+// one that was just made for a Service may not be noted on it yet.
 func (p *Planner) knownBalancer(s *corev1.Service) string {
-	if !p.Claimed(s) && len(s.Status.LoadBalancer.Ingress) == 0 {
-		return ""
+	id := ""
+	if p.Claimed(s) || len(s.Status.LoadBalancer.Ingress) > 0 {
+		id = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
 	}
-	return strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
+	if id == "" && p.Remembered != nil {
+		id = p.Remembered.LoadBalancerOf(client.ObjectKeyFromObject(s))
+	}
+	return id
 }
 
 // askedTwice reports whether a user says by group and by id which load balancer to share.
@@ -157,7 +161,7 @@ func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, obser
 	if err != nil || len(group) == 0 {
 		return err
 	}
-	maker := p.makers.choose(p.GroupOf(service), p.mayMake(group))
+	maker := p.mayMake(group)[0]
 	if maker.UID == service.UID {
 		return nil
 	}
@@ -172,9 +176,13 @@ func (p *Planner) mayMake(group []corev1.Service) []corev1.Service {
 	if len(able) == 0 {
 		able = slices.Clone(group)
 	}
-	slices.SortStableFunc(able, func(a, b corev1.Service) int {
-		return map[bool]int{true: -1}[p.Claimed(&a)] - map[bool]int{true: -1}[p.Claimed(&b)]
-	})
+	begun := func(s *corev1.Service) int {
+		if p.Claimed(s) || p.Remembered != nil && p.Remembered.MayAppear(client.ObjectKeyFromObject(s)) {
+			return -1
+		}
+		return 0
+	}
+	slices.SortStableFunc(able, func(a, b corev1.Service) int { return begun(&a) - begun(&b) })
 	return able
 }
 
@@ -182,25 +190,4 @@ func (p *Planner) mayMake(group []corev1.Service) []corev1.Service {
 func Refused(s corev1.Service) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
 	return c != nil && c.Status == metav1.ConditionFalse && build.Refuses(c.Reason)
-}
-
-// makers remembers, by group, the Service that makes its load balancer, so that passes
-// over two of them do not begin both although one of them came right meanwhile. It stays
-// the one when the load balancer is there: others may not have heard of that yet. It is
-// safe for concurrent use, and its zero value is empty.
-type makers struct {
-	mu sync.Mutex
-	of map[string]types.UID
-}
-
-// choose returns the candidate that was chosen before, or else chooses the first.
-func (m *makers) choose(group string, candidates []corev1.Service) corev1.Service {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil {
-		m.of = map[string]types.UID{}
-	}
-	i := slices.IndexFunc(candidates, func(s corev1.Service) bool { return s.UID == m.of[group] })
-	m.of[group] = candidates[max(i, 0)].UID
-	return candidates[max(i, 0)]
 }

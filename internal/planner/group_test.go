@@ -171,14 +171,21 @@ func TestOneOfAGroupMakesItsLoadBalancerAndTheOthersWait(t *testing.T) {
 	}
 }
 
+// asked remembers that a load balancer was asked for, for these Services, that may still
+// appear.
+type asked []string
+
+func (asked) LoadBalancerOf(types.NamespacedName) string { return "" }
+func (a asked) MayAppear(key types.NamespacedName) bool  { return slices.Contains(a, key.Name) }
+
 func TestWhoHasBegunToMakeTheLoadBalancerOfAGroupEndsIt(t *testing.T) {
 	a, b := mate("a", 1, refusedNow), mate("b", 2)
 	p := grouping("", a, b)
 	if err := p.awaitGroup(t.Context(), &b, lb.Observed{}); err != nil {
 		t.Fatal(err)
 	}
-	a.Status.Conditions = nil // it came right, and nobody knows yet that the other one has begun
-	p.Reader = onlyServices{services: []corev1.Service{a, b}}
+	a.Status.Conditions = nil // it came right, and the cache does not show yet that the other one has begun
+	p.Reader, p.Remembered = onlyServices{services: []corev1.Service{a, b}}, asked{"b"}
 	if err := p.awaitGroup(t.Context(), &a, lb.Observed{}); err == nil || !strings.Contains(err.Error(), "default/b") {
 		t.Errorf("a second load balancer would be made: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,12 +53,20 @@ type Planner struct {
 	// Adopt is what is done about what openstack-cloud-controller-manager made; empty
 	// stands for claim.AdoptTag.
 	Adopt claim.Adoption
+	// Remembered is what a controller remembers; nil for a command.
+	Remembered Remembered
 
 	// leavesParts is whether the cloud was seen to leave parts of load balancers
 	// unfinished that were created complete.
 	leavesParts atomic.Bool
-	// makers are the Services that make the load balancers of groups.
-	makers makers
+}
+
+// Remembered is what a controller remembers of Services that the cache may not show yet.
+type Remembered interface {
+	// LoadBalancerOf returns the id of the load balancer that the Service uses, or "".
+	LoadBalancerOf(types.NamespacedName) string
+	// MayAppear reports whether a load balancer was asked for that may still appear.
+	MayAppear(types.NamespacedName) bool
 }
 
 // LeavesParts notes that the cloud leaves parts of load balancers unfinished that are created

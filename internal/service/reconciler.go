@@ -9,6 +9,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -73,7 +74,8 @@ type Requirements interface {
 	Passed()
 }
 
-// Reconciler makes passes over Services. Its queue key is the Service.
+// Reconciler makes passes over Services. Its queue key stands for a load balancer: see
+// sharing.go.
 type Reconciler struct {
 	Options
 	*planner.Planner
@@ -83,6 +85,7 @@ type Reconciler struct {
 	observers        *observers
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
+	due              due
 }
 
 // New returns a Reconciler.
@@ -121,26 +124,68 @@ func (noRequirements) Release(types.NamespacedName, types.UID) (bool, string)  {
 func (noRequirements) Forget(types.NamespacedName)                             {}
 func (noRequirements) Passed()                                                 {}
 
-// Reconcile makes one pass over the Service: it gathers, builds, compares, carries out at
-// most one Octavia op, and reports. It never waits: while Octavia is at work the watcher has
-// the load balancer and brings the Service back.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+// Reconcile makes a pass over each Service that is due of those that share the load balancer of
+// the queue key, one after the other.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	members, err := r.members(ctx, request)
+	if err != nil {
+		return result, err
+	}
+	done, free := r.Memory.Take(members...)
+	if !free {
+		// The queue key of one of them has just changed.
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
+	}
+	defer done()
+	var failures []error
+	for _, key := range members {
+		is, left := r.due.take(key, r.Now())
+		if is || len(members) == 1 {
+			again, err := r.pass(r.forService(ctx, request, key), key)
+			left, failures = again.RequeueAfter, append(failures, err)
+			if err != nil {
+				r.due.at(key, time.Time{}) // after the backoff
+			} else if left > 0 {
+				r.due.at(key, r.Now().Add(left))
+			}
+		}
+		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
+			result.RequeueAfter = left
+		}
+	}
+	if err := errors.Join(failures...); err != nil {
+		return reconcile.Result{}, err
+	}
+	return result, nil
+}
+
+// forService lets what is logged name the Service, where the queue key names another one.
+func (r *Reconciler) forService(ctx context.Context, request reconcile.Request, key types.NamespacedName) context.Context {
+	if key == request.NamespacedName {
+		return ctx
+	}
+	return ctrl.LoggerInto(ctx, logOf(r.Logger)(&reconcile.Request{NamespacedName: key}))
+}
+
+// pass makes one pass over the Service: it gathers, decides, carries out at most one Octavia
+// op, and reports. It never waits: while Octavia is at work the watcher has the load balancer
+// and brings the Service back.
+func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	id := openstack.NewRequestID()
 	ctx = ctrl.LoggerInto(openstack.WithRequestID(ctx, id), ctrl.LoggerFrom(ctx).WithValues("requestID", id))
-	defer r.Memory.Take(request.NamespacedName)()
-	f, err := r.begin(ctx, request.NamespacedName)
+	f, err := r.begin(ctx, key)
 	if err != nil || f.Service == nil {
 		return retry(err)
 	}
 	f.RequestID = id
-	if result, stops, err := r.yield(ctx, f); stops {
+	if result, yields, err := r.yield(ctx, f); yields {
 		return result, err
 	}
 	f, err = r.gather(ctx, f)
 	f = r.build(ctx, f, err)
 	f, d, err := r.Decide(ctx, f, r.provide)
-	f, d, outcome := r.apply(ctx, f, d, err)
-	return r.report(ctx, f, d, outcome)
+	f, d, o := r.apply(ctx, f, d, err)
+	return r.report(ctx, f, d, o)
 }
 
 // begin reads the Service and what is remembered of it. It returns no Service where there is
@@ -239,6 +284,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.waiters.Leave(key)
 	r.conflicts.Forget(key)
 	r.observers.forget(key)
+	r.due.forget(key)
 	if id := r.Memory.Forget(key); id != "" {
 		r.Watcher.Forget(id)
 	}

@@ -39,10 +39,13 @@ import (
 // woken for and over those of which something changed in Kubernetes.
 func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
 	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
-		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName],
+		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[types.NamespacedName],
 			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			queue.Add(reconcile.Request{NamespacedName: e.Object})
+			queue.Add(r.askFor(ctx, e.Object))
 		},
+	}
+	if err := r.addIndexes(context.Background(), m); err != nil {
+		return err
 	}
 	options := crcontroller.Options{
 		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: fairqueue.New,
@@ -59,7 +62,7 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	// before that is seen whole before the first pass.
 	informers := m.GetCache()
 	for _, watched := range []source.Source{
-		source.Kind[client.Object](informers, &corev1.Service{}, &handler.EnqueueRequestForObject{}, r.serviceMatters()),
+		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
 		source.Kind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
 		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
 		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice), notSeenYet),
@@ -87,9 +90,9 @@ func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
 // over all Services saw the rest.
 var notSeenYet = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
-// serviceMatters passes only changes of Services that change what is wanted, and
-// what others do to the marks that we write, of which it tells rivals. It holds back
-// what we write ourselves: see echoes.
+// serviceMatters passes only changes of Services that change what is wanted, and writes of
+// other clients to fields that only the controller writes. Its own writes ask for no pass, or
+// one that failed would bring about the next one by reporting.
 func (r *Reconciler) serviceMatters() predicate.Funcs {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -173,7 +176,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		selector, err := annotation.Selector(service.Annotations, r.Config)
 		selected := func(n *corev1.Node) bool { return n != nil && (err != nil || selector.Matches(n.Labels)) }
 		if was, is := selected(was), selected(is); was != is || was && !same {
-			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(service)})
+			q.Add(r.ask(ctx, service))
 		}
 	}
 }
@@ -190,5 +193,5 @@ func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []
 	if !r.Serves(&service) || service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: key}}
+	return []reconcile.Request{r.ask(ctx, &service)}
 }
