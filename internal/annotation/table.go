@@ -59,7 +59,7 @@ var addressLines = []Annotation{
 	set(boolean, func(o *Options) *bool { return &o.Internal }, Annotation{
 		Key:     "service.beta.kubernetes.io/openstack-internal-load-balancer",
 		Default: "[LoadBalancer] internal-lb",
-		Doc:     "The load balancer has a VIP and no floating IP. The VIP stays when it changes.",
+		Doc:     "The load balancer has a VIP and no floating IP. The VIP stays when it changes. Where internal-lb is true, false has no effect here.",
 	}),
 	set(sourceRanges, func(o *Options) *[]string { return &o.SourceRanges }, Annotation{
 		Key:     "service.beta.kubernetes.io/load-balancer-source-ranges",
