@@ -35,16 +35,16 @@ func yielding(pause time.Duration) cli.Options {
 	return cli.Options{Timing: delays}
 }
 
-// rival is another controller that thinks a Service its own.
+// startOtherController is another controller that thinks a Service its own.
 type rival struct {
 	v      *service
 	writes atomic.Int64
 	leave  func()
 }
 
-// rival starts one that is shown the Service each time that it has changed. As long as
+// startOtherController starts one that is shown the Service each time that it has changed. As long as
 // act wants something else, it writes that.
-func (v *service) rival(act func(ctx context.Context, now *corev1.Service) (wrote bool, err error)) *rival {
+func (v *service) startOtherController(act func(ctx context.Context, now *corev1.Service) (wrote bool, err error)) *rival {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	selected := metav1.ListOptions{FieldSelector: "metadata.name=" + v.name}
@@ -97,9 +97,9 @@ func (v *service) publishes(address, id string) func(context.Context, *corev1.Se
 	}
 }
 
-// undoes starts a rival that looks at the Service's load balancer all the time and, as
+// startOtherCloudClient starts a rival that looks at the Service's load balancer all the time and, as
 // long as it is ACTIVE, makes of it what it wants.
-func (v *service) undoes(act func(have tree) (wrote bool)) *rival {
+func (v *service) startOtherCloudClient(act func(have tree) (wrote bool)) *rival {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, ended := &rival{v: v}, make(chan struct{})
@@ -128,26 +128,26 @@ func (v *service) undoes(act func(have tree) (wrote bool)) *rival {
 	return r
 }
 
-// contested waits until the Service says that work on it has stopped, and an event and
+// waitUntilStopped waits until the Service says that work on it has stopped, and an event and
 // the metric do, too.
-func (v *service) contested(wants ...string) {
+func (v *service) waitUntilStopped(wants ...string) {
 	v.t.Helper()
-	c := v.has(programmed, conditionFalse, contestedReason)
+	c := v.waitForCondition(programmed, conditionFalse, contestedReason)
 	for _, want := range append(wants, "--controllers=*,-service") {
 		if !strings.Contains(c.Message, want) {
 			v.t.Errorf("the condition does not say %q: %s", want, c.Message)
 		}
 	}
-	v.tells()
+	v.waitForStoppedEvent()
 }
 
-// tells waits until an event and the metric say that work on the Service has stopped,
+// waitForStoppedEvent waits until an event and the metric say that work on the Service has stopped,
 // and returns the events' texts.
-func (v *service) tells() []string {
+func (v *service) waitForStoppedEvent() []string {
 	v.t.Helper()
 	var told []string
 	v.eventually(func() error {
-		told = v.told(contestedReason)
+		told = v.eventTexts(contestedReason)
 		if n := v.gauge(contestedServices); len(told) == 0 || n == 0 {
 			return fmt.Errorf("%d Services are counted, and there are the events %v", n, v.events())
 		}
@@ -167,10 +167,10 @@ func (v *service) patches() int {
 	return n
 }
 
-// undisturbed fails the test if the Service was ever not Programmed.
-func (v *service) undisturbed(address string) {
+// requireUndisturbed fails the test if the Service was ever not Programmed.
+func (v *service) requireUndisturbed(address string) {
 	v.t.Helper()
-	if now := v.programmed(); now != address {
+	if now := v.waitUntilProgrammed(); now != address {
 		v.t.Errorf("the address of Service %s was %s and is %s", v.name, address, now)
 	}
 	if d := cmp.Diff([]string{"Creating", "Programmed"}, v.events()); d != "" {
@@ -186,11 +186,11 @@ const (
 )
 
 func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address, id := web.programmed(), web.tree().ID
-	s.rests()
+	address, id := web.waitUntilProgrammed(), web.tree().ID
+	s.waitUntilIdle()
 	if wrote, err := web.publishes(elsewhere, id)(t.Context(), web.now()); !wrote || err != nil {
 		t.Fatalf("wrote %v: %v", wrote, err)
 	}
@@ -201,12 +201,12 @@ func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
 		}
 		return nil
 	})
-	web.programmed()
-	if told := web.told(contestedReason); len(told) > 0 || s.gauge(contestedServices) > 0 {
+	web.waitUntilProgrammed()
+	if told := web.eventTexts(contestedReason); len(told) > 0 || s.gauge(contestedServices) > 0 {
 		t.Errorf("one write passes for another controller: %v", told)
 	}
 	s.eventually(func() error {
-		told := web.told("Overwritten")
+		told := web.eventTexts("Overwritten")
 		if len(told) != 1 || !strings.Contains(told[0], "status.loadBalancer") || !strings.Contains(told[0], occm) {
 			return fmt.Errorf("the events of the write: %q", told)
 		}
@@ -215,15 +215,15 @@ func TestOneForeignWriteIsPutRightAtOnce(t *testing.T) {
 }
 
 func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web, other := s.service("web", tcp(8080)), s.service("other", tcp(8081))
-	address, others := web.programmed(), other.programmed()
-	s.rests()
+	address, others := web.waitUntilProgrammed(), other.waitUntilProgrammed()
+	s.waitUntilIdle()
 	before := web.patches()
-	r := web.rival(web.publishes(elsewhere, anotherID))
-	web.contested("annotation "+idKey, occm)
-	s.rests()
+	r := web.startOtherController(web.publishes(elsewhere, anotherID))
+	web.waitUntilStopped("annotation "+idKey, occm)
+	s.waitUntilIdle()
 	s.eventually(func() error {
 		if n := web.patches() - before; n == 0 {
 			return fmt.Errorf("the audit log has no write to the Service")
@@ -237,13 +237,13 @@ func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 	}
 
 	// Pools follow the nodes all the same, and nothing else is written.
-	s.forget()
+	s.resetCalls()
 	was := web.now()
 	s.addNode("c")
 	nodes := s.addresses("a", "b", "c")
-	web.becomes(membersAt(nodes...))
-	other.becomes(membersAt(nodes...))
-	s.rests()
+	web.waitForTree(membersAt(nodes...))
+	other.waitForTree(membersAt(nodes...))
+	s.waitUntilIdle()
 	for _, w := range s.writes() {
 		if !strings.HasSuffix(w, "/members") {
 			t.Errorf("the cloud was written to: %s", w)
@@ -252,12 +252,12 @@ func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 	if d := cmp.Diff(was, web.now()); d != "" {
 		t.Errorf("the Service was written to (-was +is):\n%s", d)
 	}
-	other.undisturbed(others)
+	other.requireUndisturbed(others)
 
 	// Work is taken up when a user says so.
 	r.leave()
 	web.change(touched("and there is no other controller any more"))
-	if now := web.programmed(); now != address {
+	if now := web.waitUntilProgrammed(); now != address {
 		s.eventually(func() error {
 			if now = web.address(); now != address {
 				return fmt.Errorf("the address is %s, and was %s", now, address)
@@ -274,12 +274,12 @@ func TestServiceToWhichAnotherControllerWritesIsLeftToIt(t *testing.T) {
 }
 
 func TestWorkIsTakenUpAgainAfterAPause(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(2 * time.Second)})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
-	r := web.rival(web.publishes(elsewhere, anotherID))
-	web.contested(occm)
+	address := web.waitUntilProgrammed()
+	r := web.startOtherController(web.publishes(elsewhere, anotherID))
+	web.waitUntilStopped(occm)
 	// It is tried, and the other one is still there.
 	s.eventually(func() error {
 		n := 0
@@ -294,7 +294,7 @@ func TestWorkIsTakenUpAgainAfterAPause(t *testing.T) {
 		return nil
 	})
 	r.leave()
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.eventually(func() error {
 		if now := web.address(); now != address {
 			return fmt.Errorf("the address is %s, and was %s", now, address)
@@ -304,14 +304,14 @@ func TestWorkIsTakenUpAgainAfterAPause(t *testing.T) {
 }
 
 func TestContestedServiceCanBeDeleted(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
-	web.programmed()
-	web.rival(web.publishes(elsewhere, anotherID))
-	web.contested()
+	web.waitUntilProgrammed()
+	web.startOtherController(web.publishes(elsewhere, anotherID))
+	web.waitUntilStopped()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	s.eventually(s.empty)
 	if n := s.gauge(contestedServices); n != 0 {
 		t.Errorf("%d Services are counted as contested", n)
@@ -319,11 +319,11 @@ func TestContestedServiceCanBeDeleted(t *testing.T) {
 }
 
 func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
-	web.programmed()
-	r := web.rival(func(ctx context.Context, now *corev1.Service) (wrote bool, err error) {
+	web.waitUntilProgrammed()
+	r := web.startOtherController(func(ctx context.Context, now *corev1.Service) (wrote bool, err error) {
 		if len(now.Finalizers) == 0 {
 			return false, nil
 		}
@@ -333,7 +333,7 @@ func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *te
 		_, err = web.client.CoreV1().Services(web.namespace).Update(ctx, now, metav1.UpdateOptions{FieldManager: occm})
 		return true, err
 	})
-	web.contested()
+	web.waitUntilStopped()
 	r.leave()
 	s.eventually(func() error {
 		if len(web.now().Finalizers) == 0 {
@@ -342,15 +342,15 @@ func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *te
 		return nil
 	})
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	s.eventually(s.empty)
 }
 
 func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping, program: yielding(time.Hour)})
 	other := s.service("other", tcp(8080))
-	address := other.programmed()
+	address := other.waitUntilProgrammed()
 	call := func(method, path string, body any) bool {
 		service, prefix := cloudsim.LoadBalancer, "/v2.0/lbaas/"
 		if strings.HasPrefix(path, "floatingips/") {
@@ -391,24 +391,24 @@ func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			web := s.service(c.name, tcp(8080, 8081))
-			web.programmed()
-			s.rests()
-			s.forget()
-			r := web.undoes(c.act)
-			web.contested(c.told)
-			s.rests()
+			web.waitUntilProgrammed()
+			s.waitUntilIdle()
+			s.resetCalls()
+			r := web.startOtherCloudClient(c.act)
+			web.waitUntilStopped(c.told)
+			s.waitUntilIdle()
 			// It goes on with what it does, and sweeps see that, and no pass puts it right.
 			method, route, _ := strings.Cut(c.route, " ")
-			written := s.routed(method, route)
+			written := s.callCount(method, route)
 			found := s.gauge(driftDetected)
-			sweeps := s.routed(http.MethodGet, balancersRoute)
+			sweeps := s.callCount(http.MethodGet, balancersRoute)
 			s.eventually(func() error {
-				if n := s.routed(http.MethodGet, balancersRoute) - sweeps; n < 3 {
+				if n := s.callCount(http.MethodGet, balancersRoute) - sweeps; n < 3 {
 					return fmt.Errorf("%d sweeps, and drift was found %d times", n, s.gauge(driftDetected)-found)
 				}
 				return nil
 			})
-			if n := s.routed(method, route); n != written || n > 5 || n == 0 {
+			if n := s.callCount(method, route); n != written || n > 5 || n == 0 {
 				t.Errorf("it was put right %d times, and %d times since", written, n-written)
 			}
 			if r.writes.Load() > 6 {
@@ -416,22 +416,22 @@ func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
 			}
 			r.leave()
 			web.change(touched("and there is no other controller any more"))
-			web.becomes(c.right)
-			s.answeredBy(web.programmed(), 8081, s.addresses("a", "b")...)
+			web.waitForTree(c.right)
+			s.waitForAnswersThrough(web.waitUntilProgrammed(), 8081, s.addresses("a", "b")...)
 			web.delete()
-			web.gone()
+			web.waitUntilGone()
 		})
 	}
-	other.undisturbed(address)
+	other.requireUndisturbed(address)
 }
 
 // Two controllers of this project with different classes that both serve Services
 // without one.
 func TestTwoControllersThatServeTheSameServiceDoNotGoOnForEver(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
-	address, id := web.programmed(), web.tree().ID
+	address, id := web.waitUntilProgrammed(), web.tree().ID
 	second := &stage{t: t, client: s.client, namespace: s.namespace, cloud: s.cloud, nodes: s.nodes, dir: t.TempDir(),
 		settings: settings{program: s.settings.program, flags: []string{"--load-balancer-class=example.com/second"}}}
 	second.writeFiles()
@@ -443,10 +443,10 @@ func TestTwoControllersThatServeTheSameServiceDoNotGoOnForEver(t *testing.T) {
 	})
 	// One of them gives way; the condition is the other one's, and Service and load
 	// balancer have peace.
-	if told := web.tells(); !strings.Contains(told[0], "annotation "+managedKey) {
+	if told := web.waitForStoppedEvent(); !strings.Contains(told[0], "annotation "+managedKey) {
 		t.Errorf("the event does not say what was written over: %s", told[0])
 	}
-	s.rests()
+	s.waitUntilIdle()
 	before, visitor := web.patches(), s.visit(address, 8080)
 	s.eventually(func() error { // for longer than it takes to try again now and then
 		if n := visitor.count(); n < 150 {
@@ -454,11 +454,11 @@ func TestTwoControllersThatServeTheSameServiceDoNotGoOnForEver(t *testing.T) {
 		}
 		return nil
 	})
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 	if n := web.patches(); before > 30 || n > before {
 		t.Errorf("%d writes to the Service, and %d when both had stopped", before, n-before)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 	second.stop()
 	web.change(touched("and there is no other controller any more"))
 	s.eventually(func() error {
@@ -467,7 +467,7 @@ func TestTwoControllersThatServeTheSameServiceDoNotGoOnForEver(t *testing.T) {
 		}
 		return nil
 	})
-	if got := web.programmed(); got != address || web.tree().ID != id {
+	if got := web.waitUntilProgrammed(); got != address || web.tree().ID != id {
 		t.Errorf("the address was %s and is %s", address, got)
 	}
 }

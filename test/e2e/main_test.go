@@ -23,6 +23,10 @@
 //
 // TestServiceSurvivesAControllerThatIsKilled kills the controller at random
 // moments, three times by default; -kill-rounds=20 does so more often.
+//
+// The words of its methods: waitFor... and waitUntil... wait on a condition, and fail the
+// test when it does not come; require... fail the test at once; check... return an error, for
+// eventually; nouns read; other verbs act.
 package e2e_test
 
 import (

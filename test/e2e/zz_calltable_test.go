@@ -40,9 +40,9 @@ var made = struct {
 	operations map[wire.Operation]bool
 }{operations: map[wire.Operation]bool{}}
 
-// keepsToTheTable fails the test if a call was made that is not in the table of
+// requireOnlyListedCalls fails the test if a call was made that is not in the table of
 // calls. An application credential would not be allowed to make it.
-func (s *stage) keepsToTheTable() {
+func (s *stage) requireOnlyListedCalls() {
 	s.t.Helper()
 	made.Lock()
 	defer made.Unlock()
