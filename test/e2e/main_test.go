@@ -12,7 +12,7 @@
 // there, no packets flow, and the API has to show where they would go; see
 // noop_test.go. What a real cloud cannot do, the test says at its start: see
 // simulatorOnly, onlyWithProvider and needsPackets. With -short a real cloud is
-// spared some tests that do not depend on it: see spares.
+// spared some tests that do not depend on it: see skipOnRealOpenStack.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. The controller is the ServiceAccount of deploy/, with its
