@@ -136,6 +136,20 @@ func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 	return ""
 }
 
+// LoadBalancersOf returns the ids of the load balancers that the Service is remembered to use:
+// two while one of them replaces the other.
+func (m *Store) LoadBalancersOf(key types.NamespacedName) (ids []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o := m.records[key].Cloud.Observed
+	for _, l := range []*lb.LoadBalancer{o.LoadBalancer, o.Predecessor} {
+		if l != nil {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}
+
 // MayAppear reports whether a load balancer was asked for the Service that may still appear,
 // since the answer was lost.
 func (m *Store) MayAppear(key types.NamespacedName) bool {

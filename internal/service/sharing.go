@@ -85,25 +85,30 @@ func (r *Reconciler) sharing(ctx context.Context, service *corev1.Service) ([]ty
 // balancer.
 func (r *Reconciler) sharingWith(ctx context.Context, s *corev1.Service) ([]corev1.Service, error) {
 	var all []corev1.Service
-	remembered := r.Memory.LoadBalancerOf(keyOf(s))
-	for _, by := range []client.MatchingFields{{byLoadBalancer: notedID(s)}, {byLoadBalancer: remembered}, {byGroup: r.GroupOf(s)}} {
-		for _, value := range by {
-			if value == "" {
-				continue
-			}
-			var some corev1.ServiceList
-			if err := r.Reader.List(ctx, &some, by); err != nil {
-				return nil, fmt.Errorf("list Services: %w", err)
-			}
-			all = append(all, some.Items...)
+	list := func(index, value string) error {
+		var some corev1.ServiceList
+		if value == "" {
+			return nil
+		} else if err := r.Reader.List(ctx, &some, client.MatchingFields{index: value}); err != nil {
+			return fmt.Errorf("list Services: %w", err)
 		}
+		all = append(all, some.Items...)
+		return nil
 	}
-	for _, key := range slices.Concat(r.Memory.Users(notedID(s)), r.Memory.Users(remembered)) {
-		var one corev1.Service
-		if err := r.Reader.Get(ctx, key, &one); err == nil {
-			all = append(all, one)
-		} else if !apierrors.IsNotFound(err) {
+	if err := list(byGroup, r.GroupOf(s)); err != nil {
+		return nil, err
+	}
+	for _, id := range append(r.Memory.LoadBalancersOf(keyOf(s)), notedID(s)) {
+		if err := list(byLoadBalancer, id); err != nil {
 			return nil, err
+		}
+		for _, key := range r.Memory.Users(id) {
+			var one corev1.Service
+			if err := r.Reader.Get(ctx, key, &one); err == nil {
+				all = append(all, one)
+			} else if !apierrors.IsNotFound(err) {
+				return nil, err
+			}
 		}
 	}
 	return all, nil

@@ -100,7 +100,10 @@ func (r *Reconciler) reportOverwritten(ctx context.Context, service *corev1.Serv
 		return
 	}
 	e := status.Overwritten(fields, r.writerOf(ctx, service, fields))
-	r.Recorder.Eventf(service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+	// Events of the same kind about the same objects are counted as one, and show the text of
+	// the first: the version tells them apart.
+	related := &corev1.ObjectReference{Kind: "Service", Namespace: service.Namespace, Name: service.Name, ResourceVersion: service.ResourceVersion}
+	r.Recorder.Eventf(service, related, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 }
 
 // writerOf asks Kubernetes who wrote to the fields last; "" means that it does not say. The
