@@ -220,7 +220,7 @@ func TestPodGetsNoMoreThanItNeeds(t *testing.T) {
 }
 
 // docs is the page that tells how to install.
-const docs = "../../docs/operators.md"
+const docs = "../../docs/install.md"
 
 func page(t *testing.T) string {
 	t.Helper()

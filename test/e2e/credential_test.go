@@ -407,7 +407,7 @@ func (s *stage) credentialSecret(person string, flags ...string) (name string, i
 	}
 }
 
-// TestCredentialIsMadeAndRotatedInItsSecret does what docs/operators.md says.
+// TestCredentialIsMadeAndRotatedInItsSecret does what docs/credentials.md says.
 func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
