@@ -57,7 +57,8 @@ demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Show the main job on this machin
 #? ONCE=1         end by itself, exit 0 only if each step was seen
 #? CLOUD=openstack  with a real OpenStack and real packets (root, Debian 12)
 #? KUBECONFIG=F   use the cluster of this file instead of one of its own
-	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' $(GO) run ./hack/demo
+	@cd hack/kube && $(GO) run . -program github.com/kube-octavia/kube-octavia/hack/demo -o bin/demo
+	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' bin/demo
 
 .PHONY: test
 test: kube $(if $(RACE),need-cc) ## Run all tests, end-to-end ones included

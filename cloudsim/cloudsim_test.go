@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
@@ -43,6 +44,17 @@ func balancers(t testing.TB, c *cloudsim.Cloud) (octavia, neutron *gophercloud.S
 	return client(t, p, openstack.NewLoadBalancerV2), client(t, p, openstack.NewNetworkV2)
 }
 
+// front is the port of listeners in these tests. No program that listens on 0.0.0.0 has it:
+// it would have it on 127.0.0.1, too.
+var front = func() int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}()
+
 // create makes a load balancer with one TCP listener for the backend and waits
 // until it is ACTIVE.
 func create(t *testing.T, octavia *gophercloud.ServiceClient, subnet string, backend netip.AddrPort) *loadbalancers.LoadBalancer {
@@ -50,7 +62,7 @@ func create(t *testing.T, octavia *gophercloud.ServiceClient, subnet string, bac
 	lb, err := loadbalancers.Create(t.Context(), octavia, loadbalancers.CreateOpts{
 		Name: "web", VipSubnetID: subnet,
 		Listeners: []listeners.CreateOpts{{
-			Name: "http", Protocol: listeners.ProtocolTCP, ProtocolPort: 8080,
+			Name: "http", Protocol: listeners.ProtocolTCP, ProtocolPort: front,
 			DefaultPool: &pools.CreateOpts{
 				Name: "http", Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin,
 				Members: []pools.CreateMemberOpts{{Address: backend.Addr().String(), ProtocolPort: int(backend.Port())}},
@@ -92,7 +104,7 @@ func backend(t *testing.T, address netip.Addr, name string) netip.AddrPort {
 
 // ask connects and returns what is answered, "" if nobody does.
 func ask(address string) string {
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, "8080"), 5*time.Second)
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, strconv.Itoa(front)), 5*time.Second)
 	if err != nil {
 		return ""
 	}
@@ -140,6 +152,44 @@ func TestTrafficFlowsThroughVIPAndFloatingIPForAsLongAsTheyExist(t *testing.T) {
 	if _, err := ports.Get(t.Context(), neutron, lb.VipPortID).Extract(); !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		t.Errorf("the VIP's port must go: %v", err)
 	}
+}
+
+func TestAListenerWhosePortAnotherProgramHasIsInError(t *testing.T) {
+	c := start(t, cloudsim.Options{DataPlane: true, Nodes: []cloudsim.Node{{Name: "node-1"}}})
+	octavia, _ := balancers(t, c)
+	node := c.Nova().Servers()[0].Interfaces[0].FixedIPs[0].Address
+	lb := create(t, octavia, c.IDs().PrivateSubnet, backend(t, node, "node-1"))
+	other, err := net.Listen("tcp", net.JoinHostPort(lb.VipAddress, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := listeners.Create(t.Context(), octavia, listeners.CreateOpts{
+		Name: "taken", LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTCP, ProtocolPort: other.Addr().(*net.TCPAddr).Port,
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func() string {
+		now, err := loadbalancers.Get(t.Context(), octavia, lb.ID).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := listeners.Get(t.Context(), octavia, made.ID).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.ProvisioningStatus + ", " + now.OperatingStatus + " and " + one.OperatingStatus
+	}
+	eventually(t, "load balancer and listener in ERROR", func() bool { return status() == "ACTIVE, ERROR and ERROR" })
+
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text := "looked at again"
+	if _, err := loadbalancers.Update(t.Context(), octavia, lb.ID, loadbalancers.UpdateOpts{Description: &text}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "load balancer and listener ONLINE", func() bool { return status() == "ACTIVE, ONLINE and ONLINE" })
 }
 
 func TestTwoCloudsShareNoAddress(t *testing.T) {

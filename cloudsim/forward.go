@@ -4,7 +4,10 @@
 package cloudsim
 
 import (
+	"errors"
 	"net/netip"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 )
 
 // setMemberStatus passes on what a health monitor found.
@@ -61,7 +64,24 @@ func (c *Cloud) forward(loadBalancerID string) {
 		}
 	}
 	lb.Addresses = loopback
-	if err := c.plane.Set(lb); err != nil {
+	err := c.plane.Set(lb)
+	if err != nil {
 		c.logger.Error(err, "the data plane cannot do all that the load balancer asks for", "loadbalancer", loadBalancerID)
 	}
+	c.octavia.SetClosed(loadBalancerID, closedListeners(err))
+}
+
+// closedListeners are the ids of the listeners that do not take connections.
+func closedListeners(err error) []string {
+	var one *dataplane.ListenerError
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var ids []string
+		for _, e := range joined.Unwrap() {
+			ids = append(ids, closedListeners(e)...)
+		}
+		return ids
+	} else if errors.As(err, &one) {
+		return []string{one.ID}
+	}
+	return nil
 }

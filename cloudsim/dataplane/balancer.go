@@ -35,6 +35,20 @@ type source struct {
 	back Place
 }
 
+// ListenerError is why a listener does not take connections, or not on all addresses.
+type ListenerError struct {
+	ID, Protocol string
+	Port         int
+	Err          error
+}
+
+func (e *ListenerError) Error() string {
+	return fmt.Sprintf("listener %s (%s port %d): %v", e.ID, e.Protocol, e.Port, e.Err)
+}
+
+// Unwrap returns the error of the socket.
+func (e *ListenerError) Unwrap() error { return e.Err }
+
 func newBalancer(p *Plane, id string) *balancer {
 	b := &balancer{plane: p, id: id, listeners: map[string]*listener{}, pools: map[string]*pool{}}
 	b.source.Store(&source{})
@@ -82,7 +96,7 @@ func (b *balancer) set(lb LoadBalancer) error {
 	}
 	for _, conf := range lb.Listeners {
 		if err := b.setListener(conf, addrs); err != nil {
-			errs = append(errs, fmt.Errorf("listener %s (%s port %d): %w", conf.ID, conf.Protocol, conf.Port, err))
+			errs = append(errs, &ListenerError{ID: conf.ID, Protocol: conf.Protocol, Port: conf.Port, Err: err})
 		}
 	}
 	// What was to move and is nobody's after all is closed.

@@ -27,6 +27,26 @@ func (s *Service) SetMemberStatus(memberID, operatingStatus string) {
 	s.rollUp(m.pool.lb)
 }
 
+// SetClosed says which listeners of a load balancer cannot take connections, such as those
+// whose port another program has: their operating status is ERROR.
+func (s *Service) SetClosed(loadBalancerID string, listenerIDs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lb := s.lbs[parseID(loadBalancerID)]
+	if lb == nil {
+		return
+	}
+	changed := false
+	for _, l := range lb.listeners {
+		closed := slices.Contains(listenerIDs, l.id.String())
+		changed = changed || closed != l.closed
+		l.closed = closed
+	}
+	if changed {
+		s.rollUp(lb)
+	}
+}
+
 // setOperating moves updated_at too when the status is another one, as the real
 // service's database does.
 func (s *Service) setOperating(o *object, to operating) {
@@ -40,7 +60,11 @@ func (s *Service) setOperating(o *object, to operating) {
 func (s *Service) rollUp(lb *loadBalancer) {
 	whole := upIf(lb.adminUp)
 	for _, l := range lb.listeners {
-		s.setOperating(&l.object, upIf(lb.adminUp && l.adminUp))
+		status := upIf(lb.adminUp && l.adminUp)
+		if l.closed && status == online {
+			status, whole = broken, broken
+		}
+		s.setOperating(&l.object, status)
 		for _, policy := range l.policies {
 			s.setOperating(&policy.object, upIf(policy.adminUp))
 			for _, rule := range policy.rules {

@@ -79,12 +79,14 @@ type listener struct {
 	protocol          string
 	port, limit       int
 	adminUp           bool
-	pool              *pool // the default pool, may be nil
-	policies          []*l7policy
-	timeouts          timeouts
-	headers           map[string]string
-	cidrs, tags       []string
-	tls               *listenerTLS // nil when no option of TLS is set
+	// closed is whether the data plane cannot open the port.
+	closed      bool
+	pool        *pool // the default pool, may be nil
+	policies    []*l7policy
+	timeouts    timeouts
+	headers     map[string]string
+	cidrs, tags []string
+	tls         *listenerTLS // nil when no option of TLS is set
 }
 
 // timeouts are in milliseconds.

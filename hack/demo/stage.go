@@ -162,7 +162,7 @@ func (s *stage) addNode(ctx context.Context, i int) error {
 		return err
 	}
 	_, err = s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
-		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}})
+		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}}})
 	return err
 }
 

@@ -26,8 +26,24 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// port is above 1023, so that the load balancer may listen on it without root.
-const port = 8080
+// port is above 1023, so that the load balancer may listen on it without root, and no other
+// program's: one that listens on 0.0.0.0 has it on every VIP, and on 127.0.0.1.
+var port = freePort(8080)
+
+// freePort returns the port, or another one if a program has it.
+func freePort(preferred int) int32 {
+	for _, candidate := range []int{preferred, 0} {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", candidate))
+		if err != nil {
+			continue
+		}
+		_ = l.Close() // only the number is wanted
+		if at, ok := l.Addr().(*net.TCPAddr); ok {
+			return int32(at.Port)
+		}
+	}
+	return int32(preferred)
+}
 
 // patience bounds the wait for one thing to happen.
 const patience = time.Minute

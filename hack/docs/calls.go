@@ -3,15 +3,15 @@
 
 package main
 
-import "github.com/kube-octavia/kube-octavia/internal/openstack"
+import "github.com/kube-octavia/kube-octavia/internal/calltable"
 
 // openStackCalls gives the page the table of calls: those of the controller, and
 // those that are made with a person's login.
 func openStackCalls() (any, error) {
 	own, persons := newTable("service", "call", "what for"), newTable("service", "call", "what for")
-	for _, call := range openstack.Calls() {
+	for _, call := range calltable.All() {
 		row := own
-		if call.Feature == openstack.FeatureCredentialCommand {
+		if call.Feature == calltable.FeatureCredentialCommand {
 			row = persons
 		}
 		row.row(call.Service, code(call.Method+" "+call.Path), call.Purpose)

@@ -48,3 +48,24 @@ func TestPackagesImportOnlyThoseThatArchitectureListsBelowThem(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRoomIsTooLarge counts the lines of each package below internal, without tests: about
+// 2,000 are what a reader can keep in mind.
+func TestNoRoomIsTooLarge(t *testing.T) {
+	const most = 2100
+	lines := map[string]int{}
+	files, err := filepath.Glob(filepath.Join(root, "internal/*/*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") {
+			lines[path.Dir(filepath.ToSlash(name))] += strings.Count(read(t, name), "\n")
+		}
+	}
+	for room, n := range lines {
+		if n > most {
+			t.Errorf("%s has %d lines, and %d are allowed: split it", room, n, most)
+		}
+	}
+}

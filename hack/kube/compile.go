@@ -26,14 +26,24 @@ var packages = []string{
 	"k8s.io/kubernetes/cmd/kubectl",
 }
 
-// compile builds the programs into dir and shows how far it is.
+// compile builds the programs of the Kubernetes API into dir.
 func compile(ctx context.Context, dir string, versions versions) error {
+	if err := compileTo(ctx, ".", dir+string(filepath.Separator), versions.linkerFlags(), packages); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
+}
+
+// compileTo builds the programs of the module in a directory, and shows how far it is. All
+// are built with the same flags, so that packages which several of them have are compiled
+// once.
+func compileTo(ctx context.Context, module, output, linkerFlags string, packages []string) error {
 	progress := newProgress(os.Stdout)
 	defer progress.end()
 
 	// What is not in the build cache yet is what `go build` will compile.
 	progress.phase("fetching modules")
-	listed, err := goCommand(ctx, progress.line, append([]string{
+	listed, err := goCommand(ctx, module, progress.line, append([]string{
 		"list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, packages...)...)
 	if err != nil {
 		return err
@@ -43,20 +53,17 @@ func compile(ctx context.Context, dir string, versions versions) error {
 	progress.compiling(slices.DeleteFunc(strings.Fields(listed), func(name string) bool {
 		return slices.Contains(packages, name)
 	}))
-	_, err = goCommand(ctx, progress.line, append([]string{
-		"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", versions.linkerFlags(),
-		"-o", dir + string(filepath.Separator)}, packages...)...)
-	if err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
+	_, err = goCommand(ctx, module, progress.line, append([]string{
+		"build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags, "-o", output}, packages...)...)
+	return err
 }
 
-// goCommand runs the go command, gives each line of its standard error to
+// goCommand runs the go command in a directory, gives each line of its standard error to
 // line, and returns its standard output. The error holds the lines that line
 // did not take.
-func goCommand(ctx context.Context, line func(string) (taken bool), args ...string) (string, error) {
+func goCommand(ctx context.Context, dir string, line func(string) (taken bool), args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", args...)
+	command.Dir = dir
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = 10 * time.Second
 	// Static programs, that need no C compiler to be built.

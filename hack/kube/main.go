@@ -6,8 +6,9 @@
 // versions of this folder's go.mod. The result goes to
 // .cache/kube/<Kubernetes version> and is made only when it is not there.
 //
-// Usage: `make kube`, or `go run .` in this folder. It uses the standard
-// library only.
+// Usage: `make kube`, or `go run .` in this folder. With -program it builds a program of this
+// repository instead, with the same flags and the same display of progress: packages that the
+// control plane has, too, are not compiled again. It uses the standard library only.
 package main
 
 import (
@@ -25,10 +26,18 @@ import (
 
 func main() {
 	cache := flag.String("cache", filepath.Join("..", "..", ".cache", "kube"), "the `directory` that gets one directory a version")
+	program := flag.String("program", "", "a `package` of the repository to build instead")
+	output := flag.String("o", "", "the `file` for that")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *cache); err != nil {
+	err := error(nil)
+	if *program != "" {
+		err = compileTo(ctx, filepath.Join("..", ".."), *output, "", []string{*program})
+	} else {
+		err = run(ctx, *cache)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "make kube:", err)
 		stop()
 		os.Exit(1)

@@ -125,7 +125,7 @@ func TestSecondBuildWaitsForTheFirst(t *testing.T) {
 
 func TestFailedBuildShowsWhatTheGoCommandSaid(t *testing.T) {
 	var seen []string
-	_, err := goCommand(t.Context(), func(line string) bool {
+	_, err := goCommand(t.Context(), ".", func(line string) bool {
 		seen = append(seen, line)
 		return false
 	}, "build", "./no-such-folder")

@@ -97,6 +97,23 @@ type Networks struct {
 	FloatingIPAddress string
 }
 
+// NetworksOf says where addresses are taken from, as far as the Service and the operator's
+// settings say.
+func NetworksOf(o annotation.Options) Networks {
+	networks := Networks{
+		VIPSubnetID:        o.SubnetID,
+		VIPNetworkID:       o.NetworkID,
+		AdditionalSubnetID: o.AdditionalSubnetID,
+		MemberSubnetID:     o.MemberSubnetID,
+		FloatingNetworkID:  o.FloatingNetworkID,
+		FloatingIPAddress:  o.FloatingIP,
+	}
+	if o.FloatingSubnetID != "" {
+		networks.FloatingSubnetIDs = []string{o.FloatingSubnetID}
+	}
+	return networks
+}
+
 // Invalid is a Service that cannot be served as it is written.
 type Invalid struct {
 	// Reason is a condition's reason, in CamelCase.
@@ -214,19 +231,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err != nil {
 		return lb.Wanted{}, err
 	}
-	if err := in.checkAlgorithm(options); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := in.checkPlacement(options); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := in.checkGuest(options, floating, address, external); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := in.checkOpening(external); err != nil {
+	if err := in.check(options, floating, address, external); err != nil {
 		return lb.Wanted{}, err
 	}
 	protocols, err := in.protocols(options)
@@ -244,41 +249,66 @@ func Wanted(in Input) (lb.Wanted, error) {
 		return lb.Wanted{}, err
 	}
 	balancer.Listeners = append(balancer.Listeners, metrics...)
-	wanted := lb.Wanted{LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners)}
-	if in.Service.Annotations[annotation.MemberSubnetID] != "" {
-		wanted.SubnetsMatter = true
+	wanted := lb.Wanted{
+		LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners),
+		SubnetsMatter:   in.Service.Annotations[annotation.MemberSubnetID] != "",
+		MonitorsAsFound: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
-	wanted.Withheld = append(stack, unmeasured...)
-	wanted.MonitorsAsFound = !in.Capabilities.Has(lb.FeatureMonitor)
-	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(balancer.Listeners) {
-		wanted.Withheld = append(wanted.Withheld, monitorWithheld(in.Capabilities))
-	}
-	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {
-		wanted.Withheld = append(wanted.Withheld, affinityWithheld(in.Capabilities))
-	}
-	wanted.Withheld = append(wanted.Withheld, in.settingsWithheld(options)...)
+	wanted.Withheld = slices.Concat(stack, unmeasured, in.withheld(options, wanted))
 	if in.Guest {
 		wanted.AddressAsFound = true
 		return wanted, nil
 	}
+	return in.addressed(wanted, options, floating, address, external), nil
+}
+
+// check refuses what a Service may ask for and cannot have.
+func (in Input) check(options annotation.Options, floating string, address netip.Addr, external bool) error {
+	if err := in.checkAlgorithm(options); err != nil {
+		return err
+	}
+	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
+		return err
+	}
+	if err := in.checkPlacement(options); err != nil {
+		return err
+	}
+	if err := in.checkGuest(options, floating, address, external); err != nil {
+		return err
+	}
+	return in.checkOpening(external)
+}
+
+// withheld is what the Service asks for and the provider cannot do.
+func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (withheld []lb.Withheld) {
+	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(wanted.LoadBalancer.Listeners) {
+		withheld = append(withheld, monitorWithheld(in.Capabilities))
+	}
+	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {
+		withheld = append(withheld, affinityWithheld(in.Capabilities))
+	}
+	return append(withheld, in.settingsWithheld(options)...)
+}
+
+// addressed is what is wanted with the VIP's address and the floating IP that are asked for.
+func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating string, address netip.Addr, external bool) lb.Wanted {
 	switch {
 	case !address.IsValid() || options.PortID != "":
 	case familyOf(address) == in.Family():
-		balancer.VIP.Address = address.String()
+		wanted.LoadBalancer.VIP.Address = address.String()
 	default:
-		balancer.AdditionalVIPs[0].Address = address.String()
+		wanted.LoadBalancer.AdditionalVIPs[0].Address = address.String()
 	}
-	if !external {
-		return wanted, nil
+	if external {
+		wanted.FloatingIP = &lb.FloatingIP{
+			Address:     floating,
+			NetworkID:   in.Networks.FloatingNetworkID,
+			SubnetIDs:   in.Networks.FloatingSubnetIDs,
+			Description: in.Owner.FloatingIPDescription(),
+			Tags:        lb.WithCustom(nil, slices.Concat(options.Tags, options.FloatingIPTags)),
+		}
 	}
-	wanted.FloatingIP = &lb.FloatingIP{
-		Address:     floating,
-		NetworkID:   in.Networks.FloatingNetworkID,
-		SubnetIDs:   in.Networks.FloatingSubnetIDs,
-		Description: in.Owner.FloatingIPDescription(),
-		Tags:        lb.WithCustom(nil, slices.Concat(options.Tags, options.FloatingIPTags)),
-	}
-	return wanted, nil
+	return wanted
 }
 
 // MembersOnly returns what is wanted of a Service that cannot be served as it

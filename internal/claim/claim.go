@@ -118,3 +118,16 @@ func MayOwn(service *corev1.Service) bool {
 	known := service.Annotations[annotation.Managed] != "" || service.Annotations[annotation.LoadBalancerID] != ""
 	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || known && controllerutil.ContainsFinalizer(service, Finalizer)
 }
+
+// Adoption is what is done about what openstack-cloud-controller-manager made.
+type Adoption string
+
+const (
+	// AdoptTag takes a load balancer over: our tags are added to it, and from then on
+	// it is as one that we made.
+	AdoptTag Adoption = "tag"
+	// AdoptObserve only looks at Services that were not taken over yet, and at load
+	// balancers that do not bear our tags, and says what would be done: nothing is
+	// written in the cloud, and on Services nothing but conditions.
+	AdoptObserve Adoption = "observe"
+)

@@ -6,26 +6,26 @@ package cli
 import (
 	"fmt"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 )
 
-// adoptValue is a flag that holds a controller.Adoption.
-type adoptValue controller.Adoption
+// adoptValue is a flag that holds a claim.Adoption.
+type adoptValue claim.Adoption
 
 // String implements pflag.Value.
 func (a *adoptValue) String() string { return string(*a) }
 
 // Set implements pflag.Value.
 func (a *adoptValue) Set(text string) error {
-	switch controller.Adoption(text) {
-	case controller.AdoptTag, controller.AdoptObserve:
+	switch claim.Adoption(text) {
+	case claim.AdoptTag, claim.AdoptObserve:
 		*a = adoptValue(text)
 		return nil
 	}
-	return fmt.Errorf("must be %s or %s", controller.AdoptTag, controller.AdoptObserve)
+	return fmt.Errorf("must be %s or %s", claim.AdoptTag, claim.AdoptObserve)
 }
 
 // Type implements pflag.Value.
 func (a *adoptValue) Type() string {
-	return string(controller.AdoptTag + "|" + controller.AdoptObserve)
+	return string(claim.AdoptTag + "|" + claim.AdoptObserve)
 }

@@ -12,12 +12,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/credential"
+
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/service"
+
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -77,7 +81,7 @@ func (l *cloudLink) Start(ctx context.Context) error {
 	l.mu.Lock()
 	l.working = true
 	l.mu.Unlock()
-	newCredentialKeeper(l.options.cloudConfig, l.started, session, l.log).run(ctx)
+	credential.New(l.options.cloudConfig, l.started, session, l.log).Run(ctx)
 	return nil
 }
 
@@ -126,7 +130,7 @@ func (l *cloudLink) connect(ctx context.Context) (*openstack.Session, lb.Capabil
 // also those that come now, and those of a replica that becomes the leader now.
 func (l *cloudLink) pause(ctx context.Context, wait time.Duration, failure error) error {
 	end := time.After(wait)
-	look := time.NewTicker(lookInterval)
+	look := time.NewTicker(credential.LookInterval)
 	defer look.Stop()
 	complaint := ""
 	for {
@@ -189,14 +193,14 @@ func (l *cloudLink) authorized(*http.Request) error {
 
 // tellServices lets the Services that are to be served know that there is no
 // cloud. Only the replica that would serve them does.
-func tellServices(m manager.Manager, p *controller.Planner, log logr.Logger) func(context.Context, error) {
+func tellServices(m manager.Manager, p *planner.Planner, log logr.Logger) func(context.Context, error) {
 	return func(ctx context.Context, failure error) {
 		select {
 		case <-m.Elected():
 		default:
 			return
 		}
-		if err := controller.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
+		if err := service.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
 			log.Info("cannot write to the Services that the cloud is unavailable", "error", err.Error())
 		}
 	}

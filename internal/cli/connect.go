@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -20,7 +22,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -62,7 +63,7 @@ func (c *connection) addFlags(flags *pflag.FlagSet) {
 
 // addAdoptFlag is for commands that tell, or do, what the controller does.
 func (c *connection) addAdoptFlag(flags *pflag.FlagSet) {
-	c.adopt = adoptValue(controller.AdoptTag)
+	c.adopt = adoptValue(claim.AdoptTag)
 	flags.Var(&c.adopt, "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
 }
 
@@ -128,7 +129,7 @@ func (c *connection) reread(cloud config.Config) func() (config.Global, error) {
 
 // look connects to cluster and cloud for a command that reads both and writes nothing.
 // Disconnect is to be called when the planner is needed no more.
-func (c *connection) look(ctx context.Context, log logr.Logger, version string) (_ *controller.Planner, disconnect func(), _ error) {
+func (c *connection) look(ctx context.Context, log logr.Logger, version string) (_ *planner.Planner, disconnect func(), _ error) {
 	cloud, err := c.loadConfig()
 	if err != nil {
 		return nil, nil, err
@@ -154,11 +155,11 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 
 // planner puts together what finds out what Services want and have. Secrets are read from
 // the second reader, which must have no cache.
-func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *controller.Planner {
+func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *planner.Planner {
 	// With an application credential there are hardly any certificates, and one that an older
 	// version made may not list them.
 	expectsCertificates := func() bool { return cloud.LoadBalancer.ExternalContainers() || session.ByPassword() }
-	return &controller.Planner{
+	return &planner.Planner{
 		Reader:       reader,
 		Secrets:      secrets,
 		Octavia:      octavia.New(session.LoadBalancer(), can),
@@ -170,14 +171,14 @@ func (c *connection) planner(reader, secrets client.Reader, session *openstack.S
 			ClusterName: c.clusterName, ClusterUID: clusterUID,
 			LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass,
 		},
-		Adopt: controller.Adoption(c.adopt),
+		Adopt: claim.Adoption(c.adopt),
 	}
 }
 
 // selector is a planner that can tell which Services are to be served, and
 // nothing else: it needs no cloud.
-func (c *connection) selector(reader client.Reader) *controller.Planner {
-	return &controller.Planner{Reader: reader, Policy: claim.Policy{LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass}}
+func (c *connection) selector(reader client.Reader) *planner.Planner {
+	return &planner.Planner{Reader: reader, Policy: claim.Policy{LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass}}
 }
 
 // clusterUID is the uid of the kube-system namespace: it lives as long as the

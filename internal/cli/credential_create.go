@@ -117,10 +117,7 @@ func (o *credentialCreateOptions) open(stdout io.Writer) (*result, error) {
 // files gives cloud.conf for the application credential, and the files that it
 // names, by the keys of the Secret.
 func (o *credentialCreateOptions) files(login config.Global, made openstack.ApplicationCredential, base []byte) (map[string]string, error) {
-	g := withCredential(config.Global{
-		AuthURL: login.AuthURL, Region: login.Region, EndpointType: login.EndpointType, CAFile: login.CAFile, CAFileContents: login.CAFileContents,
-		TLSInsecure: login.TLSInsecure, CertFile: login.CertFile, KeyFile: login.KeyFile,
-	}, made)
+	g := login.WithApplicationCredential(made.ID, made.Secret)
 	files := map[string]string{}
 	if o.format == "secret" {
 		for key, setting := range map[string]*string{"ca.crt": &g.CAFile, "tls.crt": &g.CertFile, "tls.key": &g.KeyFile} {
@@ -140,16 +137,6 @@ func (o *credentialCreateOptions) files(login config.Global, made openstack.Appl
 	}
 	files[confKey] = text
 	return files, err
-}
-
-// withCredential is g with the application credential in the place of every other
-// way to authenticate.
-func withCredential(g config.Global, c openstack.ApplicationCredential) config.Global {
-	return config.Global{
-		AuthURL: g.AuthURL, Region: g.Region, EndpointType: g.EndpointType, CAFile: g.CAFile, CAFileContents: g.CAFileContents,
-		TLSInsecure: g.TLSInsecure, CertFile: g.CertFile, KeyFile: g.KeyFile,
-		ApplicationCredentialID: c.ID, ApplicationCredentialSecret: c.Secret,
-	}
 }
 
 // manifest is the Secret that holds the files.

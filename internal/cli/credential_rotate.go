@@ -190,7 +190,7 @@ func (m mounted) install(ctx context.Context, kube client.Client, session *opens
 	undo := func(err error) error {
 		return errors.Join(err, session.DeleteApplicationCredential(context.WithoutCancel(ctx), made.ID))
 	}
-	text, err := config.WithGlobal(m.object.Data[confKey], withCredential(m.conf.Global, made))
+	text, err := config.WithGlobal(m.object.Data[confKey], m.conf.Global.WithApplicationCredential(made.ID, made.Secret))
 	if err != nil {
 		return undo(err)
 	}

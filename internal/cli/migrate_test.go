@@ -21,7 +21,7 @@ var prospects = map[string]report.ServiceMigration{
 	"changed": {Namespace: "shop", Name: "api", Outcome: report.OutcomeChanged, LoadBalancerID: "lb-2", Address: "203.0.113.8",
 		Ops: []report.Op{{Kind: "UpdateLoadBalancer", Text: "tag it"}, {Kind: "SetMembers", Text: "set the 2 members"}}},
 	"not-owned": {Namespace: "shop", Name: "old", Outcome: report.OutcomeForeign, LoadBalancerID: "lb-3", Reasons: []string{"it is that of another cluster"}},
-	"unknown": {Namespace: "shop", Name: "lost", Outcome: report.OutcomeUnknown, Reasons: []string{"no answer"}},
+	"unknown":   {Namespace: "shop", Name: "lost", Outcome: report.OutcomeUnknown, Reasons: []string{"no answer"}},
 	"left-alone": {Namespace: "shop", Name: "own", Outcome: report.OutcomeLeftAlone,
 		Reasons: []string{`spec.loadBalancerClass is "x"`}},
 }
@@ -82,8 +82,8 @@ func TestTheExitStatusOfAMigrationSaysWhetherSomebodyHasToLook(t *testing.T) {
 		{nil, false, ""},
 		{[]string{"adopted", "left-alone"}, false, ""},
 		{[]string{"adopted", "changed"}, true, ""},
-		{[]string{"foreign"}, true, ""},
-		{[]string{"foreign", "unknown"}, false, "shop/lost: no answer"},
+		{[]string{"not-owned"}, true, ""},
+		{[]string{"not-owned", "unknown"}, false, "shop/lost: no answer"},
 	} {
 		err := verdict(migrationOf(c.names...))
 		switch {

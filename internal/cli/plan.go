@@ -10,12 +10,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -115,9 +116,9 @@ func (o *planOptions) services(ctx context.Context, reader client.Reader, args [
 	return []corev1.Service{service}, nil
 }
 
-func planOf(ctx context.Context, planner *controller.Planner, service *corev1.Service) servicePlan {
+func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service) servicePlan {
 	p := servicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []plannedOp{}}
-	plan, observed, err := planner.Plan(ctx, service)
+	plan, observed, err := from.Plan(ctx, service)
 	if err != nil {
 		p.Error = err.Error()
 		return p
@@ -125,7 +126,7 @@ func planOf(ctx context.Context, planner *controller.Planner, service *corev1.Se
 	if l := observed.LoadBalancer; l != nil {
 		p.LoadBalancerID, p.Status = l.ID, l.ProvisioningStatus
 	}
-	p.Refused, p.OnlyObserved = plan.Refused, planner.OnlyObserves(service, observed)
+	p.Refused, p.OnlyObserved = plan.Refused, from.OnlyObserves(service, observed)
 	for _, op := range plan.Ops {
 		p.Ops = append(p.Ops, plannedOp{Kind: diff.Kind(op), Text: op.String(), Op: op})
 	}

@@ -129,6 +129,16 @@ func (g Global) section() string {
 	return b.String()
 }
 
+// WithApplicationCredential is g with the application credential in the place of every other
+// way to authenticate.
+func (g Global) WithApplicationCredential(id string, secret Secret) Global {
+	return Global{
+		AuthURL: g.AuthURL, Region: g.Region, EndpointType: g.EndpointType, CAFile: g.CAFile, CAFileContents: g.CAFileContents,
+		TLSInsecure: g.TLSInsecure, CertFile: g.CertFile, KeyFile: g.KeyFile,
+		ApplicationCredentialID: id, ApplicationCredentialSecret: secret,
+	}
+}
+
 // quote writes a value so that it is read as it is.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`

@@ -150,11 +150,9 @@ type tree struct {
 	// stays those of ours that stay. Octavia lets listeners share a pool, and
 	// somebody may have made them do so by hand.
 	users, stays map[string]int
-	// monitorsAsFound is what lb.Wanted says.
-	monitorsAsFound bool
-	// subnetsMatter is what lb.Wanted says.
-	subnetsMatter bool
-	refused       []Refusal
+	// wanted says whether monitors are left as they are, and whether subnets matter.
+	wanted  lb.Wanted
+	refused []Refusal
 }
 
 func (t *tree) ops() []Op {
@@ -164,7 +162,7 @@ func (t *tree) ops() []Op {
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 	want := *all.LoadBalancer
 	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
-		users: map[string]int{}, stays: map[string]int{}, monitorsAsFound: all.MonitorsAsFound, subnetsMatter: all.SubnetsMatter}
+		users: map[string]int{}, stays: map[string]int{}, wanted: all}
 	t.loadBalancer(want, have)
 	t.removeLeft()
 	wanted := map[lb.ListenerKey]bool{}
@@ -181,7 +179,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
 				"port %s of load balancer %s is used by %s (listener %s, %s, tags %q); use another port",
 				portText(l.Key()), have.ID, holder(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
-		case opens && t.monitorsAsFound && hasMonitor(have):
+		case opens && t.wanted.MonitorsAsFound && hasMonitor(have):
 			t.refused = append(t.refused, monitorInTheWay(l, have))
 		case i < 0:
 			gone = t.open(l, gone)
@@ -324,7 +322,7 @@ func (t *tree) serves(want, have *lb.Pool) bool {
 // Octavia cannot move a member from one to the other. One without a subnet is where the
 // VIP is.
 func (t *tree) elsewhere(want, have lb.Pool) bool {
-	return t.subnetsMatter && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
+	return t.wanted.SubnetsMatter && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
 		i := slices.IndexFunc(want.Members, func(w lb.Member) bool { return w.Key() == m.Key() })
 		return i >= 0 && m.SubnetID != "" && m.SubnetID != want.Members[i].SubnetID
 	})

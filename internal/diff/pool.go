@@ -16,7 +16,7 @@ import (
 // lacks least.
 func (t *tree) makePool(want lb.Pool) (id string) {
 	want = unmade(want)
-	if t.monitorsAsFound {
+	if t.wanted.MonitorsAsFound {
 		want.Monitor = nil
 	}
 	best, completion := -1, []Op(nil)
@@ -24,7 +24,7 @@ func (t *tree) makePool(want lb.Pool) (id string) {
 		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) || t.elsewhere(want, p) {
 			continue
 		}
-		half := &tree{monitorsAsFound: t.monitorsAsFound}
+		half := &tree{wanted: t.wanted}
 		half.pool(want, p)
 		if ops := half.ops(); best < 0 || len(ops) < len(completion) {
 			best, completion = i, ops
@@ -52,7 +52,7 @@ func (t *tree) makePool(want lb.Pool) (id string) {
 // goes before the members change and comes after it, because it may look at
 // another port then: the members would be taken for dead meanwhile.
 func (t *tree) pool(want, have lb.Pool) {
-	if t.monitorsAsFound {
+	if t.wanted.MonitorsAsFound {
 		want.Monitor = have.Monitor
 	}
 	monitor := have.Monitor

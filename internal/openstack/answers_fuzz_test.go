@@ -8,11 +8,12 @@ import (
 	_ "embed"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
@@ -41,8 +42,8 @@ func connectOver(transport http.RoundTripper, g config.Global) (*Session, error)
 	if s.metrics, err = newMetrics(nil); err != nil {
 		return nil, err
 	}
-	known := &routes{}
-	known.add(serviceIdentity, provider.IdentityBase)
+	known := &calltable.Routes{}
+	known.Add(calltable.ServiceIdentity, provider.IdentityBase)
 	provider.HTTPClient = http.Client{Transport: Options{RequestTimeout: time.Minute, clock: newFakeClock()}.chain(s, known)}
 	s.open, s.close = context.WithCancel(context.Background())
 	got, err := s.authenticate(s.open, first)
@@ -128,26 +129,6 @@ func FuzzFault(f *testing.F) {
 		patience, _ := retryAfter(header, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 		if patience < 0 || patience > maxPatience {
 			t.Errorf("to wait for %v", patience)
-		}
-	})
-}
-
-// FuzzRoute takes ids out of addresses.
-func FuzzRoute(f *testing.F) {
-	f.Add("http://octavia.test/load-balancer/v2.0/lbaas/pools/4f6a/members?x=y")
-	f.Add("//%2f/..")
-	known := &routes{}
-	known.add(serviceLoadBalancer, "http://octavia.test/load-balancer")
-	f.Fuzz(func(t *testing.T, address string) {
-		u, err := url.Parse(address)
-		if err != nil {
-			return
-		}
-		_, route := known.find(u)
-		for _, segment := range strings.Split(route, "/") {
-			if segment != "" && segment != "{id}" && !words[segment] {
-				t.Errorf("route %q holds %q", route, segment)
-			}
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -162,10 +164,10 @@ func (s *Session) Roles() []string {
 // roots are the addresses of the services, without the version of their API.
 func (s *Session) roots() map[string]string {
 	roots := map[string]string{
-		serviceIdentity: s.provider.IdentityBase, serviceNetwork: s.network.Endpoint, serviceLoadBalancer: s.loadBalancer.Endpoint,
+		calltable.ServiceIdentity: s.provider.IdentityBase, calltable.ServiceNetwork: s.network.Endpoint, calltable.ServiceLoadBalancer: s.loadBalancer.Endpoint,
 	}
 	if s.keyManager != nil {
-		roots[serviceKeyManager] = s.keyManager.Endpoint
+		roots[calltable.ServiceKeyManager] = s.keyManager.Endpoint
 	}
 	return roots
 }

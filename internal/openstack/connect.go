@@ -11,6 +11,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/redact"
+
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 
@@ -42,8 +45,8 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if s.metrics, err = newMetrics(o.Metrics); err != nil {
 		return nil, fmt.Errorf("register the metrics of OpenStack calls: %w", err)
 	}
-	known := &routes{}
-	known.add(serviceIdentity, provider.IdentityBase)
+	known := &calltable.Routes{}
+	known.Add(calltable.ServiceIdentity, provider.IdentityBase)
 	provider.HTTPClient = http.Client{Transport: o.chain(s, known)}
 	s.open, s.close = context.WithCancel(context.WithoutCancel(ctx))
 
@@ -63,14 +66,14 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 
 // chain is the way of a call, from the outside in: it gets an id, waits for its turn, is logged, measured and bounded; and
 // its refusal is rid of secrets.
-func (o Options) chain(s *Session, known *routes) http.RoundTripper {
+func (o Options) chain(s *Session, known *calltable.Routes) http.RoundTripper {
 	var next http.RoundTripper = attempts{next: s.connections, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
 	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
 	next = &throttled{
 		next: next, routes: known, rate: o.Rate.withDefaults(), clock: o.clock, metrics: s.metrics, buckets: map[string]*bucket{},
 	}
-	return redacted{next: requestIDs{next: next}}
+	return redact.New(requestIDs{next: next})
 }
 
 // explainAuthentication adds to a refusal what the operator can look at.
@@ -140,7 +143,7 @@ func projectScope(g config.Global) *gophercloud.AuthScope {
 }
 
 // findServices makes the service clients from the catalogue that came with the token.
-func (s *Session) findServices(g config.Global, got *accepted, known *routes) error {
+func (s *Session) findServices(g config.Global, got *accepted, known *calltable.Routes) error {
 	if got.projectID == "" {
 		return &Error{Class: Invalid, Message: "the token is for no project: set tenant-id or tenant-name in [Global]"}
 	}
@@ -155,16 +158,16 @@ func (s *Session) findServices(g config.Global, got *accepted, known *routes) er
 			return nil, err
 		}
 		client := newServiceClient(s.provider, service, endpoint)
-		known.add(service, client.Endpoint)
+		known.Add(service, client.Endpoint)
 		return client, nil
 	}
 	var networkErr, loadBalancerErr error
-	s.network, networkErr = find(serviceNetwork)
-	s.loadBalancer, loadBalancerErr = find(serviceLoadBalancer)
+	s.network, networkErr = find(calltable.ServiceNetwork)
+	s.loadBalancer, loadBalancerErr = find(calltable.ServiceLoadBalancer)
 	if err := errors.Join(networkErr, loadBalancerErr); err != nil {
 		return &Error{Class: Invalid, Message: err.Error(), Err: err}
 	}
-	if keyManager, err := find(serviceKeyManager); err == nil {
+	if keyManager, err := find(calltable.ServiceKeyManager); err == nil {
 		s.keyManager = keyManager
 	}
 	return nil

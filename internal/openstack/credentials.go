@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
@@ -372,7 +374,7 @@ func (s *Session) expiryOf(ctx context.Context, kind string, path ...string) (ti
 
 // identity is the client of Keystone.
 func (s *Session) identity() *gophercloud.ServiceClient {
-	return &gophercloud.ServiceClient{ProviderClient: s.provider, Type: serviceIdentity, Endpoint: s.provider.IdentityBase + "v3/"}
+	return &gophercloud.ServiceClient{ProviderClient: s.provider, Type: calltable.ServiceIdentity, Endpoint: s.provider.IdentityBase + "v3/"}
 }
 
 // keystoneTime is a time as Keystone writes it: with a Z at the end or without, in UTC in any case; null is the zero time.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
@@ -334,7 +336,7 @@ func TestApplicationCredentialsAreMadeReadAndDeleted(t *testing.T) {
 }
 
 func TestAServiceBelowAPathHasARuleForEachWayToSeeIt(t *testing.T) {
-	rules := accessRules(map[string]string{serviceIdentity: "https://cloud/identity/", serviceLoadBalancer: "https://cloud/load-balancer/", serviceNetwork: "https://cloud:9696/"})
+	rules := accessRules(map[string]string{calltable.ServiceIdentity: "https://cloud/identity/", calltable.ServiceLoadBalancer: "https://cloud/load-balancer/", calltable.ServiceNetwork: "https://cloud:9696/"})
 	var got []applicationcredentials.AccessRule
 	for _, rule := range rules {
 		if strings.HasSuffix(rule.Path, "/status") || strings.HasSuffix(rule.Path, "/networks") || strings.Contains(rule.Path, "trusts") {
@@ -351,7 +353,7 @@ func TestAServiceBelowAPathHasARuleForEachWayToSeeIt(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, rule := range rules {
-		if rule.Method != "GET" && rule.Service == serviceIdentity {
+		if rule.Method != "GET" && rule.Service == calltable.ServiceIdentity {
 			t.Errorf("an application credential may %s %s", rule.Method, rule.Path)
 		}
 	}
@@ -393,7 +395,7 @@ func TestACallIsFoundByThePathThatTheServiceSees(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
 	} {
-		if _, found := FindCall("load-balancer", "GET", path); found != want {
+		if _, found := calltable.Find("load-balancer", "GET", path); found != want {
 			t.Errorf("%s: found %t", path, found)
 		}
 	}

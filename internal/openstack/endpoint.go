@@ -9,17 +9,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
 
 // missing says of each service what to do if the catalogue does not have it.
 var missing = map[string]string{
-	serviceNetwork: "the service catalogue has no network service (Neutron): check that the project may use it, with " +
+	calltable.ServiceNetwork: "the service catalogue has no network service (Neutron): check that the project may use it, with " +
 		"\"openstack catalog list\"",
-	serviceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud (Neutron's own " +
+	calltable.ServiceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud (Neutron's own " +
 		"LBaaS, v1 and v2, which OpenStack has not had since its release Train, is not enough), or check that the project may use it, with \"openstack catalog list\"",
-	serviceKeyManager: "the service catalogue has no key-manager service (Barbican)",
+	calltable.ServiceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 
 // findEndpoint returns the first endpoint of a service in a region, or in any if region is empty.
@@ -55,7 +57,7 @@ var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
 func newServiceClient(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
 	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
 	version := "v2.0/"
-	if service == serviceKeyManager {
+	if service == calltable.ServiceKeyManager {
 		version = "v1/"
 	}
 	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + version}

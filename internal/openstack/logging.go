@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/go-logr/logr"
 )
 
@@ -15,7 +17,7 @@ import (
 // queries are never written, so tokens and passwords are not either.
 type logged struct {
 	next   http.RoundTripper
-	routes *routes
+	routes *calltable.Routes
 	logger logr.Logger
 	now    func() time.Time
 }
@@ -29,7 +31,7 @@ func (t logged) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !logger.Enabled() {
 		return t.next.RoundTrip(req)
 	}
-	service, route := t.routes.find(req.URL)
+	service, route := t.routes.Find(req.URL)
 	start := t.now()
 	resp, err := t.next.RoundTrip(req)
 	values := []any{

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -77,13 +79,13 @@ func register[C prometheus.Collector](registry prometheus.Registerer, collector 
 // measured counts and times calls.
 type measured struct {
 	next    http.RoundTripper
-	routes  *routes
+	routes  *calltable.Routes
 	metrics metrics
 	now     func() time.Time
 }
 
 func (t measured) RoundTrip(req *http.Request) (*http.Response, error) {
-	service, route := t.routes.find(req.URL)
+	service, route := t.routes.Find(req.URL)
 	start := t.now()
 	resp, err := t.next.RoundTrip(req)
 	status := "none"

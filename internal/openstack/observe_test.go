@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
@@ -191,10 +193,10 @@ func TestEachCallIsCountedUnderItsRoute(t *testing.T) {
 }
 
 func TestRoutesAreFewWhateverTheIDs(t *testing.T) {
-	r := &routes{}
-	r.add(serviceIdentity, "http://cloud/")
-	r.add(serviceNetwork, "http://cloud/network/")
-	r.add(serviceLoadBalancer, "http://lb:9876/")
+	r := &calltable.Routes{}
+	r.Add(calltable.ServiceIdentity, "http://cloud/")
+	r.Add(calltable.ServiceNetwork, "http://cloud/network/")
+	r.Add(calltable.ServiceLoadBalancer, "http://lb:9876/")
 	for address, want := range map[string]string{
 		"http://lb:9876/": "load-balancer /",
 		"http://lb:9876/v2.0/lbaas/pools/" + objectID + "/members?x=y":  "load-balancer /v2.0/lbaas/pools/{id}/members",
@@ -212,7 +214,7 @@ func TestRoutesAreFewWhateverTheIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		service, route := r.find(u)
+		service, route := r.Find(u)
 		if got := service + " " + route; got != want {
 			t.Errorf("%s: want %q, got %q", address, want, got)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"golang.org/x/time/rate"
 )
 
@@ -174,7 +176,7 @@ func (b *bucket) grow(now time.Time) {
 // throttled holds calls to the rate of their service.
 type throttled struct {
 	next    http.RoundTripper
-	routes  *routes
+	routes  *calltable.Routes
 	rate    Rate
 	clock   clock
 	metrics metrics
@@ -195,7 +197,7 @@ func (t *throttled) bucket(service string) *bucket {
 }
 
 func (t *throttled) RoundTrip(req *http.Request) (*http.Response, error) {
-	service, _ := t.routes.find(req.URL)
+	service, _ := t.routes.Find(req.URL)
 	b := t.bucket(service)
 	left, reason, err := b.wait(req.Context())
 	if err != nil || left > 0 {

@@ -27,9 +27,8 @@ type Delays struct {
 	// QuotaRetry is how soon to ask once more for what was refused although
 	// something had just been deleted: Octavia lowers its count a little later.
 	QuotaRetry time.Duration
-	// FirstReplacement and LastReplacement are how long to wait, the first time and
-	// at most, from one attempt to replace a load balancer that failed to the next.
-	FirstReplacement, LastReplacement time.Duration
+	// Replacement lies between two attempts to replace a load balancer.
+	Replacement Backoff
 	// Drain is how long a load balancer that works stays after another one has taken its
 	// place: Neutron's agents and resolvers of names need a while, and so do requests that
 	// are under way.
@@ -42,58 +41,46 @@ type Delays struct {
 	// PartsRetry is how long to wait for parts of a load balancer that Octavia
 	// left unready although it has ended its work.
 	PartsRetry time.Duration
-	// FirstRebirth and LastRebirth are how long to wait after the deletion of a
-	// load balancer, the first time and at most, before another one is built in
-	// its place, or before it is deleted again because Octavia could not.
-	FirstRebirth, LastRebirth time.Duration
-	// FirstPatience and LastPatience are how long parts of an ACTIVE load balancer
-	// may take to become ACTIVE, too, the first time and at most: some providers
-	// are not done with all of them at once.
-	FirstPatience, LastPatience time.Duration
+	// Deletion is how long to wait after the deletion of a load balancer before another one
+	// is built in its place, or before it is deleted again because Octavia could not.
+	Deletion Backoff
+	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE,
+	// too: some providers are not done with all of them at once.
+	Unfinished Backoff
 	// KubernetesLimit is how long a write to the Kubernetes API may take.
 	KubernetesLimit time.Duration
 	// SecretInterval is how often a Secret is read that a Service names.
 	SecretInterval time.Duration
-	// RivalLimit is how often, within RivalWindow, somebody else may write to the same
-	// thing of ours before work on the Service is stopped; 0 is for ever. RivalMarkLimit
-	// is the same for what only controllers have a reason to write, on the Service.
-	RivalLimit, RivalMarkLimit int
-	RivalWindow                time.Duration
-	// FirstRivalWait and LastRivalWait are how long a second such write and further
-	// ones stay before they are put right, at first and at most.
-	FirstRivalWait, LastRivalWait time.Duration
-	// FirstRivalPause and LastRivalPause are for how long work is stopped, the first
-	// time and at most.
-	FirstRivalPause, LastRivalPause time.Duration
+	// ConflictLimit is how often, within ConflictWindow, another client may write to the
+	// same thing of ours before work on the Service is stopped; 0 is for ever.
+	ConflictLimit  int
+	ConflictWindow time.Duration
+	// ConflictWait is how long a second such write and further ones stay before they are
+	// repaired, and ConflictStop for how long work is stopped.
+	ConflictWait, ConflictStop Backoff
 }
 
 // Default is for real clouds.
 func Default() Delays {
 	return Delays{
-		FirstBackoff:     500 * time.Millisecond,
-		LastBackoff:      2 * time.Minute,
-		SlowRetry:        2 * time.Minute,
-		LastQuotaRetry:   10 * time.Minute,
-		QuotaRetry:       2 * time.Second,
-		AnswerLimit:      time.Minute,
-		FirstReplacement: 10 * time.Second,
-		LastReplacement:  5 * time.Minute,
-		Drain:            30 * time.Second,
-		DuplicateRetry:   2 * time.Second,
-		PartsRetry:       10 * time.Second,
-		FirstRebirth:     5 * time.Second,
-		LastRebirth:      5 * time.Minute,
-		FirstPatience:    5 * time.Second,
-		LastPatience:     5 * time.Minute,
-		KubernetesLimit:  30 * time.Second,
-		SecretInterval:   time.Minute,
-		RivalLimit:       5,
-		RivalMarkLimit:   3,
-		RivalWindow:      10 * time.Minute,
-		FirstRivalWait:   time.Second,
-		LastRivalWait:    30 * time.Second,
-		FirstRivalPause:  10 * time.Minute,
-		LastRivalPause:   time.Hour,
+		FirstBackoff:    500 * time.Millisecond,
+		LastBackoff:     2 * time.Minute,
+		SlowRetry:       2 * time.Minute,
+		LastQuotaRetry:  10 * time.Minute,
+		QuotaRetry:      2 * time.Second,
+		AnswerLimit:     time.Minute,
+		Replacement:     Backoff{10 * time.Second, 5 * time.Minute},
+		Drain:           30 * time.Second,
+		DuplicateRetry:  2 * time.Second,
+		PartsRetry:      10 * time.Second,
+		Deletion:        Backoff{5 * time.Second, 5 * time.Minute},
+		Unfinished:      Backoff{5 * time.Second, 5 * time.Minute},
+		KubernetesLimit: 30 * time.Second,
+		SecretInterval:  time.Minute,
+		ConflictLimit:   4,
+		ConflictWindow:  10 * time.Minute,
+		ConflictWait:    Backoff{time.Second, 30 * time.Second},
+		ConflictStop:    Backoff{10 * time.Minute, time.Hour},
 	}
 }
 
@@ -105,3 +92,7 @@ const StaleRetry = 100 * time.Millisecond
 func Jitter(d time.Duration) time.Duration {
 	return d + rand.N(d/5+1)
 }
+
+// CacheLimit is how long the caches of Kubernetes may take to be filled. Readiness says that
+// they are not; to end the process would not fill them.
+const CacheLimit = 365 * 24 * time.Hour

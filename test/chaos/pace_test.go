@@ -39,14 +39,15 @@ func scaled(by time.Duration) timing.Delays {
 		AnswerLimit:    by * 1500 * time.Millisecond,
 		DuplicateRetry: by * 200 * time.Millisecond,
 		PartsRetry:     by * 200 * time.Millisecond,
-		FirstRebirth:   by * 100 * time.Millisecond, LastRebirth: by * time.Second,
-		FirstReplacement: by * 100 * time.Millisecond, LastReplacement: by * time.Second,
-		Drain:      by * 100 * time.Millisecond,
-		QuotaRetry: by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
-		FirstPatience: by * 300 * time.Millisecond, LastPatience: by * 2 * time.Second,
+		Deletion:       timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
+		Replacement:    timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
+		Drain:          by * 100 * time.Millisecond,
+		QuotaRetry:     by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
+		Unfinished:      timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},
 		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
 		// Nobody who tampers in these tests is another controller.
-		RivalLimit: 5, RivalMarkLimit: 5, RivalWindow: by * 2 * time.Second, FirstRivalWait: by * 20 * time.Millisecond, LastRivalWait: by * 200 * time.Millisecond,
-		FirstRivalPause: by * time.Second, LastRivalPause: by * 2 * time.Second,
+		ConflictLimit: 5, ConflictWindow: by * 2 * time.Second,
+		ConflictWait: timing.Backoff{First: by * 20 * time.Millisecond, Last: by * 200 * time.Millisecond},
+		ConflictStop: timing.Backoff{First: by * time.Second, Last: by * 2 * time.Second},
 	}
 }

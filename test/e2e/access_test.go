@@ -16,11 +16,11 @@ import (
 
 func TestClientsKeepTheirNodeWithSessionAffinity(t *testing.T) {
 	onlyWithProvider(t, "amphora", "OVN keeps no client at its node")
-	spares(t, "a session persistence and its changes are in the contract")
+	skipOnRealOpenStack(t, "a session persistence and its changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300), sticky(90))
-	address := web.programmed()
-	web.becomes(all(persistent("TCP/8080", "SOURCE_IP", 0), persistent("UDP/5300", "SOURCE_IP", 90)))
+	address := web.waitUntilProgrammed()
+	web.waitForTree(all(persistent("TCP/8080", "SOURCE_IP", 0), persistent("UDP/5300", "SOURCE_IP", 90)))
 	first := s.answers(address, 8080)
 	for range s.requests(6) {
 		if a, err := ask(t.Context(), s.cloud.outside(), address, 8080); err != nil || a.Client != first.Client {
@@ -30,13 +30,13 @@ func TestClientsKeepTheirNodeWithSessionAffinity(t *testing.T) {
 	visitor := s.visit(address, 8080)
 	before := web.tree()
 	web.change(sticky(120))
-	web.becomes(persistent("UDP/5300", "SOURCE_IP", 120))
+	web.waitForTree(persistent("UDP/5300", "SOURCE_IP", 120))
 	web.change(func(v *corev1.Service) {
 		v.Spec.SessionAffinity, v.Spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
 	})
-	after := web.becomes(all(persistent("TCP/8080", "", 0), persistent("UDP/5300", "", 0)))
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
-	s.happy(visitor)
+	after := web.waitForTree(all(persistent("TCP/8080", "", 0), persistent("UDP/5300", "", 0)))
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
+	s.requireNoFailedRequest(visitor)
 	if before.listener("TCP/8080").PoolID != after.listener("TCP/8080").PoolID {
 		t.Error("the pool was replaced")
 	}
@@ -56,11 +56,11 @@ func persistent(key, kind string, timeout int) func(tree) error {
 
 func TestSourceRangesKeepOthersOut(t *testing.T) {
 	onlyWithProvider(t, "amphora", "OVN has no source ranges")
-	spares(t, "source ranges and their changes are in the contract")
+	skipOnRealOpenStack(t, "source ranges and their changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081), openTo("127.0.0.2/32", "127.0.0.0/31"))
-	address := web.programmed()
-	web.becomes(sources("127.0.0.0/31", "127.0.0.2/32"))
+	address := web.waitUntilProgrammed()
+	web.waitForTree(sources("127.0.0.0/31", "127.0.0.2/32"))
 	allowed := func(from string, yes bool) {
 		t.Helper()
 		if !s.cloud.packets() {
@@ -80,17 +80,17 @@ func TestSourceRangesKeepOthersOut(t *testing.T) {
 	allowed("127.0.0.3", false)
 
 	web.change(openTo("127.0.0.3/32"))
-	web.becomes(sources("127.0.0.3/32"))
+	web.waitForTree(sources("127.0.0.3/32"))
 	allowed("127.0.0.1", false)
 	allowed("127.0.0.3", true)
 
 	web.change(openTo(), annotated(sourcesKey, "127.0.0.1/32, 127.0.0.4/32"))
-	web.becomes(sources("127.0.0.1/32", "127.0.0.4/32"))
+	web.waitForTree(sources("127.0.0.1/32", "127.0.0.4/32"))
 	allowed("127.0.0.1", true)
 	allowed("127.0.0.3", false)
 
 	web.change(notAnnotated(sourcesKey))
-	web.becomes(sources("0.0.0.0/0"))
+	web.waitForTree(sources("0.0.0.0/0"))
 	allowed("127.0.0.3", true)
 }
 
@@ -98,34 +98,34 @@ func TestSourceRangesThatCannotBeEnforcedAreRefused(t *testing.T) {
 	onlyWithProvider(t, "ovn", "amphorae enforce source ranges")
 	s := newStage(t, settings{cloud: cloudsim.Options{Provider: "ovn"}, conf: []string{"lb-provider=ovn"}})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	s.answers(address, 8080)
-	s.forget()
+	s.resetCalls()
 	web.change(openTo("192.0.2.0/24"))
-	c := web.has(accepted, conditionFalse, "Unsupported")
+	c := web.waitForCondition(accepted, conditionFalse, "Unsupported")
 	t.Log(c.Message)
-	web.has(programmed, conditionFalse, "NotAccepted")
+	web.waitForCondition(programmed, conditionFalse, "NotAccepted")
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("calls were made for a Service that is refused: %v", writes)
 	}
 	other := s.service("other", tcp(8081), openTo("192.0.2.0/24"))
-	other.has(accepted, conditionFalse, "Unsupported")
+	other.waitForCondition(accepted, conditionFalse, "Unsupported")
 	if have := s.cloud.balancers(other.lbName()); len(have) > 0 {
 		t.Errorf("a load balancer was made that is open to everybody: %s", cmp.Diff(nil, have))
 	}
 	web.change(openTo())
-	web.programmed()
+	web.waitUntilProgrammed()
 }
 
 func TestWhatTheOperatorSaysThatAProviderLacksIsNotAskedOfIt(t *testing.T) {
-	spares(t, "the cloud is not asked")
+	skipOnRealOpenStack(t, "the cloud is not asked")
 	s := newStage(t, settings{conf: []string{`[LoadBalancerProvider "amphora"]`, "lacks=allowed-cidrs,timeouts"}})
 	web := s.service("web", tcp(8080), openTo("192.0.2.0/24"))
-	if said := web.has(accepted, conditionFalse, "Unsupported").Message; !strings.Contains(said, `lack allowed-cidrs, says section [LoadBalancerProvider "amphora"]`) {
+	if said := web.waitForCondition(accepted, conditionFalse, "Unsupported").Message; !strings.Contains(said, `lack allowed-cidrs, says section [LoadBalancerProvider "amphora"]`) {
 		t.Errorf("it is told %q", said)
 	}
-	s.untouched()
+	s.requireUntouched()
 	web.change(openTo(), annotated(prefix+"timeout-client-data", "60000"))
-	web.has(accepted, conditionFalse, "TimeoutsUnsupported")
+	web.waitForCondition(accepted, conditionFalse, "TimeoutsUnsupported")
 	s.answers(web.address(), 8080)
 }

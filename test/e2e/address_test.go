@@ -12,53 +12,53 @@ import (
 func TestServiceBecomesInternalAndExternalAgain(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	floating := web.programmed()
+	floating := web.waitUntilProgrammed()
 	vip := web.tree().VIP
 	visitor := s.visit(vip, 8080)
 
 	web.change(annotated(internalKey, "true"))
-	if got := web.moved(floating); got != vip {
+	if got := web.waitForOtherAddress(floating); got != vip {
 		t.Errorf("the internal Service is at %s, its VIP is %s", got, vip)
 	}
-	web.programmed()
-	s.silent(floating, 8080)
+	web.waitUntilProgrammed()
+	s.waitUntilSilent(floating, 8080)
 	if f := s.cloud.floatingIPs(); len(f) > 0 {
 		t.Errorf("floating IPs are left: %+v", f)
 	}
 
 	web.change(annotated(internalKey, "false"))
-	again := web.moved(vip)
-	web.programmed()
-	s.answeredBy(again, 8080, s.addresses("a", "b")...)
+	again := web.waitForOtherAddress(vip)
+	web.waitUntilProgrammed()
+	s.waitForAnswersThrough(again, 8080, s.addresses("a", "b")...)
 	if web.tree().VIP != vip {
 		t.Errorf("the VIP changed from %s to %s", vip, web.tree().VIP)
 	}
 	if got := web.now().Annotations[addressKey]; got != again {
 		t.Errorf("annotation %s is %s, the address is %s", addressKey, got, again)
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestAllServicesAreInternalWhereTheConfigurationSaysSo(t *testing.T) {
-	spares(t, "TestServiceBecomesInternalAndExternalAgain has an internal Service, too")
+	skipOnRealOpenStack(t, "TestServiceBecomesInternalAndExternalAgain has an internal Service, too")
 	s := newStage(t, settings{conf: []string{"internal-lb=true"}})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	if vip := web.tree().VIP; address != vip {
 		t.Errorf("the Service is at %s, its VIP is %s", address, vip)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
 
 func TestInternalServiceGetsTheVIPItAsksFor(t *testing.T) {
-	spares(t, "a VIP with a given address is in the contract")
+	skipOnRealOpenStack(t, "a VIP with a given address is in the contract")
 	s := newStage(t, settings{})
 	wish := parseAddr(t, s.address("b"))
 	for range 20 {
 		wish = wish.Next()
 	}
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"), at(wish.String()))
-	if got := web.programmed(); got != wish.String() {
+	if got := web.waitUntilProgrammed(); got != wish.String() {
 		t.Errorf("the Service asked for %s and is at %s", wish, got)
 	}
 }
@@ -68,18 +68,18 @@ func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
 	one, two := s.cloud.makeFloatingIP(""), s.cloud.makeFloatingIP("")
 	s.given = []string{one.Address, two.Address}
 	web := s.service("web", tcp(8080), at(one.Address))
-	if got := web.programmed(); got != one.Address {
+	if got := web.waitUntilProgrammed(); got != one.Address {
 		t.Errorf("the Service asked for %s and is at %s", one.Address, got)
 	}
 	s.answers(one.Address, 8080)
 
 	web.change(at(two.Address))
-	if got := web.moved(one.Address); got != two.Address {
+	if got := web.waitForOtherAddress(one.Address); got != two.Address {
 		t.Errorf("the Service asked for %s and is at %s", two.Address, got)
 	}
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.answers(two.Address, 8080)
-	s.silent(one.Address, 8080)
+	s.waitUntilSilent(one.Address, 8080)
 	for _, f := range []floatingIP{one, two} {
 		if have := s.cloud.floatingIP(f.Address); have.ID != f.ID || have.Description != "by hand" {
 			t.Errorf("floating IP %s was %+v and is %+v", f.Address, f, have)
@@ -87,7 +87,7 @@ func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
 	}
 
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	for _, f := range []floatingIP{one, two} {
 		if have := s.cloud.floatingIP(f.Address); have.ID != f.ID || have.PortID != "" {
 			t.Errorf("given floating IP %+v is %+v after the Service was deleted", f, have)
@@ -96,15 +96,15 @@ func TestGivenFloatingIPIsAdoptedAndKept(t *testing.T) {
 }
 
 func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
-	spares(t, "what a floating IP leads to is in the contract")
+	skipOnRealOpenStack(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{})
 	other := s.cloud.makeFloatingIP(s.cloud.makePort().ID)
 	s.given = []string{other.Address}
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 
 	web.change(at(other.Address))
-	c := web.has(accepted, conditionFalse, "FloatingIPInUse")
+	c := web.waitForCondition(accepted, conditionFalse, "FloatingIPInUse")
 	t.Log(c.Message)
 	s.answers(address, 8080)
 	if have := s.cloud.floatingIP(other.Address); have.PortID != other.PortID {
@@ -113,9 +113,9 @@ func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
 
 	s.cloud.neutron("PUT", "floatingips/"+other.ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
 	web.change(touched("again"))
-	web.moved(address)
-	web.has(accepted, conditionTrue, "Accepted")
-	if got := web.programmed(); got != other.Address {
+	web.waitForOtherAddress(address)
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	if got := web.waitUntilProgrammed(); got != other.Address {
 		t.Errorf("the Service is at %s", got)
 	}
 	s.answers(other.Address, 8080)
@@ -125,67 +125,67 @@ func TestFloatingIPThatServesSomethingElseIsRefusedUntilItIsFree(t *testing.T) {
 }
 
 func TestFloatingIPIsKeptWhenTheServiceAsksForIt(t *testing.T) {
-	spares(t, "for the cloud it is a floating IP that is taken off a port")
+	skipOnRealOpenStack(t, "for the cloud it is a floating IP that is taken off a port")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(keepKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	s.given = []string{address}
 	made := s.cloud.floatingIP(address)
 
 	web.change(annotated(internalKey, "true"))
-	web.moved(address)
+	web.waitForOtherAddress(address)
 	if have := s.cloud.floatingIP(address); have.ID != made.ID || have.PortID != "" {
 		t.Errorf("the floating IP of a Service that became internal is %+v", have)
 	}
 
 	web.change(annotated(internalKey, "false"), at(address))
-	web.moved(web.tree().VIP)
-	web.programmed()
+	web.waitForOtherAddress(web.tree().VIP)
+	web.waitUntilProgrammed()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if have := s.cloud.floatingIP(address); have.ID != made.ID || have.PortID != "" {
 		t.Errorf("the floating IP of a deleted Service is %+v", have)
 	}
 
 	second := s.service("second", tcp(8080), at(address), annotated(keepKey, "true"))
-	if got := second.programmed(); got != address {
+	if got := second.waitUntilProgrammed(); got != address {
 		t.Errorf("the Service asked for the kept %s and is at %s", address, got)
 	}
 }
 
 func TestFloatingIPIsChosenByAnnotationAndChangedLive(t *testing.T) {
-	spares(t, "for the cloud these are floating IPs that come and go")
+	skipOnRealOpenStack(t, "for the cloud these are floating IPs that come and go")
 	s := newStage(t, settings{})
 	first, second := s.cloud.makeFloatingIP(""), s.cloud.makeFloatingIP("")
 	s.given = append(s.given, first.Address, second.Address)
 	web := s.service("web", tcp(8080), annotated(floatingIPKey, first.ID))
-	if got := web.programmed(); got != first.Address {
+	if got := web.waitUntilProgrammed(); got != first.Address {
 		t.Errorf("the Service is at %s, asked for was %s", got, first.Address)
 	}
 	vip := s.visit(web.tree().VIP, 8080)
 	taker := s.service("taker", tcp(8080), annotated(floatingIPKey, first.Address))
-	t.Log(taker.has(accepted, conditionFalse, "FloatingIPInUse").Message)
+	t.Log(taker.waitForCondition(accepted, conditionFalse, "FloatingIPInUse").Message)
 
 	web.change(annotated(floatingIPKey, second.Address))
-	if got := web.moved(first.Address); got != second.Address {
+	if got := web.waitForOtherAddress(first.Address); got != second.Address {
 		t.Errorf("the Service moved to %s, asked for was %s", got, second.Address)
 	}
-	web.programmed()
-	s.answeredBy(second.Address, 8080, s.addresses("a", "b")...)
+	web.waitUntilProgrammed()
+	s.waitForAnswersThrough(second.Address, 8080, s.addresses("a", "b")...)
 	if f := s.cloud.floatingIP(first.Address); f.ID != first.ID {
 		t.Errorf("the first one is %+v", f)
 	}
 	web.change(annotated(floatingIPKey, "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"))
-	t.Log(web.has(accepted, conditionFalse, "InvalidAddress").Message)
-	s.answeredBy(second.Address, 8080, s.addresses("a", "b")...)
-	s.happy(vip)
+	t.Log(web.waitForCondition(accepted, conditionFalse, "InvalidAddress").Message)
+	s.waitForAnswersThrough(second.Address, 8080, s.addresses("a", "b")...)
+	s.requireNoFailedRequest(vip)
 }
 
 func TestStatusHasTheAddressesThatAreAskedFor(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated("kube-octavia.io/status-addresses", "both"))
-	web.has(programmed, conditionTrue, "Programmed")
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
 	floating, vip := web.now().Annotations[addressKey], web.tree().VIP
 	for _, c := range []struct {
 		value string

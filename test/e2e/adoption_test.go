@@ -101,7 +101,7 @@ func (s *stage) counts(all []*occmService) (each map[string]int, others []string
 func reads(all []*occmService, is metav1.ConditionStatus, reason string) {
 	for _, o := range all {
 		o.t.Helper()
-		o.has(programmed, is, reason)
+		o.waitForCondition(programmed, is, reason)
 	}
 }
 
@@ -121,11 +121,11 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 			visitor := s.visit(address(all, "tcp"), 8080)
 
 			s.settings.flags = []string{observing}
-			s.forget()
+			s.resetCalls()
 			s.start()
 			reads(all, metav1.ConditionUnknown, readyForAdoption)
-			s.rests()
-			s.untouched()
+			s.waitUntilIdle()
+			s.requireUntouched()
 			for _, o := range all {
 				o.same(false)
 				o.untaken()
@@ -133,10 +133,10 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 			s.stop()
 
 			s.settings.flags = nil
-			s.forget()
+			s.resetCalls()
 			s.start()
 			reads(all, conditionTrue, "Programmed")
-			s.rests()
+			s.waitUntilIdle()
 			each, others := s.counts(all)
 			written := 0
 			for _, o := range all {
@@ -152,13 +152,13 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 			}
 			s.stop()
 
-			s.forget()
+			s.resetCalls()
 			s.start()
-			s.settles(func() { all[0].change(touched("and so it is looked at")) })
+			s.waitForPassAfter(func() { all[0].change(touched("and so it is looked at")) })
 			reads(all, conditionTrue, "Programmed")
-			s.rests()
-			s.untouched()
-			s.happy(visitor)
+			s.waitUntilIdle()
+			s.requireUntouched()
+			s.requireNoFailedRequest(visitor)
 			t.Logf("%d Services: 0 writes with %s, %d without, 0 after a restart", len(all), observing, written+len(others))
 			s.goesFirst(all, "shared-second")
 			s.keepsGiven(all)
@@ -169,7 +169,7 @@ func TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone(t *testin
 // What two Services share that openstack-cloud-controller-manager let do so is the first
 // one's, stays with the second when that leaves, and goes with the last.
 func TestTheLastToLeaveWhatTheOtherControllerLetThemShareDeletesIt(t *testing.T) {
-	spares(t, "for the cloud it is as if we had made it")
+	skipOnRealOpenStack(t, "for the cloud it is as if we had made it")
 	s := newStage(t, settings{off: true})
 	all := s.inherits(t, rowsOf("shared-first", "shared-second"))
 	first, second := all[0], all[1]
@@ -181,21 +181,21 @@ func TestTheLastToLeaveWhatTheOtherControllerLetThemShareDeletesIt(t *testing.T)
 	}
 	visitor := s.visit(at, 8081)
 	first.delete()
-	first.gone()
-	s.hosts(first.made.ID, "TCP/8081")
-	s.happy(visitor)
+	first.waitUntilGone()
+	s.requirePorts(first.made.ID, "TCP/8081")
+	s.requireNoFailedRequest(visitor)
 	if f := s.cloud.floatingIP(at); f.PortID != first.made.VIPPort || !strings.Contains(f.Description, "kube-octavia.service="+string(first.was.UID)) {
 		t.Errorf("the floating IP is %+v", f)
 	}
 	s.stop()
 	s.start()
-	second.has(programmed, conditionTrue, "Programmed")
+	second.waitForCondition(programmed, conditionTrue, "Programmed")
 	second.delete()
-	second.gone()
+	second.waitUntilGone()
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.collected(at)
+	s.deleteFloatingIP(at)
 }
 
 // goesFirst deletes the Service of the name, if there is one.
@@ -203,7 +203,7 @@ func (s *stage) goesFirst(all []*occmService, name string) {
 	for _, o := range all {
 		if o.name == name {
 			o.delete()
-			o.gone()
+			o.waitUntilGone()
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (s *stage) keepsGiven(all []*occmService) {
 }
 
 func TestNameCutAt255BytesIsThatOfTheOtherController(t *testing.T) {
-	spares(t, "a name is a name")
+	skipOnRealOpenStack(t, "a name is a name")
 	s := newStage(t, settings{off: true})
 	cluster := strings.Repeat("long-cluster-name-", 11)
 	o := &occmService{service: &service{stage: s, name: strings.Repeat("web-", 15) + "web"}, cluster: cluster,
@@ -237,10 +237,10 @@ func TestNameCutAt255BytesIsThatOfTheOtherController(t *testing.T) {
 	o.sets(itself, fields{"description": ""})
 	makeAll(s, []*occmService{o})
 	s.settings.flags = []string{"--cluster-name=" + cluster}
-	s.forget()
+	s.resetCalls()
 	s.start()
 	reads([]*occmService{o}, conditionTrue, "Programmed")
-	s.rests()
+	s.waitUntilIdle()
 	if each, others := s.counts([]*occmService{o}); each[o.name] != 1 || len(others) > 0 {
 		t.Errorf("writes: %v, %v", each, others)
 	}
@@ -256,11 +256,11 @@ func rowsOf(names ...string) []legacy {
 	return rows
 }
 
-// says waits until condition Programmed has the reason and the text.
-func (v *service) says(is metav1.ConditionStatus, reason, text string) {
+// waitForMessage waits until condition Programmed has the reason and the text.
+func (v *service) waitForMessage(is metav1.ConditionStatus, reason, text string) {
 	v.t.Helper()
 	v.eventually(func() error {
-		if c := v.has(programmed, is, reason); !strings.Contains(c.Message, text) {
+		if c := v.waitForCondition(programmed, is, reason); !strings.Contains(c.Message, text) {
 			return fmt.Errorf("the condition of Service %s does not say %q: %s", v.name, text, c.Message)
 		}
 		return nil
@@ -268,11 +268,11 @@ func (v *service) says(is metav1.ConditionStatus, reason, text string) {
 }
 
 func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *testing.T) {
-	spares(t, "for the cloud it is a few reads")
+	skipOnRealOpenStack(t, "for the cloud it is a few reads")
 	s := newStage(t, settings{off: true, flags: []string{observing, "--sweep-interval=1s"}})
 	all := s.inherits(t, rowsOf("tcp", "several-ports", "internal", "no-tags-at-all"))
 	more, grows, leaves, stays := all[0], all[1], all[2], all[3]
-	s.forget()
+	s.resetCalls()
 	s.start()
 	reads(all, metav1.ConditionUnknown, readyForAdoption)
 	if n := s.gauge(observedServices); n != len(all) {
@@ -285,15 +285,15 @@ func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *tes
 	fresh := s.service("fresh", tcp(8080))
 	more.change(tcp(8081))
 	leaves.delete()
-	fresh.says(metav1.ConditionUnknown, changes, "create load balancer "+fresh.lbName())
-	more.says(metav1.ConditionUnknown, changes, "open port TCP/8081")
-	leaves.says(metav1.ConditionUnknown, changes, "delete load balancer "+leaves.made.ID)
+	fresh.waitForMessage(metav1.ConditionUnknown, changes, "create load balancer "+fresh.lbName())
+	more.waitForMessage(metav1.ConditionUnknown, changes, "open port TCP/8081")
+	leaves.waitForMessage(metav1.ConditionUnknown, changes, "delete load balancer "+leaves.made.ID)
 	s.addNode("c")
-	grows.says(metav1.ConditionUnknown, changes, "1 added, 0 removed")
-	stays.says(metav1.ConditionUnknown, changes, "1 added, 0 removed")
-	s.sweeps(2)
-	s.rests()
-	s.untouched()
+	grows.waitForMessage(metav1.ConditionUnknown, changes, "1 added, 0 removed")
+	stays.waitForMessage(metav1.ConditionUnknown, changes, "1 added, 0 removed")
+	s.waitForSweeps(2)
+	s.waitUntilIdle()
+	s.requireUntouched()
 	for _, o := range all {
 		o.same(false)
 		if o != leaves && o != more {
@@ -310,72 +310,72 @@ func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *tes
 
 	s.settings.flags = nil
 	s.start()
-	leaves.gone()
+	leaves.waitUntilGone()
 	for _, v := range []*service{fresh, more.service, grows.service, stays.service} {
-		v.programmed()
+		v.waitUntilProgrammed()
 	}
-	more.becomes(ports("TCP/8080", "TCP/8081"))
-	grows.becomes(membersAt(s.addresses("a", "b", "c")...))
+	more.waitForTree(ports("TCP/8080", "TCP/8081"))
+	grows.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 }
 
 func TestWhatWasTakenOverIsServedWhileOthersAreOnlyObserved(t *testing.T) {
-	spares(t, "for the cloud nothing is new")
+	skipOnRealOpenStack(t, "for the cloud nothing is new")
 	s := newStage(t, settings{})
 	own := s.service("own", tcp(8080))
-	own.programmed()
-	s.rests()
+	own.waitUntilProgrammed()
+	s.waitUntilIdle()
 	s.stop()
 	others := s.inherits(t, rowsOf("tcp"))
 	s.settings.flags = []string{observing, "--sweep-interval=1s"}
 	s.start()
 	reads(others, metav1.ConditionUnknown, readyForAdoption)
-	s.forget()
+	s.resetCalls()
 	own.change(tcp(8081))
-	own.becomes(ports("TCP/8080", "TCP/8081"))
-	own.programmed()
+	own.waitForTree(ports("TCP/8080", "TCP/8081"))
+	own.waitUntilProgrammed()
 	s.addNode("c")
-	own.becomes(membersAt(s.addresses("a", "b", "c")...))
-	others[0].says(metav1.ConditionUnknown, changes, "1 added, 0 removed")
-	s.rests()
+	own.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	others[0].waitForMessage(metav1.ConditionUnknown, changes, "1 added, 0 removed")
+	s.waitUntilIdle()
 	others[0].same(false)
 	others[0].untaken()
 
 	// Who takes our tags off it has it observed.
 	have := own.tree()
-	s.ages(have)
+	s.waitForNextSecond(have)
 	s.cloud.octavia("PUT", "loadbalancers/"+have.ID, fields{"loadbalancer": fields{"tags": []string{}}}, nil)
-	own.says(metav1.ConditionUnknown, readyForAdoption, have.ID)
+	own.waitForMessage(metav1.ConditionUnknown, readyForAdoption, have.ID)
 	s.stop()
 	s.settings.flags = nil
 	s.start()
-	own.programmed()
-	others[0].programmed()
+	own.waitUntilProgrammed()
+	others[0].waitUntilProgrammed()
 }
 
 // The one thing that is done otherwise on purpose: openstack-cloud-controller-manager sends
 // traffic to nodes that drop it, unless there is a health monitor.
 func TestNodesThatDropTrafficLeaveThePoolsOfALocalService(t *testing.T) {
-	spares(t, "for the cloud it is a change of members")
+	skipOnRealOpenStack(t, "for the cloud it is a change of members")
 	s := newStage(t, settings{off: true, podless: true})
 	s.runPod("one", "a")
 	web := s.inherits(t, rowsOf("local-without-monitor"))[0]
-	s.forget()
+	s.resetCalls()
 	row := s.migration(2).of(web.name)
 	if row.Outcome != "changed" || len(row.Ops) != 2 || row.Ops[1].Kind != "SetMembers" {
 		t.Errorf("migrate says: %+v", row)
 	}
 	s.settings.flags = []string{observing}
 	s.start()
-	web.says(metav1.ConditionUnknown, changes, "0 added, 1 removed")
-	s.rests()
-	s.untouched()
+	web.waitForMessage(metav1.ConditionUnknown, changes, "0 added, 1 removed")
+	s.waitUntilIdle()
+	s.requireUntouched()
 	web.same(false)
 	s.stop()
 
 	s.settings.flags = nil
 	s.start()
-	web.programmed()
-	web.becomes(membersAt(s.addresses("a")...))
+	web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.addresses("a")...))
 }
 
 // foreign are load balancers with the Service's name, published and noted on it, that are
@@ -403,7 +403,7 @@ var foreign = map[string]struct {
 }
 
 func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
-	spares(t, "it is our writes that count")
+	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, settings{off: true})
 	var all []*occmService
 	for _, name := range slices.Sorted(maps.Keys(foreign)) {
@@ -412,15 +412,15 @@ func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
 		all = append(all, o)
 	}
 	makeAll(s, all)
-	s.forget()
+	s.resetCalls()
 	for _, flag := range []string{observing, "--adopt=tag"} {
 		s.settings.flags = []string{flag}
 		s.start()
 		for _, o := range all {
-			o.says(conditionFalse, "NotOwned", foreign[o.name].says)
+			o.waitForMessage(conditionFalse, "NotOwned", foreign[o.name].says)
 		}
-		s.rests()
-		s.untouched()
+		s.waitUntilIdle()
+		s.requireUntouched()
 		for _, o := range all {
 			o.same(false)
 			o.untaken()
@@ -434,7 +434,7 @@ func TestLoadBalancerOfSomebodyElseIsNotTakenOverForItsName(t *testing.T) {
 			t.Errorf("migrate says of %s: %+v", o.name, row)
 		}
 	}
-	s.untouched()
+	s.requireUntouched()
 	for _, o := range all {
 		s.cloud.octavia("DELETE", "loadbalancers/"+o.made.ID+"?cascade=true", nil, nil)
 		s.cloud.neutron("DELETE", "floatingips/"+s.cloud.floatingIP(o.was.Status.LoadBalancer.Ingress[0].IP).ID, nil, nil)
@@ -482,10 +482,10 @@ func (m migration) of(name string) (row struct {
 }
 
 func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
-	spares(t, "what it reads is what the controller reads")
+	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s := newStage(t, settings{off: true})
 	all := s.inherits(t, rowsOf("tcp", "internal", "name-of-old", "several-ports", "connection-limit", "hostname", "shared-first", "shared-second"))
-	s.forget()
+	s.resetCalls()
 	if m := s.migration(0); len(m.Services) != len(all) || len(m.Others) > 0 {
 		t.Errorf("%+v", m)
 	}
@@ -507,7 +507,7 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 	for _, name := range []string{"tcp", "several-ports", "hostname", "fresh", "copied"} {
 		was[name] = (&service{stage: s, name: name}).now()
 	}
-	s.forget()
+	s.resetCalls()
 	m := s.migration(2)
 	for name, want := range map[string]struct{ outcome, says string }{
 		"tcp":              {"adopted", "tags"},
@@ -553,7 +553,7 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 			t.Errorf("status %d; %q is not in the text:\n%s%s", status, part, text, errs)
 		}
 	}
-	s.untouched()
+	s.requireUntouched()
 	for name, before := range was {
 		if d := cmp.Diff(before, (&service{stage: s, name: name}).now()); d != "" {
 			t.Errorf("Service %s (-was +is):\n%s", name, d)
@@ -569,9 +569,9 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 	s.start()
 	s.goesFirst(all, "shared-second")
 	for _, v := range []*service{{stage: s, name: "makes"}, {stage: s, name: "waits"}} {
-		if v.programmed(); v.name == waits.Name {
+		if v.waitUntilProgrammed(); v.name == waits.Name {
 			v.delete() // before the one that has the floating IP
-			v.gone()
+			v.waitUntilGone()
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 // Failures and other people's objects stay apart: what goes wrong with one thing
 // holds up nothing else, and nobody's is taken.
 
-// sweeps waits until the controller has looked at everything n more times.
-func (s *stage) sweeps(n int) {
+// waitForSweeps waits until the controller has looked at everything n more times.
+func (s *stage) waitForSweeps(n int) {
 	s.t.Helper()
 	lists := func() int {
 		count := 0
@@ -48,61 +48,61 @@ func (s *stage) refuse(method, route string) {
 }
 
 func TestWhatTheCloudRefusesIsNotAskedAgainAtOnce(t *testing.T) {
-	spares(t, "the cloud does not see the calls that fail")
+	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{flags: sweeping})
 	s.refuse(http.MethodPost, "/v2.0/lbaas/loadbalancers")
 	web := s.service("web", tcp(8080))
-	c := web.has(programmed, conditionFalse, "RejectedByCloud")
+	c := web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
 	if !strings.Contains(c.Message, "not like this") {
 		t.Errorf("the message hides what the cloud said: %s", c.Message)
 	}
-	s.forget()
-	s.sweeps(3)
+	s.resetCalls()
+	s.waitForSweeps(3)
 	if asked := s.calls(); len(asked) > 0 {
 		t.Errorf("while it had to wait, the Service caused %v", asked)
 	}
 	s.cloud.Faults().Clear()
 	web.change(touched("again"))
-	web.programmed()
+	web.waitUntilProgrammed()
 }
 
 func TestARefusedChangeDoesNotKeepPoolsFromFollowingTheNodes(t *testing.T) {
-	spares(t, "the cloud does not see the calls that fail")
+	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.refuse(http.MethodPut, "/v2.0/lbaas/listeners/{id}")
 	web.change(openTo("192.0.2.0/24"))
-	web.has(programmed, conditionFalse, "RejectedByCloud")
+	web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
 	s.addNode("c")
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	s.cloud.Faults().Clear()
 	web.change(touched("again"))
-	web.programmed()
-	web.becomes(sources("192.0.2.0/24"))
+	web.waitUntilProgrammed()
+	web.waitForTree(sources("192.0.2.0/24"))
 }
 
 func TestAServiceThatNamesSomebodyElsesLoadBalancerGetsNoneAndCanGo(t *testing.T) {
-	spares(t, "it writes nothing")
+	skipOnRealOpenStack(t, "it writes nothing")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	id := web.tree().ID
 	// Of another namespace: one of its own may share.
-	thief := s.elsewhere().service("thief", tcp(8080), annotated(annotation.LoadBalancerID, id))
-	c := thief.has(programmed, conditionFalse, "NotOwned")
+	thief := s.inOtherNamespace().service("thief", tcp(8080), annotated(annotation.LoadBalancerID, id))
+	c := thief.waitForCondition(programmed, conditionFalse, "NotOwned")
 	if !strings.Contains(c.Message, id) {
 		t.Errorf("the message does not name load balancer %s: %s", id, c.Message)
 	}
 	thief.delete()
-	thief.gone()
+	thief.waitUntilGone()
 	if have := web.tree(); have.ID != id || have.Status != "ACTIVE" {
 		t.Errorf("the other Service's load balancer is %s, %s", have.ID, have.Status)
 	}
 }
 
 func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
-	spares(t, "what a list by name shows is in the contract")
+	skipOnRealOpenStack(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{})
 	name := "kube_service_kubernetes_" + s.namespace + "_web"
 	s.cloud.octavia("POST", "loadbalancers", map[string]any{"loadbalancer": map[string]any{
@@ -112,7 +112,7 @@ func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
 	s.eventually(s.cloud.pending)
 	before := s.cloud.balancers(name)[0]
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	if id := web.now().Annotations[annotation.LoadBalancerID]; id == before.ID {
 		t.Error("the Service took it")
 	}
@@ -125,15 +125,15 @@ func TestANewServiceTakesNoLoadBalancerThatOnlyHasItsName(t *testing.T) {
 }
 
 func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
-	spares(t, "what a floating IP leads to is in the contract")
+	skipOnRealOpenStack(t, "what a floating IP leads to is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	elsewhere := s.cloud.makePort()
 	moved := s.cloud.floatingIP(address)
 	s.cloud.neutron("PUT", "floatingips/"+moved.ID, map[string]any{"floatingip": map[string]any{"port_id": elsewhere.ID}}, nil)
 	web.change(annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true"))
-	web.moved(address)
+	web.waitForOtherAddress(address)
 	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID {
 		t.Errorf("it leads to port %q now", now.PortID)
 	}
@@ -141,10 +141,10 @@ func TestAnAddressThatAPersonMovedAwayIsLeftThere(t *testing.T) {
 }
 
 func TestAServiceThatGoesOverToAnotherClassIsReleased(t *testing.T) {
-	spares(t, "for the cloud it is a deletion")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.stop()
 	web.change(ofType(corev1.ServiceTypeClusterIP))
 	web.change(ofType(corev1.ServiceTypeLoadBalancer), ofClass("example.com/other"))

@@ -23,78 +23,78 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 	for _, ports := range [][]int32{{8080}, {8081, 8082, 8083, 8084, 8085}} {
 		t.Run(fmt.Sprintf("P=%d", len(ports)), func(t *testing.T) {
 			if len(ports) == 1 {
-				spares(t, "with five ports it takes the same calls to create and delete, and more for a node")
+				skipOnRealOpenStack(t, "with five ports it takes the same calls to create and delete, and more for a node")
 			}
 			s := newStage(t, settings{flags: []string{"--sweep-interval=1h"}}) // a sweep has calls of its own
-			s.forget()
+			s.resetCalls()
 			web := s.service("web", tcp(ports...))
-			address := web.programmed()
-			s.rests()
-			s.costs("create", 4)
+			address := web.waitUntilProgrammed()
+			s.waitUntilIdle()
+			s.requireCallsAtMost("create", 4)
 
-			s.forget()
+			s.resetCalls()
 			for i := range 5 {
-				s.settles(func() { web.change(labelled(fmt.Sprint(i)), touched(fmt.Sprint(i))) })
+				s.waitForPassAfter(func() { web.change(labelled(fmt.Sprint(i)), touched(fmt.Sprint(i))) })
 			}
-			s.costs("five changes that mean nothing", 0)
+			s.requireCallsAtMost("five changes that mean nothing", 0)
 
-			s.forget()
+			s.resetCalls()
 			s.heartbeat("a")
 			s.addNode("c")
-			web.becomes(membersAt(s.addresses("a", "b", "c")...))
-			s.rests()
-			s.costs("a heartbeat and a node that joins", len(ports)+2)
-			s.answeredBy(address, int(ports[0]), s.addresses("a", "b", "c")...)
+			web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+			s.waitUntilIdle()
+			s.requireCallsAtMost("a heartbeat and a node that joins", len(ports)+2)
+			s.waitForAnswersThrough(address, int(ports[0]), s.addresses("a", "b", "c")...)
 
 			left := s.addresses("a", "b")
-			s.forget()
+			s.resetCalls()
 			if err := s.nodes.Remove(t.Context(), s.node("c")); err != nil {
 				t.Fatal(err)
 			}
-			web.becomes(membersAt(left...))
-			s.rests()
-			s.costs("a node that leaves", len(ports)+2)
+			web.waitForTree(membersAt(left...))
+			s.waitUntilIdle()
+			s.requireCallsAtMost("a node that leaves", len(ports)+2)
 
-			s.forget()
+			s.resetCalls()
 			web.delete()
-			web.gone()
-			s.costs("delete", 3)
+			web.waitUntilGone()
+			s.requireCallsAtMost("delete", 3)
 		})
 	}
 }
 
 func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
-	spares(t, "the calls of each are counted by TestCallsStayWithinTheBudget")
+	skipOnRealOpenStack(t, "the calls of each are counted by TestCallsStayWithinTheBudget")
 	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: time.Second}})
 	n := 20
 	if *stateDir != "" {
 		n = 6 // each takes a real Octavia a second and a half of its processor
 	}
-	s.forget()
+	s.resetCalls()
 	var all []*service
 	for i := range n {
 		all = append(all, s.service(fmt.Sprintf("web-%d", i), tcp(8080)))
 	}
 	for _, web := range all {
-		web.programmed()
+		web.waitUntilProgrammed()
 	}
-	s.costs(fmt.Sprintf("%d creates", n), n*4)
+	s.requireCallsAtMost(fmt.Sprintf("%d creates", n), n*4)
 	for _, web := range all {
-		web.hasOne()
+		web.requireOneLoadBalancer()
 	}
-	s.forget()
+	s.resetCalls()
 	s.addNode("c")
 	for _, web := range all {
-		web.becomes(membersAt(s.addresses("a", "b", "c")...))
+		web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	}
-	s.rests()
-	s.costs(fmt.Sprintf("a node that joins %d Services", n), n*3)
+	s.waitUntilIdle()
+	s.requireCallsAtMost(fmt.Sprintf("a node that joins %d Services", n), n*3)
 }
 
-// rests waits until the controller has nothing in hand, no load balancer is
+// waitUntilIdle waits until the controller has nothing in hand, no load balancer is
 // being changed, and the controller has looked at the result of its last write
 // to Octavia since.
-func (s *stage) rests() {
+func (s *stage) waitUntilIdle() {
 	s.t.Helper()
 	s.eventually(func() error {
 		if _, open := s.passes(); open > 0 {

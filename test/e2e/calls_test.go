@@ -12,8 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// forget begins the count of calls anew.
-func (s *stage) forget() { s.cloud.Recorder().Reset() }
+// resetCalls begins the count of calls anew.
+func (s *stage) resetCalls() { s.cloud.Recorder().Reset() }
 
 // calls are the calls that passes over Services made since forget, each as
 // "METHOD route", oldest first.
@@ -80,8 +80,8 @@ func (s *stage) writes() []string {
 	return found
 }
 
-// costs fails the test when passes made more calls since forget than they may.
-func (s *stage) costs(what string, most int) {
+// requireCallsAtMost fails the test when passes made more calls since forget than they may.
+func (s *stage) requireCallsAtMost(what string, most int) {
 	s.t.Helper()
 	if calls := s.calls(); len(calls) > most {
 		s.t.Errorf("%s took %d calls, more than %d:\n%s", what, len(calls), most, strings.Join(calls, "\n"))

@@ -101,20 +101,20 @@ func (s *stage) lookups() []string {
 // Octavia makes the port of the VIP before it looks at the certificate, and leaves it.
 func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalancer(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "what Octavia leaves behind is in the contract")
+	skipOnRealOpenStack(t, "what Octavia leaves behind is in the contract")
 	s := newStage(t, settings{password: true})
 	ref := s.opaque([]byte("no bundle"))
 	web := s.service("web", tcp(8080, 8081), annotated(protocolsKey, "8080=TCP"), annotated(sniKey, ref), annotated(tlsKey, ref))
 	refused := func() {
 		t.Helper()
-		c := web.has(programmed, conditionFalse, "RejectedByCloud")
+		c := web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
 		if !strings.Contains(c.Message, "The PKCS12 bundle is unreadable") {
 			t.Errorf("the message does not say what is wrong: %s", c.Message)
 		}
 	}
 	refused()
 	for i := range 3 {
-		s.settles(func() { web.change(touched(fmt.Sprint("time ", i))) })
+		s.waitForPassAfter(func() { web.change(touched(fmt.Sprint("time ", i))) })
 	}
 	refused()
 	was := web.tree()
@@ -123,118 +123,118 @@ func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalance
 	}
 
 	web.change(annotated(tlsKey, s.bundle()), notAnnotated(sniKey))
-	address := web.programmed()
-	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TERMINATED_HTTPS HTTP"))
-	web.keptListener(was, "TCP/8080")
+	address := web.waitUntilProgrammed()
+	web.waitForTree(speaks("TCP/8080 TCP TCP", "TCP/8081 TERMINATED_HTTPS HTTP"))
+	web.requireSameListener(was, "TCP/8080")
 	s.answers(address, 8080)
-	web.hasOne()
+	web.requireOneLoadBalancer()
 	s.dropPortsLeft(1)
 }
 
 // Behind the port that Octavia leaves the address would be allocated for ever.
 func TestCertificateThatOctaviaRefusesCostsAnInternalServiceNotItsAddress(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "what Octavia leaves behind is in the contract")
+	skipOnRealOpenStack(t, "what Octavia leaves behind is in the contract")
 	s := newStage(t, settings{password: true})
 	own := s.service("own", tcp(8080), annotated(internalKey, "true"))
-	address := own.programmed()
+	address := own.waitUntilProgrammed()
 	own.delete()
-	own.gone()
+	own.waitUntilGone()
 
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"), at(address), annotated(tlsKey, s.opaque([]byte("no bundle"))))
-	web.has(programmed, conditionFalse, "RejectedByCloud")
+	web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
 	web.change(annotated(tlsKey, s.bundle()))
-	if got := web.programmed(); got != address {
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("it is at %s, not at %s", got, address)
 	}
-	web.becomes(speaks("TCP/8080 TERMINATED_HTTPS HTTP"))
+	web.waitForTree(speaks("TCP/8080 TERMINATED_HTTPS HTTP"))
 	s.dropPortsLeft(0)
 }
 
 func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "another pool for another protocol is in the contract, and so are listeners with certificates")
+	skipOnRealOpenStack(t, "another pool for another protocol is in the contract, and so are listeners with certificates")
 	s := newStage(t, settings{password: true})
 	one, two := s.bundle(), s.container()
 	web := s.service("web", tcp(8080, 8081), udp(8080), annotated(protocolsKey, "8081=TCP"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	was := web.tree()
 	visitor := s.visit(address, 8081)
-	s.forget()
+	s.resetCalls()
 
 	web.change(annotated(tlsKey, one))
-	web.becomes(all(speaks("TCP/8080 TERMINATED_HTTPS HTTP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"), ends("TCP/8080", one), adds("TCP/8080", nil)))
-	web.programmed()
+	web.waitForTree(all(speaks("TCP/8080 TERMINATED_HTTPS HTTP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"), ends("TCP/8080", one), adds("TCP/8080", nil)))
+	web.waitUntilProgrammed()
 	s.closedFor(was.listener("TCP/8080").ID)
 	now := web.tree()
 
 	// What is under TLS changes without closing it.
 	web.change(annotated(tlsKey, two), annotated(forwardedKey, "true"))
-	web.becomes(all(ends("TCP/8080", two), adds("TCP/8080", forwardedFor)))
+	web.waitForTree(all(ends("TCP/8080", two), adds("TCP/8080", forwardedFor)))
 	web.change(annotated(sniKey, one), notAnnotated(forwardedKey))
-	web.becomes(all(ends("TCP/8080", two, one), adds("TCP/8080", nil)))
+	web.waitForTree(all(ends("TCP/8080", two, one), adds("TCP/8080", nil)))
 	web.change(annotated(protocolsKey, "8080=TERMINATED_HTTPS,8081=TCP"))
-	web.becomes(all(ends("TCP/8080", two, one), adds("TCP/8080", map[string]string{"X-Forwarded-For": "true", "X-Forwarded-Proto": "true"})))
-	web.programmed()
-	web.keptListener(now, "TCP/8080")
+	web.waitForTree(all(ends("TCP/8080", two, one), adds("TCP/8080", map[string]string{"X-Forwarded-For": "true", "X-Forwarded-Proto": "true"})))
+	web.waitUntilProgrammed()
+	web.requireSameListener(now, "TCP/8080")
 	if calls := s.lookups(); *stateDir == "" && (len(calls) != 2 || !strings.Contains(calls[0], "/v1/secrets/") || !strings.Contains(calls[1], "/v1/containers/")) {
 		t.Errorf("two certificates were looked up by %v", calls)
 	}
 
 	web.change(annotated(protocolsKey, "8080=HTTP,8081=TCP"), notAnnotated(sniKey))
-	web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"), adds("TCP/8080", forwardedFor)))
+	web.waitForTree(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"), adds("TCP/8080", forwardedFor)))
 	s.answers(address, 8080)
 	web.change(annotated(protocolsKey, "8081=TCP"), notAnnotated(tlsKey))
-	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"))
+	web.waitForTree(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"))
 	s.answers(address, 8080)
-	web.programmed()
-	s.happy(visitor)
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequest(visitor)
 	for _, status := range []int{400, 409} {
 		s.noneAnswered(status)
 	}
-	web.keptListener(was, "TCP/8081")
-	web.keptListener(was, "UDP/8080")
+	web.requireSameListener(was, "TCP/8081")
+	web.requireSameListener(was, "UDP/8080")
 }
 
 func TestCertificateOfCloudConfIsForServicesThatDoNotSayOtherwise(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "listeners that end TLS are in the contract")
+	skipOnRealOpenStack(t, "listeners that end TLS are in the contract")
 	s := newStage(t, settings{password: true, off: true})
 	ref := s.bundle()
 	s.settings.conf = append(s.settings.conf, "default-tls-container-ref="+ref)
 	s.writeFiles()
 	s.start()
 	web, plain := s.service("web", tcp(8080)), s.service("plain", tcp(8080), annotated(tlsKey, ""))
-	web.programmed()
-	web.becomes(ends("TCP/8080", ref))
-	plain.programmed()
-	plain.becomes(speaks("TCP/8080 TCP TCP"))
+	web.waitUntilProgrammed()
+	web.waitForTree(ends("TCP/8080", ref))
+	plain.waitUntilProgrammed()
+	plain.waitForTree(speaks("TCP/8080 TCP TCP"))
 }
 
 // Octavia leaves the port of the VIP behind when it refuses a create for that.
 func TestCertificateThatIsNotThereIsRefusedBeforeAnythingChanges(t *testing.T) {
-	spares(t, "what Barbican answers for what is not there is in the contract")
+	skipOnRealOpenStack(t, "what Barbican answers for what is not there is in the contract")
 	s := newStage(t, settings{password: true})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	text := s.keep("secrets", map[string]any{"payload": "hello", "payload_content_type": "text/plain"})
-	s.forget()
-	s.service("never", tcp(8080), annotated(tlsKey, nowhere)).has(accepted, conditionFalse, "CertificateUnusable")
+	s.resetCalls()
+	s.service("never", tcp(8080), annotated(tlsKey, nowhere)).waitForCondition(accepted, conditionFalse, "CertificateUnusable")
 	for _, ref := range []string{nowhere, text} {
 		web.change(annotated(tlsKey, ref))
 		web.eventually(func() error {
-			c := web.has(accepted, conditionFalse, "CertificateUnusable")
+			c := web.waitForCondition(accepted, conditionFalse, "CertificateUnusable")
 			if !strings.Contains(c.Message, ref) {
 				return fmt.Errorf("it says %s", c.Message)
 			}
 			return nil
 		})
-		web.has(programmed, conditionFalse, "NotAccepted")
+		web.waitForCondition(programmed, conditionFalse, "NotAccepted")
 	}
 	s.addNode("c")
-	web.becomes(all(speaks("TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b", "c")...)))
-	s.happy(visitor)
+	web.waitForTree(all(speaks("TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b", "c")...)))
+	s.requireNoFailedRequest(visitor)
 	for _, w := range s.writes() {
 		if !strings.HasSuffix(w, "/members") {
 			t.Errorf("the cloud was written to: %s", w)
@@ -248,7 +248,7 @@ func TestCertificateIsRefusedToWhoeverOctaviaCannotActFor(t *testing.T) {
 	simulatorOnly(t, "there the controller comes with a password; the contract has the cloud's part in it")
 	s := newStage(t, settings{})
 	ref := s.bundle()
-	c := s.service("web", tcp(8080), annotated(tlsKey, ref)).has(accepted, conditionFalse, "CertificateUnusable")
+	c := s.service("web", tcp(8080), annotated(tlsKey, ref)).waitForCondition(accepted, conditionFalse, "CertificateUnusable")
 	for _, part := range []string{ref, "application credential", "password", "container-store"} {
 		if !strings.Contains(c.Message, part) {
 			t.Errorf("the message does not name %q: %s", part, c.Message)
@@ -260,28 +260,28 @@ func TestCertificateIsRefusedToWhoeverOctaviaCannotActFor(t *testing.T) {
 }
 
 func TestCertificateInAnotherPlaceIsLeftToOctavia(t *testing.T) {
-	spares(t, "the contract has the cloud's part in it")
+	skipOnRealOpenStack(t, "the contract has the cloud's part in it")
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	s := newStage(t, settings{password: true, conf: []string{"container-store=external"}})
 	ref := s.bundle()
 	web := s.service("web", tcp(8080), annotated(tlsKey, ref))
-	web.programmed()
+	web.waitUntilProgrammed()
 	if calls := s.lookups(); len(calls) > 0 {
 		t.Errorf("it was looked up: %v", calls)
 	}
 	web.change(annotated(tlsKey, "my-certificate"))
-	if c := web.has(programmed, conditionFalse, "RejectedByCloud"); !strings.Contains(c.Message, "my-certificate") {
+	if c := web.waitForCondition(programmed, conditionFalse, "RejectedByCloud"); !strings.Contains(c.Message, "my-certificate") {
 		t.Errorf("it says %s", c.Message)
 	}
-	web.has(accepted, conditionTrue, "Accepted")
-	web.becomes(ends("TCP/8080", ref))
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitForTree(ends("TCP/8080", ref))
 }
 
 // What openstack-cloud-controller-manager made with its switches is as it is to be:
 // nothing but our marks is written.
 func TestWhatTheSwitchesMadeBeforeIsTakenOverAsItIs(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone takes over what is made there")
+	skipOnRealOpenStack(t, "TestLoadBalancersOfTheOtherControllerAreTakenOverByTheirTagsAlone takes over what is made there")
 	s := newStage(t, settings{password: true, off: true})
 	ref, published := s.bundle(), map[string][]corev1.LoadBalancerIngress{}
 	for name, c := range map[string]struct {
@@ -305,11 +305,11 @@ func TestWhatTheSwitchesMadeBeforeIsTakenOverAsItIs(t *testing.T) {
 		s.asBefore(web, c.listener, c.pool, c.extra)
 		published[name] = web.now().Status.LoadBalancer.Ingress
 	}
-	s.forget()
+	s.resetCalls()
 	s.start()
 	for _, name := range []string{"proxy", "proxy-v2", "forwarded", "tls", "tls-forwarded", "tls-proxy"} {
 		web := &service{stage: s, name: name}
-		web.has(programmed, conditionTrue, "Programmed")
+		web.waitForCondition(programmed, conditionTrue, "Programmed")
 		if d := cmp.Diff(published[name], web.now().Status.LoadBalancer.Ingress); d != "" {
 			t.Errorf("status of %s (-before +after): %s", name, d)
 		}

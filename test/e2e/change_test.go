@@ -14,45 +14,45 @@ import (
 // TestPortsChangeWhileOthersGoOnServing changes the ports of a live Service in
 // every way while a client uses port 8080, which does not change.
 func TestPortsChangeWhileOthersGoOnServing(t *testing.T) {
-	spares(t, "TestPortComesAndGoesWithoutAFailureOnOthers changes them with packets")
+	skipOnRealOpenStack(t, "TestPortComesAndGoesWithoutAFailureOnOthers changes them with packets")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	kept := web.tree().listener("TCP/8080")
 	visitor := s.visit(address, 8080)
 	nodes := s.addresses("a", "b")
 
 	web.change(tcp(8081, 8082))
-	web.becomes(all(ports("TCP/8080", "TCP/8081", "TCP/8082"), membersAt(nodes...)))
-	s.answeredBy(address, 8082, nodes...)
+	web.waitForTree(all(ports("TCP/8080", "TCP/8081", "TCP/8082"), membersAt(nodes...)))
+	s.waitForAnswersThrough(address, 8082, nodes...)
 
 	// A port in front of the others moves the index that names are made of.
 	web.change(func(v *corev1.Service) { v.Spec.Ports = append(pick(v, 8082), pick(v, 8080, 8081)...) })
 	// Nodes lose the endpoints of a port that is renamed for a moment, so it is
 	// not the one in use.
 	web.change(func(v *corev1.Service) { v.Spec.Ports[0].Name = "renamed" })
-	s.settles(func() { web.change(touched("1")) })
-	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	s.waitForPassAfter(func() { web.change(touched("1")) })
+	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
 
 	web.change(without(8081))
-	web.becomes(ports("TCP/8080", "TCP/8082"))
-	s.silent(address, 8081)
+	web.waitForTree(ports("TCP/8080", "TCP/8082"))
+	s.waitUntilSilent(address, 8081)
 
 	web.change(without(8082), udp(8082))
-	web.becomes(all(ports("TCP/8080", "UDP/8082"), membersAt(nodes...)))
+	web.waitForTree(all(ports("TCP/8080", "UDP/8082"), membersAt(nodes...)))
 	s.echoes(address, 8082)
-	s.silent(address, 8082)
+	s.waitUntilSilent(address, 8082)
 
 	// Now the other way round, with a port number that both take.
 	web.change(without(8082), tcp(8082))
-	web.becomes(all(ports("TCP/8080", "TCP/8082"), membersAt(nodes...)))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8082"), membersAt(nodes...)))
 	web.change(udp(8080))
-	web.becomes(all(ports("TCP/8080", "TCP/8082", "UDP/8080"), membersAt(nodes...)))
+	web.waitForTree(all(ports("TCP/8080", "TCP/8082", "UDP/8080"), membersAt(nodes...)))
 	s.echoes(address, 8080)
 	s.answers(address, 8082)
 
-	s.happy(visitor)
-	web.programmed()
+	s.requireNoFailedRequest(visitor)
+	web.waitUntilProgrammed()
 	if now := web.tree().listener("TCP/8080"); now.ID != kept.ID || now.PoolID != kept.PoolID {
 		t.Errorf("the port that does not change was replaced: %+v is %+v", kept, now)
 	}
@@ -72,10 +72,10 @@ func pick(v *corev1.Service, numbers ...int32) []corev1.ServicePort {
 }
 
 func TestMembersFollowANodePortThatChanges(t *testing.T) {
-	spares(t, "batches of members are in the contract")
+	skipOnRealOpenStack(t, "batches of members are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	was := web.now().Spec.Ports[1].NodePort
 	var other int32
@@ -89,7 +89,7 @@ func TestMembersFollowANodePortThatChanges(t *testing.T) {
 	if was == other {
 		t.Fatalf("the NodePort is %d as before", was)
 	}
-	web.becomes(func(have tree) error {
+	web.waitForTree(func(have tree) error {
 		for _, m := range have.listener("TCP/8081").Pool.Members {
 			if m.Port != int(other) {
 				return fmt.Errorf("member %s:%d, the NodePort is %d", m.Address, m.Port, other)
@@ -97,17 +97,17 @@ func TestMembersFollowANodePortThatChanges(t *testing.T) {
 		}
 		return nil
 	})
-	s.answeredBy(address, 8081, s.addresses("a", "b")...)
-	s.happy(visitor)
+	s.waitForAnswersThrough(address, 8081, s.addresses("a", "b")...)
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
-	s.forget()
-	s.settles(func() {
+	web.waitUntilProgrammed()
+	s.resetCalls()
+	s.waitForPassAfter(func() {
 		web.change(func(v *corev1.Service) { v.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) })
 	})
 	if calls := s.calls(); len(calls) > 0 {
@@ -116,31 +116,31 @@ func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
 }
 
 func TestServiceStopsAndStartsToBeALoadBalancer(t *testing.T) {
-	spares(t, "for the cloud it is a deletion and a creation")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion and a creation")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	first := web.programmed()
+	first := web.waitUntilProgrammed()
 	id := web.tree().ID
 
 	web.change(ofType(corev1.ServiceTypeClusterIP))
-	web.unmarked()
+	web.waitUntilUnmarked()
 	if err := s.empty(); err != nil {
 		t.Errorf("the finalizer went off before everything was gone: %v", err)
 	}
-	s.silent(first, 8080)
+	s.waitUntilSilent(first, 8080)
 
 	web.change(ofType(corev1.ServiceTypeLoadBalancer))
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 	if again := web.tree().ID; again == id {
 		t.Errorf("load balancer %s is there again", id)
 	}
 }
 
 func TestManyChangesAtOnceEndInTheLast(t *testing.T) {
-	spares(t, "which change is the last is not for the cloud to say")
+	skipOnRealOpenStack(t, "which change is the last is not for the cloud to say")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	for i := range 10 {
 		web.change(tcp(int32(9000 + i)))
@@ -148,8 +148,8 @@ func TestManyChangesAtOnceEndInTheLast(t *testing.T) {
 			web.change(without(int32(9000+i-1)), annotated(monitorKey, fmt.Sprint(i%2 == 0)))
 		}
 	}
-	web.becomes(all(ports("TCP/8080", "TCP/9009"), monitored(nil), membersAt(s.addresses("a", "b")...)))
+	web.waitForTree(all(ports("TCP/8080", "TCP/9009"), monitored(nil), membersAt(s.addresses("a", "b")...)))
 	s.answers(address, 9009)
-	s.happy(visitor)
-	web.programmed()
+	s.requireNoFailedRequest(visitor)
+	web.waitUntilProgrammed()
 }

@@ -12,10 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// untouched fails the test if the controller did anything to the Service since
+// requireUntouched fails the test if the controller did anything to the Service since
 // it was as given, or asked the cloud for it. It is to be called when the
 // controller has served a later Service.
-func (v *service) untouched(was *corev1.Service) {
+func (v *service) requireUntouched(was *corev1.Service) {
 	v.t.Helper()
 	now := v.now()
 	if d := cmp.Diff(was.ObjectMeta, now.ObjectMeta); d != "" {
@@ -36,57 +36,57 @@ func (v *service) untouched(was *corev1.Service) {
 }
 
 func TestServicesOfAnotherClassAreNeverTouched(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	own := s.service("own", tcp(8081), ofClass(ourClass))
-	own.programmed()
+	own.waitUntilProgrammed()
 	// A foreign Service may bear the annotations of one that was served here.
 	foreign := s.service("foreign", tcp(8080), ofClass("other.example/lb"), annotated(internalKey, "true"),
 		annotated(idKey, own.tree().ID), annotated(addressKey, own.address()),
 		func(v *corev1.Service) { v.Finalizers = []string{finalizer} })
 	was := foreign.now()
-	s.service("later", tcp(8082)).programmed()
-	foreign.untouched(was)
+	s.service("later", tcp(8082)).waitUntilProgrammed()
+	foreign.requireUntouched(was)
 
 	foreign.delete()
-	s.service("last", tcp(8083)).programmed()
+	s.service("last", tcp(8083)).waitUntilProgrammed()
 	now := foreign.now()
 	if d := cmp.Diff([]string{finalizer}, now.Finalizers); d != "" {
 		t.Errorf("finalizers of another controller were changed (-was +is): %s", d)
 	}
 	was.DeletionTimestamp, was.DeletionGracePeriodSeconds, was.ResourceVersion, was.ManagedFields =
 		now.DeletionTimestamp, now.DeletionGracePeriodSeconds, now.ResourceVersion, now.ManagedFields
-	foreign.untouched(was)
+	foreign.requireUntouched(was)
 	foreign.change(func(v *corev1.Service) { v.Finalizers = nil })
-	foreign.gone()
+	foreign.waitUntilGone()
 	s.answers(own.address(), 8081)
 }
 
 func TestServicesWithoutAClassAreLeftAloneWhenToldSo(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: []string{"--handle-default-class=false"}})
 	plain := s.service("plain", tcp(8080))
 	was := plain.now()
 	own := s.service("own", tcp(8081), ofClass(ourClass))
-	s.answers(own.programmed(), 8081)
-	plain.untouched(was)
+	s.answers(own.waitUntilProgrammed(), 8081)
+	plain.requireUntouched(was)
 }
 
 func TestClassToServeCanBeChosen(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: []string{"--load-balancer-class=example.com/lb"}})
 	usual := s.service("usual", tcp(8080), ofClass(ourClass))
 	was := usual.now()
 	own := s.service("own", tcp(8081), ofClass("example.com/lb"))
-	s.answers(own.programmed(), 8081)
-	usual.untouched(was)
+	s.answers(own.waitUntilProgrammed(), 8081)
+	usual.requireUntouched(was)
 }
 
 func TestOtherTypesOfServicesAreLeftAlone(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	plain := s.service("plain", tcp(8080), ofType(corev1.ServiceTypeNodePort))
 	was := plain.now()
-	s.service("later", tcp(8081)).programmed()
-	plain.untouched(was)
+	s.service("later", tcp(8081)).waitUntilProgrammed()
+	plain.requireUntouched(was)
 }

@@ -133,10 +133,10 @@ func simulatorOnly(t *testing.T, why string) {
 	}
 }
 
-// spares skips the test on a real OpenStack when the run is to be short, and says
+// skipOnRealOpenStack skips the test on a real OpenStack when the run is to be short, and says
 // why that is no loss. A real load balancer takes seconds to be made, changed and
 // deleted, and what the test is about does not depend on who does that.
-func spares(t *testing.T, why string) {
+func skipOnRealOpenStack(t *testing.T, why string) {
 	t.Helper()
 	if *stateDir != "" && testing.Short() {
 		t.Skipf("without -short only on a real cloud: %s", why)

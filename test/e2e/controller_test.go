@@ -179,9 +179,9 @@ func (s *stage) passes() (ended, open int) {
 	return s.gauge("controller_runtime_reconcile_total"), open
 }
 
-// settles waits until the controller has made at least one more pass than it
+// waitForPassAfter waits until the controller has made at least one more pass than it
 // had before the change, and has nothing in hand.
-func (s *stage) settles(change func()) {
+func (s *stage) waitForPassAfter(change func()) {
 	s.t.Helper()
 	before := s.gauge("controller_runtime_reconcile_total")
 	change()

@@ -19,7 +19,7 @@ import (
 )
 
 func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
-	spares(t, "TestCallsStayWithinTheBudget has five ports, TestFloatingIPAnswersFromOutsideThroughEveryNode TCP and UDP")
+	skipOnRealOpenStack(t, "TestCallsStayWithinTheBudget has five ports, TestFloatingIPAnswersFromOutsideThroughEveryNode TCP and UDP")
 	for _, c := range []struct {
 		name  string
 		edits []edit
@@ -33,8 +33,8 @@ func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t, settings{})
 			web := s.service("web", c.edits...)
-			address := web.programmed()
-			have := web.becomes(all(ports(c.ports...), membersAt(s.addresses("a", "b")...)))
+			address := web.waitUntilProgrammed()
+			have := web.waitForTree(all(ports(c.ports...), membersAt(s.addresses("a", "b")...)))
 			if f := s.cloud.floatingIP(address); f.PortID != have.VIPPort {
 				t.Errorf("the address %s is no floating IP on the VIP port %s: %+v", address, have.VIPPort, s.cloud.floatingIPs())
 			}
@@ -42,7 +42,7 @@ func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
 				if p.Protocol == corev1.ProtocolUDP {
 					s.echoes(address, int(p.Port))
 				} else {
-					s.answeredBy(address, int(p.Port), s.addresses("a", "b")...)
+					s.waitForAnswersThrough(address, int(p.Port), s.addresses("a", "b")...)
 				}
 			}
 		})
@@ -52,7 +52,7 @@ func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
 func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	object, have := web.now(), web.tree()
 	system, err := s.client.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
 	if err != nil {
@@ -101,7 +101,7 @@ func TestObjectsBearTheNamesAndMarksThatOthersKnowThemBy(t *testing.T) {
 func TestServiceTellsWhatItHas(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	object := web.now()
 	mode := corev1.LoadBalancerIPModeVIP
 	if d := cmp.Diff([]corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}, object.Status.LoadBalancer.Ingress); d != "" {
@@ -113,22 +113,22 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 	if !slices.Contains(object.Finalizers, finalizer) {
 		t.Errorf("finalizers are %v", object.Finalizers)
 	}
-	c := web.has(accepted, conditionTrue, "Accepted")
+	c := web.waitForCondition(accepted, conditionTrue, "Accepted")
 	if c.ObservedGeneration != object.Generation || c.Message == "" {
 		t.Errorf("condition %+v of generation %d", c, object.Generation)
 	}
-	c = web.has(programmed, conditionTrue, "Programmed")
+	c = web.waitForCondition(programmed, conditionTrue, "Programmed")
 	if c.ObservedGeneration != object.Generation || !strings.Contains(c.Message, address) {
 		t.Errorf("condition %+v of generation %d", c, object.Generation)
 	}
 }
 
 func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))
-	web.has(programmed, conditionFalse, "Creating")
+	web.waitForCondition(programmed, conditionFalse, "Creating")
 	wait := exec.CommandContext(t.Context(), kubetest.Cluster(t).Kubectl(), "--kubeconfig="+s.adminKubeconfig(), "--namespace="+s.namespace,
 		"wait", "--for=condition=kube-octavia.io/Programmed", "--timeout=60s", "service/web")
 	var out log
@@ -149,10 +149,10 @@ func TestKubectlWaitsUntilAServiceIsProgrammed(t *testing.T) {
 }
 
 func TestEachChangeOfStateIsOneEvent(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	told := func(want ...string) {
 		t.Helper()
 		s.eventually(func() error {
@@ -164,11 +164,11 @@ func TestEachChangeOfStateIsOneEvent(t *testing.T) {
 	}
 	told("Creating", "Programmed")
 	for i := range 5 {
-		s.settles(func() { web.change(touched(fmt.Sprint(i))) })
+		s.waitForPassAfter(func() { web.change(touched(fmt.Sprint(i))) })
 	}
 	// Events are written in the background and in order: had one come of a
 	// pass above, it would be told before the next.
 	web.change(annotated(monitorKey, "perhaps"))
-	web.has(accepted, conditionFalse, "InvalidAnnotation")
+	web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
 	told("Creating", "Programmed", "InvalidAnnotation")
 }

@@ -180,7 +180,7 @@ func failedOps(t *testing.T) int {
 // time while the application credential is replaced five times. The old one is
 // revoked as soon as the new one is in use.
 func TestNoPassFailsWhenCredentialsAreRotatedUnderLoad(t *testing.T) {
-	spares(t, "it is about tokens, which are in the contract")
+	skipOnRealOpenStack(t, "it is about tokens, which are in the contract")
 	s := newStage(t, settings{off: true, podless: true, flags: []string{"--concurrency=4"}})
 	person, session := s.person()
 	conf, old, err := s.newCredential(person, session)
@@ -194,7 +194,7 @@ func TestNoPassFailsWhenCredentialsAreRotatedUnderLoad(t *testing.T) {
 		services = append(services, s.service(fmt.Sprintf("web-%d", i), tcp(8080), openTo("192.0.2.0/32")))
 	}
 	for _, v := range services {
-		v.programmed()
+		v.waitUntilProgrammed()
 	}
 	failedPasses, refusedWrites, ended := s.gauge("controller_runtime_reconcile_errors_total"), failedOps(t), s.gauge("controller_runtime_reconcile_total")
 
@@ -234,7 +234,7 @@ func TestNoPassFailsWhenCredentialsAreRotatedUnderLoad(t *testing.T) {
 			v.change(openTo(cidr))
 		}
 		for _, v := range services {
-			v.becomes(sources(cidr))
+			v.waitForTree(sources(cidr))
 		}
 	}
 	if err := <-rotated; err != nil {
@@ -261,7 +261,7 @@ func TestNoPassFailsWhenCredentialsAreRotatedUnderLoad(t *testing.T) {
 }
 
 func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *testing.T) {
-	spares(t, "services of a real cloud take a token for a minute after it was revoked")
+	skipOnRealOpenStack(t, "services of a real cloud take a token for a minute after it was revoked")
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
 	conf, old, err := s.newCredential(person, session)
@@ -271,13 +271,13 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	m := s.mounts(conf)
 	s.start()
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	if _, err := s.credential("delete", old, "--cloud-config="+person); err != nil {
 		t.Fatal(err)
 	}
 	web.change(tcp(8081))
-	c := web.has(programmed, conditionFalse, "CloudUnauthorized")
+	c := web.waitForCondition(programmed, conditionFalse, "CloudUnauthorized")
 	if !strings.Contains(c.Message, "Replace the credentials in [Global] of cloud.conf") {
 		t.Errorf("the condition says %q", c.Message)
 	}
@@ -290,7 +290,7 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	if err := m.write("[Global]\nauth-ulr = x\n"); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually(func() error { return s.said("keeping the previous configuration") })
+	s.eventually(func() error { return s.checkLogged("keeping the previous configuration") })
 	if err := m.write(conf); err != nil {
 		t.Fatal(err)
 	}
@@ -302,13 +302,13 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 		t.Fatal(err)
 	}
 	s.eventually(func() error { return s.answers200("/readyz") })
-	web.programmed()
-	web.becomes(ports("TCP/8080", "TCP/8081"))
-	s.happy(visitor)
+	web.waitUntilProgrammed()
+	web.waitForTree(ports("TCP/8080", "TCP/8081"))
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreReplaced(t *testing.T) {
-	spares(t, "TestCredentialIsMadeAndRotatedInItsSecret sees the cloud's part")
+	skipOnRealOpenStack(t, "TestCredentialIsMadeAndRotatedInItsSecret sees the cloud's part")
 	s := newStage(t, settings{off: true})
 	person, session := s.person()
 	conf, id, err := s.newCredential(person, session)
@@ -322,7 +322,7 @@ func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreRepl
 	s.begin()
 	s.eventually(func() error { return s.unreadyFor("Keystone rejects the credentials") })
 	web := s.service("web", tcp(8080))
-	c := web.has(programmed, conditionFalse, "CloudUnauthorized")
+	c := web.waitForCondition(programmed, conditionFalse, "CloudUnauthorized")
 	t.Log(c.Message)
 	if n := s.cloud.count("loadbalancers"); n > 0 {
 		t.Errorf("there are %d load balancers", n)
@@ -334,31 +334,31 @@ func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreRepl
 		t.Fatal(err)
 	}
 	s.eventually(func() error { return s.answers200("/readyz") })
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 }
 
 func TestCredentialsInAFileThatIsNoGoodLeaveTheOnesInUse(t *testing.T) {
-	spares(t, "it is about a file")
+	skipOnRealOpenStack(t, "it is about a file")
 	s := newStage(t, settings{off: true})
 	good := s.cloud.CloudConf()
 	m := s.mounts(good)
 	s.start()
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	wrong := strings.NewReplacer("application-credential-secret = \"", "application-credential-secret = \"x").Replace(good)
 	for i, text := range []string{"[Global", wrong, good + "\n[LoadBalancer]\nmonitor-delay = 7s\n"} {
 		if err := m.write(text); err != nil {
 			t.Fatal(err)
 		}
 		s.eventually(func() error {
-			return s.said([]string{"keeping the previous configuration", "keeping the old ones and retrying", "[LoadBalancer] monitor-delay"}[i])
+			return s.checkLogged([]string{"keeping the previous configuration", "keeping the old ones and retrying", "[LoadBalancer] monitor-delay"}[i])
 		})
 		if rejected := s.gauge("kube_octavia_openstack_configuration_rejected"); rejected != map[bool]int{true: 1}[i < 2] {
 			t.Errorf("%d: the metric of rejected configurations is %d", i, rejected)
 		}
 		s.cloud.ExpireTokens()
 		web.change(tcp(int32(9000 + i)))
-		web.becomes(ports(append([]string{"TCP/8080"}, []string{"TCP/9000", "TCP/9001", "TCP/9002"}[:i+1]...)...))
+		web.waitForTree(ports(append([]string{"TCP/8080"}, []string{"TCP/9000", "TCP/9001", "TCP/9002"}[:i+1]...)...))
 		if err := s.answers200("/readyz"); err != nil {
 			t.Error(err)
 		}
@@ -368,8 +368,8 @@ func TestCredentialsInAFileThatIsNoGoodLeaveTheOnesInUse(t *testing.T) {
 	}
 }
 
-// said checks that the controller has logged the text.
-func (s *stage) said(text string) error {
+// checkLogged checks that the controller has logged the text.
+func (s *stage) checkLogged(text string) error {
 	if len(s.controller.log.lines(text)) == 0 {
 		return fmt.Errorf("nobody has said %q", text)
 	}
@@ -420,7 +420,7 @@ func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	m := s.mounts(conf)
 	s.start()
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	if n := s.gauge("kube_octavia_openstack_credential_expiry_timestamp_seconds"); n != int(made.Expires.Unix()) {
 		t.Errorf("the metric says %d, Keystone %v", n, made.Expires)
 	}
@@ -442,13 +442,13 @@ func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 	if err := m.write(conf); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually(func() error { return s.said("using the changed credentials of cloud.conf") })
+	s.eventually(func() error { return s.checkLogged("using the changed credentials of cloud.conf") })
 	if _, err := s.credential("delete", first, "--cloud-config="+person); err != nil {
 		t.Error(err)
 	}
 	web.change(tcp(8081))
-	web.becomes(ports("TCP/8080", "TCP/8081"))
-	web.programmed()
+	web.waitForTree(ports("TCP/8080", "TCP/8081"))
+	web.waitUntilProgrammed()
 
 	if _, err := s.credential(append(rotate, "--expires=never")...); err != nil {
 		t.Fatal(err)
@@ -462,7 +462,7 @@ func TestCredentialIsMadeAndRotatedInItsSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	web.change(tcp(8082))
-	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
 }
 
 func TestApplicationCredentialCannotMakeOthers(t *testing.T) {

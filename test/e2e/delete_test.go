@@ -16,18 +16,18 @@ import (
 func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	release := s.cloud.hold()
 	web.delete()
 	s.eventually(func() error { return s.is("PENDING_DELETE", web) })
-	s.silent(address, 8080)
-	s.settles(func() { web.change(touched("1")) })
+	s.waitUntilSilent(address, 8080)
+	s.waitForPassAfter(func() { web.change(touched("1")) })
 	if v := web.now(); !slices.Contains(v.Finalizers, finalizer) {
 		t.Errorf("the finalizer went off while Octavia was deleting: %v", v.Finalizers)
 	}
-	web.has(programmed, conditionFalse, "Deleting")
+	web.waitForCondition(programmed, conditionFalse, "Deleting")
 	release()
-	web.gone()
+	web.waitUntilGone()
 	if err := s.empty(); err != nil {
 		t.Errorf("when the Service was gone: %v", err)
 	}
@@ -36,7 +36,7 @@ func TestServiceStaysUntilEverythingItHadIsGone(t *testing.T) {
 func TestServiceWhoseLoadBalancerSomebodyDeletedCanBeDeleted(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.cloud.octavia("DELETE", "loadbalancers/"+web.tree().ID+"?cascade=true", nil, nil)
 	s.eventually(func() error {
 		if s.cloud.count("loadbalancers") > 0 {
@@ -45,7 +45,7 @@ func TestServiceWhoseLoadBalancerSomebodyDeletedCanBeDeleted(t *testing.T) {
 		return nil
 	})
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if err := s.empty(); err != nil {
 		t.Errorf("when the Service was gone: %v", err)
 	}
@@ -54,19 +54,19 @@ func TestServiceWhoseLoadBalancerSomebodyDeletedCanBeDeleted(t *testing.T) {
 func TestServiceDeletedBeforeItsLoadBalancerIsReady(t *testing.T) {
 	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: time.Second}})
 	web := s.service("web", tcp(8080))
-	web.has(programmed, conditionFalse, "Creating")
+	web.waitForCondition(programmed, conditionFalse, "Creating")
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if err := s.empty(); err != nil {
 		t.Errorf("when the Service was gone: %v", err)
 	}
 }
 
 func TestServiceOfTheSameNameIsMadeRightAfterDeletion(t *testing.T) {
-	spares(t, "what a list by name shows is in the contract")
+	skipOnRealOpenStack(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{cloud: cloudsim.Options{DeleteTime: time.Second}})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	old, uid := web.tree().ID, web.now().UID
 	web.delete()
 	s.eventually(func() error {
@@ -76,12 +76,12 @@ func TestServiceOfTheSameNameIsMadeRightAfterDeletion(t *testing.T) {
 		}
 		return err
 	})
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	if now := web.now().UID; now == uid {
 		t.Fatal("the Service is the old one")
 	}
 	if have := web.tree(); have.ID == old {
 		t.Errorf("load balancer %s is there again", old)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }

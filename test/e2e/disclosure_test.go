@@ -57,7 +57,7 @@ func TestNothingSecretIsShownWhateverGoesWrong(t *testing.T) {
 			p := s.launch(program, "--v=9", "--leader-elect-resource-namespace="+deploy.Namespace,
 				"--health-probe-bind-address="+health, "--metrics-bind-address="+metrics)
 			web := s.service("web", tcp(8080))
-			web.programmed()
+			web.waitUntilProgrammed()
 			for i, echo := range echoes {
 				if kind != "password" && echo.service != cloudsim.Identity {
 					continue // a call like any other's, with a token
@@ -104,7 +104,7 @@ func (s *stage) isRepeated(p *process, web *service, login string, i int) {
 			return nil
 		})
 	}
-	s.keptSecrets() // what conditions say goes away
+	s.requireNoSecretShown() // what conditions say goes away
 	s.eventually(func() error {
 		web.change(touched(fmt.Sprint(len(p.log.String())))) // what is refused for good is tried again late, or when asked for
 		if web.tree().listener(fmt.Sprintf("TCP/%d", port)).ID == "" {
@@ -112,7 +112,7 @@ func (s *stage) isRepeated(p *process, web *service, login string, i int) {
 		}
 		return nil
 	})
-	web.programmed()
+	web.waitUntilProgrammed()
 }
 
 // token is the one that was issued last.

@@ -29,9 +29,9 @@ const (
 // sweeping lets the controller look at all load balancers every second.
 var sweeping = []string{"--sweep-interval=1s"}
 
-// ages waits until a change of the load balancer shows in its updated_at, which
+// waitForNextSecond waits until a change of the load balancer shows in its updated_at, which
 // has whole seconds, as Octavia's has.
-func (s *stage) ages(t tree) {
+func (s *stage) waitForNextSecond(t tree) {
 	s.t.Helper()
 	updated, err := time.Parse("2006-01-02T15:04:05", t.UpdatedAt)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *stage) ages(t tree) {
 	})
 }
 
-// counted is the value of one of the controller's own metrics for a kind of object.
-func (s *stage) counted(name, kind string) int {
+// metricFor is the value of one of the controller's own metrics for a kind of object.
+func (s *stage) metricFor(name, kind string) int {
 	s.t.Helper()
 	families, err := metrics.Registry.Gather()
 	if err != nil {
@@ -71,8 +71,8 @@ const (
 	driftReported = "kube_octavia_drift_reported_total"
 )
 
-// told are the texts of the events about the Service that have the reason.
-func (v *service) told(reason string) []string {
+// eventTexts are the texts of the events about the Service that have the reason.
+func (v *service) eventTexts(reason string) []string {
 	v.t.Helper()
 	list, err := v.client.EventsV1().Events(v.namespace).List(v.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -94,10 +94,10 @@ func (s *stage) lead(f floatingIP, port any) {
 }
 
 func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping, conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	nodes := s.addresses("a", "b")
 	right := all(ports("TCP/8080", "TCP/8081"), membersAt(nodes...), sources("0.0.0.0/0"),
 		monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
@@ -142,13 +142,13 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 		}, "attach floating IP " + address},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s.rests()
-			have := web.becomes(right)
-			s.ages(have)
-			repaired, found, events := s.counted(driftRepaired, c.kind), s.gauge(driftDetected), len(web.told("DriftRepaired"))
+			s.waitUntilIdle()
+			have := web.waitForTree(right)
+			s.waitForNextSecond(have)
+			repaired, found, events := s.metricFor(driftRepaired, c.kind), s.gauge(driftDetected), len(web.eventTexts("DriftRepaired"))
 			c.damage(have)
 			s.eventually(func() error {
-				told := web.told("DriftRepaired")
+				told := web.eventTexts("DriftRepaired")
 				if len(told) == events {
 					return fmt.Errorf("no event tells of the repair")
 				}
@@ -157,26 +157,26 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 				}
 				return nil
 			})
-			if s.counted(driftRepaired, c.kind) == repaired || s.gauge(driftDetected) == found {
+			if s.metricFor(driftRepaired, c.kind) == repaired || s.gauge(driftDetected) == found {
 				t.Errorf("the metrics count no repair of a %s, or nothing that was found", c.kind)
 			}
-			web.becomes(right)
-			if got := web.programmed(); got != address {
+			web.waitForTree(right)
+			if got := web.waitUntilProgrammed(); got != address {
 				t.Errorf("the address changed from %s to %s", address, got)
 			}
-			s.answeredBy(address, 8081, nodes...)
-			web.hasOne()
+			s.waitForAnswersThrough(address, 8081, nodes...)
+			web.requireOneLoadBalancer()
 		})
 	}
 }
 
 func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree().ID
-	repaired := s.counted(driftRepaired, "loadbalancer")
+	repaired := s.metricFor(driftRepaired, "loadbalancer")
 	s.cloud.octavia("DELETE", "loadbalancers/"+old+"?cascade=true", nil, nil)
 	s.eventually(func() error {
 		for _, have := range s.cloud.balancers(web.lbName()) {
@@ -186,74 +186,74 @@ func TestSweepMakesALoadBalancerAgainThatSomebodyDeleted(t *testing.T) {
 		}
 		return fmt.Errorf("there is no other load balancer")
 	})
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
-	if got := web.programmed(); got != address {
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
 	if f := s.cloud.floatingIPs(); len(f) != 1 {
 		t.Errorf("floating IPs: %+v", f)
 	}
 	s.eventually(func() error {
-		if told := web.told("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create load balancer "+web.lbName()) {
+		if told := web.eventTexts("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create load balancer "+web.lbName()) {
 			return fmt.Errorf("the events of the repair: %q", told)
 		}
 		return nil
 	})
-	if n := s.counted(driftRepaired, "loadbalancer") - repaired; n != 1 {
+	if n := s.metricFor(driftRepaired, "loadbalancer") - repaired; n != 1 {
 		t.Errorf("%d repairs of a load balancer were counted", n)
 	}
 }
 
 func TestFloatingIPThatSomebodyDeletedIsMadeAnew(t *testing.T) {
-	spares(t, "what a list of floating IPs shows is in the contract")
+	skipOnRealOpenStack(t, "what a list of floating IPs shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := s.cloud.floatingIP(address).ID
 	s.cloud.neutron("DELETE", "floatingips/"+old, nil, nil)
 	s.eventually(func() error {
-		if err := web.one(); err != nil {
+		if err := web.checkOneLoadBalancer(); err != nil {
 			return err
 		}
-		if told := web.told("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create floating IP") {
+		if told := web.eventTexts("DriftRepaired"); len(told) != 1 || !strings.Contains(told[0], "create floating IP") {
 			return fmt.Errorf("the events of the repair: %q", told)
 		}
 		return nil
 	})
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 }
 
 func TestFloatingIPThatSomebodyMovedIsNotTakenBackUntilItIsFree(t *testing.T) {
-	spares(t, "what a list of floating IPs shows is in the contract")
+	skipOnRealOpenStack(t, "what a list of floating IPs shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	moved, elsewhere := s.cloud.floatingIP(address), s.cloud.makePort()
 	s.lead(moved, elsewhere.ID)
-	c := web.has(accepted, conditionFalse, "FloatingIPInUse")
+	c := web.waitForCondition(accepted, conditionFalse, "FloatingIPInUse")
 	if !strings.Contains(c.Message, address) || !strings.Contains(c.Message, elsewhere.ID) {
 		t.Errorf("the message does not name address and port: %s", c.Message)
 	}
 	// A controller that was just started knows no more than it sees.
 	s.stop()
-	s.settles(s.start)
+	s.waitForPassAfter(s.start)
 	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID || len(s.cloud.floatingIPs()) != 1 {
 		t.Fatalf("it leads to port %q now; floating IPs: %+v", now.PortID, s.cloud.floatingIPs())
 	}
 	s.lead(moved, nil)
-	web.has(accepted, conditionTrue, "Accepted")
-	if got := web.programmed(); got != address {
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 
 	// Who describes it otherwise has it.
 	s.lead(moved, elsewhere.ID)
-	web.has(accepted, conditionFalse, "FloatingIPInUse")
+	web.waitForCondition(accepted, conditionFalse, "FloatingIPInUse")
 	s.cloud.neutron("PUT", "floatingips/"+moved.ID, map[string]any{"floatingip": map[string]any{"description": "the shop's"}}, nil)
 	s.given = []string{address}
-	s.answeredBy(web.moved(address), 8080, s.addresses("a", "b")...)
-	web.programmed()
+	s.waitForAnswersThrough(web.waitForOtherAddress(address), 8080, s.addresses("a", "b")...)
+	web.waitUntilProgrammed()
 	if now := s.cloud.floatingIP(address); now.PortID != elsewhere.ID {
 		t.Errorf("it leads to port %q now", now.PortID)
 	}
@@ -261,14 +261,14 @@ func TestFloatingIPThatSomebodyMovedIsNotTakenBackUntilItIsFree(t *testing.T) {
 }
 
 func TestFloatingIPThatWasLostIsFoundAndDeleted(t *testing.T) {
-	spares(t, "what a list of floating IPs shows is in the contract")
+	skipOnRealOpenStack(t, "what a list of floating IPs shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	s.cloud.neutron("POST", "floatingips", map[string]any{"floatingip": map[string]any{
 		"floating_network_id": s.cloud.IDs().PublicNetwork, "description": s.cloud.floatingIP(address).Description,
 	}}, nil)
-	s.eventually(web.one)
+	s.eventually(web.checkOneLoadBalancer)
 	if f := s.cloud.floatingIP(address); f.PortID == "" {
 		t.Errorf("the one that serves was taken: %+v", f)
 	}
@@ -277,19 +277,19 @@ func TestFloatingIPThatWasLostIsFoundAndDeleted(t *testing.T) {
 // TestAnIdleSweepIsTwoCalls counts them with one Service and with three, once what
 // was written to each has been read again.
 func TestAnIdleSweepIsTwoCalls(t *testing.T) {
-	spares(t, "the calls are those of the controller")
+	skipOnRealOpenStack(t, "the calls are those of the controller")
 	s := newStage(t, settings{flags: sweeping})
 	for i := range 3 {
-		s.forget()
-		s.service(fmt.Sprint("web-", i), tcp(8080)).programmed()
+		s.resetCalls()
+		s.service(fmt.Sprint("web-", i), tcp(8080)).waitUntilProgrammed()
 		s.eventually(func() error {
-			if s.routed(http.MethodGet, "/v2.0/lbaas/listeners") == 0 {
+			if s.callCount(http.MethodGet, "/v2.0/lbaas/listeners") == 0 {
 				return errors.New("what was written has not been read again")
 			}
 			return nil
 		})
-		s.rests()
-		s.forget()
+		s.waitUntilIdle()
+		s.resetCalls()
 		lists := map[string]int{}
 		s.eventually(func() error {
 			clear(lists)
@@ -309,65 +309,65 @@ func TestAnIdleSweepIsTwoCalls(t *testing.T) {
 }
 
 func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080, 8081), annotated(driftKey, "report"))
-	address := web.programmed()
-	s.rests()
+	address := web.waitUntilProgrammed()
+	s.waitUntilIdle()
 	have := web.tree()
-	s.ages(have)
-	s.forget()
-	listeners := s.counted(driftReported, "listener")
+	s.waitForNextSecond(have)
+	s.resetCalls()
+	listeners := s.metricFor(driftReported, "listener")
 	s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
-	c := web.has(programmed, conditionFalse, "Drifted")
+	c := web.waitForCondition(programmed, conditionFalse, "Drifted")
 	if !strings.Contains(c.Message, "open port TCP/8081") {
 		t.Errorf("the condition does not say what differs: %s", c.Message)
 	}
-	if n := s.counted(driftReported, "listener") - listeners; n != 1 {
+	if n := s.metricFor(driftReported, "listener") - listeners; n != 1 {
 		t.Errorf("%d listeners were counted", n)
 	}
 	// More of it is told, too.
 	s.lead(s.cloud.floatingIP(address), nil)
 	s.eventually(func() error {
-		if told := web.told("Drifted"); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "open port TCP/8081") }) {
+		if told := web.eventTexts("Drifted"); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "open port TCP/8081") }) {
 			return fmt.Errorf("events: %q", told)
 		}
-		if text := web.has(programmed, conditionFalse, "Drifted").Message; !strings.Contains(text, "attach floating IP "+address) {
+		if text := web.waitForCondition(programmed, conditionFalse, "Drifted").Message; !strings.Contains(text, "attach floating IP "+address) {
 			return fmt.Errorf("condition: %s", text)
 		}
 		return nil
 	})
 	// Neither a change that means nothing nor another controller repairs it.
-	s.settles(func() { web.change(touched("1")) })
+	s.waitForPassAfter(func() { web.change(touched("1")) })
 	s.stop()
-	s.settles(s.start)
-	web.has(programmed, conditionFalse, "Drifted")
+	s.waitForPassAfter(s.start)
+	web.waitForCondition(programmed, conditionFalse, "Drifted")
 	if w := s.writes(); len(w) > 0 {
 		t.Errorf("the cloud was written to: %v", w)
 	}
 
 	// A change of the Service is carried out, and the rest with it.
 	web.change(tcp(8082))
-	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
-	if got := web.programmed(); got != address {
+	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
-	s.answeredBy(address, 8082, s.addresses("a", "b")...)
-	if told := web.told("DriftRepaired"); len(told) > 0 {
+	s.waitForAnswersThrough(address, 8082, s.addresses("a", "b")...)
+	if told := web.eventTexts("DriftRepaired"); len(told) > 0 {
 		t.Errorf("repairs are told: %q", told)
 	}
 
 	// So does the end of the policy.
-	s.rests()
+	s.waitUntilIdle()
 	have = web.tree()
-	s.ages(have)
+	s.waitForNextSecond(have)
 	s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
-	web.has(programmed, conditionFalse, "Drifted")
+	web.waitForCondition(programmed, conditionFalse, "Drifted")
 	web.change(annotated(driftKey, "repair"))
-	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
-	web.programmed()
+	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	web.waitUntilProgrammed()
 	s.eventually(func() error {
-		if told := web.told("DriftRepaired"); len(told) != 1 || web.now().Annotations[programmedKey] != "" {
+		if told := web.eventTexts("DriftRepaired"); len(told) != 1 || web.now().Annotations[programmedKey] != "" {
 			return fmt.Errorf("events %q, annotations %v", told, web.now().Annotations)
 		}
 		return nil
@@ -375,65 +375,65 @@ func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
 }
 
 func TestLoadBalancerThatSomebodyDeletedStaysGoneWhereDriftIsOnlyReported(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(driftKey, "report"))
-	address := web.programmed()
-	s.rests()
-	s.forget()
+	address := web.waitUntilProgrammed()
+	s.waitUntilIdle()
+	s.resetCalls()
 	s.cloud.octavia("DELETE", "loadbalancers/"+web.tree().ID+"?cascade=true", nil, nil)
-	c := web.has(programmed, conditionFalse, "Drifted")
+	c := web.waitForCondition(programmed, conditionFalse, "Drifted")
 	if !strings.Contains(c.Message, "create load balancer") {
 		t.Errorf("the condition does not say what differs: %s", c.Message)
 	}
 	s.stop()
-	s.settles(s.start)
+	s.waitForPassAfter(s.start)
 	if w := s.writes(); len(w) > 0 {
 		t.Errorf("the cloud was written to: %v", w)
 	}
 	web.change(tcp(8081))
-	web.becomes(ports("TCP/8080", "TCP/8081"))
-	if got := web.programmed(); got != address {
+	web.waitForTree(ports("TCP/8080", "TCP/8081"))
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
-	s.answeredBy(address, 8081, s.addresses("a", "b")...)
-	web.hasOne()
+	s.waitForAnswersThrough(address, 8081, s.addresses("a", "b")...)
+	web.requireOneLoadBalancer()
 }
 
 func TestNodesAreFollowedWhereDriftIsOnlyReported(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(driftKey, "report"))
-	web.programmed()
-	s.rests()
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
 	have := web.tree()
-	s.ages(have)
+	s.waitForNextSecond(have)
 	s.cloud.octavia("PUT", "listeners/"+have.listener("TCP/8080").ID, map[string]any{"listener": map[string]any{"connection_limit": 7}}, nil)
-	web.has(programmed, conditionFalse, "Drifted")
+	web.waitForCondition(programmed, conditionFalse, "Drifted")
 	s.addNode("c")
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
-	web.programmed()
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	web.waitUntilProgrammed()
 }
 
 func TestDriftIsIgnoredWhereTheServiceWantsThat(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080, 8081), annotated(driftKey, "ignore"))
-	web.programmed()
-	s.rests()
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
 	have := web.tree()
-	s.ages(have)
-	s.forget()
+	s.waitForNextSecond(have)
+	s.resetCalls()
 	found, told := s.gauge(driftDetected), len(web.events())
-	s.settles(func() { s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil) })
+	s.waitForPassAfter(func() { s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil) })
 	s.eventually(func() error {
 		if s.gauge(driftDetected) == found {
 			return fmt.Errorf("no sweep has seen it")
 		}
 		return nil
 	})
-	s.settles(func() { web.change(touched("1")) })
-	web.programmed()
+	s.waitForPassAfter(func() { web.change(touched("1")) })
+	web.waitUntilProgrammed()
 	if w := s.writes(); len(w) > 0 {
 		t.Errorf("the cloud was written to: %v", w)
 	}
@@ -441,19 +441,19 @@ func TestDriftIsIgnoredWhereTheServiceWantsThat(t *testing.T) {
 		t.Errorf("events: %v", web.events())
 	}
 	web.change(tcp(8082))
-	web.becomes(ports("TCP/8080", "TCP/8081", "TCP/8082"))
-	web.programmed()
+	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
+	web.waitUntilProgrammed()
 }
 
 func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
-	spares(t, "the part of the cloud is but a status")
+	skipOnRealOpenStack(t, "the part of the cloud is but a status")
 	s := newStage(t, settings{})
 	web := &service{stage: s, name: "web"}
 	s.cloud.miscarry(web.lbName())
 	if err := web.create(tcp(8080)); err != nil {
 		t.Fatal(err)
 	}
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	have := web.tree()
 	balancers := "/v2.0/lbaas/loadbalancers"
 	made, deleted := 0, ""
@@ -467,11 +467,11 @@ func TestLoadBalancerThatFailsAtBirthIsReplaced(t *testing.T) {
 	if made != 2 || deleted == "" || deleted == have.ID || have.Status != "ACTIVE" {
 		t.Errorf("there is %s, %s, after these writes:\n%s", have.ID, have.Status, strings.Join(s.writes(), "\n"))
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
 
 func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
-	spares(t, "what a list by name shows is in the contract")
+	skipOnRealOpenStack(t, "what a list by name shows is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := &service{stage: s, name: "web"}
 	var made struct{ LoadBalancer tree }
@@ -500,15 +500,15 @@ func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
 	if err := web.create(tcp(8080)); err != nil {
 		t.Fatal(err)
 	}
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 	if n := len(s.cloud.balancers(web.lbName())); n != 2 {
 		t.Errorf("there are %d load balancers of the name", n)
 	}
 	// A Service may also name it, by mistake or on purpose.
 	web.change(annotated(idKey, was.ID))
-	s.settles(func() { web.change(touched("1")) })
+	s.waitForPassAfter(func() { web.change(touched("1")) })
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if d := cmp.Diff(was, foreign()); d != "" {
 		t.Errorf("the other cluster's load balancer changed (-was +is): %s", d)
 	}
@@ -521,11 +521,11 @@ func TestLoadBalancerOfAnotherClusterIsNeverWrittenTo(t *testing.T) {
 }
 
 func TestWhatSomebodyChangedJustBeforeOurLookAtTheEndOfOurChangeIsRepaired(t *testing.T) {
-	spares(t, "what moves updated_at is in the contract")
+	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
-	web.programmed()
-	s.rests()
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
 	id := web.tree().listener("TCP/8080").PoolID
 	release := s.cloud.hold()
 	web.change(tcp(8081))
@@ -551,20 +551,20 @@ func TestWhatSomebodyChangedJustBeforeOurLookAtTheEndOfOurChangeIsRepaired(t *te
 		return nil
 	})
 	s.cloud.Faults().Remove(unseen)
-	web.becomes(all(ports("TCP/8080", "TCP/8081"), eachPool(func(p pool) error {
+	web.waitForTree(all(ports("TCP/8080", "TCP/8081"), eachPool(func(p pool) error {
 		if p.Algorithm != "ROUND_ROBIN" {
 			return fmt.Errorf("pool %s has %s", p.Name, p.Algorithm)
 		}
 		return nil
 	})))
-	web.programmed()
+	web.waitUntilProgrammed()
 }
 
 func TestSecondLoadBalancerOfAServiceIsFoundByItsMarkWhateverItsName(t *testing.T) {
-	spares(t, "which load balancer is whose is decided without Octavia")
+	skipOnRealOpenStack(t, "which load balancer is whose is decided without Octavia")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	have := web.tree()
 	s.cloud.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{
 		"name": "renamed", "vip_subnet_id": have.Subnet, "tags": have.Tags, "description": have.Description,
@@ -575,7 +575,7 @@ func TestSecondLoadBalancerOfAServiceIsFoundByItsMarkWhateverItsName(t *testing.
 		}
 		return nil
 	})
-	if got, now := web.programmed(), web.tree(); got != address || now.ID != have.ID {
+	if got, now := web.waitUntilProgrammed(), web.tree(); got != address || now.ID != have.ID {
 		t.Errorf("load balancer %s at %s became %s at %s", have.ID, address, now.ID, got)
 	}
 }

@@ -29,8 +29,8 @@ func stack(policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) edit {
 	}
 }
 
-// isAt waits until the Service's status has the addresses that want returns.
-func (v *service) isAt(want func(tree) []string) []string {
+// waitForAddresses waits until the Service's status has the addresses that want returns.
+func (v *service) waitForAddresses(want func(tree) []string) []string {
 	v.t.Helper()
 	var have []string
 	v.eventually(func() error {
@@ -90,33 +90,33 @@ func TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies(t *testin
 	ids := s.cloud.IDs()
 	s.gainIPv6("a")
 	web := s.service("web", tcp(8080), udp(5300), stack(prefersBoth))
-	web.has(programmed, conditionTrue, "Programmed")
-	web.has(accepted, conditionTrue, "Accepted")
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
 	four := func(suffix string) string { return s.address(suffix) + " " + ids.PrivateSubnet }
 	six := func(suffix string) string { return "fd00::" + suffix + " " + ids.PrivateSubnetV6 }
-	have := web.becomes(all(ports("TCP/8080", "UDP/5300"), sources(),
+	have := web.waitForTree(all(ports("TCP/8080", "UDP/5300"), sources(),
 		behind("TCP/8080", four("a"), four("b")), behind("UDP/5300", four("a"), four("b"), six("a"))))
 	if len(have.Additional) != 1 || !parseAddr(t, have.VIP).Is4() || have.Additional[0].Subnet != ids.PrivateSubnetV6 {
 		t.Fatalf("the VIPs are %s and %+v", have.VIP, have.Additional)
 	}
-	addresses := web.isAt(func(t tree) []string { return []string{s.floatingIPOf(t), t.Additional[0].Address} })
+	addresses := web.waitForAddresses(func(t tree) []string { return []string{s.floatingIPOf(t), t.Additional[0].Address} })
 	if now := web.now().Annotations[addressKey]; now != addresses[0] {
 		t.Errorf("annotation %s is %s, published are %v", addressKey, now, addresses)
 	}
 
 	s.gainIPv6("b")
-	web.becomes(all(behind("TCP/8080", four("a"), four("b")), behind("UDP/5300", four("a"), four("b"), six("a"), six("b"))))
-	s.answeredBy(addresses[0], 8080, s.addresses("a", "b")...)
+	web.waitForTree(all(behind("TCP/8080", four("a"), four("b")), behind("UDP/5300", four("a"), four("b"), six("a"), six("b"))))
+	s.waitForAnswersThrough(addresses[0], 8080, s.addresses("a", "b")...)
 
 	web.change(stack(corev1.IPFamilyPolicySingleStack))
-	if said := web.has(accepted, conditionFalse, "AdditionalVIPKept").Message; !strings.Contains(said, have.Additional[0].Address) {
+	if said := web.waitForCondition(accepted, conditionFalse, "AdditionalVIPKept").Message; !strings.Contains(said, have.Additional[0].Address) {
 		t.Errorf("it says %q", said)
 	}
-	web.isAt(func(tree) []string { return addresses[:1] })
-	web.becomes(behind("UDP/5300", four("a"), four("b")))
+	web.waitForAddresses(func(tree) []string { return addresses[:1] })
+	web.waitForTree(behind("UDP/5300", four("a"), four("b")))
 	web.change(stack(prefersBoth))
-	web.has(programmed, conditionTrue, "Programmed")
-	web.isAt(func(tree) []string { return addresses })
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	web.waitForAddresses(func(tree) []string { return addresses })
 	if now := web.tree(); now.ID != have.ID {
 		t.Errorf("load balancer %s took the place of %s", now.ID, have.ID)
 	}
@@ -124,19 +124,19 @@ func TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies(t *testin
 
 func TestDualStackServiceWithIPv6FirstHasAFloatingIPForItsIPv4Address(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no VIPs of both families")
-	spares(t, "TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies makes one there")
+	skipOnRealOpenStack(t, "TestDualStackServiceHasOneLoadBalancerWithAddressesOfBothFamilies makes one there")
 	s := newStage(t, settings{})
 	s.gainIPv6("a")
 	web := s.service("web", tcp(8080), stack(requiresBoth, corev1.IPv6Protocol, corev1.IPv4Protocol))
-	web.has(programmed, conditionTrue, "Programmed")
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
 	ids := s.cloud.IDs()
-	have := web.becomes(behind("TCP/8080", "fd00::a "+ids.PrivateSubnetV6, s.address("b")+" "+ids.PrivateSubnet))
+	have := web.waitForTree(behind("TCP/8080", "fd00::a "+ids.PrivateSubnetV6, s.address("b")+" "+ids.PrivateSubnet))
 	if len(have.Additional) != 1 || !parseAddr(t, have.VIP).Is6() || have.Additional[0].Subnet != ids.PrivateSubnet {
 		t.Fatalf("the VIPs are %s and %+v", have.VIP, have.Additional)
 	}
-	web.isAt(func(t tree) []string { return []string{t.VIP, s.floatingIPOf(t)} })
+	web.waitForAddresses(func(t tree) []string { return []string{t.VIP, s.floatingIPOf(t)} })
 	web.change(annotated(internalKey, "true"))
-	web.isAt(func(t tree) []string { return []string{t.VIP, t.Additional[0].Address} })
+	web.waitForAddresses(func(t tree) []string { return []string{t.VIP, t.Additional[0].Address} })
 	if f := s.cloud.floatingIPs(); len(f) > 0 {
 		t.Errorf("floating IPs are left: %+v", f)
 	}
@@ -151,77 +151,77 @@ func TestPreferDualStackFallsBackToTheFirstFamilyAndSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, cloud)
 			web := s.service("web", tcp(8080), stack(prefersBoth))
-			t.Log(web.has(accepted, conditionFalse, "DualStackUnsupported").Message)
-			web.isAt(func(t tree) []string { return []string{s.floatingIPOf(t)} })
-			web.becomes(all(ports("TCP/8080"), membersAt(s.addresses("a", "b")...)))
+			t.Log(web.waitForCondition(accepted, conditionFalse, "DualStackUnsupported").Message)
+			web.waitForAddresses(func(t tree) []string { return []string{s.floatingIPOf(t)} })
+			web.waitForTree(all(ports("TCP/8080"), membersAt(s.addresses("a", "b")...)))
 			web.change(stack(corev1.IPFamilyPolicySingleStack))
-			web.programmed()
+			web.waitUntilProgrammed()
 		})
 	}
 }
 
 func TestLoadBalancerOfOneFamilyIsLeftAsItIsWhenTheServiceAsksForBoth(t *testing.T) {
-	spares(t, "it is not asked")
+	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
-	s.forget()
+	address := web.waitUntilProgrammed()
+	s.resetCalls()
 	web.change(stack(prefersBoth))
-	t.Log(web.has(accepted, conditionFalse, "SingleStackLoadBalancer").Message)
+	t.Log(web.waitForCondition(accepted, conditionFalse, "SingleStackLoadBalancer").Message)
 	web.change(stack(requiresBoth))
-	t.Log(web.has(accepted, conditionFalse, "RequiresReplacement").Message)
+	t.Log(web.waitForCondition(accepted, conditionFalse, "RequiresReplacement").Message)
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("it was written to: %v", writes)
 	}
 	s.addNode("c")
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	if now := web.address(); now != address {
 		t.Errorf("the Service was at %s and is at %s", address, now)
 	}
 	web.change(stack(corev1.IPFamilyPolicySingleStack))
-	web.has(accepted, conditionTrue, "Accepted")
-	web.programmed()
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitUntilProgrammed()
 }
 
 func TestLoadBalancerOfOneFamilyIsReplacedByOneOfBothWhereThatIsAllowed(t *testing.T) {
-	spares(t, "another replacement and another load balancer of both families are made there")
+	skipOnRealOpenStack(t, "another replacement and another load balancer of both families are made there")
 	s := newStage(t, settings{program: impatient()})
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree()
 	visitor := s.visit(address, 8080)
 	web.change(stack(requiresBoth))
-	web.becomes(func(have tree) error {
+	web.waitForTree(func(have tree) error {
 		if have.ID == old.ID || len(have.Additional) != 1 {
 			return fmt.Errorf("load balancer %s has VIPs %s and %+v", have.ID, have.VIP, have.Additional)
 		}
 		return nil
 	})
-	web.isAt(func(have tree) []string { return []string{address, have.Additional[0].Address} })
-	web.has(programmed, conditionTrue, "Programmed")
-	s.happy(visitor)
-	web.hasOne()
+	web.waitForAddresses(func(have tree) []string { return []string{address, have.Additional[0].Address} })
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	s.requireNoFailedRequest(visitor)
+	web.requireOneLoadBalancer()
 }
 
 func TestSourceRangesAreEnforcedOrADualStackServiceIsRefused(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no source ranges")
-	spares(t, "what becomes of ranges with VIPs of both families is in the contract")
+	skipOnRealOpenStack(t, "what becomes of ranges with VIPs of both families is in the contract")
 	s := newStage(t, settings{})
 	required := s.service("required", tcp(8080), openTo("192.0.2.0/24"), stack(requiresBoth))
-	t.Log(required.has(accepted, conditionFalse, "DualStackUnsupported").Message)
+	t.Log(required.waitForCondition(accepted, conditionFalse, "DualStackUnsupported").Message)
 	preferred := s.service("preferred", tcp(8080), openTo("192.0.2.0/24"), stack(prefersBoth))
-	t.Log(preferred.has(accepted, conditionFalse, "DualStackUnsupported").Message)
-	if have := preferred.becomes(sources("192.0.2.0/24")); len(have.Additional) > 0 {
+	t.Log(preferred.waitForCondition(accepted, conditionFalse, "DualStackUnsupported").Message)
+	if have := preferred.waitForTree(sources("192.0.2.0/24")); len(have.Additional) > 0 {
 		t.Errorf("it has VIPs %+v", have.Additional)
 	}
 	if made := s.cloud.balancers(required.lbName()); len(made) > 0 {
 		t.Errorf("a load balancer was made for a Service that is refused: %+v", made)
 	}
 	required.change(openTo("0.0.0.0/0", "::/0"))
-	required.has(programmed, conditionTrue, "Programmed")
-	before := required.becomes(sources())
+	required.waitForCondition(programmed, conditionTrue, "Programmed")
+	before := required.waitForTree(sources())
 	required.change(openTo("192.0.2.0/24"))
-	t.Log(required.has(accepted, conditionFalse, "Unsupported").Message)
+	t.Log(required.waitForCondition(accepted, conditionFalse, "Unsupported").Message)
 	if now := required.tree(); now.Status != "ACTIVE" || now.ID != before.ID || len(now.Listeners[0].Sources) > 0 {
 		t.Errorf("the load balancer is %+v", now)
 	}

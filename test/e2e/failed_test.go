@@ -27,15 +27,15 @@ const (
 // impatient is a program that makes the next attempt to replace a load balancer
 // soon.
 func impatient() cli.Options {
-	timing := timing.Default()
-	timing.FirstReplacement, timing.LastReplacement = 50*time.Millisecond, 200*time.Millisecond
-	timing.FirstRebirth, timing.LastRebirth = 50*time.Millisecond, time.Second
-	timing.DuplicateRetry, timing.LastBackoff, timing.Drain = 200*time.Millisecond, time.Second, time.Second
-	return cli.Options{Timing: timing}
+	delays := timing.Default()
+	delays.Replacement = timing.Backoff{First: 50 * time.Millisecond, Last: 200 * time.Millisecond}
+	delays.Deletion = timing.Backoff{First: 50 * time.Millisecond, Last: time.Second}
+	delays.DuplicateRetry, delays.LastBackoff, delays.Drain = 200*time.Millisecond, time.Second, time.Second
+	return cli.Options{Timing: delays}
 }
 
-// routed counts the controller's calls of a route.
-func (s *stage) routed(method, route string) int {
+// callCount counts the controller's calls of a route.
+func (s *stage) callCount(method, route string) int {
 	n := 0
 	for _, c := range s.cloud.Recorder().Calls() {
 		if c.Method == method && c.Route == route {
@@ -45,8 +45,8 @@ func (s *stage) routed(method, route string) int {
 	return n
 }
 
-// holding is the load balancer of the name that has the floating IP.
-func (v *service) holding(address string) string {
+// loadBalancerBehind is the load balancer of the name that has the floating IP.
+func (v *service) loadBalancerBehind(address string) string {
 	v.t.Helper()
 	port := v.cloud.floatingIP(address).PortID
 	for _, l := range v.cloud.balancers(v.lbName()) {
@@ -77,12 +77,12 @@ func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) 
 	s := newStage(t, settings{flags: sweeping, off: true})
 	s.mayFailOver()
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	have := web.tree()
-	s.forget()
+	s.resetCalls()
 	release := s.cloud.hold()
 	s.cloud.fail(have.ID)
-	c := web.has(programmed, conditionFalse, "LoadBalancerFailed")
+	c := web.waitForCondition(programmed, conditionFalse, "LoadBalancerFailed")
 	if !strings.Contains(c.Message, have.ID) || !strings.Contains(c.Message, "fails it over") {
 		t.Errorf("the message: %s", c.Message)
 	}
@@ -91,31 +91,31 @@ func TestLoadBalancerThatFailsLaterIsFailedOverWhereThatIsAllowed(t *testing.T) 
 	}
 	s.eventually(func() error { return s.is("PENDING_UPDATE", web) })
 	release()
-	if got := web.programmed(); got != address {
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
-	if now := web.tree(); now.ID != have.ID || s.routed(http.MethodPut, failoverRoute) != 1 || len(s.writes()) != 1 {
+	if now := web.tree(); now.ID != have.ID || s.callCount(http.MethodPut, failoverRoute) != 1 || len(s.writes()) != 1 {
 		t.Errorf("load balancer %s became %s by %v", have.ID, now.ID, s.writes())
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 
 	// When it fails once more, it is failed over once more.
-	s.ages(web.tree())
+	s.waitForNextSecond(web.tree())
 	s.cloud.fail(have.ID)
 	s.eventually(func() error {
-		if n := s.routed(http.MethodPut, failoverRoute); n != 2 {
+		if n := s.callCount(http.MethodPut, failoverRoute); n != 2 {
 			return fmt.Errorf("there were %d failovers", n)
 		}
 		return nil
 	})
-	web.programmed()
+	web.waitUntilProgrammed()
 }
 
 func TestPlanSaysHowTheControllerRecoversAFailedLoadBalancer(t *testing.T) {
 	simulatorOnly(t, "noop amphorae never fail, and a failover of one is a status")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	release := s.cloud.hold()
 	unborn := s.service("unborn", tcp(8081))
 	s.eventually(func() error { return s.is("PENDING_CREATE", unborn) })
@@ -125,7 +125,7 @@ func TestPlanSaysHowTheControllerRecoversAFailedLoadBalancer(t *testing.T) {
 	for _, v := range []*service{web, unborn} {
 		s.cloud.fail(v.tree().ID)
 	}
-	s.forget()
+	s.resetCalls()
 	for _, p := range s.plans(2) {
 		want := map[string]string{"web": "FailoverLoadBalancer", "unborn": "DeleteLoadBalancer"}[p.Service]
 		if !slices.Contains(p.kinds(), want) {
@@ -142,19 +142,19 @@ func TestLoadBalancerWhoseFailoverFailsIsReplaced(t *testing.T) {
 	s := newStage(t, settings{flags: sweeping, off: true})
 	s.mayFailOver()
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree().ID
 	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPut, Route: failoverRoute, Kind: wire.FaultErrorState})
 	s.cloud.fail(old)
-	web.replaced(old, address)
-	if n := s.routed(http.MethodPut, failoverRoute); n != 1 {
+	web.waitUntilReplaced(old, address)
+	if n := s.callCount(http.MethodPut, failoverRoute); n != 1 {
 		t.Errorf("there were %d failovers", n)
 	}
 }
 
-// replaced waits until another load balancer serves at the same address and the
+// waitUntilReplaced waits until another load balancer serves at the same address and the
 // old one is gone.
-func (v *service) replaced(old, address string) {
+func (v *service) waitUntilReplaced(old, address string) {
 	v.t.Helper()
 	v.eventually(func() error {
 		found := v.cloud.balancers(v.lbName())
@@ -163,24 +163,24 @@ func (v *service) replaced(old, address string) {
 		}
 		return nil
 	})
-	if got := v.programmed(); got != address {
+	if got := v.waitUntilProgrammed(); got != address {
 		v.t.Errorf("the address changed from %s to %s", address, got)
 	}
 	if id := v.now().Annotations[idKey]; id != v.tree().ID {
 		v.t.Errorf("the Service names load balancer %s, it has %s", id, v.tree().ID)
 	}
-	v.answeredBy(address, 8080, v.addresses("a", "b")...)
+	v.waitForAnswersThrough(address, 8080, v.addresses("a", "b")...)
 }
 
 func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
 	s := newStage(t, settings{flags: sweeping})
 	web, shop := s.service("web", tcp(8080)), s.service("shop", tcp(8080))
-	address, other := web.programmed(), shop.programmed()
+	address, other := web.waitUntilProgrammed(), shop.waitUntilProgrammed()
 	old, floating := web.tree(), s.cloud.floatingIP(address)
-	s.forget()
+	s.resetCalls()
 	release := s.cloud.hold()
 	s.cloud.fail(old.ID)
-	c := web.has(programmed, conditionFalse, "Replacing")
+	c := web.waitForCondition(programmed, conditionFalse, "Replacing")
 	if !strings.Contains(c.Message, old.ID) || !strings.Contains(c.Message, "403") {
 		t.Errorf("the message: %s", c.Message)
 	}
@@ -191,12 +191,12 @@ func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *te
 		return nil
 	})
 	// It may still carry traffic, so that it has the address as long as possible.
-	if got, on := web.address(), web.holding(address); got != address || on != old.ID {
+	if got, on := web.address(), web.loadBalancerBehind(address); got != address || on != old.ID {
 		t.Errorf("%s is published, and %s leads to load balancer %s", got, address, on)
 	}
 	release()
-	web.replaced(old.ID, address)
-	web.hasOne()
+	web.waitUntilReplaced(old.ID, address)
+	web.requireOneLoadBalancer()
 	if f := s.cloud.floatingIP(address); f.ID != floating.ID || f.Description != floating.Description {
 		t.Errorf("floating IP %+v became %+v", floating, f)
 	}
@@ -209,23 +209,23 @@ func TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP(t *te
 	// What Octavia refused is not asked again.
 	id := shop.tree().ID
 	s.cloud.fail(id)
-	shop.replaced(id, other)
-	if n := s.routed(http.MethodPut, failoverRoute); n != 1 {
+	shop.waitUntilReplaced(id, other)
+	if n := s.callCount(http.MethodPut, failoverRoute); n != 1 {
 		t.Errorf("a failover was asked for %d times", n)
 	}
 }
 
 func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.T) {
-	spares(t, "TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP replaces one there")
+	skipOnRealOpenStack(t, "TestLoadBalancerThatMayNotBeFailedOverIsReplacedAndKeepsItsFloatingIP replaces one there")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	for range 2 {
 		old := web.tree()
-		s.ages(old)
+		s.waitForNextSecond(old)
 		release := s.cloud.hold()
 		s.cloud.fail(old.ID)
-		web.has(programmed, conditionFalse, "Replacing")
+		web.waitForCondition(programmed, conditionFalse, "Replacing")
 		s.eventually(func() error { return s.is("PENDING_DELETE", web) })
 		if got := web.address(); got != address {
 			t.Errorf("the address changed from %s to %s", address, got)
@@ -238,7 +238,7 @@ func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.
 			}
 			return nil
 		})
-		if got, have := web.programmed(), web.tree(); got != address || have.VIP != address {
+		if got, have := web.waitUntilProgrammed(), web.tree(); got != address || have.VIP != address {
 			t.Errorf("%s became %s, load balancer %s has %s", address, got, have.ID, have.VIP)
 		}
 	}
@@ -251,10 +251,10 @@ func TestLoadBalancerOfAnInternalServiceIsReplacedAndKeepsItsAddress(t *testing.
 }
 
 func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
-	spares(t, "that an address in use is refused is in the contract")
+	skipOnRealOpenStack(t, "that an address in use is refused is in the contract")
 	s := newStage(t, settings{flags: sweeping, program: impatient()})
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree()
 	held := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: balancersRoute, Kind: wire.FaultStatus, Status: 500,
 		Body: `{"faultstring": "internal"}`})
@@ -272,7 +272,7 @@ func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
 		}}, &thief)
 	})
 	s.cloud.Faults().Remove(held)
-	c := web.has(programmed, conditionFalse, "AddressInUse")
+	c := web.waitForCondition(programmed, conditionFalse, "AddressInUse")
 	if !strings.Contains(c.Message, address) {
 		t.Errorf("the message does not name %s: %s", address, c.Message)
 	}
@@ -280,7 +280,7 @@ func TestAddressThatSomebodyTookMeanwhileIsTold(t *testing.T) {
 		t.Errorf("an address that is somebody else's is published: %+v", ingress)
 	}
 	s.cloud.neutron(http.MethodDelete, "ports/"+thief.Port.ID, nil, nil)
-	if got := web.programmed(); got != address {
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
 }
@@ -304,13 +304,13 @@ func TestEnoughAttemptsAreEnough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, settings{flags: sweeping, program: impatient()})
 			web := s.service("web", append(c.edits, tcp(8080))...)
-			address := web.programmed()
-			s.forget()
+			address := web.waitUntilProgrammed()
+			s.resetCalls()
 			s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: balancersRoute, Kind: wire.FaultErrorState})
 			s.cloud.fail(web.tree().ID)
-			condition := web.has(programmed, conditionFalse, "ReplacementFailed")
+			condition := web.waitForCondition(programmed, conditionFalse, "ReplacementFailed")
 			t.Log(condition.Message)
-			if made := s.routed(http.MethodPost, balancersRoute); made != 3 {
+			if made := s.callCount(http.MethodPost, balancersRoute); made != 3 {
 				t.Errorf("%d load balancers were built", made)
 			}
 			for _, text := range []string{"3 of 3", "req-", "A person"} {
@@ -327,20 +327,20 @@ func TestEnoughAttemptsAreEnough(t *testing.T) {
 				}
 				return nil
 			})
-			s.settles(func() { web.change(touched("1")) })
-			if made := s.routed(http.MethodPost, balancersRoute); made != 3 {
+			s.waitForPassAfter(func() { web.change(touched("1")) })
+			if made := s.callCount(http.MethodPost, balancersRoute); made != 3 {
 				t.Errorf("%d load balancers were built", made)
 			}
 			s.cloud.Faults().Clear()
 			old := web.tree().ID
 			c.goOn(web, old)
-			if got := web.programmed(); got != address {
+			if got := web.waitUntilProgrammed(); got != address {
 				t.Errorf("the address changed from %s to %s", address, got)
 			}
 			if now := web.tree().ID; (now == old) != c.same {
 				t.Errorf("load balancer %s became %s", old, now)
 			}
-			s.answeredBy(address, 8080, s.addresses("a", "b")...)
+			s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 		})
 	}
 }
@@ -365,12 +365,12 @@ func TestReplacementSurvivesAControllerThatIsKilled(t *testing.T) {
 			s := newStage(t, settings{off: true})
 			web := s.service("web", append(moment.edits, tcp(8080))...)
 			p := s.launch(program, append(slices.Clone(alone), sweeping...)...)
-			address := web.programmed()
+			address := web.waitUntilProgrammed()
 			old := web.tree().ID
-			s.forget()
+			s.resetCalls()
 			s.cloud.Faults().Add(wire.Fault{Service: moment.after.Service, Method: moment.after.Method, Route: moment.after.Route, Kind: wire.FaultHangAfter})
 			s.cloud.fail(old)
-			s.eventually(func() error { return s.reached(moment.after, web, address, old) })
+			s.eventually(func() error { return s.checkCarriedOut(moment.after, web, address, old) })
 			p.kill()
 			s.cloud.Faults().Clear()
 			p = s.controls(program)
@@ -381,27 +381,27 @@ func TestReplacementSurvivesAControllerThatIsKilled(t *testing.T) {
 				}
 				return nil
 			})
-			if got := web.programmed(); got != address {
+			if got := web.waitUntilProgrammed(); got != address {
 				t.Errorf("the address changed from %s to %s", address, got)
 			}
-			s.answeredBy(address, 8080, s.addresses("a", "b")...)
+			s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 			if len(moment.edits) == 0 {
-				web.hasOne()
+				web.requireOneLoadBalancer()
 			}
 			p.terminate()
 		})
 	}
 }
 
-// reached tells by what the cloud has whether the call was carried out.
-func (s *stage) reached(o wire.Operation, web *service, address, old string) error {
+// checkCarriedOut tells by what the cloud has whether the call was carried out.
+func (s *stage) checkCarriedOut(o wire.Operation, web *service, address, old string) error {
 	found := s.cloud.balancers(web.lbName())
 	done := false
 	switch {
 	case o.Method == http.MethodPost:
 		done = slices.ContainsFunc(found, func(l tree) bool { return l.ID != old })
 	case o.Method == http.MethodPut:
-		on := web.holding(address)
+		on := web.loadBalancerBehind(address)
 		done = on != "" && on != old
 	default:
 		done = !slices.ContainsFunc(found, func(l tree) bool { return l.ID == old && l.Status != "PENDING_DELETE" })

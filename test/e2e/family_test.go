@@ -16,7 +16,7 @@ import (
 // TestIPv6ServiceHasAnIPv6VIPAndMembers does without traffic: the simulated
 // cloud forwards IPv4 only.
 func TestIPv6ServiceHasAnIPv6VIPAndMembers(t *testing.T) {
-	spares(t, "a load balancer of both families is made there")
+	skipOnRealOpenStack(t, "a load balancer of both families is made there")
 	s := newStage(t, settings{off: true})
 	ids := s.cloud.IDs()
 	conf := strings.ReplaceAll(s.cloud.CloudConf(), ids.PrivateSubnet, ids.PrivateSubnetV6)
@@ -30,8 +30,8 @@ func TestIPv6ServiceHasAnIPv6VIPAndMembers(t *testing.T) {
 	web := s.service("web", tcp(8080), openTo("2001:db8::/32", "192.0.2.0/24"), func(v *corev1.Service) {
 		v.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol}
 	})
-	address := web.programmed()
-	have := web.becomes(all(ports("TCP/8080"), membersAt("fd00::a"), sources("2001:db8::/32")))
+	address := web.waitUntilProgrammed()
+	have := web.waitForTree(all(ports("TCP/8080"), membersAt("fd00::a"), sources("2001:db8::/32")))
 	if !parseAddr(t, address).Is6() || address != have.VIP {
 		t.Errorf("the Service is at %s, its VIP is %s", address, have.VIP)
 	}
@@ -41,8 +41,8 @@ func TestIPv6ServiceHasAnIPv6VIPAndMembers(t *testing.T) {
 	s.changeNodeStatus("b", func(n *corev1.Node) {
 		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "fd00::b"})
 	})
-	web.becomes(membersAt("fd00::a", "fd00::b"))
-	web.becomes(eachPool(func(p pool) error {
+	web.waitForTree(membersAt("fd00::a", "fd00::b"))
+	web.waitForTree(eachPool(func(p pool) error {
 		for _, m := range p.Members {
 			if m.Subnet != ids.PrivateSubnetV6 {
 				return fmt.Errorf("member %s is in subnet %s", m.Address, m.Subnet)

@@ -16,16 +16,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// hasOne fails the test unless the Service has one load balancer and one
+// requireOneLoadBalancer fails the test unless the Service has one load balancer and one
 // floating IP of its own in the cloud.
-func (v *service) hasOne() {
+func (v *service) requireOneLoadBalancer() {
 	v.t.Helper()
-	if err := v.one(); err != nil {
+	if err := v.checkOneLoadBalancer(); err != nil {
 		v.t.Error(err)
 	}
 }
 
-func (v *service) one() error {
+func (v *service) checkOneLoadBalancer() error {
 	v.t.Helper()
 	if n := len(v.cloud.balancers(v.lbName())); n != 1 {
 		return fmt.Errorf("Service %s has %d load balancers", v.name, n)
@@ -43,7 +43,7 @@ func (v *service) one() error {
 }
 
 func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
-	spares(t, "TestServiceSurvivesAControllerThatIsKilled does worse")
+	skipOnRealOpenStack(t, "TestServiceSurvivesAControllerThatIsKilled does worse")
 	s := newStage(t, settings{})
 	release := s.cloud.hold()
 	web := s.service("web", tcp(8080))
@@ -54,18 +54,18 @@ func TestControllerThatIsRestartedInTheMiddleOfACreateGoesOn(t *testing.T) {
 	}
 	s.start()
 	release()
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
-	web.hasOne()
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
+	web.requireOneLoadBalancer()
 }
 
 func TestRestartedControllerChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	object, events := web.now(), len(web.events())
 	s.stop()
-	s.forget()
-	s.settles(s.start)
+	s.resetCalls()
+	s.waitForPassAfter(s.start)
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("the cloud was written to: %v", writes)
 	}
@@ -91,8 +91,8 @@ var failures = []wire.Fault{
 	{ID: "429", Kind: wire.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "1"}},
 }
 
-// once lets the next call of each of the operations fail.
-func (s *stage) once(how wire.Fault, operations ...wire.Operation) {
+// failNext lets the next call of each of the operations fail.
+func (s *stage) failNext(how wire.Fault, operations ...wire.Operation) {
 	for _, o := range operations {
 		how.ID, how.Times = "", 1
 		how.Service, how.Method, how.Route = o.Service, o.Method, o.Route
@@ -100,8 +100,8 @@ func (s *stage) once(how wire.Fault, operations ...wire.Operation) {
 	}
 }
 
-// met fails the test, which is wrong then, if a fault was met by nobody.
-func (s *stage) met(t *testing.T) {
+// requireFaultMet fails the test, which is wrong then, if a fault was met by nobody.
+func (s *stage) requireFaultMet(t *testing.T) {
 	t.Helper()
 	if left := s.cloud.Faults().List(); len(left) > 0 {
 		t.Errorf("nobody met the faults %+v", left)
@@ -126,31 +126,31 @@ func TestEveryFailureOfACallIsOvercome(t *testing.T) {
 		t.Run(how.ID, func(t *testing.T) {
 			switch how.Kind {
 			case wire.FaultStatus, wire.FaultResetBefore:
-				spares(t, "the cloud does not see the calls that fail")
+				skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 			case wire.FaultHalfBody, wire.FaultGarbage, wire.FaultHang:
-				spares(t, "for the cloud it is the same as reset-after")
+				skipOnRealOpenStack(t, "for the cloud it is the same as reset-after")
 			}
-			s.once(how, create, address)
+			s.failNext(how, create, address)
 			web := s.service("web-"+how.ID, tcp(8080))
-			s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
-			web.hasOne()
-			s.met(t)
+			s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
+			web.requireOneLoadBalancer()
+			s.requireFaultMet(t)
 
-			s.once(how, members)
+			s.failNext(how, members)
 			s.changeNode("b", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
-			web.becomes(membersAt(s.addresses("a")...))
-			s.met(t)
+			web.waitForTree(membersAt(s.addresses("a")...))
+			s.requireFaultMet(t)
 			s.changeNode("b", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
-			web.becomes(membersAt(s.addresses("a", "b")...))
+			web.waitForTree(membersAt(s.addresses("a", "b")...))
 
 			// A controller that got no answer to a create waits a minute for what it
 			// may still bring; another one knows nothing of it.
 			s.stop()
 			s.start()
-			s.once(how, release, remove)
+			s.failNext(how, release, remove)
 			web.delete()
-			web.gone()
-			s.met(t)
+			web.waitUntilGone()
+			s.requireFaultMet(t)
 			if err := s.empty(); err != nil {
 				t.Errorf("when the Service was gone: %v", err)
 			}
@@ -159,14 +159,14 @@ func TestEveryFailureOfACallIsOvercome(t *testing.T) {
 }
 
 func TestRequestForPatienceIsHonoured(t *testing.T) {
-	spares(t, "the cloud does not see the calls that fail")
+	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s := newStage(t, settings{})
 	route := "/v2.0/lbaas/loadbalancers"
 	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodPost, Route: route,
 		Kind: wire.FaultStatus, Status: 503, Header: map[string]string{"Retry-After": "2"}, Times: 2})
 	web := s.service("web", tcp(8080))
-	web.has(programmed, conditionFalse, "CloudUnavailable")
-	web.programmed()
+	web.waitForCondition(programmed, conditionFalse, "CloudUnavailable")
+	web.waitUntilProgrammed()
 	var tries []time.Time
 	for _, c := range s.cloud.Recorder().Calls() {
 		if c.Method == http.MethodPost && c.Route == route {
@@ -184,18 +184,18 @@ func TestRequestForPatienceIsHonoured(t *testing.T) {
 }
 
 func TestTokensThatExpireAreRenewed(t *testing.T) {
-	spares(t, "what becomes of a token is in the contract")
+	skipOnRealOpenStack(t, "what becomes of a token is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	for i := range 3 {
 		s.cloud.ExpireTokens()
 		web.change(tcp(int32(9000 + i)))
-		web.becomes(ports(append([]string{"TCP/8080"}, []string{"TCP/9000", "TCP/9001", "TCP/9002"}[:i+1]...)...))
+		web.waitForTree(ports(append([]string{"TCP/8080"}, []string{"TCP/9000", "TCP/9001", "TCP/9002"}[:i+1]...)...))
 	}
-	web.programmed()
-	s.happy(visitor)
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequest(visitor)
 	if refused := s.controller.log.lines("Reconciler error"); len(refused) > 0 {
 		t.Errorf("passes failed: %v", refused)
 	}
@@ -206,13 +206,13 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 	s.cloud.quota(cloudsim.Network, "floatingip", 0)
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 0)
 	web := s.service("web", tcp(8080))
-	c := web.has(programmed, conditionFalse, "QuotaExceeded")
+	c := web.waitForCondition(programmed, conditionFalse, "QuotaExceeded")
 	t.Log(c.Message)
 
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 1)
 	web.change(touched("again"))
 	s.eventually(func() error { return s.is("ACTIVE", web) })
-	c = web.has(programmed, conditionFalse, "QuotaExceeded")
+	c = web.waitForCondition(programmed, conditionFalse, "QuotaExceeded")
 	t.Log(c.Message)
 	if ingress := web.now().Status.LoadBalancer.Ingress; len(ingress) > 0 {
 		t.Errorf("without its floating IP the Service is published at %+v", ingress)
@@ -220,6 +220,6 @@ func TestExhaustedQuotaIsTold(t *testing.T) {
 
 	s.cloud.quota(cloudsim.Network, "floatingip", 1)
 	web.change(touched("thrice"))
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
-	web.hasOne()
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
+	web.requireOneLoadBalancer()
 }

@@ -94,7 +94,7 @@ func (f *front) spoil(asked func(*http.Request) bool, how func(http.ResponseWrit
 	f.asked, f.how, f.times = asked, how, 0
 }
 
-// met is how many answers were spoilt in this way.
+// requireFaultMet is how many answers were spoilt in this way.
 func (f *front) met() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -58,9 +58,9 @@ func apart(all []*service, reason string) (served []*service, refused *service) 
 }
 
 func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) {
-	spares(t, "for the cloud it is sharing, which is done there by id")
+	skipOnRealOpenStack(t, "for the cloud it is sharing, which is done there by id")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
-	s.forget()
+	s.resetCalls()
 	var all []*service
 	for i := range 4 {
 		all = append(all, &service{stage: s, name: fmt.Sprintf("web-%d", i)})
@@ -77,7 +77,7 @@ func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) 
 	s.stop() // in the middle
 	s.start()
 	served, refused := apart(all, "SharingRefused")
-	if said := refused.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") || !strings.Contains(said, `"shop"`) {
+	if said := refused.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") || !strings.Contains(said, `"shop"`) {
 		t.Errorf("the fourth is told %q", said)
 	}
 	id, address := served[0].now().Annotations[idKey], served[0].address()
@@ -91,44 +91,44 @@ func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) 
 	first, rest := served[i], slices.Delete(slices.Clone(served), i, i+1)
 	visitor := s.visit(address, int(rest[0].now().Spec.Ports[0].Port))
 	first.delete()
-	first.gone()
-	if got := refused.programmed(); got != address {
+	first.waitUntilGone()
+	if got := refused.waitUntilProgrammed(); got != address {
 		t.Errorf("who came into the free place is at %s", got)
 	}
 	if n := s.made(); n != 1 {
 		t.Errorf("%d load balancers were made", n)
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 	for _, v := range append(rest, refused) {
 		v.delete()
 	}
 	for _, v := range append(rest, refused) {
-		v.gone()
+		v.waitUntilGone()
 	}
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.collected(address)
+	s.deleteFloatingIP(address)
 }
 
 func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{flags: sweeping})
 	bad := s.service("bad", tcp(8080), grouped("shop"), annotated(monitorKey, "maybe"))
-	bad.has(accepted, conditionFalse, "InvalidAnnotation")
+	bad.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
 	web := s.service("web", tcp(8080), grouped("shop"))
-	address, balancer := web.programmed(), web.tree()
+	address, balancer := web.waitUntilProgrammed(), web.tree()
 	bad.change(notAnnotated(monitorKey))
-	if said := bad.has(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "Service "+s.namespace+"/web") {
+	if said := bad.waitForCondition(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "Service "+s.namespace+"/web") {
 		t.Errorf("who has the port is not told: %q", said)
 	}
 	bad.change(without(8080), tcp(8081))
-	if got := bad.programmed(); got != address {
+	if got := bad.waitUntilProgrammed(); got != address {
 		t.Errorf("one is at %s and the other at %s", address, got)
 	}
-	s.hosts(balancer.ID, "TCP/8080", "TCP/8081")
+	s.requirePorts(balancer.ID, "TCP/8080", "TCP/8081")
 	// Somebody deletes it: one of them makes another.
-	s.forget()
+	s.resetCalls()
 	s.cloud.octavia("DELETE", "loadbalancers/"+balancer.ID+"?cascade=true", nil, nil)
 	s.eventually(func() error {
 		web, bad := web.now().Annotations[idKey], bad.now().Annotations[idKey]
@@ -137,8 +137,8 @@ func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 		}
 		return nil
 	})
-	bad.programmed()
-	web.programmed()
+	bad.waitUntilProgrammed()
+	web.waitUntilProgrammed()
 	if n := s.made(); n != 1 {
 		t.Errorf("%d load balancers were made", n)
 	}
@@ -150,26 +150,26 @@ func TestAServiceThatIsRefusedHoldsUpNoOtherOfItsGroup(t *testing.T) {
 		return nil
 	})
 	bad.change(ofType("LoadBalancer"))
-	bad.programmed()
+	bad.waitUntilProgrammed()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	bad.delete()
-	bad.gone()
+	bad.waitUntilGone()
 	for _, f := range s.cloud.floatingIPs() {
-		s.collected(f.Address)
+		s.deleteFloatingIP(f.Address)
 	}
 }
 
 func TestTheServicesOfAGroupWaitForTheOneThatMakesItsLoadBalancer(t *testing.T) {
-	spares(t, "it is our writes that count")
+	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, oldOVN(t))
 	lacking := annotated(limitKey, "1000") // which is said of both, and refuses none
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 0)
-	s.forget()
+	s.resetCalls()
 	api := s.service("api", tcp(8080), grouped("shop"), lacking)
-	api.has(programmed, conditionFalse, "QuotaExceeded")
+	api.waitForCondition(programmed, conditionFalse, "QuotaExceeded")
 	web := s.service("web", tcp(9090), grouped("shop"), lacking)
-	if said := web.has(programmed, conditionFalse, "WaitingForGroup").Message; !strings.Contains(said, s.namespace+"/api") {
+	if said := web.waitForCondition(programmed, conditionFalse, "WaitingForGroup").Message; !strings.Contains(said, s.namespace+"/api") {
 		t.Errorf("for whom it waits is not told: %q", said)
 	}
 	if now := web.now(); len(now.Finalizers) > 0 {
@@ -180,28 +180,28 @@ func TestTheServicesOfAGroupWaitForTheOneThatMakesItsLoadBalancer(t *testing.T) 
 			t.Errorf("planned: %+v", p)
 		}
 	}
-	s.settles(func() { web.change(touched("and so it is looked at")) })
+	s.waitForPassAfter(func() { web.change(touched("and so it is looked at")) })
 	if n := s.made(); n > 1 { // nor do they take turns
 		t.Errorf("%d attempts to make a load balancer", n)
 	}
 	api.delete()
-	api.gone()
-	web.has(programmed, conditionFalse, "QuotaExceeded")
+	api.waitUntilGone()
+	web.waitForCondition(programmed, conditionFalse, "QuotaExceeded")
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 4)
 	web.change(touched("and so it is looked at again"))
-	web.has(accepted, conditionFalse, "ConnectionLimitUnsupported")
-	s.answeredBy(web.address(), 9090, s.addresses("a", "b")...)
+	web.waitForCondition(accepted, conditionFalse, "ConnectionLimitUnsupported")
+	s.waitForAnswersThrough(web.address(), 9090, s.addresses("a", "b")...)
 }
 
 func TestAServiceThatHasALoadBalancerKeepsItWhateverItsGroupHas(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	api, web := s.service("api", tcp(8080)), s.service("web", tcp(9090))
-	address, own := api.programmed(), web.programmed()
+	address, own := api.waitUntilProgrammed(), web.waitUntilProgrammed()
 	api.change(grouped("shop"))
-	api.has(accepted, conditionTrue, "Accepted")
+	api.waitForCondition(accepted, conditionTrue, "Accepted")
 	web.change(grouped("shop"))
-	if said := web.has(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, api.tree().ID) || !strings.Contains(said, web.tree().ID) {
+	if said := web.waitForCondition(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, api.tree().ID) || !strings.Contains(said, web.tree().ID) {
 		t.Errorf("it is told %q", said)
 	}
 	for _, p := range s.plans(0) {
@@ -209,49 +209,49 @@ func TestAServiceThatHasALoadBalancerKeepsItWhateverItsGroupHas(t *testing.T) {
 			t.Errorf("planned: %+v", p)
 		}
 	}
-	s.answeredBy(own, 9090, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(own, 9090, s.addresses("a", "b")...)
 	web.change(notAnnotated(groupKey))
-	web.has(accepted, conditionTrue, "Accepted")
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	twice := s.service("twice", tcp(9091), grouped("shop"), annotated(idKey, api.tree().ID))
-	if said := twice.has(accepted, conditionFalse, "InvalidAnnotation").Message; !strings.Contains(said, idKey) || !strings.Contains(said, groupKey) {
+	if said := twice.waitForCondition(accepted, conditionFalse, "InvalidAnnotation").Message; !strings.Contains(said, idKey) || !strings.Contains(said, groupKey) {
 		t.Errorf("it is told %q", said)
 	}
 	twice.change(notAnnotated(idKey))
-	if got := twice.programmed(); got != address {
+	if got := twice.waitUntilProgrammed(); got != address {
 		t.Errorf("one is at %s and the other at %s", address, got)
 	}
 	if _, out, errs := s.run("status"); strings.Contains(out, "CONFLICT") {
 		t.Errorf("status takes the one that shares for a conflict:\n%s%s", out, errs)
 	}
 	twice.change(notAnnotated(groupKey)) // it leaves, and stays where it is
-	twice.programmed()
+	twice.waitUntilProgrammed()
 	s.stop()
 	s.start()
-	s.hosts(api.tree().ID, "TCP/8080", "TCP/9091")
+	s.requirePorts(api.tree().ID, "TCP/8080", "TCP/9091")
 	twice.delete()
-	twice.gone()
+	twice.waitUntilGone()
 }
 
 func TestGroupsSpanNamespacesOnlyWhereTheOperatorLetsThem(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
-	far := s.elsewhere()
+	far := s.inOtherNamespace()
 	near, other := s.service("web", tcp(8080), grouped("shop")), far.service("api", tcp(9090), grouped("shop"))
-	if near.programmed() == other.programmed() {
+	if near.waitUntilProgrammed() == other.waitUntilProgrammed() {
 		t.Error("Services of two namespaces share a load balancer")
 	}
 	other.delete()
-	other.gone()
+	other.waitUntilGone()
 	s.stop()
 	s.settings.conf = []string{"shared-lb-scope=cluster"}
 	s.writeFiles()
 	s.start()
 	again := far.service("api", tcp(9090), grouped("shop"))
-	if near.programmed() != again.programmed() {
+	if near.waitUntilProgrammed() != again.waitUntilProgrammed() {
 		t.Error("Services of two namespaces do not share a load balancer")
 	}
 	again.delete()
-	again.gone()
+	again.waitUntilGone()
 }

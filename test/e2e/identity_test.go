@@ -51,9 +51,9 @@ func (s *stage) asked() []kube.Request {
 	return requests
 }
 
-// keptToItsRights fails the test if the controller asked kube-apiserver for what
+// requireOnlyAllowedRequests fails the test if the controller asked kube-apiserver for what
 // the roles in deploy/ do not allow.
-func (s *stage) keptToItsRights() {
+func (s *stage) requireOnlyAllowedRequests() {
 	s.t.Helper()
 	forbidden := map[string]int{}
 	for _, r := range s.asked()[s.askedBefore:] {

@@ -75,7 +75,7 @@ func TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay(t *testing.T
 		s.changeNode(suffix, func(n *corev1.Node) { n.Labels["live"] = "yes" })
 	}
 	web := s.service("web", tcp(8080, 8081, 8082, 8083, 8084), udp(5300, 5301, 5302, 5303, 5304))
-	web.programmed()
+	web.waitUntilProgrammed()
 	visitor := s.visit(web.tree().VIP, 8080)
 	values := liveValues(s, made)
 	changes := 0
@@ -88,24 +88,24 @@ func TestEveryAnnotationIsChangedLiveWithoutAFailureOnPortsThatStay(t *testing.T
 		}
 		for _, value := range values[a.Key] {
 			web.change(annotated(a.Key, value))
-			web.converges(a.Key + "=" + value)
+			web.waitUntilConverged(a.Key + "=" + value)
 			changes++
 		}
 	}
 	for _, a := range slices.Backward(annotation.Table) {
 		if len(values[a.Key]) > 0 && web.now().Annotations[a.Key] != "" {
 			web.change(notAnnotated(a.Key))
-			web.converges("no " + a.Key)
+			web.waitUntilConverged("no " + a.Key)
 			changes++
 		}
 	}
 	t.Logf("%d changes", changes)
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 }
 
-// converges waits until nothing is left to do for the Service, as a plan made anew has it,
+// waitUntilConverged waits until nothing is left to do for the Service, as a plan made anew has it,
 // and the Service says so.
-func (v *service) converges(after string) {
+func (v *service) waitUntilConverged(after string) {
 	v.t.Helper()
 	v.eventually(func() error {
 		status, out, errs := v.run("plan", "-n", v.namespace, v.name)

@@ -12,7 +12,7 @@
 // there, no packets flow, and the API has to show where they would go; see
 // noop_test.go. What a real cloud cannot do, the test says at its start: see
 // simulatorOnly, onlyWithProvider and needsPackets. With -short a real cloud is
-// spared some tests that do not depend on it: see spares.
+// spared some tests that do not depend on it: see skipOnRealOpenStack.
 //
 // Each test has a stage of its own: a namespace, a cloud, nodes and a
 // controller; see stage. The controller is the ServiceAccount of deploy/, with its
@@ -23,6 +23,10 @@
 //
 // TestServiceSurvivesAControllerThatIsKilled kills the controller at random
 // moments, three times by default; -kill-rounds=20 does so more often.
+//
+// The words of its methods: waitFor... and waitUntil... wait on a condition, and fail the
+// test when it does not come; require... fail the test at once; check... return an error, for
+// eventually; nouns read; other verbs act.
 package e2e_test
 
 import (

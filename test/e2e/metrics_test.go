@@ -57,21 +57,21 @@ func scrape(address string, port int) error {
 
 func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
-	spares(t, "the listener for metrics is in the contract")
+	skipOnRealOpenStack(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 
 	web.change(annotated(metricsKey, "9100"))
-	t.Log(web.has(accepted, conditionFalse, "InvalidAnnotation").Message)
+	t.Log(web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation").Message)
 	if err := measured(0)(web.tree()); err != nil {
 		t.Error(err)
 	}
 	web.change(annotated(metricsSourcesKey, "127.0.0.0/8"))
-	web.becomes(measured(9100, "127.0.0.0/8"))
-	web.has(accepted, conditionTrue, "Accepted")
-	if said := web.has(programmed, conditionTrue, "Programmed").Message; !strings.Contains(said, "serves 1 port ") {
+	web.waitForTree(measured(9100, "127.0.0.0/8"))
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	if said := web.waitForCondition(programmed, conditionTrue, "Programmed").Message; !strings.Contains(said, "serves 1 port ") {
 		t.Errorf("the Service is told %q", said)
 	}
 	if *stateDir == "" {
@@ -79,7 +79,7 @@ func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 	}
 
 	web.change(annotated(metricsSourcesKey, "192.0.2.0/24"))
-	web.becomes(measured(9100, "192.0.2.0/24"))
+	web.waitForTree(measured(9100, "192.0.2.0/24"))
 	if *stateDir == "" {
 		s.eventually(func() error {
 			if scrape(address, 9100) == nil {
@@ -90,30 +90,30 @@ func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 	}
 
 	web.change(annotated(metricsKey, "8080"))
-	t.Log(web.has(accepted, conditionFalse, "InvalidAnnotation").Message)
-	web.becomes(measured(9100, "192.0.2.0/24"))
+	t.Log(web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation").Message)
+	web.waitForTree(measured(9100, "192.0.2.0/24"))
 	web.change(notAnnotated(metricsKey))
-	web.becomes(measured(0))
-	web.has(accepted, conditionTrue, "Accepted")
-	s.happy(visitor)
+	web.waitForTree(measured(0))
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestMetricsComeWithALoadBalancerAndAreNotForGuests(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
-	spares(t, "the listener for metrics is in the contract")
+	skipOnRealOpenStack(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{conf: []string{"metrics-allowed-cidrs=10.0.0.0/8"}})
 	web := s.service("web", tcp(8080), annotated(metricsKey, "9100"))
-	address := web.programmed()
-	have := web.becomes(measured(9100, "10.0.0.0/8"))
+	address := web.waitUntilProgrammed()
+	have := web.waitForTree(measured(9100, "10.0.0.0/8"))
 	api := s.service("api", tcp(9090), annotated(idKey, have.ID), annotated(metricsKey, "9101"))
-	t.Log(api.has(accepted, conditionFalse, "SharingRefused").Message)
+	t.Log(api.waitForCondition(accepted, conditionFalse, "SharingRefused").Message)
 	api.change(notAnnotated(metricsKey), tcp(9100))
-	t.Log(api.has(accepted, conditionFalse, "PortInUse").Message)
+	t.Log(api.waitForCondition(accepted, conditionFalse, "PortInUse").Message)
 	api.change(without(9100))
-	if got := api.programmed(); got != address {
+	if got := api.waitUntilProgrammed(); got != address {
 		t.Errorf("the guest is at %s", got)
 	}
-	web.becomes(measured(9100, "10.0.0.0/8"))
+	web.waitForTree(measured(9100, "10.0.0.0/8"))
 	api.delete() // before the one that owns the floating IP
-	api.gone()
+	api.waitUntilGone()
 }

@@ -15,34 +15,34 @@ import (
 var quick = []string{"create-monitor=true", "monitor-delay=1s", "monitor-timeout=1s", "monitor-max-retries=1", "monitor-max-retries-down=1"}
 
 func TestHealthMonitorsComeFromTheConfigurationAndAnnotations(t *testing.T) {
-	spares(t, "monitors and their changes are in the contract")
+	skipOnRealOpenStack(t, "monitors and their changes are in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true", "monitor-delay=7s", "monitor-timeout=4s", "monitor-max-retries=2", "monitor-max-retries-down=5"}})
 	web := s.service("web", tcp(8080, 8081))
-	address := web.programmed()
-	web.becomes(monitored(&monitor{Type: "TCP", Delay: 7, Timeout: 4, Retries: 2, Down: 5}))
+	address := web.waitUntilProgrammed()
+	web.waitForTree(monitored(&monitor{Type: "TCP", Delay: 7, Timeout: 4, Retries: 2, Down: 5}))
 	visitor := s.visit(address, 8080)
 
 	web.change(annotated(prefix+"health-monitor-delay", "9"), annotated(prefix+"health-monitor-timeout", "8"),
 		annotated(prefix+"health-monitor-max-retries", "3"), annotated(prefix+"health-monitor-max-retries-down", "4"))
-	web.becomes(monitored(&monitor{Type: "TCP", Delay: 9, Timeout: 8, Retries: 3, Down: 4}))
+	web.waitForTree(monitored(&monitor{Type: "TCP", Delay: 9, Timeout: 8, Retries: 3, Down: 4}))
 
 	web.change(annotated(monitorKey, "false"))
-	web.becomes(monitored(nil))
+	web.waitForTree(monitored(nil))
 
 	web.change(notAnnotated(monitorKey))
-	web.becomes(monitored(&monitor{Type: "TCP", Delay: 9, Timeout: 8, Retries: 3, Down: 4}))
-	s.happy(visitor)
-	web.programmed()
+	web.waitForTree(monitored(&monitor{Type: "TCP", Delay: 9, Timeout: 8, Retries: 3, Down: 4}))
+	s.requireNoFailedRequest(visitor)
+	web.waitUntilProgrammed()
 }
 
 func TestHealthMonitorCanBeAskedForByAnnotation(t *testing.T) {
-	spares(t, "monitors and their changes are in the contract")
+	skipOnRealOpenStack(t, "monitors and their changes are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
-	web.programmed()
-	web.becomes(monitored(nil))
+	web.waitUntilProgrammed()
+	web.waitForTree(monitored(nil))
 	web.change(annotated(monitorKey, "true"))
-	web.becomes(func(have tree) error {
+	web.waitForTree(func(have tree) error {
 		for key, kind := range map[string]string{"TCP/8080": "TCP", "UDP/5300": "UDP-CONNECT"} {
 			if m := have.listener(key).Pool.Monitor; m == nil || m.Type != kind || m.Delay != 5 || m.Timeout != 3 || m.Retries != 1 || m.Down != 3 {
 				return fmt.Errorf("monitor of %s: %+v", key, m)
@@ -50,20 +50,20 @@ func TestHealthMonitorCanBeAskedForByAnnotation(t *testing.T) {
 		}
 		return nil
 	})
-	s.echoes(web.programmed(), 5300)
+	s.echoes(web.waitUntilProgrammed(), 5300)
 }
 
 func TestHealthMonitorTakesADeadNodePortOut(t *testing.T) {
 	s := newStage(t, settings{conf: quick})
 	s.needsPackets()
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	address := web.waitUntilProgrammed()
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 	dead := s.address("b")
 	if err := s.nodes.Crash(s.node("b")); err != nil {
 		t.Fatal(err)
 	}
-	web.becomes(eachPool(func(p pool) error {
+	web.waitForTree(eachPool(func(p pool) error {
 		for _, m := range p.Members {
 			if want := map[bool]string{true: "ERROR", false: "ONLINE"}[m.Address == dead]; m.Operating != want {
 				return fmt.Errorf("member %s is %s, not %s", m.Address, m.Operating, want)
@@ -84,13 +84,13 @@ func TestHealthMonitorTakesADeadNodePortOut(t *testing.T) {
 }
 
 func TestLocalTrafficPolicyWithMonitorSendsTrafficOnlyToNodesWithEndpoints(t *testing.T) {
-	spares(t, "for the cloud it is a monitor like others")
+	skipOnRealOpenStack(t, "for the cloud it is a monitor like others")
 	s := newStage(t, settings{conf: quick, podless: true})
 	s.runPod("one", "a")
 	web := s.service("web", tcp(8080), local)
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	check := int(web.now().Spec.HealthCheckNodePort)
-	web.becomes(all(
+	web.waitForTree(all(
 		membersAt(s.addresses("a", "b")...),
 		monitored(&monitor{Type: "HTTP", Delay: 1, Timeout: 1, Retries: 1, Down: 1, Path: "/healthz", Expected: "200"}),
 		eachPool(func(p pool) error {
@@ -109,11 +109,11 @@ func TestLocalTrafficPolicyWithMonitorSendsTrafficOnlyToNodesWithEndpoints(t *te
 	}
 
 	s.runPod("two", "b")
-	web.becomes(s.operating(map[string]string{s.address("a"): "ONLINE", s.address("b"): "ONLINE"}))
+	web.waitForTree(s.operating(map[string]string{s.address("a"): "ONLINE", s.address("b"): "ONLINE"}))
 	if err := s.nodes.DeletePod(t.Context(), s.namespace, "one"); err != nil {
 		t.Fatal(err)
 	}
-	web.becomes(s.operating(map[string]string{s.address("a"): "ERROR", s.address("b"): "ONLINE"}))
+	web.waitForTree(s.operating(map[string]string{s.address("a"): "ERROR", s.address("b"): "ONLINE"}))
 	if a := s.answers(address, 8080); s.cloud.packets() && a.Pod != "two" {
 		t.Errorf("answer %+v", a)
 	}
@@ -136,21 +136,21 @@ func (s *stage) operating(want map[string]string) func(tree) error {
 }
 
 func TestLocalTrafficPolicyWithoutMonitorHasOnlyNodesWithEndpointsAsMembers(t *testing.T) {
-	spares(t, "the cloud sees the same batches of members as ever")
+	skipOnRealOpenStack(t, "the cloud sees the same batches of members as ever")
 	s := newStage(t, settings{podless: true})
 	s.runPod("one", "a")
 	web := s.service("web", tcp(8080), local)
-	address := web.programmed()
-	web.becomes(membersAt(s.addresses("a")...))
+	address := web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.addresses("a")...))
 	if a := s.answers(address, 8080); s.cloud.packets() && a.Pod != "one" {
 		t.Errorf("answer %+v", a)
 	}
 	s.runPod("two", "b")
-	web.becomes(membersAt(s.addresses("a", "b")...))
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
 	if err := s.nodes.DeletePod(t.Context(), s.namespace, "one"); err != nil {
 		t.Fatal(err)
 	}
-	web.becomes(membersAt(s.addresses("b")...))
+	web.waitForTree(membersAt(s.addresses("b")...))
 	s.eventually(func() error {
 		if !s.cloud.packets() {
 			return nil // the members have been looked at
@@ -162,5 +162,5 @@ func TestLocalTrafficPolicyWithoutMonitorHasOnlyNodesWithEndpointsAsMembers(t *t
 	})
 
 	web.change(func(v *corev1.Service) { v.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster })
-	web.becomes(membersAt(s.addresses("a", "b")...))
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
 }

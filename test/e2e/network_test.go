@@ -20,8 +20,8 @@ func TestNetworksThatAreNotNamedAreFound(t *testing.T) {
 	s.nameNoNetworks()
 	s.start()
 	web := s.service("web", tcp(8080))
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
-	web.hasOne()
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
+	web.requireOneLoadBalancer()
 }
 
 func TestNodeOfAnotherCloudDoesNotKeepTheSubnetFromBeingFound(t *testing.T) {
@@ -39,8 +39,8 @@ func TestNodeOfAnotherCloudDoesNotKeepTheSubnetFromBeingFound(t *testing.T) {
 	s.nameNoNetworks()
 	s.start()
 	web := s.service("web", tcp(8080))
-	web.programmed()
-	web.becomes(membersAt("192.0.2.77", s.address("b")))
+	web.waitUntilProgrammed()
+	web.waitForTree(membersAt("192.0.2.77", s.address("b")))
 }
 
 // nameNoNetworks leaves the networks out of cloud.conf.

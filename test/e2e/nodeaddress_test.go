@@ -69,74 +69,74 @@ func membersIn(subnetID string) func(tree) error {
 }
 
 func TestMembersAreTheNodesAddressesInTheSubnetThatTheServiceNames(t *testing.T) {
-	spares(t, "for the cloud these are members like others")
+	skipOnRealOpenStack(t, "for the cloud these are members like others")
 	s := newStage(t, settings{})
 	first := s.addresses("a", "b")
 	subnet, second := s.secondSubnet(corev1.NodeInternalIP, "a", "b")
-	s.forget()
+	s.resetCalls()
 	web := s.service("web", tcp(8080), udp(5300))
-	address := web.programmed()
-	web.becomes(membersAt(first...))
-	s.rests()
-	s.costs("create, and a look at the subnet", 5)
+	address := web.waitUntilProgrammed()
+	web.waitForTree(membersAt(first...))
+	s.waitUntilIdle()
+	s.requireCallsAtMost("create, and a look at the subnet", 5)
 	visitor := s.visit(address, 8080)
 
-	s.forget()
+	s.resetCalls()
 	web.change(annotated(memberSubnetKey, subnet))
-	web.becomes(membersAt(second...))
-	web.becomes(membersIn(subnet))
-	web.programmed()
-	s.rests()
-	s.costs("another subnet", 2+2+1) // as for a node that joins, and a look at the subnet
+	web.waitForTree(membersAt(second...))
+	web.waitForTree(membersIn(subnet))
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
+	s.requireCallsAtMost("another subnet", 2+2+1) // as for a node that joins, and a look at the subnet
 	if s.answersThere() {
-		s.answeredBy(address, 8080, second...)
+		s.waitForAnswersThrough(address, 8080, second...)
 	}
 
 	// What is known of the subnets is not asked for again.
-	s.forget()
-	s.settles(func() { web.change(labelled("one"), touched("one")) })
-	s.costs("a change that means nothing", 0)
+	s.resetCalls()
+	s.waitForPassAfter(func() { web.change(labelled("one"), touched("one")) })
+	s.requireCallsAtMost("a change that means nothing", 0)
 
 	web.change(notAnnotated(memberSubnetKey))
-	web.becomes(membersAt(first...))
-	web.programmed()
-	s.answeredBy(address, 8080, first...)
+	web.waitForTree(membersAt(first...))
+	web.waitUntilProgrammed()
+	s.waitForAnswersThrough(address, 8080, first...)
 	if s.answersThere() {
-		s.happy(visitor)
+		s.requireNoFailedRequest(visitor)
 	}
 }
 
 func TestNodeAddressTypeIsFollowedLive(t *testing.T) {
 	onlyWithProvider(t, "amphora", "what is outside its subnet is out of ovn's reach")
-	spares(t, "for the cloud these are members like others")
+	skipOnRealOpenStack(t, "for the cloud these are members like others")
 	s := newStage(t, settings{nodes: []string{"a", "b"}})
 	first := s.addresses("a", "b")
 	_, second := s.secondSubnet(corev1.NodeExternalIP, "a")
 	mixed := []string{second[0], first[1]} // b has no other
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
-	web.becomes(membersAt(first...))
+	address := web.waitUntilProgrammed()
+	web.waitForTree(membersAt(first...))
 	visitor := s.visit(address, 8080)
 
 	web.change(annotated(addressTypeKey, "ExternalIP"))
-	web.becomes(membersAt(mixed...))
-	web.programmed()
+	web.waitForTree(membersAt(mixed...))
+	web.waitUntilProgrammed()
 	if s.answersThere() {
-		s.answeredBy(address, 8080, mixed...)
+		s.waitForAnswersThrough(address, 8080, mixed...)
 	}
 	// A Service that is refused moves no member, and follows the nodes.
 	web.change(annotated(addressTypeKey, "internal"))
-	web.has(accepted, conditionFalse, "InvalidAnnotation")
-	web.becomes(membersAt(mixed...))
+	web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
+	web.waitForTree(membersAt(mixed...))
 	s.changeNodeStatus("a", func(n *corev1.Node) {
 		n.Status.Addresses = slices.DeleteFunc(n.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeExternalIP })
 	})
-	web.becomes(membersAt(first[1]))
+	web.waitForTree(membersAt(first[1]))
 	web.change(annotated(addressTypeKey, "InternalIP"))
-	web.becomes(membersAt(first...))
-	web.programmed()
-	s.answeredBy(address, 8080, first...)
+	web.waitForTree(membersAt(first...))
+	web.waitUntilProgrammed()
+	s.waitForAnswersThrough(address, 8080, first...)
 	if s.answersThere() {
-		s.happy(visitor)
+		s.requireNoFailedRequest(visitor)
 	}
 }

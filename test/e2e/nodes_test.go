@@ -13,32 +13,32 @@ import (
 )
 
 func TestPoolsFollowTheNodesWhileTrafficGoesOn(t *testing.T) {
-	spares(t, "TestCordonedNodeGetsNoNewConnection sees it with packets")
+	skipOnRealOpenStack(t, "TestCordonedNodeGetsNoNewConnection sees it with packets")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 
 	s.addNode("c")
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
-	s.answeredBy(address, 8080, s.addresses("a", "b", "c")...)
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b", "c")...)
 
 	// The node leaves the cluster first and ends when nobody sends it traffic.
 	left := s.addresses("b", "c")
 	if err := s.nodes.Unregister(t.Context(), s.node("a")); err != nil {
 		t.Fatal(err)
 	}
-	web.becomes(membersAt(left...))
-	s.answeredBy(address, 8080, left...)
-	s.happy(visitor)
-	web.has(programmed, conditionTrue, "Programmed")
+	web.waitForTree(membersAt(left...))
+	s.waitForAnswersThrough(address, 8080, left...)
+	s.requireNoFailedRequest(visitor)
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
 }
 
 func TestNodesThatAreToTakeNoTrafficAreLeftOut(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	for _, c := range []struct {
 		name     string
 		out, ret func(*corev1.Node)
@@ -60,14 +60,14 @@ func TestNodesThatAreToTakeNoTrafficAreLeftOut(t *testing.T) {
 		if c.ret == nil {
 			deleteNode(s, "b")
 		}
-		web.becomes(membersAt(s.addresses("a")...))
-		s.answeredBy(address, 8080, s.addresses("a")...)
+		web.waitForTree(membersAt(s.addresses("a")...))
+		s.waitForAnswersThrough(address, 8080, s.addresses("a")...)
 		if c.ret == nil {
 			s.changeNode("b", func(n *corev1.Node) { n.Finalizers = nil })
 			return
 		}
 		s.changeNode("b", c.ret)
-		web.becomes(membersAt(s.addresses("a", "b")...))
+		web.waitForTree(membersAt(s.addresses("a", "b")...))
 	}
 }
 
@@ -81,16 +81,16 @@ func deleteNode(s *stage, suffix string) {
 }
 
 func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{nodes: []string{"a"}, flags: []string{"--sweep-interval=1s"}})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.addNode("b")
-	web.becomes(membersAt(s.addresses("a", "b")...))
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
 	lost := s.address("b")
 	s.changeNodeStatus("b", func(n *corev1.Node) { n.Status.Addresses = nil })
-	web.becomes(membersAt(s.addresses("a")...))
-	web.has(programmed, conditionTrue, "Programmed")
+	web.waitForTree(membersAt(s.addresses("a")...))
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
 	without := func(want int) {
 		t.Helper()
 		s.eventually(func() error {
@@ -110,7 +110,7 @@ func TestNodeWithoutAddressDoesNotKeepOthersOut(t *testing.T) {
 	s.changeNodeStatus("b", func(n *corev1.Node) {
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: lost}}
 	})
-	web.becomes(membersAt(s.addresses("a", "b")...))
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
 	without(0)
 	if told := s.nodeEvents("b", "NoMemberAddress"); len(told) != 1 {
 		t.Errorf("told is %q", told)
@@ -133,7 +133,7 @@ func (s *stage) nodeEvents(suffix, reason string) (told []string) {
 }
 
 func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{nodes: []string{"a", "b", "c"}, conf: []string{"node-selector=zone=x"}})
 	zone := func(suffix, value string) {
 		s.changeNode(suffix, func(n *corev1.Node) { n.Labels["zone"] = value })
@@ -142,32 +142,32 @@ func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
 	zone("b", "y")
 	selects := func(text string) edit { return annotated(prefix+"node-selector", text) }
 	usual, web := s.service("usual", tcp(8080)), s.service("web", tcp(8080), selects("zone=y"))
-	usual.programmed()
-	usual.becomes(membersAt(s.addresses("a")...))
-	web.programmed()
-	web.becomes(membersAt(s.addresses("b")...))
+	usual.waitUntilProgrammed()
+	usual.waitForTree(membersAt(s.addresses("a")...))
+	web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.addresses("b")...))
 
 	// A change of a label concerns those who ask for it, at once.
-	s.rests()
-	s.forget()
+	s.waitUntilIdle()
+	s.resetCalls()
 	zone("c", "y")
-	web.becomes(membersAt(s.addresses("b", "c")...))
-	s.rests()
-	usual.becomes(membersAt(s.addresses("a")...))
+	web.waitForTree(membersAt(s.addresses("b", "c")...))
+	s.waitUntilIdle()
+	usual.waitForTree(membersAt(s.addresses("a")...))
 	if w := s.writes(); len(w) != 1 {
 		t.Errorf("writes: %v", w)
 	}
 	zone("b", "x")
-	web.becomes(membersAt(s.addresses("c")...))
-	usual.becomes(membersAt(s.addresses("a", "b")...))
+	web.waitForTree(membersAt(s.addresses("c")...))
+	usual.waitForTree(membersAt(s.addresses("a", "b")...))
 
 	// One that cannot be read changes nothing.
 	web.change(selects("zone=y,zone=x"))
-	web.has(accepted, conditionFalse, "InvalidAnnotation")
-	web.becomes(membersAt(s.addresses("c")...))
+	web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
+	web.waitForTree(membersAt(s.addresses("c")...))
 	web.change(selects(""))
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	web.change(notAnnotated(prefix + "node-selector"))
-	web.becomes(membersAt(s.addresses("a", "b")...))
-	web.programmed()
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
+	web.waitUntilProgrammed()
 }

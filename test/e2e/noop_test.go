@@ -124,8 +124,8 @@ func (s *stage) leadsTo(address, key string, nodes []string) {
 	})
 }
 
-// leadsNowhere waits until the address and port do not lead to a member any more.
-func (s *stage) leadsNowhere(address, key string) {
+// waitUntilClosed waits until the address and port do not lead to a member any more.
+func (s *stage) waitUntilClosed(address, key string) {
 	s.t.Helper()
 	s.eventually(func() error {
 		have, err := s.cloud.membersBehind(address, key)

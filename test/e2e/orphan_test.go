@@ -26,9 +26,9 @@ var collecting = append(slices.Clone(sweeping), "--orphan-grace-period=1ms")
 // orphansGauge counts orphans by kind.
 const orphansGauge = "kube_octavia_orphans"
 
-// lose takes the Service away as one does who removes its finalizer by hand: its
+// deleteWithoutFinalizer takes the Service away as one does who removes its finalizer by hand: its
 // load balancer and floating IP are orphans then.
-func (v *service) lose() {
+func (v *service) deleteWithoutFinalizer() {
 	v.t.Helper()
 	services := v.client.CoreV1().Services(v.namespace)
 	if err := services.Delete(v.t.Context(), v.name, metav1.DeleteOptions{}); err != nil {
@@ -37,7 +37,7 @@ func (v *service) lose() {
 	if _, err := services.Patch(v.t.Context(), v.name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 		v.t.Fatal(err)
 	}
-	v.gone()
+	v.waitUntilGone()
 }
 
 // orphaned is a stage with a load balancer and a floating IP of a Service that does
@@ -46,12 +46,12 @@ func orphaned(t *testing.T, with settings) (*stage, tree, floatingIP) {
 	t.Helper()
 	s := newStage(t, with)
 	lost := s.service("lost", tcp(8080))
-	address := lost.programmed()
+	address := lost.waitUntilProgrammed()
 	have := lost.tree()
-	s.rests()
+	s.waitUntilIdle()
 	s.stop()
-	lost.lose()
-	s.forget()
+	lost.deleteWithoutFinalizer()
+	s.resetCalls()
 	return s, have, s.cloud.floatingIP(address)
 }
 
@@ -71,8 +71,8 @@ func (s *stage) orphanEvents(reason, name string) []string {
 	return texts
 }
 
-// untouched fails the test if anything was written to the cloud since forget.
-func (s *stage) untouched() {
+// requireUntouched fails the test if anything was written to the cloud since forget.
+func (s *stage) requireUntouched() {
 	s.t.Helper()
 	if w := s.writes(); len(w) > 0 {
 		s.t.Errorf("the cloud was written to: %v", w)
@@ -80,13 +80,13 @@ func (s *stage) untouched() {
 }
 
 func TestOrphansAreToldAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
-	spares(t, "for the cloud it is a deletion")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s, have, f := orphaned(t, settings{flags: append(slices.Clone(sweeping), "--orphan-grace-period=3h")})
 	alive := s.service("alive", tcp(8080))
 	s.start()
-	address := alive.programmed()
+	address := alive.waitUntilProgrammed()
 	s.eventually(func() error {
-		if b, a := s.counted(orphansGauge, "loadbalancer"), s.counted(orphansGauge, "floatingip"); b != 1 || a != 1 {
+		if b, a := s.metricFor(orphansGauge, "loadbalancer"), s.metricFor(orphansGauge, "floatingip"); b != 1 || a != 1 {
 			return fmt.Errorf("%d load balancers and %d floating IPs are counted", b, a)
 		}
 		return nil
@@ -99,9 +99,9 @@ func TestOrphansAreToldAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
 			return nil
 		})
 	}
-	s.forget()
-	s.sweeps(2)
-	s.untouched()
+	s.resetCalls()
+	s.waitForSweeps(2)
+	s.requireUntouched()
 
 	s.stop()
 	s.settings.flags = collecting
@@ -122,12 +122,12 @@ func TestOrphansAreToldAtOnceAndDeletedAfterTheGracePeriod(t *testing.T) {
 	if d := cmp.Diff(want, s.writes()); d != "" {
 		t.Errorf("writes (-want +got):\n%s", d)
 	}
-	alive.hasOne()
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	alive.requireOneLoadBalancer()
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 }
 
 func TestAnOrphanIsCalledDeletedWhenItIsGone(t *testing.T) {
-	spares(t, "for the cloud it is a deletion")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s, have, f := orphaned(t, settings{})
 	s.settings.flags = collecting
 	release := s.cloud.hold()
@@ -138,7 +138,7 @@ func TestAnOrphanIsCalledDeletedWhenItIsGone(t *testing.T) {
 		}
 		return nil
 	})
-	s.sweeps(3)
+	s.waitForSweeps(3)
 	if told := s.orphanEvents("OrphanDeleted", have.ID); len(told) > 0 {
 		t.Errorf("Octavia has not ended, and it is said: %q", told)
 	}
@@ -157,7 +157,7 @@ func TestAnOrphanIsCalledDeletedWhenItIsGone(t *testing.T) {
 }
 
 func TestOrphansStayForeverWhereTheOperatorWantsThat(t *testing.T) {
-	spares(t, "for the cloud nothing happens")
+	skipOnRealOpenStack(t, "for the cloud nothing happens")
 	s, have, f := orphaned(t, settings{flags: append(slices.Clone(sweeping), "--orphan-grace-period=never")})
 	s.start()
 	s.eventually(func() error {
@@ -166,8 +166,8 @@ func TestOrphansStayForeverWhereTheOperatorWantsThat(t *testing.T) {
 		}
 		return nil
 	})
-	s.sweeps(3)
-	s.untouched()
+	s.waitForSweeps(3)
+	s.requireUntouched()
 	s.discard(have, f)
 }
 
@@ -211,7 +211,7 @@ func failingLists(orphan tree) map[string]wire.Fault {
 // Kubernetes fail in each way while there are orphans that are due. When nothing
 // fails any more they go, which shows that they were.
 func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
-	spares(t, "the cloud does not see the calls that fail")
+	skipOnRealOpenStack(t, "the cloud does not see the calls that fail")
 	s, have, f := orphaned(t, settings{})
 	front := s.front()
 	s.settings.flags = append(slices.Clone(collecting), "--kubeconfig="+front.kubeconfig)
@@ -219,8 +219,8 @@ func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
 	s.start()
 	left := func(name string) {
 		t.Helper()
-		s.sweeps(2)
-		s.untouched()
+		s.waitForSweeps(2)
+		s.requireUntouched()
 		if n := len(s.orphanEvents("OrphanFound", have.ID)); n > 0 {
 			t.Errorf("%s: the load balancer is called an orphan", name)
 		}
@@ -238,7 +238,7 @@ func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
 		"the cluster's uid: 500":             {systemAsked, answerStatus(http.StatusInternalServerError)},
 		"the cluster's uid: another cluster": {systemAsked, anotherCluster},
 	} {
-		s.sweeps(1)
+		s.waitForSweeps(1)
 		front.spoil(spoil.asked, spoil.how)
 		s.cloud.Faults().Remove(last)
 		left(name)
@@ -247,11 +247,11 @@ func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
 		}
 		last = s.cloud.Faults().Add(failingLists(have)["load balancers: 500"])
 	}
-	s.sweeps(1)
+	s.waitForSweeps(1)
 	front.spoil(nil, nil)
 	for name, fault := range failingLists(have) {
 		id := s.cloud.Faults().Add(fault)
-		s.sweeps(1)
+		s.waitForSweeps(1)
 		s.cloud.Faults().Remove(last)
 		last = id
 		left(name)
@@ -266,10 +266,10 @@ func TestNothingIsDeletedWhileWhatIsReadFails(t *testing.T) {
 
 // A Service that lost type and finalizer in one write is never released.
 func TestLoadBalancerThatAServiceGaveUpWithItsFinalizerIsAnOrphan(t *testing.T) {
-	spares(t, "for the cloud it is a deletion")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{flags: collecting})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	have := web.tree()
 	web.change(func(v *corev1.Service) {
 		ofType(corev1.ServiceTypeClusterIP)(v)
@@ -284,32 +284,32 @@ func TestLoadBalancerThatAServiceGaveUpWithItsFinalizerIsAnOrphan(t *testing.T) 
 	})
 	// It can be had again.
 	web.change(ofType(corev1.ServiceTypeLoadBalancer))
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 }
 
 // TestServicesThatTheCacheDoesNotHaveAreOwners gives the controller a cache without
 // any Service.
 func TestServicesThatTheCacheDoesNotHaveAreOwners(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
-	s.rests()
+	address := web.waitUntilProgrammed()
+	s.waitUntilIdle()
 	s.stop()
 	front := s.front()
 	front.spoil(cacheFilled, onlyNamed("nothing"))
 	s.settings.flags = append(slices.Clone(collecting), "--kubeconfig="+front.kubeconfig)
-	s.forget()
+	s.resetCalls()
 	s.start()
-	s.sweeps(3)
-	s.untouched()
+	s.waitForSweeps(3)
+	s.requireUntouched()
 	if front.met() == 0 {
 		t.Error("nobody filled the cache")
 	}
 	if n := s.gauge(orphansGauge); n > 0 {
 		t.Errorf("%d orphans are counted", n)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 	s.stop()
 	s.settings.flags = nil
 }
@@ -317,21 +317,21 @@ func TestServicesThatTheCacheDoesNotHaveAreOwners(t *testing.T) {
 // TestServicesOfEveryTypeAndClassAreOwners has one that this controller does not
 // serve, one that is on its way out, and one that is no LoadBalancer any more.
 func TestServicesOfEveryTypeAndClassAreOwners(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	foreign, leaving, plain := s.service("foreign", tcp(8080), ofClass(ourClass)), s.service("leaving", tcp(8081)), s.service("plain", tcp(8082))
 	for _, v := range []*service{foreign, leaving, plain} {
-		v.programmed()
+		v.waitUntilProgrammed()
 	}
-	s.rests()
+	s.waitUntilIdle()
 	s.stop()
 	leaving.change(func(v *corev1.Service) { v.Finalizers = append(v.Finalizers, "example.com/hold") })
 	leaving.delete()
 	plain.change(ofType(corev1.ServiceTypeClusterIP))
 	s.settings.flags = append(slices.Clone(collecting), "--load-balancer-class=example.com/other", "--handle-default-class=false")
-	s.forget()
+	s.resetCalls()
 	s.start()
-	s.sweeps(3)
+	s.waitForSweeps(3)
 	if n := s.gauge(orphansGauge); n > 0 {
 		t.Errorf("%d orphans are counted", n)
 	}
@@ -351,7 +351,7 @@ func TestServicesOfEveryTypeAndClassAreOwners(t *testing.T) {
 // TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft makes load balancers and
 // floating IPs by hand that look like orphans and are somebody else's.
 func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
-	spares(t, "what tags and descriptions are is in the contract")
+	skipOnRealOpenStack(t, "what tags and descriptions are is in the contract")
 	s, have, f := orphaned(t, settings{})
 	uid, dead := s.clusterUID(), "00000000-0000-4000-8000-000000000000"
 	cluster, service, name := "kube-octavia.cluster="+uid, "kube-octavia.service="+dead, "kube_service_kubernetes_"+s.namespace+"_gone"
@@ -382,7 +382,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	s.eventually(s.cloud.pending)
 
 	s.settings.flags = collecting
-	s.forget()
+	s.resetCalls()
 	s.start()
 	s.eventually(func() error {
 		if s.cloud.floatingIP(f.Address).ID != "" {
@@ -390,7 +390,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 		}
 		return nil
 	})
-	s.sweeps(3)
+	s.waitForSweeps(3)
 	want := []string{"DELETE /v2.0/lbaas/loadbalancers/" + have.ID, "DELETE /v2.0/floatingips/" + f.ID}
 	if d := cmp.Diff(want, s.writes()); d != "" {
 		t.Errorf("writes (-want +got):\n%s", d)
@@ -398,7 +398,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	if len(s.controller.log.lines("bears another owner's mark")) == 0 {
 		t.Error("the log does not say why the shared one is left")
 	}
-	if n := s.counted(orphansGauge, "loadbalancer"); n != 1 {
+	if n := s.metricFor(orphansGauge, "loadbalancer"); n != 1 {
 		t.Errorf("%d load balancers are counted as orphans, not just the shared one", n)
 	}
 	for _, id := range kept {
@@ -426,14 +426,14 @@ func (s *stage) describedFloatingIP(text, port string) floatingIP {
 }
 
 func TestKeptFloatingIPIsNoOrphan(t *testing.T) {
-	spares(t, "for the cloud nothing happens")
+	skipOnRealOpenStack(t, "for the cloud nothing happens")
 	s := newStage(t, settings{flags: collecting})
 	web := s.service("web", tcp(8080), annotated(keepKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	s.given = []string{address}
 	web.delete()
-	web.gone()
-	s.sweeps(3)
+	web.waitUntilGone()
+	s.waitForSweeps(3)
 	if f := s.cloud.floatingIP(address); f.ID == "" || f.PortID != "" {
 		t.Errorf("the floating IP that was to be kept is %+v", f)
 	}

@@ -20,10 +20,10 @@ import (
 // What openstack-cloud-controller-manager does when another Service names our load
 // balancer by its id.
 func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
-	spares(t, "it is our writes that count")
+	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address, have := web.programmed(), web.tree()
+	address, have := web.waitUntilProgrammed(), web.tree()
 	tag := "kube_service_kubernetes_" + s.namespace + "_api"
 	s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"tags": append(slices.Clone(have.Tags), tag)}}, nil)
 	s.eventually(s.cloud.pending)
@@ -35,7 +35,7 @@ func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
 	s.stop() // what was remembered is not as it is
 	s.start()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	balancers := s.cloud.trees(have.Name)
 	if len(balancers) != 1 || len(balancers[0].Listeners) != 1 || balancers[0].Listeners[0].Port != 9000 || len(balancers[0].Unused) > 0 {
 		t.Fatalf("left: %+v", balancers)
@@ -54,22 +54,22 @@ func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
 // Two clusters with the default name in one project, one of them run by
 // openstack-cloud-controller-manager, which marks nothing by a uid.
 func TestLoadBalancerIsNotTakenFromAClusterWhoseServiceWasCopied(t *testing.T) {
-	spares(t, "it is our writes that count")
+	skipOnRealOpenStack(t, "it is our writes that count")
 	s := newStage(t, settings{off: true})
 	name := "kube_service_kubernetes_" + s.namespace + "_web"
 	theirs := s.makeBalancer(name, []string{name})
 	web := s.service("web", tcp(8080), annotated(idKey, theirs))
 	web.publish("192.0.2.9") // which proves nothing: it leads elsewhere
-	s.forget()
+	s.resetCalls()
 	s.start()
-	c := web.has(programmed, conditionFalse, "NotOwned")
+	c := web.waitForCondition(programmed, conditionFalse, "NotOwned")
 	if !strings.Contains(c.Message, theirs) || !strings.Contains(c.Message, "kube-octavia.service="+string(web.now().UID)) {
 		t.Errorf("the condition says %q", c.Message)
 	}
-	s.rests()
-	s.untouched()
+	s.waitUntilIdle()
+	s.requireUntouched()
 	web.change(notAnnotated(idKey))
-	web.programmed()
+	web.waitUntilProgrammed()
 	balancers := s.cloud.trees(name)
 	if len(balancers) != 2 || web.now().Annotations[idKey] == theirs {
 		t.Errorf("there are %d load balancers; the Service has %s", len(balancers), web.now().Annotations[idKey])
@@ -89,11 +89,11 @@ func TestLoadBalancerIsNotTakenFromAClusterWhoseServiceWasCopied(t *testing.T) {
 }
 
 func TestLoadBalancerThatLostItsTagsAndItsAddressIsKnownByItsListeners(t *testing.T) {
-	spares(t, "it is our reads that count")
+	skipOnRealOpenStack(t, "it is our reads that count")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address, have := web.programmed(), web.tree()
-	s.rests()
+	address, have := web.waitUntilProgrammed(), web.tree()
+	s.waitUntilIdle()
 	s.stop()
 	s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{}}}, nil)
 	s.eventually(s.cloud.pending)
@@ -105,7 +105,7 @@ func TestLoadBalancerThatLostItsTagsAndItsAddressIsKnownByItsListeners(t *testin
 		}
 		return nil
 	})
-	s.answeredBy(web.programmed(), 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(web.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
 }
 
 // publish writes an address into the Service's status, as another controller does.
@@ -119,10 +119,10 @@ func (v *service) publish(address string) {
 }
 
 func TestServiceThatLostItsAnnotationsAndItsTypeIsReleased(t *testing.T) {
-	spares(t, "for the cloud it is a deletion")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	web.change(func(v *corev1.Service) {
 		ofType(corev1.ServiceTypeClusterIP)(v)
 		v.Annotations = nil
@@ -137,34 +137,34 @@ func TestServiceThatLostItsAnnotationsAndItsTypeIsReleased(t *testing.T) {
 }
 
 func TestServicesKeepTheirLoadBalancersWhenOnlyClassesAreServed(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address, have := web.programmed(), web.tree()
-	s.rests()
+	address, have := web.waitUntilProgrammed(), web.tree()
+	s.waitUntilIdle()
 	s.stop()
 	s.settings.flags = []string{"--handle-default-class=false"}
-	s.forget()
+	s.resetCalls()
 	s.start()
 	web.change(touched("and so it is looked at"))
-	s.rests()
-	s.untouched()
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitUntilIdle()
+	s.requireUntouched()
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 	if now := web.now(); len(now.Finalizers) != 1 || len(now.Status.LoadBalancer.Ingress) != 1 || now.Annotations[idKey] != have.ID {
 		t.Errorf("the Service has %v, %v, %v", now.Finalizers, now.Status.LoadBalancer, now.Annotations)
 	}
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	s.eventually(s.empty)
 }
 
 // The controller that wrote them is not there any more.
 func TestConditionsOfAServiceThatWasNeverServedGoWithItsType(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: balancersRoute, Kind: wire.FaultStatus, Status: http.StatusInternalServerError})
 	web := s.service("web", tcp(8080))
-	web.has(programmed, conditionFalse, "CloudUnavailable")
+	web.waitForCondition(programmed, conditionFalse, "CloudUnavailable")
 	s.stop()
 	s.cloud.Faults().Remove(fault)
 	web.change(ofType(corev1.ServiceTypeClusterIP))

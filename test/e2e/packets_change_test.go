@@ -25,11 +25,11 @@ func (s *stage) keepAsking(address string) []*user {
 	s.answers(address, packetPorts[corev1.ProtocolTCP])
 	s.echoes(address, packetPorts[corev1.ProtocolUDP])
 	return []*user{
-		s.busy(func(ctx context.Context) error {
+		s.startUser(func(ctx context.Context) error {
 			_, err := ask(ctx, s.cloud.outside(), address, packetPorts[corev1.ProtocolTCP])
 			return err
 		}),
-		s.busy(s.senders(endpoint(address, packetPorts[corev1.ProtocolUDP]))),
+		s.startUser(s.senders(endpoint(address, packetPorts[corev1.ProtocolUDP]))),
 	}
 }
 
@@ -75,12 +75,12 @@ func exchange(c net.Conn, text string) error {
 	}
 }
 
-// allHappy ends the visits of the users, of whose requests none may have failed.
-func (s *stage) allHappy(users []*user) {
+// requireNoFailedRequests ends the visits of the users, of whose requests none may have failed.
+func (s *stage) requireNoFailedRequests(users []*user) {
 	s.t.Helper()
 	for i, u := range users {
 		s.t.Logf("by %s:", protocols[i])
-		s.happy(u)
+		s.requireNoFailedRequest(u)
 	}
 }
 
@@ -88,28 +88,28 @@ func TestCordonedNodeGetsNoNewConnection(t *testing.T) {
 	s := newStage(t, settings{nodes: []string{"a", "b", "c"}})
 	s.needsPackets()
 	web := s.service("web", tcp(8080), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	users := s.keepAsking(address)
 	out := s.address("c")
 
 	s.changeNode("c", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
-	web.becomes(membersAt(s.addresses("a", "b")...))
+	web.waitForTree(membersAt(s.addresses("a", "b")...))
 	for _, protocol := range protocols {
-		s.keepsOut(out, protocol, address, 60)
+		s.requireNoTrafficThrough(out, protocol, address, 60)
 	}
 	s.changeNode("c", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	for _, protocol := range protocols {
-		s.spreads(s.cloud.outside(), protocol, address, packetPorts[protocol], s.addresses("a", "b", "c")...)
+		s.waitForTrafficThrough(s.cloud.outside(), protocol, address, packetPorts[protocol], s.addresses("a", "b", "c")...)
 	}
-	s.allHappy(users)
+	s.requireNoFailedRequests(users)
 }
 
 func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
 	s := newStage(t, settings{})
 	s.needsPackets()
 	web := s.service("web", tcp(8080), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	users := s.keepAsking(address)
 	rounds := 2
 	if testing.Short() {
@@ -117,16 +117,16 @@ func TestPortComesAndGoesWithoutAFailureOnOthers(t *testing.T) {
 	}
 	for range rounds {
 		web.change(tcp(8081), udp(5301))
-		web.becomes(ports("TCP/8080", "TCP/8081", "UDP/5300", "UDP/5301"))
-		s.spreads(s.cloud.outside(), corev1.ProtocolTCP, address, 8081, s.addresses("a", "b")...)
-		s.spreads(s.cloud.outside(), corev1.ProtocolUDP, address, 5301, s.addresses("a", "b")...)
+		web.waitForTree(ports("TCP/8080", "TCP/8081", "UDP/5300", "UDP/5301"))
+		s.waitForTrafficThrough(s.cloud.outside(), corev1.ProtocolTCP, address, 8081, s.addresses("a", "b")...)
+		s.waitForTrafficThrough(s.cloud.outside(), corev1.ProtocolUDP, address, 5301, s.addresses("a", "b")...)
 		web.change(without(8081), without(5301))
-		web.becomes(ports("TCP/8080", "UDP/5300"))
-		s.silent(address, 8081)
-		s.deaf(s.cloud.outside(), corev1.ProtocolUDP, address, 5301)
+		web.waitForTree(ports("TCP/8080", "UDP/5300"))
+		s.waitUntilSilent(address, 8081)
+		s.requireNoAnswer(s.cloud.outside(), corev1.ProtocolUDP, address, 5301)
 	}
-	web.programmed()
-	s.allHappy(users)
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequests(users)
 }
 
 // TestTrafficGoesOnWhileTheControllerIsKilled kills it with SIGKILL in the middle
@@ -141,7 +141,7 @@ func TestTrafficGoesOnWhileTheControllerIsKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	web := s.service("web", tcp(8080), udp(5300))
 	p := s.controls(program)
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	users := s.keepAsking(address)
 	for round := range *killRounds {
 		added := int32(8081 + round)
@@ -149,17 +149,17 @@ func TestTrafficGoesOnWhileTheControllerIsKilled(t *testing.T) {
 		s.killWithin(p, random)
 		s.changeNode("c", func(n *corev1.Node) { n.Labels[corev1.LabelNodeExcludeBalancers] = "" })
 		p = s.controls(program)
-		web.becomes(all(ports("TCP/8080", "UDP/5300", fmt.Sprintf("TCP/%d", added)), membersAt(s.addresses("a", "b")...)))
-		s.spreads(s.cloud.outside(), corev1.ProtocolTCP, address, int(added), s.addresses("a", "b")...)
+		web.waitForTree(all(ports("TCP/8080", "UDP/5300", fmt.Sprintf("TCP/%d", added)), membersAt(s.addresses("a", "b")...)))
+		s.waitForTrafficThrough(s.cloud.outside(), corev1.ProtocolTCP, address, int(added), s.addresses("a", "b")...)
 
 		web.change(without(added))
 		s.changeNode("c", func(n *corev1.Node) { delete(n.Labels, corev1.LabelNodeExcludeBalancers) })
 		s.killWithin(p, random)
 		p = s.controls(program)
-		web.becomes(all(ports("TCP/8080", "UDP/5300"), membersAt(s.addresses("a", "b", "c")...)))
-		web.hasOne()
+		web.waitForTree(all(ports("TCP/8080", "UDP/5300"), membersAt(s.addresses("a", "b", "c")...)))
+		web.requireOneLoadBalancer()
 	}
-	s.allHappy(users)
+	s.requireNoFailedRequests(users)
 	p.terminate()
 }
 

@@ -24,37 +24,37 @@ func oldOVN(t *testing.T) settings {
 func TestServiceIsServedWithoutTheMonitorsThatProviderOVNDoesHarmWith(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080), udp(5300), annotated(monitorKey, "true"))
-	t.Log(web.has(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
-	web.has(programmed, conditionFalse, "NotAccepted")
+	t.Log(web.waitForCondition(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
+	web.waitForCondition(programmed, conditionFalse, "NotAccepted")
 	address := web.address()
 	visitor := s.visit(address, 8080)
 	s.echoes(address, 5300)
 	web.change(tcp(8081))
-	web.becomes(all(ports("TCP/8080", "TCP/8081", "UDP/5300"), monitored(nil)))
-	s.answeredBy(address, 8081, s.addresses("a", "b")...)
+	web.waitForTree(all(ports("TCP/8080", "TCP/8081", "UDP/5300"), monitored(nil)))
+	s.waitForAnswersThrough(address, 8081, s.addresses("a", "b")...)
 	web.change(annotated(monitorKey, "false"))
-	web.has(accepted, conditionTrue, "Accepted")
-	web.programmed()
-	s.happy(visitor)
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestSessionAffinityThatProviderOVNDoesNotCarryOutIsTold(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080), sticky(90))
-	t.Log(web.has(accepted, conditionFalse, "SessionAffinityUnsupported").Message)
-	s.answeredBy(web.address(), 8080, s.addresses("a", "b")...)
+	t.Log(web.waitForCondition(accepted, conditionFalse, "SessionAffinityUnsupported").Message)
+	s.waitForAnswersThrough(web.address(), 8080, s.addresses("a", "b")...)
 	web.change(func(v *corev1.Service) {
 		v.Spec.SessionAffinity, v.Spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
 	})
-	web.has(accepted, conditionTrue, "Accepted")
-	web.programmed()
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitUntilProgrammed()
 }
 
 func TestProviderOVNBalancesBySourceAddressAndPort(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080), local)
-	web.programmed()
-	web.becomes(eachPool(func(p pool) error {
+	web.waitUntilProgrammed()
+	web.waitForTree(eachPool(func(p pool) error {
 		if p.Algorithm != "SOURCE_IP_PORT" {
 			return fmt.Errorf("pool %s balances by %s", p.Name, p.Algorithm)
 		}
@@ -70,27 +70,27 @@ func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
 	with.flags = sweeping
 	s := newStage(t, with)
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	have := web.tree()
-	s.ages(have)
+	s.waitForNextSecond(have)
 	var made struct {
 		HealthMonitor struct{ ID string }
 	}
 	s.cloud.octavia(http.MethodPost, "healthmonitors", map[string]any{"healthmonitor": map[string]any{
 		"pool_id": have.listener("TCP/8080").PoolID, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1}}, &made)
-	t.Log(web.has(accepted, conditionFalse, "MetadataPortMissing").Message)
-	web.becomes(monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
+	t.Log(web.waitForCondition(accepted, conditionFalse, "MetadataPortMissing").Message)
+	web.waitForTree(monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
 	web.change(tcp(8081))
 	s.eventually(func() error {
-		if c := web.has(accepted, conditionFalse, "MetadataPortMissing"); !strings.Contains(c.Message, "port TCP/8081 cannot be opened") {
+		if c := web.waitForCondition(accepted, conditionFalse, "MetadataPortMissing"); !strings.Contains(c.Message, "port TCP/8081 cannot be opened") {
 			return fmt.Errorf("the port that is not opened is not told of: %s", c.Message)
 		}
 		return nil
 	})
-	web.becomes(ports("TCP/8080"))
-	s.ages(web.tree())
+	web.waitForTree(ports("TCP/8080"))
+	s.waitForNextSecond(web.tree())
 	s.cloud.octavia(http.MethodDelete, "healthmonitors/"+made.HealthMonitor.ID, nil, nil)
-	web.has(accepted, conditionTrue, "Accepted")
-	web.programmed()
-	web.becomes(ports("TCP/8080", "TCP/8081"))
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitUntilProgrammed()
+	web.waitForTree(ports("TCP/8080", "TCP/8081"))
 }

@@ -58,8 +58,8 @@ func (c tally) String() string {
 	return text
 }
 
-// try makes n requests.
-func (s *stage) try(from client, protocol corev1.Protocol, address string, port, n int) tally {
+// makeRequests makes n requests.
+func (s *stage) makeRequests(from client, protocol corev1.Protocol, address string, port, n int) tally {
 	c := tally{through: map[string]int{}}
 	for range n {
 		c.sent++
@@ -73,13 +73,13 @@ func (s *stage) try(from client, protocol corev1.Protocol, address string, port,
 	return c
 }
 
-// spreads waits until requests from there are all answered, through exactly these
+// waitForTrafficThrough waits until requests from there are all answered, through exactly these
 // nodes. Octavia may choose at random, so each of them gets a good chance.
-func (s *stage) spreads(from client, protocol corev1.Protocol, address string, port int, nodes ...string) {
+func (s *stage) waitForTrafficThrough(from client, protocol corev1.Protocol, address string, port int, nodes ...string) {
 	s.t.Helper()
 	want := slices.Sorted(slices.Values(nodes))
 	s.eventually(func() error {
-		c := s.try(from, protocol, address, port, 6*len(nodes))
+		c := s.makeRequests(from, protocol, address, port, 6*len(nodes))
 		if d := cmp.Diff(want, slices.Sorted(maps.Keys(c.through))); c.failed > 0 || d != "" {
 			return fmt.Errorf("%s to %s: %s (-want +have): %s", protocol, endpoint(address, port), c, d)
 		}
@@ -88,19 +88,19 @@ func (s *stage) spreads(from client, protocol corev1.Protocol, address string, p
 	})
 }
 
-// keepsOut makes requests, of which all have to be answered and none through the
+// requireNoTrafficThrough makes requests, of which all have to be answered and none through the
 // node.
-func (s *stage) keepsOut(nodeAddress string, protocol corev1.Protocol, address string, n int) {
+func (s *stage) requireNoTrafficThrough(nodeAddress string, protocol corev1.Protocol, address string, n int) {
 	s.t.Helper()
-	c := s.try(s.cloud.outside(), protocol, address, packetPorts[protocol], n)
+	c := s.makeRequests(s.cloud.outside(), protocol, address, packetPorts[protocol], n)
 	if c.failed > 0 || c.through[nodeAddress] > 0 {
 		s.t.Errorf("%s while %s is left out: %s", protocol, nodeAddress, c)
 	}
 	s.t.Logf("%s while %s is left out: %s", protocol, nodeAddress, c)
 }
 
-// deaf fails the test if one of some requests is answered.
-func (s *stage) deaf(from client, protocol corev1.Protocol, address string, port int) {
+// requireNoAnswer fails the test if one of some requests is answered.
+func (s *stage) requireNoAnswer(from client, protocol corev1.Protocol, address string, port int) {
 	s.t.Helper()
 	if a, err := request(s.t.Context(), from, protocol, address, port); err == nil {
 		s.t.Errorf("%s to %s is answered: %+v", protocol, endpoint(address, port), a)
@@ -137,10 +137,10 @@ func (from client) sourceAt(t *testing.T, address string) string {
 func TestFloatingIPAnswersFromOutsideThroughEveryNode(t *testing.T) {
 	s := newStage(t, settings{nodes: []string{"a", "b", "c"}})
 	s.needsPackets()
-	address := s.service("web", tcp(8080), udp(5300)).programmed()
+	address := s.service("web", tcp(8080), udp(5300)).waitUntilProgrammed()
 	for _, from := range []client{s.cloud.outside(), s.cloud.internet()} {
 		for _, protocol := range protocols {
-			s.spreads(from, protocol, address, packetPorts[protocol], s.addresses("a", "b", "c")...)
+			s.waitForTrafficThrough(from, protocol, address, packetPorts[protocol], s.addresses("a", "b", "c")...)
 		}
 	}
 }
@@ -149,15 +149,15 @@ func TestInternalServiceAnswersInsideAndNotOutside(t *testing.T) {
 	s := newStage(t, settings{})
 	s.needsPackets()
 	web := s.service("web", tcp(8080), udp(5300), annotated(internalKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	if vip := web.tree().VIP; address != vip {
 		t.Errorf("the Service is at %s, its VIP is %s", address, vip)
 	}
 	for _, protocol := range protocols {
-		s.spreads(s.cloud.inside(), protocol, address, packetPorts[protocol], s.addresses("a", "b")...)
+		s.waitForTrafficThrough(s.cloud.inside(), protocol, address, packetPorts[protocol], s.addresses("a", "b")...)
 		if s.cloud.outside() != s.cloud.inside() {
-			s.deaf(s.cloud.outside(), protocol, address, packetPorts[protocol])
-			s.deaf(s.cloud.internet(), protocol, address, packetPorts[protocol])
+			s.requireNoAnswer(s.cloud.outside(), protocol, address, packetPorts[protocol])
+			s.requireNoAnswer(s.cloud.internet(), protocol, address, packetPorts[protocol])
 		}
 	}
 }
@@ -168,16 +168,16 @@ func TestGivenFloatingIPAnswersAndStopsWithTheService(t *testing.T) {
 	given := s.cloud.makeFloatingIP("")
 	s.given = []string{given.Address}
 	web := s.service("web", tcp(8080), udp(5300), at(given.Address))
-	if address := web.programmed(); address != given.Address {
+	if address := web.waitUntilProgrammed(); address != given.Address {
 		t.Errorf("the Service asked for %s and is at %s", given.Address, address)
 	}
 	for _, protocol := range protocols {
-		s.spreads(s.cloud.internet(), protocol, given.Address, packetPorts[protocol], s.addresses("a", "b")...)
+		s.waitForTrafficThrough(s.cloud.internet(), protocol, given.Address, packetPorts[protocol], s.addresses("a", "b")...)
 	}
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	for _, protocol := range protocols {
-		s.deaf(s.cloud.internet(), protocol, given.Address, packetPorts[protocol])
+		s.requireNoAnswer(s.cloud.internet(), protocol, given.Address, packetPorts[protocol])
 	}
 }
 
@@ -185,17 +185,17 @@ func TestDeletedServiceAnswersNobody(t *testing.T) {
 	s := newStage(t, settings{})
 	s.needsPackets()
 	web, other := s.service("web", tcp(8080), udp(5300)), s.service("other", tcp(8080))
-	address, vip := web.programmed(), web.tree().VIP
-	visitor := s.visit(other.programmed(), 8080)
+	address, vip := web.waitUntilProgrammed(), web.tree().VIP
+	visitor := s.visit(other.waitUntilProgrammed(), 8080)
 	s.answers(address, 8080)
 	s.echoes(address, 5300)
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	for _, protocol := range protocols {
-		s.deaf(s.cloud.outside(), protocol, address, packetPorts[protocol])
-		s.deaf(s.cloud.inside(), protocol, vip, packetPorts[protocol])
+		s.requireNoAnswer(s.cloud.outside(), protocol, address, packetPorts[protocol])
+		s.requireNoAnswer(s.cloud.inside(), protocol, vip, packetPorts[protocol])
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 }
 
 // TestPodSeesTheSourceThatTheProviderLeaves looks with the policy Local, with
@@ -208,7 +208,7 @@ func TestPodSeesTheSourceThatTheProviderLeaves(t *testing.T) {
 			s := newStage(t, settings{cloud: cloudsim.Options{Provider: provider}, conf: []string{"lb-provider=" + provider}})
 			s.needsPackets()
 			web := s.service("web", tcp(8080), udp(5300), local)
-			address := web.programmed()
+			address := web.waitUntilProgrammed()
 			vip := web.tree().VIP
 			for _, asked := range []struct {
 				from    client
@@ -219,12 +219,12 @@ func TestPodSeesTheSourceThatTheProviderLeaves(t *testing.T) {
 					want = vip
 				}
 				for _, protocol := range protocols {
-					s.spreads(asked.from, protocol, asked.address, packetPorts[protocol], want)
+					s.waitForTrafficThrough(asked.from, protocol, asked.address, packetPorts[protocol], want)
 				}
 			}
 			web.change(func(v *corev1.Service) { v.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster })
 			for _, protocol := range protocols {
-				s.spreads(s.cloud.outside(), protocol, address, packetPorts[protocol], s.addresses("a", "b")...)
+				s.waitForTrafficThrough(s.cloud.outside(), protocol, address, packetPorts[protocol], s.addresses("a", "b")...)
 			}
 		})
 	}

@@ -74,7 +74,7 @@ func (s *stage) offer(collection, kind string, wish map[string]any) (id string) 
 
 func TestClassSaysWhatTheLoadBalancerIsMadeOfAndTheAnnotationWins(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
-	spares(t, "what a class says, annotations say too")
+	skipOnRealOpenStack(t, "what a class says, annotations say too")
 	s := newStage(t, settings{off: true})
 	gold, silver := s.makeFlavor(s.namespace+"-gold"), s.makeFlavor(s.namespace+"-silver")
 	s.settings.conf = []string{"flavor-id=" + silver, `[LoadBalancerClass "gold"]`, "flavor-id=" + gold, "lb-method=SOURCE_IP", "internal-lb=true"}
@@ -87,37 +87,37 @@ func TestClassSaysWhatTheLoadBalancerIsMadeOfAndTheAnnotationWins(t *testing.T) 
 		flavor, method string
 		internal       bool
 	}{{plain, silver, "ROUND_ROBIN", false}, {golden, gold, "SOURCE_IP", true}, {both, silver, "ROUND_ROBIN", true}} {
-		address, have := c.web.programmed(), c.web.tree()
+		address, have := c.web.waitUntilProgrammed(), c.web.tree()
 		if have.Flavor != c.flavor || have.Listeners[0].Pool.Algorithm != c.method || (address == have.VIP) != c.internal {
 			t.Errorf("%s has flavor %s, method %s, address %s, VIP %s; want %+v", c.web.name, have.Flavor, have.Listeners[0].Pool.Algorithm, address, have.VIP, c)
 		}
 	}
 	lost := s.service("lost", tcp(8080), annotated(classKey, "bronze"))
-	if said := lost.has(accepted, conditionFalse, "InvalidAnnotation").Message; !strings.Contains(said, "cloud.conf has gold") {
+	if said := lost.waitForCondition(accepted, conditionFalse, "InvalidAnnotation").Message; !strings.Contains(said, "cloud.conf has gold") {
 		t.Errorf("it says %q", said)
 	}
 }
 
 func TestWhatOctaviaCannotChangeIsRefusedAndTheRestGoesOn(t *testing.T) {
-	spares(t, "Octavia is not asked for it")
+	skipOnRealOpenStack(t, "Octavia is not asked for it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(networkKey, s.cloud.IDs().PrivateNetwork))
-	visitor := s.visit(web.programmed(), 8080)
+	visitor := s.visit(web.waitUntilProgrammed(), 8080)
 	before := web.tree()
 	for key, value := range map[string]string{
 		subnetKey: "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", networkKey: s.cloud.IDs().PublicNetwork, portKey: "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04",
 	} {
 		was := web.now().Annotations[key]
 		web.change(annotated(key, value), tcp(8081))
-		if said := web.has(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, key) || !strings.Contains(said, value) {
+		if said := web.waitForCondition(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, key) || !strings.Contains(said, value) {
 			t.Errorf("%s: it says %q", key, said)
 		}
 		web.change(annotated(key, was), without(8081))
-		web.has(accepted, conditionTrue, "Accepted")
-		web.programmed()
+		web.waitForCondition(accepted, conditionTrue, "Accepted")
+		web.waitUntilProgrammed()
 	}
 	s.addNode("c")
-	web.becomes(func(have tree) error {
+	web.waitForTree(func(have tree) error {
 		if n := len(have.Listeners[0].Pool.Members); n != 3 {
 			return fmt.Errorf("%d members", n)
 		}
@@ -126,42 +126,42 @@ func TestWhatOctaviaCannotChangeIsRefusedAndTheRestGoesOn(t *testing.T) {
 	if now := web.tree(); now.ID != before.ID || len(now.Listeners) != 1 || now.listener("TCP/8080").ID != before.listener("TCP/8080").ID {
 		t.Errorf("the load balancer was %+v and is %+v", before, now)
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestGivenPortBecomesTheVIPAndStays(t *testing.T) {
-	spares(t, "VIPs on given ports are in the contract")
+	skipOnRealOpenStack(t, "VIPs on given ports are in the contract")
 	s := newStage(t, settings{})
 	given := s.cloud.makePort()
 	web := s.service("web", tcp(8080), annotated(portKey, given.ID))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	if have := web.tree(); have.VIPPort != given.ID {
 		t.Errorf("the VIP is port %s, given was %s", have.VIPPort, given.ID)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 	thief := s.service("thief", tcp(8080), annotated(portKey, given.ID))
-	t.Log(thief.has(programmed, conditionFalse, "NotOwned").Message)
+	t.Log(thief.waitForCondition(programmed, conditionFalse, "NotOwned").Message)
 	missing := s.service("missing", tcp(8080), annotated(portKey, "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"))
-	t.Log(missing.has(programmed, conditionFalse, "RejectedByCloud").Message)
+	t.Log(missing.waitForCondition(programmed, conditionFalse, "RejectedByCloud").Message)
 	thief.delete()
-	thief.gone()
+	thief.waitUntilGone()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if now := s.cloud.ports(); len(now) == 0 || !strings.Contains(fmt.Sprint(now), given.ID) {
 		t.Errorf("the port that was given is gone: %+v", now)
 	}
 	again := s.service("again", tcp(8080), annotated(portKey, given.ID), annotated(internalKey, "true"))
-	if again.programmed() != again.tree().VIP || again.tree().VIPPort != given.ID {
+	if again.waitUntilProgrammed() != again.tree().VIP || again.tree().VIPPort != given.ID {
 		t.Errorf("the VIP is %+v", again.tree())
 	}
 }
 
 func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn checks that members' addresses are in their subnet")
-	spares(t, "that members cannot move and that a listener gets another pool is in the contract")
+	skipOnRealOpenStack(t, "that members cannot move and that a listener gets another pool is in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), udp(5300))
-	visitor := s.visit(web.programmed(), 8080)
+	visitor := s.visit(web.waitUntilProgrammed(), 8080)
 	before := web.tree()
 	other := s.makeSubnet(asUser, s.cloud.IDs().PrivateNetwork, s.namespace, netip.MustParsePrefix("198.18.77.0/24"), 20)
 	in := func(subnet string) func(tree) error {
@@ -179,23 +179,23 @@ func TestMembersMoveToTheSubnetThatTheServiceNames(t *testing.T) {
 			return nil
 		}
 	}
-	web.becomes(in(before.Subnet))
+	web.waitForTree(in(before.Subnet))
 	web.change(annotated(memberSubnetKey, other))
-	web.becomes(in(other))
-	web.programmed()
+	web.waitForTree(in(other))
+	web.waitUntilProgrammed()
 	for _, key := range []string{"TCP/8080", "UDP/5300"} {
 		if was, is := before.listener(key), web.tree().listener(key); was.ID != is.ID {
 			t.Errorf("listener %s of %s was replaced by %s", was.ID, key, is.ID)
 		}
 	}
 	web.change(annotated(memberSubnetKey, before.Subnet))
-	web.becomes(in(before.Subnet))
-	s.happy(visitor)
+	web.waitForTree(in(before.Subnet))
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.T) {
 	onlyWithProvider(t, "amphora", "the way to the subnet does not matter here")
-	spares(t, "what a full subnet answers is in the contract")
+	skipOnRealOpenStack(t, "what a full subnet answers is in the contract")
 	s := newStage(t, settings{})
 	s.cloud.showPublicSubnets()
 	base := fmt.Sprintf("127.%d.%d", 240+rand.IntN(14), rand.IntN(256))
@@ -204,32 +204,32 @@ func TestFloatingIPComesFromTheFirstOfTheSubnetsThatHasAnAddressLeft(t *testing.
 	s.makeSubnet(asAdmin, s.cloud.IDs().PublicNetwork, s.namespace+"-b", large, 20)
 	from := annotated(prefix+"floating-subnet", "~^"+s.namespace+"-[ab]$")
 	first := s.service("first", tcp(8080), from)
-	if address := parseAddr(t, first.programmed()); !small.Contains(address) {
+	if address := parseAddr(t, first.waitUntilProgrammed()); !small.Contains(address) {
 		t.Errorf("the first is at %s, want one of %s", address, small)
 	}
 	second := s.service("second", tcp(8080), from)
-	if address := parseAddr(t, second.programmed()); !large.Contains(address) {
+	if address := parseAddr(t, second.waitUntilProgrammed()); !large.Contains(address) {
 		t.Errorf("the second is at %s, want one of %s", address, large)
 	}
 	none := s.service("none", tcp(8080), annotated(prefix+"floating-subnet", s.namespace+"-c"))
-	t.Log(none.has(accepted, conditionFalse, "NoSubnet").Message)
+	t.Log(none.waitForCondition(accepted, conditionFalse, "NoSubnet").Message)
 	none.change(annotated(prefix+"floating-subnet", ""), annotated(prefix+"floating-subnet-tags", "!nowhere"))
-	none.programmed()
+	none.waitUntilProgrammed()
 }
 
 func TestHostnameIsPublishedInPlaceOfTheAddress(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080), annotated(hostnameKey, "www.example.com"))
-	web.has(programmed, conditionTrue, "Programmed")
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
 	address := web.now().Annotations[addressKey]
 	if got := web.now().Status.LoadBalancer.Ingress; len(got) != 1 || got[0].Hostname != "www.example.com" || got[0].IP != "" {
 		t.Errorf("published is %+v", got)
 	}
-	s.answeredBy(address, 8080, s.addresses("a", "b")...)
-	s.forget()
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
+	s.resetCalls()
 	web.change(notAnnotated(hostnameKey))
-	if got := web.moved(""); got != address {
+	if got := web.waitForOtherAddress(""); got != address {
 		t.Errorf("published is %s, want %s", got, address)
 	}
 	if writes := s.writes(); len(writes) > 0 {

@@ -57,8 +57,8 @@ func adds(key string, want map[string]string) func(tree) error {
 	}
 }
 
-// keptListener fails the test if the port was closed since: another listener has it.
-func (v *service) keptListener(was tree, key string) {
+// requireSameListener fails the test if the port was closed since: another listener has it.
+func (v *service) requireSameListener(was tree, key string) {
 	v.t.Helper()
 	if before, now := was.listener(key), v.tree().listener(key); before.ID != now.ID {
 		v.t.Errorf("port %s was listener %s and is %s", key, before.ID, now.ID)
@@ -69,44 +69,44 @@ func (v *service) keptListener(was tree, key string) {
 // while nobody answers.
 func TestTogglingProxyProtocolOnALiveServiceFailsNoRequest(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "that a listener gets a pool of another protocol is in the contract")
+	skipOnRealOpenStack(t, "that a listener gets a pool of another protocol is in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	was := web.tree()
 	visitor, other := s.visit(address, 8080), s.visit(address, 8081)
 
 	web.change(annotated(proxyKey, "true"))
-	web.becomes(all(speaks("TCP/8080 TCP PROXY", "TCP/8081 TCP PROXY", "UDP/5300 UDP UDP"), membersAt(s.addresses("a", "b")...)))
-	s.proxied(address, 8080, true)
+	web.waitForTree(all(speaks("TCP/8080 TCP PROXY", "TCP/8081 TCP PROXY", "UDP/5300 UDP UDP"), membersAt(s.addresses("a", "b")...)))
+	s.waitForProxyHeader(address, 8080, true)
 	s.echoes(address, 5300)
-	web.programmed()
+	web.waitUntilProgrammed()
 	if mode := web.now().Status.LoadBalancer.Ingress[0].IPMode; ptr.Deref(mode, "") != corev1.LoadBalancerIPModeProxy {
 		t.Errorf("ipMode is %v: Pods of the cluster that use the address would not pass the load balancer", ptr.Deref(mode, ""))
 	}
 
 	web.change(annotated(proxyKey, "v2"))
-	web.becomes(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP PROXYV2", "UDP/5300 UDP UDP"))
-	s.proxied(address, 8081, true)
+	web.waitForTree(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP PROXYV2", "UDP/5300 UDP UDP"))
+	s.waitForProxyHeader(address, 8081, true)
 
 	// One port as it was.
 	web.change(annotated(protocolsKey, "tcp-8081=TCP"))
-	web.becomes(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
-	s.proxied(address, 8081, false)
+	web.waitForTree(speaks("TCP/8080 TCP PROXYV2", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
+	s.waitForProxyHeader(address, 8081, false)
 
 	web.change(annotated(proxyKey, "false"), notAnnotated(protocolsKey))
-	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
-	s.proxied(address, 8080, false)
-	web.programmed()
-	s.happy(visitor)
-	s.happy(other)
+	web.waitForTree(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
+	s.waitForProxyHeader(address, 8080, false)
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequest(visitor)
+	s.requireNoFailedRequest(other)
 	for _, key := range []string{"TCP/8080", "TCP/8081", "UDP/5300"} {
-		web.keptListener(was, key)
+		web.requireSameListener(was, key)
 	}
 }
 
-// proxied waits until the Pods see, or see no, PROXY header, and with one the client.
-func (s *stage) proxied(address string, port int, want bool) {
+// waitForProxyHeader waits until the Pods see, or see no, PROXY header, and with one the client.
+func (s *stage) waitForProxyHeader(address string, port int, want bool) {
 	s.t.Helper()
 	if !s.cloud.packets() {
 		return
@@ -124,17 +124,17 @@ func (s *stage) proxied(address string, port int, want bool) {
 // old one. Octavia answers 409, for ever.
 func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "that a listener gets a pool of another protocol is in the contract")
+	skipOnRealOpenStack(t, "that a listener gets a pool of another protocol is in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	web := s.service("web", tcp(8080, 8081), udp(5300), annotated(protocolsKey, "8081=TCP"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	was := web.tree()
 	visitor := s.visit(address, 8081)
-	s.forget()
+	s.resetCalls()
 
 	web.change(annotated(forwardedKey, "true"))
-	web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"), adds("TCP/8080", forwardedFor), membersAt(s.addresses("a", "b")...)))
-	web.programmed()
+	web.waitForTree(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"), adds("TCP/8080", forwardedFor), membersAt(s.addresses("a", "b")...)))
+	web.waitUntilProgrammed()
 	if s.cloud.packets() {
 		s.eventually(func() error {
 			a, err := ask(t.Context(), s.cloud.internet(), address, 8080)
@@ -151,13 +151,13 @@ func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	s.closedFor(was.listener("TCP/8080").ID)
 
 	web.change(notAnnotated(forwardedKey))
-	web.becomes(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
-	web.programmed()
+	web.waitForTree(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/5300 UDP UDP"))
+	web.waitUntilProgrammed()
 	s.answers(address, 8080)
 	s.noneAnswered(409)
-	s.happy(visitor)
-	web.keptListener(was, "TCP/8081")
-	web.keptListener(was, "UDP/5300")
+	s.requireNoFailedRequest(visitor)
+	web.requireSameListener(was, "TCP/8081")
+	web.requireSameListener(was, "UDP/5300")
 }
 
 // noneAnswered fails the test if a call was answered with this status since forget.
@@ -183,44 +183,44 @@ func (s *stage) closedFor(listenerID string) {
 
 func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "the protocols are in the contract")
+	skipOnRealOpenStack(t, "the protocols are in the contract")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080, 8081, 8082), udp(8081), annotated(protocolsKey, "8080=HTTP, tcp-8081=PROXY, 8081=UDP"), func(v *corev1.Service) {
 		v.Spec.Ports[2].AppProtocol = ptr.To("http")
 	})
-	address := web.programmed()
-	have := web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 TCP TCP", "UDP/8081 UDP UDP"), adds("TCP/8080", forwardedFor)))
-	s.proxied(address, 8081, true)
+	address := web.waitUntilProgrammed()
+	have := web.waitForTree(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 TCP TCP", "UDP/8081 UDP UDP"), adds("TCP/8080", forwardedFor)))
+	s.waitForProxyHeader(address, 8081, true)
 	s.echoes(address, 8081)
 	visitor := s.visit(address, 8081)
 
 	web.change(annotated(protocolsKey, "appProtocol,8080=HTTP,tcp-8081=PROXY"))
-	web.becomes(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 HTTP HTTP", "UDP/8081 UDP UDP"), adds("TCP/8082", forwardedFor)))
+	web.waitForTree(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 HTTP HTTP", "UDP/8081 UDP UDP"), adds("TCP/8082", forwardedFor)))
 	s.answers(address, 8082)
 	for _, key := range []string{"TCP/8080", "TCP/8081", "UDP/8081"} {
-		web.keptListener(have, key)
+		web.requireSameListener(have, key)
 	}
 	for value, words := range map[string]string{"8443=HTTP": "no port 8443", "udp-8081=HTTP": "over TCP", "8082=UDP": "over UDP"} {
 		web.change(annotated(protocolsKey, value))
 		web.eventually(func() error {
-			if c := web.has(accepted, conditionFalse, "InvalidAnnotation"); !strings.Contains(c.Message, words) {
+			if c := web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation"); !strings.Contains(c.Message, words) {
 				return fmt.Errorf("of %s it says %s", value, c.Message)
 			}
 			return nil
 		})
 	}
 	web.change(annotated(protocolsKey, "8080=HTTP,8082=HTTP,tcp-8081=PROXY"))
-	web.has(accepted, conditionTrue, "Accepted")
-	web.programmed()
-	s.happy(visitor)
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestHostNameStandsForTheAddressWhereAskedForAndWhatIsSentMustPass(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{conf: []string{"enable-ingress-hostname=true", "ingress-hostname-suffix=lb.example.com"}})
 	web := s.service("web", tcp(8080), annotated(proxyKey, "true"))
-	web.has(programmed, conditionTrue, "Programmed")
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
 	address := web.now().Annotations[addressKey]
 	if d := cmp.Diff([]corev1.LoadBalancerIngress{{Hostname: address + ".lb.example.com"}}, web.now().Status.LoadBalancer.Ingress); d != "" {
 		t.Errorf("published (-want +have): %s", d)
@@ -239,44 +239,44 @@ func TestHostNameStandsForTheAddressWhereAskedForAndWhatIsSentMustPass(t *testin
 func TestProviderOVNIsNotAskedForWhatItWouldNotDo(t *testing.T) {
 	s := newStage(t, oldOVN(t))
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
-	s.forget()
+	s.resetCalls()
 	for _, asked := range [][2]string{{proxyKey, "true"}, {proxyKey, "v2"}, {forwardedKey, "true"}, {protocolsKey, "8080=PROXY"},
 		{tlsKey, "https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}} {
 		web.change(annotated(asked[0], asked[1]))
-		c := web.has(accepted, conditionFalse, "Unsupported")
+		c := web.waitForCondition(accepted, conditionFalse, "Unsupported")
 		t.Log(c.Message)
 		web.change(notAnnotated(asked[0]))
-		web.has(accepted, conditionTrue, "Accepted")
+		web.waitForCondition(accepted, conditionTrue, "Accepted")
 	}
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("the cloud was written to: %v", writes)
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestSCTPPortsAreOpened(t *testing.T) {
-	spares(t, "the protocols are in the contract")
+	skipOnRealOpenStack(t, "the protocols are in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	onSCTP := func(v *corev1.Service) {
 		v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{Name: "m3ua", Port: 2905, Protocol: corev1.ProtocolSCTP})
 	}
 	web := s.service("web", tcp(8080), onSCTP)
 	if s.cloud.provider() == "ovn" {
-		t.Log(web.has(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
-		web.becomes(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
+		t.Log(web.waitForCondition(accepted, conditionFalse, "HealthMonitorUnsupported").Message)
+		web.waitForTree(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
 		return
 	}
-	address := web.programmed()
-	have := web.becomes(all(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b")...)))
+	address := web.waitUntilProgrammed()
+	have := web.waitForTree(all(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b")...)))
 	if m := have.listener("SCTP/2905").Pool.Monitor; m == nil || m.Type != "SCTP" {
 		t.Errorf("its monitor is %+v", m)
 	}
 	visitor := s.visit(address, 8080)
 	web.change(without(2905))
-	web.becomes(speaks("TCP/8080 TCP TCP"))
+	web.waitForTree(speaks("TCP/8080 TCP TCP"))
 	web.change(onSCTP)
-	web.becomes(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
-	s.happy(visitor)
+	web.waitForTree(speaks("SCTP/2905 SCTP SCTP", "TCP/8080 TCP TCP"))
+	s.requireNoFailedRequest(visitor)
 }

@@ -23,16 +23,16 @@ func waiting() cli.Options {
 	return cli.Options{Timing: timing}
 }
 
-// waits waits until the Service says that the quota is exhausted, and of what.
-func (v *service) waits(what string) {
+// waitForQuotaMessage waits until the Service says that the quota is exhausted, and of what.
+func (v *service) waitForQuotaMessage(what string) {
 	v.t.Helper()
-	if c := v.has(programmed, conditionFalse, "QuotaExceeded"); !strings.Contains(c.Message, what) {
+	if c := v.waitForCondition(programmed, conditionFalse, "QuotaExceeded"); !strings.Contains(c.Message, what) {
 		v.t.Errorf("the message lacks %q: %s", what, c.Message)
 	}
 }
 
 func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
-	spares(t, "what a refusal by quota looks like is in the contract")
+	skipOnRealOpenStack(t, "what a refusal by quota looks like is in the contract")
 	for name, c := range map[string]struct {
 		service, kind string
 		limit         int
@@ -68,18 +68,18 @@ func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
 			s := newStage(t, settings{program: waiting()})
 			s.cloud.quota(c.service, c.kind, c.limit)
 			first := s.service("first", c.first...)
-			first.programmed()
+			first.waitUntilProgrammed()
 			second := s.service("second", c.second...)
-			second.waits(c.what)
+			second.waitForQuotaMessage(c.what)
 			// The others go on meanwhile.
 			first.change(openTo("127.0.0.0/8"))
-			first.becomes(sources("127.0.0.0/8"))
-			first.programmed()
-			second.has(programmed, conditionFalse, "QuotaExceeded")
+			first.waitForTree(sources("127.0.0.0/8"))
+			first.waitUntilProgrammed()
+			second.waitForCondition(programmed, conditionFalse, "QuotaExceeded")
 
 			c.free(first)
-			s.answeredBy(second.programmed(), 8080, s.addresses("a", "b")...)
-			second.hasOne()
+			s.waitForAnswersThrough(second.waitUntilProgrammed(), 8080, s.addresses("a", "b")...)
+			second.requireOneLoadBalancer()
 			s.dropPortsLeft(c.left)
 		})
 	}
@@ -107,18 +107,18 @@ func (s *stage) dropPortsLeft(n int) {
 // What is free is offered to all that wait, the first one first, until one of them
 // is refused.
 func TestServicesThatWaitForQuotaComeOneAfterTheOther(t *testing.T) {
-	spares(t, "what a refusal by quota looks like is in the contract")
+	skipOnRealOpenStack(t, "what a refusal by quota looks like is in the contract")
 	s := newStage(t, settings{program: waiting()})
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 1)
 	first := s.service("web-0", tcp(8080))
-	first.programmed()
+	first.waitUntilProgrammed()
 	var others []*service
 	for i := range 4 {
 		v := s.service(fmt.Sprintf("web-%d", i+1), tcp(8080))
-		v.waits("Load Balancer")
+		v.waitForQuotaMessage("Load Balancer")
 		others = append(others, v)
 	}
-	s.forget()
+	s.resetCalls()
 	// Nobody is told that there may be more; the first one that finds out lets the
 	// next one try.
 	s.cloud.quota(cloudsim.LoadBalancer, "load_balancer", 4)
@@ -136,12 +136,12 @@ func TestServicesThatWaitForQuotaComeOneAfterTheOther(t *testing.T) {
 		}
 		return nil
 	})
-	others[3].has(programmed, conditionFalse, "QuotaExceeded")
-	if n := s.routed(http.MethodPost, balancersRoute); n > 4+1 {
+	others[3].waitForCondition(programmed, conditionFalse, "QuotaExceeded")
+	if n := s.callCount(http.MethodPost, balancersRoute); n > 4+1 {
 		t.Errorf("%d load balancers were asked for", n)
 	}
 	for _, v := range others[:3] {
-		v.programmed()
+		v.waitUntilProgrammed()
 	}
-	others[3].waits("Load Balancer")
+	others[3].waitForQuotaMessage("Load Balancer")
 }

@@ -11,32 +11,32 @@ import (
 )
 
 func TestServiceWithAnInvalidAnnotationKeepsServing(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 
 	web.change(annotated(monitorKey, "perhaps"), tcp(8081))
-	c := web.has(accepted, conditionFalse, "InvalidAnnotation")
+	c := web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
 	for _, part := range []string{monitorKey, "perhaps", "true or false"} {
 		if !strings.Contains(c.Message, part) {
 			t.Errorf("the message does not name %q: %s", part, c.Message)
 		}
 	}
 	s.addNode("c")
-	web.becomes(all(ports("TCP/8080"), membersAt(s.addresses("a", "b", "c")...)))
-	s.answeredBy(address, 8080, s.addresses("a", "b", "c")...)
-	s.happy(visitor)
+	web.waitForTree(all(ports("TCP/8080"), membersAt(s.addresses("a", "b", "c")...)))
+	s.waitForAnswersThrough(address, 8080, s.addresses("a", "b", "c")...)
+	s.requireNoFailedRequest(visitor)
 
 	web.change(annotated(monitorKey, "true"))
-	web.has(accepted, conditionTrue, "Accepted")
-	web.becomes(ports("TCP/8080", "TCP/8081"))
-	web.programmed()
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	web.waitForTree(ports("TCP/8080", "TCP/8081"))
+	web.waitUntilProgrammed()
 }
 
 func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	for _, c := range []struct {
 		name   string
@@ -59,13 +59,13 @@ func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			web := s.service(c.name, tcp(8080), c.edit)
-			condition := web.has(accepted, conditionFalse, c.reason)
+			condition := web.waitForCondition(accepted, conditionFalse, c.reason)
 			for _, part := range c.parts {
 				if !strings.Contains(condition.Message, part) {
 					t.Errorf("the message does not name %q: %s", part, condition.Message)
 				}
 			}
-			web.has(programmed, conditionFalse, "NotAccepted")
+			web.waitForCondition(programmed, conditionFalse, "NotAccepted")
 		})
 	}
 	if writes := s.writes(); len(writes) > 0 {
@@ -74,22 +74,22 @@ func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
 }
 
 func TestARefusedServiceIsHeldByNothing(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	tooMuch := openTo("2001:db8::/32")
 	web := s.service("web", tcp(8080), tooMuch)
-	web.has(accepted, conditionFalse, "InvalidSourceRanges")
+	web.waitForCondition(accepted, conditionFalse, "InvalidSourceRanges")
 	if v := web.now(); len(v.Finalizers)+len(v.Annotations) > 0 {
 		t.Errorf("it has nothing in the cloud, but finalizers %v and annotations %v", v.Finalizers, v.Annotations)
 	}
 
 	web.change(ofType(corev1.ServiceTypeClusterIP), openTo())
-	web.unmarked()
+	web.waitUntilUnmarked()
 
 	web.change(ofType(corev1.ServiceTypeLoadBalancer), tooMuch)
-	web.has(accepted, conditionFalse, "InvalidSourceRanges")
+	web.waitForCondition(accepted, conditionFalse, "InvalidSourceRanges")
 	web.change(openTo())
-	web.programmed()
+	web.waitUntilProgrammed()
 	if v := web.now(); len(v.Finalizers) == 0 {
 		t.Error("it is served, and could vanish")
 	}

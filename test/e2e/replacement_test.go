@@ -19,8 +19,8 @@ import (
 
 const replaceKey = prefix + "allow-replacement"
 
-// beside waits until there is a load balancer beside the old one, and returns it.
-func (v *service) beside(old string) tree {
+// waitForReplacement waits until there is a load balancer beside the old one, and returns it.
+func (v *service) waitForReplacement(old string) tree {
 	v.t.Helper()
 	var other tree
 	v.eventually(func() error {
@@ -35,9 +35,9 @@ func (v *service) beside(old string) tree {
 	return other
 }
 
-// heldBack keeps the one load balancer as it is until release is called, where that can be
+// holdPending keeps the one load balancer as it is until release is called, where that can be
 // done; others go on.
-func (s *stage) heldBack(do func() (id string)) (release func()) {
+func (s *stage) holdPending(do func() (id string)) (release func()) {
 	s.t.Helper()
 	sim, ok := s.cloud.backend.(simulated)
 	if !ok {
@@ -54,13 +54,13 @@ func (s *stage) heldBack(do func() (id string)) (release func()) {
 // replacedBy waits until one load balancer is there that has the flavor.
 func (v *service) replacedBy(flavor string) tree {
 	v.t.Helper()
-	have := v.becomes(func(have tree) error {
+	have := v.waitForTree(func(have tree) error {
 		if have.Flavor != flavor {
 			return fmt.Errorf("load balancer %s has flavor %s", have.ID, have.Flavor)
 		}
 		return nil
 	})
-	v.programmed()
+	v.waitUntilProgrammed()
 	v.eventually(func() error {
 		if id := v.now().Annotations[idKey]; id != have.ID {
 			return fmt.Errorf("the Service names load balancer %s, it has %s", id, have.ID)
@@ -75,23 +75,23 @@ func TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest(t *testing.T)
 	s := newStage(t, settings{program: impatient()})
 	gold := s.makeFlavor(s.namespace + "-gold")
 	web := s.service("web", tcp(8080), udp(5300))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old, floating := web.tree(), s.cloud.floatingIP(address)
 	visitor := s.visit(address, 8080)
 	web.change(annotated(flavorKey, gold))
-	if said := web.has(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, replaceKey) {
+	if said := web.waitForCondition(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, replaceKey) {
 		t.Errorf("it does not say how it can be had: %q", said)
 	}
-	s.forget()
-	release := s.heldBack(func() string {
+	s.resetCalls()
+	release := s.holdPending(func() string {
 		web.change(annotated(replaceKey, "true"))
-		return web.beside(old.ID).ID
+		return web.waitForReplacement(old.ID).ID
 	})
-	said := web.has(programmed, conditionFalse, "ReplacingOnChange").Message
+	said := web.waitForCondition(programmed, conditionFalse, "ReplacingOnChange").Message
 	if !strings.Contains(said, old.ID) {
 		t.Errorf("it does not name what it replaces: %q", said)
 	}
-	web.has(accepted, conditionTrue, "Accepted")
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
 	if _, sim := s.cloud.backend.(simulated); sim {
 		// What carries the traffic follows the nodes meanwhile.
 		s.addNode("c")
@@ -100,8 +100,8 @@ func TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest(t *testing.T)
 			s.cloud.fill(&have)
 			return membersAt(s.addresses("a", "b", "c")...)(have)
 		})
-		s.answeredBy(address, 8080, s.addresses("a", "b", "c")...)
-		if got, on := web.address(), web.holding(address); got != address || on != old.ID {
+		s.waitForAnswersThrough(address, 8080, s.addresses("a", "b", "c")...)
+		if got, on := web.address(), web.loadBalancerBehind(address); got != address || on != old.ID {
 			t.Errorf("%s is published, and %s leads to load balancer %s", got, address, on)
 		}
 	}
@@ -110,11 +110,11 @@ func TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest(t *testing.T)
 	if err := ports("TCP/8080", "UDP/5300")(have); err != nil {
 		t.Error(err)
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 	if got := web.address(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
-	web.hasOne()
+	web.requireOneLoadBalancer()
 	if f := s.cloud.floatingIP(address); f.ID != floating.ID || f.Description != floating.Description {
 		t.Errorf("floating IP %+v became %+v", floating, f)
 	}
@@ -132,20 +132,20 @@ func TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest(t *testing.T)
 
 func TestInternalServiceIsToldOfItsNewAddressBeforeTheOldOneGoes(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
-	spares(t, "another replacement is made there")
+	skipOnRealOpenStack(t, "another replacement is made there")
 	s := newStage(t, settings{program: impatient()})
 	gold := s.makeFlavor(s.namespace + "-gold")
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"), annotated(replaceKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree()
 	var other tree
-	release := s.heldBack(func() string {
+	release := s.holdPending(func() string {
 		web.change(annotated(flavorKey, gold))
-		other = web.beside(old.ID)
+		other = web.waitForReplacement(old.ID)
 		return other.ID
 	})
 	if _, sim := s.cloud.backend.(simulated); sim {
-		web.has(programmed, conditionFalse, "ReplacingOnChange")
+		web.waitForCondition(programmed, conditionFalse, "ReplacingOnChange")
 		// A controller that begins in the middle knows which one serves.
 		s.stop()
 		s.start()
@@ -171,41 +171,41 @@ func TestInternalServiceIsToldOfItsNewAddressBeforeTheOldOneGoes(t *testing.T) {
 }
 
 func TestLoadBalancerIsReplacedWhereItsVIPIsToBeElsewhere(t *testing.T) {
-	spares(t, "TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest replaces one there")
+	skipOnRealOpenStack(t, "TestLoadBalancerOfAnotherFlavorTakesOverWithoutAFailedRequest replaces one there")
 	s := newStage(t, settings{program: impatient()})
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	for range 2 {
 		given := s.cloud.makePort()
 		web.change(annotated(portKey, given.ID))
-		web.becomes(func(have tree) error {
+		web.waitForTree(func(have tree) error {
 			if have.VIPPort != given.ID {
 				return fmt.Errorf("the VIP is port %s", have.VIPPort)
 			}
 			return nil
 		})
-		if got := web.programmed(); got != address {
+		if got := web.waitUntilProgrammed(); got != address {
 			t.Errorf("the address changed from %s to %s", address, got)
 		}
 		if !slices.ContainsFunc(s.cloud.ports(), func(p port) bool { return p.ID == given.ID }) {
 			t.Error("a port that was given is gone")
 		}
 	}
-	s.happy(visitor)
-	web.hasOne()
+	s.requireNoFailedRequest(visitor)
+	web.requireOneLoadBalancer()
 
 	other := s.makeSubnet(asUser, s.cloud.IDs().PrivateNetwork, s.namespace, netip.MustParsePrefix("198.18.77.0/24"), 20)
 	inside := s.service("inside", tcp(8080), annotated(replaceKey, "true"), annotated(internalKey, "true"))
-	was := inside.programmed()
+	was := inside.waitUntilProgrammed()
 	inside.change(annotated(subnetKey, other), annotated(memberSubnetKey, s.cloud.IDs().PrivateSubnet))
-	have := inside.becomes(func(have tree) error {
+	have := inside.waitForTree(func(have tree) error {
 		if have.Subnet != other {
 			return fmt.Errorf("the VIP is in subnet %s", have.Subnet)
 		}
 		return nil
 	})
-	inside.programmed()
+	inside.waitUntilProgrammed()
 	if got := inside.address(); got != have.VIP || got == was {
 		t.Errorf("%s is published, load balancer %s has %s; it was %s", got, have.ID, have.VIP, was)
 	}
@@ -213,23 +213,23 @@ func TestLoadBalancerIsReplacedWhereItsVIPIsToBeElsewhere(t *testing.T) {
 
 func TestWhatCannotBeBuiltBesideIsNotReplaced(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no flavors")
-	spares(t, "it is not asked")
+	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{program: impatient()})
 	gold := s.makeFlavor(s.namespace + "-gold")
 	allowed := annotated(replaceKey, "true")
 	given := s.cloud.makePort()
 	onPort := s.service("port", tcp(8080), allowed, annotated(portKey, given.ID))
-	onPort.programmed()
+	onPort.waitUntilProgrammed()
 	asked := s.service("asked", tcp(8080), allowed, annotated(internalKey, "true"))
-	address := asked.programmed()
+	address := asked.waitUntilProgrammed()
 	asked.change(at(address))
 	grouped := s.service("grouped", tcp(8080), allowed, annotated(groupKey, "shop"))
-	grouped.programmed()
+	grouped.waitUntilProgrammed()
 	web, api, _, _ := sharing(s, allowed)
 	for v, why := range map[*service]string{onPort: given.ID, asked: address, grouped: groupKey, web: "kube_service_" + clusterName + "_" + s.namespace + "_api"} {
 		old := v.tree()
 		v.change(annotated(flavorKey, gold))
-		if said := v.has(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, why) {
+		if said := v.waitForCondition(accepted, conditionFalse, "RequiresReplacement").Message; !strings.Contains(said, why) {
 			t.Errorf("%s is told %q, which does not say %s", v.name, said, why)
 		}
 		v.change(tcp(8081))
@@ -239,38 +239,38 @@ func TestWhatCannotBeBuiltBesideIsNotReplaced(t *testing.T) {
 	}
 	// When nothing is in the way any more it is replaced.
 	api.delete()
-	api.gone()
+	api.waitUntilGone()
 	web.replacedBy(gold)
-	web.hasOne()
+	web.requireOneLoadBalancer()
 }
 
 // What is asked for and not there is not built, and neither is another one of what is there.
 func TestReplacementWaitsForWhatItIsToBeBuiltOf(t *testing.T) {
-	spares(t, "it is not asked")
+	skipOnRealOpenStack(t, "it is not asked")
 	s := newStage(t, settings{program: impatient()})
 	given, other := s.cloud.makePort(), s.cloud.makePort()
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"), annotated(portKey, given.ID))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree()
 	visitor := s.visit(address, 8080)
-	s.rests()
-	s.forget()
+	s.waitUntilIdle()
+	s.resetCalls()
 	web.change(annotated(portKey, "11111111-2222-4333-8444-555555555555"))
-	web.has(programmed, conditionFalse, "RejectedByCloud")
-	s.settles(func() { web.change(touched("1")) })
-	s.untouched()
+	web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
+	s.waitForPassAfter(func() { web.change(touched("1")) })
+	s.requireUntouched()
 	web.change(annotated(portKey, other.ID))
-	web.becomes(func(have tree) error {
+	web.waitForTree(func(have tree) error {
 		if have.VIPPort != other.ID || have.ID == old.ID {
 			return fmt.Errorf("the VIP of %s is port %s", have.ID, have.VIPPort)
 		}
 		return nil
 	})
-	if got := web.programmed(); got != address {
+	if got := web.waitUntilProgrammed(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
-	s.happy(visitor)
-	web.hasOne()
+	s.requireNoFailedRequest(visitor)
+	web.requireOneLoadBalancer()
 }
 
 // An internal one that becomes external at the same time has no floating IP that could tell
@@ -281,25 +281,25 @@ func TestLoadBalancerStaysUntilTheOneInItsPlaceIsComplete(t *testing.T) {
 	s := newStage(t, settings{program: impatient()})
 	gold := s.makeFlavor(s.namespace + "-gold")
 	web := s.service("web", tcp(8080), annotated(internalKey, "true"), annotated(replaceKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree()
 	visitor := s.visit(address, 8080)
-	release := s.heldBack(func() string {
+	release := s.holdPending(func() string {
 		web.change(annotated(flavorKey, gold), notAnnotated(internalKey))
-		return web.beside(old.ID).ID
+		return web.waitForReplacement(old.ID).ID
 	})
 	began := time.Now()
 	for i := 0; time.Since(began) < 3*impatient().Timing.Drain; i++ {
-		s.settles(func() { web.change(touched(strconv.Itoa(i))) })
+		s.waitForPassAfter(func() { web.change(touched(strconv.Itoa(i))) })
 	}
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 	if n := s.cloud.count("loadbalancers"); n != 2 {
 		t.Errorf("there are %d load balancers, and that in the place of %s is not ready", n, old.ID)
 	}
 	release()
 	web.replacedBy(gold)
-	web.hasOne()
-	s.answeredBy(web.address(), 8080, s.addresses("a", "b")...)
+	web.requireOneLoadBalancer()
+	s.waitForAnswersThrough(web.address(), 8080, s.addresses("a", "b")...)
 }
 
 func TestServiceThatJoinsALoadBalancerKeepsItFromBeingReplaced(t *testing.T) {
@@ -308,13 +308,13 @@ func TestServiceThatJoinsALoadBalancerKeepsItFromBeingReplaced(t *testing.T) {
 	s := newStage(t, settings{program: impatient()})
 	gold := s.makeFlavor(s.namespace + "-gold")
 	web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	old := web.tree()
 	visitor := s.visit(address, 8080)
 	var api *service
-	release := s.heldBack(func() string {
+	release := s.holdPending(func() string {
 		web.change(annotated(flavorKey, gold))
-		other := web.beside(old.ID).ID
+		other := web.waitForReplacement(old.ID).ID
 		s.eventually(func() error {
 			if id := web.now().Annotations[idKey]; id != other {
 				return fmt.Errorf("%s is noted", id)
@@ -324,23 +324,23 @@ func TestServiceThatJoinsALoadBalancerKeepsItFromBeingReplaced(t *testing.T) {
 		return other
 	})
 	api = s.service("api", tcp(9090), annotated(idKey, old.ID))
-	api.programmed()
+	api.waitUntilProgrammed()
 	release()
-	web.has(accepted, conditionFalse, "RequiresReplacement")
-	web.becomes(func(have tree) error {
+	web.waitForCondition(accepted, conditionFalse, "RequiresReplacement")
+	web.waitForTree(func(have tree) error {
 		if have.ID != old.ID {
 			return fmt.Errorf("load balancer %s serves", have.ID)
 		}
 		return nil
 	})
-	web.hasOne()
+	web.requireOneLoadBalancer()
 	if got := web.address(); got != address {
 		t.Errorf("the address changed from %s to %s", address, got)
 	}
 	s.answers(address, 9090)
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 	api.delete()
-	api.gone()
+	api.waitUntilGone()
 	web.replacedBy(gold)
 }
 
@@ -361,20 +361,20 @@ func TestReplacementThatIsNotWantedAnyMoreLeavesNothing(t *testing.T) {
 			s := newStage(t, settings{program: impatient()})
 			gold := s.makeFlavor(s.namespace + "-gold")
 			web := s.service("web", append(c.edits, tcp(8080), annotated(replaceKey, "true"))...)
-			address := web.programmed()
+			address := web.waitUntilProgrammed()
 			old := web.tree()
-			release := s.heldBack(func() string {
+			release := s.holdPending(func() string {
 				web.change(annotated(flavorKey, gold))
-				id := web.beside(old.ID).ID
+				id := web.waitForReplacement(old.ID).ID
 				c.back(web)
 				return id
 			})
 			release()
 			if c.gone {
-				web.gone()
+				web.waitUntilGone()
 				return
 			}
-			web.becomes(func(have tree) error {
+			web.waitForTree(func(have tree) error {
 				if have.ID != old.ID {
 					return fmt.Errorf("load balancer %s serves", have.ID)
 				}
@@ -389,7 +389,7 @@ func TestReplacementThatIsNotWantedAnyMoreLeavesNothing(t *testing.T) {
 				}
 				return nil
 			})
-			s.answeredBy(address, 8080, s.addresses("a", "b")...)
+			s.waitForAnswersThrough(address, 8080, s.addresses("a", "b")...)
 		})
 	}
 }
@@ -410,28 +410,28 @@ func TestLoadBalancerGoesOnServingWhileNoOtherOneCanBeBuilt(t *testing.T) {
 			s := newStage(t, settings{program: impatient()})
 			gold := s.makeFlavor(s.namespace + "-gold")
 			web := s.service("web", tcp(8080), annotated(replaceKey, "true"))
-			address := web.programmed()
+			address := web.waitUntilProgrammed()
 			visitor := s.visit(address, 8080)
 			fault := c.fault
 			fault.Service, fault.Method, fault.Route = cloudsim.LoadBalancer, http.MethodPost, balancersRoute
 			s.cloud.Faults().Add(fault)
 			web.change(annotated(flavorKey, gold))
 			s.eventually(func() error {
-				if said := web.has(programmed, conditionFalse, c.reason).Message; !strings.Contains(said, c.text) {
+				if said := web.waitForCondition(programmed, conditionFalse, c.reason).Message; !strings.Contains(said, c.text) {
 					return fmt.Errorf("it says %q", said)
 				}
 				return nil
 			})
 			s.addNode("c")
-			s.answeredBy(address, 8080, s.addresses("a", "b", "c")...)
+			s.waitForAnswersThrough(address, 8080, s.addresses("a", "b", "c")...)
 			s.cloud.Faults().Clear()
 			web.change(touched("1"))
 			web.replacedBy(gold)
 			if got := web.address(); got != address {
 				t.Errorf("the address changed from %s to %s", address, got)
 			}
-			s.happy(visitor)
-			web.hasOne()
+			s.requireNoFailedRequest(visitor)
+			web.requireOneLoadBalancer()
 		})
 	}
 }

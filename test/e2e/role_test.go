@@ -22,7 +22,7 @@ import (
 // ServiceAccount of deploy/, and compares the audit log of kube-apiserver with the
 // roles: what was asked for is allowed, and what is allowed was asked for.
 func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	program := build(t)
 	s := newStage(t, settings{off: true})
 	granted, err := deploy.Granted(t.Context(), s.client)
@@ -39,10 +39,10 @@ func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 	listing := s.command(program, flags...)
 	listing.Env = append(os.Environ(), "KUBE_FEATURE_WatchListClient=false")
 	first := s.execute(listing)
-	s.lives("web")
+	s.runLifecycle("web")
 	first.terminate()
 	second := s.launch(program, flags...)
-	s.lives("web")
+	s.runLifecycle("web")
 	second.terminate()
 
 	s.eventually(func() error {
@@ -54,19 +54,19 @@ func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 	})
 }
 
-// lives takes a Service through its life: it is made, changed, refused, changes its
+// runLifecycle takes a Service through its life: it is made, changed, refused, changes its
 // type, and is deleted.
-func (s *stage) lives(name string) {
+func (s *stage) runLifecycle(name string) {
 	s.t.Helper()
 	web := s.service(name, tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	web.change(tcp(8081), local)
-	web.becomes(ports("TCP/8080", "TCP/8081"))
-	web.programmed()
+	web.waitForTree(ports("TCP/8080", "TCP/8081"))
+	web.waitUntilProgrammed()
 	web.change(annotated(internalKey, "perhaps"))
-	web.has(accepted, conditionFalse, "InvalidAnnotation")
+	web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation")
 	web.change(notAnnotated(internalKey))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.eventually(func() error {
 		if told := web.events(); !slices.Contains(told, "InvalidAnnotation") {
 			return fmt.Errorf("the events are %v", told)
@@ -74,17 +74,17 @@ func (s *stage) lives(name string) {
 		return nil
 	})
 	web.change(ofType(corev1.ServiceTypeClusterIP))
-	web.unmarked()
+	web.waitUntilUnmarked()
 	web.change(ofType(corev1.ServiceTypeLoadBalancer))
-	web.programmed()
+	web.waitUntilProgrammed()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 }
 
 // TestDeploymentRunsTheController starts the program with the very arguments of
 // the Deployment, and asks its probes.
 func TestDeploymentRunsTheController(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	program := build(t)
 	s := newStage(t, settings{off: true})
 	d, err := s.client.AppsV1().Deployments(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})
@@ -116,9 +116,9 @@ func TestDeploymentRunsTheController(t *testing.T) {
 		t.Error(err)
 	}
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	p.terminate()
 }
 

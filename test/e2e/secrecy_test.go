@@ -72,8 +72,8 @@ func (s *stage) secrets() []string {
 	return append(append(s.cloud.Secrets(), s.keys...), controllerToken(s.t), kubetest.Cluster(s.t).Config().BearerToken)
 }
 
-// keptSecrets fails the test if anything that can be read holds a secret.
-func (s *stage) keptSecrets() {
+// requireNoSecretShown fails the test if anything that can be read holds a secret.
+func (s *stage) requireNoSecretShown() {
 	s.t.Helper()
 	for _, leak := range leaks(s.visible(), s.secrets()) {
 		s.t.Error(leak)

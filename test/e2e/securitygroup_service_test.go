@@ -119,7 +119,7 @@ func occmPair(s *stage) []*occmService {
 }
 
 func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
-	spares(t, "what Neutron makes of groups on ports is in the contract")
+	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
 	s := newStage(t, settings{off: true, conf: []string{manageGroups, groupPerService}, flags: []string{"--sweep-interval=1h"}})
 	all := occmPair(s)
 	web, shop := all[0], all[1]
@@ -131,27 +131,27 @@ func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
 			t.Errorf("migrate says %+v", g)
 		}
 	}
-	s.forget()
+	s.resetCalls()
 	s.start()
 	reads(all, conditionTrue, "Programmed")
-	s.rests()
+	s.waitUntilIdle()
 	if w := s.groupWrites(); len(w) > 0 {
 		t.Errorf("groups that are as they are to be were written to: %v", w)
 	}
 
 	// A node that joins is written to once.
-	s.forget()
+	s.resetCalls()
 	s.addNode("c")
 	s.withGroup(web.groupName(), "c")
 	s.withGroup(shop.groupName(), "c")
-	s.rests()
+	s.waitUntilIdle()
 	if w := s.groupWrites(); len(w) != 1 {
 		t.Errorf("writes for a node that joins: %v", w)
 	}
 
 	// A new Service has one of its own, as openstack-cloud-controller-manager would make it.
 	fresh := s.service("fresh", tcp(8082))
-	fresh.programmed()
+	fresh.waitUntilProgrammed()
 	s.withGroup(fresh.groupName(), "a", "b", "c")
 	if g := s.serviceGroups()[fresh.groupName()]; g.Description != fmt.Sprintf("Security Group for %s/fresh Service LoadBalancer in cluster %s", s.namespace, clusterName) || len(g.Rules) != 1 {
 		t.Errorf("made was %+v", g)
@@ -160,21 +160,21 @@ func TestGroupsOfServicesAreTakenOverWithoutAWriteAndGoWithThem(t *testing.T) {
 	// They go with their Services, however often that is refused.
 	name := web.groupName()
 	if *stateDir == "" {
-		s.once(wire.Fault{Kind: wire.FaultStatus, Status: 409, Body: `{"NeutronError": {"type": "SecurityGroupInUse", "message": "in use", "detail": ""}}`},
+		s.failNext(wire.Fault{Kind: wire.FaultStatus, Status: 409, Body: `{"NeutronError": {"type": "SecurityGroupInUse", "message": "in use", "detail": ""}}`},
 			wire.Operation{Service: cloudsim.Network, Method: http.MethodDelete, Route: "/v2.0/security-groups/{id}"})
 	}
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if groups := s.serviceGroups(); len(groups) != 2 || groups[name].ID != "" {
 		t.Errorf("groups: %+v", groups)
 	}
 	if *stateDir == "" {
-		s.met(t)
+		s.requireFaultMet(t)
 	}
 }
 
 func TestGroupsOfServicesGoWhenThatOfTheClusterIsInTheirPlace(t *testing.T) {
-	spares(t, "what Neutron makes of groups on ports is in the contract")
+	skipOnRealOpenStack(t, "what Neutron makes of groups on ports is in the contract")
 	s := newStage(t, settings{off: true, conf: []string{manageGroups}, flags: []string{observing}})
 	s.withoutGroups()
 	all := occmPair(s)
@@ -192,11 +192,11 @@ func TestGroupsOfServicesGoWhenThatOfTheClusterIsInTheirPlace(t *testing.T) {
 	}
 	visitor := s.visit(web.address(), 8080)
 
-	s.forget()
+	s.resetCalls()
 	s.start()
 	reads(all, metav1.ConditionUnknown, readyForAdoption)
-	s.rests()
-	s.untouched()
+	s.waitUntilIdle()
+	s.requireUntouched()
 	s.stop()
 
 	s.settings.flags = nil
@@ -210,11 +210,11 @@ func TestGroupsOfServicesGoWhenThatOfTheClusterIsInTheirPlace(t *testing.T) {
 		return nil
 	})
 	s.withGroup(theirs.Name, "a", "b")
-	s.happy(visitor)
+	s.requireNoFailedRequest(visitor)
 }
 
 func TestSecurityGroupsOfServicesThatAreGoneAreDeletedOnlyIfTheyAreProvenToBeTheClusters(t *testing.T) {
-	spares(t, "it takes a server that is no node")
+	skipOnRealOpenStack(t, "it takes a server that is no node")
 	s := newStage(t, settings{off: true, conf: []string{manageGroups}, flags: collecting})
 	stranger, err := s.cloud.server(s.node("stranger"))
 	if err != nil {
@@ -235,7 +235,7 @@ func TestSecurityGroupsOfServicesThatAreGoneAreDeletedOnlyIfTheyAreProvenToBeThe
 	})
 	if *stateDir == "" {
 		// What is off the ports by then is not forgotten.
-		s.once(wire.Fault{Kind: wire.FaultStatus, Status: 503}, wire.Operation{Service: cloudsim.Network, Method: http.MethodDelete, Route: "/v2.0/security-groups/{id}"})
+		s.failNext(wire.Fault{Kind: wire.FaultStatus, Status: 503}, wire.Operation{Service: cloudsim.Network, Method: http.MethodDelete, Route: "/v2.0/security-groups/{id}"})
 	}
 	s.start()
 	s.eventually(func() error {
@@ -252,10 +252,10 @@ func TestSecurityGroupsOfServicesThatAreGoneAreDeletedOnlyIfTheyAreProvenToBeThe
 			return nil
 		})
 	}
-	s.forget()
-	s.sweeps(3)
-	s.untouched()
-	if n := s.counted(orphansGauge, "securitygroup"); n != 2 {
+	s.resetCalls()
+	s.waitForSweeps(3)
+	s.requireUntouched()
+	if n := s.metricFor(orphansGauge, "securitygroup"); n != 2 {
 		t.Errorf("%d groups are counted", n)
 	}
 	groups := s.serviceGroups()
@@ -271,6 +271,6 @@ func TestSecurityGroupsOfServicesThatAreGoneAreDeletedOnlyIfTheyAreProvenToBeThe
 		t.Errorf("status says:\n%s", text)
 	}
 	if *stateDir == "" {
-		s.met(t)
+		s.requireFaultMet(t)
 	}
 }

@@ -45,8 +45,8 @@ func (s *stage) groups() []group {
 	return slices.DeleteFunc(answer.Groups, func(g group) bool { return !strings.HasPrefix(g.Name, "kube-octavia-nodes-"+string(system.UID)) })
 }
 
-// letsIn waits until there is one group, with these rules and no others: "tcp 30080 10.0.0.0/24".
-func (s *stage) letsIn(rules ...string) {
+// waitForGroupRules waits until there is one group, with these rules and no others: "tcp 30080 10.0.0.0/24".
+func (s *stage) waitForGroupRules(rules ...string) {
 	s.t.Helper()
 	slices.Sort(rules)
 	s.eventually(func() error {
@@ -156,33 +156,33 @@ func (s *stage) withoutGroups() {
 }
 
 func TestOneSecurityGroupLetsTheLoadBalancersOfAllServicesIn(t *testing.T) {
-	spares(t, "TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst has the group there")
+	skipOnRealOpenStack(t, "TestFloatingIPAndSecurityGroupRulesGoThoughTheLoadBalancerWentFirst has the group there")
 	s := newStage(t, settings{conf: []string{manageGroups}, flags: []string{"--sweep-interval=1h"}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	dns := s.service("dns", udp(5353), tcp(5353))
-	dns.programmed()
+	dns.waitUntilProgrammed()
 	local := s.service("local", tcp(8081), local, annotated(monitorKey, "true"))
-	local.programmed()
+	local.waitUntilProgrammed()
 	// With ovn clients come under their own addresses, and nothing looks at the health check port.
 	source, checks := "0.0.0.0/0", []string{}
 	if s.cloud.provider() != "ovn" {
 		source, checks = s.nodeSubnet(), []string{fmt.Sprintf("tcp %d %s", local.now().Spec.HealthCheckNodePort, s.nodeSubnet())}
 	}
 	all := append(s.from(source, web, dns, local), checks...)
-	s.letsIn(all...)
+	s.waitForGroupRules(all...)
 	s.bearsGroup("a", "b")
 
 	// A Service that changes nothing costs nothing, and a node is written to once.
-	s.rests()
-	s.forget()
-	s.settles(func() { web.change(touched("1")) })
+	s.waitUntilIdle()
+	s.resetCalls()
+	s.waitForPassAfter(func() { web.change(touched("1")) })
 	s.addNode("c")
 	s.bearsGroup("c")
-	web.becomes(membersAt(s.addresses("a", "b", "c")...))
-	dns.becomes(membersAt(s.addresses("a", "b", "c")...))
-	s.rests()
+	web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	dns.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	s.waitUntilIdle()
 	if diff := cmp.Diff([]string{"GET /v2.0/ports", "PUT /v2.0/ports/{id}"}, s.groupCalls()); diff != "" {
 		t.Errorf("the calls for a node that joins (-want +got):\n%s", diff)
 	}
@@ -200,28 +200,28 @@ func TestOneSecurityGroupLetsTheLoadBalancersOfAllServicesIn(t *testing.T) {
 		}
 		return nil
 	})
-	s.letsIn(all...)
+	s.waitForGroupRules(all...)
 
 	// Rules go with their ports and Services.
 	dns.change(without(5353), udp(5353))
-	dns.becomes(ports("UDP/5353"))
+	dns.waitForTree(ports("UDP/5353"))
 	web.delete()
-	web.gone()
-	s.letsIn(append(s.from(source, dns, local), checks...)...)
+	web.waitUntilGone()
+	s.waitForGroupRules(append(s.from(source, dns, local), checks...)...)
 }
 
 func TestSecurityGroupIsRepairedAndNoOtherIsLost(t *testing.T) {
-	spares(t, "revisions are contract-tested")
+	skipOnRealOpenStack(t, "revisions are contract-tested")
 	s := newStage(t, settings{conf: []string{manageGroups}, flags: []string{"--sweep-interval=1s"}})
 	s.withoutGroups()
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.bearsGroup("a", "b")
 	rules := s.from(s.nodeSubnet(), web)
 	if s.cloud.provider() == "ovn" {
 		rules = s.from("0.0.0.0/0", web)
 	}
-	s.letsIn(rules...)
+	s.waitForGroupRules(rules...)
 	found := s.groups()[0]
 
 	// Somebody adds to the group, takes a rule out, and takes it off a port.
@@ -231,22 +231,22 @@ func TestSecurityGroupIsRepairedAndNoOtherIsLost(t *testing.T) {
 	port := s.portOf("a")
 	without := slices.DeleteFunc(slices.Clone(port.Groups), func(id string) bool { return id == found.ID })
 	s.cloud.neutron(http.MethodPut, "ports/"+port.ID, map[string]any{"port": map[string]any{"security_groups": without}}, nil)
-	s.letsIn(rules...)
+	s.waitForGroupRules(rules...)
 	s.bearsGroup("a", "b")
 
 	// A second group, as after a create whose answer was lost, goes when a controller starts.
 	s.stop()
 	s.cloud.neutron(http.MethodPost, "security-groups", map[string]any{"security_group": map[string]any{"name": found.Name, "description": found.Description}}, nil)
 	s.start()
-	s.letsIn(rules...)
+	s.waitForGroupRules(rules...)
 	s.bearsGroup("a", "b")
 
 	// One that starts anew after that finds everything and writes nothing.
 	s.stop()
-	s.forget()
+	s.resetCalls()
 	s.start()
-	web.programmed()
-	s.rests()
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
 	for _, call := range s.groupCalls() {
 		if !strings.HasPrefix(call, http.MethodGet) {
 			t.Errorf("after a restart: %s", call)
@@ -255,7 +255,7 @@ func TestSecurityGroupIsRepairedAndNoOtherIsLost(t *testing.T) {
 }
 
 func TestNodeOfAnotherCloudIsToldThatItHasNoSecurityGroup(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{conf: []string{manageGroups}, nodes: []string{"a"}})
 	s.withoutGroups()
 	stranger := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node("x")}, Spec: corev1.NodeSpec{ProviderID: "aws:///zone/i-1"}}
@@ -268,7 +268,7 @@ func TestNodeOfAnotherCloudIsToldThatItHasNoSecurityGroup(t *testing.T) {
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.77"}}
 	})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.bearsGroup("a")
 	s.eventually(func() error {
 		list, err := s.client.EventsV1().Events(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{FieldSelector: "regarding.name=" + stranger.Name})

@@ -185,8 +185,8 @@ func (v *service) delete() {
 	}
 }
 
-// gone waits until the Service is not there any more.
-func (v *service) gone() {
+// waitUntilGone waits until the Service is not there any more.
+func (v *service) waitUntilGone() {
 	v.t.Helper()
 	v.eventually(func() error {
 		object, err := v.client.CoreV1().Services(v.namespace).Get(v.t.Context(), v.name, metav1.GetOptions{})
@@ -200,9 +200,9 @@ func (v *service) gone() {
 	})
 }
 
-// unmarked waits until the Service bears nothing of the controller's any more. It
+// waitUntilUnmarked waits until the Service bears nothing of the controller's any more. It
 // must have no annotations of its own.
-func (v *service) unmarked() {
+func (v *service) waitUntilUnmarked() {
 	v.t.Helper()
 	v.eventually(func() error {
 		now := v.now()
@@ -213,8 +213,8 @@ func (v *service) unmarked() {
 	})
 }
 
-// has waits until the condition has the status and the reason, and returns it.
-func (v *service) has(kind string, is metav1.ConditionStatus, reason string) metav1.Condition {
+// waitForCondition waits until the condition has the status and the reason, and returns it.
+func (v *service) waitForCondition(kind string, is metav1.ConditionStatus, reason string) metav1.Condition {
 	v.t.Helper()
 	var found metav1.Condition
 	v.eventually(func() error {
@@ -229,11 +229,11 @@ func (v *service) has(kind string, is metav1.ConditionStatus, reason string) met
 	return found
 }
 
-// programmed waits until the Service says that everything is there, and
+// waitUntilProgrammed waits until the Service says that everything is there, and
 // returns its address.
-func (v *service) programmed() string {
+func (v *service) waitUntilProgrammed() string {
 	v.t.Helper()
-	v.has(programmed, conditionTrue, "Programmed")
+	v.waitForCondition(programmed, conditionTrue, "Programmed")
 	return v.address()
 }
 
@@ -252,8 +252,8 @@ func (v *service) address() string {
 	return address
 }
 
-// moved waits until another address than the one given is published.
-func (v *service) moved(from string) string {
+// waitForOtherAddress waits until another address than the one given is published.
+func (v *service) waitForOtherAddress(from string) string {
 	v.t.Helper()
 	var address string
 	v.eventually(func() error {
@@ -295,9 +295,9 @@ func (v *service) lbName() string {
 	return "kube_service_" + clusterName + "_" + v.namespace + "_" + v.name
 }
 
-// becomes waits until the Service's load balancer is ACTIVE and check finds
+// waitForTree waits until the Service's load balancer is ACTIVE and check finds
 // nothing wrong with it, and returns it.
-func (v *service) becomes(check func(tree) error) tree {
+func (v *service) waitForTree(check func(tree) error) tree {
 	v.t.Helper()
 	var last tree
 	v.eventually(func() error {

@@ -16,16 +16,16 @@ import (
 func sharing(s *stage, edits ...edit) (web, api *service, address string, balancer tree) {
 	s.t.Helper()
 	web = s.service("web", append(edits, tcp(8080))...)
-	address, balancer = web.programmed(), web.tree()
+	address, balancer = web.waitUntilProgrammed(), web.tree()
 	api = s.service("api", append(edits, tcp(9090), udp(5300), annotated(idKey, balancer.ID))...)
-	if got := api.programmed(); got != address {
+	if got := api.waitUntilProgrammed(); got != address {
 		s.t.Errorf("one is at %s and the other at %s", address, got)
 	}
 	return web, api, address, balancer
 }
 
-// hosts checks that the load balancer has just these ports, by key, and no other is there.
-func (s *stage) hosts(id string, keys ...string) {
+// requirePorts checks that the load balancer has just these ports, by key, and no other is there.
+func (s *stage) requirePorts(id string, keys ...string) {
 	s.t.Helper()
 	s.eventually(func() error {
 		var answer struct{ LoadBalancer tree }
@@ -48,99 +48,99 @@ func (s *stage) hosts(id string, keys ...string) {
 }
 
 func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
-	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one there")
+	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one there")
 	s := newStage(t, settings{})
 	web, api, address, balancer := sharing(s)
-	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
-	s.answeredBy(address, 9090, s.addresses("a", "b")...)
+	s.requirePorts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
+	s.waitForAnswersThrough(address, 9090, s.addresses("a", "b")...)
 	visitor := s.visit(address, 8080)
 	clash := s.service("clash", tcp(9090), annotated(idKey, balancer.ID))
-	if said := clash.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") {
+	if said := clash.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") {
 		t.Errorf("the third is told %q", said)
 	}
 	clash.delete()
-	clash.gone()
+	clash.waitUntilGone()
 	api.change(without(5300), tcp(8080))
-	if said := api.has(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "Service "+s.namespace+"/web") {
+	if said := api.waitForCondition(accepted, conditionFalse, "PortInUse").Message; !strings.Contains(said, "Service "+s.namespace+"/web") {
 		t.Errorf("who has the port is not told: %q", said)
 	}
 	api.change(without(8080), tcp(9091))
-	api.programmed()
+	api.waitUntilProgrammed()
 	s.addNode("c")
-	web.becomes(eachPool(func(p pool) error {
+	web.waitForTree(eachPool(func(p pool) error {
 		if n := len(p.Members); n != 3 {
 			return fmt.Errorf("there are %d members", n)
 		}
 		return nil
 	}))
-	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "TCP/9091")
-	s.happy(visitor)
+	s.requirePorts(balancer.ID, "TCP/8080", "TCP/9090", "TCP/9091")
+	s.requireNoFailedRequest(visitor)
 	s.stop() // what was remembered is not needed for what follows
 	s.start()
 	visitor = s.visit(address, 9090)
 	web.delete()
-	web.gone()
-	s.hosts(balancer.ID, "TCP/9090", "TCP/9091")
-	s.happy(visitor)
+	web.waitUntilGone()
+	s.requirePorts(balancer.ID, "TCP/9090", "TCP/9091")
+	s.requireNoFailedRequest(visitor)
 	again := s.service("web", tcp(8080), annotated(idKey, balancer.ID))
-	if got := again.programmed(); got != address {
+	if got := again.waitUntilProgrammed(); got != address {
 		t.Errorf("the Service that came back is at %s", got)
 	}
 	api.delete()
-	api.gone()
-	s.hosts(balancer.ID, "TCP/8080")
+	api.waitUntilGone()
+	s.requirePorts(balancer.ID, "TCP/8080")
 	again.delete()
-	again.gone()
+	again.waitUntilGone()
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.collected(address)
+	s.deleteFloatingIP(address)
 }
 
 func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testing.T) {
-	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one with a floating IP")
+	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one with a floating IP")
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	web, api, address, balancer := sharing(s, annotated(internalKey, "true"))
-	s.hosts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
-	s.answeredBy(address, 9090, s.addresses("a", "b")...)
+	s.requirePorts(balancer.ID, "TCP/8080", "TCP/9090", "UDP/5300")
+	s.waitForAnswersThrough(address, 9090, s.addresses("a", "b")...)
 	api.change(annotated(internalKey, "false"))
-	t.Log(api.has(accepted, conditionFalse, "SharingRefused").Message)
+	t.Log(api.waitForCondition(accepted, conditionFalse, "SharingRefused").Message)
 	api.change(annotated(internalKey, "true"))
-	api.has(accepted, conditionTrue, "Accepted")
+	api.waitForCondition(accepted, conditionTrue, "Accepted")
 	web.change(annotated(internalKey, "false"))
-	if said := web.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, s.namespace+"/api") {
+	if said := web.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, s.namespace+"/api") {
 		t.Errorf("whose ports would be opened is not told: %q", said)
 	}
 	s.stop()
 	s.start()
-	web.has(accepted, conditionFalse, "SharingRefused")
+	web.waitForCondition(accepted, conditionFalse, "SharingRefused")
 	web.change(touched("and so it is looked at"))
-	s.rests()
+	s.waitUntilIdle()
 	if n := len(s.cloud.floatingIPs()); n > 0 || web.address() != address {
 		t.Errorf("there are %d floating IPs, and the Service is at %s", n, web.address())
 	}
 	third := s.service("third", tcp(9191), annotated(internalKey, "true"), annotated(idKey, balancer.ID))
-	if said := third.has(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "asks for a floating IP") {
+	if said := third.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "asks for a floating IP") {
 		t.Errorf("the one that comes now is told %q", said)
 	}
 	third.delete()
-	third.gone()
+	third.waitUntilGone()
 	api.change(annotated(internalKey, "false"))
-	open := web.moved(address)
-	web.programmed()
+	open := web.waitForOtherAddress(address)
+	web.waitUntilProgrammed()
 	api.eventually(func() error {
 		if at := api.address(); at != open {
 			return fmt.Errorf("one is at %s and the other at %s", open, at)
 		}
 		return nil
 	})
-	api.programmed()
+	api.waitUntilProgrammed()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	api.delete()
-	api.gone()
+	api.waitUntilGone()
 	for _, f := range s.cloud.floatingIPs() {
-		s.collected(f.Address)
+		s.deleteFloatingIP(f.Address)
 	}
 }
 
@@ -149,9 +149,9 @@ func TestTheLastOneToLeaveDeletesTheLoadBalancerWhoseFloatingIPWentFirst(t *test
 	s := newStage(t, settings{conf: []string{"max-shared-lb=3"}})
 	web, api, address, balancer := sharing(s)
 	dns := s.service("dns", udp(5301), annotated(idKey, balancer.ID))
-	dns.programmed()
+	dns.waitUntilProgrammed()
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	s.stop() // so that both take their ports off for the sake of the other
 	api.delete()
 	dns.delete()
@@ -166,17 +166,17 @@ func TestTheLastOneToLeaveDeletesTheLoadBalancerWhoseFloatingIPWentFirst(t *test
 	s.stop() // what was remembered is lost
 	s.cloud.Faults().Clear()
 	s.start()
-	api.gone()
-	dns.gone()
+	api.waitUntilGone()
+	dns.waitUntilGone()
 	if n := s.cloud.count("loadbalancers"); n != 0 {
 		t.Errorf("%d load balancers are left", n)
 	}
-	s.collected(address)
+	s.deleteFloatingIP(address)
 }
 
-// collected removes a floating IP that was made for a Service which is gone, before the
+// deleteFloatingIP removes a floating IP that was made for a Service which is gone, before the
 // collector of orphans does.
-func (s *stage) collected(address string) {
+func (s *stage) deleteFloatingIP(address string) {
 	s.t.Helper()
 	f := s.cloud.floatingIP(address)
 	if f.PortID != "" {
@@ -186,24 +186,24 @@ func (s *stage) collected(address string) {
 }
 
 func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {
-	spares(t, "the cloud has no part in it")
+	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	web.programmed()
+	web.waitUntilProgrammed()
 	theirs := s.makeBalancer("by-hand", nil)
-	far := s.elsewhere()
+	far := s.inOtherNamespace()
 	stranger := far.service("stranger", tcp(9090), annotated(idKey, web.tree().ID))
-	if said := stranger.has(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "shared-lb-scope") {
+	if said := stranger.waitForCondition(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "shared-lb-scope") {
 		t.Errorf("it is told %q", said)
 	}
 	outside := s.service("outside", tcp(9091), annotated(idKey, theirs), annotated(internalKey, "true"))
-	if said := outside.has(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "kube-octavia.share="+s.namespace) {
+	if said := outside.waitForCondition(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "kube-octavia.share="+s.namespace) {
 		t.Errorf("it is told %q", said)
 	}
 	s.cloud.octavia("PUT", "loadbalancers/"+theirs, map[string]any{"loadbalancer": map[string]any{"tags": []string{"kube-octavia.share=" + s.namespace}}}, nil)
 	s.eventually(s.cloud.pending)
 	outside.change(touched("and so it is looked at"))
-	outside.programmed()
+	outside.waitUntilProgrammed()
 	outside.change(ofType(corev1.ServiceTypeClusterIP))
 	s.eventually(func() error {
 		if f := outside.now().Finalizers; len(f) > 0 {
@@ -217,6 +217,6 @@ func TestLoadBalancersAreSharedOnlyWithWhomTheyMayBe(t *testing.T) {
 		}
 	}
 	stranger.delete()
-	stranger.gone()
+	stranger.waitUntilGone()
 	s.cloud.octavia("DELETE", "loadbalancers/"+theirs+"?cascade=true", nil, nil)
 }

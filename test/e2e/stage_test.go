@@ -99,7 +99,7 @@ func newStage(t *testing.T, with settings) *stage {
 	s.startNodes()
 	s.writeFiles()
 	s.askedBefore = len(s.asked())
-	t.Cleanup(s.takeDown)
+	t.Cleanup(s.cleanUp)
 	if !with.off {
 		s.start()
 	}
@@ -237,22 +237,22 @@ func (s *stage) cloudConf() string { return filepath.Join(s.dir, "cloud.conf") }
 func (s *stage) kubeconfig() string      { return filepath.Join(s.dir, "kubeconfig") }
 func (s *stage) adminKubeconfig() string { return filepath.Join(s.dir, "admin.kubeconfig") }
 
-// takeDown deletes the Services, lets the controller clean up, and fails the
+// cleanUp deletes the Services, lets the controller clean up, and fails the
 // test when that leaves anything in the cloud, or when something secret was
 // shown or something asked for that the controller's roles do not allow. After a
 // test that failed already it only makes sure that the next one does not suffer.
-func (s *stage) takeDown() {
+func (s *stage) cleanUp() {
 	ctx := context.Background()
 	services := s.client.CoreV1().Services(s.namespace)
-	s.keptSecrets() // while the Services are there
-	defer s.keepsToTheTable()
+	s.requireNoSecretShown() // while the Services are there
+	defer s.requireOnlyListedCalls()
 	defer func() {
 		for _, do := range s.afterwards {
 			do()
 		}
 	}()
-	defer s.keptToItsRights()
-	defer s.keptSecrets()
+	defer s.requireOnlyAllowedRequests()
+	defer s.requireNoSecretShown()
 	if !s.t.Failed() {
 		if s.controller == nil {
 			s.start()

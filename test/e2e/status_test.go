@@ -32,13 +32,13 @@ func (s *stage) surveyed() report.Survey {
 }
 
 func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
-	spares(t, "what it reads is what the controller reads")
+	skipOnRealOpenStack(t, "what it reads is what the controller reads")
 	s, have, f := orphaned(t, settings{})
 	s.start()
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	s.service("plain", tcp(8081), ofType(corev1.ServiceTypeClusterIP))
-	s.rests()
+	s.waitUntilIdle()
 	own := web.tree().ID
 	s.stop()
 	foreign := s.makeBalancer(web.lbName(), []string{"kube-octavia.cluster=other", "kube-octavia.service=other"})
@@ -46,7 +46,7 @@ func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
 	moved := s.cloud.floatingIP(address)
 	s.lead(moved, elsewhere.ID)
 	left := s.makeNamedPort("octavia-lb-11111111-2222-4333-8444-555555555555")
-	s.forget()
+	s.resetCalls()
 
 	survey := s.surveyed()
 	if n := len(survey.Services); n != 1 {
@@ -89,7 +89,7 @@ func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
 			t.Errorf("%q is not in the table:\n%s", part, text)
 		}
 	}
-	s.untouched()
+	s.requireUntouched()
 	s.cloud.octavia("DELETE", "loadbalancers/"+foreign+"?cascade=true", nil, nil)
 	s.cloud.neutron("DELETE", "ports/"+left, nil, nil)
 	s.lead(moved, nil)

@@ -63,51 +63,51 @@ func (s *stage) tagByHand(have tree, f floatingIP, tag string) {
 }
 
 func TestCustomTagsAreChangedLiveAndThoseOfOthersStay(t *testing.T) {
-	spares(t, "tags and their changes are in the contract")
+	skipOnRealOpenStack(t, "tags and their changes are in the contract")
 	s := newStage(t, settings{conf: []string{"tags=cost-7"}})
 	web := s.service("web", tcp(8080), annotated(balancerTagsKey, "a, b"), annotated(listenerTagsKey, "l"), annotated(poolTagsKey, "p"), annotated(floatingTagsKey, "f"))
-	address := web.programmed()
-	have := web.becomes(s.tagged(address, []string{"a", "b", "cost-7"}, []string{"cost-7", "l"}, []string{"cost-7", "p"}, []string{"cost-7", "f"}))
+	address := web.waitUntilProgrammed()
+	have := web.waitForTree(s.tagged(address, []string{"a", "b", "cost-7"}, []string{"cost-7", "l"}, []string{"cost-7", "p"}, []string{"cost-7", "f"}))
 	visitor := s.visit(address, 8080)
 
 	s.tagByHand(have, s.cloud.floatingIP(address), "by-hand")
 	web.change(annotated(balancerTagsKey, "b,c"), annotated(listenerTagsKey, "m"), annotated(poolTagsKey, "p,q"), annotated(floatingTagsKey, "g"))
-	web.becomes(s.tagged(address, []string{"b", "by-hand", "c", "cost-7"}, []string{"by-hand", "cost-7", "m"}, []string{"by-hand", "cost-7", "p", "q"}, []string{"by-hand", "cost-7", "g"}))
-	web.programmed()
+	web.waitForTree(s.tagged(address, []string{"b", "by-hand", "c", "cost-7"}, []string{"by-hand", "cost-7", "m"}, []string{"by-hand", "cost-7", "p", "q"}, []string{"by-hand", "cost-7", "g"}))
+	web.waitUntilProgrammed()
 
 	s.stop() // what was set is known from the cloud alone
 	s.start()
 	web.change(notAnnotated(balancerTagsKey), notAnnotated(listenerTagsKey), notAnnotated(poolTagsKey), notAnnotated(floatingTagsKey))
 	left := []string{"by-hand", "cost-7"}
-	web.becomes(s.tagged(address, left, left, left, left))
-	web.programmed()
-	s.happy(visitor)
+	web.waitForTree(s.tagged(address, left, left, left, left))
+	web.waitUntilProgrammed()
+	s.requireNoFailedRequest(visitor)
 	if now := web.tree(); now.ID != have.ID || now.Listeners[0].ID != have.Listeners[0].ID || now.Listeners[0].PoolID != have.Listeners[0].PoolID {
 		t.Errorf("it was %+v and is %+v", have, now)
 	}
 }
 
 func TestATagThatSomebodyTookOffIsSetAgain(t *testing.T) {
-	spares(t, "tags and their changes are in the contract")
+	skipOnRealOpenStack(t, "tags and their changes are in the contract")
 	s := newStage(t, settings{flags: sweeping})
 	web := s.service("web", tcp(8080), annotated(listenerTagsKey, "l"), annotated(floatingTagsKey, "f"))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	right := s.tagged(address, nil, []string{"l"}, nil, []string{"f"})
-	have := web.becomes(right)
-	s.ages(have)
+	have := web.waitForTree(right)
+	s.waitForNextSecond(have)
 	l := have.Listeners[0]
 	s.cloud.octavia("PUT", "listeners/"+l.ID, map[string]any{"listener": map[string]any{"tags": slices.DeleteFunc(slices.Clone(l.Tags), func(t string) bool { return t == "l" })}}, nil)
 	s.cloud.neutron("PUT", "floatingips/"+s.cloud.floatingIP(address).ID+"/tags", map[string]any{"tags": []string{}}, nil)
-	web.becomes(right)
+	web.waitForTree(right)
 }
 
 func TestTagsOfAGuestAreForItsListenersAndPoolsOnly(t *testing.T) {
-	spares(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one")
+	skipOnRealOpenStack(t, "TestServiceOfAnotherClusterThatSharesLeavesNamesAndOwnerAsTheyAre shares one")
 	s := newStage(t, settings{})
 	web, api, address, _ := sharing(s, annotated(listenerTagsKey, "l"))
 	web.change(annotated(balancerTagsKey, "owner"))
 	api.change(annotated(balancerTagsKey, "guest"), annotated(listenerTagsKey, "m"))
-	t.Log(api.has(accepted, conditionFalse, "LoadBalancerNotTagged").Message)
+	t.Log(api.waitForCondition(accepted, conditionFalse, "LoadBalancerNotTagged").Message)
 	tagged := func(want map[string]string) func(tree) error {
 		return func(have tree) error {
 			if got := plainTags(have.Tags); !slices.Equal(got, []string{"owner"}) {
@@ -121,27 +121,27 @@ func TestTagsOfAGuestAreForItsListenersAndPoolsOnly(t *testing.T) {
 			return nil
 		}
 	}
-	web.becomes(tagged(map[string]string{"TCP/8080": "l", "TCP/9090": "m", "UDP/5300": "m"}))
+	web.waitForTree(tagged(map[string]string{"TCP/8080": "l", "TCP/9090": "m", "UDP/5300": "m"}))
 	api.change(notAnnotated(balancerTagsKey))
-	api.has(accepted, conditionTrue, "Accepted")
-	api.programmed()
+	api.waitForCondition(accepted, conditionTrue, "Accepted")
+	api.waitUntilProgrammed()
 	api.delete()
-	api.gone()
-	web.becomes(tagged(map[string]string{"TCP/8080": "l"}))
+	api.waitUntilGone()
+	web.waitForTree(tagged(map[string]string{"TCP/8080": "l"}))
 	s.answers(address, 8080)
 }
 
 func TestAGivenFloatingIPBearsTheTagsOnlyWhileItServes(t *testing.T) {
-	spares(t, "tags are in the contract, and TestGivenFloatingIPIsAdoptedAndKept gives a floating IP")
+	skipOnRealOpenStack(t, "tags are in the contract, and TestGivenFloatingIPIsAdoptedAndKept gives a floating IP")
 	s := newStage(t, settings{})
 	given := s.cloud.makeFloatingIP("")
 	s.given = []string{given.Address}
 	s.cloud.neutron("PUT", "floatingips/"+given.ID+"/tags", map[string]any{"tags": []string{"by-hand"}}, nil)
 	web := s.service("web", tcp(8080), at(given.Address), annotated(floatingTagsKey, "f"))
-	web.programmed()
-	web.becomes(s.tagged(given.Address, nil, nil, nil, []string{"by-hand", "f"}))
+	web.waitUntilProgrammed()
+	web.waitForTree(s.tagged(given.Address, nil, nil, nil, []string{"by-hand", "f"}))
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if f := s.cloud.floatingIP(given.Address); f.ID != given.ID || !slices.Equal(f.Tags, []string{"by-hand"}) {
 		t.Errorf("it was %+v and is %+v", given, f)
 	}

@@ -28,8 +28,8 @@ import (
 // Who misbehaves in one namespace neither keeps another one waiting nor gets at
 // what is not theirs.
 
-// elsewhere is the stage with another namespace, in which somebody else is.
-func (s *stage) elsewhere() *stage {
+// inOtherNamespace is the stage with another namespace, in which somebody else is.
+func (s *stage) inOtherNamespace() *stage {
 	s.t.Helper()
 	other := *s
 	other.namespace = kubetest.Namespace(s.t)
@@ -71,8 +71,8 @@ func nonsense(i int) edit {
 	return annotated(keys[i/len(values)%len(keys)], value)
 }
 
-// looked is how many of the stage's Services have been looked at.
-func (s *stage) looked() int {
+// servicesLookedAt is how many of the stage's Services have been looked at.
+func (s *stage) servicesLookedAt() int {
 	s.t.Helper()
 	list, err := s.client.CoreV1().Services(s.namespace).List(s.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestOneNamespaceDoesNotKeepAnotherWaiting(t *testing.T) {
 	// One worker that takes a while: all wait.
 	s := newStage(t, settings{flags: []string{"--concurrency=1"}})
 	s.cloud.Latency().Set(wire.Operation{Service: cloudsim.LoadBalancer}, 100*time.Millisecond)
-	noisy := s.elsewhere()
+	noisy := s.inOtherNamespace()
 	end := make(chan struct{})
 	var restless sync.WaitGroup
 	var failure error
@@ -129,9 +129,9 @@ func TestOneNamespaceDoesNotKeepAnotherWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	web := s.service("web", tcp(8080))
-	waiting := n - noisy.looked()
-	web.programmed()
-	served := waiting - (n - noisy.looked())
+	waiting := n - noisy.servicesLookedAt()
+	web.waitUntilProgrammed()
+	served := waiting - (n - noisy.servicesLookedAt())
 	t.Logf("%d Services of another namespace were waiting before this one came, and %d of them had a pass until it was there", waiting, served)
 	if waiting < 100 || served > waiting/4 {
 		t.Errorf("%d of %d came first; at most a quarter of many should", served, waiting)
@@ -167,7 +167,7 @@ func TestNobodyGetsAtWhatIsNotTheirs(t *testing.T) {
 	simulatorOnly(t, "whose something is, is decided by marks, which the contract tests on a real cloud")
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	before, floating := web.tree(), s.cloud.floatingIP(address)
 	balancer, anothers := s.anothersThings()
 	// That of a third Service leads nowhere just now.
@@ -176,18 +176,18 @@ func TestNobodyGetsAtWhatIsNotTheirs(t *testing.T) {
 	s.cloud.neutron(http.MethodPost, "floatingips", map[string]any{"floatingip": map[string]any{
 		"floating_network_id": s.cloud.IDs().PublicNetwork, "description": third.FloatingIPDescription()}}, &stray)
 	s.given = append(s.given, stray.FloatingIP.Address)
-	s.forget()
+	s.resetCalls()
 
-	noisy := s.elsewhere()
+	noisy := s.inOtherNamespace()
 	var all []*service
 	refused := func(name, kind, reason string, edits ...edit) {
 		v := noisy.service(name, append(edits, tcp(8080))...)
 		all = append(all, v)
-		v.has(kind, conditionFalse, reason)
+		v.waitForCondition(kind, conditionFalse, reason)
 	}
-	refused("balancer", programmed, "NotOwned", annotated(idKey, before.ID))
-	refused("anothers-balancer", programmed, "NotOwned", annotated(idKey, balancer))
-	refused("no-id", programmed, "NotOwned", annotated(idKey, "../../quotas"))
+	refused("balancer", programmed, "Foreign", annotated(idKey, before.ID))
+	refused("anothers-balancer", programmed, "Foreign", annotated(idKey, balancer))
+	refused("no-id", programmed, "Foreign", annotated(idKey, "../../quotas"))
 	refused("address", accepted, "FloatingIPInUse", at(address))
 	refused("anothers-address", programmed, "RejectedByCloud", at(anothers.Address))
 	refused("stray-address", accepted, "FloatingIPInUse", at(stray.FloatingIP.Address))
@@ -219,7 +219,7 @@ func TestNobodyGetsAtWhatIsNotTheirs(t *testing.T) {
 		v.delete()
 	}
 	for _, v := range all {
-		v.gone()
+		v.waitUntilGone()
 	}
 	untouched("after their end")
 	for service, path := range map[string]string{

@@ -128,9 +128,9 @@ func (s *stage) stored() []string {
 	return ids
 }
 
-// follows waits until the port ends TLS with a certificate that is not among those
+// waitForCertificate waits until the port ends TLS with a certificate that is not among those
 // before, and that is the only one which is stored. It returns its id.
-func (v *service) follows(port string, before ...string) string {
+func (v *service) waitForCertificate(port string, before ...string) string {
 	v.t.Helper()
 	var id string
 	v.eventually(func() error {
@@ -160,25 +160,25 @@ func TestCertificateOfASecretIsStoredFollowedAndDeleted(t *testing.T) {
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
 	web := s.service("web", tcp(8080, 8081), annotated(secretKey, "web-tls"), annotated(protocolsKey, "8081=TCP"))
-	address := web.programmed()
-	one := web.follows("TCP/8080")
+	address := web.waitUntilProgrammed()
+	one := web.waitForCertificate("TCP/8080")
 	was := web.tree()
 	visitor := s.visit(address, 8081)
 
 	// As cert-manager does.
 	s.renew(time.Hour)
-	two := web.follows("TCP/8080", one)
-	web.programmed()
-	web.keptListener(was, "TCP/8080")
+	two := web.waitForCertificate("TCP/8080", one)
+	web.waitUntilProgrammed()
+	web.requireSameListener(was, "TCP/8080")
 
 	// A controller that was just started follows, too, and learns from the sweep what
 	// the one before it has stored.
 	s.stop()
-	s.forget()
+	s.resetCalls()
 	s.start()
-	web.programmed()
+	web.waitUntilProgrammed()
 	s.renew(time.Hour)
-	three := web.follows("TCP/8080", one, two)
+	three := web.waitForCertificate("TCP/8080", one, two)
 	writes := s.writes()
 	// Those to a real Barbican are not recorded.
 	if *stateDir == "" && (len(writes) != 3 || writes[0] != "POST /v1/secrets" || !strings.HasPrefix(writes[1], "PUT /v2.0/lbaas/listeners/") || writes[2] != "DELETE /v1/secrets/"+two) {
@@ -188,16 +188,16 @@ func TestCertificateOfASecretIsStoredFollowedAndDeleted(t *testing.T) {
 	// A reference by hand takes its place, and that the reference's.
 	ref := s.bundle()
 	web.change(annotated(tlsKey, ref), notAnnotated(secretKey))
-	web.becomes(ends("TCP/8080", ref))
+	web.waitForTree(ends("TCP/8080", ref))
 	s.noneStored()
 	web.change(annotated(secretKey, "web-tls"))
-	web.follows("TCP/8080", one, two, three, secretID(ref))
-	web.programmed()
-	web.keptListener(was, "TCP/8080")
-	s.happy(visitor)
+	web.waitForCertificate("TCP/8080", one, two, three, secretID(ref))
+	web.waitUntilProgrammed()
+	web.requireSameListener(was, "TCP/8080")
+	s.requireNoFailedRequest(visitor)
 
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if refs := s.stored(); len(refs) > 0 {
 		t.Errorf("the Service is gone and stored are %q", refs)
 	}
@@ -216,15 +216,15 @@ func (s *stage) readNoOtherSecret() {
 }
 
 func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
-	spares(t, "TestCertificateOfASecretIsStoredFollowedAndDeleted has the cloud's part in it")
+	skipOnRealOpenStack(t, "TestCertificateOfASecretIsStoredFollowedAndDeleted has the cloud's part in it")
 	s := newStage(t, settings{password: true, program: curious()})
 	s.unreadable = "web-tls"
 	web := s.service("web", tcp(8080))
-	address := web.programmed()
+	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
-	s.forget()
+	s.resetCalls()
 	web.change(annotated(secretKey, "web-tls"))
-	c := web.has(accepted, conditionFalse, "SecretForbidden")
+	c := web.waitForCondition(accepted, conditionFalse, "SecretForbidden")
 	_, commands, _ := strings.Cut(c.Message, "allow it by: ")
 	for _, command := range strings.Split(commands, " && ") {
 		args := strings.Fields(command)
@@ -235,7 +235,7 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	refused := func(words string) {
 		t.Helper()
 		web.eventually(func() error {
-			if c := web.has(accepted, conditionFalse, "CertificateUnusable"); !strings.Contains(c.Message, words) {
+			if c := web.waitForCondition(accepted, conditionFalse, "CertificateUnusable"); !strings.Contains(c.Message, words) {
 				return fmt.Errorf("it says %s", c.Message)
 			}
 			return nil
@@ -247,8 +247,8 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	s.secret("web-tls", certificate, key)
 	refused("does not fit")
 	s.addNode("c")
-	web.becomes(all(speaks("TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b", "c")...)))
-	s.happy(visitor)
+	web.waitForTree(all(speaks("TCP/8080 TCP TCP"), membersAt(s.addresses("a", "b", "c")...)))
+	s.requireNoFailedRequest(visitor)
 	for _, w := range s.writes() {
 		if !strings.HasSuffix(w, "/members") {
 			t.Errorf("the cloud was written to: %s", w)
@@ -257,11 +257,11 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 
 	// One that has expired is used all the same, and told of.
 	s.renew(-time.Hour)
-	if c := web.has(accepted, conditionTrue, "CertificateNotValid"); !strings.Contains(c.Message, "expired") {
+	if c := web.waitForCondition(accepted, conditionTrue, "CertificateNotValid"); !strings.Contains(c.Message, "expired") {
 		t.Errorf("it says %s", c.Message)
 	}
-	web.programmed()
-	web.follows("TCP/8080")
+	web.waitUntilProgrammed()
+	web.waitForCertificate("TCP/8080")
 	valid := web.tree().listener("TCP/8080").Certificate
 	s.eventually(func() error {
 		if !slices.Contains(web.events(), "CertificateNotValid") {
@@ -272,11 +272,11 @@ func TestSecretThatCannotBeUsedIsRefusedWithWhatToDo(t *testing.T) {
 	// What serves stays when the Secret becomes useless, and goes with the Service.
 	s.secret("web-tls", certificate, key)
 	refused("does not fit")
-	web.becomes(ends("TCP/8080", valid))
+	web.waitForTree(ends("TCP/8080", valid))
 	s.secret("web-tls", certificate[:0], key)
 	refused("no tls.crt")
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	s.noneStored()
 	s.readNoOtherSecret()
 }
@@ -288,40 +288,40 @@ func TestEveryFailureOfBarbicanLeavesOneCertificate(t *testing.T) {
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
 	web := s.service("web", tcp(8080), annotated(secretKey, "web-tls"))
-	web.programmed()
-	before := []string{web.follows("TCP/8080")}
+	web.waitUntilProgrammed()
+	before := []string{web.waitForCertificate("TCP/8080")}
 	list, store, end := wire.Operation{Service: cloudsim.KeyManager, Method: http.MethodGet, Route: "/v1/secrets"},
 		wire.Operation{Service: cloudsim.KeyManager, Method: http.MethodPost, Route: "/v1/secrets"},
 		wire.Operation{Service: cloudsim.KeyManager, Method: http.MethodDelete, Route: "/v1/secrets/{id}"}
 	for _, how := range []wire.Fault{{Kind: wire.FaultStatus, Status: http.StatusInternalServerError}, {Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable}, {Kind: wire.FaultResetAfter}, {Kind: wire.FaultResetBefore}, {Kind: wire.FaultHalfBody}} {
-		s.once(how, list, store, end)
+		s.failNext(how, list, store, end)
 		s.renew(time.Hour)
-		before = append(before, web.follows("TCP/8080", before...))
-		web.programmed()
+		before = append(before, web.waitForCertificate("TCP/8080", before...))
+		web.waitUntilProgrammed()
 		s.cloud.Faults().Clear()
 	}
-	s.once(wire.Fault{Kind: wire.FaultResetAfter}, list, end)
+	s.failNext(wire.Fault{Kind: wire.FaultResetAfter}, list, end)
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	s.noneStored()
 }
 
 // A controller that was killed may have left certificates of Services that are there, and
 // one whose Service was taken away by force leaves all.
 func TestCertificatesThatNobodyUsesAreDeletedByTheSweep(t *testing.T) {
-	spares(t, "for the cloud it is a deletion")
+	skipOnRealOpenStack(t, "for the cloud it is a deletion")
 	s := newStage(t, settings{password: true, program: curious(), flags: collecting})
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
 	web, lost := s.service("web", tcp(8080), annotated(secretKey, "web-tls")), s.service("lost", tcp(8081), annotated(secretKey, "web-tls"))
-	web.programmed()
-	lost.programmed()
+	web.waitUntilProgrammed()
+	lost.waitUntilProgrammed()
 	if refs := s.stored(); len(refs) != 2 {
 		t.Fatalf("two Services have %q", refs)
 	}
 	kept := web.tree().listener("TCP/8080").Certificate
 	s.stop()
-	lost.lose()
+	lost.deleteWithoutFinalizer()
 	var found struct{ Name string }
 	if err := s.cloud.call(asUser, cloudsim.KeyManager, http.MethodGet, kept[strings.Index(kept, "/v1/"):], nil, &found); err != nil {
 		t.Fatal(err)
@@ -342,9 +342,9 @@ func TestCertificatesThatNobodyUsesAreDeletedByTheSweep(t *testing.T) {
 		}
 		return nil
 	})
-	web.becomes(ends("TCP/8080", kept))
+	web.waitForTree(ends("TCP/8080", kept))
 	web.delete()
-	web.gone()
+	web.waitUntilGone()
 	if refs := s.stored(); len(refs) != 1 {
 		t.Errorf("beside another cluster's there are %q", refs)
 	}
@@ -352,13 +352,13 @@ func TestCertificatesThatNobodyUsesAreDeletedByTheSweep(t *testing.T) {
 
 // Octavia locks a load balancer for ever whose certificate is gone.
 func TestCertificateThatAnybodysListenerHasStays(t *testing.T) {
-	spares(t, "for the cloud it is a list")
+	skipOnRealOpenStack(t, "for the cloud it is a list")
 	s := newStage(t, settings{password: true, program: curious(), flags: collecting})
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
 	lost, leaving := s.service("lost", tcp(8080), annotated(secretKey, "web-tls")), s.service("leaving", tcp(8081), annotated(secretKey, "web-tls"))
-	lost.programmed()
-	leaving.programmed()
+	lost.waitUntilProgrammed()
+	leaving.waitUntilProgrammed()
 	refs := []string{lost.tree().listener("TCP/8080").Certificate, leaving.tree().listener("TCP/8081").Certificate}
 	s.stop()
 	var made struct{ LoadBalancer struct{ ID string } }
@@ -367,17 +367,17 @@ func TestCertificateThatAnybodysListenerHasStays(t *testing.T) {
 		{"protocol": "TERMINATED_HTTPS", "protocol_port": 444, "default_tls_container_ref": refs[0], "sni_container_refs": refs[1:]},
 	}}}, &made)
 	s.eventually(s.cloud.pending)
-	lost.lose()
+	lost.deleteWithoutFinalizer()
 	s.start()
 	leaving.delete()
-	leaving.gone()
+	leaving.waitUntilGone()
 	s.eventually(func() error {
 		if n := s.cloud.count("loadbalancers"); n != 1 {
 			return fmt.Errorf("there are %d load balancers beside a person's", n-1)
 		}
 		return nil
 	})
-	s.sweeps(3)
+	s.waitForSweeps(3)
 	if have := s.stored(); len(have) != 2 {
 		t.Errorf("stored are %q, and a person's listeners have %q", have, refs)
 	}
@@ -402,7 +402,7 @@ func TestCertificateIsNotStoredForWhoeverOctaviaCannotActFor(t *testing.T) {
 	s.renew(time.Hour)
 	web := s.service("web", tcp(8080), annotated(secretKey, "web-tls"))
 	web.eventually(func() error {
-		c := web.has(accepted, conditionFalse, "CertificateUnusable")
+		c := web.waitForCondition(accepted, conditionFalse, "CertificateUnusable")
 		for _, part := range []string{"web-tls", "application credential", "password", "container-store"} {
 			if !strings.Contains(c.Message, part) {
 				return errors.New("the message does not name " + part + ": " + c.Message)

@@ -83,10 +83,10 @@ func askUDP(ctx context.Context, from client, address string, port int) (node.An
 	return a, json.NewDecoder(c).Decode(&a)
 }
 
-// answeredBy waits until requests to the address are answered through exactly
+// waitForAnswersThrough waits until requests to the address are answered through exactly
 // these nodes, which is told by the source address that the Pod saw: without
 // externalTrafficPolicy: Local it is the node's.
-func (s *stage) answeredBy(address string, port int, nodes ...string) {
+func (s *stage) waitForAnswersThrough(address string, port int, nodes ...string) {
 	s.t.Helper()
 	if !s.cloud.packets() {
 		s.leadsTo(address, tcpKey(port), nodes)
@@ -148,11 +148,11 @@ func (s *stage) echoes(address string, port int) node.Answer {
 	return a
 }
 
-// silent waits until requests to the address are not answered any more.
-func (s *stage) silent(address string, port int) {
+// waitUntilSilent waits until requests to the address are not answered any more.
+func (s *stage) waitUntilSilent(address string, port int) {
 	s.t.Helper()
 	if !s.cloud.packets() {
-		s.leadsNowhere(address, tcpKey(port))
+		s.waitUntilClosed(address, tcpKey(port))
 		return
 	}
 	s.eventually(func() error {
@@ -183,12 +183,12 @@ type user struct {
 }
 
 // visit starts a user of the address, whose requests all have to be answered:
-// happy tells.
+// requireNoFailedRequest tells.
 func (s *stage) visit(address string, port int) *user {
 	s.t.Helper()
 	s.answers(address, port)
 	if s.cloud.packets() {
-		return s.busy(func(ctx context.Context) error {
+		return s.startUser(func(ctx context.Context) error {
 			_, err := ask(ctx, s.cloud.outside(), address, port)
 			return err
 		})
@@ -207,8 +207,8 @@ func (s *stage) visit(address string, port int) *user {
 // is to answer.
 const pace = 10 * time.Millisecond
 
-// busy starts a user who makes one request after the other.
-func (s *stage) busy(makeRequest func(context.Context) error) *user {
+// startUser starts a user who makes one request after the other.
+func (s *stage) startUser(makeRequest func(context.Context) error) *user {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &user{stop: stop, done: make(chan struct{})}
 	go func() {
@@ -243,9 +243,9 @@ func (u *user) count() int {
 	return u.served + len(u.failures)
 }
 
-// happy waits for some more requests, ends the user's visit, and fails the
+// requireNoFailedRequest waits for some more requests, ends the user's visit, and fails the
 // test if one request of all was not answered.
-func (s *stage) happy(u *user) {
+func (s *stage) requireNoFailedRequest(u *user) {
 	s.t.Helper()
 	more := 10
 	if !s.cloud.packets() {

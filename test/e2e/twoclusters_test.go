@@ -84,7 +84,7 @@ func (s *stage) clusterUID() string {
 // balancer waits until the Service is Programmed and returns its load balancer.
 func (v *service) balancer() tree {
 	v.t.Helper()
-	v.programmed()
+	v.waitUntilProgrammed()
 	id := v.now().Annotations[idKey]
 	for _, l := range v.cloud.trees(v.lbName()) {
 		if l.ID == id {
@@ -164,7 +164,7 @@ func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
 	both(func(v *service) { v.change(annotated(internalKey, "true")) })
 	both(func(v *service) { v.change(annotated(internalKey, "false"), openTo()) })
 	for v, node := range map[*service]string{here: "a", there: "b"} {
-		v.answeredBy(v.address(), 8081, v.stage.address(node))
+		v.waitForAnswersThrough(v.address(), 8081, v.stage.address(node))
 	}
 	mine, yours := look(here), look(there)
 	if mine.ID == yours.ID || here.address() == there.address() {
@@ -179,19 +179,19 @@ func TestTwoClustersOfTheSameNameInOneProjectDoNotTouchEachOther(t *testing.T) {
 	// Deleting and making again on one side is nothing to the other.
 	before := look(there)
 	here.delete()
-	here.gone()
+	here.waitUntilGone()
 	if err := here.create(tcp(8080)); err != nil {
 		t.Fatal(err)
 	}
 	look(here)
 	here.delete()
-	here.gone()
+	here.waitUntilGone()
 	if now := look(there); now.UpdatedAt != before.UpdatedAt || now.ID != before.ID {
 		t.Errorf("%+v has become %+v", before, now)
 	}
-	there.answeredBy(there.address(), 8081, other.address("b"))
+	there.waitForAnswersThrough(there.address(), 8081, other.address("b"))
 	there.delete()
-	there.gone()
+	there.waitUntilGone()
 
 	for v, ids := range owned {
 		for _, problem := range strangers(s.cloud, s.callsOf(controllers[v]), ids, owned[here], owned[there]) {

@@ -17,9 +17,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // notSeenHere are the calls of the table that no end-to-end test makes, and why.
@@ -39,9 +40,9 @@ var made = struct {
 	operations map[wire.Operation]bool
 }{operations: map[wire.Operation]bool{}}
 
-// keepsToTheTable fails the test if a call was made that is not in the table of
+// requireOnlyListedCalls fails the test if a call was made that is not in the table of
 // calls. An application credential would not be allowed to make it.
-func (s *stage) keepsToTheTable() {
+func (s *stage) requireOnlyListedCalls() {
 	s.t.Helper()
 	made.Lock()
 	defer made.Unlock()
@@ -52,7 +53,7 @@ func (s *stage) keepsToTheTable() {
 	for _, o := range operations {
 		made.operations[o] = true
 		if tableOf(o) == "" {
-			s.t.Errorf("%s %s of service %s was called, and is not in the table of internal/openstack/call.go: add it there, with what it is for",
+			s.t.Errorf("%s %s of service %s was called, and is not in the table of internal/calltable: add it there, with what it is for",
 				o.Method, o.Route, o.Service)
 		}
 	}
@@ -99,7 +100,7 @@ func tableOf(o wire.Operation) string {
 	if o.Service == cloudsim.Identity && strings.HasSuffix(o.Route, "/v3/auth/tokens") && (o.Method == http.MethodPost || o.Method == http.MethodGet) {
 		return "token"
 	}
-	if call, found := openstack.FindCall(o.Service, o.Method, strings.TrimSuffix(o.Route, "{$}")); found {
+	if call, found := calltable.Find(o.Service, o.Method, strings.TrimSuffix(o.Route, "{$}")); found {
 		return call.String()
 	}
 	return ""
@@ -125,7 +126,7 @@ func TestEveryCallOfTheTableIsMade(t *testing.T) {
 		seen[tableOf(o)] = true
 	}
 	var idle []string
-	for _, call := range openstack.Calls() {
+	for _, call := range calltable.All() {
 		_, excused := notSeenHere[call.String()]
 		switch {
 		case seen[call.String()] && excused:
@@ -136,6 +137,6 @@ func TestEveryCallOfTheTableIsMade(t *testing.T) {
 	}
 	slices.Sort(idle)
 	if len(idle) > 0 {
-		t.Errorf("no test makes these calls of the table in internal/openstack/call.go; test them, or take them out:\n%s", strings.Join(idle, "\n"))
+		t.Errorf("no test makes these calls of the table in internal/calltable; test them, or take them out:\n%s", strings.Join(idle, "\n"))
 	}
 }

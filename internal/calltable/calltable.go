@@ -1,0 +1,145 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package calltable lists the calls that the program makes of OpenStack: what the access rules
+// of application credentials come from. It may import nothing of the project.
+package calltable
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Call is one kind of request that this program makes.
+type Call struct {
+	// Service is the type of the service in the catalogue.
+	Service string
+	Method  string
+	// Path is below the service's address, with * for each id: the form of Keystone's access rules.
+	Path string
+	// Feature is the part of the program that makes the call.
+	Feature Feature
+	// Purpose says what for.
+	Purpose string
+}
+
+// Feature is a part of the program, by which the calls are grouped.
+type Feature string
+
+// The features.
+const (
+	FeatureSession       Feature = "session"
+	FeatureLoadBalancers Feature = "load balancers"
+	FeatureFloatingIPs   Feature = "floating IPs"
+	FeatureNetworks      Feature = "networks"
+	// FeatureCertificates is for Services that end TLS.
+	FeatureCertificates Feature = "certificates"
+	// FeatureSecurityGroups is used where cloud.conf says manage-security-groups.
+	FeatureSecurityGroups Feature = "security groups"
+	// FeatureOctavia is what Octavia itself asks of Neutron with the token of the request that it checks, and is held to
+	// the same access rules.
+	FeatureOctavia Feature = "checks by Octavia"
+	// FeatureCredentialCommand is `kube-octavia credential`, which runs with a person's own login. No access rule is made of
+	// its calls.
+	FeatureCredentialCommand Feature = "credential command"
+)
+
+const (
+	balancersPath   = "/v2.0/lbaas/loadbalancers"
+	listenersPath   = "/v2.0/lbaas/listeners"
+	poolsPath       = "/v2.0/lbaas/pools"
+	monitorsPath    = "/v2.0/lbaas/healthmonitors"
+	floatingIPsPath = "/v2.0/floatingips"
+	groupsPath      = "/v2.0/security-groups"
+	rulesPath       = "/v2.0/security-group-rules"
+	credentialsPath = "/v3/users/*/application_credentials"
+	secretsPath     = "/v1/secrets"
+	containerPath   = "/v1/containers/*"
+)
+
+// calls is the one list of all calls. What is not on it an application credential that was made by `kube-octavia credential
+// create` may not do, and a test compares it with the calls that all end-to-end tests made.
+var calls = []Call{
+	{ServiceIdentity, http.MethodGet, credentialsPath + "/*", FeatureSession, "read the expiry of the application credential in use"},
+	{ServiceIdentity, http.MethodGet, "/v3/OS-TRUST/trusts/*", FeatureSession, "read the expiry of the trust in use"},
+	{ServiceLoadBalancer, http.MethodGet, "/", FeatureSession, "read the API versions of Octavia"},
+
+	{ServiceLoadBalancer, http.MethodGet, balancersPath, FeatureLoadBalancers, "find a load balancer by name; detect drift"},
+	{ServiceLoadBalancer, http.MethodPost, balancersPath, FeatureLoadBalancers, "create a load balancer"},
+	{ServiceLoadBalancer, http.MethodGet, balancersPath + "/*", FeatureLoadBalancers, "read a load balancer and its status"},
+	{ServiceLoadBalancer, http.MethodPut, balancersPath + "/*", FeatureLoadBalancers, "set name, description and tags"},
+	{ServiceLoadBalancer, http.MethodDelete, balancersPath + "/*", FeatureLoadBalancers, "delete a load balancer and its children"},
+	{ServiceLoadBalancer, http.MethodGet, balancersPath + "/*/status", FeatureLoadBalancers, "check the status of all children"},
+	{ServiceLoadBalancer, http.MethodPut, balancersPath + "/*/failover", FeatureLoadBalancers, "fail over a load balancer, if the policy allows it"},
+	{ServiceLoadBalancer, http.MethodGet, listenersPath, FeatureLoadBalancers, "read the listeners of a load balancer; check that no listener uses a certificate before it is deleted"},
+	{ServiceLoadBalancer, http.MethodPost, listenersPath, FeatureLoadBalancers, "create the listener of a port"},
+	{ServiceLoadBalancer, http.MethodPut, listenersPath + "/*", FeatureLoadBalancers, "change a listener, such as its source ranges and pool"},
+	{ServiceLoadBalancer, http.MethodDelete, listenersPath + "/*", FeatureLoadBalancers, "delete the listener of a port"},
+	{ServiceLoadBalancer, http.MethodGet, poolsPath, FeatureLoadBalancers, "read the pools of a load balancer"},
+	{ServiceLoadBalancer, http.MethodPost, poolsPath, FeatureLoadBalancers, "create the pool of a port"},
+	{ServiceLoadBalancer, http.MethodPut, poolsPath + "/*", FeatureLoadBalancers, "change a pool"},
+	{ServiceLoadBalancer, http.MethodDelete, poolsPath + "/*", FeatureLoadBalancers, "delete a pool"},
+	{ServiceLoadBalancer, http.MethodGet, poolsPath + "/*/members", FeatureLoadBalancers, "read the members of a pool"},
+	{ServiceLoadBalancer, http.MethodPut, poolsPath + "/*/members", FeatureLoadBalancers, "update the members of a pool"},
+	{ServiceLoadBalancer, http.MethodGet, monitorsPath, FeatureLoadBalancers, "read the health monitors of a load balancer"},
+	{ServiceLoadBalancer, http.MethodPost, monitorsPath, FeatureLoadBalancers, "create the health monitor of a pool"},
+	{ServiceLoadBalancer, http.MethodGet, monitorsPath + "/*", FeatureLoadBalancers, "read the health monitor of a pool"},
+	{ServiceLoadBalancer, http.MethodPut, monitorsPath + "/*", FeatureLoadBalancers, "change a health monitor"},
+	{ServiceLoadBalancer, http.MethodDelete, monitorsPath + "/*", FeatureLoadBalancers, "delete a health monitor"},
+
+	{ServiceNetwork, http.MethodGet, floatingIPsPath, FeatureFloatingIPs, "find floating IPs by port or address"},
+	{ServiceNetwork, http.MethodPost, floatingIPsPath, FeatureFloatingIPs, "create a floating IP"},
+	{ServiceNetwork, http.MethodPut, floatingIPsPath + "/*", FeatureFloatingIPs, "attach and detach a floating IP"},
+	{ServiceNetwork, http.MethodPut, floatingIPsPath + "/*/tags", FeatureFloatingIPs, "set custom tags of a floating IP"},
+	{ServiceNetwork, http.MethodDelete, floatingIPsPath + "/*", FeatureFloatingIPs, "delete a floating IP"},
+
+	{ServiceNetwork, http.MethodGet, "/v2.0/networks", FeatureNetworks, "find the external network; check the owner of a network"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/subnets", FeatureNetworks, "find an external network with IPv4; read the subnets of VIPs and members"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/ports", FeatureNetworks, "check that VIP ports are deleted; find the ports and subnets of the nodes"},
+
+	{ServiceNetwork, http.MethodGet, groupsPath, FeatureSecurityGroups, "find the security groups of the nodes and detect drift"},
+	{ServiceNetwork, http.MethodPost, groupsPath, FeatureSecurityGroups, "create the security groups of the nodes"},
+	{ServiceNetwork, http.MethodDelete, groupsPath + "/*", FeatureSecurityGroups, "delete the group of a deleted Service, a replaced group, or a duplicate"},
+	{ServiceNetwork, http.MethodPost, rulesPath, FeatureSecurityGroups, "allow load balancers to reach NodePorts"},
+	{ServiceNetwork, http.MethodDelete, rulesPath + "/*", FeatureSecurityGroups, "remove access to unused NodePorts"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureSecurityGroups, "attach security groups to the ports of nodes, and detach them"},
+
+	{ServiceKeyManager, http.MethodGet, secretsPath, FeatureCertificates, "list the certificates that kube-octavia stored"},
+	{ServiceKeyManager, http.MethodPost, secretsPath, FeatureCertificates, "store the certificate of a Kubernetes Secret"},
+	{ServiceKeyManager, http.MethodGet, secretsPath + "/*", FeatureCertificates, "check that a certificate exists before it is used"},
+	{ServiceKeyManager, http.MethodDelete, secretsPath + "/*", FeatureCertificates, "delete a stored certificate that nothing uses"},
+	{ServiceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "check that a certificate container exists before it is used"},
+
+	{ServiceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia, with our token: check the subnet of a VIP or member"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia, with our token: check the network of a VIP"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia, with our token: check the port of a VIP"},
+
+	{ServiceIdentity, http.MethodPost, credentialsPath, FeatureCredentialCommand, "create an application credential"},
+	{ServiceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},
+}
+
+// All returns all kinds of requests that the program makes, but for the one for a token.
+func All() []Call { return slices.Clone(calls) }
+
+// String is the call as people write it: "GET /v2.0/ports of network".
+func (c Call) String() string { return c.Method + " " + c.Path + " of " + c.Service }
+
+// Find returns the kind of a request: path is the one that the service sees. False means that it stands in no table.
+func Find(service, method, path string) (Call, bool) {
+	for _, c := range calls {
+		if c.Service == service && c.Method == method && c.matches(path) {
+			return c, true
+		}
+	}
+	return Call{}, false
+}
+
+func (c Call) matches(path string) bool {
+	want, got := strings.Split(c.Path, "/"), strings.Split(path, "/")
+	return len(want) == len(got) && !slices.ContainsFunc(want, func(segment string) bool {
+		other := got[0]
+		got = got[1:]
+		return segment != other && (segment != "*" || other == "")
+	})
+}

@@ -1,0 +1,87 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+// ourClass is the class of the controllers under test.
+const ourClass = "kube-octavia.io/octavia"
+
+// served is a Service of type LoadBalancer that we have claimed.
+func served(edits ...func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{Finalizer},
+			Annotations: map[string]string{annotation.Managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}
+	for _, edit := range edits {
+		edit(s)
+	}
+	return s
+}
+
+func class(name string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To(name) }
+}
+
+func clusterIP(s *corev1.Service) {
+	s.Spec.Type, s.Spec.LoadBalancerClass = corev1.ServiceTypeClusterIP, nil
+}
+
+func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
+
+func unmarked(s *corev1.Service) { delete(s.Annotations, annotation.Managed) }
+
+func without(key string) func(*corev1.Service) {
+	return func(s *corev1.Service) { delete(s.Annotations, key) }
+}
+
+func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
+	tests := map[string]struct {
+		service        *corev1.Service
+		explicitOnly   bool
+		serves, leaves bool
+	}{
+		"without a class": {service: served(), serves: true},
+		"without a class, where only classes are served":                {service: served(), explicitOnly: true},
+		"without a class and deleted, where only classes are served":    {service: served(deleted), explicitOnly: true, leaves: true},
+		"of another type, where only classes are served":                {service: served(clusterIP), explicitOnly: true, leaves: true},
+		"of another type, which another controller is about to release": {service: served(clusterIP, func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" })},
+		"of our class":                                                {service: served(class(ourClass)), explicitOnly: true, serves: true},
+		"that another controller serves":                              {service: served(class("other/x"), unmarked)},
+		"that went over to another class":                             {service: served(class("other/x")), leaves: true},
+		"being deleted":                                               {service: served(deleted), leaves: true},
+		"of openstack-cloud-controller-manager, deleted":              {service: served(unmarked, deleted), leaves: true},
+		"of another type by now":                                      {service: served(clusterIP), leaves: true},
+		"of another type, left by openstack-cloud-controller-manager": {service: served(clusterIP, unmarked), leaves: true},
+		"the same, beside openstack-cloud-controller-manager":         {service: served(clusterIP, unmarked), explicitOnly: true},
+		"of another type that never was ours":                         {service: served(clusterIP, unmarked, without(annotation.LoadBalancerID))},
+		"of another type with a mark copied from another Service": {
+			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-9 " + ourClass }),
+		},
+		"that a controller of this project with another class serves": {
+			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" }),
+		},
+		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := Policy{LoadBalancerClass: ourClass, DefaultClass: !test.explicitOnly}
+			if got := p.Serves(test.service); got != test.serves {
+				t.Errorf("Serves: %t", got)
+			}
+			if got := p.Leaves(test.service); got != test.leaves {
+				t.Errorf("Leaves: %t", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+func TestALoadBalancerThatIsRefusedForAPartIsCreatedAloneFromThenOn(t *testing.T) {
+	complete := diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Listeners: []lb.Listener{{Port: 80}}}}
+	bare := diff.CreateLoadBalancer{}
+	refusal := func(class openstack.Class, message string) error {
+		return &openstack.Error{Op: "create load balancer", Class: class, Message: message}
+	}
+	unreadable := refusal(openstack.Invalid, "The PKCS12 bundle is unreadable")
+	for name, c := range map[string]struct {
+		alone, want bool
+		op          diff.CreateLoadBalancer
+		failure     error
+	}{
+		"a certificate":                       {op: complete, failure: unreadable, want: true},
+		"a conflict":                          {op: complete, failure: refusal(openstack.Conflict, "in use"), want: true},
+		"the quota of a part":                 {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Listener"), want: true},
+		"the quota of load balancers":         {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer")},
+		"that of load balancers, and a part":  {alone: true, op: bare, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer"), want: true},
+		"no answer":                           {op: complete, failure: refusal(openstack.Transient, "connection reset")},
+		"no answer, and a part before":        {alone: true, op: bare, failure: refusal(openstack.Transient, "connection reset"), want: true},
+		"not for a part: it is refused alone": {alone: true, op: bare, failure: refusal(openstack.Invalid, "no such flavor")},
+	} {
+		if alone := createAlone(c.alone, c.op, c.failure); alone != c.want {
+			t.Errorf("%s: alone %t, want %t", name, alone, c.want)
+		}
+	}
+}
+
+func TestOnlyMembershipIsSteady(t *testing.T) {
+	members := diff.SetMembers{PoolID: "p-1"}
+	for name, test := range map[string]struct {
+		ops  []diff.Op
+		want bool
+	}{
+		"members":             {[]diff.Op{members, members}, true},
+		"members and a port":  {[]diff.Op{members, diff.CreatePool{}}, false},
+		"nothing was planned": {nil, false},
+	} {
+		f, d := deciding(memory.Record{Cloud: memory.Cloud{Observed: withPart(lb.Active, lb.Active)}})
+		d.Plan.Ops = test.ops
+		if got := steady(f, d) != nil; got != test.want {
+			t.Errorf("%s: steady %t", name, got)
+		}
+	}
+}
+
+func TestWhatWasBelievedShowsWhoseChangeItWas(t *testing.T) {
+	f := facts(web(), "10.0.0.11")
+	f = f.having(f.built("lb-1"))
+	whole := f.Record.Cloud.Observed
+	without := diff.Clone(whole)
+	without.LoadBalancer.AdminDown = true
+	for name, test := range map[string]struct {
+		believed, now lb.Observed
+		foreign       bool
+	}{
+		"everything was there":     {whole, without, true},
+		"it was not there, either": {without, without, false},
+		"nothing has changed":      {whole, whole, false},
+	} {
+		f.Record.Cloud.Observed, f.Record.Cloud.Believed = test.now, &test.believed
+		if d := Decide(f); len(d.Foreign) > 0 != test.foreign || d.Record.Cloud.Believed != nil {
+			t.Errorf("%s: foreign %v", name, kinds(d.Foreign))
+		}
+	}
+}
+
+func TestTheRecordOfAnOpSaysWhatItLeadsTo(t *testing.T) {
+	f := facts(web(), "10.0.0.11")
+	d := Decide(f)
+	create, ok := d.Plan.Ops[0].(diff.CreateLoadBalancer)
+	if !ok {
+		t.Fatalf("planned %v", kinds(d.Plan.Ops))
+	}
+	r := Applied(f, d, create, diff.Created{ID: "lb-1", VIP: lb.VIP{PortID: "port-1"}}, nil)
+	if l := r.Cloud.Observed.LoadBalancer; l == nil || l.ID != "lb-1" || r.Cloud.MadeComplete != "lb-1" || r.Cloud.Confirmed || !r.Cloud.Stale {
+		t.Errorf("after a create: %+v", r.Cloud)
+	}
+	unanswered := &openstack.Error{Class: openstack.Transient, Unanswered: true}
+	if r = Applied(f, d, create, diff.Created{}, unanswered); r.Cloud.Known || !r.Cloud.Unanswered.Equal(noon) {
+		t.Errorf("after a create that was not answered: %+v", r.Cloud)
+	}
+	f = f.having(f.built("lb-1"))
+	d = Decide(f)
+	busy := &openstack.Error{Class: openstack.Busy}
+	r = Applied(f, d, diff.SetMembers{PoolID: "pool-lb-1"}, diff.Created{}, busy)
+	if r.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate || f.Record.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.Active {
+		t.Error("a load balancer that is busy is not awaited, or the facts were changed")
+	}
+	r = Applied(f, d, diff.DeleteLoadBalancer{ID: "lb-1"}, diff.Created{}, nil)
+	if r.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingDelete || r.Recovery.Deletions.Count != 1 {
+		t.Errorf("after a deletion: %+v", r)
+	}
+	r = Applied(f, d, diff.DeleteLoadBalancer{ID: "lb-2"}, diff.Created{}, nil)
+	if r.Cloud.Known || r.Recovery.Discards.Count != 1 {
+		t.Errorf("after the deletion of a duplicate: %+v", r)
+	}
+}

@@ -1,0 +1,203 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
+)
+
+// withPart is a load balancer with a port, and their status.
+func withPart(whole, part lb.ProvisioningStatus) lb.Observed {
+	return lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: whole, Listeners: []lb.Listener{{
+		ID: "l-1", Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: part,
+		Pool: &lb.Pool{ID: "p-1", ProvisioningStatus: lb.Active},
+	}}}}
+}
+
+// deciding are the facts and the decision before parts are looked at.
+func deciding(r memory.Record) (Facts, Decision) {
+	f := Facts{Now: noon, Timing: timing.Default(), Service: web(), Serves: true, Record: r}.ForOwner(owner)
+	return f, Decision{Action: Follow, Record: r, Wish: Wish{Input: build.Input{Service: f.Service, Owner: owner}}}
+}
+
+func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
+	defaults, before := timing.Default().Unfinished, noon.Add(-2*time.Second)
+	of := func(o lb.Observed, u memory.Unfinished) memory.Record {
+		return memory.Record{Cloud: memory.Cloud{Known: true, Observed: o}, Unfinished: u}
+	}
+	tests := map[string]struct {
+		record memory.Record
+		delay  time.Duration
+		want   memory.Unfinished
+	}{
+		"all is ACTIVE":                       {record: of(withPart(lb.Active, lb.Active), memory.Unfinished{})},
+		"all is ACTIVE by now":                {record: of(withPart(lb.Active, lb.Active), memory.Unfinished{Since: before, LeftBehind: true})},
+		"Octavia builds":                      {record: of(withPart(lb.PendingCreate, lb.PendingCreate), memory.Unfinished{})},
+		"nothing is there":                    {},
+		"seen for the first time":             {of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{}), defaults.First, memory.Unfinished{Since: noon, IDs: []string{"l-1"}}},
+		"seen a while ago":                    {of(withPart(lb.Active, lb.PendingUpdate), memory.Unfinished{Since: before}), 3 * time.Second, memory.Unfinished{Since: before}},
+		"seen again after a repair":           {of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{Repairs: 2}), 4 * defaults.First, memory.Unfinished{Since: noon, IDs: []string{"l-1"}, Repairs: 2}},
+		"seen again after repair upon repair": {of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{Repairs: 10}), defaults.Last, memory.Unfinished{Since: noon, IDs: []string{"l-1"}, Repairs: 10}},
+		"changed while it is waited for":      {record: of(withPart(lb.PendingUpdate, lb.PendingUpdate), memory.Unfinished{Since: before}), want: memory.Unfinished{Since: before}},
+		"changed while it is repaired":        {record: of(withPart(lb.PendingUpdate, lb.PendingCreate), memory.Unfinished{LeftBehind: true}), want: memory.Unfinished{LeftBehind: true}},
+		"being repaired":                      {record: of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{LeftBehind: true}), want: memory.Unfinished{LeftBehind: true}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := awaitParts(deciding(test.record))
+			if waits := d.Action == AwaitParts; waits != (test.delay > 0) || d.Delay != test.delay || waits != (d.Unready != "") {
+				t.Errorf("%q for %v: %q", d.Action, d.Delay, d.Unready)
+			}
+			if diff := cmp.Diff(test.want, d.Record.Unfinished); diff != "" {
+				t.Errorf("remembered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPartsAreLeftBehindWhenNoneOfThemBecameActiveInTime(t *testing.T) {
+	unfinished := func(listener, pool lb.ProvisioningStatus) lb.Observed {
+		o := withPart(lb.Active, listener)
+		o.LoadBalancer.Listeners[0].Pool.ProvisioningStatus = pool
+		return o
+	}
+	was := memory.Unfinished{Since: noon.Add(-time.Minute), IDs: diff.UnfinishedIDs(*unfinished(lb.PendingCreate, lb.PendingCreate).LoadBalancer, owner)}
+	for name, test := range map[string]struct {
+		now        lb.Observed
+		seen       bool
+		need       Need
+		action     Action
+		leftBehind bool
+	}{
+		"it was not looked at yet":  {now: unfinished(lb.PendingCreate, lb.PendingCreate), need: NeedStatusTree},
+		"all of them became ACTIVE": {now: unfinished(lb.Active, lb.Active), seen: true, action: Follow},
+		"one of them became ACTIVE": {now: unfinished(lb.PendingCreate, lb.Active), seen: true, action: AwaitParts},
+		"none of them did":          {now: unfinished(lb.PendingCreate, lb.PendingCreate), seen: true, action: Follow, leftBehind: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: test.now}, Unfinished: was})
+			if test.seen {
+				f.Provided = []Need{NeedStatusTree}
+			}
+			d = awaitParts(f, d)
+			if d.Need != test.need || d.Action != test.action || d.LeftBehind != test.leftBehind || d.Record.Unfinished.LeftBehind != test.leftBehind {
+				t.Errorf("need %q, %q, left behind %t, remembered %+v", d.Need, d.Action, d.LeftBehind, d.Record.Unfinished)
+			}
+			if u := d.Record.Unfinished; test.action == AwaitParts && (!u.Since.Equal(noon) || len(u.IDs) != 1) {
+				t.Errorf("those that are still unfinished get no time of their own: %+v", u)
+			}
+		})
+	}
+}
+
+func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
+	pending, active := withPart(lb.Active, lb.PendingUpdate), withPart(lb.Active, lb.Active)
+	trouble := memory.Record{Recovery: memory.Recovery{Deletions: timing.Tries{Count: 2}}, Unfinished: memory.Unfinished{Repairs: 1}, Progress: memory.Progress{Trouble: "x"}}
+	left := memory.Record{Unfinished: memory.Unfinished{LeftBehind: true, Repairs: 1}}
+	for name, test := range map[string]struct {
+		record      memory.Record
+		observed    lb.Observed
+		refused     []diff.Refusal
+		waits, done bool
+	}{
+		"all is ACTIVE":                      {observed: active, done: true},
+		"all is ACTIVE at last":              {record: trouble, observed: active, done: true},
+		"all is ACTIVE that can be had":      {record: trouble, observed: active, refused: []diff.Refusal{{Reason: "x"}}},
+		"a part is PENDING after its repair": {record: left, observed: pending, waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.record.Cloud = memory.Cloud{Known: true, Confirmed: true, Observed: test.observed}
+			f, d := deciding(test.record)
+			d.Plan.Refused = test.refused
+			d = confirm(f, d, *test.observed.LoadBalancer)
+			if (d.Delay > 0) != test.waits || d.Done != test.done {
+				t.Errorf("waits %v, done %t", d.Delay, d.Done)
+			}
+			if u := d.Record.Unfinished; test.waits && (d.Delay != timing.Default().Unfinished.First<<u.Repairs || u.LeftBehind || d.Record.Cloud.Confirmed || d.Unready == "") {
+				t.Errorf("waits %v, unready %q, record %+v", d.Delay, d.Unready, d.Record)
+			}
+			if r := d.Record; !test.waits && (r.Recovery.Deletions.Count > 0 || r.Unfinished.Repairs > 0 || r.Progress.Trouble != "") {
+				t.Errorf("what failed before it served counts still: %+v", r)
+			}
+		})
+	}
+}
+
+func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) {
+	observed := withPart(lb.Active, lb.Active)
+	working := &observed.LoadBalancer.Listeners[0]
+	working.AllowedCIDRs = []string{"0.0.0.0/0"}
+	working.Pool.Protocol = lb.PoolTCP
+	working.Pool.Monitor = &lb.HealthMonitor{ID: "m-1", Type: lb.MonitorHTTP, ProvisioningStatus: lb.Active}
+	working.Pool.Members = []lb.Member{{ID: "a", Address: "10.0.0.11", Port: 30080, Weight: 1, MonitorPort: 32000}}
+	late := lb.Listener{ID: "l-2", Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 443, ProvisioningStatus: lb.PendingCreate}
+	observed.LoadBalancer.Listeners = append(observed.LoadBalancer.Listeners, late)
+
+	wanted := diff.Clone(observed)
+	port := &wanted.LoadBalancer.Listeners[0]
+	port.AllowedCIDRs, port.ConnectionLimit, port.Pool.Monitor = []string{"10.0.0.0/8"}, 9, nil
+	port.Pool.Members = []lb.Member{{Address: "10.0.0.12", Port: 30080, Weight: 1}}
+	f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: observed}})
+	d.Wish.Wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
+	d.Wish.Input = build.Input{Owner: owner, Service: web(), Nodes: []corev1.Node{{
+		ObjectMeta: metav1.ObjectMeta{Name: "b"},
+		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.12"}}},
+	}}}
+	got := urgent(f, d)
+	want := []diff.Op{
+		diff.UpdateListener{ID: "l-1", Key: working.Key(), AllowedCIDRs: &port.AllowedCIDRs},
+		diff.SetMembers{PoolID: "p-1", Added: 1, Removed: 1, Members: []lb.Member{
+			{Name: "b", Address: "10.0.0.12", Port: 30080, Weight: 1, MonitorPort: 32000},
+		}},
+	}
+	if diff := cmp.Diff(want, got.Ops, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+		t.Errorf("planned (-want +got):\n%s", diff)
+	}
+	if len(got.Refused) != 1 {
+		t.Errorf("what is withheld is not reported any more: %+v", got.Refused)
+	}
+}
+
+func TestAnUnusedPoolThatIsNotReadyIsNamedWhenItIsOurs(t *testing.T) {
+	for name, tags := range map[string][]string{"ours": owner.Tags(), "another owner's": {"x"}} {
+		l := *withPart(lb.Active, lb.Active).LoadBalancer
+		l.DetachedPools = []lb.Pool{{ID: "p-9", Name: "canary", Tags: tags, ProvisioningStatus: lb.PendingUpdate}}
+		if got := unready(l, owner); strings.Contains(got, "pool p-9 is in PENDING_UPDATE") != (name == "ours") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestWantedThatDiffersInMembersOnlyIsTheSame(t *testing.T) {
+	of := func(port int, addresses ...string) lb.Wanted {
+		pool := &lb.Pool{Name: "p"}
+		for _, a := range addresses {
+			pool.Members = append(pool.Members, lb.Member{Address: a})
+		}
+		return lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Port: port, Pool: pool}}}}
+	}
+	one, two := of(80, "10.0.0.1"), of(80, "10.0.0.1", "10.0.0.2")
+	if !EqualButMembers(one, two) {
+		t.Error("another member is taken for another wish")
+	}
+	if EqualButMembers(one, of(81, "10.0.0.1")) {
+		t.Error("another port is taken for the same wish")
+	}
+	if len(two.LoadBalancer.Listeners[0].Pool.Members) != 2 {
+		t.Error("comparing changed what it compared")
+	}
+}

@@ -1,0 +1,307 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package nodegroup
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+// inherits gives the Service a group as openstack-cloud-controller-manager of a cluster of
+// this name makes it, on the ports of the nodes.
+func (s *groupStage) inherits(cluster, name string, nodePort int, nodes ...string) securitygroup.Group {
+	o := lb.Owner{ClusterName: cluster, Namespace: "default", Name: name, ServiceUID: string(uidOf(name))}
+	g := securitygroup.Group{ID: "old-" + name, Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
+	g.Rules = []securitygroup.FoundRule{{ID: "old-rule-" + name, Rule: securitygroup.Rule{
+		PortKey: securitygroup.PortKey{Transport: lb.TCP, Port: nodePort}, Source: netip.MustParsePrefix("10.0.0.0/24")}}}
+	s.sky.groups = append(s.sky.groups, g)
+	for i := range s.sky.ports {
+		if p := &s.sky.ports[i]; slices.Contains(nodes, strings.TrimPrefix(p.ID, "port-")) {
+			p.Groups = append(p.Groups, g.ID)
+		}
+	}
+	return g
+}
+
+// perServiceStage is a stage with a group for each Service, made by
+// openstack-cloud-controller-manager.
+func perServiceStage(t *testing.T) *groupStage {
+	t.Helper()
+	s := newGroupStage(t)
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.inherits("kubernetes", "web", 30080, "a", "b")
+	s.inherits("kubernetes", "shop", 30443, "a", "b")
+	return s
+}
+
+// ends lets the Service go, which has nothing in the cloud any more but its group, and tells
+// whether that has gone.
+func (s *groupStage) ends(name string) bool {
+	key := web
+	key.Name = name
+	gone, _ := s.requirements.Release(key, uidOf(name))
+	if gone {
+		s.requirements.Forget(key)
+		s.cluster.services = slices.DeleteFunc(s.cluster.services, func(v corev1.Service) bool { return v.Name == name })
+	}
+	return gone
+}
+
+// leaving marks the Service as one that is being deleted.
+func (s *groupStage) leaving(name string) {
+	for i := range s.cluster.services {
+		if v := &s.cluster.services[i]; v.Name == name {
+			v.DeletionTimestamp = &metav1.Time{Time: s.clock}
+			v.Finalizers, v.Annotations = []string{claim.Finalizer}, map[string]string{annotation.Managed: s.Policy.Mark(v)}
+		}
+	}
+}
+
+func (s *groupStage) names() (names []string) {
+	for _, g := range s.sky.groups {
+		names = append(names, g.ID)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
+	s := perServiceStage(t)
+	costs(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
+	if why, _ := s.requirements.Unmet(web, uidOf("web")); why != "" {
+		t.Errorf("Service web waits: %s", why)
+	}
+	s.restart()
+	costs(t, "a restart, before the passes over the Services", s.pass(), "GET groups", "GET ports with the group")
+	s.addNode("c")
+	s.passOver("web")
+	s.passOver("shop")
+	costs(t, "a node that joins", s.pass(), "GET subnet", "GET ports of 1 servers", "SetSecurityGroups")
+	s.removeNode("a")
+	costs(t, "a node that leaves", s.pass(), "SetSecurityGroups")
+	s.serve("mail", 30025)
+	costs(t, "another Service", s.pass(), "CreateSecurityGroup", "AddSecurityGroupRules", "SetSecurityGroups", "SetSecurityGroups")
+	if made := s.sky.groups[2]; made.Name != fmt.Sprintf("lb-sg-%s-default-mail", uidOf("mail")) ||
+		made.Description != "Security Group for default/mail Service LoadBalancer in cluster kubernetes" {
+		t.Errorf("made was %q, %q", made.Name, made.Description)
+	}
+}
+
+func TestTheGroupOfTheClusterStaysWhileItIsNotKnownWhatAServiceSelects(t *testing.T) {
+	s := newGroupStage(t)
+	s.pass()
+	s.restart()
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.cluster.services[1].Annotations = map[string]string{annotation.NodeSelector: "=="}
+	s.passOver("web")
+	s.passOver("shop")
+	s.pass()
+	if names, on := s.names(), s.on(); len(names) != 2 || on != "a b" {
+		t.Errorf("groups %v, on nodes %q", names, on)
+	}
+	for _, p := range s.sky.ports {
+		if !slices.Contains(p.Groups, s.sky.groups[0].ID) {
+			t.Errorf("the cluster's group is not on %s, which has %v", p.ID, p.Groups)
+		}
+	}
+	s.cluster.services[1].Annotations = nil
+	s.pass()
+	if names := s.names(); len(names) != 2 || s.sky.groups[0].For == securitygroup.OfNodes {
+		t.Errorf("when it is known: %+v", s.sky.groups)
+	}
+}
+
+func TestGroupOfAServiceIsOnTheNodesThatItSelects(t *testing.T) {
+	s := newGroupStage(t)
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.cluster.services[0].Annotations = map[string]string{annotation.NodeSelector: "disk=ssd"}
+	s.cluster.services = s.cluster.services[:1]
+	s.cluster.nodes[1].Labels = map[string]string{"disk": "ssd"}
+	s.pass()
+	if on := s.on(); on != "b" {
+		t.Errorf("the group is on nodes %q", on)
+	}
+	s.cluster.services[0].Annotations[annotation.NodeSelector] = "=="
+	s.cluster.nodes[0].Labels = s.cluster.nodes[1].Labels
+	costs(t, "a selector that cannot be read", s.pass())
+}
+
+func TestGroupOfAServiceGoesWithIt(t *testing.T) {
+	s := perServiceStage(t)
+	s.pass()
+	s.leaving("web")
+	if s.ends("web") {
+		t.Error("it is let go before its group is looked at")
+	}
+	s.woken = nil
+	costs(t, "a Service that goes", s.pass(), "SetSecurityGroups", "SetSecurityGroups", "DeleteSecurityGroup")
+	if !slices.Contains(s.woken, web) || !s.ends("web") {
+		t.Errorf("woken were %v, and it is not let go", s.woken)
+	}
+	if names := s.names(); !slices.Equal(names, []string{"old-shop"}) {
+		t.Errorf("groups %v are left", names)
+	}
+}
+
+// openstack-cloud-controller-manager forgets a group whose deletion is refused once.
+func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
+	s := perServiceStage(t)
+	s.pass()
+	s.leaving("web")
+	s.ends("web")
+	s.sky.fails["DeleteSecurityGroup"] = &openstack.Error{Op: "delete security group old-web", Class: openstack.Conflict, Status: 409, Message: "in use"}
+	for range 3 {
+		if _, err := s.tryPass(); err == nil {
+			t.Error("the pass says nothing of it, so that nobody comes back")
+		}
+		if s.ends("web") {
+			t.Fatal("the Service is let go, and its group stays")
+		}
+	}
+	if _, why := s.requirements.Release(web, uidOf("web")); !strings.Contains(why, "in use") {
+		t.Errorf("the Service's users are told %q", why)
+	}
+	s.restart()
+	s.ends("web") // and a controller that knows nothing goes on
+	if _, err := s.tryPass(); err == nil || s.ends("web") {
+		t.Errorf("after a restart: %v", err)
+	}
+	delete(s.sky.fails, "DeleteSecurityGroup")
+	s.pass()
+	if names := s.names(); !s.ends("web") || !slices.Equal(names, []string{"old-shop"}) {
+		t.Errorf("in the end groups %v are left", names)
+	}
+}
+
+func TestNoGroupIsMadeForAServiceThatHasJustGone(t *testing.T) {
+	s := newGroupStage(t)
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.pass()
+	s.serve("mail", 30025)
+	mail := web
+	mail.Name = "mail"
+	s.sky.calls = nil
+	s.sky.before = func(op securitygroup.Op) { t.Errorf("%s", op) }
+	p, err := s.gather(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone, _ := s.requirements.Release(mail, uidOf("mail")); !gone {
+		t.Error("it has no group yet, and waits")
+	}
+	s.gatherNodes(p)
+	s.want(p)
+	if err := s.advance(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	// One whose create was not answered may have one.
+	late := newGroupStage(t)
+	late.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	late.sky.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
+	_, _ = late.tryPass()
+	late.leaving("web")
+	if late.ends("web") {
+		t.Error("it is let go while its group may show up")
+	}
+	delete(late.sky.fails, "CreateSecurityGroup")
+	late.clock = late.clock.Add(time.Minute)
+	late.pass()
+	if !late.ends("web") || len(late.sky.groups) != 1 {
+		t.Errorf("in the end there are groups %v", late.names())
+	}
+}
+
+func TestQuotaForOneServiceHoldsUpNoOther(t *testing.T) {
+	s := newGroupStage(t)
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.sky.before = func(op securitygroup.Op) {
+		delete(s.sky.fails, "CreateSecurityGroup")
+		if create, ok := op.(securitygroup.CreateGroup); ok && create.For == string(uidOf("web")) {
+			s.sky.fails["CreateSecurityGroup"] = &openstack.Error{Op: op.String(), Class: openstack.Quota, Message: "Quota exceeded for resources: ['security_group']."}
+		}
+	}
+	if _, err := s.tryPass(); err != nil {
+		t.Errorf("an exhausted quota is retried hot: %v", err)
+	}
+	shop := web
+	shop.Name = "shop"
+	if why, _ := s.requirements.Unmet(shop, uidOf("shop")); why != "" {
+		t.Errorf("Service shop waits: %s", why)
+	}
+	if why, failed := s.requirements.Unmet(web, uidOf("web")); !failed || !strings.Contains(why, "security_group") {
+		t.Errorf("Service web is told %q", why)
+	}
+}
+
+func TestGroupsOfServicesGoWhenTheClustersIsInTheirPlace(t *testing.T) {
+	s := newGroupStage(t)
+	s.inherits("kubernetes", "web", 30080, "a", "b")
+	s.inherits("other", "shop", 30443, "a", "b")
+	s.inherits("kubernetes", "mail", 30025, "a") // which is no Service of ours
+	s.restart()
+	s.pass()
+	if names := s.names(); !slices.Equal(names, []string{"old-mail", "old-shop", "old-web"}) {
+		t.Errorf("before the passes over the Services there are groups %v", names)
+	}
+	s.passOver("web")
+	s.passOver("shop")
+	var ports []string
+	s.sky.before = func(op securitygroup.Op) {
+		if set, ok := op.(securitygroup.SetGroups); ok {
+			ports = append(ports, strings.Join(set.Groups, " "))
+		}
+	}
+	s.pass()
+	want := []string{"default old-web old-shop old-mail group-1", "default old-web old-shop group-1", "default old-shop old-mail group-1", "default old-shop group-1"}
+	if !slices.Equal(ports, want) {
+		t.Errorf("the ports had, one after the other,\n%s", strings.Join(ports, "\n"))
+	}
+	if names := s.names(); !slices.Equal(names, []string{"group-1", "old-mail", "old-shop"}) {
+		t.Errorf("in the end there are groups %v", names)
+	}
+}
+
+func TestGroupsOfServicesStayWhileTheClusterIsOnlyObserved(t *testing.T) {
+	s := newGroupStage(t)
+	s.Observe = true
+	s.inherits("kubernetes", "web", 30080, "a", "b")
+	s.pass()
+	if names := s.names(); !slices.Equal(names, []string{"group-1", "old-web"}) || s.on() != "a b" {
+		t.Errorf("groups %v, on nodes %s", names, s.on())
+	}
+	if !s.ends("web") {
+		t.Error("a Service waits for a group that stays")
+	}
+}
+
+func TestGroupOfTheClusterGoesWhenEachServiceHasItsOwn(t *testing.T) {
+	s := newGroupStage(t)
+	s.pass()
+	s.restart()
+	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
+	s.passOver("web")
+	s.pass()
+	if names := s.names(); !slices.Contains(names, "group-1") {
+		t.Errorf("a Service is not known yet, and the groups are %v", names)
+	}
+	s.passOver("shop")
+	s.pass()
+	if names := s.names(); len(names) != 2 || slices.Contains(names, "group-1") {
+		t.Errorf("in the end there are groups %v", names)
+	}
+}

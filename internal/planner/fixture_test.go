@@ -1,0 +1,57 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+// ourClass is the class of the controllers under test.
+const ourClass = "kube-octavia.io/octavia"
+
+// served is a Service of type LoadBalancer that we have claimed.
+func served(edits ...func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{claim.Finalizer},
+			Annotations: map[string]string{annotation.Managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}
+	for _, edit := range edits {
+		edit(s)
+	}
+	return s
+}
+
+func unmarked(s *corev1.Service) { delete(s.Annotations, annotation.Managed) }
+
+func without(key string) func(*corev1.Service) {
+	return func(s *corev1.Service) { delete(s.Annotations, key) }
+}
+
+func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
+
+// calling is a Planner for an Octavia that answers as handle says.
+func calling(t *testing.T, handle http.HandlerFunc) *Planner {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
+	return &Planner{Octavia: octavia.New(client, lb.Capabilities{})}
+}
+
+func clusterIP(s *corev1.Service) {
+	s.Spec.Type, s.Spec.LoadBalancerClass = corev1.ServiceTypeClusterIP, nil
+}

@@ -1,0 +1,149 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+)
+
+// storeCertificate stores the certificate that is wanted and not stored yet. If that fails,
+// what the Service has stays as it is, and pools follow the nodes.
+func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name string) (decide.Facts, error) {
+	if err := r.claim(ctx, f.Service); err != nil {
+		return f, err
+	}
+	used := &f.Desired.Built
+	if f.Desired.Fresh != nil {
+		fresh := *f.Desired.Fresh
+		used, f.Desired.Fresh = &fresh, &fresh
+	}
+	stored, err := r.store(context.WithoutCancel(ctx), f, name)
+	if err != nil {
+		used.Err = err
+		return f, nil
+	}
+	ctrl.LoggerFrom(ctx).Info("stored the certificate of a Secret in Barbican", "name", stored.Name, "ref", stored.Ref)
+	f.Record.Certificate.Certificate, f.Desired.Input.Certificate.Certificate = stored, stored
+	used.Input.Certificate.Certificate = stored
+	used.Wanted = decide.WithCertificate(used.Wanted, name, stored.Ref)
+	return f, nil
+}
+
+// store reads the Secret once more, so that nobody had to hold the key meanwhile, and
+// stores what is in it.
+func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
+	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
+	one, err := r.ReadCertificate(ctx, f.Service.Namespace, options.TLSSecret)
+	if err != nil {
+		return lb.Certificate{}, err
+	}
+	if f.Owner().CertificateName(one.Hash()) != name {
+		// The next pass finds out where that one is.
+		return lb.Certificate{}, apierrors.NewConflict(corev1.Resource("secrets"), options.TLSSecret, fmt.Errorf("it has just changed"))
+	}
+	bundle, err := one.Bundle()
+	if err != nil {
+		return lb.Certificate{}, err
+	}
+	stored, err := r.Barbican.Store(ctx, name, bundle)
+	if err != nil {
+		return lb.Certificate{}, planner.Unstorable(options.TLSSecret, err)
+	}
+	return stored, nil
+}
+
+// dropCertificates deletes certificates that were stored for the Service and that its
+// load balancer, which has all that is wanted, does not use any more. Octavia may lock a
+// load balancer for ever whose certificate is gone, so it is read before.
+func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
+	c := d.Record.Cloud
+	l := c.Observed.LoadBalancer
+	if !d.Done || d.Wish.MembersOnly || !c.Known || l == nil || l.ProvisioningStatus != lb.Active ||
+		c.Observed.Predecessor != nil || len(c.Observed.Unsettled)+len(c.Observed.Duplicates)+len(c.Others) > 0 {
+		return nil
+	}
+	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
+		return lb.SameSecret(one.Ref, d.Wish.Input.Certificate.Ref) || one.RefIn(*l) != ""
+	})
+	if len(idle) == 0 {
+		return nil
+	}
+	tree, err := r.Octavia.Observe(ctx, *l)
+	for _, one := range idle {
+		if err == nil && one.RefIn(tree) == "" {
+			err = r.dropCertificate(ctx, one)
+		}
+	}
+	return err
+}
+
+func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) error {
+	if err := r.Barbican.Delete(context.WithoutCancel(ctx), one); err != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).Info("deleted a certificate from Barbican", "name", one.Name, "ref", one.Ref)
+	return nil
+}
+
+// dropAllCertificates deletes all that were stored for a Service whose load balancer is
+// gone, and makes sure that they are. One that a listener has, of whatever load balancer,
+// stays: Octavia may lock one for ever whose certificate is gone.
+func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) error {
+	_, asked := f.Service.Annotations[annotation.TLSSecret]
+	if !r.Barbican.MayHaveStored() || !asked && len(r.Barbican.CertificatesOf(markOf(f))) == 0 {
+		return nil
+	}
+	left, err := r.storedFor(ctx, f)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	listeners, err := r.Octavia.EndingTLS(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range left {
+		if why := one.InUse(listeners); why != "" {
+			ctrl.LoggerFrom(ctx).Info("a certificate stays in Barbican until it is an orphan that nobody uses", "name", one.Name, "why", why)
+			continue
+		}
+		if err := r.dropCertificate(ctx, one); err != nil {
+			return err
+		}
+	}
+	left, err = r.storedFor(ctx, f)
+	for _, one := range left {
+		if err == nil && one.InUse(listeners) == "" {
+			err = &openstack.Error{Op: "delete certificate " + one.Name, Class: openstack.Transient, Message: "it is still there"}
+		}
+	}
+	return err
+}
+
+// storedFor asks Barbican which certificates it has of the Service. Who may not list them
+// has stored none.
+func (r *Reconciler) storedFor(ctx context.Context, f decide.Facts) ([]lb.Certificate, error) {
+	_, err := r.Barbican.Certificates(ctx, r.ClusterUID)
+	known := r.Barbican.CertificatesOf(markOf(f))
+	if openstack.Classify(err) == openstack.Invalid && len(known) == 0 {
+		return nil, nil
+	}
+	return known, err
+}
+
+// markOf is whose the Service's certificates are.
+func markOf(f decide.Facts) lb.Mark {
+	return lb.Mark{ClusterUID: f.Owner().ClusterUID, ServiceUID: f.Owner().ServiceUID}
+}

@@ -1,0 +1,34 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestAServiceIsDueOnceWhenItIsAskedForOrItsTimeHasCome(t *testing.T) {
+	var d due
+	web := types.NamespacedName{Namespace: "default", Name: "web"}
+	expect := func(at time.Duration, want bool, left time.Duration) {
+		t.Helper()
+		if is, wait := d.take(web, noon.Add(at)); is != want || wait != left {
+			t.Errorf("after %v: due %t in %v, want %t in %v", at, is, wait, want, left)
+		}
+	}
+	expect(0, false, 0)
+	d.at(web, time.Time{})
+	expect(0, true, 0)
+	expect(0, false, 0)
+	d.at(web, noon.Add(time.Minute))
+	expect(time.Second, false, 59*time.Second)
+	d.at(web, noon.Add(time.Hour)) // the earlier one stands
+	expect(time.Minute, true, 0)
+	expect(time.Hour, false, 0)
+	d.at(web, noon.Add(time.Minute))
+	d.forget(web)
+	expect(time.Hour, false, 0)
+}

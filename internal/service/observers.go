@@ -1,0 +1,63 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// lookAgain is how long after a look at a Service that is only observed the cloud is read
+// anew: no sweep shows load balancers that do not bear our tags.
+const lookAgain = 10 * time.Minute
+
+// observers counts the Services that are only observed, by what they say. It is safe for
+// concurrent use.
+type observers struct {
+	metrics *metrics.Metrics
+
+	mu      sync.Mutex
+	reasons map[types.NamespacedName]string
+}
+
+func newObservers(metrics *metrics.Metrics) *observers {
+	metrics.Observed.Reset()
+	return &observers{metrics: metrics, reasons: map[types.NamespacedName]string{}}
+}
+
+// note counts the Service by the reason of its condition Programmed.
+func (o *observers) note(service *corev1.Service) {
+	reason := ""
+	if c := meta.FindStatusCondition(service.Status.Conditions, status.Programmed); c != nil {
+		reason = c.Reason
+	}
+	o.set(client.ObjectKeyFromObject(service), reason)
+}
+
+// forget counts the Service no more.
+func (o *observers) forget(key types.NamespacedName) { o.set(key, "") }
+
+func (o *observers) set(key types.NamespacedName, reason string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.reasons[key]
+	if before == reason {
+		return
+	}
+	if before != "" {
+		o.metrics.Observed.WithLabelValues(before).Dec()
+	}
+	if delete(o.reasons, key); reason != "" {
+		o.reasons[key] = reason
+		o.metrics.Observed.WithLabelValues(reason).Inc()
+	}
+}

@@ -1,0 +1,220 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
+)
+
+// report remembers the pass, writes what it found out to the Service, and says when to look
+// again.
+func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (reconcile.Result, error) {
+	if o.stopped != nil {
+		return retry(o.stopped)
+	} else if o.released {
+		return r.reportReleased(ctx, f)
+	}
+	f.Now = r.Now()
+	d, repaired := decide.Finish(f, d)
+	d = r.reportDrift(f, d, repaired)
+	d, o.Outcome = r.noteQuota(f, d, o.Outcome)
+	r.Memory.Put(keyOf(f.Service), d.Record)
+	r.Requirements.Passed()
+	r.await(d.Record.Cloud.Observed)
+	switch {
+	case apierrors.IsConflict(o.Failure):
+		return retry(o.Failure) // a note on the Service could not be written
+	case o.Failure != nil && ctx.Err() != nil:
+		return reconcile.Result{}, nil // the controller is stopped; nothing is wrong with the Service
+	}
+	if err := r.writeStatus(context.WithoutCancel(ctx), f, d, o); err != nil {
+		return retry(err)
+	}
+	wait, err := decide.Next(f, d, o.Outcome)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return r.soonEnough(f, reconcile.Result{RequeueAfter: wait}), nil
+}
+
+// retry looks at the Service again soon if the cache was behind; it will have caught up by
+// then. Any other error is that of the pass.
+func retry(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// soonEnough lets a Service come back whose Secret may have changed, or, if it is only
+// observed, whose load balancer: no sweep shows those that do not bear our tags.
+func (r *Reconciler) soonEnough(f decide.Facts, result reconcile.Result) reconcile.Result {
+	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
+	switch {
+	case f.Preview && result.RequeueAfter == 0:
+		result.RequeueAfter = timing.Jitter(lookAgain)
+	case options.TLSSecret == "" || !f.Serves:
+	default:
+		if again := timing.Jitter(r.Timing.SecretInterval); result.RequeueAfter == 0 || again < result.RequeueAfter {
+			result.RequeueAfter = again
+		}
+	}
+	return result
+}
+
+// await gives load balancers on which Octavia works to the watcher.
+func (r *Reconciler) await(o lb.Observed) {
+	if old := o.Predecessor; old != nil && old.ProvisioningStatus.Pending() {
+		r.Watcher.Watch(old.ID)
+	}
+	switch l := o.LoadBalancer; {
+	case l == nil || !l.ProvisioningStatus.Pending():
+	case l.ProvisioningStatus == lb.PendingDelete:
+		r.Watcher.WatchDeletion(l.ID, l.VIP.PortID)
+	default:
+		r.Watcher.Watch(l.ID)
+	}
+}
+
+// reportDrift counts drift that is left, once, and makes an event of what was repaired.
+func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []string) decide.Decision {
+	if len(repaired) > 0 {
+		e := status.Repaired(repaired)
+		// Events of the same kind about the same objects are counted as one, and
+		// show the text of the first: the pass tells them apart.
+		related := &corev1.ObjectReference{Kind: "LoadBalancer", Name: f.Service.Annotations[annotation.LoadBalancerID], ResourceVersion: f.RequestID}
+		r.Recorder.Eventf(f.Service, related, e.Type, e.Reason, "Repair", "%s", e.Message)
+	}
+	if len(d.Reported()) > 0 && !d.Record.Drift.Reported {
+		d.Record.Drift.Reported = true
+		for _, op := range d.Held {
+			r.Metrics.Reported.WithLabelValues(diff.Object(op)).Inc()
+		}
+	}
+	return d
+}
+
+// writeStatus writes what the pass found out to the Service.
+func (r *Reconciler) writeStatus(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) error {
+	if !f.Preview {
+		if err := r.noteDigest(ctx, f, d); err != nil {
+			return err
+		}
+	}
+	if state := r.conflicts.State(f.Service); state.Stopped && f.Serves {
+		return r.reportStopped(ctx, f.Service, state)
+	}
+	err := r.publish(ctx, f.Service, r.passOf(f, d, o))
+	if f.Preview {
+		r.observers.note(f.Service)
+	}
+	return err
+}
+
+// noteDigest writes to the Service what it asked for last, if its drift policy needs that.
+func (r *Reconciler) noteDigest(ctx context.Context, f decide.Facts, d decide.Decision) error {
+	before := f.Service.DeepCopy()
+	switch {
+	case d.Wish.Policy == "":
+		return nil // the pass did not come so far
+	case d.Wish.Policy == annotation.DriftRepair || d.Record.Drift.Digest == "":
+		delete(f.Service.Annotations, annotation.Programmed)
+	default:
+		setAnnotation(f.Service, annotation.Programmed, d.Record.Drift.Digest)
+	}
+	if before.Annotations[annotation.Programmed] == f.Service.Annotations[annotation.Programmed] {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, f.Service, optimistic(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write annotation %s: %w", annotation.Programmed, err)
+	}
+	return nil
+}
+
+// passOf is what the Service's users are told of the pass.
+func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status.Pass {
+	failure := o.Failure
+	if openstack.Classify(failure) == openstack.Busy {
+		failure = nil // another client's change is under way; it is awaited like ours
+	}
+	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
+	progress := d.Record.Progress
+	p := status.Pass{
+		Drift:              d.Reported(),
+		CertificateProblem: d.Wish.Input.Certificate.Problem,
+		Invalid:            d.Wish.Refused,
+		Unknown:            annotation.Unknown(f.Service.Annotations),
+		Undecided:          failure != nil && (!d.Wish.Known || d.Wish.MembersOnly),
+		Observed:           d.Record.Cloud.Observed,
+		External:           d.Wish.Wanted.FloatingIP != nil,
+		Hostname:           options.Hostname,
+		Addresses:          options.StatusAddresses,
+
+		ThroughLoadBalancer: build.ThroughLoadBalancer(d.Wish.Wanted, options),
+
+		Leaving:      !f.Serves,
+		OnlyObserved: f.Preview,
+		Left:         d.Plan.Ops,
+		Refused:      d.Plan.Refused,
+		Unready:      d.Unready,
+		Failed:       progress.Trouble,
+		FailedReason: progress.Reason,
+		Replacing:    replacing(f, d),
+		Steady:       progress.SteadyFor != nil && decide.EqualButMembers(*progress.SteadyFor, d.Wish.Wanted),
+		Late:         decide.Patience(f, d) <= 0,
+		Err:          failure,
+		Done:         d.Done || d.IgnoresDrift(),
+	}
+	if r.Config.IngressHostname {
+		p.HostnameSuffix = r.Config.IngressHostnameSuffix
+	}
+	if l := d.Wish.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
+		p.Families = d.Wish.Input.Families()
+	}
+	if d.Wish.Waits != nil {
+		p.Waits = d.Wish.Waits.Error()
+	}
+	if o.groupLeft != "" {
+		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting
+	}
+	p.Unopened, p.OpeningFailed = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+	return besideAnother(f, d, p)
+}
+
+// replacing reports whether one load balancer takes another one's place, so that the
+// published address is still the Service's.
+func replacing(f decide.Facts, d decide.Decision) bool {
+	return d.Record.Cloud.Observed.Predecessor != nil || d.Record.Recovery.Replacements.Count > 0 || f.Service.Annotations[annotation.VIPAddress] != ""
+}
+
+// besideAnother says which load balancer has the Service's address while another one is built
+// beside it, as far as no floating IP says so.
+func besideAnother(f decide.Facts, d decide.Decision, p status.Pass) status.Pass {
+	l, old := p.Observed.LoadBalancer, p.Observed.Predecessor
+	if l == nil || old == nil || !decide.Replaces(*l, *old) || p.External || decide.HandedOver(f.Service, p.Observed) {
+		return p
+	}
+	p.Beside = !d.Complete
+	now := f.Service.Status.LoadBalancer.Ingress
+	if !d.Complete || !equality.Semantic.DeepEqual(now, status.Ingress(now, p)) {
+		p.Noted = old.ID
+	}
+	return p
+}

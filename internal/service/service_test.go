@@ -1,0 +1,249 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
+)
+
+// ourClass is the class of the controllers under test.
+const ourClass = "kube-octavia.io/octavia"
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// served is a Service of type LoadBalancer that we have claimed.
+func served(edits ...func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{claim.Finalizer},
+			Annotations: map[string]string{annotation.Managed: "uid-1 " + ourClass, annotation.LoadBalancerID: "lb-1"}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}
+	for _, edit := range edits {
+		edit(s)
+	}
+	return s
+}
+
+func without(key string) func(*corev1.Service) {
+	return func(s *corev1.Service) { delete(s.Annotations, key) }
+}
+
+func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
+
+// calling is a Reconciler for an Octavia that answers as handle says.
+func calling(t *testing.T, handle http.HandlerFunc) *Reconciler {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	counted, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
+	return New(Options{Planner: &planner.Planner{Octavia: octavia.New(client, lb.Capabilities{})}, Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
+}
+
+func TestWhatWeWriteDoesNotBringAServiceBack(t *testing.T) {
+	same := map[string]func(*corev1.Service){
+		"status":           func(s *corev1.Service) { s.Status.Conditions = []metav1.Condition{{Type: "x"}} },
+		"our annotations":  func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = "203.0.113.1" },
+		"a label":          func(s *corev1.Service) { s.Labels = map[string]string{"a": "b"} },
+		"resource version": func(s *corev1.Service) { s.ResourceVersion = "2" },
+	}
+	other := map[string]func(*corev1.Service){
+		"a port":        func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Port: 80}} },
+		"an annotation": func(s *corev1.Service) { s.Annotations[annotation.KeepFloatingIP] = "true" },
+		"the finalizer": func(s *corev1.Service) { s.Finalizers = nil },
+		"deletion":      deleted,
+		"another uid":   func(s *corev1.Service) { s.UID = "uid-2" },
+	}
+	for name, edit := range same {
+		if !sameService(served(), served(edit)) {
+			t.Errorf("a change of %s brings the Service back", name)
+		}
+	}
+	for name, edit := range other {
+		if sameService(served(), served(edit)) {
+			t.Errorf("a change of %s is passed over", name)
+		}
+	}
+	if !sameService(served(func(s *corev1.Service) { s.Finalizers = nil }), served()) {
+		t.Error("the finalizer that we set brings the Service back")
+	}
+	s := served()
+	before := maps.Clone(s.Annotations)
+	sameService(s, served())
+	if !maps.Equal(before, s.Annotations) {
+		t.Error("comparing changed the Service in the cache")
+	}
+}
+
+// fakeClient is a client that can only patch, and keeps what was patched.
+type fakeClient struct {
+	client.Client
+	fails   error
+	patched []client.Object
+}
+
+func (c *fakeClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	c.patched = append(c.patched, o)
+	return c.fails
+}
+
+func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		service          *corev1.Service
+		fails            error
+		patches, creates int
+	}{
+		"one was noted":                 {service: served(), patches: 1, creates: 1},
+		"none was noted":                {service: served(without(annotation.LoadBalancerID)), creates: 1},
+		"the note cannot be taken away": {service: served(), fails: errors.New("no"), patches: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, creates := &fakeClient{fails: test.fails}, 0
+			r := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+				if creates++; test.service.Annotations[annotation.LoadBalancerID] != "" {
+					t.Error("the create comes before the note is gone")
+				}
+				w.WriteHeader(http.StatusBadRequest)
+			})
+			r.Client = kube
+			f := r.Facts(test.service, memory.Record{}, noon, timing.Default())
+			if _, err := r.write(t.Context(), f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
+				t.Error("what was refused went well")
+			}
+			if len(kube.patched) != test.patches || creates != test.creates {
+				t.Errorf("%d patches and %d creates", len(kube.patched), creates)
+			}
+			if _, noted := test.service.Annotations[annotation.LoadBalancerID]; test.fails == nil && noted {
+				t.Error("the next controller does not look for what may still appear")
+			}
+		})
+	}
+}
+
+func TestARefusedOpDoesNotHoldUpMembership(t *testing.T) {
+	observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{DetachedPools: []lb.Pool{{ID: "detached"}}}}
+	pool := "p-2"
+	tests := map[string]struct {
+		op   diff.Op
+		want bool
+	}{
+		"members of a pool that is there":         {diff.SetMembers{PoolID: "p-1"}, true},
+		"members of a pool that was not made":     {diff.SetMembers{}, false},
+		"source ranges":                           {diff.UpdateListener{ID: "l-1", AllowedCIDRs: &[]string{}}, true},
+		"another pool behind a port":              {diff.UpdateListener{ID: "l-1", PoolID: &pool}, false},
+		"a port that nobody wants":                {diff.DeleteListener{ID: "l-1"}, true},
+		"a pool that nothing uses":                {diff.DeletePool{ID: "detached"}, true},
+		"a pool that may be in use":               {diff.DeletePool{ID: "p-1"}, false},
+		"a port whose pool could not be made":     {diff.CreateListener{}, false},
+		"the end of the load balancer altogether": {diff.DeleteLoadBalancer{ID: "lb-1"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := standsAlone(test.op, observed); got != test.want {
+				t.Errorf("stands alone: %t", got)
+			}
+		})
+	}
+	if holdsUp(diff.DeletePool{ID: "detached", LeftBehind: true}) || !holdsUp(diff.CreatePool{}) {
+		t.Error("a pool that cannot be deleted holds up what is to open, or one that cannot be made does not")
+	}
+	for _, class := range []openstack.Class{openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone} {
+		if !refusal(&openstack.Error{Class: class}) {
+			t.Errorf("%s is not taken for a refusal", class)
+		}
+	}
+	for _, err := range []error{nil, errors.New("x"), &openstack.Error{Class: openstack.Busy}, &openstack.Error{Class: openstack.Transient}} {
+		if refusal(err) {
+			t.Errorf("%v is taken for a refusal", err)
+		}
+	}
+}
+
+func TestAServiceThatNamesASecretComesBackInTime(t *testing.T) {
+	r := &Reconciler{Planner: &planner.Planner{Policy: claim.Policy{DefaultClass: true}}, Options: Options{Timing: timing.Default()}}
+	named := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.TLSSecret: "web-tls"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	other := named.DeepCopy()
+	other.Annotations = nil
+	leaving := named.DeepCopy()
+	leaving.Spec.Type = corev1.ServiceTypeClusterIP
+	for name, c := range map[string]struct {
+		service  *corev1.Service
+		after    time.Duration
+		min, max time.Duration
+	}{
+		"not called back":        {named, 0, time.Minute, 2 * time.Minute},
+		"called back later":      {named, time.Hour, time.Minute, 2 * time.Minute},
+		"called back before":     {named, time.Second, time.Second, time.Second},
+		"one that names none":    {other, 0, 0, 0},
+		"one that is not served": {leaving, time.Hour, time.Hour, time.Hour},
+	} {
+		got := r.soonEnough(decide.Facts{Service: c.service, Serves: r.Serves(c.service)}, reconcile.Result{RequeueAfter: c.after}).RequeueAfter
+		if got < c.min || got > c.max {
+			t.Errorf("%s: it comes back after %v", name, got)
+		}
+	}
+}
+
+func TestServicesThatAreOnlyObservedAreCountedByWhatTheySay(t *testing.T) {
+	metrics, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newObservers(metrics)
+	say := func(reason string) *corev1.Service {
+		s := served()
+		meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Programmed, Status: metav1.ConditionUnknown, Reason: reason})
+		return s
+	}
+	counted := func(reason string) float64 { return testutil.ToFloat64(metrics.Observed.WithLabelValues(reason)) }
+	for i, step := range []struct {
+		do             func()
+		ready, changes float64
+	}{
+		{func() { o.note(say(status.ReasonReadyForAdoption)) }, 1, 0},
+		{func() { o.note(say(status.ReasonReadyForAdoption)) }, 1, 0},
+		{func() { o.note(say(status.ReasonChangesOnAdoption)) }, 0, 1},
+		{func() { o.note(served()) }, 0, 0},
+		{func() { o.note(say(status.ReasonReadyForAdoption)) }, 1, 0},
+		{func() { o.forget(client.ObjectKeyFromObject(served())) }, 0, 0},
+		{func() { o.forget(client.ObjectKeyFromObject(served())) }, 0, 0},
+	} {
+		step.do()
+		if r, c := counted(status.ReasonReadyForAdoption), counted(status.ReasonChangesOnAdoption); r != step.ready || c != step.changes {
+			t.Errorf("step %d: %v are ready, %v would change", i, r, c)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+)
+
+// cached are Services as the cache has them, with its two indexes.
+type cached struct {
+	client.Reader
+	services []*corev1.Service
+	group    func(*corev1.Service) string
+}
+
+func (c *cached) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	for _, s := range c.services {
+		if into, ok := o.(*corev1.Service); ok && keyOf(s) == key {
+			s.DeepCopyInto(into)
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(corev1.Resource("services"), key.Name)
+}
+
+func (c *cached) List(_ context.Context, l client.ObjectList, options ...client.ListOption) error {
+	by, _ := options[0].(client.MatchingFields)
+	into, ok := l.(*corev1.ServiceList)
+	for _, s := range c.services {
+		if ok && (by[byLoadBalancer] != "" && by[byLoadBalancer] == notedID(s) || by[byGroup] != "" && by[byGroup] == c.group(s)) {
+			into.Items = append(into.Items, *s)
+		}
+	}
+	return nil
+}
+
+func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
+	age := 0
+	service := func(name string, annotations ...string) *corev1.Service {
+		age++
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Annotations: map[string]string{},
+			CreationTimestamp: metav1.NewTime(noon.Add(time.Duration(age) * time.Second))}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+		for i := 0; i < len(annotations); i += 2 {
+			s.Annotations[annotations[i]] = annotations[i+1]
+		}
+		return s
+	}
+	const id, group = annotation.LoadBalancerID, annotation.LoadBalancerGroup
+	uses := func(ids ...string) memory.Record {
+		o := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: ids[0]}}
+		if len(ids) > 1 {
+			o.Predecessor = &lb.LoadBalancer{ID: ids[1]}
+		}
+		return memory.Record{Cloud: memory.Cloud{Observed: o}}
+	}
+	all := []*corev1.Service{
+		service("alone", id, "lb-1"), service("new"),
+		service("owner", id, "lb-2"), service("guest", id, "lb-2"), service("lost-its-note"),
+		service("maker", group, "shop", id, "lb-3"), service("member", group, "shop"), service("guest-of-group", id, "lb-3"),
+		service("replaced", id, "lb-5"), service("joins-the-old-one", id, "lb-4"),
+	}
+	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
+	policy.Reader = &cached{services: all, group: policy.GroupOf}
+	r := &Reconciler{Planner: policy, Options: Options{Memory: memory.NewStore()}}
+	remember := func(name string, record memory.Record) {
+		r.Memory.Put(types.NamespacedName{Namespace: "default", Name: name}, record)
+	}
+	remember("alone", uses("lb-1"))
+	remember("lost-its-note", uses("lb-2"))
+	remember("replaced", uses("lb-5", "lb-4"))
+
+	got := map[string]string{}
+	for _, s := range all {
+		got[s.Name] = r.ask(t.Context(), s).Name
+	}
+	want := map[string]string{
+		"alone": "alone", "new": "new",
+		"owner": "owner", "guest": "owner", "lost-its-note": "owner",
+		"maker": "maker", "member": "maker", "guest-of-group": "maker",
+		"replaced": "replaced", "joins-the-old-one": "replaced",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("queue keys (-want +got):\n%s", d)
+	}
+	// Whose key one Service is, its pass is one of that key's.
+	for _, s := range all {
+		members, err := r.members(t.Context(), r.ask(t.Context(), s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, key := range members {
+			found = found || key == keyOf(s)
+		}
+		if !found {
+			t.Errorf("%s is not among the Services of its key: %v", s.Name, members)
+		}
+	}
+}
