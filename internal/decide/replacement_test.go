@@ -119,7 +119,7 @@ func TestAReplacementGoesStepByStepAndTheOldOneFollowsTheNodesAllTheWhile(t *tes
 		t.Error("the address is not seen to have moved")
 	}
 	plan, _ = now.plans(discard(o, *o.Predecessor))
-	if d := cmp.Diff([]string{"delete load balancer old with everything below it"}, said(plan.Ops)); d != "" {
+	if d := cmp.Diff([]string{"delete load balancer old and its children"}, said(plan.Ops)); d != "" {
 		t.Errorf("(-want +have): %s", d)
 	}
 }
@@ -152,7 +152,7 @@ func TestNoOtherOneIsBuiltBeforeWhatFailedIsGone(t *testing.T) {
 	r := replacement(Replace, "10.0.0.11")
 	old := facts(web(), "10.0.0.11").built("old")
 	plan, _ := r.plans(lb.Observed{LoadBalancer: &old, Duplicates: []string{"failed"}})
-	if got := cmp.Diff([]string{"delete load balancer failed with everything below it"}, said(plan.Ops)); got != "" {
+	if got := cmp.Diff([]string{"delete load balancer failed and its children"}, said(plan.Ops)); got != "" {
 		t.Errorf("(-want +have): %s", got)
 	}
 	if plan, _ = r.plans(lb.Observed{LoadBalancer: &old, Unsettled: []string{"failed"}}); len(plan.Ops) > 0 {

@@ -20,7 +20,7 @@ type Op interface {
 	Octavia() bool
 }
 
-// CreateLoadBalancer makes the load balancer with everything below it.
+// CreateLoadBalancer makes the load balancer and its children.
 type CreateLoadBalancer struct {
 	octaviaOp
 	LoadBalancer lb.LoadBalancer `json:"loadBalancer"`

@@ -15,7 +15,7 @@ import (
 	"slices"
 )
 
-// LoadBalancer is one Octavia load balancer with everything below it.
+// LoadBalancer is one Octavia load balancer and its children.
 //
 // As a wanted load balancer it carries no ids and no statuses. As an observed
 // one it carries both, and its pools that no listener uses are in

@@ -427,7 +427,7 @@ func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
 		t.Errorf("the group is on nodes %q", on)
 	}
 	s.sees(30080, 30443)
-	want := []string{"another cloud", "no port of server", "port security is off", "not yours"}
+	want := []string{"is not of OpenStack", "no port of server", "port security is off", "not yours"}
 	if len(s.heard.Events) != len(want) {
 		t.Errorf("%d events, want one for each of %d nodes", len(s.heard.Events), len(want))
 	}

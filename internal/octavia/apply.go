@@ -114,7 +114,7 @@ func (c *Client) create(ctx context.Context, what, path, key string, object fiel
 	return diff.Created{ID: answer[key].ID}, nil
 }
 
-// createLoadBalancer makes the load balancer with everything below it.
+// createLoadBalancer makes the load balancer and its children.
 func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadBalancer) (diff.Created, error) {
 	object := fields{"name": l.Name, "description": l.Description, "admin_state_up": !l.AdminDown}
 	c.setTags(object, l.Tags)

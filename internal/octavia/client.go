@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package octavia is the thin shell towards Octavia: it reads a load balancer
-// with everything below it, carries out one op, and watches what Octavia is
+// and its children, carries out one op, and watches what Octavia is
 // working on.
 //
 // It imports diff, lb and openstack. Calls go out through gophercloud's service

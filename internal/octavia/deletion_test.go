@@ -98,7 +98,7 @@ func TestTheGaugesTellHowManyArePendingAndForHowLong(t *testing.T) {
 		gauges := func(pending, longest int) {
 			t.Helper()
 			text := fmt.Sprintf(`
-# HELP kube_octavia_longest_pending_seconds Time since the oldest of these became PENDING; 0 if there is none.
+# HELP kube_octavia_longest_pending_seconds How long the longest PENDING load balancer has been PENDING; 0 if there is none.
 # TYPE kube_octavia_longest_pending_seconds gauge
 kube_octavia_longest_pending_seconds %d
 # HELP kube_octavia_pending_load_balancers Load balancers in a PENDING status, and deleted ones whose VIP port still exists.

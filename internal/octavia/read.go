@@ -125,7 +125,7 @@ func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	return heads, nil
 }
 
-// Observe returns the load balancer with everything below it. It takes one call
+// Observe returns the load balancer and its children. It takes one call
 // for the listeners, one for the pools, one for each pool that has members, and
 // for the health monitors one if they bear the load balancer's tag for its
 // Service, else one each: Octavia lists them neither by load balancer nor by

@@ -110,7 +110,7 @@ func (f *Finder) otherOwner(l lb.LoadBalancer, o Object) string {
 	return ""
 }
 
-// removeLoadBalancer deletes a load balancer with everything below it.
+// removeLoadBalancer deletes a load balancer and its children.
 func (f *Finder) removeLoadBalancer(ctx context.Context, o Object) error {
 	_, err := f.Octavia.Apply(ctx, diff.DeleteLoadBalancer{ID: o.ID})
 	return err

@@ -276,7 +276,7 @@ func TestNodeOfAnotherCloudIsToldThatItHasNoSecurityGroup(t *testing.T) {
 			return err
 		}
 		for _, e := range list.Items {
-			if e.Reason == "SecurityGroupNotAttached" && strings.Contains(e.Note, "another cloud") {
+			if e.Reason == "SecurityGroupNotAttached" && strings.Contains(e.Note, "is not of OpenStack") {
 				return nil
 			}
 		}
