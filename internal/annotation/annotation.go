@@ -28,7 +28,7 @@ const OwnPrefix = "kube-octavia.io/"
 
 // Keys that are named elsewhere.
 const (
-	// DriftPolicy says what becomes of what somebody else changed in the cloud.
+	// DriftPolicy says how changes of other clients in the cloud are handled.
 	DriftPolicy = OwnPrefix + "drift-policy"
 	// Managed holds the uid of a Service that has something in the cloud, and the
 	// class of the controller that made it.
@@ -87,7 +87,7 @@ const (
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
 
-// Drift is what becomes of what somebody else changed in the cloud.
+// Drift says how changes of other clients in the cloud are handled.
 type Drift string
 
 // The policies.
@@ -121,7 +121,7 @@ type Options struct {
 	LoadBalancerID string
 	// Group is the group of Services that share one load balancer, or "".
 	Group string
-	// Drift is what becomes of what somebody else changed in the cloud.
+	// Drift says how changes of other clients in the cloud are handled.
 	Drift Drift
 	// ConnectionLimit is how many connections each port takes at once, NoLimit for any
 	// number.

@@ -98,7 +98,7 @@ func list[T ~string](words []T) string {
 	return strings.Join(all, ", ")
 }
 
-// proxyProtocol says how members are told who the client is: "" for not at all.
+// proxyProtocol is the PROXY version by which members learn the client's address, "" for none.
 var proxyProtocol = valueType[lb.PoolProtocol]{
 	values: "true, v1, v2 or false",
 	rule:   Rule{Kind: "proxy protocol", Right: mustBeProxy, Value: `v in ["true", "v1", "v2", "false"]`},

@@ -39,7 +39,7 @@ type Input struct {
 	// Found is the load balancer that is there, nil when none is. Only what is
 	// withheld depends on it.
 	Found *lb.LoadBalancer
-	// Guest is whether that was made for somebody else, and HostAddress the address at
+	// Guest reports whether that was created for another owner, and HostAddress the address at
 	// which clients reach it.
 	Guest       bool
 	HostAddress string
@@ -174,7 +174,7 @@ const (
 	ReasonMetricsUnsupported = "MetricsUnsupported"
 	// ReasonTagsUnsupported: the cloud has no tags.
 	ReasonTagsUnsupported = "TagsUnsupported"
-	// ReasonLoadBalancerNotTagged: the load balancer was made for somebody else.
+	// ReasonLoadBalancerNotTagged: the load balancer was created for another owner.
 	ReasonLoadBalancerNotTagged = "LoadBalancerNotTagged"
 	// ReasonDualStackUnsupported: there can be no load balancer with addresses of both
 	// families. A Service that requires both is refused for it, too.

@@ -14,7 +14,7 @@ import (
 )
 
 // checkGuest reports whether the Service may have its ports on a load balancer that was
-// made for somebody else. It cannot have another address there, and what is to be reached
+// created for another owner. It cannot have another address there, and what is to be reached
 // from inside only is not opened to the outside.
 func (in Input) checkGuest(options annotation.Options, address string, vip netip.Addr, external bool) error {
 	host := in.Found

@@ -169,7 +169,7 @@ func (in Input) askedSources(options annotation.Options) []string {
 // everybody is the range of all addresses of each family.
 var everybody = map[corev1.IPFamily]string{corev1.IPv4Protocol: "0.0.0.0/0", corev1.IPv6Protocol: "::/0"}
 
-// restricts reports whether the ranges leave out anybody of the families.
+// restricts reports whether the ranges exclude any address of the families.
 func restricts(ranges []string, families []corev1.IPFamily) bool {
 	return len(ranges) > 0 && slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(ranges, everybody[f]) })
 }

@@ -158,7 +158,7 @@ const (
 	ServiceSecurityGroups = "service"
 )
 
-// Which load balancers a Service may use that were made for somebody else.
+// Which load balancers of other owners a Service may use.
 const (
 	// ShareInNamespace is for those of Services of its own namespace.
 	ShareInNamespace = "namespace"

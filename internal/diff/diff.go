@@ -44,7 +44,7 @@ const (
 	// ReasonAddressImmutable: the VIP has another address than the one asked for,
 	// and Octavia cannot change it.
 	ReasonAddressImmutable = "AddressImmutable"
-	// ReasonPortInUse: somebody else's listener has the port.
+	// ReasonPortInUse: a listener of another client uses the port.
 	ReasonPortInUse = "PortInUse"
 	// ReasonLoadBalancerInUse: others have ports on the Service's load balancer, which
 	// therefore stays.
@@ -244,7 +244,7 @@ func (t *tree) marked(want, have []string) []string {
 	if !t.owner.Guest {
 		return lb.Retag(have, want)
 	}
-	// What is somebody else's is not marked as ours, whoever asks for it, and keeps its tags.
+	// Objects of other owners never get our tags and keep their own.
 	tags := slices.Clone(have)
 	for _, tag := range t.owner.GuestTags() {
 		if slices.Contains(want, tag) && !slices.Contains(tags, tag) {

@@ -105,7 +105,7 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 
 // madeForAnother reports whether the floating IP bears the mark of another Service,
 // of this cluster or another. It may lead nowhere for a while, as when that one's
-// load balancer is replaced. One that was kept is anybody's of the project.
+// load balancer is replaced. One that was kept is free for every Service of the project.
 func madeForAnother(f lb.FloatingIP, owner lb.Owner) bool {
 	_, kept, marked := lb.MarkOfFloatingIP(f)
 	return marked && !kept && !owner.MadeFloatingIP(f)

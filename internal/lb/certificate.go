@@ -13,7 +13,7 @@ type Certificate struct {
 	// Name is the secret's. Barbican has neither tags nor descriptions, and names need not
 	// be unique: it says whose the certificate is, and which.
 	Name string
-	// Ref is what Octavia is told.
+	// Ref is the reference that Octavia gets.
 	Ref string
 }
 

@@ -53,7 +53,7 @@ const (
 	PoolProxyV2 PoolProtocol = "PROXYV2"
 )
 
-// Proxy reports whether members of the pool are told who the client is by the PROXY
+// Proxy reports whether members of the pool learn the client's address by the PROXY
 // protocol.
 func (p PoolProtocol) Proxy() bool { return p == PoolProxy || p == PoolProxyV2 }
 

@@ -280,7 +280,7 @@ type Withheld struct {
 // Observed is everything that a Service has in the cloud.
 type Observed struct {
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
-	// Guest is whether LoadBalancer was made for somebody else, and the Service has, or
+	// Guest reports whether LoadBalancer was created for another owner, and the Service has, or
 	// may have, ports on it.
 	Guest bool `json:"guest,omitempty"`
 	// FloatingIPs are those on the VIP port, and those that have the wanted or

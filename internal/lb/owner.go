@@ -43,7 +43,7 @@ type Owner struct {
 	Name       string `json:"name"`
 	// ServiceUID is the uid of the Service.
 	ServiceUID string `json:"serviceUID"`
-	// Guest is whether the load balancer was made for somebody else: what bears no mark
+	// Guest reports whether the load balancer was created for another owner: what bears no mark
 	// is the other one's then.
 	Guest bool `json:"guest,omitempty"`
 }
@@ -134,12 +134,12 @@ func (o Owner) Tags() []string {
 	return []string{o.LoadBalancerName(), ClusterTag(o.ClusterUID), o.ServiceTag()}
 }
 
-// GuestTags are the tags of a load balancer of somebody else on which the Service has
+// GuestTags are the tags of a load balancer of another owner on which the Service has
 // ports: that by which openstack-cloud-controller-manager tells who uses it.
 func (o Owner) GuestTags() []string { return []string{o.LoadBalancerName()} }
 
 // Owns reports whether a load balancer that the Service uses was made for it, rather than
-// for somebody else.
+// for another owner.
 func (o Owner) Owns(l LoadBalancer) bool {
 	if ServiceUIDOf(l.Tags) != "" {
 		return slices.Contains(l.Tags, o.ServiceTag())

@@ -118,7 +118,7 @@ func (c *Client) FloatingIPs(ctx context.Context) ([]lb.FloatingIP, error) {
 }
 
 // Apply carries out one floating IP op with one call. Detaching or deleting what
-// is gone already is no error, and is told.
+// is already deleted is not an error; the result reports it.
 func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	what := op.String()
 	switch op := op.(type) {

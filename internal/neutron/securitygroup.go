@@ -209,7 +209,7 @@ func (c *Client) addRules(ctx context.Context, what string, op securitygroup.Add
 	return made, nil
 }
 
-// setGroups binds the change to the revision that was read: somebody else's group, set
+// setGroups binds the change to the revision that was read: a group of another client, set
 // meanwhile, is not lost.
 func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.SetGroups) (securitygroup.Made, error) {
 	groups := op.Groups

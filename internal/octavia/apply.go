@@ -21,7 +21,7 @@ var providerVersion = lb.Version{Major: 2, Minor: 6}
 // Apply carries out one op with one call. When it returns nil Octavia has
 // accepted the op and, in the same transaction, made the load balancer PENDING_*:
 // one that is ACTIVE afterwards has been changed. Deleting what is gone already
-// is no error, and is told.
+// is not an error; the result reports it.
 func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	what := op.String()
 	switch op := op.(type) {

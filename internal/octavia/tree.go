@@ -92,7 +92,7 @@ func (t Tree) badID() (id string, bad bool) {
 // the ids that it lacks and with the statuses of everything. The error says what
 // differs; the load balancer is then to be read in full. What the tree does not
 // show, such as weights, source ranges and detached pools, is taken to be as it
-// was written. A member that somebody made again is told by its id.
+// was written. A member that was created again has another id.
 func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	l := predicted
 	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus

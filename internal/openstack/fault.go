@@ -23,7 +23,7 @@ const maxMessage = 500
 
 // parseFault finds the message in the bodies of Octavia {"faultstring"}, Neutron {"NeutronError": {"type", "message"}}, Nova
 // and Keystone {"<kind>": {"message"}}, and of WSGI middleware {"message"} or {"title", "description"}. Of any other body,
-// such as a gateway's page, only the status is told.
+// such as a gateway's page, only the status is reported.
 func parseFault(status int, body []byte) fault {
 	var document map[string]json.RawMessage
 	if json.Unmarshal(body, &document) == nil {
