@@ -185,9 +185,9 @@ func TestNobodyGetsAtWhatIsNotTheirs(t *testing.T) {
 		all = append(all, v)
 		v.waitForCondition(kind, conditionFalse, reason)
 	}
-	refused("balancer", programmed, "Foreign", annotated(idKey, before.ID))
-	refused("anothers-balancer", programmed, "Foreign", annotated(idKey, balancer))
-	refused("no-id", programmed, "Foreign", annotated(idKey, "../../quotas"))
+	refused("balancer", programmed, "NotOwned", annotated(idKey, before.ID))
+	refused("anothers-balancer", programmed, "NotOwned", annotated(idKey, balancer))
+	refused("no-id", programmed, "NotOwned", annotated(idKey, "../../quotas"))
 	refused("address", accepted, "FloatingIPInUse", at(address))
 	refused("anothers-address", programmed, "RejectedByCloud", at(anothers.Address))
 	refused("stray-address", accepted, "FloatingIPInUse", at(stray.FloatingIP.Address))
