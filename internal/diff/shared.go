@@ -13,7 +13,7 @@ import (
 // Shared reports whether the load balancer, or a listener or pool of it, bears the mark of
 // another Service: openstack-cloud-controller-manager lets Services share one that they
 // name by its id. It is not the owner's to delete. Nor is one that was created for another
-// else, or by a person, and that the owner uses, too; unless all others have left it.
+// Service, or by a person, and that the owner uses, too; unless all others have left it.
 func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 	return !owner.Owns(l) && !owner.Abandoned(l) || owner.SharedBy(l) != "" ||
 		slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool {

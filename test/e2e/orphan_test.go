@@ -395,7 +395,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	if d := cmp.Diff(want, s.writes()); d != "" {
 		t.Errorf("writes (-want +got):\n%s", d)
 	}
-	if len(s.controller.log.lines("bears another owner's mark")) == 0 {
+	if len(s.controller.log.lines("has the tags of another owner")) == 0 {
 		t.Error("the log does not say why the shared one is left")
 	}
 	if n := s.metricFor(orphansGauge, "loadbalancer"); n != 1 {

@@ -51,9 +51,9 @@ func TestRotationDeletesNoCredentialThatTheSecretMayHold(t *testing.T) {
 	}{
 		{"the answer is lost", unanswered(true), 9, false, "", true, 0},
 		{"the first write is lost", unanswered(false), 1, false, "", true, 0},
-		{"all writes are lost", unanswered(false), 9, false, "cannot be found out", false, 1},
-		{"the answer is lost, and nothing can be read", unanswered(true), 9, true, "cannot be found out", true, 1},
-		{"the write is lost, and nothing can be read", unanswered(false), 9, true, "cannot be found out", false, 1},
+		{"all writes are lost", unanswered(false), 9, false, "it is unknown whether", false, 1},
+		{"the answer is lost, and nothing can be read", unanswered(true), 9, true, "it is unknown whether", true, 1},
+		{"the write is lost, and nothing can be read", unanswered(false), 9, true, "it is unknown whether", false, 1},
 		{"the write is refused", answerStatus(http.StatusForbidden), 9, false, "write Secret", false, 0},
 	} {
 		before, there := held(), count()

@@ -120,7 +120,7 @@ func TestInternalServicesShareALoadBalancerAndNoneIsOpenedToTheOutside(t *testin
 		t.Errorf("there are %d floating IPs, and the Service is at %s", n, web.address())
 	}
 	third := s.service("third", tcp(9191), annotated(internalKey, "true"), annotated(idKey, balancer.ID))
-	if said := third.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "asks for a floating IP") {
+	if said := third.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "requests a floating IP") {
 		t.Errorf("the one that comes now is told %q", said)
 	}
 	third.delete()
