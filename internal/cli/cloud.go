@@ -188,7 +188,7 @@ func (l *cloudLink) authorized(*http.Request) error {
 	if openstack.Classify(failure) != openstack.Unauthorized {
 		return nil
 	}
-	return fmt.Errorf("Keystone rejects the credentials; replace them in %s, which is read again when it changes: %w", l.options.cloudConfig, failure)
+	return fmt.Errorf("the credentials are rejected by Keystone; replace them in %s, which is read again when it changes: %w", l.options.cloudConfig, failure)
 }
 
 // tellServices lets the Services that are to be served know that there is no

@@ -149,7 +149,7 @@ func (o *credentialRotateOptions) retire(ctx context.Context, session *openstack
 		return err
 	}
 	if id := now.conf.Global.ApplicationCredentialID; id != made {
-		return fmt.Errorf("Secret %s no longer contains the new application credential %s", name, made)
+		return fmt.Errorf("the Secret %s no longer contains the new application credential %s", name, made)
 	}
 	return session.DeleteApplicationCredential(ctx, old)
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReasonConflictingController: another controller keeps changing the Service or its cloud
+// ReasonConflictingController is that another controller keeps changing the Service or its cloud
 // objects, and kube-octavia has stopped writing to them.
 const ReasonConflictingController = "ConflictingController"
 
@@ -62,7 +62,7 @@ func named(all []string) string {
 const onlyOne = "Only one controller may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
 	"or give the Service a spec.loadBalancerClass that only one controller serves. No tool may replace the whole Service, because that removes what controllers wrote"
 
-// ReasonConflictingWrite: another client wrote to fields of the Service that kube-octavia manages.
+// ReasonConflictingWrite is that another client wrote to fields of the Service that kube-octavia manages.
 const ReasonConflictingWrite = "ConflictingWrite"
 
 // Overwritten is the event for fields that another client wrote to; writer is that client, or "".

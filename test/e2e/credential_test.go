@@ -281,7 +281,7 @@ func TestControllerWhoseCredentialsAreRevokedIsUnreadyUntilTheyAreReplaced(t *te
 	if !strings.Contains(c.Message, "Replace the credentials in [Global] of cloud.conf") {
 		t.Errorf("the condition says %q", c.Message)
 	}
-	s.eventually(func() error { return s.unreadyFor("Keystone rejects the credentials") })
+	s.eventually(func() error { return s.unreadyFor("the credentials are rejected by Keystone") })
 	if got := web.address(); got != address {
 		t.Errorf("the address %s became %q", address, got)
 	}
@@ -320,7 +320,7 @@ func TestControllerThatIsStartedWithRevokedCredentialsComesToLifeWhenTheyAreRepl
 	}
 	m := s.mounts(conf)
 	s.begin()
-	s.eventually(func() error { return s.unreadyFor("Keystone rejects the credentials") })
+	s.eventually(func() error { return s.unreadyFor("the credentials are rejected by Keystone") })
 	web := s.service("web", tcp(8080))
 	c := web.waitForCondition(programmed, conditionFalse, "CloudUnauthorized")
 	t.Log(c.Message)
