@@ -47,7 +47,7 @@ func TestNoTestIsSparedForOneThatIsSparedItself(t *testing.T) {
 
 var testName = regexp.MustCompile(`\bTest[A-Z]\w+`)
 
-// reasonToSkip returns what a test says to spares or simulatorOnly about all of itself.
+// reasonToSkip returns what a test says to skipOnRealOpenStack or simulatorOnly about all of itself.
 func reasonToSkip(f *ast.FuncDecl) string {
 	for _, statement := range f.Body.List {
 		expression, ok := statement.(*ast.ExprStmt)
@@ -58,7 +58,7 @@ func reasonToSkip(f *ast.FuncDecl) string {
 		if !ok || len(call.Args) != 2 {
 			continue
 		}
-		if name, ok := call.Fun.(*ast.Ident); ok && (name.Name == "spares" || name.Name == "simulatorOnly") {
+		if name, ok := call.Fun.(*ast.Ident); ok && (name.Name == "skipOnRealOpenStack" || name.Name == "simulatorOnly") {
 			return call.Args[1].(*ast.BasicLit).Value
 		}
 	}
