@@ -4,12 +4,13 @@
 package decide
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -52,11 +53,6 @@ func Decide(f Facts) Decision {
 	return noteForeign(f, follow(f, d))
 }
 
-// needs returns a decision that cannot be made yet.
-func (d Decision) needs(n Need) Decision {
-	return Decision{Need: n, Wish: d.Wish, Record: d.Record}
-}
-
 // served reports whether the Service ever had an address that somebody may use.
 func (f Facts) served() bool { return status.Published(f.Service) != "" }
 
@@ -67,71 +63,63 @@ func (f Facts) reached(d Decision) bool {
 	return !f.Preview && !d.Wish.MembersOnly && d.Action == Follow && f.Record.Cloud.Known && was != nil && equal(*was, d.Wish.Wanted)
 }
 
-// lacksCertificate reports whether the certificate of the Service's Secret is wanted, and
-// not stored yet.
-func (f Facts) lacksCertificate(w Wish) bool {
-	c := w.Input.Certificate
-	return !f.has(NeedCertificate) && !w.MembersOnly && c.Ref == "" && c.Name != "" &&
-		slices.Contains(w.Wanted.LoadBalancer.CertificateRefs(), c.Name) && !f.leavesDrift(w)
-}
-
-// lacksRequestedAddress reports whether the floating IP that the user asks for is to be
-// looked at: until it is on the load balancer.
-func (f Facts) lacksRequestedAddress(w Wish) bool {
-	want, l := w.Wanted.FloatingIP, f.loadBalancer()
-	if f.has(NeedRequestedAddress) || want == nil || want.Address == "" {
-		return false
+// resolve works out what the Service is to have just now, and whether its load balancer has
+// to be replaced for that.
+func resolve(f Facts) (w Wish, action Action, record memory.Record, need Need) {
+	built, o := f.Desired.Built, f.observed()
+	w, action, record = Wish{Wanted: built.Wanted, Input: built.Input, Err: built.Err, old: f.Desired.Old}, Follow, f.Record
+	if built.Input.Service == nil {
+		return w, action, record, ""
 	}
-	return !slices.ContainsFunc(f.observed().FloatingIPs, func(have lb.FloatingIP) bool {
-		return have.Address == want.Address && l != nil && l.VIP.PortID != "" && have.PortID == l.VIP.PortID
-	})
-}
-
-// mustSee reports whether the ACTIVE load balancer has to be looked at before anything is
-// planned: ids below it are not known, or it takes the place of another one, which must not
-// lose its address and be deleted because of what was only predicted.
-func (f Facts) mustSee() bool {
-	l := f.loadBalancer()
-	return !f.has(NeedStatusTree) && l != nil && l.ProvisioningStatus == lb.Active &&
-		(Nameless(*l) || f.observed().Predecessor != nil && !f.Record.Cloud.Confirmed)
-}
-
-// Nameless reports whether the ids of what is below the load balancer are not known yet: it
-// was just created, and nothing below it can be changed.
-func Nameless(l lb.LoadBalancer) bool {
-	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
-		return l.ID == "" || l.Pool != nil && l.Pool.ID == ""
-	})
-}
-
-// release deletes what the Service has.
-func release(f Facts) Decision {
-	d := Decision{Action: Release, Record: f.Record, Wish: Wish{Known: true}}
-	d.Wish.Wanted.KeepFloatingIP = annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)
-	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Error && !f.Preview {
-		if f.Record.Recovery.Deletions.Count > 0 {
-			d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; it is tried again", l.ID)
-		}
-		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
-			return d
+	if o.LoadBalancer != nil && !o.Guest && (built.Err == nil || misplaced(built.Input)) {
+		of := f.fit()
+		switch action = of.action(); action {
+		case TakeBack:
+			record.Cloud.Observed = takenBack(o)
+			return w, action, record, NeedDesired
+		case Refuse:
+			w.Err = cannotReplace(build.RequiresReplacement(built.Err), of.obstacle)
+		case FinishFirst:
+			asItIs := built.Input
+			asItIs.Found = nil
+			w.Wanted, w.Err = build.Wanted(asItIs)
+		case Replace:
+			if f.Desired.Fresh == nil {
+				return w, action, record, NeedFresh
+			}
+			w, action = f.replacementWish(w)
 		}
 	}
-	if d.Plan, _ = plans(f, d); f.lacksFloatingIPs(d) {
-		return d.needs(NeedFloatingIPs)
+	record.Progress = replacementTrouble(f, action)
+	w = f.limit(w)
+	if w.Known {
+		w.Digest, w.Policy = digest(w.Input), f.options().Drift
+		record.Drift = readDigest(record.Drift, f.Service)
 	}
-	return withoutDiscards(f, d)
+	return w, action, record, ""
 }
 
-// Released reports whether the cloud has nothing of the Service any more, and nothing can
-// appear that Octavia was asked for and did not answer.
-func Released(f Facts, d Decision) bool {
-	c := d.Record.Cloud
-	o := c.Observed
-	f.Record = d.Record
-	// One that others use, too, is left to them when nothing of ours is on it.
-	gone := o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus == lb.Active && diff.Shared(*o.LoadBalancer, f.Owner())
-	return c.Known && c.Unanswered.IsZero() && gone && o.Predecessor == nil && len(o.Unsettled) == 0 &&
-		len(diff.New(d.Wish.Wanted, o, f.Owner()).Ops) == 0
+// limit wants no more than that pools follow the nodes for a Service that is refused, or of
+// which it is not known what it is to have. What a Service that waits for its group will
+// have to do without is said all the same.
+func (f Facts) limit(w Wish) Wish {
+	o := f.observed()
+	w.MembersOnly = w.Err != nil
+	w.Known = w.Err == nil || o.LoadBalancer != nil
+	if errors.As(w.Err, &w.Refused) || errors.As(w.Err, &w.Waits) {
+		w.Known, w.Err = true, nil
+	}
+	if w.MembersOnly {
+		withheld := w.Wanted.Withheld
+		if w.Wanted = build.MembersOnly(w.Input, o); w.Waits != nil {
+			w.Wanted.Withheld = withheld
+		}
+		return w
+	}
+	if o.LoadBalancer == nil && w.Wanted.FloatingIP == nil {
+		w.Wanted = withNotedVIP(w.Wanted, f.Service)
+	}
+	return w
 }
 
 // follow plans what leads to what is wanted. When nothing is left to do it makes sure that
@@ -156,97 +144,28 @@ func follow(f Facts, d Decision) Decision {
 	return hold(f, d)
 }
 
-// lacksFloatingIPs reports whether floating IPs are to be read again before one is moved
-// from where it was last seen: another client may have moved it since. The one that the
-// Service asks for by its address was looked at already.
-func (f Facts) lacksFloatingIPs(d Decision) bool {
-	want := d.Wish.Wanted.FloatingIP
-	return f.Remembered && !f.has(NeedFloatingIPs) && slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool {
-		switch op := op.(type) {
-		case diff.DeleteFloatingIP, diff.DisassociateFloatingIP, diff.SetFloatingIPTags:
-			return true
-		case diff.AssociateFloatingIP:
-			return want == nil || op.Address != want.Address
-		}
-		return false
-	})
-}
-
-// steady returns what is wanted if only the membership of pools is left to do, or nil.
-func steady(f Facts, d Decision) *lb.Wanted {
-	l := f.loadBalancer()
-	if l == nil || l.ProvisioningStatus != lb.Active || len(d.Plan.Ops) == 0 {
-		return d.Record.Progress.SteadyFor
+// plans makes the plan, and reports whether a load balancer that replaces another one is
+// complete and lacks no more than to be published. The one that carries the traffic comes
+// first.
+func plans(f Facts, d Decision) (plan diff.Plan, complete bool) {
+	w, o, owner := d.Wish, f.observed(), f.Owner()
+	l, old := o.LoadBalancer, o.Predecessor
+	if w.replaces && l != nil {
+		return besidePlan(w, o, owner), false
 	}
-	for _, op := range d.Plan.Ops {
-		if _, ok := op.(diff.SetMembers); !ok {
-			return nil
-		}
+	plan = diff.New(w.Wanted, o, owner)
+	if l == nil || old == nil || w.Wanted.LoadBalancer == nil {
+		return plan, false
 	}
-	wanted := d.Wish.Wanted
-	return &wanted
-}
-
-// confirm checks, when nothing is left to do, that the cloud really has what was only
-// predicted so far, and that all of it is ready.
-func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
-	switch {
-	case !d.Record.Cloud.Confirmed && !f.has(NeedStatusTree):
-		return d.needs(NeedStatusTree)
-	case diff.LeftBehind(&l, f.Owner()):
-		// Nothing can be planned for parts that are unfinished; they get their time again.
-		d.Record.Unfinished.LeftBehind, d.Record.Cloud.Confirmed = false, false
-		d, _ = startWaiting(f, d)
-		return d
+	plan.Ops = append(keepServing(w, *old, owner), plan.Ops...)
+	if Replaces(*l, *old) {
+		// It goes some time after the Service's new address was published.
+		plan.Ops = slices.DeleteFunc(plan.Ops, func(op diff.Op) bool {
+			end, is := op.(diff.DeleteLoadBalancer)
+			is = is && end.ID == old.ID
+			complete = complete || is
+			return is
+		})
 	}
-	d.Unready = unready(l, f.Owner())
-	if d.Record.Cloud.Confirmed = d.Unready == ""; d.Record.Cloud.Confirmed {
-		// It serves, whatever else is refused.
-		d.Record = d.Record.Serves()
-	}
-	d.Record.Unfinished.LeftBehind = false
-	d.Done = d.Record.Cloud.Confirmed && len(d.Plan.Refused) == 0
-	return d
-}
-
-// withoutDiscards takes out of the plan what Octavia was asked to delete a short while ago
-// and could not: it would have time for nothing else.
-func withoutDiscards(f Facts, d Decision) Decision {
-	delay := f.Record.Recovery.Discards.Wait(f.Now)
-	if delay == 0 || f.Preview {
-		return d
-	}
-	head := f.loadBalancer()
-	d.Plan.Ops = slices.DeleteFunc(slices.Clone(d.Plan.Ops), func(op diff.Op) bool {
-		end, deletes := op.(diff.DeleteLoadBalancer)
-		discards := deletes && (head == nil || end.ID != head.ID)
-		if discards {
-			d.Delay, d.Postponed = delay, true
-		}
-		return discards
-	})
-	return d
-}
-
-// noteForeign notes what another client changed in a load balancer that was believed to lack
-// nothing, as the ops that make up for it. If it lacked anything, what it lacks now may be
-// due to that.
-func noteForeign(f Facts, d Decision) Decision {
-	believed := d.Record.Cloud.Believed
-	if d.Need != "" || believed == nil || !d.Record.Cloud.Known {
-		return d
-	}
-	d.Record.Cloud.Believed = nil
-	lacked := slices.ContainsFunc(diff.New(d.Wish.Wanted, *believed, f.Owner()).Ops, diff.Op.Octavia)
-	if f.leavesDrift(d.Wish) || diff.Repairs(d.Plan.Ops) || lacked {
-		return d
-	}
-	for _, op := range d.Plan.Ops {
-		// One change of another controller takes several ops of a kind.
-		known := slices.ContainsFunc(d.Foreign, func(o diff.Op) bool { return diff.Kind(o) == diff.Kind(op) })
-		if op.Octavia() && !known {
-			d.Foreign = append(d.Foreign, op)
-		}
-	}
-	return d
+	return plan, complete
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -91,4 +92,27 @@ func (d Decision) Reported() []diff.Op {
 // IgnoresDrift reports whether the cloud is to pass for what the Service asks for.
 func (d Decision) IgnoresDrift() bool {
 	return d.Wish.Policy == annotation.DriftIgnore && len(d.Held) > 0
+}
+
+// noteForeign notes what another client changed in a load balancer that was believed to lack
+// nothing, as the ops that make up for it. If it lacked anything, what it lacks now may be
+// due to that.
+func noteForeign(f Facts, d Decision) Decision {
+	believed := d.Record.Cloud.Believed
+	if d.Need != "" || believed == nil || !d.Record.Cloud.Known {
+		return d
+	}
+	d.Record.Cloud.Believed = nil
+	lacked := slices.ContainsFunc(diff.New(d.Wish.Wanted, *believed, f.Owner()).Ops, diff.Op.Octavia)
+	if f.leavesDrift(d.Wish) || diff.Repairs(d.Plan.Ops) || lacked {
+		return d
+	}
+	for _, op := range d.Plan.Ops {
+		// One change of another controller takes several ops of a kind.
+		known := slices.ContainsFunc(d.Foreign, func(o diff.Op) bool { return diff.Kind(o) == diff.Kind(op) })
+		if op.Octavia() && !known {
+			d.Foreign = append(d.Foreign, op)
+		}
+	}
+	return d
 }

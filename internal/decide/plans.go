@@ -11,32 +11,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// plans makes the plan, and reports whether a load balancer that replaces another one is
-// complete and lacks no more than to be published. The one that carries the traffic comes
-// first.
-func plans(f Facts, d Decision) (plan diff.Plan, complete bool) {
-	w, o, owner := d.Wish, f.observed(), f.Owner()
-	l, old := o.LoadBalancer, o.Predecessor
-	if w.replaces && l != nil {
-		return besidePlan(w, o, owner), false
-	}
-	plan = diff.New(w.Wanted, o, owner)
-	if l == nil || old == nil || w.Wanted.LoadBalancer == nil {
-		return plan, false
-	}
-	plan.Ops = append(keepServing(w, *old, owner), plan.Ops...)
-	if Replaces(*l, *old) {
-		// It goes some time after the Service's new address was published.
-		plan.Ops = slices.DeleteFunc(plan.Ops, func(op diff.Op) bool {
-			end, is := op.(diff.DeleteLoadBalancer)
-			is = is && end.ID == old.ID
-			complete = complete || is
-			return is
-		})
-	}
-	return plan, complete
-}
-
 // besidePlan marks a load balancer as ours if it bears no mark yet, without which nobody
 // would know later whose it is, keeps it serving, and builds another one beside it. That
 // waits until those that were built before and failed are gone.

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -170,4 +171,13 @@ func howToAllow(namespace, name string, refusal error) string {
 	return fmt.Sprintf("the controller may not read Secret %[1]s in namespace %[2]s; whoever may decide that can allow it by: "+
 		"kubectl -n %[2]s create role %[3]s --verb=get --resource=secrets --resource-name=%[1]s && "+
 		"kubectl -n %[2]s create rolebinding %[3]s --role=%[3]s --user=%[4]s", name, namespace, role, user)
+}
+
+// refusalIn returns the *build.Invalid in err, or nil.
+func refusalIn(err error) *build.Invalid {
+	var i *build.Invalid
+	if errors.As(err, &i) {
+		return i
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"time"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -14,36 +16,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
-
-// Observe reads what the cloud has of the Service, unless that is known. After a create that
-// was not answered, to us or to a controller before us, it looks once more when Octavia must
-// have ended it.
-func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
-	c := &f.Record.Cloud
-	if late := c.Unanswered; !late.IsZero() && f.Now.Sub(late) >= f.Timing.AnswerLimit {
-		c.Known, c.Unanswered = false, time.Time{}
-	}
-	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
-		c.Known = false // others may have made it meanwhile
-	}
-	if c.Known {
-		return f, nil
-	}
-	before := remembered{others: c.Others}
-	if l := c.Observed.LoadBalancer; l != nil {
-		before.id, before.guest = l.ID, c.Observed.Guest
-	}
-	found, err := p.read(ctx, f.Service, f.Owner(), before)
-	if err != nil {
-		return f, err
-	}
-	f.Record.Cloud = seen(f, found, p.mayStillAppear(f, found))
-	f.Record.Progress.Reached = nil
-	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
-		f.Record.Recovery.Discards.Count = 0
-	}
-	return f, nil
-}
 
 // seen is what is remembered of the cloud after it was read. MayAppear is whether a load
 // balancer may still come to show that a controller before this one asked for.
@@ -161,64 +133,32 @@ func (p *Planner) again(ctx context.Context, all []lb.FloatingIP) ([]lb.Floating
 	return now, nil
 }
 
-// Desire gathers and builds what the Service is to have. A load balancer that was replaced
-// and has drained becomes a duplicate before.
-func (p *Planner) Desire(ctx context.Context, f decide.Facts) decide.Facts {
-	if !f.Serves {
-		return f
-	}
-	var retired bool
-	f.Record, retired = decide.Retire(f)
-	f = p.desire(ctx, f)
-	f.Desired.Discarded = retired
-	return f
+// logDifference says why a load balancer is read in full.
+func logDifference(ctx context.Context, id string, difference error) {
+	ctrl.LoggerFrom(ctx).Info("the load balancer is not as it was written; reading it in full", "loadBalancerID", id, "difference", difference.Error())
 }
 
-func (p *Planner) desire(ctx context.Context, f decide.Facts) decide.Facts {
-	o := f.Record.Cloud.Observed
-	f.Desired = decide.Desired{Built: p.built(ctx, f, o)}
-	if o.Predecessor != nil && f.Desired.Input.Service != nil {
-		old, err := p.input(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
-		if err != nil {
-			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
-			return f
+// Provide reads what a decision needs. It stores no certificate.
+func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Facts, err error) {
+	c := &f.Record.Cloud
+	switch d.Need {
+	case decide.NeedDesired:
+		f = p.desire(ctx, f)
+		f.Desired.Discarded = true
+	case decide.NeedFresh:
+		fresh := p.fresh(ctx, f)
+		f.Desired.Fresh = &fresh
+	case decide.NeedRequestedAddress:
+		c.Observed.FloatingIPs, err = p.withAddress(ctx, d.Wish.Wanted.FloatingIP.Address, c.Observed)
+	case decide.NeedFloatingIPs:
+		c.Observed.FloatingIPs, err = p.again(ctx, c.Observed.FloatingIPs)
+	case decide.NeedStatusTree:
+		return p.compare(ctx, f)
+	case decide.NeedPredecessor:
+		var old lb.LoadBalancer
+		if old, err = p.Octavia.Observe(ctx, *c.Observed.Predecessor); err == nil {
+			c.Observed.Predecessor = &old
 		}
-		f.Desired.Old = &old
 	}
-	f.Record.Certificate = f.Desired.Input.Certificate
-	return f
-}
-
-// fresh gathers and builds as if there was no load balancer.
-func (p *Planner) fresh(ctx context.Context, f decide.Facts) decide.Built {
-	f.Record.Certificate = f.Desired.Input.Certificate
-	return p.built(ctx, f, lb.Observed{})
-}
-
-func (p *Planner) built(ctx context.Context, f decide.Facts, o lb.Observed) (b decide.Built) {
-	in, err := p.input(ctx, f.Service, o)
-	if err != nil {
-		return decide.Built{Err: err}
-	}
-	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateAlone, f.Record.Certificate
-	b.Wanted, b.Err = p.build(ctx, &in, o)
-	b.Input = in
-	return b
-}
-
-// StoppedPlan plans for a Service on which work has stopped: only that the pools of its load
-// balancer follow the nodes, if those changed since the pools last did. What another client
-// made of the members meanwhile is no reason to.
-func (p *Planner) StoppedPlan(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
-	o := f.Record.Cloud.Observed
-	d := decide.Decision{Action: decide.Follow, Record: f.Record}
-	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.Nameless(*o.LoadBalancer) {
-		return f, d, nil
-	}
-	in, err := p.input(ctx, f.Service, o)
-	if err != nil {
-		return f, d, err
-	}
-	f.Desired.Input = in
-	return f, decide.Stopped(f), nil
+	return f, err
 }

@@ -9,30 +9,29 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
-	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/orphan"
-	"github.com/kube-octavia/kube-octavia/internal/report"
-	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -72,11 +71,6 @@ type Remembered interface {
 // LeavesParts notes that the cloud leaves parts of load balancers unfinished that are created
 // by one call: from now on they are created one by one. It reports whether that is news.
 func (p *Planner) LeavesParts() bool { return !p.leavesParts.Swap(true) }
-
-// Heads lists the load balancers of the cluster.
-func (p *Planner) Heads(ctx context.Context) ([]octavia.Head, error) {
-	return p.Octavia.Heads(ctx, lb.ClusterTag(p.ClusterUID))
-}
 
 // OnlyObserves reports whether nothing is to be written for the Service, of which this was
 // observed: it was not taken over yet. What was keeps being served, however the operator
@@ -121,91 +115,185 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 	}
 }
 
-// Provide reads what a decision needs. It stores no certificate.
-func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Facts, err error) {
+// Observe reads what the cloud has of the Service, unless that is known. After a create that
+// was not answered, to us or to a controller before us, it looks once more when Octavia must
+// have ended it.
+func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	c := &f.Record.Cloud
-	switch d.Need {
-	case decide.NeedDesired:
-		f = p.desire(ctx, f)
-		f.Desired.Discarded = true
-	case decide.NeedFresh:
-		fresh := p.fresh(ctx, f)
-		f.Desired.Fresh = &fresh
-	case decide.NeedRequestedAddress:
-		c.Observed.FloatingIPs, err = p.withAddress(ctx, d.Wish.Wanted.FloatingIP.Address, c.Observed)
-	case decide.NeedFloatingIPs:
-		c.Observed.FloatingIPs, err = p.again(ctx, c.Observed.FloatingIPs)
-	case decide.NeedStatusTree:
-		return p.compare(ctx, f)
-	case decide.NeedPredecessor:
-		var old lb.LoadBalancer
-		if old, err = p.Octavia.Observe(ctx, *c.Observed.Predecessor); err == nil {
-			c.Observed.Predecessor = &old
+	if late := c.Unanswered; !late.IsZero() && f.Now.Sub(late) >= f.Timing.AnswerLimit {
+		c.Known, c.Unanswered = false, time.Time{}
+	}
+	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
+		c.Known = false // others may have made it meanwhile
+	}
+	if c.Known {
+		return f, nil
+	}
+	before := remembered{others: c.Others}
+	if l := c.Observed.LoadBalancer; l != nil {
+		before.id, before.guest = l.ID, c.Observed.Guest
+	}
+	found, err := p.read(ctx, f.Service, f.Owner(), before)
+	if err != nil {
+		return f, err
+	}
+	f.Record.Cloud = seen(f, found, p.mayStillAppear(f, found))
+	f.Record.Progress.Reached = nil
+	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
+		f.Record.Recovery.Discards.Count = 0
+	}
+	return f, nil
+}
+
+// Desire gathers and builds what the Service is to have. A load balancer that was replaced
+// and has drained becomes a duplicate before.
+func (p *Planner) Desire(ctx context.Context, f decide.Facts) decide.Facts {
+	if !f.Serves {
+		return f
+	}
+	var retired bool
+	f.Record, retired = decide.Retire(f)
+	f = p.desire(ctx, f)
+	f.Desired.Discarded = retired
+	return f
+}
+
+func (p *Planner) desire(ctx context.Context, f decide.Facts) decide.Facts {
+	o := f.Record.Cloud.Observed
+	f.Desired = decide.Desired{Built: p.built(ctx, f, o)}
+	if o.Predecessor != nil && f.Desired.Input.Service != nil {
+		old, err := p.input(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
+		if err != nil {
+			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
+			return f
+		}
+		f.Desired.Old = &old
+	}
+	f.Record.Certificate = f.Desired.Input.Certificate
+	return f
+}
+
+func (p *Planner) built(ctx context.Context, f decide.Facts, o lb.Observed) (b decide.Built) {
+	in, err := p.input(ctx, f.Service, o)
+	if err != nil {
+		return decide.Built{Err: err}
+	}
+	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateAlone, f.Record.Certificate
+	b.Wanted, b.Err = p.build(ctx, &in, o)
+	b.Input = in
+	return b
+}
+
+// fresh gathers and builds as if there was no load balancer.
+func (p *Planner) fresh(ctx context.Context, f decide.Facts) decide.Built {
+	f.Record.Certificate = f.Desired.Input.Certificate
+	return p.built(ctx, f, lb.Observed{})
+}
+
+// input gathers what the Service's load balancer depends on, but for what has to
+// be looked up in the cloud.
+func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
+	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
+	options, _ := annotation.Parse(service.Annotations, p.Config)
+	in.Networks = build.NetworksOf(options)
+	in.Capabilities.Provider = options.Provider
+	// How it would be created does not matter to one that is there.
+	l := observed.LoadBalancer
+	failed := l != nil && l.ProvisioningStatus == lb.Error
+	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.leavesParts.Load())
+	if !failed {
+		in.Found = l
+	}
+	in.Guest, in.Owner.Guest, in.HostAddress = observed.Guest, observed.Guest, observed.Address()
+	if l != nil {
+		// What is there decides, whatever the settings say by now; of one that failed
+		// nothing but its place.
+		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
+		if len(l.AdditionalVIPs) > 0 {
+			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
+		}
+		if l.Provider != "" && !failed {
+			in.Capabilities.Provider = l.Provider
 		}
 	}
-	return f, err
+	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
+	var nodes corev1.NodeList
+	if err := p.Reader.List(ctx, &nodes); err != nil {
+		return in, fmt.Errorf("list nodes: %w", err)
+	}
+	in.Nodes = nodes.Items
+	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		return in, nil
+	}
+	var endpoints discoveryv1.EndpointSliceList
+	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
+		return in, fmt.Errorf("list EndpointSlices: %w", err)
+	}
+	in.Slices = endpoints.Items
+	return in, nil
 }
 
-// Plan returns what a controller that was just started does for the Service, from a fresh
-// look at the cloud, and what the cloud has.
-func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan, lb.Observed, error) {
-	f := p.Facts(service, memory.Record{ServiceUID: service.UID}, time.Now(), timing.Default())
-	f.Preview = true
-	f, err := p.Observe(ctx, f)
-	if err != nil {
-		return diff.Plan{}, f.Record.Cloud.Observed, err
+// build looks up what the operator's settings leave open, as far as something is
+// still to be made there, and builds what is wanted. The error is an *Invalid, a *decide.GroupWait,
+// or that of a call.
+func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
+	// The pools of a Service that is refused below follow the nodes, too.
+	if err := p.tellApart(ctx, in); err != nil {
+		return lb.Wanted{}, err
 	}
-	f = p.Desire(ctx, f)
-	f, d, err := p.Decide(ctx, f, p.Provide)
-	if err != nil {
-		return diff.Plan{}, f.Record.Cloud.Observed, err
+	if err := p.checkGroup(ctx, in.Service, observed); err != nil {
+		return lb.Wanted{}, err
 	}
-	plan := d.Plan
-	if w := d.Wish.Refused; w != nil {
-		plan.Refused = append(plan.Refused, diff.Refusal{Reason: w.Reason, Message: w.Message})
+	n := &in.Networks
+	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
+	switch {
+	case observed.LoadBalancer != nil:
+	case options.PortID != "":
+		subnet, err := p.givenPort(ctx, options.PortID, in.Family())
+		if err != nil {
+			return lb.Wanted{}, err
+		}
+		n.VIPSubnetID = subnet
+		n.MemberSubnetID = cmp.Or(options.MemberSubnetID, subnet)
+	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
+		subnet, err := p.nodeSubnet(ctx, *in)
+		if err != nil {
+			return lb.Wanted{}, err
+		}
+		n.VIPSubnetID = subnet
+		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
 	}
-	if w := d.Wish.Waits; w != nil {
-		plan.Refused = append(plan.Refused, diff.Refusal{Reason: status.ReasonWaitingForGroup, Message: w.Error()})
+	if err := p.vipSubnets(ctx, in, options, observed); err != nil {
+		return lb.Wanted{}, err
 	}
-	for _, op := range d.Held {
-		plan.Refused = append(plan.Refused, diff.Refusal{Reason: status.ReasonDrifted, Message: "left as it is by the Service's drift policy: " + op.String()})
+	if err := p.givenFloatingIP(ctx, n, options); err != nil {
+		return lb.Wanted{}, err
 	}
-	return plan, d.Record.Cloud.Observed, nil
-}
-
-// refusalIn returns the *build.Invalid in err, or nil.
-func refusalIn(err error) *build.Invalid {
-	var i *build.Invalid
-	if errors.As(err, &i) {
-		return i
+	if !options.Internal && !hasFloatingIP(observed) {
+		if err := p.floatingSubnets(ctx, n, options); err != nil {
+			return lb.Wanted{}, err
+		}
 	}
-	return nil
-}
-
-// Finder returns what finds orphans, with the Planner's clients.
-func (p *Planner) Finder() *orphan.Finder {
-	return &orphan.Finder{
-		Policy: p.Policy, Config: p.Config, Reader: p.Reader, Octavia: p.Octavia, Neutron: p.Neutron, Barbican: p.Barbican,
-		KeepSecurityGroups: p.Adopt == claim.AdoptObserve,
+	if err := p.tellApart(ctx, in); err != nil {
+		return lb.Wanted{}, err
 	}
-}
-
-// Source returns what the reports of `status` and `migrate` are made from.
-func (p *Planner) Source() report.Source {
-	return report.Source{Finder: p.Finder(), Capabilities: p.Capabilities, Planner: p}
-}
-
-// Owns implements report.Planner.
-func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	return p.claims(service, p.Owner(service), l, floating)
-}
-
-// Shares implements report.Planner.
-func (p *Planner) Shares(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	return p.uses(service, l) || p.Owner(service).MayUse(l) && publishes(service, l, floating)
-}
-
-// logDifference says why a load balancer is read in full.
-func logDifference(ctx context.Context, id string, difference error) {
-	ctrl.LoggerFrom(ctx).Info("the load balancer is not as it was written; reading it in full", "loadBalancerID", id, "difference", difference.Error())
+	if err := p.lookAtSharers(ctx, in); err != nil {
+		return lb.Wanted{}, err
+	}
+	if err := p.findCertificate(ctx, in, options, observed); err != nil {
+		return lb.Wanted{}, err
+	}
+	wanted, err := build.Wanted(*in)
+	if err == nil {
+		err = p.checkCertificates(ctx, wanted, observed)
+	}
+	if err == nil {
+		err = p.awaitGroup(ctx, in.Service, observed)
+	}
+	if err != nil || !wanted.MonitorsAsFound {
+		return wanted, err
+	}
+	err = p.lookAtMonitors(ctx, *in, observed, &wanted)
+	return wanted, err
 }

@@ -13,6 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -60,6 +64,19 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	}
 	o.Failure = errors.Join(failure, err, r.dropCertificates(ctx, f, d))
 	return f, d, o
+}
+
+// claim adds the finalizer, so that the Service stays until its load balancer is deleted, and
+// the mark by which the controller knows its Services whatever their type and class. It comes
+// before the first create.
+func (r *Reconciler) claim(ctx context.Context, service *corev1.Service) error {
+	if r.Claimed(service) {
+		return nil
+	}
+	return r.patch(ctx, service, "add the finalizer", func() {
+		controllerutil.AddFinalizer(service, claim.Finalizer)
+		service.Annotations[annotation.Managed] = r.Mark(service)
+	})
 }
 
 // decideAgain decides once more, to see whether the cloud has all that is wanted now.

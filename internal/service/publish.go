@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -23,158 +23,161 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// claim makes sure that the Service cannot vanish while it has anything in the
-// cloud, and that it is known as ours whatever becomes of its type and class. It
-// comes before the first create.
-func (r *Reconciler) claim(ctx context.Context, service *corev1.Service) error {
-	if r.Claimed(service) {
+// patch writes what change changes in the Service's metadata, and nothing if that is nothing.
+// The error begins with what, and is a conflict if another client has written to the Service
+// since it was read.
+func (r *Reconciler) patch(ctx context.Context, service *corev1.Service, what string, change func()) error {
+	before := service.DeepCopy()
+	if service.Annotations == nil {
+		service.Annotations = map[string]string{}
+	}
+	change()
+	if equality.Semantic.DeepEqual(before.ObjectMeta, service.ObjectMeta) {
 		return nil
 	}
-	before := service.DeepCopy()
-	controllerutil.AddFinalizer(service, claim.Finalizer)
-	setAnnotation(service, annotation.Managed, r.Mark(service))
 	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
-		return fmt.Errorf("add the finalizer: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// publish writes conditions, addresses, annotations and events, and nothing
-// when they are as they should be.
+// patchStatus is like patch, for the status. It reports whether it wrote anything; a Service
+// that is gone is no error.
+func (r *Reconciler) patchStatus(ctx context.Context, service *corev1.Service, what string, change func(*corev1.ServiceStatus)) (wrote bool, _ error) {
+	before := service.DeepCopy()
+	change(&service.Status)
+	if equality.Semantic.DeepEqual(before.Status, service.Status) {
+		return false, nil
+	}
+	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
+		if err = client.IgnoreNotFound(err); err != nil {
+			err = fmt.Errorf("%s: %w", what, err)
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// optimistic makes a patch that fails if another client has written to the object since it
+// was read.
+func optimistic(before *corev1.Service) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+}
+
+// publish writes the annotations, conditions and addresses of the pass, and emits events.
 func (r *Reconciler) publish(ctx context.Context, service *corev1.Service, p status.Pass) error {
 	if !p.OnlyObserved {
 		if err := r.annotate(ctx, service, p); err != nil {
 			return err
 		}
 	}
-	before := service.DeepCopy()
-	service.Status.Conditions = status.Conditions(before.Status.Conditions, service.Generation, p)
-	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && r.Handles(service) {
-		service.Status.LoadBalancer.Ingress = status.Ingress(before.Status.LoadBalancer.Ingress, p)
+	return r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
+		s.Conditions = status.Conditions(s.Conditions, service.Generation, p)
+		if service.Spec.Type == corev1.ServiceTypeLoadBalancer && r.Handles(service) {
+			s.LoadBalancer.Ingress = status.Ingress(s.LoadBalancer.Ingress, p)
+		}
+	})
+}
+
+// writeStatus writes the status and emits an event for each condition that changed.
+func (r *Reconciler) writeStatus(ctx context.Context, service *corev1.Service, change func(*corev1.ServiceStatus)) error {
+	before := slices.Clone(service.Status.Conditions)
+	wrote, err := r.patchStatus(ctx, service, "write the status", change)
+	if !wrote || err != nil {
+		return err
 	}
-	return r.patchStatus(ctx, service, before)
+	for _, e := range status.Events(before, service.Status.Conditions) {
+		r.Recorder.Eventf(service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
+	}
+	return nil
 }
 
 // annotate writes the load balancer's id and address.
 func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p status.Pass) error {
-	before := service.DeepCopy()
-	if p.Done {
-		// The load balancer has the address itself.
-		delete(service.Annotations, annotation.VIPAddress)
-	}
-	if l := p.Observed.LoadBalancer; l != nil {
-		setAnnotation(service, annotation.LoadBalancerID, cmp.Or(p.Noted, l.ID))
-		if len(status.Ingress(nil, p)) > 0 {
-			setAnnotation(service, annotation.LoadBalancerAddress, p.Observed.Address())
+	return client.IgnoreNotFound(r.patch(ctx, service, "write the annotations", func() {
+		if p.Done {
+			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
 		}
-	}
-	if equality.Semantic.DeepEqual(before.Annotations, service.Annotations) {
-		return nil
-	}
-	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("write the annotations: %w", err)
-	}
-	return nil
+		if l := p.Observed.LoadBalancer; l != nil {
+			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
+			if len(status.Ingress(nil, p)) > 0 {
+				service.Annotations[annotation.LoadBalancerAddress] = p.Observed.Address()
+			}
+		}
+	}))
 }
 
-// dropNote takes the id of a load balancer that has gone off the Service, before
-// another one is made. If we are killed before the other's id is there, the next
-// controller knows from that to look for it.
+// dropNote removes the id of a load balancer that is gone, before another one is created. If
+// the controller is killed before it writes the new id, the missing id tells the next one to
+// look for the new load balancer.
 func (r *Reconciler) dropNote(ctx context.Context, service *corev1.Service) error {
-	if _, there := service.Annotations[annotation.LoadBalancerID]; !there {
-		return nil
-	}
-	before := service.DeepCopy()
-	delete(service.Annotations, annotation.LoadBalancerID)
-	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
-		return fmt.Errorf("remove annotation %s: %w", annotation.LoadBalancerID, err)
-	}
-	return nil
+	return r.patch(ctx, service, "remove annotation "+annotation.LoadBalancerID, func() {
+		delete(service.Annotations, annotation.LoadBalancerID)
+	})
 }
 
-// noteVIP writes the VIP's address to the Service, before it is given up.
+// noteVIP writes the VIP's address to the Service, before the VIP is given up.
 func (r *Reconciler) noteVIP(ctx context.Context, service *corev1.Service, vip lb.VIP) error {
-	note := strings.TrimSpace(vip.Address + " " + vip.SubnetID)
-	if service.Annotations[annotation.VIPAddress] == note {
-		return nil
-	}
-	before := service.DeepCopy()
-	setAnnotation(service, annotation.VIPAddress, note)
-	if err := r.Client.Patch(ctx, service, optimistic(before)); err != nil {
-		return fmt.Errorf("write annotation %s: %w", annotation.VIPAddress, err)
-	}
-	return nil
+	return r.patch(ctx, service, "write annotation "+annotation.VIPAddress, func() {
+		service.Annotations[annotation.VIPAddress] = strings.TrimSpace(vip.Address + " " + vip.SubnetID)
+	})
 }
 
-func setAnnotation(service *corev1.Service, key, value string) {
-	if service.Annotations == nil {
-		service.Annotations = map[string]string{}
+// noteDigest writes the spec digest to the Service, if its drift policy needs one.
+func (r *Reconciler) noteDigest(ctx context.Context, f decide.Facts, d decide.Decision) error {
+	if d.Wish.Policy == "" {
+		return nil // the pass failed before the policy was read
 	}
-	service.Annotations[key] = value
+	return client.IgnoreNotFound(r.patch(ctx, f.Service, "write annotation "+annotation.Programmed, func() {
+		f.Service.Annotations[annotation.Programmed] = d.Record.Drift.Digest
+		if d.Wish.Policy == annotation.DriftRepair || d.Record.Drift.Digest == "" {
+			delete(f.Service.Annotations, annotation.Programmed)
+		}
+	}))
 }
 
-// letGo takes every mark of ours off the Service, the finalizer last. Where a
-// controller of another class has taken the Service over, addresses and
-// finalizer are its own by now.
+// letGo removes everything that the controller wrote to the Service, the finalizer last. If a
+// controller of another class has taken the Service over, addresses and finalizer are its own.
 func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	service := f.Service
-	before := service.DeepCopy()
-	removeConditions(service)
-	foreign := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.Handles(service)
-	if !foreign {
-		service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
-	}
-	if service.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(before.Status, service.Status) {
-		if err := r.Client.Status().Patch(ctx, service, optimistic(before)); err != nil {
-			return fmt.Errorf("clear the status: %w", err)
+	othersClass := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.Handles(service)
+	if service.DeletionTimestamp == nil {
+		if _, err := r.patchStatus(ctx, service, "clear the status", func(s *corev1.ServiceStatus) {
+			if removeConditions(s); !othersClass {
+				s.LoadBalancer = corev1.LoadBalancerStatus{}
+			}
+		}); err != nil {
+			return err
 		}
 	}
-	before = service.DeepCopy()
-	if !foreign {
-		controllerutil.RemoveFinalizer(service, claim.Finalizer)
-	}
-	delete(service.Annotations, annotation.Managed)
-	delete(service.Annotations, annotation.VIPAddress)
-	delete(service.Annotations, annotation.Programmed)
-	if !f.Record.Cloud.Observed.Guest || service.Annotations[annotation.LoadBalancerGroup] != "" {
-		// The user set that of a load balancer which is another's.
-		delete(service.Annotations, annotation.LoadBalancerID)
-	}
-	delete(service.Annotations, annotation.LoadBalancerAddress)
-	if err := r.Client.Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer: %w", err)
-	}
-	return nil
+	return client.IgnoreNotFound(r.patch(ctx, service, "remove the finalizer", func() {
+		if !othersClass {
+			controllerutil.RemoveFinalizer(service, claim.Finalizer)
+		}
+		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {
+			delete(service.Annotations, key)
+		}
+		if !f.Record.Cloud.Observed.Guest || service.Annotations[annotation.LoadBalancerGroup] != "" {
+			// Otherwise a user wrote the id, to share another Service's load balancer.
+			delete(service.Annotations, annotation.LoadBalancerID)
+		}
+	}))
 }
 
-// retract takes the conditions off a Service that this controller, or one before it,
-// could not serve and that is not to be served any more. It bears no other mark of ours:
-// it was never claimed.
+// retract removes the conditions from a Service that was refused and is not to be served any
+// more. It was never claimed, so there is nothing else to remove.
 func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error {
-	nobodys := service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.Annotations[annotation.Managed] == "" &&
+	unclaimed := service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.Annotations[annotation.Managed] == "" &&
 		!controllerutil.ContainsFinalizer(service, claim.Finalizer)
-	if !nobodys && !r.Memory.Has(keyOf(service), service.UID) {
+	if !unclaimed && !r.Memory.Has(keyOf(service), service.UID) {
 		return nil
 	}
-	before := service.DeepCopy()
-	removeConditions(service)
-	if equality.Semantic.DeepEqual(before.Status, service.Status) {
-		return nil
-	}
-	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the conditions: %w", err)
-	}
-	return nil
+	_, err := r.patchStatus(ctx, service, "remove the conditions", removeConditions)
+	return err
 }
 
-func removeConditions(service *corev1.Service) {
-	service.Status.Conditions = slices.Clone(service.Status.Conditions)
-	meta.RemoveStatusCondition(&service.Status.Conditions, status.Accepted)
-	meta.RemoveStatusCondition(&service.Status.Conditions, status.Programmed)
-}
-
-// optimistic makes a patch that fails when somebody else has written to the
-// object since it was read.
-func optimistic(before *corev1.Service) client.Patch {
-	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+func removeConditions(s *corev1.ServiceStatus) {
+	s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
+		return c.Type == status.Accepted || c.Type == status.Programmed
+	})
 }

@@ -9,7 +9,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -123,49 +122,6 @@ func (noRequirements) Unmet(types.NamespacedName, types.UID) (string, bool)    {
 func (noRequirements) Release(types.NamespacedName, types.UID) (bool, string)  { return true, "" }
 func (noRequirements) Forget(types.NamespacedName)                             {}
 func (noRequirements) Passed()                                                 {}
-
-// Reconcile makes a pass over each Service that is due of those that share the load balancer of
-// the queue key, one after the other.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
-	members, err := r.members(ctx, request)
-	if err != nil {
-		return result, err
-	}
-	done, free := r.Memory.Take(members...)
-	if !free {
-		// The queue key of one of them has just changed.
-		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
-	}
-	defer done()
-	var failures []error
-	for _, key := range members {
-		is, left := r.due.take(key, r.Now())
-		if is || len(members) == 1 {
-			again, err := r.pass(r.forService(ctx, request, key), key)
-			left, failures = again.RequeueAfter, append(failures, err)
-			if err != nil {
-				r.due.at(key, time.Time{}) // after the backoff
-			} else if left > 0 {
-				r.due.at(key, r.Now().Add(left))
-			}
-		}
-		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
-			result.RequeueAfter = left
-		}
-	}
-	if err := errors.Join(failures...); err != nil {
-		return reconcile.Result{}, err
-	}
-	return result, nil
-}
-
-// forService lets what is logged name the Service, where the queue key names another one.
-func (r *Reconciler) forService(ctx context.Context, request reconcile.Request, key types.NamespacedName) context.Context {
-	if key == request.NamespacedName {
-		return ctx
-	}
-	return ctrl.LoggerInto(ctx, logOf(r.Logger)(&reconcile.Request{NamespacedName: key}))
-}
 
 // pass makes one pass over the Service: it gathers, decides, carries out at most one Octavia
 // op, and reports. It never waits: while Octavia is at work the watcher has the load balancer

@@ -5,12 +5,10 @@ package service
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -44,7 +42,7 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	case o.Failure != nil && ctx.Err() != nil:
 		return reconcile.Result{}, nil // the controller is stopped; nothing is wrong with the Service
 	}
-	if err := r.writeStatus(context.WithoutCancel(ctx), f, d, o); err != nil {
+	if err := r.publishPass(context.WithoutCancel(ctx), f, d, o); err != nil {
 		return retry(err)
 	}
 	wait, err := decide.Next(f, d, o.Outcome)
@@ -111,8 +109,8 @@ func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []s
 	return d
 }
 
-// writeStatus writes what the pass found out to the Service.
-func (r *Reconciler) writeStatus(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) error {
+// publishPass writes the result of the pass to the Service.
+func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) error {
 	if !f.Preview {
 		if err := r.noteDigest(ctx, f, d); err != nil {
 			return err
@@ -126,26 +124,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, f decide.Facts, d decide.D
 		r.observers.note(f.Service)
 	}
 	return err
-}
-
-// noteDigest writes to the Service what it asked for last, if its drift policy needs that.
-func (r *Reconciler) noteDigest(ctx context.Context, f decide.Facts, d decide.Decision) error {
-	before := f.Service.DeepCopy()
-	switch {
-	case d.Wish.Policy == "":
-		return nil // the pass did not come so far
-	case d.Wish.Policy == annotation.DriftRepair || d.Record.Drift.Digest == "":
-		delete(f.Service.Annotations, annotation.Programmed)
-	default:
-		setAnnotation(f.Service, annotation.Programmed, d.Record.Drift.Digest)
-	}
-	if before.Annotations[annotation.Programmed] == f.Service.Annotations[annotation.Programmed] {
-		return nil
-	}
-	if err := r.Client.Patch(ctx, f.Service, optimistic(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("write annotation %s: %w", annotation.Programmed, err)
-	}
-	return nil
 }
 
 // passOf is what the Service's users are told of the pass.

@@ -5,11 +5,8 @@ package service
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,14 +80,13 @@ func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service,
 	if len(c.Overwritten) > 0 {
 		c.Writer = r.writerOf(ctx, service, state.Last)
 	}
-	before := service.DeepCopy()
-	service.Status.Conditions = slices.Clone(before.Status.Conditions)
-	meta.SetStatusCondition(&service.Status.Conditions, c.Condition(service.Generation))
-	if err := r.patchStatus(ctx, service, before); err != nil {
-		return err
+	err := r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
+		meta.SetStatusCondition(&s.Conditions, c.Condition(service.Generation))
+	})
+	if err == nil {
+		r.conflicts.Reported(service)
 	}
-	r.conflicts.Reported(service)
-	return nil
+	return err
 }
 
 // reportOverwritten makes an event of fields that another client wrote over. Who it was is
@@ -119,21 +115,4 @@ func (r *Reconciler) writerOf(ctx context.Context, service *corev1.Service, fiel
 		return ""
 	}
 	return conflict.LastWriter(page.Items[0].ManagedFields, fields)
-}
-
-// patchStatus writes the status, unless it is as before, and makes events of conditions that
-// have changed.
-func (r *Reconciler) patchStatus(ctx context.Context, service, before *corev1.Service) error {
-	if equality.Semantic.DeepEqual(before.Status, service.Status) {
-		return nil
-	}
-	if err := r.Client.Status().Patch(ctx, service, optimistic(before)); apierrors.IsNotFound(err) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("write the status: %w", err)
-	}
-	for _, e := range status.Events(before.Status.Conditions, service.Status.Conditions) {
-		r.Recorder.Eventf(service, nil, e.Type, e.Reason, "Reconcile", "%s", e.Message)
-	}
-	return nil
 }

@@ -5,86 +5,29 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"maps"
+	"slices"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	crcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
-	"github.com/kube-octavia/kube-octavia/internal/fairqueue"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/target"
-	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
-
-// SetUp adds the reconciler itself, which makes a pass over each Service that it is
-// woken for and over those of which something changed in Kubernetes.
-func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
-	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
-		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[types.NamespacedName],
-			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			queue.Add(r.askFor(ctx, e.Object))
-		},
-	}
-	if err := r.addIndexes(context.Background(), m); err != nil {
-		return err
-	}
-	options := crcontroller.Options{
-		Reconciler: r, MaxConcurrentReconciles: concurrency, NewQueue: fairqueue.New,
-		RateLimiter:      workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](r.Timing.FirstBackoff, r.Timing.LastBackoff),
-		LogConstructor:   logOf(m.GetLogger()),
-		CacheSyncTimeout: timing.CacheLimit,
-	}
-	options.DefaultFromConfig(m.GetControllerOptions())
-	c, err := crcontroller.NewUnmanaged("service", options)
-	if err != nil {
-		return fmt.Errorf("make the controller of Services: %w", err)
-	}
-	// The manager runs already, and starts what is added at once. What is watched
-	// before that is seen whole before the first pass.
-	informers := m.GetCache()
-	for _, watched := range []source.Source{
-		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
-		source.Kind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
-		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),
-		source.Kind(informers, client.Object(&discoveryv1.EndpointSlice{}), handler.EnqueueRequestsFromMapFunc(r.serviceOfSlice), notSeenYet),
-		source.TypedChannel(wake, woken),
-	} {
-		if err := c.Watch(watched); err != nil {
-			return fmt.Errorf("watch what Services depend on: %w", err)
-		}
-	}
-	return m.Add(c)
-}
-
-// logOf names the Service of a pass in what is logged.
-func logOf(log logr.Logger) func(*reconcile.Request) logr.Logger {
-	log = log.WithValues("controller", "service")
-	return func(request *reconcile.Request) logr.Logger {
-		if request == nil {
-			return log
-		}
-		return log.WithValues("Service", klog.KRef(request.Namespace, request.Name))
-	}
-}
 
 // notSeenYet passes what was not there when the controller began: the first passes
 // over all Services saw the rest.
@@ -194,4 +137,65 @@ func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []
 		return nil
 	}
 	return []reconcile.Request{r.ask(ctx, &service)}
+}
+
+// sharingEvents asks for passes over Services that share a load balancer, or are to share
+// one, when one of them changes in what decides about the others, also by our own writes.
+func (r *Reconciler) sharingEvents() handler.Funcs {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, ok := e.ObjectOld.(*corev1.Service)
+			after, also := e.ObjectNew.(*corev1.Service)
+			if !ok || !also {
+				return
+			}
+			was, is := r.standing(before), r.standing(after)
+			if was == is {
+				return
+			}
+			if was.address != "" && was.address != is.address {
+				// What the others remember of the floating IP is not so any more.
+				for _, key := range r.others(ctx, after) {
+					r.Memory.MarkStale(key)
+				}
+			}
+			for _, key := range append(r.others(ctx, before), r.others(ctx, after)...) {
+				q.Add(r.askFor(ctx, key))
+			}
+			if was.refused && !is.refused && is.group != "" {
+				q.Add(r.ask(ctx, after)) // it may be its turn
+			}
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			if gone, ok := e.Object.(*corev1.Service); ok {
+				for _, key := range r.others(ctx, gone) {
+					q.Add(r.askFor(ctx, key))
+				}
+			}
+		},
+	}
+}
+
+// standing is what of a Service decides about those that share a load balancer with it.
+type standing struct {
+	group, balancer, address   string
+	claimed, refused, internal bool
+}
+
+func (r *Reconciler) standing(s *corev1.Service) standing {
+	options, _ := annotation.Parse(s.Annotations, r.Config)
+	return standing{
+		group: r.GroupOf(s), balancer: notedID(s), address: s.Annotations[annotation.LoadBalancerAddress],
+		claimed: r.Claimed(s), refused: planner.Refused(*s), internal: options.Internal,
+	}
+}
+
+// others are the Services that share a load balancer with this one, without itself.
+func (r *Reconciler) others(ctx context.Context, s *corev1.Service) []types.NamespacedName {
+	all, err := r.sharing(ctx, s)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services that share a load balancer")
+	}
+	return slices.DeleteFunc(all, func(key types.NamespacedName) bool { return key == keyOf(s) })
 }

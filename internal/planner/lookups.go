@@ -11,8 +11,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -20,114 +18,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
-
-// input gathers what the Service's load balancer depends on, but for what has to
-// be looked up in the cloud.
-func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
-	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	options, _ := annotation.Parse(service.Annotations, p.Config)
-	in.Networks = build.NetworksOf(options)
-	in.Capabilities.Provider = options.Provider
-	// How it would be created does not matter to one that is there.
-	l := observed.LoadBalancer
-	failed := l != nil && l.ProvisioningStatus == lb.Error
-	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.leavesParts.Load())
-	if !failed {
-		in.Found = l
-	}
-	in.Guest, in.Owner.Guest, in.HostAddress = observed.Guest, observed.Guest, observed.Address()
-	if l != nil {
-		// What is there decides, whatever the settings say by now; of one that failed
-		// nothing but its place.
-		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
-		if len(l.AdditionalVIPs) > 0 {
-			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
-		}
-		if l.Provider != "" && !failed {
-			in.Capabilities.Provider = l.Provider
-		}
-	}
-	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
-	var nodes corev1.NodeList
-	if err := p.Reader.List(ctx, &nodes); err != nil {
-		return in, fmt.Errorf("list nodes: %w", err)
-	}
-	in.Nodes = nodes.Items
-	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
-		return in, nil
-	}
-	var endpoints discoveryv1.EndpointSliceList
-	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
-	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
-		return in, fmt.Errorf("list EndpointSlices: %w", err)
-	}
-	in.Slices = endpoints.Items
-	return in, nil
-}
-
-// build looks up what the operator's settings leave open, as far as something is
-// still to be made there, and builds what is wanted. The error is an *Invalid, a *decide.GroupWait,
-// or that of a call.
-func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
-	// The pools of a Service that is refused below follow the nodes, too.
-	if err := p.tellApart(ctx, in); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.checkGroup(ctx, in.Service, observed); err != nil {
-		return lb.Wanted{}, err
-	}
-	n := &in.Networks
-	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
-	switch {
-	case observed.LoadBalancer != nil:
-	case options.PortID != "":
-		subnet, err := p.givenPort(ctx, options.PortID, in.Family())
-		if err != nil {
-			return lb.Wanted{}, err
-		}
-		n.VIPSubnetID = subnet
-		n.MemberSubnetID = cmp.Or(options.MemberSubnetID, subnet)
-	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
-		subnet, err := p.nodeSubnet(ctx, *in)
-		if err != nil {
-			return lb.Wanted{}, err
-		}
-		n.VIPSubnetID = subnet
-		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
-	}
-	if err := p.vipSubnets(ctx, in, options, observed); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.givenFloatingIP(ctx, n, options); err != nil {
-		return lb.Wanted{}, err
-	}
-	if !options.Internal && !hasFloatingIP(observed) {
-		if err := p.floatingSubnets(ctx, n, options); err != nil {
-			return lb.Wanted{}, err
-		}
-	}
-	if err := p.tellApart(ctx, in); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.lookAtSharers(ctx, in); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.findCertificate(ctx, in, options, observed); err != nil {
-		return lb.Wanted{}, err
-	}
-	wanted, err := build.Wanted(*in)
-	if err == nil {
-		err = p.checkCertificates(ctx, wanted, observed)
-	}
-	if err == nil {
-		err = p.awaitGroup(ctx, in.Service, observed)
-	}
-	if err != nil || !wanted.MonitorsAsFound {
-		return wanted, err
-	}
-	err = p.lookAtMonitors(ctx, *in, observed, &wanted)
-	return wanted, err
-}
 
 // givenPort returns the subnet of a port that a person made and that is to become the VIP.
 // Octavia gives a port to a second load balancer without a word, so it is asked first.
@@ -234,5 +124,53 @@ func (p *Planner) tellApart(ctx context.Context, in *build.Input) (err error) {
 	}
 	look(0, n.MemberSubnetID, &n.MemberCIDR)
 	look(1, n.AdditionalSubnetID, &n.AdditionalCIDR)
+	return err
+}
+
+// vipSubnets looks up in which subnets of their network the VIPs are to be made, where
+// that depends on the Service's families.
+func (p *Planner) vipSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	n := &in.Networks
+	switch {
+	case !in.WantsSubnets():
+		return nil
+	case options.PortID != "":
+		return p.additionalSubnetOfPort(ctx, in, options.PortID, observed)
+	}
+	ipv4, ipv6, err := p.Neutron.SubnetsForVIPs(ctx, n.VIPNetworkID, n.VIPSubnetID, n.AdditionalSubnetID)
+	if err != nil || ipv4 == "" && ipv6 == "" {
+		// What is not seen may be there: Octavia decides.
+		return err
+	}
+	for _, given := range []struct{ key, id string }{{annotation.SubnetID, n.VIPSubnetID}, {annotation.AdditionalSubnetID, n.AdditionalSubnetID}} {
+		if given.id != "" && given.id != ipv4 && given.id != ipv6 {
+			return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+				"subnet %s of annotation %s or of cloud.conf is not in the network of the other VIP, or not of another family; name one that is", given.id, given.key)}
+		}
+	}
+	first, second := ipv4, ipv6
+	if in.Family() == corev1.IPv6Protocol {
+		first, second = ipv6, ipv4
+	}
+	if first == "" {
+		return &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+			"the VIP's network has no %s subnet that the project sees; add one, or name another network by annotation %s", in.Family(), annotation.NetworkID)}
+	}
+	n.VIPSubnetID, n.AdditionalSubnetID = first, second
+	n.MemberSubnetID = cmp.Or(options.MemberSubnetID, first)
+	return nil
+}
+
+// additionalSubnetOfPort takes the second address of a port that a person made.
+func (p *Planner) additionalSubnetOfPort(ctx context.Context, in *build.Input, id string, observed lb.Observed) error {
+	families := in.Families()
+	if len(families) < 2 || observed.LoadBalancer != nil {
+		return nil
+	}
+	subnet, err := p.Neutron.SubnetOfPort(ctx, id, families[1] == corev1.IPv4Protocol)
+	if openstack.Classify(err) == openstack.Invalid {
+		err = nil // it has none of that family
+	}
+	in.Networks.AdditionalSubnetID = subnet
 	return err
 }
