@@ -6,84 +6,157 @@ package nodegroup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
-	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // objectSecurityGroup is the kind of object in metrics.
 const objectSecurityGroup = "security group"
 
-// observe reads what is not known: all of it in the beginning, after a failure and once in
-// an interval, and the ports of servers that were not looked for yet.
-func (r *Reconciler) observe(ctx context.Context, p *pass) error {
-	if !r.unanswered.IsZero() && r.Now().Sub(r.unanswered) >= r.Timing.AnswerLimit {
-		// What the create made shows by now.
-		r.unanswered, r.known = time.Time{}, false
+// cloud is what is remembered of the cloud between passes.
+type cloud struct {
+	// Observed is what was read, and written since.
+	securitygroup.Observed
+	// known is whether plans can be based on it, and read is when all of it was last read.
+	known bool
+	read  time.Time
+	// asked are the servers whose ports were read since then.
+	asked map[string]bool
+	// unanswered is when a create failed that Neutron may have executed, or zero.
+	unanswered time.Time
+}
+
+// attempt is the result of the operations of one pass.
+type attempt struct {
+	// refused are operations that the pass does not repeat, failures their errors, and
+	// servers the errors of those that concern only one server, by its id.
+	refused  map[string]bool
+	failures []error
+	servers  map[string]string
+	// missing are the rules, by group, that could not be added. The rules that they replace
+	// are kept.
+	missing map[string]securitygroup.AddRules
+}
+
+// skips reports whether the pass does not carry out the operation any more, or not yet.
+func (a *attempt) skips(op securitygroup.Op) bool {
+	if remove, removes := op.(securitygroup.RemoveRule); removes && a.missing[remove.GroupID].InPlaceOf(remove.Rule) {
+		return true
 	}
-	if !r.known || r.Now().Sub(r.looked) >= r.Interval {
-		if err := r.look(ctx, p); err != nil {
-			r.known = false
-			return err
+	return a.refused[op.String()]
+}
+
+// mostRounds limits how often one pass plans: an operation leads to the next one, and
+// simultaneous changes by other clients are read again.
+const mostRounds = 6
+
+// apply brings the cloud to the desired state, as far as possible.
+func (r *Reconciler) apply(ctx context.Context, wanted securitygroup.Wanted) (*attempt, error) {
+	a := &attempt{refused: map[string]bool{}, servers: map[string]string{}, missing: map[string]securitygroup.AddRules{}}
+	defer func() { r.requirements.waitForPools(securitygroup.Leaving(wanted, r.cloud.Observed)) }()
+	for range mostRounds {
+		if err := r.observe(ctx, wanted); err != nil {
+			return a, err
+		}
+		ops := slices.DeleteFunc(securitygroup.Diff(wanted, r.cloud.Observed), a.skips)
+		if len(ops) == 0 {
+			if r.settled = nil; len(a.refused) == 0 {
+				r.settled = &wanted
+			}
+			return a, errors.Join(a.failures...)
+		}
+		if err := r.applyAll(ctx, a, ops); err != nil {
+			return a, errors.Join(append(a.failures, err)...)
 		}
 	}
-	rules := slices.ContainsFunc(p.wanted.Groups, func(w securitygroup.WantedGroup) bool { return len(w.Rules) > 0 })
-	if len(r.observed.Groups) == 0 && !rules {
-		return nil // there is nothing to put on ports
+	return a, errors.New("another client keeps changing the security groups of the nodes; they are read again later")
+}
+
+// observe reads what is not known: everything at first, after a failure and once per
+// interval; the ports of servers that were not read yet.
+func (r *Reconciler) observe(ctx context.Context, wanted securitygroup.Wanted) error {
+	c := &r.cloud
+	if !c.unanswered.IsZero() && r.Now().Sub(c.unanswered) >= r.Timing.AnswerLimit {
+		// By now the group is visible, if it was created.
+		c.unanswered, c.known = time.Time{}, false
+	}
+	if !c.known || r.Now().Sub(c.read) >= r.Interval {
+		next, err := r.read(ctx)
+		if err != nil {
+			c.known = false
+			return err
+		}
+		if c.known && r.settled != nil && reflect.DeepEqual(*r.settled, wanted) && len(securitygroup.Diff(wanted, next)) > 0 {
+			r.Metrics.Drift.WithLabelValues(objectSecurityGroup).Inc()
+			logr.FromContextOrDiscard(ctx).Info("another client changed a security group of the nodes, or detached it from a port; that is repaired")
+		}
+		*c = cloud{Observed: next, known: true, read: r.Now(), asked: map[string]bool{}, unanswered: c.unanswered}
+	}
+	rules := slices.ContainsFunc(wanted.Groups, func(w securitygroup.WantedGroup) bool { return len(w.Rules) > 0 })
+	if len(c.Groups) == 0 && !rules {
+		return nil // there is nothing to attach to ports
 	}
 	var servers []string
-	for _, n := range p.wanted.Nodes {
-		if n.ServerID != "" && !r.asked[n.ServerID] && !r.observed.HasPorts(n) {
+	for _, n := range wanted.Nodes {
+		if n.ServerID != "" && !c.asked[n.ServerID] && !c.HasPorts(n) {
 			servers = append(servers, n.ServerID)
 		}
 	}
 	return r.readPorts(ctx, servers...)
 }
 
-// look reads the groups and all ports that have one: one call each, for a hundred groups, and
-// one more the first time, in which they are looked for among all of the project.
-func (r *Reconciler) look(ctx context.Context, p *pass) error {
+// read reads the groups and all ports that have one of them: one call each per hundred
+// groups. If the groups are not known, all groups of the project are read.
+func (r *Reconciler) read(ctx context.Context) (next securitygroup.Observed, err error) {
 	var ids []string
-	if r.known {
-		for _, g := range r.observed.Groups {
-			ids = append(ids, g.ID)
-		}
+	if r.cloud.known {
+		ids = groupIDs(r.cloud.Groups)
 	}
 	found, err := r.Cloud.SecurityGroups(ctx, ids...)
 	if err == nil && len(ids) > len(found) {
-		// Somebody deleted one. Another may be there.
+		// Another client deleted one. There may be another group.
 		found, err = r.Cloud.SecurityGroups(ctx)
 	}
 	if err != nil {
-		return err
+		return next, err
 	}
-	for i := range found {
-		found[i].For = r.useOf(found[i])
-	}
-	found = slices.DeleteFunc(found, func(g securitygroup.Group) bool { return g.For == "" })
-	next := securitygroup.Observed{Groups: found}
-	ids = nil
 	for _, g := range found {
-		ids = append(ids, g.ID)
-	}
-	if len(ids) > 0 {
-		if next.Ports, err = r.Cloud.PortsWithGroups(ctx, ids...); err != nil {
-			return err
+		if g.For = r.useOf(g); g.For != "" {
+			next.Groups = append(next.Groups, g)
 		}
 	}
-	if r.known && r.settled != nil && reflect.DeepEqual(*r.settled, p.wanted) && len(securitygroup.Diff(p.wanted, next)) > 0 {
-		r.Metrics.Drift.WithLabelValues(objectSecurityGroup).Inc()
-		p.log.Info("somebody else changed a security group of the nodes, or took it off a port; that is put right")
+	if len(next.Groups) > 0 {
+		next.Ports, err = r.Cloud.PortsWithGroups(ctx, groupIDs(next.Groups)...)
 	}
-	r.observed, r.known, r.looked, r.asked = next, true, r.Now(), map[string]bool{}
-	return nil
+	return next, err
+}
+
+func groupIDs(groups []securitygroup.Group) (ids []string) {
+	for _, g := range groups {
+		ids = append(ids, g.ID)
+	}
+	return ids
+}
+
+// useOf returns the use of a group of the project, or "" if it is not managed here. Groups of
+// Services that openstack-cloud-controller-manager created are left alone with AdoptObserve.
+func (r *Reconciler) useOf(g securitygroup.Group) string {
+	switch {
+	case identity(r.Policy).Owns(g.Name, g.Description):
+		return securitygroup.OfNodes
+	case r.Config.SecurityGroupMode == config.ServiceSecurityGroups || !r.Observe:
+		return lb.SecurityGroupOfService(r.Policy.ClusterName, g.Name, g.Description)
+	}
+	return ""
 }
 
 // readPorts reads the ports of servers.
@@ -95,142 +168,100 @@ func (r *Reconciler) readPorts(ctx context.Context, servers ...string) error {
 	if err != nil {
 		return err
 	}
-	r.observed.Ports = slices.DeleteFunc(slices.Clone(r.observed.Ports), func(p securitygroup.Port) bool { return slices.Contains(servers, p.ServerID) })
-	r.observed.Ports = append(r.observed.Ports, ports...)
+	others := slices.DeleteFunc(slices.Clone(r.cloud.Ports), func(p securitygroup.Port) bool { return slices.Contains(servers, p.ServerID) })
+	r.cloud.Ports = append(others, ports...)
 	for _, id := range servers {
-		r.asked[id] = true
+		r.cloud.asked[id] = true
 	}
 	return nil
 }
 
-// applyAll carries out the ops of a plan. What fails on one port holds up no other.
-func (r *Reconciler) applyAll(ctx context.Context, p *pass, ops []securitygroup.Op) error {
+// applyAll carries out the operations of a plan. A failure on one port does not delay others.
+func (r *Reconciler) applyAll(ctx context.Context, a *attempt, ops []securitygroup.Op) error {
 	var failures []error
 	r.settled = nil
 	for _, op := range ops {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if p.leaves(op) {
-			continue
-		}
 		create, creates := op.(securitygroup.CreateGroup)
-		if creates && !r.mayMake(p, create) {
-			p.refused[op.String()] = true
-			continue
-		}
-		if creates && !r.unanswered.IsZero() {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case a.skips(op):
+		case creates && create.For != securitygroup.OfNodes && !r.requirements.mayCreate(types.UID(create.For)):
+			a.refused[op.String()] = true // its Service was deleted meanwhile
+		case creates && !r.cloud.unanswered.IsZero():
 			failures = append(failures, &openstack.Error{Op: op.String(), Class: openstack.Transient,
-				Message: "an earlier attempt was not answered, so that the group may show up yet; waiting for that"})
-			continue
-		}
-		if err := r.write(context.WithoutCancel(ctx), p, op); err != nil {
-			failures = append(failures, err)
+				Message: "an earlier create was not answered, so the group may still appear; waiting for that"})
+		default:
+			failures = append(failures, r.write(context.WithoutCancel(ctx), a, op))
 		}
 	}
 	return errors.Join(failures...)
 }
 
-// write carries out one op, and notes what it leads to. A failure that says that what was
-// read does not hold any more is none: it is read again.
-func (r *Reconciler) write(ctx context.Context, p *pass, op securitygroup.Op) error {
-	began := r.Now()
+// write carries out one operation and remembers its result.
+func (r *Reconciler) write(ctx context.Context, a *attempt, op securitygroup.Op) error {
+	log, began := logr.FromContextOrDiscard(ctx), r.Now()
 	made, err := r.Cloud.ApplySecurityGroup(ctx, op)
 	r.Metrics.Write(securitygroup.Kind(op), err, r.Now().Sub(began))
 	if add, adds := op.(securitygroup.AddRules); adds {
-		delete(p.unopened, add.GroupID)
-		if err != nil {
-			p.unopened[add.GroupID] = add
+		if delete(a.missing, add.GroupID); err != nil {
+			a.missing[add.GroupID] = add
 		}
 	}
-	if err == nil {
-		p.log.Info(op.String())
-		r.observed = r.observed.After(op, made)
-		if _, deleted := op.(securitygroup.DeleteGroup); deleted {
-			// There may be quota now for what was refused.
-			clear(p.refused)
-			p.failures = nil
-		}
-		return nil
+	if err != nil {
+		log.Info("operation failed", "what", op.String(), "class", openstack.Classify(err), "error", err.Error())
+		return r.failed(ctx, a, op, err)
 	}
+	log.Info(op.String())
+	r.cloud.Observed = r.cloud.After(op, made)
+	if _, deleted := op.(securitygroup.DeleteGroup); deleted {
+		// There may be quota now for operations that were refused.
+		clear(a.refused)
+		a.failures = nil
+	}
+	return nil
+}
+
+// failed notes a failed operation. A failure that shows that what was read is outdated is not
+// an error: it is read again.
+func (r *Reconciler) failed(ctx context.Context, a *attempt, op securitygroup.Op, err error) error {
 	class := openstack.Classify(err)
-	p.log.Info("op failed", "what", op.String(), "class", class, "error", err.Error())
+	refused := class == openstack.Invalid || class == openstack.Quota
 	set, onPort := op.(securitygroup.SetGroups)
+	_, creates := op.(securitygroup.CreateGroup)
 	_, deletes := op.(securitygroup.DeleteGroup)
 	var cloud *openstack.Error
 	switch {
 	case onPort && class == openstack.Conflict:
 		return r.readPorts(ctx, set.Port.ServerID)
-	case onPort && (class == openstack.Invalid || class == openstack.Quota):
-		// It concerns this one node, and not those who wait for rules.
-		p.refused[op.String()] = true
-		r.lose(p, set.Port, openstack.Reason(err))
-		return nil
-	case class == openstack.Invalid || class == openstack.Quota:
-		// It holds up nothing else.
-		p.refused[op.String()] = true
-		p.failures = append(p.failures, err)
-		return nil
-	case deletes && class == openstack.Conflict:
-		// Somebody has put it on a port, which shows at the next look.
-		r.known = false
-		return err
-	case class == openstack.Conflict || class == openstack.Gone:
-		r.known = false
+	case refused:
+		if a.refused[op.String()] = true; onPort {
+			// It concerns this node only, not the Services that wait for rules.
+			a.servers[set.Port.ServerID] = openstack.Reason(err)
+		} else {
+			a.failures = append(a.failures, err)
+		}
 		return nil
 	}
-	if _, creates := op.(securitygroup.CreateGroup); creates && errors.As(err, &cloud) && cloud.Unanswered {
-		r.unanswered = r.Now()
+	r.cloud.known = false
+	switch {
+	case class == openstack.Gone, class == openstack.Conflict && !deletes: // a deletion: another client attached the group to a port
+		return nil
+	case creates && errors.As(err, &cloud) && cloud.Unanswered:
+		r.cloud.unanswered = r.Now()
 	}
-	r.known = false
 	return err
 }
 
-// lose notes why the node with the port cannot have the group.
-func (r *Reconciler) lose(p *pass, port securitygroup.Port, why string) {
-	for _, n := range p.wanted.Nodes {
-		if n.ServerID == port.ServerID {
-			p.lost[n.Name] = why
-		}
+// services returns the uids of the Services that have a group of their own, or nil while that
+// is not known.
+func (c cloud) services() map[types.UID]bool {
+	if !c.known || !c.unanswered.IsZero() {
+		return nil
 	}
-}
-
-// tellNodes writes an event on each node that cannot have the group, once for each reason,
-// and counts them.
-func (r *Reconciler) tellNodes(p *pass) {
-	if len(r.observed.Groups) > 0 && r.known {
-		for _, n := range p.wanted.Nodes {
-			if why := r.without(n); why != "" && p.lost[n.Name] == "" {
-				p.lost[n.Name] = why
-			}
-		}
+	uids := map[types.UID]bool{}
+	for _, g := range c.Groups {
+		uids[types.UID(g.For)] = true
 	}
-	r.Metrics.Unattached.Set(float64(len(p.lost)))
-	told := map[string]string{}
-	for _, n := range p.nodes {
-		why := p.lost[n.Name]
-		if why == "" {
-			continue
-		}
-		told[n.Name] = why
-		if r.told[n.Name] != why {
-			r.Recorder.Eventf(n, nil, corev1.EventTypeWarning, status.ReasonSecurityGroupNotAttached, "Reconcile", "%s",
-				fmt.Sprintf("the security group by which load balancers reach nodes cannot be put on this one: %s", why))
-		}
-	}
-	r.told = told
-}
-
-// without says why the node's port has not got the group, or "".
-func (r *Reconciler) without(n securitygroup.Node) string {
-	ports := r.observed.PortOf(n)
-	switch {
-	case n.ServerID == "" || !r.asked[n.ServerID] && len(ports) == 0:
-		return ""
-	case len(ports) == 0:
-		return fmt.Sprintf("the project sees no port of server %s with the address %v", n.ServerID, n.Addresses)
-	case slices.ContainsFunc(ports, func(p securitygroup.Port) bool { return p.Unprotected }):
-		return "port security is off on its port, so that no security group filters anything there"
-	}
-	return ""
+	return uids
 }

@@ -160,8 +160,9 @@ func newGroupStage(t *testing.T) *groupStage {
 // restart is a controller that knows nothing, on the same cluster and cloud.
 func (s *groupStage) restart() {
 	s.memory = memory.NewStore()
-	s.requirements, s.Members, s.known, s.observed, s.settled = NewRequirements(func() {}), s.memory, false, securitygroup.Observed{}, nil
-	s.looked, s.subnets, s.asked = time.Time{}, map[string]securitygroup.Subnet{}, map[string]bool{}
+	o := s.Options
+	o.Members = s.memory
+	s.Reconciler = New(o, NewRequirements(func() {}))
 }
 
 // uidOf is the uid of a Service.
@@ -571,7 +572,7 @@ func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
 func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
 	s := newGroupStage(t)
 	theirs := lb.NodesGroup{ClusterName: "kubernetes", ClusterUID: "other", Class: "class"}
-	s.sky.groups = []securitygroup.Group{{ID: "theirs", Name: s.identity().Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Odd: true}}}}
+	s.sky.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Odd: true}}}}
 	s.sky.before = func(op securitygroup.Op) {
 		if add, ok := op.(securitygroup.AddRules); ok && add.GroupID == "theirs" {
 			t.Errorf("%s", op)

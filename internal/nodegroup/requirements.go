@@ -13,43 +13,42 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// Requirements is what the Services need of the nodes' security group, as the last pass over
-// each found out, and what came of it. It stands between the passes over Services, which set
-// it, and the reconciler of the group, which reads it. It is safe for concurrent use.
+// Requirements holds what each Service needs of the nodes' security groups, and whether that
+// is met. Passes over Services set it, and the Reconciler reads it. It is safe for concurrent
+// use.
 type Requirements struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]need
-	// changed asks for the group to be looked at.
+	// changed requests a pass over the groups.
 	changed func()
-	// leaving is whether the group waits for pools to drop a node.
+	// leaving is whether a group stays on a node only until pools drop the node.
 	leaving bool
-	// groups are the uids of the Services that have a security group of their own, or nil while
+	// groups are the uids of the Services that have their own security group, or nil while
 	// that is not known.
 	groups map[types.UID]bool
 }
 
-// need is that of one Service.
+// need is what one Service needs.
 type need struct {
 	uid types.UID
 	securitygroup.Need
-	// opened is whether the group was seen to have all of it, failed why not, once that was
-	// tried, and sure whether it was seen that it has not.
-	opened bool
+	// met is whether the group has all rules. failed is why an attempt to add them failed, and
+	// sure is whether rules are known to be missing.
+	met    bool
 	failed string
 	sure   bool
-	// told is whether the Service's users were told that it was not.
-	told bool
-	// released is whether the Service has nothing in the cloud any more but, perhaps, a
-	// security group.
+	// reported is whether the Service's condition says that the need is not met.
+	reported bool
+	// released is whether the Service has nothing in the cloud but, perhaps, a security group.
 	released bool
 }
 
-// NewRequirements returns empty ones. Changed is called when they change.
+// NewRequirements returns empty Requirements, which call changed when they change.
 func NewRequirements(changed func()) *Requirements {
 	return &Requirements{of: map[types.NamespacedName]need{}, changed: changed}
 }
 
-// Set notes what a Service needs. The same as before changes nothing.
+// Set notes what a Service needs. It does nothing if that has not changed.
 func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securitygroup.Need) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,7 +60,7 @@ func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securit
 	n.changed()
 }
 
-// Forget forgets a Service that has nothing in the cloud any more.
+// Forget removes a Service that has nothing in the cloud.
 func (n *Requirements) Forget(key types.NamespacedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -71,9 +70,9 @@ func (n *Requirements) Forget(key types.NamespacedName) {
 	}
 }
 
-// Release says that a Service has nothing in the cloud any more but, perhaps, a security
-// group of its own. It reports whether that has gone, too, and why it has not. The Service is
-// brought back when there is something new about it.
+// Release notes that a Service has nothing in the cloud but, perhaps, its own security group.
+// It reports whether that is deleted as well, or why it cannot be deleted. A change of the
+// result enqueues the Service.
 func (n *Requirements) Release(key types.NamespacedName, uid types.UID) (gone bool, why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,30 +85,31 @@ func (n *Requirements) Release(key types.NamespacedName, uid types.UID) (gone bo
 	return n.groups != nil && !n.groups[uid], it.failed
 }
 
-// mayMake reports whether the Service is still to have a security group of its own, which is
-// about to be made.
-func (n *Requirements) mayMake(key types.NamespacedName, uid types.UID) bool {
+// mayCreate reports whether the Service, which may have been deleted meanwhile, still needs a
+// security group of its own. The group is about to be created.
+func (n *Requirements) mayCreate(uid types.UID) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	it, there := n.of[key]
-	if !there || it.uid != uid || it.released {
-		return false
+	for _, it := range n.of {
+		if it.uid == uid && !it.released {
+			if n.groups != nil {
+				n.groups[uid] = true
+			}
+			return true
+		}
 	}
-	if n.groups != nil {
-		n.groups[uid] = true
-	}
-	return true
+	return false
 }
 
-// noteGroups notes which Services have a security group of their own; nil is for when that
-// is not known.
+// noteGroups notes which Services have their own security group; nil means that it is not
+// known.
 func (n *Requirements) noteGroups(groups map[types.UID]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.groups = groups
 }
 
-// Passed says that a pass over a Service has ended: a pool may have dropped a node.
+// Passed notes the end of a pass over a Service: a pool may have dropped a node.
 func (n *Requirements) Passed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -118,23 +118,23 @@ func (n *Requirements) Passed() {
 	}
 }
 
-// waitForPools asks for a look at the group after each pass, or no more.
+// waitForPools sets whether each pass over a Service requests a pass over the groups.
 func (n *Requirements) waitForPools(leaving bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.leaving = leaving
 }
 
-// Unmet says what of the Service's need is not there yet, or "", and whether that is
-// since it could not be done. The Service is brought back when that changes.
+// Unmet says why the Service's need is not met yet, or "", and whether an attempt failed. A
+// change of the result enqueues the Service.
 func (n *Requirements) Unmet(key types.NamespacedName, uid types.UID) (why string, failed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	it, there := n.of[key]
-	if !there || it.uid != uid || it.opened || it.released {
+	if !there || it.uid != uid || it.met || it.released {
 		return "", false
 	}
-	it.told = true
+	it.reported = true
 	n.of[key] = it
 	if it.failed != "" {
 		return it.failed, it.sure
@@ -149,22 +149,20 @@ func (n *Requirements) all() map[types.NamespacedName]need {
 	return maps.Clone(n.of)
 }
 
-// judge notes of a need, if it is still that of the Service, whether the group has all of
-// it, or why it cannot. It reports whether the Service's users are to be told something else
-// than before.
-func (n *Requirements) judge(key types.NamespacedName, was need, opened bool, failed string, sure bool) (news bool) {
+// judge notes whether the need is met, or why not, unless the Service needs something else by
+// now. It reports whether that is news for the Service.
+func (n *Requirements) judge(key types.NamespacedName, was need, met bool, failed string, sure bool) (news bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is, there := n.of[key]
 	if !there || is.uid != was.uid || is.released != was.released || !reflect.DeepEqual(is.Need, was.Need) {
 		return false
 	}
-	if opened {
+	if met {
 		failed = ""
 	}
-	news = opened && is.told && !is.opened || !opened && failed != is.failed
-	is.opened, is.failed, is.sure = opened, failed, sure
-	is.told = is.told && !opened
+	news = met && is.reported && !is.met || !met && failed != is.failed
+	is.met, is.failed, is.sure, is.reported = met, failed, sure, is.reported && !met
 	n.of[key] = is
 	return news
 }

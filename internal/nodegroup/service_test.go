@@ -197,16 +197,14 @@ func TestNoGroupIsMadeForAServiceThatHasJustGone(t *testing.T) {
 	mail.Name = "mail"
 	s.sky.calls = nil
 	s.sky.before = func(op securitygroup.Op) { t.Errorf("%s", op) }
-	p, err := s.gather(t.Context())
+	f, _, err := s.gather(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if gone, _ := s.requirements.Release(mail, uidOf("mail")); !gone {
 		t.Error("it has no group yet, and waits")
 	}
-	s.gatherNodes(p)
-	s.want(p)
-	if err := s.advance(t.Context(), p); err != nil {
+	if _, err := s.apply(t.Context(), want(f)); err != nil {
 		t.Fatal(err)
 	}
 	// One whose create was not answered may have one.

@@ -21,59 +21,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// theGroup is the one key in the queue of the security group.
+// theGroup is the only key of the queue.
 var theGroup = reconcile.Request{NamespacedName: types.NamespacedName{Name: "nodes"}}
 
-// gatherTime is how long to wait for what comes at the same time: Services that are made
-// together have their rules made by one call.
+// gatherTime is how long to wait for simultaneous changes: one call creates the rules of all
+// Services that are created together.
 const gatherTime = 250 * time.Millisecond
 
-// SetUp adds a Reconciler to the manager, and returns what tells it that a Service needs
-// something else.
+// SetUp adds a Reconciler to the manager, and returns the Requirements by which Services
+// publish their needs.
 func SetUp(m manager.Manager, o Options) (*Requirements, error) {
 	wake := make(chan event.GenericEvent, 1)
 	changed := func() {
 		select {
 		case wake <- event.GenericEvent{Object: &corev1.Service{}}:
-		default: // one that is not taken yet stands for all
+		default: // an event that was not received yet covers this change
 		}
 	}
 	r := New(o, NewRequirements(changed))
 	return r.requirements, r.setUp(m, wake)
 }
 
-// New returns a Reconciler for the requirements.
-func New(o Options, requirements *Requirements) *Reconciler {
-	return &Reconciler{
-		Options: o, requirements: requirements,
-		subnets: map[string]securitygroup.Subnet{}, asked: map[string]bool{}, told: map[string]string{},
-	}
-}
-
-// setUp adds the reconciler, which makes a pass when a Service needs something else and when
-// a node comes, goes, or becomes another server.
+// setUp adds the reconciler, which makes a pass when the needs of a Service change and when a
+// node is added, deleted, or gets another server.
 func (r *Reconciler) setUp(m manager.Manager, wake <-chan event.GenericEvent) error {
-	soon := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		queue.AddAfter(theGroup, gatherTime)
-	}
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	soon := func(q queue) { q.AddAfter(theGroup, gatherTime) }
 	always := handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			soon(q)
-		},
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			soon(q)
-		},
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			soon(q)
-		},
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			soon(q)
-		},
+		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { soon(q) },
+		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { soon(q) },
+		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { soon(q) },
+		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { soon(q) },
 	}
 	options := crcontroller.Options{
 		Reconciler: r, MaxConcurrentReconciles: 1, CacheSyncTimeout: timing.CacheLimit,
@@ -82,21 +64,21 @@ func (r *Reconciler) setUp(m manager.Manager, wake <-chan event.GenericEvent) er
 	options.DefaultFromConfig(m.GetControllerOptions())
 	c, err := crcontroller.NewUnmanaged("security-group", options)
 	if err != nil {
-		return fmt.Errorf("make the controller of the security group: %w", err)
+		return fmt.Errorf("create the security group controller: %w", err)
 	}
 	for _, watched := range []source.Source{
 		source.Kind(m.GetCache(), client.Object(&corev1.Node{}), always, nodeMatters),
 		source.Channel(wake, always),
 	} {
 		if err := c.Watch(watched); err != nil {
-			return fmt.Errorf("watch what the security group depends on: %w", err)
+			return fmt.Errorf("watch nodes and requirements: %w", err)
 		}
 	}
 	return m.Add(c)
 }
 
-// nodeMatters passes only changes of nodes that change which ports are theirs, or which
-// Services select them.
+// nodeMatters passes only changes that affect which ports a node has, or which Services
+// select it.
 var nodeMatters = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*corev1.Node)
 	after, also := e.ObjectNew.(*corev1.Node)

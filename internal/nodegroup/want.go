@@ -4,177 +4,203 @@
 package nodegroup
 
 import (
+	"maps"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
-// serviceClaim is what one Service claims, of the cluster's group or of its own.
-type serviceClaim struct {
+// facts are everything that the desired security groups depend on. They are plain data.
+type facts struct {
+	now    time.Time
+	policy claim.Policy
+	// perService is whether each Service has a security group of its own.
+	perService bool
+	services   map[types.NamespacedName]service
+	// needs are published by passes over Services, which may be deleted by now.
+	needs map[types.NamespacedName]need
+	nodes []corev1.Node
+	// subnets are those that were read, by id; unread is why others were not.
+	subnets map[string]securitygroup.Subnet
+	unread  map[string]error
+}
+
+// service is one Service that is served or being released.
+type service struct {
 	securitygroup.Claim
 	owner lb.Owner
-	// released is whether the Service has nothing else in the cloud any more.
+	// released is whether the Service has nothing but a security group in the cloud.
 	released bool
-	// only are the nodes that the Service selects, nil for all; unread is whether what it
-	// selects cannot be read.
-	only   []string
-	unread bool
-	// keep are ports whose rules in a group of its own stay as they are.
+	// only are the nodes that the Service selects, nil for all. invalidSelector is whether
+	// its node selector cannot be parsed.
+	only            []string
+	invalidSelector bool
+	// keep are ports whose rules in the Service's own group are left as they are.
 	keep []securitygroup.PortKey
+	// held are the members of its load balancer; unsure is whether there may be others.
+	held   []netip.Addr
+	unsure bool
 }
 
-// claim collects what is known of a Service. A rule on its healthCheckNodePort is always in
-// the groups of openstack-cloud-controller-manager; it does no harm where nothing looks there.
-func (r *Reconciler) claim(p *pass, s *corev1.Service, nodes []corev1.Node) serviceClaim {
-	c := serviceClaim{Claim: securitygroup.Claim{Ports: build.ServicePorts(s)}, owner: r.Policy.Owner(s)}
-	if known, there := p.needs[client.ObjectKeyFromObject(s)]; there && known.uid == s.UID {
-		c.Need, c.released = &known.Need, known.released
+// serviceOf collects the facts about a Service. openstack-cloud-controller-manager always has
+// a rule for the healthCheckNodePort. It is kept: it does no harm if nothing listens there.
+func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.Policy, c config.LoadBalancer) service {
+	one := service{Claim: securitygroup.Claim{Ports: build.ServicePorts(s)}, owner: policy.Owner(s)}
+	if known.uid == s.UID {
+		one.Need, one.released = &known.Need, known.released
 	}
 	if check := int(s.Spec.HealthCheckNodePort); check != 0 {
-		c.keep = []securitygroup.PortKey{{Transport: lb.TCP, Port: check}}
+		one.keep = []securitygroup.PortKey{{Transport: lb.TCP, Port: check}}
 	}
-	selector, err := annotation.Selector(s.Annotations, r.Config)
-	if c.unread = err != nil; err != nil || len(selector) == 0 {
-		return c
+	selector, err := annotation.Selector(s.Annotations, c)
+	if one.invalidSelector = err != nil; err != nil || len(selector) == 0 {
+		return one
 	}
-	c.only = []string{}
-	for i := range nodes {
-		if selector.Matches(nodes[i].Labels) {
-			c.only = append(c.only, nodes[i].Name)
+	one.only = []string{}
+	for _, n := range nodes {
+		if selector.Matches(n.Labels) {
+			one.only = append(one.only, n.Name)
 		}
 	}
-	slices.Sort(c.only)
-	return c
+	slices.Sort(one.only)
+	return one
 }
 
-// perService reports whether each Service has a group of its own.
-func (r *Reconciler) perService() bool {
-	return r.Config.SecurityGroupMode == config.ServiceSecurityGroups
+// want returns the desired security groups.
+func want(f facts) securitygroup.Wanted {
+	keys := slices.SortedFunc(maps.Keys(f.services), compareKeys)
+	main, sure := wantOfNodes(f, keys)
+	w := securitygroup.Wanted{Nodes: nodesOf(f, main.Held)}
+	if !main.Going || sure {
+		w.Groups = append(w.Groups, main)
+	}
+	for _, key := range keys {
+		if own, known := wantOfService(f, f.services[key]); known {
+			w.Groups = append(w.Groups, own)
+		}
+	}
+	return w
 }
 
-// use is what the group is for from which the Service's rules are wanted.
-func (r *Reconciler) use(o lb.Owner) string {
-	if r.perService() {
+// wantOfNodes returns the desired group of the cluster. Sure is whether the needs of all
+// Services are known.
+func wantOfNodes(f facts, keys []types.NamespacedName) (w securitygroup.WantedGroup, sure bool) {
+	group := identity(f.policy)
+	w = securitygroup.WantedGroup{For: securitygroup.OfNodes, Name: group.Name(), Description: group.Description()}
+	claims := make([]securitygroup.Claim, 0, len(keys))
+	sure = true
+	for _, key := range keys {
+		s := f.services[key]
+		claims = append(claims, s.Claim)
+		sure = sure && f.sure(s)
+		w.Held, w.Unsure = append(w.Held, s.held...), w.Unsure || s.unsure
+	}
+	slices.SortFunc(w.Held, netip.Addr.Compare)
+	w.Held = slices.Compact(w.Held)
+	if f.perService {
+		// The groups of the Services allow what it allows.
+		w.Going, w.Replaced = true, true
+	} else {
+		w.Rules, w.Keep = securitygroup.Claimed(claims, f.subnets)
+	}
+	return w, sure
+}
+
+// wantOfService returns the desired group of one Service. If known is false, the group is
+// left as it is, because the Service's needs are not known.
+func wantOfService(f facts, s service) (w securitygroup.WantedGroup, known bool) {
+	w = securitygroup.WantedGroup{For: s.owner.ServiceUID, Name: s.owner.SecurityGroupName(), Description: s.owner.SecurityGroupDescription()}
+	switch {
+	case s.released:
+		w.Going = true
+		return w, true
+	case !f.sure(s):
+		return w, false
+	}
+	if w.Held, w.Unsure = s.held, s.unsure; !f.perService {
+		w.Going, w.Replaced = true, true
+		return w, true
+	}
+	w.Rules, _ = s.Need.Rules(f.subnets)
+	w.Keep, w.Only = s.keep, s.only
+	return w, true
+}
+
+// sure reports whether the Service's needs are known, and, if it has its own group, the nodes
+// that it selects.
+func (f facts) sure(s service) bool {
+	return s.Sure(f.subnets) && !(s.invalidSelector && f.perService)
+}
+
+// groupOf returns the use of the group that has the Service's rules.
+func (f facts) groupOf(o lb.Owner) string {
+	if f.perService {
 		return o.ServiceUID
 	}
 	return securitygroup.OfNodes
 }
 
-// useOf says what a group of the project is for, or "" if it is none of ours. Groups of
-// Services were made by openstack-cloud-controller-manager, unless we make them ourselves: with
-// AdoptObserve they are not looked at.
-func (r *Reconciler) useOf(g securitygroup.Group) string {
-	switch {
-	case r.identity().Owns(g.Name, g.Description):
-		return securitygroup.OfNodes
-	case r.perService() || !r.Observe:
-		return lb.SecurityGroupOfService(r.Policy.ClusterName, g.Name, g.Description)
-	}
-	return ""
-}
-
-// want decides which groups there are to be, and what in them.
-func (r *Reconciler) want(p *pass) {
-	keys := make([]types.NamespacedName, 0, len(p.claims))
-	for key := range p.claims {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
-	nodes := r.identity()
-	main := securitygroup.WantedGroup{For: securitygroup.OfNodes, Name: nodes.Name(), Description: nodes.Description()}
-	main.Held, main.Unsure = p.held, p.unsure
-	claims := make([]securitygroup.Claim, 0, len(keys))
-	sure := true
-	for _, key := range keys {
-		c := p.claims[key]
-		claims = append(claims, c.Claim)
-		sure = sure && r.sure(c)
-	}
-	if r.perService() {
-		// What it lets in, those of all Services have to let in.
-		main.Going, main.Replaced = true, true
-	} else {
-		main.Rules, main.Keep = securitygroup.Claimed(claims, r.subnets)
-	}
-	p.wanted.Groups = nil
-	if !main.Going || sure {
-		p.wanted.Groups = append(p.wanted.Groups, main)
-	}
-	for _, key := range keys {
-		if own, known := r.wantOfService(key, p.claims[key]); known {
-			p.wanted.Groups = append(p.wanted.Groups, own)
+// nodesOf returns the nodes that load balancers may send traffic to, with the addresses that
+// they may use: the usual address of each family, addresses in member subnets, and addresses
+// that are members.
+func nodesOf(f facts, members []netip.Addr) (nodes []securitygroup.Node) {
+	usual := map[string][]netip.Addr{}
+	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
+		targets, _ := target.Nodes(f.nodes, target.Choice{Family: family})
+		for _, t := range targets {
+			usual[t.Node] = append(usual[t.Node], t.Address)
 		}
 	}
+	reachable := memberCIDRs(f)
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		addresses := usual[n.Name]
+		if len(addresses) == 0 {
+			continue // it is in no pool
+		}
+		for _, a := range target.Addresses(n) {
+			reached := slices.ContainsFunc(reachable, func(p netip.Prefix) bool { return p.Contains(a) })
+			if !slices.Contains(addresses, a) && (reached || slices.Contains(members, a)) {
+				addresses = append(addresses, a)
+			}
+		}
+		server, _ := target.ServerID(n.Spec.ProviderID) // report says why there is none
+		nodes = append(nodes, securitygroup.Node{Name: n.Name, ServerID: server, Addresses: addresses})
+	}
+	slices.SortFunc(nodes, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
+	return nodes
 }
 
-// wantOfService decides about the group of one Service. Known is false where it is left as it
-// is, since it is not known what it has to be.
-func (r *Reconciler) wantOfService(key types.NamespacedName, c serviceClaim) (w securitygroup.WantedGroup, known bool) {
-	w = securitygroup.WantedGroup{For: c.owner.ServiceUID, Name: c.owner.SecurityGroupName(), Description: c.owner.SecurityGroupDescription()}
-	if c.released {
-		w.Going = true
-		return w, true
-	}
-	if !r.sure(c) {
-		return w, false
-	}
-	w.Held, w.Unsure = r.Members.MemberAddresses([]types.NamespacedName{key})
-	if !r.perService() {
-		w.Going, w.Replaced = true, true
-		return w, true
-	}
-	w.Rules, _ = c.Need.Rules(r.subnets)
-	w.Keep, w.Only = c.keep, c.only
-	return w, true
-}
-
-// sure reports whether it is known what the Service claims, of the nodes that it selects, too,
-// where it has a group of its own.
-func (r *Reconciler) sure(c serviceClaim) bool {
-	return c.Sure(r.subnets) && !(c.unread && r.perService())
-}
-
-// mayMake reports whether the group is still to be made: a Service may have gone meanwhile.
-func (r *Reconciler) mayMake(p *pass, op securitygroup.CreateGroup) bool {
-	if op.For == securitygroup.OfNodes {
-		return true
-	}
-	for key, c := range p.claims {
-		if c.owner.ServiceUID == op.For {
-			return r.requirements.mayMake(key, types.UID(op.For))
+// memberCIDRs returns the known subnets from which Services reach their members.
+func memberCIDRs(f facts) (all []netip.Prefix) {
+	for _, s := range f.services {
+		if s.Need == nil {
+			continue
+		}
+		for _, id := range s.Need.MemberSubnetIDs {
+			if subnet, known := f.subnets[id]; known {
+				all = append(all, subnet.CIDR)
+			}
 		}
 	}
-	return false
+	return all
 }
 
-// tellReleased brings Services back that have nothing but a group of their own, when that has
-// gone, or if it cannot be deleted.
-func (r *Reconciler) tellReleased(p *pass, failure error) {
-	var groups map[types.UID]bool
-	if r.known && r.unanswered.IsZero() {
-		groups = map[types.UID]bool{}
-		for _, g := range r.observed.Groups {
-			groups[types.UID(g.For)] = true
-		}
-	}
-	r.requirements.noteGroups(groups)
-	for key, was := range p.needs {
-		switch {
-		case !was.released:
-		case groups != nil && !groups[was.uid]:
-			r.Enqueue(key)
-		case failure != nil && r.requirements.judge(key, was, false, openstack.Reason(failure), true):
-			r.Enqueue(key)
-		}
-	}
+// identity names the group of the cluster.
+func identity(p claim.Policy) lb.NodesGroup {
+	return lb.NodesGroup{ClusterName: p.ClusterName, ClusterUID: p.ClusterUID, Class: p.LoadBalancerClass}
 }
+
+func compareKeys(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }
