@@ -52,8 +52,8 @@ func (c *cluster) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// groupSky is a Neutron.
-type groupSky struct {
+// fakeNeutron holds security groups, ports and subnets in memory.
+type fakeNeutron struct {
 	groups  []securitygroup.Group
 	ports   []securitygroup.Port
 	subnets map[string]securitygroup.Subnet
@@ -64,24 +64,24 @@ type groupSky struct {
 	made   int
 }
 
-func (s *groupSky) SecurityGroups(_ context.Context, ids ...string) ([]securitygroup.Group, error) {
+func (s *fakeNeutron) SecurityGroups(_ context.Context, ids ...string) ([]securitygroup.Group, error) {
 	s.calls = append(s.calls, "GET groups")
 	return slices.DeleteFunc(slices.Clone(s.groups), func(g securitygroup.Group) bool { return len(ids) > 0 && !slices.Contains(ids, g.ID) }), s.fails["GET groups"]
 }
 
-func (s *groupSky) PortsWithGroups(_ context.Context, ids ...string) ([]securitygroup.Port, error) {
+func (s *fakeNeutron) PortsWithGroups(_ context.Context, ids ...string) ([]securitygroup.Port, error) {
 	s.calls = append(s.calls, "GET ports with the group")
 	return slices.DeleteFunc(slices.Clone(s.ports), func(p securitygroup.Port) bool {
 		return !slices.ContainsFunc(p.Groups, func(id string) bool { return slices.Contains(ids, id) })
 	}), nil
 }
 
-func (s *groupSky) PortsOfServers(_ context.Context, ids ...string) ([]securitygroup.Port, error) {
+func (s *fakeNeutron) PortsOfServers(_ context.Context, ids ...string) ([]securitygroup.Port, error) {
 	s.calls = append(s.calls, fmt.Sprintf("GET ports of %d servers", len(ids)))
 	return slices.DeleteFunc(slices.Clone(s.ports), func(p securitygroup.Port) bool { return !slices.Contains(ids, p.ServerID) }), nil
 }
 
-func (s *groupSky) Subnet(_ context.Context, id string) (securitygroup.Subnet, error) {
+func (s *fakeNeutron) Subnet(_ context.Context, id string) (securitygroup.Subnet, error) {
 	s.calls = append(s.calls, "GET subnet")
 	subnet, there := s.subnets[id]
 	if !there {
@@ -90,7 +90,7 @@ func (s *groupSky) Subnet(_ context.Context, id string) (securitygroup.Subnet, e
 	return subnet, nil
 }
 
-func (s *groupSky) ApplySecurityGroup(_ context.Context, op securitygroup.Op) (made securitygroup.Made, _ error) {
+func (s *fakeNeutron) ApplySecurityGroup(_ context.Context, op securitygroup.Op) (made securitygroup.Made, _ error) {
 	kind := securitygroup.Kind(op)
 	s.calls = append(s.calls, kind)
 	if s.before != nil {
@@ -122,31 +122,31 @@ func (s *groupSky) ApplySecurityGroup(_ context.Context, op securitygroup.Op) (m
 	return made, failure
 }
 
-// groupStage is a reconciler of the group between a cluster and a Neutron.
-type groupStage struct {
+// stage is a reconciler of the group between a cluster and a Neutron.
+type stage struct {
 	*Reconciler
 	t       *testing.T
 	memory  *memory.Store
 	cluster *cluster
-	sky     *groupSky
+	neutron *fakeNeutron
 	heard   *events.FakeRecorder
 	clock   time.Time
 	woken   []types.NamespacedName
 }
 
-// newGroupStage has two nodes, "a" and "b", and two Services.
-func newGroupStage(t *testing.T) *groupStage {
+// newStage has two nodes, "a" and "b", and two Services.
+func newStage(t *testing.T) *stage {
 	t.Helper()
 	counted, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &groupStage{t: t, cluster: &cluster{}, sky: &groupSky{fails: map[string]error{}, subnets: map[string]securitygroup.Subnet{
+	s := &stage{t: t, cluster: &cluster{}, neutron: &fakeNeutron{fails: map[string]error{}, subnets: map[string]securitygroup.Subnet{
 		"nodes": {CIDR: netip.MustParsePrefix("10.0.0.0/24"), NetworkID: "net"},
 	}}, heard: events.NewFakeRecorder(100), clock: noon}
 	s.memory = memory.NewStore()
 	s.Reconciler = New(Options{
-		Reader: s.cluster, Cloud: s.sky, Members: s.memory, Recorder: s.heard, Metrics: counted, Timing: timing.Default(),
+		Reader: s.cluster, Cloud: s.neutron, Members: s.memory, Recorder: s.heard, Metrics: counted, Timing: timing.Default(),
 		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key types.NamespacedName) { s.woken = append(s.woken, key) },
 		Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true},
 	}, NewRequirements(func() {}))
@@ -158,7 +158,7 @@ func newGroupStage(t *testing.T) *groupStage {
 }
 
 // restart is a controller that knows nothing, on the same cluster and cloud.
-func (s *groupStage) restart() {
+func (s *stage) restart() {
 	s.memory = memory.NewStore()
 	o := s.Options
 	o.Members = s.memory
@@ -174,20 +174,20 @@ func serverOf(name string) string {
 	return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", name[0])
 }
 
-func (s *groupStage) addNode(name string) {
+func (s *stage) addNode(name string) {
 	address := netip.AddrFrom4([4]byte{10, 0, 0, name[0]})
 	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + serverOf(name)}}
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address.String()}}
 	s.cluster.nodes = append(s.cluster.nodes, n)
-	s.sky.ports = append(s.sky.ports, securitygroup.Port{ID: "port-" + name, ServerID: serverOf(name), Addresses: []netip.Addr{address}, Groups: []string{"default"}})
+	s.neutron.ports = append(s.neutron.ports, securitygroup.Port{ID: "port-" + name, ServerID: serverOf(name), Addresses: []netip.Addr{address}, Groups: []string{"default"}})
 }
 
-func (s *groupStage) removeNode(name string) {
+func (s *stage) removeNode(name string) {
 	s.cluster.nodes = slices.DeleteFunc(s.cluster.nodes, func(n corev1.Node) bool { return n.Name == name })
 }
 
 // serve makes a Service, and a pass over it.
-func (s *groupStage) serve(name string, nodePort int32) types.NamespacedName {
+func (s *stage) serve(name string, nodePort int32) types.NamespacedName {
 	v := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: uidOf(name)}}
 	v.Spec.Type, v.Spec.Ports = corev1.ServiceTypeLoadBalancer, []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: nodePort}}
 	s.cluster.services = append(s.cluster.services, v)
@@ -195,7 +195,7 @@ func (s *groupStage) serve(name string, nodePort int32) types.NamespacedName {
 }
 
 // passOver says what the Service needs, and that all of it is in the cloud.
-func (s *groupStage) passOver(name string) types.NamespacedName {
+func (s *stage) passOver(name string) types.NamespacedName {
 	key := types.NamespacedName{Namespace: "default", Name: name}
 	for _, v := range s.cluster.services {
 		if v.Name == name {
@@ -207,7 +207,7 @@ func (s *groupStage) passOver(name string) types.NamespacedName {
 	return key
 }
 
-func (s *groupStage) remember(key types.NamespacedName, uid types.UID, members ...string) {
+func (s *stage) remember(key types.NamespacedName, uid types.UID, members ...string) {
 	pool := &lb.Pool{}
 	for _, m := range members {
 		pool.Members = append(pool.Members, lb.Member{Address: m})
@@ -218,7 +218,7 @@ func (s *groupStage) remember(key types.NamespacedName, uid types.UID, members .
 }
 
 // pass makes a pass and returns its calls.
-func (s *groupStage) pass() []string {
+func (s *stage) pass() []string {
 	s.t.Helper()
 	calls, err := s.tryPass()
 	if err != nil {
@@ -227,20 +227,20 @@ func (s *groupStage) pass() []string {
 	return calls
 }
 
-func (s *groupStage) tryPass() ([]string, error) {
-	s.sky.calls = []string{}
+func (s *stage) tryPass() ([]string, error) {
+	s.neutron.calls = []string{}
 	_, err := s.Reconcile(s.t.Context(), reconcile.Request{})
-	return s.sky.calls, err
+	return s.neutron.calls, err
 }
 
 // sees fails the test unless nodes let in exactly these NodePorts.
-func (s *groupStage) sees(ports ...int) {
+func (s *stage) sees(ports ...int) {
 	s.t.Helper()
-	if len(s.sky.groups) != 1 {
-		s.t.Fatalf("%d groups: %+v", len(s.sky.groups), s.sky.groups)
+	if len(s.neutron.groups) != 1 {
+		s.t.Fatalf("%d groups: %+v", len(s.neutron.groups), s.neutron.groups)
 	}
 	var have []int
-	for _, r := range s.sky.groups[0].Rules {
+	for _, r := range s.neutron.groups[0].Rules {
 		have = append(have, r.Port)
 	}
 	slices.Sort(have)
@@ -250,9 +250,9 @@ func (s *groupStage) sees(ports ...int) {
 }
 
 // on are the nodes whose ports have the group.
-func (s *groupStage) on() string {
+func (s *stage) on() string {
 	var nodes []string
-	for _, p := range s.sky.ports {
+	for _, p := range s.neutron.ports {
 		if len(p.Groups) > 1 {
 			nodes = append(nodes, strings.TrimPrefix(p.ID, "port-"))
 		}
@@ -272,7 +272,7 @@ func costs(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestSecurityGroupTakesFewCalls(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	costs(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports of 2 servers", "CreateSecurityGroup", "AddSecurityGroupRules",
 		"SetSecurityGroups", "SetSecurityGroups")
 	s.sees(30080, 30443)
@@ -291,7 +291,7 @@ func TestSecurityGroupTakesFewCalls(t *testing.T) {
 }
 
 func TestSecurityGroupOfANewNodeIsAttachedOnce(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
 	s.addNode("c")
 	costs(t, "a node that joins", s.pass(), "GET ports of 1 servers", "SetSecurityGroups")
@@ -302,7 +302,7 @@ func TestSecurityGroupOfANewNodeIsAttachedOnce(t *testing.T) {
 }
 
 func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
 	s.removeNode("b")
 	s.remember(web, uidOf("web"), "10.0.0.97", "10.0.0.98") // which is b's address
@@ -319,7 +319,7 @@ func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
 }
 
 func TestAControllerThatHasJustStartedRemovesNoRule(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
 	s.restart()
 	s.removeNode("b")
@@ -338,7 +338,7 @@ func TestAControllerThatHasJustStartedRemovesNoRule(t *testing.T) {
 }
 
 func TestListThatFailsRemovesNoRule(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
 	s.cluster.down, s.cluster.services = errors.New("no"), nil
 	calls, err := s.tryPass()
@@ -349,17 +349,17 @@ func TestListThatFailsRemovesNoRule(t *testing.T) {
 }
 
 func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	once := true
-	s.sky.before = func(op securitygroup.Op) {
+	s.neutron.before = func(op securitygroup.Op) {
 		set, ok := op.(securitygroup.SetGroups)
-		if i := slices.IndexFunc(s.sky.ports, func(p securitygroup.Port) bool { return ok && p.ID == set.Port.ID }); i >= 0 && once {
+		if i := slices.IndexFunc(s.neutron.ports, func(p securitygroup.Port) bool { return ok && p.ID == set.Port.ID }); i >= 0 && once {
 			once = false
-			s.sky.ports[i].Groups, s.sky.ports[i].Revision = append(slices.Clone(s.sky.ports[i].Groups), "others"), s.sky.ports[i].Revision+1
+			s.neutron.ports[i].Groups, s.neutron.ports[i].Revision = append(slices.Clone(s.neutron.ports[i].Groups), "others"), s.neutron.ports[i].Revision+1
 		}
 	}
 	s.pass()
-	for _, p := range s.sky.ports {
+	for _, p := range s.neutron.ports {
 		if p.ID == "port-a" && !cmp.Equal(p.Groups, []string{"default", "others", "group-1"}) {
 			t.Errorf("port %s has %v", p.ID, p.Groups)
 		}
@@ -370,36 +370,36 @@ func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
 }
 
 func TestLostAnswerToACreateLeavesOneSecurityGroup(t *testing.T) {
-	s := newGroupStage(t)
-	s.sky.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
+	s := newStage(t)
+	s.neutron.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
 	if _, err := s.tryPass(); err == nil {
 		t.Error("the pass says nothing of it")
 	}
-	delete(s.sky.fails, "CreateSecurityGroup")
+	delete(s.neutron.fails, "CreateSecurityGroup")
 	s.pass()
 	s.sees(30080, 30443)
 
 	// It may as well show only later.
-	late := newGroupStage(t)
-	late.sky.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
+	late := newStage(t)
+	late.neutron.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
 	_, _ = late.tryPass()
-	hidden := late.sky.groups
-	late.sky.groups = nil
+	hidden := late.neutron.groups
+	late.neutron.groups = nil
 	for range 3 {
 		calls, err := late.tryPass()
 		if err == nil || slices.Contains(calls, "CreateSecurityGroup") {
 			t.Errorf("before it can be known: %v, %v", calls, err)
 		}
 	}
-	late.sky.groups = hidden
-	delete(late.sky.fails, "CreateSecurityGroup")
+	late.neutron.groups = hidden
+	delete(late.neutron.fails, "CreateSecurityGroup")
 	late.clock = late.clock.Add(time.Minute)
 	late.pass()
 	late.sees(30080, 30443)
 }
 
 func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	for _, name := range []string{"c", "d", "e", "f"} {
 		s.addNode(name)
 	}
@@ -407,17 +407,17 @@ func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
 		return &s.cluster.nodes[slices.IndexFunc(s.cluster.nodes, func(n corev1.Node) bool { return n.Name == name })]
 	}
 	port := func(name string) *securitygroup.Port {
-		return &s.sky.ports[slices.IndexFunc(s.sky.ports, func(p securitygroup.Port) bool { return p.ID == "port-"+name })]
+		return &s.neutron.ports[slices.IndexFunc(s.neutron.ports, func(p securitygroup.Port) bool { return p.ID == "port-"+name })]
 	}
 	node("a").Spec.ProviderID = "aws:///zone/i-1"
 	port("b").ServerID = "another"
 	port("c").Unprotected = true
 	node("d").CreationTimestamp = metav1.NewTime(s.clock) // and it will tell its server soon
 	node("d").Spec.ProviderID = ""
-	s.sky.before = func(op securitygroup.Op) {
-		delete(s.sky.fails, "SetSecurityGroups")
+	s.neutron.before = func(op securitygroup.Op) {
+		delete(s.neutron.fails, "SetSecurityGroups")
 		if set, ok := op.(securitygroup.SetGroups); ok && set.Port.ID == "port-e" {
-			s.sky.fails["SetSecurityGroups"] = &openstack.Error{Op: op.String(), Class: openstack.Invalid, Status: 403, Message: "not yours"}
+			s.neutron.fails["SetSecurityGroups"] = &openstack.Error{Op: op.String(), Class: openstack.Invalid, Status: 403, Message: "not yours"}
 		}
 	}
 	for range 3 {
@@ -443,8 +443,8 @@ func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
 }
 
 func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
-	s := newGroupStage(t)
-	s.sky.subnets["second"] = securitygroup.Subnet{CIDR: netip.MustParsePrefix("10.0.1.0/24"), NetworkID: "net"}
+	s := newStage(t)
+	s.neutron.subnets["second"] = securitygroup.Subnet{CIDR: netip.MustParsePrefix("10.0.1.0/24"), NetworkID: "net"}
 	outside := netip.MustParseAddr("203.0.113.1")
 	for i, address := range []string{"10.0.1.97", outside.String(), "10.0.2.97"} {
 		kind := corev1.NodeInternalIP
@@ -452,7 +452,7 @@ func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
 			kind = corev1.NodeExternalIP
 		}
 		s.cluster.nodes[0].Status.Addresses = append(s.cluster.nodes[0].Status.Addresses, corev1.NodeAddress{Type: kind, Address: address})
-		s.sky.ports = append(s.sky.ports, securitygroup.Port{ID: "port-" + address, ServerID: serverOf("a"), Addresses: []netip.Addr{netip.MustParseAddr(address)}, Groups: []string{"default"}})
+		s.neutron.ports = append(s.neutron.ports, securitygroup.Port{ID: "port-" + address, ServerID: serverOf("a"), Addresses: []netip.Addr{netip.MustParseAddr(address)}, Groups: []string{"default"}})
 	}
 	s.pass()
 	if on := s.on(); on != "a b" {
@@ -479,26 +479,26 @@ func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
 }
 
 func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	open := func() (string, bool) { return s.requirements.Unmet(web, uidOf("web")) }
 	if why, failed := open(); why == "" || failed {
 		t.Errorf("before the first pass: %q, failed %v", why, failed)
 	}
-	s.sky.fails["AddSecurityGroupRules"] = &openstack.Error{Op: "let in", Class: openstack.Quota, Message: "Quota exceeded for resources: ['security_group_rule']."}
+	s.neutron.fails["AddSecurityGroupRules"] = &openstack.Error{Op: "let in", Class: openstack.Quota, Message: "Quota exceeded for resources: ['security_group_rule']."}
 	if _, err := s.tryPass(); err != nil {
 		t.Errorf("an exhausted quota is retried hot: %v", err)
 	}
 	if why, failed := open(); !failed || !strings.Contains(why, "security_group_rule") {
 		t.Errorf("when that failed: %q, failed %v", why, failed)
 	}
-	delete(s.sky.fails, "AddSecurityGroupRules")
+	delete(s.neutron.fails, "AddSecurityGroupRules")
 	s.woken = nil
 	s.pass()
 	if why, _ := open(); why != "" || !slices.Contains(s.woken, web) {
 		t.Errorf("when the rules are there: %q, and woken were %v", why, s.woken)
 	}
 	// A failure that takes nothing away from it is not its own.
-	s.sky.fails["RemoveSecurityGroupRule"] = &openstack.Error{Op: "remove", Class: openstack.Transient}
+	s.neutron.fails["RemoveSecurityGroupRule"] = &openstack.Error{Op: "remove", Class: openstack.Transient}
 	s.requirements.Forget(types.NamespacedName{Namespace: "default", Name: "shop"})
 	s.cluster.services = s.cluster.services[:1]
 	if _, err := s.tryPass(); err == nil {
@@ -513,24 +513,24 @@ func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
 func TestRuleIsNotRemovedWhileItsSuccessorCannotBeAdded(t *testing.T) {
 	for _, class := range []openstack.Class{openstack.Quota, openstack.Invalid, openstack.Transient, openstack.Conflict} {
 		t.Run(string(class), func(t *testing.T) {
-			s := newGroupStage(t)
+			s := newStage(t)
 			s.pass()
 			s.requirements.Forget(types.NamespacedName{Namespace: "default", Name: "shop"})
 			s.cluster.services = s.cluster.services[:1]
 			s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}},
 				Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
-			s.sky.fails["AddSecurityGroupRules"] = &openstack.Error{Op: "let in", Class: class, Message: "no"}
+			s.neutron.fails["AddSecurityGroupRules"] = &openstack.Error{Op: "let in", Class: class, Message: "no"}
 			for range 3 {
 				_, _ = s.tryPass()
 			}
 			s.sees(30080)
-			if source := s.sky.groups[0].Rules[0].Source.String(); source != "10.0.0.0/24" {
+			if source := s.neutron.groups[0].Rules[0].Source.String(); source != "10.0.0.0/24" {
 				t.Errorf("it lets in %s", source)
 			}
-			delete(s.sky.fails, "AddSecurityGroupRules")
+			delete(s.neutron.fails, "AddSecurityGroupRules")
 			s.pass()
 			s.sees(30080)
-			if source := s.sky.groups[0].Rules[0].Source.String(); source != "192.0.2.0/24" {
+			if source := s.neutron.groups[0].Rules[0].Source.String(); source != "192.0.2.0/24" {
 				t.Errorf("when it could be added it lets in %s", source)
 			}
 		})
@@ -538,7 +538,7 @@ func TestRuleIsNotRemovedWhileItsSuccessorCannotBeAdded(t *testing.T) {
 }
 
 func TestSubnetThatTheProjectDoesNotSeeConcernsOneService(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}})
 	s.pass()
 	s.sees(30443)
@@ -548,18 +548,18 @@ func TestSubnetThatTheProjectDoesNotSeeConcernsOneService(t *testing.T) {
 }
 
 func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
-	s.sky.groups[0].Rules = append(s.sky.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Odd: true})
-	i := slices.IndexFunc(s.sky.ports, func(p securitygroup.Port) bool { return p.ID == "port-a" })
-	s.sky.ports[i].Groups = []string{"default"}
+	s.neutron.groups[0].Rules = append(s.neutron.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Odd: true})
+	i := slices.IndexFunc(s.neutron.ports, func(p securitygroup.Port) bool { return p.ID == "port-a" })
+	s.neutron.ports[i].Groups = []string{"default"}
 	s.clock = s.clock.Add(time.Hour)
 	costs(t, "the next sweep", s.pass(), "GET groups", "GET ports with the group", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups", "RemoveSecurityGroupRule")
 	s.sees(30080, 30443)
 	// Somebody deleted it altogether.
-	s.sky.groups = nil
-	for i := range s.sky.ports {
-		s.sky.ports[i].Groups = []string{"default"}
+	s.neutron.groups = nil
+	for i := range s.neutron.ports {
+		s.neutron.ports[i].Groups = []string{"default"}
 	}
 	s.clock = s.clock.Add(time.Hour)
 	s.pass()
@@ -570,16 +570,16 @@ func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
 }
 
 func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	theirs := lb.NodesGroup{ClusterName: "kubernetes", ClusterUID: "other", Class: "class"}
-	s.sky.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Odd: true}}}}
-	s.sky.before = func(op securitygroup.Op) {
+	s.neutron.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Odd: true}}}}
+	s.neutron.before = func(op securitygroup.Op) {
 		if add, ok := op.(securitygroup.AddRules); ok && add.GroupID == "theirs" {
 			t.Errorf("%s", op)
 		}
 	}
 	s.pass()
-	if len(s.sky.groups) != 2 || len(s.sky.groups[0].Rules) != 1 {
-		t.Errorf("groups: %+v", s.sky.groups)
+	if len(s.neutron.groups) != 2 || len(s.neutron.groups[0].Rules) != 1 {
+		t.Errorf("groups: %+v", s.neutron.groups)
 	}
 }

@@ -24,14 +24,14 @@ import (
 
 // inherits gives the Service a group as openstack-cloud-controller-manager of a cluster of
 // this name makes it, on the ports of the nodes.
-func (s *groupStage) inherits(cluster, name string, nodePort int, nodes ...string) securitygroup.Group {
+func (s *stage) inherits(cluster, name string, nodePort int, nodes ...string) securitygroup.Group {
 	o := lb.Owner{ClusterName: cluster, Namespace: "default", Name: name, ServiceUID: string(uidOf(name))}
 	g := securitygroup.Group{ID: "old-" + name, Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
 	g.Rules = []securitygroup.FoundRule{{ID: "old-rule-" + name, Rule: securitygroup.Rule{
 		PortKey: securitygroup.PortKey{Transport: lb.TCP, Port: nodePort}, Source: netip.MustParsePrefix("10.0.0.0/24")}}}
-	s.sky.groups = append(s.sky.groups, g)
-	for i := range s.sky.ports {
-		if p := &s.sky.ports[i]; slices.Contains(nodes, strings.TrimPrefix(p.ID, "port-")) {
+	s.neutron.groups = append(s.neutron.groups, g)
+	for i := range s.neutron.ports {
+		if p := &s.neutron.ports[i]; slices.Contains(nodes, strings.TrimPrefix(p.ID, "port-")) {
 			p.Groups = append(p.Groups, g.ID)
 		}
 	}
@@ -40,9 +40,9 @@ func (s *groupStage) inherits(cluster, name string, nodePort int, nodes ...strin
 
 // perServiceStage is a stage with a group for each Service, made by
 // openstack-cloud-controller-manager.
-func perServiceStage(t *testing.T) *groupStage {
+func perServiceStage(t *testing.T) *stage {
 	t.Helper()
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.inherits("kubernetes", "web", 30080, "a", "b")
 	s.inherits("kubernetes", "shop", 30443, "a", "b")
@@ -51,7 +51,7 @@ func perServiceStage(t *testing.T) *groupStage {
 
 // ends lets the Service go, which has nothing in the cloud any more but its group, and tells
 // whether that has gone.
-func (s *groupStage) ends(name string) bool {
+func (s *stage) ends(name string) bool {
 	key := web
 	key.Name = name
 	gone, _ := s.requirements.Release(key, uidOf(name))
@@ -63,7 +63,7 @@ func (s *groupStage) ends(name string) bool {
 }
 
 // leaving marks the Service as one that is being deleted.
-func (s *groupStage) leaving(name string) {
+func (s *stage) leaving(name string) {
 	for i := range s.cluster.services {
 		if v := &s.cluster.services[i]; v.Name == name {
 			v.DeletionTimestamp = &metav1.Time{Time: s.clock}
@@ -72,8 +72,8 @@ func (s *groupStage) leaving(name string) {
 	}
 }
 
-func (s *groupStage) names() (names []string) {
-	for _, g := range s.sky.groups {
+func (s *stage) names() (names []string) {
+	for _, g := range s.neutron.groups {
 		names = append(names, g.ID)
 	}
 	slices.Sort(names)
@@ -96,14 +96,14 @@ func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
 	costs(t, "a node that leaves", s.pass(), "SetSecurityGroups")
 	s.serve("mail", 30025)
 	costs(t, "another Service", s.pass(), "CreateSecurityGroup", "AddSecurityGroupRules", "SetSecurityGroups", "SetSecurityGroups")
-	if made := s.sky.groups[2]; made.Name != fmt.Sprintf("lb-sg-%s-default-mail", uidOf("mail")) ||
+	if made := s.neutron.groups[2]; made.Name != fmt.Sprintf("lb-sg-%s-default-mail", uidOf("mail")) ||
 		made.Description != "Security Group for default/mail Service LoadBalancer in cluster kubernetes" {
 		t.Errorf("made was %q, %q", made.Name, made.Description)
 	}
 }
 
 func TestTheGroupOfTheClusterStaysWhileItIsNotKnownWhatAServiceSelects(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
 	s.restart()
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
@@ -114,20 +114,20 @@ func TestTheGroupOfTheClusterStaysWhileItIsNotKnownWhatAServiceSelects(t *testin
 	if names, on := s.names(), s.on(); len(names) != 2 || on != "a b" {
 		t.Errorf("groups %v, on nodes %q", names, on)
 	}
-	for _, p := range s.sky.ports {
-		if !slices.Contains(p.Groups, s.sky.groups[0].ID) {
+	for _, p := range s.neutron.ports {
+		if !slices.Contains(p.Groups, s.neutron.groups[0].ID) {
 			t.Errorf("the cluster's group is not on %s, which has %v", p.ID, p.Groups)
 		}
 	}
 	s.cluster.services[1].Annotations = nil
 	s.pass()
-	if names := s.names(); len(names) != 2 || s.sky.groups[0].For == securitygroup.OfNodes {
-		t.Errorf("when it is known: %+v", s.sky.groups)
+	if names := s.names(); len(names) != 2 || s.neutron.groups[0].For == securitygroup.OfNodes {
+		t.Errorf("when it is known: %+v", s.neutron.groups)
 	}
 }
 
 func TestGroupOfAServiceIsOnTheNodesThatItSelects(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.cluster.services[0].Annotations = map[string]string{annotation.NodeSelector: "disk=ssd"}
 	s.cluster.services = s.cluster.services[:1]
@@ -164,7 +164,7 @@ func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
 	s.pass()
 	s.leaving("web")
 	s.ends("web")
-	s.sky.fails["DeleteSecurityGroup"] = &openstack.Error{Op: "delete security group old-web", Class: openstack.Conflict, Status: 409, Message: "in use"}
+	s.neutron.fails["DeleteSecurityGroup"] = &openstack.Error{Op: "delete security group old-web", Class: openstack.Conflict, Status: 409, Message: "in use"}
 	for range 3 {
 		if _, err := s.tryPass(); err == nil {
 			t.Error("the pass says nothing of it, so that nobody comes back")
@@ -181,7 +181,7 @@ func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
 	if _, err := s.tryPass(); err == nil || s.ends("web") {
 		t.Errorf("after a restart: %v", err)
 	}
-	delete(s.sky.fails, "DeleteSecurityGroup")
+	delete(s.neutron.fails, "DeleteSecurityGroup")
 	s.pass()
 	if names := s.names(); !s.ends("web") || !slices.Equal(names, []string{"old-shop"}) {
 		t.Errorf("in the end groups %v are left", names)
@@ -189,14 +189,14 @@ func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
 }
 
 func TestNoGroupIsMadeForAServiceThatHasJustGone(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.pass()
 	s.serve("mail", 30025)
 	mail := web
 	mail.Name = "mail"
-	s.sky.calls = nil
-	s.sky.before = func(op securitygroup.Op) { t.Errorf("%s", op) }
+	s.neutron.calls = nil
+	s.neutron.before = func(op securitygroup.Op) { t.Errorf("%s", op) }
 	f, _, err := s.gather(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -208,29 +208,29 @@ func TestNoGroupIsMadeForAServiceThatHasJustGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One whose create was not answered may have one.
-	late := newGroupStage(t)
+	late := newStage(t)
 	late.Config.SecurityGroupMode = config.ServiceSecurityGroups
-	late.sky.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
+	late.neutron.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
 	_, _ = late.tryPass()
 	late.leaving("web")
 	if late.ends("web") {
 		t.Error("it is let go while its group may show up")
 	}
-	delete(late.sky.fails, "CreateSecurityGroup")
+	delete(late.neutron.fails, "CreateSecurityGroup")
 	late.clock = late.clock.Add(time.Minute)
 	late.pass()
-	if !late.ends("web") || len(late.sky.groups) != 1 {
+	if !late.ends("web") || len(late.neutron.groups) != 1 {
 		t.Errorf("in the end there are groups %v", late.names())
 	}
 }
 
 func TestQuotaForOneServiceHoldsUpNoOther(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
-	s.sky.before = func(op securitygroup.Op) {
-		delete(s.sky.fails, "CreateSecurityGroup")
+	s.neutron.before = func(op securitygroup.Op) {
+		delete(s.neutron.fails, "CreateSecurityGroup")
 		if create, ok := op.(securitygroup.CreateGroup); ok && create.For == string(uidOf("web")) {
-			s.sky.fails["CreateSecurityGroup"] = &openstack.Error{Op: op.String(), Class: openstack.Quota, Message: "Quota exceeded for resources: ['security_group']."}
+			s.neutron.fails["CreateSecurityGroup"] = &openstack.Error{Op: op.String(), Class: openstack.Quota, Message: "Quota exceeded for resources: ['security_group']."}
 		}
 	}
 	if _, err := s.tryPass(); err != nil {
@@ -247,7 +247,7 @@ func TestQuotaForOneServiceHoldsUpNoOther(t *testing.T) {
 }
 
 func TestGroupsOfServicesGoWhenTheClustersIsInTheirPlace(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.inherits("kubernetes", "web", 30080, "a", "b")
 	s.inherits("other", "shop", 30443, "a", "b")
 	s.inherits("kubernetes", "mail", 30025, "a") // which is no Service of ours
@@ -259,7 +259,7 @@ func TestGroupsOfServicesGoWhenTheClustersIsInTheirPlace(t *testing.T) {
 	s.passOver("web")
 	s.passOver("shop")
 	var ports []string
-	s.sky.before = func(op securitygroup.Op) {
+	s.neutron.before = func(op securitygroup.Op) {
 		if set, ok := op.(securitygroup.SetGroups); ok {
 			ports = append(ports, strings.Join(set.Groups, " "))
 		}
@@ -275,7 +275,7 @@ func TestGroupsOfServicesGoWhenTheClustersIsInTheirPlace(t *testing.T) {
 }
 
 func TestGroupsOfServicesStayWhileTheClusterIsOnlyObserved(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.Observe = true
 	s.inherits("kubernetes", "web", 30080, "a", "b")
 	s.pass()
@@ -288,7 +288,7 @@ func TestGroupsOfServicesStayWhileTheClusterIsOnlyObserved(t *testing.T) {
 }
 
 func TestGroupOfTheClusterGoesWhenEachServiceHasItsOwn(t *testing.T) {
-	s := newGroupStage(t)
+	s := newStage(t)
 	s.pass()
 	s.restart()
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
