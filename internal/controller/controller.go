@@ -90,7 +90,7 @@ func SetUp(m manager.Manager, o Options) error {
 	if o.Planner.Config.ManageSecurityGroups {
 		requirements, err := nodegroup.SetUp(m, nodegroup.Options{
 			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
-			Observe: o.Planner.Adopt == claim.AdoptObserve, Members: known, Recorder: recorder, Metrics: o.Metrics,
+			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: known, Recorder: recorder, Metrics: o.Metrics,
 			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: enqueue, Now: time.Now,
 		})
 		if err != nil {

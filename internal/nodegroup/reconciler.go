@@ -5,7 +5,7 @@
 // nodes. Passes over Services publish what their load balancers need; one reconciler with one
 // worker applies it for all of them.
 //
-// It may import claim, securitygroup, target, build and what these import.
+// It may import memory, claim, securitygroup, target, build and what these import.
 package nodegroup
 
 import (
@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -41,13 +41,6 @@ type Cloud interface {
 	ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (securitygroup.Made, error)
 }
 
-// Members knows the addresses of pool members.
-type Members interface {
-	// MemberAddresses returns the members of the Services' load balancers. Unsure is
-	// whether there may be others.
-	MemberAddresses([]types.NamespacedName) (addresses []netip.Addr, unsure bool)
-}
-
 // Options are the dependencies and settings of a Reconciler.
 type Options struct {
 	Reader client.Reader
@@ -56,7 +49,7 @@ type Options struct {
 	Config config.LoadBalancer
 	// Observe is whether groups of openstack-cloud-controller-manager are only observed.
 	Observe  bool
-	Members  Members
+	Memory   *memory.Store
 	Recorder events.EventRecorder
 	Metrics  *metrics.Metrics
 	Timing   timing.Delays
@@ -130,7 +123,7 @@ func (r *Reconciler) gather(ctx context.Context) (f facts, failure, err error) {
 		}
 		key := client.ObjectKeyFromObject(s)
 		one := serviceOf(s, f.needs[key], nodes.Items, r.Policy, r.Config)
-		one.held, one.unsure = r.Members.MemberAddresses([]types.NamespacedName{key})
+		one.held, one.unsure = r.Memory.MemberAddresses([]types.NamespacedName{key})
 		f.services[key] = one
 	}
 	f.unread, failure = r.readSubnets(ctx, f)

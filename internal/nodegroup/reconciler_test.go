@@ -146,7 +146,7 @@ func newStage(t *testing.T) *stage {
 	}}, heard: events.NewFakeRecorder(100), clock: noon}
 	s.memory = memory.NewStore()
 	s.Reconciler = New(Options{
-		Reader: s.cluster, Cloud: s.neutron, Members: s.memory, Recorder: s.heard, Metrics: counted, Timing: timing.Default(),
+		Reader: s.cluster, Cloud: s.neutron, Memory: s.memory, Recorder: s.heard, Metrics: counted, Timing: timing.Default(),
 		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key types.NamespacedName) { s.woken = append(s.woken, key) },
 		Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true},
 	}, NewRequirements(func() {}))
@@ -161,7 +161,7 @@ func newStage(t *testing.T) *stage {
 func (s *stage) restart() {
 	s.memory = memory.NewStore()
 	o := s.Options
-	o.Members = s.memory
+	o.Memory = s.memory
 	s.Reconciler = New(o, NewRequirements(func() {}))
 }
 

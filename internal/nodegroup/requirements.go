@@ -43,7 +43,8 @@ type need struct {
 	released bool
 }
 
-// NewRequirements returns empty Requirements, which call changed when they change.
+// NewRequirements returns empty Requirements, which call changed when they change. With nil
+// no security groups are managed: all needs are met, and nothing is stored.
 func NewRequirements(changed func()) *Requirements {
 	return &Requirements{of: map[types.NamespacedName]need{}, changed: changed}
 }
@@ -53,7 +54,8 @@ func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securit
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, there := n.of[key]
-	if there && before.uid == uid && !before.released && reflect.DeepEqual(before.Need, what) {
+	same := there && before.uid == uid && !before.released && reflect.DeepEqual(before.Need, what)
+	if same || n.changed == nil {
 		return
 	}
 	n.of[key] = need{uid: uid, Need: what}
@@ -76,6 +78,9 @@ func (n *Requirements) Forget(key types.NamespacedName) {
 func (n *Requirements) Release(key types.NamespacedName, uid types.UID) (gone bool, why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.changed == nil {
+		return true, ""
+	}
 	it := n.of[key]
 	if it.uid != uid || !it.released {
 		it = need{uid: uid, released: true}

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -24,19 +23,19 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// outcome is what came of a pass.
+// outcome is the result of the apply stage.
 type outcome struct {
 	decide.Outcome
 	// stopped is why the pass ended before there was anything to report, or nil.
 	stopped error
-	// released is whether the Service has nothing in the cloud any more.
+	// released is whether all cloud objects of the Service are deleted.
 	released bool
-	// groupLeft says why it still has a security group, and nothing else, or is "".
+	// groupLeft says why the Service still has a security group, and nothing else, or is "".
 	groupLeft string
 }
 
-// apply claims the Service, carries out what was decided, and decides anew where that may
-// have led to what is wanted. Failure is why not all could be decided, or nil.
+// apply claims the Service, carries out the decision, and decides again if that may have
+// completed the desired state. Failure is why the decision is incomplete, or nil.
 func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decision, failure error) (decide.Facts, decide.Decision, outcome) {
 	o := outcome{Outcome: decide.Outcome{Failure: failure}}
 	if f.Preview {
@@ -47,7 +46,7 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	}
 	r.require(f, d.Wish)
 	if f.Serves && (d.Record.Cloud.Holds() || d.Wish.Known && !d.Wish.MembersOnly) {
-		// One that is refused and has nothing is not claimed: it can go at any time.
+		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
 		if o.stopped = r.claim(ctx, f.Service); o.stopped != nil {
 			return f, d, o
 		}
@@ -59,16 +58,16 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	case !f.Serves && errors.Join(failure, err) == nil:
 		o, err = r.releaseAll(ctx, f, d, o)
 	case err == nil && wrote && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
-		// Neutron has done its part at once, and there is nothing to wait for.
+		// Only Neutron was written, so there is nothing to wait for.
 		f, d, err = r.decideAgain(ctx, f, d)
 	}
 	o.Failure = errors.Join(failure, err, r.dropCertificates(ctx, f, d))
 	return f, d, o
 }
 
-// claim adds the finalizer, so that the Service stays until its load balancer is deleted, and
-// the mark by which the controller knows its Services whatever their type and class. It comes
-// before the first create.
+// claim adds the finalizer, so that the Service exists until its load balancer is deleted, and
+// the mark by which the controller recognises its Services, whatever their type and class. It
+// is called before the first create.
 func (r *Reconciler) claim(ctx context.Context, service *corev1.Service) error {
 	if r.Claimed(service) {
 		return nil
@@ -79,7 +78,7 @@ func (r *Reconciler) claim(ctx context.Context, service *corev1.Service) error {
 	})
 }
 
-// decideAgain decides once more, to see whether the cloud has all that is wanted now.
+// decideAgain decides once more, to find out whether the desired state is reached.
 func (r *Reconciler) decideAgain(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, decide.Decision, error) {
 	f.Now = r.Now()
 	f, next, err := r.Decide(ctx, f, r.provide)
@@ -87,10 +86,10 @@ func (r *Reconciler) decideAgain(ctx context.Context, f decide.Facts, d decide.D
 	return f, next, err
 }
 
-// carryOut carries out the Neutron ops of the plan and the first Octavia op: Octavia refuses
-// any other until it has ended that one. What Octavia refuses locks nothing, so that ops
-// which do not depend on it have their turn. An op in hand is carried to its end although
-// the controller is told to stop.
+// carryOut carries out the Neutron operations of the plan and the first Octavia operation:
+// Octavia rejects any other until it has ended that one. An operation that Octavia rejects does
+// not lock the load balancer, so the independent ones after it are tried. A call that has begun
+// is completed even if the controller is stopped.
 func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote bool, _ error) {
 	if wait := r.noteForeign(f, d); wait > 0 {
 		d.Delay = wait
@@ -132,8 +131,8 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 	return d, wrote, errors.Join(failures...)
 }
 
-// mayDelete looks, before a load balancer is deleted that was not just read in full, whether
-// others have ports on it. It is an error if they have.
+// mayDelete reads a load balancer before it is deleted, unless that was just done. It returns an
+// error if other Services have ports on it.
 func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
 	end, deletes := op.(diff.DeleteLoadBalancer)
 	if !deletes {
@@ -153,22 +152,22 @@ func (r *Reconciler) mayDelete(ctx context.Context, f decide.Facts, o lb.Observe
 		return err
 	case diff.Shared(l, f.Owner()):
 		return openstack.NewForeign(fmt.Sprintf("delete load balancer %s, which is in %s", l.ID, l.ProvisioningStatus),
-			"another Service has ports on it; it can be deleted when it has none, or repaired by the cloud's operator")
+			"another Service has ports on it; delete these first, or ask the cloud's operator to repair it")
 	}
 	return nil
 }
 
-// sameTags looks, before the tags of a load balancer are written that others use, too, or
-// any tags that were not read in this pass, whether they are what they were when the plan
-// was made: Octavia takes all of them at once, and one that somebody has set since would be
-// lost. So it does before a load balancer that has served gets a floating IP: an internal
-// Service may have come to share it.
+// sameTags returns an error if the tags of an object have changed since the plan was made. It
+// reads them before two kinds of operations:
+//   - Tags are written that were not read in this pass, or that other Services write too.
+//     Octavia replaces all tags at once, so a tag that was set meanwhile would be lost.
+//   - A load balancer in use gets a floating IP: an internal Service may share it by now.
 func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed, op diff.Op) error {
 	l := o.LoadBalancer
 	switch {
 	case l == nil:
 		return nil
-	case opens(op) && f.Remembered && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
+	case exposes(op) && f.Remembered && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
 	case !setsTags(op) || !f.Remembered && !f.Owner().Guest && !diff.Shared(*l, f.Owner()):
 		return nil
 	}
@@ -192,14 +191,14 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	return &openstack.Error{Op: op.String(), Class: openstack.Conflict, Message: "another client has changed the tags meanwhile"}
 }
 
-// opens reports whether the op lets clients from outside reach a load balancer.
-func opens(op diff.Op) bool {
+// exposes reports whether the operation makes a load balancer reachable from outside.
+func exposes(op diff.Op) bool {
 	_, creates := op.(diff.CreateFloatingIP)
 	_, attaches := op.(diff.AssociateFloatingIP)
 	return creates || attaches
 }
 
-// setsTags reports whether the op sets tags of what is there already.
+// setsTags reports whether the operation sets the tags of an existing object.
 func setsTags(op diff.Op) bool {
 	update, ok := op.(diff.UpdateLoadBalancer)
 	_, child := op.(diff.SetTags)
@@ -224,8 +223,7 @@ func tagsOf(l lb.LoadBalancer, id string) []string {
 	return nil
 }
 
-// refusal reports whether Octavia refused an op, and so did not lock the load
-// balancer.
+// refusal reports whether Octavia rejected an operation, and so did not lock the load balancer.
 func refusal(err error) bool {
 	switch openstack.Classify(err) {
 	case openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone:
@@ -234,8 +232,8 @@ func refusal(err error) bool {
 	return false
 }
 
-// holdsUp reports whether an op that was refused holds up those after it. The end of
-// a pool frees room at most; nothing else depends on it, and nothing at all on tags.
+// holdsUp reports whether operations after a rejected one have to wait for it. Nothing depends on
+// the deletion of a pool, except for quota, or on tags.
 func holdsUp(op diff.Op) bool {
 	switch op.(type) {
 	case diff.DeletePool, diff.SetTags:
@@ -244,9 +242,8 @@ func holdsUp(op diff.Op) bool {
 	return true
 }
 
-// standsAlone reports whether an op is right whatever became of those before it:
-// membership of pools that are there, restrictions, tags, and the end of what nobody
-// wants.
+// standsAlone reports whether an operation is correct even if those before it failed: members of
+// existing pools, restrictions, tags, and deletions.
 func standsAlone(op diff.Op, observed lb.Observed) bool {
 	switch op := op.(type) {
 	case diff.SetMembers:
@@ -264,8 +261,8 @@ func standsAlone(op diff.Op, observed lb.Observed) bool {
 	return false
 }
 
-// onPort completes a floating IP op that was planned before the VIP port was
-// known. It is not ready while there is none.
+// onPort sets the VIP port of a floating IP operation that was planned before the port was known.
+// Ready is false while it is not known.
 func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 	var port string
 	if observed.LoadBalancer != nil {
@@ -282,7 +279,7 @@ func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
 	return op, true
 }
 
-// write carries out one op and notes what it leads to.
+// write carries out one operation and remembers its result.
 func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decision, op diff.Op) (decide.Decision, error) {
 	observed := d.Record.Cloud.Observed
 	if err := errors.Join(r.mayDelete(ctx, f, observed, op), r.sameTags(ctx, f, observed, op)); err != nil {
@@ -312,7 +309,7 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	repairs := err == nil && decide.Repairs(d)
 	d.Record = decide.Applied(f, d, op, made, err)
 	if err != nil {
-		log.Info("op failed", "what", op.String(), "class", openstack.Classify(err), "error", err.Error())
+		log.Info("operation failed", "what", op.String(), "class", openstack.Classify(err), "error", err.Error())
 		return d, err
 	}
 	log.Info(op.String(), "created", made.ID)
@@ -325,8 +322,8 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	return d, nil
 }
 
-// noteRepair counts an op that made up for what another client did, and returns for how long
-// the Service is to be left alone for that.
+// noteRepair counts an operation that repaired a change of another client, and returns how long
+// to leave the Service alone because of the conflict.
 func (r *Reconciler) noteRepair(service *corev1.Service, op diff.Op) (wait time.Duration) {
 	r.Metrics.Repaired.WithLabelValues(diff.Object(op)).Inc()
 	if op.Octavia() {
@@ -339,8 +336,8 @@ func (r *Reconciler) noteRepair(service *corev1.Service, op diff.Op) (wait time.
 	return 0
 }
 
-// noteForeign notes what another client changed in the cloud, and returns for how long that
-// is to stay as it is now.
+// noteForeign counts changes of another client in the cloud, and returns how long to wait before
+// they are repaired.
 func (r *Reconciler) noteForeign(f decide.Facts, d decide.Decision) (wait time.Duration) {
 	if len(d.Foreign) == 0 {
 		return 0
@@ -353,14 +350,14 @@ func (r *Reconciler) noteForeign(f decide.Facts, d decide.Decision) (wait time.D
 	return r.conflicts.State(f.Service).Wait
 }
 
-// noteLeftBehind notes that Octavia left parts of the load balancer unfinished. Where those
-// are parts that one call made, it is said once that the cloud does that.
+// noteLeftBehind reports that Octavia left children of the load balancer unfinished. If a
+// single-call create made them, load balancers are created step by step from now on.
 func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	l, log := f.Record.Cloud.Observed.LoadBalancer, ctrl.LoggerFrom(ctx)
 	r.Metrics.LeftBehind.Inc()
-	log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
-		"loadBalancerID", l.ID, "parts", diff.UnfinishedIDs(*l, f.Owner()))
+	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
+		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Owner()))
 	if f.Record.Cloud.MadeComplete == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.LeavesParts() {
-		log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
+		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
 	}
 }

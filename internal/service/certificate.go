@@ -19,8 +19,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 )
 
-// storeCertificate stores the certificate that is wanted and not stored yet. If that fails,
-// what the Service has stays as it is, and pools follow the nodes.
+// storeCertificate stores the certificate of the Service's Secret in Barbican. If that fails, the
+// load balancer stays as it is, except that pools follow the nodes.
 func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name string) (decide.Facts, error) {
 	if err := r.claim(ctx, f.Service); err != nil {
 		return f, err
@@ -42,8 +42,8 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 	return f, nil
 }
 
-// store reads the Secret once more, so that nobody had to hold the key meanwhile, and
-// stores what is in it.
+// store reads the Secret once more, so that its key was not kept in memory, and stores its
+// certificate.
 func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
 	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
 	one, err := r.ReadCertificate(ctx, f.Service.Namespace, options.TLSSecret)
@@ -51,7 +51,7 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 		return lb.Certificate{}, err
 	}
 	if f.Owner().CertificateName(one.Hash()) != name {
-		// The next pass finds out where that one is.
+		// The next pass looks for the new certificate.
 		return lb.Certificate{}, apierrors.NewConflict(corev1.Resource("secrets"), options.TLSSecret, fmt.Errorf("it has just changed"))
 	}
 	bundle, err := one.Bundle()
@@ -65,9 +65,9 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 	return stored, nil
 }
 
-// dropCertificates deletes certificates that were stored for the Service and that its
-// load balancer, which has all that is wanted, does not use any more. Octavia may lock a
-// load balancer for ever whose certificate is gone, so it is read before.
+// dropCertificates deletes stored certificates of the Service that its load balancer does not
+// use any more, once the desired state is reached. Octavia may lock a load balancer permanently
+// if its certificate is deleted, so the load balancer is read before.
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
 	c := d.Record.Cloud
 	l := c.Observed.LoadBalancer
@@ -98,9 +98,9 @@ func (r *Reconciler) dropCertificate(ctx context.Context, one lb.Certificate) er
 	return nil
 }
 
-// dropAllCertificates deletes all that were stored for a Service whose load balancer is
-// gone, and makes sure that they are. One that a listener has, of whatever load balancer,
-// stays: Octavia may lock one for ever whose certificate is gone.
+// dropAllCertificates deletes all stored certificates of a Service whose load balancer is
+// deleted, and checks that they are gone. A certificate that a listener of any load balancer
+// uses is kept, see dropCertificates.
 func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) error {
 	_, asked := f.Service.Annotations[annotation.TLSSecret]
 	if !r.Barbican.MayHaveStored() || !asked && len(r.Barbican.CertificatesOf(markOf(f))) == 0 {
@@ -116,7 +116,7 @@ func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) er
 	}
 	for _, one := range left {
 		if why := one.InUse(listeners); why != "" {
-			ctrl.LoggerFrom(ctx).Info("a certificate stays in Barbican until it is an orphan that nobody uses", "name", one.Name, "why", why)
+			ctrl.LoggerFrom(ctx).Info("a certificate in use stays in Barbican; it becomes an orphan", "name", one.Name, "why", why)
 			continue
 		}
 		if err := r.dropCertificate(ctx, one); err != nil {
@@ -132,7 +132,7 @@ func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) er
 	return err
 }
 
-// storedFor asks Barbican which certificates it has of the Service. Who may not list them
+// storedFor returns the Service's certificates in Barbican. A credential that may not list them
 // has stored none.
 func (r *Reconciler) storedFor(ctx context.Context, f decide.Facts) ([]lb.Certificate, error) {
 	_, err := r.Barbican.Certificates(ctx, r.ClusterUID)
@@ -143,7 +143,7 @@ func (r *Reconciler) storedFor(ctx context.Context, f decide.Facts) ([]lb.Certif
 	return known, err
 }
 
-// markOf is whose the Service's certificates are.
+// markOf returns the mark of the Service's certificates.
 func markOf(f decide.Facts) lb.Mark {
 	return lb.Mark{ClusterUID: f.Owner().ClusterUID, ServiceUID: f.Owner().ServiceUID}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 )
 
-// patching is a client of Kubernetes whose patches have an end, since one that is not
-// answered would keep its Service waiting, and whose patches of Services are known when they
-// come back as events. Patches are the only writes here.
+// patching is a Kubernetes client whose patches have a time limit, because a patch without an
+// answer would block its Service. It announces patches of Services to own, which recognises
+// them as watch events. The controller writes by patches only.
 type patching struct {
 	client.Client
 	limit time.Duration

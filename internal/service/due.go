@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// due is which Services are to be looked at: those that something asked for, and those whose
-// time has come. A Service is not tried again before its time because another one that shares
-// its load balancer has changed. It is safe for concurrent use, and its zero value is empty.
+// due holds the time of the next pass over each Service. So a change of one Service does not
+// retry others that share its load balancer before their time. It is safe for concurrent use,
+// and its zero value is empty.
 type due struct {
 	mu    sync.Mutex
 	times map[types.NamespacedName]time.Time
 }
 
-// at asks for a look at the Service at the time; the zero time is at once.
+// at requests a pass at the time, unless an earlier one is due; the zero time means at once.
 func (d *due) at(key types.NamespacedName, when time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -30,8 +30,8 @@ func (d *due) at(key types.NamespacedName, when time.Time) {
 	}
 }
 
-// take reports, once, whether the time of the Service has come. If not, it returns how long
-// it takes, or 0 if nothing asks for it.
+// take reports, once, whether the Service is due. If it is not, take returns the time that is
+// left, or 0 if no pass was requested.
 func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,7 +43,7 @@ func (d *due) take(key types.NamespacedName, now time.Time) (is bool, left time.
 	return true, 0
 }
 
-// forget drops a Service that is gone.
+// forget removes a deleted Service.
 func (d *due) forget(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

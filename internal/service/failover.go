@@ -17,12 +17,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// refusedFailovers says of each provider why Octavia refuses its failovers to this
-// controller, for as long as it runs: by its policy, or because the provider has none. It is
-// safe for concurrent use.
+// refusedFailovers holds, by provider, why Octavia refuses failovers to this controller: its
+// policy forbids them, or the provider does not support them. It is safe for concurrent use.
 type refusedFailovers struct{ reasons sync.Map }
 
-// of returns why the load balancer cannot be failed over, or "".
+// of says why the load balancer cannot be failed over, or "".
 func (f *refusedFailovers) of(l *lb.LoadBalancer) string {
 	if l == nil {
 		return ""
@@ -32,8 +31,8 @@ func (f *refusedFailovers) of(l *lb.LoadBalancer) string {
 	return reason
 }
 
-// failoverRefused lets the next pass, which comes at once, do something else about a load
-// balancer in ERROR that Octavia does not fail over. Another error stays.
+// failoverRefused notes that Octavia refuses to fail over the load balancer; the next pass,
+// which follows at once, recovers it in another way. Other errors are returned.
 func (r *Reconciler) failoverRefused(ctx context.Context, d decide.Decision, err error) (decide.Decision, error) {
 	var cloud *openstack.Error
 	if !errors.As(err, &cloud) || !refusesFailover(cloud) {
@@ -42,15 +41,14 @@ func (r *Reconciler) failoverRefused(ctx context.Context, d decide.Decision, err
 	l, why := *d.Record.Cloud.Observed.LoadBalancer, err.Error()
 	if cloud.Status == http.StatusForbidden || cloud.Status == http.StatusNotImplemented {
 		r.refusedFailovers.reasons.Store(l.Provider, why)
-		ctrl.LoggerFrom(ctx).Info("this cloud lets us fail over no load balancer; those that fail are replaced", "provider", l.Provider, "error", why)
+		ctrl.LoggerFrom(ctx).Info("the cloud refuses failovers; load balancers that fail are replaced", "provider", l.Provider, "error", why)
 	}
 	d = decide.FailoverRefused(d, l, why)
 	d.Delay = timing.StaleRetry
 	return d, nil
 }
 
-// refusesFailover reports whether another try would be in vain, rather than that
-// Octavia has no time or did not answer.
+// refusesFailover reports whether a retry would fail too: Octavia answered, and was not busy.
 func refusesFailover(err *openstack.Error) bool {
 	switch err.Class {
 	case openstack.Busy, openstack.Throttled:

@@ -16,12 +16,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// lookAgain is how long after a look at a Service that is only observed the cloud is read
-// anew: no sweep shows load balancers that do not bear our tags.
+// lookAgain is the time between two reads of the cloud for a Service that is only observed:
+// sweeps do not list load balancers without our tags.
 const lookAgain = 10 * time.Minute
 
-// observers counts the Services that are only observed, by what they say. It is safe for
-// concurrent use.
+// observers counts the Services that are only observed, by the reason of their condition
+// Programmed. It is safe for concurrent use.
 type observers struct {
 	metrics *metrics.Metrics
 
@@ -34,7 +34,7 @@ func newObservers(metrics *metrics.Metrics) *observers {
 	return &observers{metrics: metrics, reasons: map[types.NamespacedName]string{}}
 }
 
-// note counts the Service by the reason of its condition Programmed.
+// note counts the Service by the current reason of its condition.
 func (o *observers) note(service *corev1.Service) {
 	reason := ""
 	if c := meta.FindStatusCondition(service.Status.Conditions, status.Programmed); c != nil {
@@ -43,7 +43,7 @@ func (o *observers) note(service *corev1.Service) {
 	o.set(client.ObjectKeyFromObject(service), reason)
 }
 
-// forget counts the Service no more.
+// forget stops counting the Service.
 func (o *observers) forget(key types.NamespacedName) { o.set(key, "") }
 
 func (o *observers) set(key types.NamespacedName, reason string) {

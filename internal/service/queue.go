@@ -45,8 +45,8 @@ const (
 	byGroup        = "kube-octavia.io/group"
 )
 
-// SetUp adds the controller to the manager. It makes passes over Services that change, whose
-// nodes or endpoints change, or that arrive on wake.
+// SetUp adds the controller to the manager. A pass follows each change of a Service, of its
+// nodes or of its endpoints, and each event on wake.
 func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event.TypedGenericEvent[types.NamespacedName]) error {
 	woken := handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[types.NamespacedName],
@@ -68,8 +68,8 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	if err != nil {
 		return fmt.Errorf("create the Service controller: %w", err)
 	}
-	// The manager is running and starts the controller at once. The first pass waits until
-	// the sources that were added before are in the cache.
+	// The manager may be running, and starts the controller at once. The first pass waits until
+	// the caches of all sources are synced.
 	informers := m.GetCache()
 	for _, watched := range []source.Source{
 		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),

@@ -9,8 +9,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/quota"
 )
 
-// freed lets Services that wait for quota try again: this controller has deleted
-// something.
+// freed wakes Services that wait for quota, after the controller deleted something.
 func (r *Reconciler) freed() { r.wakeWaiters(quota.Freed) }
 
 func (r *Reconciler) wakeWaiters(n int) {
@@ -19,8 +18,8 @@ func (r *Reconciler) wakeWaiters(n int) {
 	}
 }
 
-// noteQuota notes whether the Service waits for quota after the pass. One that waited and
-// got something lets the next one try.
+// noteQuota notes whether the Service waits for quota after the pass. If it waited before, and
+// wrote something now, the next waiter is woken.
 func (r *Reconciler) noteQuota(f decide.Facts, d decide.Decision, o decide.Outcome) (decide.Decision, decide.Outcome) {
 	key := keyOf(f.Service)
 	switch {

@@ -1,10 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package service makes the passes over Services: it gathers, decides, writes to the cloud
-// and reports. What is decided is in package decide, what is read in package planner.
+// Package service makes passes over Services: gather, build, diff, apply, report. Package
+// planner reads the facts, and package decide makes the decisions.
 //
-// It may import planner and what that imports, nodegroup and conflict.
+// It may import planner, nodegroup, conflict and what these import.
 package service
 
 import (
@@ -27,19 +27,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/nodegroup"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/quota"
-	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// Options is what a Reconciler is made of.
+// Options are the dependencies of a Reconciler.
 type Options struct {
 	Planner *planner.Planner
-	// Client writes finalizers, annotations and status; Uncached reads what the cache
-	// does not have.
+	// Client writes finalizers, annotations and status. Uncached reads from the API server.
 	Client   client.Client
 	Uncached client.Reader
 	Recorder events.EventRecorder
@@ -48,33 +47,17 @@ type Options struct {
 	Logger   logr.Logger
 	Memory   *memory.Store
 	Timing   timing.Delays
-	// Requirements takes what Services need of the nodes' security group; nil where none
-	// is managed.
-	Requirements Requirements
-	// Enqueue asks for a pass over a Service.
+	// Requirements holds what Services need of the nodes' security groups; nil if these are
+	// not managed.
+	Requirements *nodegroup.Requirements
+	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
-	// Now is the time; nil stands for time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Requirements takes what Services need of the nodes' security group. It is safe for
-// concurrent use.
-type Requirements interface {
-	// Set notes what a Service needs. The same as before changes nothing.
-	Set(types.NamespacedName, types.UID, securitygroup.Need)
-	// Unmet says what is not let in yet, or "", and whether that is since it failed.
-	Unmet(types.NamespacedName, types.UID) (why string, failed bool)
-	// Release gives up what a Service needs. Gone is whether nothing is left of it; else
-	// why says what is in the way, if anything is.
-	Release(types.NamespacedName, types.UID) (gone bool, why string)
-	// Forget drops a Service that is gone.
-	Forget(types.NamespacedName)
-	// Passed notes the end of a pass.
-	Passed()
-}
-
 // Reconciler makes passes over Services. Its queue key stands for a load balancer: see
-// sharing.go.
+// queue.go.
 type Reconciler struct {
 	Options
 	*planner.Planner
@@ -93,7 +76,7 @@ func New(o Options) *Reconciler {
 		o.Now = time.Now
 	}
 	if o.Requirements == nil {
-		o.Requirements = noRequirements{}
+		o.Requirements = nodegroup.NewRequirements(nil)
 	}
 	own := conflict.NewOwnWrites()
 	o.Client = patching{o.Client, o.Timing.KubernetesLimit, own}
@@ -103,7 +86,7 @@ func New(o Options) *Reconciler {
 	}
 }
 
-// Settled looks after the Services of a load balancer on which Octavia has ended its work.
+// Settled enqueues the Services of a load balancer on which Octavia has ended its work.
 func (r *Reconciler) Settled(id string, head octavia.Head) {
 	freed := r.Memory.TakeFreed(id)
 	for _, key := range r.Memory.Settle(id, head, r.Now()) {
@@ -114,18 +97,8 @@ func (r *Reconciler) Settled(id string, head octavia.Head) {
 	}
 }
 
-// noRequirements is for nodes whose security groups are not managed.
-type noRequirements struct{}
-
-func (noRequirements) Set(types.NamespacedName, types.UID, securitygroup.Need) {}
-func (noRequirements) Unmet(types.NamespacedName, types.UID) (string, bool)    { return "", false }
-func (noRequirements) Release(types.NamespacedName, types.UID) (bool, string)  { return true, "" }
-func (noRequirements) Forget(types.NamespacedName)                             {}
-func (noRequirements) Passed()                                                 {}
-
-// pass makes one pass over the Service: it gathers, decides, carries out at most one Octavia
-// op, and reports. It never waits: while Octavia is at work the watcher has the load balancer
-// and brings the Service back.
+// pass makes one pass over the Service. It carries out at most one Octavia operation and never
+// waits: while Octavia works, the watcher polls the load balancer and enqueues the Service.
 func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	id := openstack.NewRequestID()
 	ctx = ctrl.LoggerInto(openstack.WithRequestID(ctx, id), ctrl.LoggerFrom(ctx).WithValues("requestID", id))
@@ -144,8 +117,8 @@ func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconc
 	return r.report(ctx, f, d, o)
 }
 
-// begin reads the Service and what is remembered of it. It returns no Service where there is
-// nothing to do for it.
+// begin reads the Service and its record from memory. It returns no Service if there is
+// nothing to do.
 func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decide.Facts, error) {
 	service := &corev1.Service{}
 	if err := r.Reader.Get(ctx, key, service); err != nil {
@@ -159,7 +132,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 	if f.Serves {
 		resumed, overwritten := r.conflicts.Resume(service)
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
-			// What was known may not be true any more in any respect.
+			// Everything may have changed while work was stopped.
 			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Believed = false, nil, nil
 			f.Remembered = false
 			r.Memory.Put(key, f.Record)
@@ -168,7 +141,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 	if f.Serves || r.Leaves(service) {
 		return f, nil
 	} else if lost {
-		// With the mark, the next controller knows it, too; and comes back for it.
+		// The mark shows the next controller that the Service is ours.
 		return f, r.claim(ctx, service)
 	}
 	err := r.retract(ctx, service)
@@ -178,7 +151,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 	return decide.Facts{}, err
 }
 
-// gather reads what the Service has in the cloud.
+// gather reads the Service's cloud objects, unless memory has them.
 func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	observes := r.Adopt == claim.AdoptObserve
 	if observes && f.Now.Sub(f.Record.Cloud.Written) >= lookAgain {
@@ -196,7 +169,7 @@ func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, 
 	return f, err
 }
 
-// build builds what the Service is to have, unless the cloud could not be read.
+// build builds the desired state, unless the cloud could not be read.
 func (r *Reconciler) build(ctx context.Context, f decide.Facts, failure error) decide.Facts {
 	if failure != nil {
 		f.Desired.Err = failure
@@ -205,7 +178,7 @@ func (r *Reconciler) build(ctx context.Context, f decide.Facts, failure error) d
 	return r.Desire(ctx, f)
 }
 
-// provide reads what a decision needs, and stores certificates.
+// provide meets the need of a decision: it reads, or stores a certificate.
 func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
 	r.require(f, d.Wish)
 	switch d.Need {
@@ -224,8 +197,8 @@ func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decis
 	return r.Provide(ctx, f, d)
 }
 
-// require says what the Service needs of the nodes' security group. As long as that is not
-// known, what was said before stands; a Service that is only observed says nothing.
+// require publishes what the Service needs of the nodes' security groups, if that is known. A
+// Service that is only observed needs nothing.
 func (r *Reconciler) require(f decide.Facts, w decide.Wish) {
 	if !f.Serves || !w.Known || f.Preview {
 		return

@@ -12,17 +12,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 )
 
-// releaseAll takes the finalizer off a Service that has no load balancer any more. The
-// security group goes before, and last of what the Service has: until then no packet is
-// dropped.
+// releaseAll removes the finalizer from a Service whose load balancer is deleted. Its security
+// group is deleted before, as the last of its objects: until then no packet is dropped.
 func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (outcome, error) {
 	if !decide.Released(f, d) {
 		return o, nil
 	}
 	if gone, why := r.Requirements.Release(keyOf(f.Service), f.Service.UID); !gone {
-		o.groupLeft = "the Service's security group is taken off the nodes and deleted"
+		o.groupLeft = "the Service's security group is being detached from the nodes and deleted"
 		if why != "" {
-			o.groupLeft += "; that is tried again: " + why
+			o.groupLeft += "; that failed and is retried: " + why
 		}
 		return o, nil
 	}
@@ -34,10 +33,10 @@ func (r *Reconciler) releaseAll(ctx context.Context, f decide.Facts, d decide.De
 	return o, nil
 }
 
-// reportReleased forgets a Service that has nothing in the cloud any more. Those that share
-// the load balancer may have been refused for the sake of the one that left.
+// reportReleased forgets a Service that has no cloud objects any more, and enqueues the Services
+// that share its load balancer: they may have been refused because of it.
 func (r *Reconciler) reportReleased(ctx context.Context, f decide.Facts) (reconcile.Result, error) {
-	ctrl.LoggerFrom(ctx).Info("everything the Service had in the cloud is gone")
+	ctrl.LoggerFrom(ctx).Info("all cloud objects of the Service are deleted")
 	r.forget(keyOf(f.Service))
 	if l := f.Record.Cloud.Observed.LoadBalancer; l != nil {
 		for _, key := range r.Memory.Users(l.ID) {

@@ -21,8 +21,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// report remembers the pass, writes what it found out to the Service, and says when to look
-// again.
+// report stores the record, writes the result to the Service, and returns the time of the next
+// pass.
 func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) (reconcile.Result, error) {
 	if o.stopped != nil {
 		return retry(o.stopped)
@@ -38,9 +38,9 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	r.await(d.Record.Cloud.Observed)
 	switch {
 	case apierrors.IsConflict(o.Failure):
-		return retry(o.Failure) // a note on the Service could not be written
+		return retry(o.Failure) // the Service has changed since it was read
 	case o.Failure != nil && ctx.Err() != nil:
-		return reconcile.Result{}, nil // the controller is stopped; nothing is wrong with the Service
+		return reconcile.Result{}, nil // the controller is being stopped
 	}
 	if err := r.publishPass(context.WithoutCancel(ctx), f, d, o); err != nil {
 		return retry(err)
@@ -52,8 +52,7 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	return r.soonEnough(f, reconcile.Result{RequeueAfter: wait}), nil
 }
 
-// retry looks at the Service again soon if the cache was behind; it will have caught up by
-// then. Any other error is that of the pass.
+// retry requests another pass soon if the cache was stale. Any other error is that of the pass.
 func retry(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
@@ -61,8 +60,8 @@ func retry(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// soonEnough lets a Service come back whose Secret may have changed, or, if it is only
-// observed, whose load balancer: no sweep shows those that do not bear our tags.
+// soonEnough limits the time to the next pass over a Service whose Secret may change, and over
+// one that is only observed: sweeps do not list load balancers without our tags.
 func (r *Reconciler) soonEnough(f decide.Facts, result reconcile.Result) reconcile.Result {
 	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
 	switch {
@@ -77,7 +76,7 @@ func (r *Reconciler) soonEnough(f decide.Facts, result reconcile.Result) reconci
 	return result
 }
 
-// await gives load balancers on which Octavia works to the watcher.
+// await hands load balancers on which Octavia works to the watcher.
 func (r *Reconciler) await(o lb.Observed) {
 	if old := o.Predecessor; old != nil && old.ProvisioningStatus.Pending() {
 		r.Watcher.Watch(old.ID)
@@ -91,12 +90,12 @@ func (r *Reconciler) await(o lb.Observed) {
 	}
 }
 
-// reportDrift counts drift that is left, once, and makes an event of what was repaired.
+// reportDrift counts drift that is not repaired, once, and writes an event about repairs.
 func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []string) decide.Decision {
 	if len(repaired) > 0 {
 		e := status.Repaired(repaired)
-		// Events of the same kind about the same objects are counted as one, and
-		// show the text of the first: the pass tells them apart.
+		// Kubernetes counts events with equal objects as one, with the text of the first.
+		// The request id makes them differ.
 		related := &corev1.ObjectReference{Kind: "LoadBalancer", Name: f.Service.Annotations[annotation.LoadBalancerID], ResourceVersion: f.RequestID}
 		r.Recorder.Eventf(f.Service, related, e.Type, e.Reason, "Repair", "%s", e.Message)
 	}
@@ -126,11 +125,11 @@ func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.D
 	return err
 }
 
-// passOf is what the Service's users are told of the pass.
+// passOf returns the result of the pass for the Service's conditions and addresses.
 func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status.Pass {
 	failure := o.Failure
 	if openstack.Classify(failure) == openstack.Busy {
-		failure = nil // another client's change is under way; it is awaited like ours
+		failure = nil // Octavia executes another client's change; the watcher waits for it
 	}
 	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
 	progress := d.Record.Progress
@@ -173,18 +172,18 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting
 	}
 	p.Unopened, p.OpeningFailed = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
-	return besideAnother(f, d, p)
+	return duringReplacement(f, d, p)
 }
 
-// replacing reports whether one load balancer takes another one's place, so that the
-// published address is still the Service's.
+// replacing reports whether a load balancer is being replaced, so that the published address
+// stays the Service's address.
 func replacing(f decide.Facts, d decide.Decision) bool {
 	return d.Record.Cloud.Observed.Predecessor != nil || d.Record.Recovery.Replacements.Count > 0 || f.Service.Annotations[annotation.VIPAddress] != ""
 }
 
-// besideAnother says which load balancer has the Service's address while another one is built
-// beside it, as far as no floating IP says so.
-func besideAnother(f decide.Facts, d decide.Decision, p status.Pass) status.Pass {
+// duringReplacement adds which load balancer has the Service's address while its replacement is
+// built, unless the floating IP shows that.
+func duringReplacement(f decide.Facts, d decide.Decision, p status.Pass) status.Pass {
 	l, old := p.Observed.LoadBalancer, p.Observed.Predecessor
 	if l == nil || old == nil || !decide.Replaces(*l, *old) || p.External || decide.HandedOver(f.Service, p.Observed) {
 		return p

@@ -20,9 +20,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// yield makes the whole pass for a Service that is left as it is, for a moment or because
-// work on it has stopped: another controller writes to the same. One that is to go is
-// released all the same, or it could not be deleted.
+// yield makes the whole pass over a Service that is left alone because of a conflict with
+// another controller: for a backoff, or because work on it has stopped. A Service that is being
+// released is not left alone, because otherwise it could not be deleted.
 func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcile.Result, yields bool, err error) {
 	if !f.Serves {
 		return reconcile.Result{}, false, nil
@@ -34,17 +34,18 @@ func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcil
 	return reconcile.Result{RequeueAfter: max(result.RequeueAfter, state.Wait)}, state.Stopped || state.Wait > 0, err
 }
 
-// passStopped says, once, that work on the Service has stopped. Nothing else is written but
-// that pools follow the nodes, so that nobody loses traffic, unless the members are what the
-// other controller writes; and, now and then, the finalizer or the mark if it was taken
-// away, or what the Service has would be left behind when it is deleted. The mark of another
-// controller of this project is left: two would set theirs in turn for ever.
+// passStopped makes a pass over a Service that kube-octavia has stopped changing. It reports that
+// once, and writes nothing but:
+//   - members, so that no traffic is lost, unless the conflict is about members;
+//   - from time to time a finalizer or mark that was removed: without them, objects would be left
+//     over when the Service is deleted. The mark of another kube-octavia is kept, because two of
+//     them would overwrite each other's marks forever.
 func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conflict.State) (reconcile.Result, error) {
 	if err := r.reportStopped(context.WithoutCancel(ctx), f.Service, state); err != nil {
 		return retry(err)
 	}
 	if r.waiters.Leave(keyOf(f.Service)) {
-		r.wakeWaiters(1) // it was its turn
+		r.wakeWaiters(1) // the next waiter takes its turn
 	}
 	wait := state.Wait
 	f, err := r.gather(ctx, f)
@@ -70,8 +71,8 @@ func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conf
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
-// reportStopped writes to the Service that work on it has stopped, unless it says so already.
-// If the other controller writes that over, it stays written over.
+// reportStopped writes the condition ConflictingController once. If the other controller
+// overwrites it, it is not restored.
 func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service, state conflict.State) error {
 	if state.Reported {
 		return nil
@@ -89,22 +90,21 @@ func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service,
 	return err
 }
 
-// reportOverwritten makes an event of fields that another client wrote over. Who it was is
-// known as long as they are not repaired.
+// reportOverwritten writes an event about fields that another client overwrote. The managed
+// fields name that client until they are repaired.
 func (r *Reconciler) reportOverwritten(ctx context.Context, service *corev1.Service, fields []string) {
 	if len(fields) == 0 {
 		return
 	}
 	e := status.Overwritten(fields, r.writerOf(ctx, service, fields))
-	// Events of the same kind about the same objects are counted as one, and show the text of
-	// the first: the version tells them apart.
+	// Kubernetes counts events with equal objects as one, with the text of the first. The
+	// resource version makes them differ.
 	related := &corev1.ObjectReference{Kind: "Service", Namespace: service.Namespace, Name: service.Name, ResourceVersion: service.ResourceVersion}
 	r.Recorder.Eventf(service, related, e.Type, e.Reason, "Reconcile", "%s", e.Message)
 }
 
-// writerOf asks Kubernetes who wrote to the fields last; "" means that it does not say. The
-// cache does not have that. It is asked for by a list, as the cache is, so that it takes no
-// other right.
+// writerOf returns the client that wrote to the fields last, or "" if it is unknown. The cache
+// does not hold managed fields. They are read by a list, because the role allows lists.
 func (r *Reconciler) writerOf(ctx context.Context, service *corev1.Service, fields []string) string {
 	ctx, cancel := context.WithTimeout(ctx, r.Timing.KubernetesLimit)
 	defer cancel()

@@ -18,10 +18,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// ReportUnconnected lets the conditions of all Services that are to be served say
-// that there is no way to the cloud, and why. It is for a controller that never
-// had one; addresses that are published stay. Of the planner only what chooses
-// Services is needed.
+// ReportUnconnected writes to the conditions of all Services of this controller that it cannot
+// connect to the cloud, and why. It is for a controller that never was connected. Published
+// addresses stay. The Planner needs only its Reader and Policy.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planner, failure error) error {
 	r := &Reconciler{Planner: p, Options: Options{Client: patching{m.GetClient(), timing.Default().KubernetesLimit, conflict.NewOwnWrites()}, Recorder: m.GetEventRecorder("kube-octavia")}}
 	var services corev1.ServiceList
@@ -34,7 +33,7 @@ func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planne
 			continue
 		}
 		err := r.publish(ctx, services.Items[i].DeepCopy(), status.Pass{Err: failure, Undecided: true})
-		if !apierrors.IsConflict(err) { // it has just changed, and the next attempt tells it
+		if !apierrors.IsConflict(err) { // it has just changed; the next attempt reports it
 			problems = append(problems, err)
 		}
 	}

@@ -29,13 +29,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
-// notSeenYet passes what was not there when the controller began: the first passes
-// over all Services saw the rest.
+// notSeenYet drops the objects of the initial list: the first pass over each Service covers
+// them.
 var notSeenYet = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
-// serviceMatters passes only changes of Services that change what is wanted, and writes of
-// other clients to fields that only the controller writes. Its own writes ask for no pass, or
-// one that failed would bring about the next one by reporting.
+// serviceMatters passes changes of Services that affect the desired state, and other clients'
+// writes to fields that only the controller writes. The controller's own writes are dropped:
+// otherwise the report of a failed pass would start the next pass.
 func (r *Reconciler) serviceMatters() predicate.Funcs {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -52,7 +52,7 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 				}
 				r.Memory.MarkStale(client.ObjectKeyFromObject(after))
 			}
-			if !sameWish(before, after) {
+			if !sameRequest(before, after) {
 				r.conflicts.Changed(after)
 			}
 			return others || !sameService(before, after)
@@ -65,26 +65,26 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 	}
 }
 
-// sameService reports whether a Service wants the same after a change as before. A
-// finalizer that somebody took away has to be set again.
+// sameService reports whether a change of a Service needs no pass. A finalizer that was removed
+// has to be restored.
 func sameService(a, b *corev1.Service) bool {
 	lost := controllerutil.ContainsFinalizer(a, claim.Finalizer) && !controllerutil.ContainsFinalizer(b, claim.Finalizer)
-	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameWish(a, b)
+	return !lost && a.UID == b.UID && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameRequest(a, b)
 }
 
-// sameWish reports whether those who use the Service ask for the same.
-func sameWish(a, b *corev1.Service) bool {
-	return equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(theirs(a.Annotations), theirs(b.Annotations))
+// sameRequest reports whether users request the same of the Service.
+func sameRequest(a, b *corev1.Service) bool {
+	return equality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(ofUsers(a.Annotations), ofUsers(b.Annotations))
 }
 
-// theirs are the annotations that are not written here.
-func theirs(annotations map[string]string) map[string]string {
+// ofUsers returns the annotations that the controller does not write.
+func ofUsers(annotations map[string]string) map[string]string {
 	rest := maps.Clone(annotations)
 	maps.DeleteFunc(rest, func(key, _ string) bool { return conflict.IsOwn(key) })
 	return rest
 }
 
-// nodeEvents lets the Services be looked at whose members a change of a node changes.
+// nodeEvents requests passes over the Services whose members change with a node.
 func (r *Reconciler) nodeEvents() handler.Funcs {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
@@ -96,8 +96,8 @@ func (r *Reconciler) nodeEvents() handler.Funcs {
 	}
 }
 
-// enqueueMembers enqueues the Services that are served and whose members differ after a
-// change of a node. Before is nil for one that is new, after for one that is gone.
+// enqueueMembers enqueues the Services whose members change with a node. Before is nil for a new
+// node, after for a deleted one.
 func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterface[reconcile.Request], before, after client.Object) {
 	was, _ := before.(*corev1.Node)
 	is, _ := after.(*corev1.Node)
@@ -107,7 +107,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 	var services corev1.ServiceList
 	if err := r.Reader.List(ctx, &services); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot tell which Services a node serves")
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services whose members change with a node")
 		return
 	}
 	for i := range services.Items {
@@ -115,7 +115,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		if !r.Serves(service) {
 			continue
 		}
-		// One that cannot be read selects what it did before.
+		// A Service with an invalid selector keeps its members.
 		selector, err := annotation.Selector(service.Annotations, r.Config)
 		selected := func(n *corev1.Node) bool { return n != nil && (err != nil || selector.Matches(n.Labels)) }
 		if was, is := selected(was), selected(is); was != is || was && !same {
@@ -124,13 +124,12 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 }
 
-// serviceOfSlice returns the slice's Service if its members depend on where its
-// endpoints run.
+// serviceOfSlice returns the slice's Service if its members depend on its endpoints.
 func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []reconcile.Request {
 	key := types.NamespacedName{Namespace: slice.GetNamespace(), Name: slice.GetLabels()[discoveryv1.LabelServiceName]}
 	var service corev1.Service
 	if key.Name == "" || r.Reader.Get(ctx, key, &service) != nil {
-		// A Service that is not there yet will see its slices when it comes.
+		// The first pass over a Service that does not exist yet reads its slices.
 		return nil
 	}
 	if !r.Serves(&service) || service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
@@ -139,8 +138,8 @@ func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []
 	return []reconcile.Request{r.ask(ctx, &service)}
 }
 
-// sharingEvents asks for passes over Services that share a load balancer, or are to share
-// one, when one of them changes in what decides about the others, also by our own writes.
+// sharingEvents requests passes over the other Services that share a load balancer, or will
+// share one, when a change of one Service affects them. Own writes count too.
 func (r *Reconciler) sharingEvents() handler.Funcs {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
@@ -150,12 +149,12 @@ func (r *Reconciler) sharingEvents() handler.Funcs {
 			if !ok || !also {
 				return
 			}
-			was, is := r.standing(before), r.standing(after)
+			was, is := r.sharingStateOf(before), r.sharingStateOf(after)
 			if was == is {
 				return
 			}
 			if was.address != "" && was.address != is.address {
-				// What the others remember of the floating IP is not so any more.
+				// What is remembered of the floating IP is outdated.
 				for _, key := range r.others(ctx, after) {
 					r.Memory.MarkStale(key)
 				}
@@ -164,7 +163,7 @@ func (r *Reconciler) sharingEvents() handler.Funcs {
 				q.Add(r.askFor(ctx, key))
 			}
 			if was.refused && !is.refused && is.group != "" {
-				q.Add(r.ask(ctx, after)) // it may be its turn
+				q.Add(r.ask(ctx, after)) // it may create the load balancer now
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
@@ -177,21 +176,21 @@ func (r *Reconciler) sharingEvents() handler.Funcs {
 	}
 }
 
-// standing is what of a Service decides about those that share a load balancer with it.
-type standing struct {
+// sharingState is the part of a Service that affects those that share its load balancer.
+type sharingState struct {
 	group, balancer, address   string
 	claimed, refused, internal bool
 }
 
-func (r *Reconciler) standing(s *corev1.Service) standing {
+func (r *Reconciler) sharingStateOf(s *corev1.Service) sharingState {
 	options, _ := annotation.Parse(s.Annotations, r.Config)
-	return standing{
+	return sharingState{
 		group: r.GroupOf(s), balancer: notedID(s), address: s.Annotations[annotation.LoadBalancerAddress],
 		claimed: r.Claimed(s), refused: planner.Refused(*s), internal: options.Internal,
 	}
 }
 
-// others are the Services that share a load balancer with this one, without itself.
+// others returns the other Services that share a load balancer with this one.
 func (r *Reconciler) others(ctx context.Context, s *corev1.Service) []types.NamespacedName {
 	all, err := r.sharing(ctx, s)
 	if err != nil {
