@@ -86,10 +86,8 @@ func (r *Reconciler) decideAgain(ctx context.Context, f decide.Facts, d decide.D
 	return f, next, err
 }
 
-// carryOut carries out the Neutron operations of the plan and the first Octavia operation:
-// Octavia rejects any other until it has ended that one. An operation that Octavia rejects does
-// not lock the load balancer, so the independent ones after it are tried. A call that has begun
-// is completed even if the controller is stopped.
+// carryOut carries out the operations of the plan that decide.Sequence allows. A call that has
+// begun is completed even if the controller is stopped.
 func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote bool, _ error) {
 	if wait := r.noteForeign(f, d); wait > 0 {
 		d.Delay = wait
@@ -101,28 +99,19 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		}
 	}
 	var failures []error
-	octaviaDone, refused := false, false
+	var sequence decide.Sequence
 	for _, op := range d.Plan.Ops {
-		observed := d.Record.Cloud.Observed
-		op, ready := onPort(op, observed)
-		_, deletes := op.(diff.DeleteLoadBalancer)
-		switch {
-		case !ready, deletes && len(failures) > 0, op.Octavia() && octaviaDone:
+		op, ready := sequence.Ready(op, d.Record.Cloud.Observed)
+		if !ready {
 			continue
-		case op.Octavia() && refused && !standsAlone(op, observed):
-			continue
-		case ctx.Err() != nil:
+		} else if ctx.Err() != nil {
 			return d, wrote, ctx.Err()
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
 		if d = next; err != nil {
 			failures = append(failures, err)
 		}
-		wrote = wrote || err == nil
-		if op.Octavia() {
-			refused = refused || refusal(err) && holdsUp(op)
-			octaviaDone = !refusal(err)
-		}
+		wrote, sequence = wrote || err == nil, sequence.After(op, err)
 	}
 	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
 		d, err = r.failoverRefused(ctx, d, err)
@@ -221,62 +210,6 @@ func tagsOf(l lb.LoadBalancer, id string) []string {
 		}
 	}
 	return nil
-}
-
-// refusal reports whether Octavia rejected an operation, and so did not lock the load balancer.
-func refusal(err error) bool {
-	switch openstack.Classify(err) {
-	case openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone:
-		return true
-	}
-	return false
-}
-
-// holdsUp reports whether operations after a rejected one have to wait for it. Nothing depends on
-// the deletion of a pool, except for quota, or on tags.
-func holdsUp(op diff.Op) bool {
-	switch op.(type) {
-	case diff.DeletePool, diff.SetTags:
-		return false
-	}
-	return true
-}
-
-// standsAlone reports whether an operation is correct even if those before it failed: members of
-// existing pools, restrictions, tags, and deletions.
-func standsAlone(op diff.Op, observed lb.Observed) bool {
-	switch op := op.(type) {
-	case diff.SetMembers:
-		return op.PoolID != ""
-	case diff.UpdateListener:
-		return op.PoolID == nil
-	case diff.DeleteListener:
-		return true
-	case diff.SetTags:
-		return op.ID != ""
-	case diff.DeletePool:
-		return observed.LoadBalancer != nil && slices.ContainsFunc(observed.LoadBalancer.DetachedPools,
-			func(p lb.Pool) bool { return p.ID == op.ID })
-	}
-	return false
-}
-
-// onPort sets the VIP port of a floating IP operation that was planned before the port was known.
-// Ready is false while it is not known.
-func onPort(op diff.Op, observed lb.Observed) (_ diff.Op, ready bool) {
-	var port string
-	if observed.LoadBalancer != nil {
-		port = observed.LoadBalancer.VIP.PortID
-	}
-	switch op := op.(type) {
-	case diff.CreateFloatingIP:
-		op.FloatingIP.PortID = port
-		return op, port != ""
-	case diff.AssociateFloatingIP:
-		op.PortID = port
-		return op, port != ""
-	}
-	return op, true
 }
 
 // write carries out one operation and remembers its result.

@@ -30,7 +30,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -150,45 +149,6 @@ func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
 				t.Error("the next controller does not look for what may still appear")
 			}
 		})
-	}
-}
-
-func TestARefusedOpDoesNotHoldUpMembership(t *testing.T) {
-	observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{DetachedPools: []lb.Pool{{ID: "detached"}}}}
-	pool := "p-2"
-	tests := map[string]struct {
-		op   diff.Op
-		want bool
-	}{
-		"members of a pool that is there":         {diff.SetMembers{PoolID: "p-1"}, true},
-		"members of a pool that was not made":     {diff.SetMembers{}, false},
-		"source ranges":                           {diff.UpdateListener{ID: "l-1", AllowedCIDRs: &[]string{}}, true},
-		"another pool behind a port":              {diff.UpdateListener{ID: "l-1", PoolID: &pool}, false},
-		"a port that nobody wants":                {diff.DeleteListener{ID: "l-1"}, true},
-		"a pool that nothing uses":                {diff.DeletePool{ID: "detached"}, true},
-		"a pool that may be in use":               {diff.DeletePool{ID: "p-1"}, false},
-		"a port whose pool could not be made":     {diff.CreateListener{}, false},
-		"the end of the load balancer altogether": {diff.DeleteLoadBalancer{ID: "lb-1"}, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := standsAlone(test.op, observed); got != test.want {
-				t.Errorf("stands alone: %t", got)
-			}
-		})
-	}
-	if holdsUp(diff.DeletePool{ID: "detached", LeftBehind: true}) || !holdsUp(diff.CreatePool{}) {
-		t.Error("a pool that cannot be deleted holds up what is to open, or one that cannot be made does not")
-	}
-	for _, class := range []openstack.Class{openstack.Invalid, openstack.Quota, openstack.Conflict, openstack.Gone} {
-		if !refusal(&openstack.Error{Class: class}) {
-			t.Errorf("%s is not taken for a refusal", class)
-		}
-	}
-	for _, err := range []error{nil, errors.New("x"), &openstack.Error{Class: openstack.Busy}, &openstack.Error{Class: openstack.Transient}} {
-		if refusal(err) {
-			t.Errorf("%v is taken for a refusal", err)
-		}
 	}
 }
 
