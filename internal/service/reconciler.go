@@ -37,7 +37,7 @@ import (
 
 // Options are the dependencies of a Reconciler.
 type Options struct {
-	Planner *planner.Planner
+	*planner.Planner
 	// Client writes finalizers, annotations and status. Uncached reads from the API server.
 	Client   client.Client
 	Uncached client.Reader
@@ -60,7 +60,6 @@ type Options struct {
 // queue.go.
 type Reconciler struct {
 	Options
-	*planner.Planner
 
 	own              *conflict.OwnWrites
 	conflicts        *conflict.Tracker
@@ -81,7 +80,7 @@ func New(o Options) *Reconciler {
 	own := conflict.NewOwnWrites()
 	o.Client = patching{o.Client, o.Timing.KubernetesLimit, own}
 	return &Reconciler{
-		Options: o, Planner: o.Planner, own: own, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
+		Options: o, own: own, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
 		conflicts: conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger}),
 	}
 }

@@ -153,7 +153,7 @@ func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
 }
 
 func TestAServiceThatNamesASecretComesBackInTime(t *testing.T) {
-	r := &Reconciler{Planner: &planner.Planner{Policy: claim.Policy{DefaultClass: true}}, Options: Options{Timing: timing.Default()}}
+	r := &Reconciler{Options: Options{Planner: &planner.Planner{Policy: claim.Policy{DefaultClass: true}}, Timing: timing.Default()}}
 	named := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.TLSSecret: "web-tls"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	other := named.DeepCopy()
 	other.Annotations = nil

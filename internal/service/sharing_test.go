@@ -77,7 +77,7 @@ func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
 	}
 	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
 	policy.Reader = &cached{services: all, group: policy.GroupOf}
-	r := &Reconciler{Planner: policy, Options: Options{Memory: memory.NewStore()}}
+	r := &Reconciler{Options: Options{Planner: policy, Memory: memory.NewStore()}}
 	remember := func(name string, record memory.Record) {
 		r.Memory.Put(types.NamespacedName{Namespace: "default", Name: name}, record)
 	}
