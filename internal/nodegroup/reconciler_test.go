@@ -31,7 +31,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// cluster is what the caches hold.
+// cluster holds the Services and nodes of the caches.
 type cluster struct {
 	client.Reader
 	services []corev1.Service
@@ -122,19 +122,19 @@ func (s *fakeNeutron) ApplySecurityGroup(_ context.Context, op securitygroup.Op)
 	return made, failure
 }
 
-// stage is a reconciler of the group between a cluster and a Neutron.
+// stage is a Reconciler with a cluster and a Neutron.
 type stage struct {
 	*Reconciler
 	t       *testing.T
 	memory  *memory.Store
 	cluster *cluster
 	neutron *fakeNeutron
-	heard   *events.FakeRecorder
+	events   *events.FakeRecorder
 	clock   time.Time
-	woken   []types.NamespacedName
+	enqueued   []types.NamespacedName
 }
 
-// newStage has two nodes, "a" and "b", and two Services.
+// newStage returns a stage with the nodes "a" and "b", and two Services.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	counted, err := metrics.New(prometheus.NewRegistry())
@@ -143,21 +143,21 @@ func newStage(t *testing.T) *stage {
 	}
 	s := &stage{t: t, cluster: &cluster{}, neutron: &fakeNeutron{fails: map[string]error{}, subnets: map[string]securitygroup.Subnet{
 		"nodes": {CIDR: netip.MustParsePrefix("10.0.0.0/24"), NetworkID: "net"},
-	}}, heard: events.NewFakeRecorder(100), clock: noon}
+	}}, events: events.NewFakeRecorder(100), clock: noon}
 	s.memory = memory.NewStore()
 	s.Reconciler = New(Options{
-		Reader: s.cluster, Cloud: s.neutron, Memory: s.memory, Recorder: s.heard, Metrics: counted, Timing: timing.Default(),
-		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key types.NamespacedName) { s.woken = append(s.woken, key) },
+		Reader: s.cluster, Cloud: s.neutron, Memory: s.memory, Recorder: s.events, Metrics: counted, Timing: timing.Default(),
+		Now: func() time.Time { return s.clock }, Interval: time.Minute, Enqueue: func(key types.NamespacedName) { s.enqueued = append(s.enqueued, key) },
 		Policy: claim.Policy{ClusterName: "kubernetes", ClusterUID: "c-uid", LoadBalancerClass: "class", DefaultClass: true},
 	}, NewRequirements(func() {}))
 	s.addNode("a")
 	s.addNode("b")
-	s.serve("web", 30080)
-	s.serve("shop", 30443)
+	s.addService("web", 30080)
+	s.addService("shop", 30443)
 	return s
 }
 
-// restart is a controller that knows nothing, on the same cluster and cloud.
+// restart replaces the Reconciler by one without memory.
 func (s *stage) restart() {
 	s.memory = memory.NewStore()
 	o := s.Options
@@ -186,16 +186,16 @@ func (s *stage) removeNode(name string) {
 	s.cluster.nodes = slices.DeleteFunc(s.cluster.nodes, func(n corev1.Node) bool { return n.Name == name })
 }
 
-// serve makes a Service, and a pass over it.
-func (s *stage) serve(name string, nodePort int32) types.NamespacedName {
+// addService adds a Service and its need.
+func (s *stage) addService(name string, nodePort int32) types.NamespacedName {
 	v := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: uidOf(name)}}
 	v.Spec.Type, v.Spec.Ports = corev1.ServiceTypeLoadBalancer, []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: 80, NodePort: nodePort}}
 	s.cluster.services = append(s.cluster.services, v)
-	return s.passOver(name)
+	return s.setNeed(name)
 }
 
-// passOver says what the Service needs, and that all of it is in the cloud.
-func (s *stage) passOver(name string) types.NamespacedName {
+// setNeed publishes the Service's need, and remembers a load balancer without members.
+func (s *stage) setNeed(name string) types.NamespacedName {
 	key := types.NamespacedName{Namespace: "default", Name: name}
 	for _, v := range s.cluster.services {
 		if v.Name == name {
@@ -233,8 +233,8 @@ func (s *stage) tryPass() ([]string, error) {
 	return s.neutron.calls, err
 }
 
-// sees fails the test unless nodes let in exactly these NodePorts.
-func (s *stage) sees(ports ...int) {
+// requireRules fails the test unless the group has rules for exactly these NodePorts.
+func (s *stage) requireRules(ports ...int) {
 	s.t.Helper()
 	if len(s.neutron.groups) != 1 {
 		s.t.Fatalf("%d groups: %+v", len(s.neutron.groups), s.neutron.groups)
@@ -249,8 +249,8 @@ func (s *stage) sees(ports ...int) {
 	}
 }
 
-// on are the nodes whose ports have the group.
-func (s *stage) on() string {
+// attachedNodes returns the nodes whose ports have the group.
+func (s *stage) attachedNodes() string {
 	var nodes []string
 	for _, p := range s.neutron.ports {
 		if len(p.Groups) > 1 {
@@ -261,7 +261,7 @@ func (s *stage) on() string {
 	return strings.Join(nodes, " ")
 }
 
-func costs(t *testing.T, what string, got []string, want ...string) {
+func requireCalls(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
 	if want == nil {
 		want = []string{}
@@ -271,32 +271,32 @@ func costs(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestSecurityGroupTakesFewCalls(t *testing.T) {
+func TestSecurityGroupNeedsFewCalls(t *testing.T) {
 	s := newStage(t)
-	costs(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports of 2 servers", "CreateSecurityGroup", "AddSecurityGroupRules",
+	requireCalls(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports of 2 servers", "CreateSecurityGroup", "AddSecurityGroupRules",
 		"SetSecurityGroups", "SetSecurityGroups")
-	s.sees(30080, 30443)
-	costs(t, "nothing new", s.pass())
-	s.passOver("web")
-	costs(t, "a Service that needs the same", s.pass())
-	s.serve("mail", 30025)
-	costs(t, "another Service", s.pass(), "AddSecurityGroupRules")
+	s.requireRules(30080, 30443)
+	requireCalls(t, "nothing new", s.pass())
+	s.setNeed("web")
+	requireCalls(t, "a Service that needs the same", s.pass())
+	s.addService("mail", 30025)
+	requireCalls(t, "another Service", s.pass(), "AddSecurityGroupRules")
 	s.clock = s.clock.Add(time.Hour)
-	costs(t, "a sweep", s.pass(), "GET groups", "GET ports with the group")
+	requireCalls(t, "a sweep", s.pass(), "GET groups", "GET ports with the group")
 	s.restart()
 	for _, name := range []string{"web", "shop", "mail"} {
-		s.passOver(name)
+		s.setNeed(name)
 	}
-	costs(t, "a restart", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
+	requireCalls(t, "a restart", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
 }
 
 func TestSecurityGroupOfANewNodeIsAttachedOnce(t *testing.T) {
 	s := newStage(t)
 	s.pass()
 	s.addNode("c")
-	costs(t, "a node that joins", s.pass(), "GET ports of 1 servers", "SetSecurityGroups")
-	costs(t, "the passes of all Services after that", s.pass())
-	if on := s.on(); on != "a b c" {
+	requireCalls(t, "a node that joins", s.pass(), "GET ports of 1 servers", "SetSecurityGroups")
+	requireCalls(t, "the passes of all Services after that", s.pass())
+	if on := s.attachedNodes(); on != "a b c" {
 		t.Errorf("the group is on nodes %s", on)
 	}
 }
@@ -306,14 +306,14 @@ func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
 	s.pass()
 	s.removeNode("b")
 	s.remember(web, uidOf("web"), "10.0.0.97", "10.0.0.98") // which is b's address
-	costs(t, "a node that a pool still has", s.pass())
+	requireCalls(t, "a node that a pool still has", s.pass())
 	s.remember(web, uidOf("web"), "10.0.0.97")
-	costs(t, "a node that has left", s.pass(), "SetSecurityGroups")
-	s.sees(30080, 30443)
+	requireCalls(t, "a node that has left", s.pass(), "SetSecurityGroups")
+	s.requireRules(30080, 30443)
 	s.cluster.nodes = nil
-	costs(t, "no node at all", s.pass())
-	s.sees(30080, 30443)
-	if on := s.on(); on != "a" {
+	requireCalls(t, "no node at all", s.pass())
+	s.requireRules(30080, 30443)
+	if on := s.attachedNodes(); on != "a" {
 		t.Errorf("the group is on nodes %q", on)
 	}
 }
@@ -323,16 +323,16 @@ func TestAControllerThatHasJustStartedRemovesNoRule(t *testing.T) {
 	s.pass()
 	s.restart()
 	s.removeNode("b")
-	costs(t, "a pass before those over the Services", s.pass(), "GET groups", "GET ports with the group")
-	s.sees(30080, 30443)
-	if on := s.on(); on != "a b" {
+	requireCalls(t, "a pass before those over the Services", s.pass(), "GET groups", "GET ports with the group")
+	s.requireRules(30080, 30443)
+	if on := s.attachedNodes(); on != "a b" {
 		t.Errorf("the group is on nodes %q", on)
 	}
-	s.passOver("web")
+	s.setNeed("web")
 	s.cluster.services = s.cluster.services[:1] // the other one went meanwhile
 	s.pass()
-	s.sees(30080)
-	if on := s.on(); on != "a" {
+	s.requireRules(30080)
+	if on := s.attachedNodes(); on != "a" {
 		t.Errorf("after that it is on nodes %q", on)
 	}
 }
@@ -345,10 +345,10 @@ func TestListThatFailsRemovesNoRule(t *testing.T) {
 	if err == nil {
 		t.Error("the pass says nothing of it")
 	}
-	costs(t, "a list that fails", calls)
+	requireCalls(t, "a list that fails", calls)
 }
 
-func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
+func TestAnotherSecurityGroupOnTheSamePortIsKept(t *testing.T) {
 	s := newStage(t)
 	once := true
 	s.neutron.before = func(op securitygroup.Op) {
@@ -364,7 +364,7 @@ func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
 			t.Errorf("port %s has %v", p.ID, p.Groups)
 		}
 	}
-	if on := s.on(); on != "a b" {
+	if on := s.attachedNodes(); on != "a b" {
 		t.Errorf("the group is on nodes %q", on)
 	}
 }
@@ -377,7 +377,7 @@ func TestLostAnswerToACreateLeavesOneSecurityGroup(t *testing.T) {
 	}
 	delete(s.neutron.fails, "CreateSecurityGroup")
 	s.pass()
-	s.sees(30080, 30443)
+	s.requireRules(30080, 30443)
 
 	// It may as well show only later.
 	late := newStage(t)
@@ -395,10 +395,10 @@ func TestLostAnswerToACreateLeavesOneSecurityGroup(t *testing.T) {
 	delete(late.neutron.fails, "CreateSecurityGroup")
 	late.clock = late.clock.Add(time.Minute)
 	late.pass()
-	late.sees(30080, 30443)
+	late.requireRules(30080, 30443)
 }
 
-func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
+func TestNodeThatCannotHaveTheGroupDelaysNoOther(t *testing.T) {
 	s := newStage(t)
 	for _, name := range []string{"c", "d", "e", "f"} {
 		s.addNode(name)
@@ -424,16 +424,16 @@ func TestNodeThatCannotHaveTheGroupBlocksNoOther(t *testing.T) {
 		s.pass()
 		s.clock = s.clock.Add(10 * time.Second)
 	}
-	if on := s.on(); on != "f" {
+	if on := s.attachedNodes(); on != "f" {
 		t.Errorf("the group is on nodes %q", on)
 	}
-	s.sees(30080, 30443)
+	s.requireRules(30080, 30443)
 	want := []string{"is not of OpenStack", "no port of server", "port security is off", "not yours"}
-	if len(s.heard.Events) != len(want) {
-		t.Errorf("%d events, want one for each of %d nodes", len(s.heard.Events), len(want))
+	if len(s.events.Events) != len(want) {
+		t.Errorf("%d events, want one for each of %d nodes", len(s.events.Events), len(want))
 	}
-	for range len(s.heard.Events) {
-		e := <-s.heard.Events
+	for range len(s.events.Events) {
+		e := <-s.events.Events
 		i := slices.IndexFunc(want, func(text string) bool { return strings.Contains(e, text) })
 		if i < 0 {
 			t.Fatalf("event %q", e)
@@ -455,30 +455,30 @@ func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
 		s.neutron.ports = append(s.neutron.ports, securitygroup.Port{ID: "port-" + address, ServerID: serverOf("a"), Addresses: []netip.Addr{netip.MustParseAddr(address)}, Groups: []string{"default"}})
 	}
 	s.pass()
-	if on := s.on(); on != "a b" {
+	if on := s.attachedNodes(); on != "a b" {
 		t.Errorf("the group is on %s", on)
 	}
 	s.clock = s.clock.Add(time.Hour)
-	costs(t, "a sweep", s.pass(), "GET groups", "GET ports with the group")
+	requireCalls(t, "a sweep", s.pass(), "GET groups", "GET ports with the group")
 	// A Service reaches its members in another subnet, and then also at an address outside.
 	need := securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"nodes", "second"}}
 	s.requirements.Set(web, uidOf("web"), need)
-	costs(t, "another subnet", s.pass(), "GET subnet", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups")
+	requireCalls(t, "another subnet", s.pass(), "GET subnet", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups")
 	s.remember(web, uidOf("web"), "10.0.1.97", outside.String())
-	costs(t, "another member", s.pass(), "SetSecurityGroups")
-	if on := s.on(); on != "10.0.1.97 203.0.113.1 a b" {
+	requireCalls(t, "another member", s.pass(), "SetSecurityGroups")
+	if on := s.attachedNodes(); on != "10.0.1.97 203.0.113.1 a b" {
 		t.Errorf("the group is on %s", on)
 	}
 	need.MemberSubnetIDs = need.MemberSubnetIDs[:1]
 	s.requirements.Set(web, uidOf("web"), need)
 	s.remember(web, uidOf("web"), "10.0.0.97")
 	s.pass()
-	if on := s.on(); on != "a b" {
+	if on := s.attachedNodes(); on != "a b" {
 		t.Errorf("the group is on %s", on)
 	}
 }
 
-func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
+func TestServiceWaitsForItsRulesAndReportsWhyTheyAreMissing(t *testing.T) {
 	s := newStage(t)
 	open := func() (string, bool) { return s.requirements.Unmet(web, uidOf("web")) }
 	if why, failed := open(); why == "" || failed {
@@ -492,10 +492,10 @@ func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
 		t.Errorf("when that failed: %q, failed %v", why, failed)
 	}
 	delete(s.neutron.fails, "AddSecurityGroupRules")
-	s.woken = nil
+	s.enqueued = nil
 	s.pass()
-	if why, _ := open(); why != "" || !slices.Contains(s.woken, web) {
-		t.Errorf("when the rules are there: %q, and woken were %v", why, s.woken)
+	if why, _ := open(); why != "" || !slices.Contains(s.enqueued, web) {
+		t.Errorf("when the rules are there: %q, and enqueued were %v", why, s.enqueued)
 	}
 	// A failure that takes nothing away from it is not its own.
 	s.neutron.fails["RemoveSecurityGroupRule"] = &openstack.Error{Op: "remove", Class: openstack.Transient}
@@ -509,8 +509,8 @@ func TestServiceWaitsForItsRulesAndIsToldWhyThereAreNone(t *testing.T) {
 	}
 }
 
-// A rule lets in until that which replaces it is there, and one that nothing replaces goes.
-func TestRuleIsNotRemovedWhileItsSuccessorCannotBeAdded(t *testing.T) {
+// A rule stays until its replacement exists. A rule without a replacement is removed.
+func TestRuleIsNotRemovedWhileItsReplacementCannotBeAdded(t *testing.T) {
 	for _, class := range []openstack.Class{openstack.Quota, openstack.Invalid, openstack.Transient, openstack.Conflict} {
 		t.Run(string(class), func(t *testing.T) {
 			s := newStage(t)
@@ -523,13 +523,13 @@ func TestRuleIsNotRemovedWhileItsSuccessorCannotBeAdded(t *testing.T) {
 			for range 3 {
 				_, _ = s.tryPass()
 			}
-			s.sees(30080)
+			s.requireRules(30080)
 			if source := s.neutron.groups[0].Rules[0].Source.String(); source != "10.0.0.0/24" {
 				t.Errorf("it lets in %s", source)
 			}
 			delete(s.neutron.fails, "AddSecurityGroupRules")
 			s.pass()
-			s.sees(30080)
+			s.requireRules(30080)
 			if source := s.neutron.groups[0].Rules[0].Source.String(); source != "192.0.2.0/24" {
 				t.Errorf("when it could be added it lets in %s", source)
 			}
@@ -537,25 +537,25 @@ func TestRuleIsNotRemovedWhileItsSuccessorCannotBeAdded(t *testing.T) {
 	}
 }
 
-func TestSubnetThatTheProjectDoesNotSeeConcernsOneService(t *testing.T) {
+func TestSubnetThatTheProjectDoesNotSeeAffectsOneService(t *testing.T) {
 	s := newStage(t)
 	s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}})
 	s.pass()
-	s.sees(30443)
+	s.requireRules(30443)
 	if why, failed := s.requirements.Unmet(web, uidOf("web")); !failed || !strings.Contains(why, "member-subnet-id") || !strings.Contains(why, "hidden") {
 		t.Errorf("it is told %q, failed %v", why, failed)
 	}
 }
 
-func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
+func TestChangesOfTheGroupByAnotherClientAreRepaired(t *testing.T) {
 	s := newStage(t)
 	s.pass()
 	s.neutron.groups[0].Rules = append(s.neutron.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Odd: true})
 	i := slices.IndexFunc(s.neutron.ports, func(p securitygroup.Port) bool { return p.ID == "port-a" })
 	s.neutron.ports[i].Groups = []string{"default"}
 	s.clock = s.clock.Add(time.Hour)
-	costs(t, "the next sweep", s.pass(), "GET groups", "GET ports with the group", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups", "RemoveSecurityGroupRule")
-	s.sees(30080, 30443)
+	requireCalls(t, "the next sweep", s.pass(), "GET groups", "GET ports with the group", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups", "RemoveSecurityGroupRule")
+	s.requireRules(30080, 30443)
 	// Somebody deleted it altogether.
 	s.neutron.groups = nil
 	for i := range s.neutron.ports {
@@ -563,8 +563,8 @@ func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
 	}
 	s.clock = s.clock.Add(time.Hour)
 	s.pass()
-	s.sees(30080, 30443)
-	if on := s.on(); on != "a b" {
+	s.requireRules(30080, 30443)
+	if on := s.attachedNodes(); on != "a b" {
 		t.Errorf("the group is on nodes %q", on)
 	}
 }

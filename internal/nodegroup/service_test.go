@@ -22,9 +22,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// inherits gives the Service a group as openstack-cloud-controller-manager of a cluster of
-// this name makes it, on the ports of the nodes.
-func (s *stage) inherits(cluster, name string, nodePort int, nodes ...string) securitygroup.Group {
+// addGroupOf adds the group that openstack-cloud-controller-manager of the cluster creates for the
+// Service, and attaches it to the ports of the nodes.
+func (s *stage) addGroupOf(cluster, name string, nodePort int, nodes ...string) securitygroup.Group {
 	o := lb.Owner{ClusterName: cluster, Namespace: "default", Name: name, ServiceUID: string(uidOf(name))}
 	g := securitygroup.Group{ID: "old-" + name, Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
 	g.Rules = []securitygroup.FoundRule{{ID: "old-rule-" + name, Rule: securitygroup.Rule{
@@ -38,20 +38,20 @@ func (s *stage) inherits(cluster, name string, nodePort int, nodes ...string) se
 	return g
 }
 
-// perServiceStage is a stage with a group for each Service, made by
-// openstack-cloud-controller-manager.
-func perServiceStage(t *testing.T) *stage {
+// newPerServiceStage returns a stage in which openstack-cloud-controller-manager has created a
+// group for each Service.
+func newPerServiceStage(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
-	s.inherits("kubernetes", "web", 30080, "a", "b")
-	s.inherits("kubernetes", "shop", 30443, "a", "b")
+	s.addGroupOf("kubernetes", "web", 30080, "a", "b")
+	s.addGroupOf("kubernetes", "shop", 30443, "a", "b")
 	return s
 }
 
-// ends lets the Service go, which has nothing in the cloud any more but its group, and tells
-// whether that has gone.
-func (s *stage) ends(name string) bool {
+// isReleased releases a Service that has nothing but its group in the cloud, and reports whether
+// that is deleted.
+func (s *stage) isReleased(name string) bool {
 	key := web
 	key.Name = name
 	gone, _ := s.requirements.Release(key, uidOf(name))
@@ -62,8 +62,8 @@ func (s *stage) ends(name string) bool {
 	return gone
 }
 
-// leaving marks the Service as one that is being deleted.
-func (s *stage) leaving(name string) {
+// release marks the Service as deleted.
+func (s *stage) release(name string) {
 	for i := range s.cluster.services {
 		if v := &s.cluster.services[i]; v.Name == name {
 			v.DeletionTimestamp = &metav1.Time{Time: s.clock}
@@ -81,21 +81,21 @@ func (s *stage) names() (names []string) {
 }
 
 func TestGroupsOfServicesAreTakenOverWithoutAWrite(t *testing.T) {
-	s := perServiceStage(t)
-	costs(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
+	s := newPerServiceStage(t)
+	requireCalls(t, "the beginning", s.pass(), "GET subnet", "GET groups", "GET ports with the group")
 	if why, _ := s.requirements.Unmet(web, uidOf("web")); why != "" {
 		t.Errorf("Service web waits: %s", why)
 	}
 	s.restart()
-	costs(t, "a restart, before the passes over the Services", s.pass(), "GET groups", "GET ports with the group")
+	requireCalls(t, "a restart, before the passes over the Services", s.pass(), "GET groups", "GET ports with the group")
 	s.addNode("c")
-	s.passOver("web")
-	s.passOver("shop")
-	costs(t, "a node that joins", s.pass(), "GET subnet", "GET ports of 1 servers", "SetSecurityGroups")
+	s.setNeed("web")
+	s.setNeed("shop")
+	requireCalls(t, "a node that joins", s.pass(), "GET subnet", "GET ports of 1 servers", "SetSecurityGroups")
 	s.removeNode("a")
-	costs(t, "a node that leaves", s.pass(), "SetSecurityGroups")
-	s.serve("mail", 30025)
-	costs(t, "another Service", s.pass(), "CreateSecurityGroup", "AddSecurityGroupRules", "SetSecurityGroups", "SetSecurityGroups")
+	requireCalls(t, "a node that leaves", s.pass(), "SetSecurityGroups")
+	s.addService("mail", 30025)
+	requireCalls(t, "another Service", s.pass(), "CreateSecurityGroup", "AddSecurityGroupRules", "SetSecurityGroups", "SetSecurityGroups")
 	if made := s.neutron.groups[2]; made.Name != fmt.Sprintf("lb-sg-%s-default-mail", uidOf("mail")) ||
 		made.Description != "Security Group for default/mail Service LoadBalancer in cluster kubernetes" {
 		t.Errorf("made was %q, %q", made.Name, made.Description)
@@ -108,10 +108,10 @@ func TestTheGroupOfTheClusterStaysWhileItIsNotKnownWhatAServiceSelects(t *testin
 	s.restart()
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.cluster.services[1].Annotations = map[string]string{annotation.NodeSelector: "=="}
-	s.passOver("web")
-	s.passOver("shop")
+	s.setNeed("web")
+	s.setNeed("shop")
 	s.pass()
-	if names, on := s.names(), s.on(); len(names) != 2 || on != "a b" {
+	if names, on := s.names(), s.attachedNodes(); len(names) != 2 || on != "a b" {
 		t.Errorf("groups %v, on nodes %q", names, on)
 	}
 	for _, p := range s.neutron.ports {
@@ -133,25 +133,25 @@ func TestGroupOfAServiceIsOnTheNodesThatItSelects(t *testing.T) {
 	s.cluster.services = s.cluster.services[:1]
 	s.cluster.nodes[1].Labels = map[string]string{"disk": "ssd"}
 	s.pass()
-	if on := s.on(); on != "b" {
+	if on := s.attachedNodes(); on != "b" {
 		t.Errorf("the group is on nodes %q", on)
 	}
 	s.cluster.services[0].Annotations[annotation.NodeSelector] = "=="
 	s.cluster.nodes[0].Labels = s.cluster.nodes[1].Labels
-	costs(t, "a selector that cannot be read", s.pass())
+	requireCalls(t, "a selector that cannot be read", s.pass())
 }
 
-func TestGroupOfAServiceGoesWithIt(t *testing.T) {
-	s := perServiceStage(t)
+func TestGroupOfAServiceIsDeletedWithIt(t *testing.T) {
+	s := newPerServiceStage(t)
 	s.pass()
-	s.leaving("web")
-	if s.ends("web") {
+	s.release("web")
+	if s.isReleased("web") {
 		t.Error("it is let go before its group is looked at")
 	}
-	s.woken = nil
-	costs(t, "a Service that goes", s.pass(), "SetSecurityGroups", "SetSecurityGroups", "DeleteSecurityGroup")
-	if !slices.Contains(s.woken, web) || !s.ends("web") {
-		t.Errorf("woken were %v, and it is not let go", s.woken)
+	s.enqueued = nil
+	requireCalls(t, "a Service that goes", s.pass(), "SetSecurityGroups", "SetSecurityGroups", "DeleteSecurityGroup")
+	if !slices.Contains(s.enqueued, web) || !s.isReleased("web") {
+		t.Errorf("enqueued were %v, and it is not let go", s.enqueued)
 	}
 	if names := s.names(); !slices.Equal(names, []string{"old-shop"}) {
 		t.Errorf("groups %v are left", names)
@@ -160,16 +160,16 @@ func TestGroupOfAServiceGoesWithIt(t *testing.T) {
 
 // openstack-cloud-controller-manager forgets a group whose deletion is refused once.
 func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
-	s := perServiceStage(t)
+	s := newPerServiceStage(t)
 	s.pass()
-	s.leaving("web")
-	s.ends("web")
+	s.release("web")
+	s.isReleased("web")
 	s.neutron.fails["DeleteSecurityGroup"] = &openstack.Error{Op: "delete security group old-web", Class: openstack.Conflict, Status: 409, Message: "in use"}
 	for range 3 {
 		if _, err := s.tryPass(); err == nil {
 			t.Error("the pass says nothing of it, so that nobody comes back")
 		}
-		if s.ends("web") {
+		if s.isReleased("web") {
 			t.Fatal("the Service is let go, and its group stays")
 		}
 	}
@@ -177,22 +177,22 @@ func TestDeletionOfASecurityGroupThatIsRefusedIsNotForgotten(t *testing.T) {
 		t.Errorf("the Service's users are told %q", why)
 	}
 	s.restart()
-	s.ends("web") // and a controller that knows nothing goes on
-	if _, err := s.tryPass(); err == nil || s.ends("web") {
+	s.isReleased("web") // and a controller that knows nothing goes on
+	if _, err := s.tryPass(); err == nil || s.isReleased("web") {
 		t.Errorf("after a restart: %v", err)
 	}
 	delete(s.neutron.fails, "DeleteSecurityGroup")
 	s.pass()
-	if names := s.names(); !s.ends("web") || !slices.Equal(names, []string{"old-shop"}) {
+	if names := s.names(); !s.isReleased("web") || !slices.Equal(names, []string{"old-shop"}) {
 		t.Errorf("in the end groups %v are left", names)
 	}
 }
 
-func TestNoGroupIsMadeForAServiceThatHasJustGone(t *testing.T) {
+func TestNoGroupIsCreatedForAServiceThatWasJustDeleted(t *testing.T) {
 	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.pass()
-	s.serve("mail", 30025)
+	s.addService("mail", 30025)
 	mail := web
 	mail.Name = "mail"
 	s.neutron.calls = nil
@@ -212,19 +212,19 @@ func TestNoGroupIsMadeForAServiceThatHasJustGone(t *testing.T) {
 	late.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	late.neutron.fails["CreateSecurityGroup"] = &openstack.Error{Op: "create", Class: openstack.Transient, Unanswered: true}
 	_, _ = late.tryPass()
-	late.leaving("web")
-	if late.ends("web") {
+	late.release("web")
+	if late.isReleased("web") {
 		t.Error("it is let go while its group may show up")
 	}
 	delete(late.neutron.fails, "CreateSecurityGroup")
 	late.clock = late.clock.Add(time.Minute)
 	late.pass()
-	if !late.ends("web") || len(late.neutron.groups) != 1 {
+	if !late.isReleased("web") || len(late.neutron.groups) != 1 {
 		t.Errorf("in the end there are groups %v", late.names())
 	}
 }
 
-func TestQuotaForOneServiceHoldsUpNoOther(t *testing.T) {
+func TestQuotaForOneServiceDelaysNoOther(t *testing.T) {
 	s := newStage(t)
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
 	s.neutron.before = func(op securitygroup.Op) {
@@ -246,18 +246,18 @@ func TestQuotaForOneServiceHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestGroupsOfServicesGoWhenTheClustersIsInTheirPlace(t *testing.T) {
+func TestGroupsOfServicesAreDeletedWhenTheGroupOfTheClusterReplacesThem(t *testing.T) {
 	s := newStage(t)
-	s.inherits("kubernetes", "web", 30080, "a", "b")
-	s.inherits("other", "shop", 30443, "a", "b")
-	s.inherits("kubernetes", "mail", 30025, "a") // which is no Service of ours
+	s.addGroupOf("kubernetes", "web", 30080, "a", "b")
+	s.addGroupOf("other", "shop", 30443, "a", "b")
+	s.addGroupOf("kubernetes", "mail", 30025, "a") // which is no Service of ours
 	s.restart()
 	s.pass()
 	if names := s.names(); !slices.Equal(names, []string{"old-mail", "old-shop", "old-web"}) {
 		t.Errorf("before the passes over the Services there are groups %v", names)
 	}
-	s.passOver("web")
-	s.passOver("shop")
+	s.setNeed("web")
+	s.setNeed("shop")
 	var ports []string
 	s.neutron.before = func(op securitygroup.Op) {
 		if set, ok := op.(securitygroup.SetGroups); ok {
@@ -277,27 +277,27 @@ func TestGroupsOfServicesGoWhenTheClustersIsInTheirPlace(t *testing.T) {
 func TestGroupsOfServicesStayWhileTheClusterIsOnlyObserved(t *testing.T) {
 	s := newStage(t)
 	s.Observe = true
-	s.inherits("kubernetes", "web", 30080, "a", "b")
+	s.addGroupOf("kubernetes", "web", 30080, "a", "b")
 	s.pass()
-	if names := s.names(); !slices.Equal(names, []string{"group-1", "old-web"}) || s.on() != "a b" {
-		t.Errorf("groups %v, on nodes %s", names, s.on())
+	if names := s.names(); !slices.Equal(names, []string{"group-1", "old-web"}) || s.attachedNodes() != "a b" {
+		t.Errorf("groups %v, on nodes %s", names, s.attachedNodes())
 	}
-	if !s.ends("web") {
+	if !s.isReleased("web") {
 		t.Error("a Service waits for a group that stays")
 	}
 }
 
-func TestGroupOfTheClusterGoesWhenEachServiceHasItsOwn(t *testing.T) {
+func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	s := newStage(t)
 	s.pass()
 	s.restart()
 	s.Config.SecurityGroupMode = config.ServiceSecurityGroups
-	s.passOver("web")
+	s.setNeed("web")
 	s.pass()
 	if names := s.names(); !slices.Contains(names, "group-1") {
 		t.Errorf("a Service is not known yet, and the groups are %v", names)
 	}
-	s.passOver("shop")
+	s.setNeed("shop")
 	s.pass()
 	if names := s.names(); len(names) != 2 || slices.Contains(names, "group-1") {
 		t.Errorf("in the end there are groups %v", names)
