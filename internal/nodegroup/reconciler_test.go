@@ -125,13 +125,13 @@ func (s *fakeNeutron) ApplySecurityGroup(_ context.Context, op securitygroup.Op)
 // stage is a Reconciler with a cluster and a Neutron.
 type stage struct {
 	*Reconciler
-	t       *testing.T
-	memory  *memory.Store
-	cluster *cluster
-	neutron *fakeNeutron
+	t        *testing.T
+	memory   *memory.Store
+	cluster  *cluster
+	neutron  *fakeNeutron
 	events   *events.FakeRecorder
-	clock   time.Time
-	enqueued   []types.NamespacedName
+	clock    time.Time
+	enqueued []types.NamespacedName
 }
 
 // newStage returns a stage with the nodes "a" and "b", and two Services.
