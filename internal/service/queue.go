@@ -6,7 +6,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -198,26 +197,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	defer done()
-	var failures []error
+	alone := len(members) == 1
 	for _, key := range members {
 		is, left := r.due.take(key, r.Now())
-		if is || len(members) == 1 {
-			again, err := r.pass(r.forService(ctx, request, key), key)
-			left, failures = again.RequeueAfter, append(failures, err)
-			if err != nil {
-				r.due.at(key, time.Time{}) // after the backoff of the queue
-			} else if left > 0 {
-				r.due.at(key, r.Now().Add(left))
+		if is || alone {
+			if left, err = r.passOver(r.forService(ctx, request, key), key, alone); err != nil {
+				return reconcile.Result{}, err
 			}
 		}
 		if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
 			result.RequeueAfter = left
 		}
 	}
-	if err := errors.Join(failures...); err != nil {
-		return reconcile.Result{}, err
-	}
 	return result, nil
+}
+
+// passOver makes a pass over one Service of a queue key and returns the time to the next one, or 0.
+// The queue delays a Service that failed alone. One that shares its key has a backoff of its own,
+// so that it does not delay the others.
+func (r *Reconciler) passOver(ctx context.Context, key types.NamespacedName, alone bool) (time.Duration, error) {
+	result, err := r.pass(ctx, key)
+	switch {
+	case err == nil:
+		r.backoff.Forget(key)
+	case alone:
+		r.due.at(key, time.Time{})
+		return 0, err
+	default:
+		ctrl.LoggerFrom(ctx).Error(err, "Reconciler error")
+		result.RequeueAfter = r.backoff.When(key)
+	}
+	if result.RequeueAfter > 0 {
+		r.due.at(key, r.Now().Add(result.RequeueAfter))
+	}
+	return result.RequeueAfter, nil
 }
 
 // members returns the Services of the queue key. If they have another key by now, it enqueues

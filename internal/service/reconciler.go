@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -67,6 +68,7 @@ type Reconciler struct {
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
 	due              due
+	backoff          workqueue.TypedRateLimiter[types.NamespacedName]
 }
 
 // New returns a Reconciler.
@@ -81,6 +83,7 @@ func New(o Options) *Reconciler {
 	o.Client = patching{o.Client, o.Timing.KubernetesLimit, own}
 	return &Reconciler{
 		Options: o, own: own, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
+		backoff:   workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.Timing.FirstBackoff, o.Timing.LastBackoff),
 		conflicts: conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger}),
 	}
 }
@@ -213,6 +216,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.conflicts.Forget(key)
 	r.observers.forget(key)
 	r.due.forget(key)
+	r.backoff.Forget(key)
 	if id := r.Memory.Forget(key); id != "" {
 		r.Watcher.Forget(id)
 	}

@@ -5,21 +5,26 @@ package service
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // cached are Services as the cache has them, with its two indexes.
@@ -27,9 +32,13 @@ type cached struct {
 	client.Reader
 	services []*corev1.Service
 	group    func(*corev1.Service) string
+	broken   string // the Service that cannot be read
 }
 
 func (c *cached) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if key.Name == c.broken {
+		return errors.New("broken")
+	}
 	for _, s := range c.services {
 		if into, ok := o.(*corev1.Service); ok && keyOf(s) == key {
 			s.DeepCopyInto(into)
@@ -112,4 +121,44 @@ func TestServicesThatShareALoadBalancerHaveOneQueueKey(t *testing.T) {
 			t.Errorf("%s is not among the Services of its key: %v", s.Name, members)
 		}
 	}
+}
+
+func TestAServiceThatFailsDelaysNoOtherOfItsLoadBalancer(t *testing.T) {
+	service := func(name string, age time.Duration) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(noon.Add(-age)),
+			Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	}
+	owner, second, broken := service("owner", 3*time.Hour), service("second", 2*time.Hour), service("broken", time.Hour)
+	policy := &planner.Planner{Policy: claim.Policy{DefaultClass: true}}
+	policy.Reader = &cached{services: []*corev1.Service{owner, second, broken}, group: policy.GroupOf, broken: "broken"}
+	counted, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := noon
+	r := New(Options{Planner: policy, Memory: memory.NewStore(), Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return clock }})
+	next := func(want time.Duration) {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(owner)})
+		if err != nil || result.RequeueAfter != want {
+			t.Errorf("the next pass is after %v (error %v), want %v", result.RequeueAfter, err, want)
+		}
+	}
+	r.due.at(keyOf(second), noon.Add(time.Minute))
+	r.due.at(keyOf(broken), time.Time{})
+	first := r.Timing.FirstBackoff
+	next(first)
+	next(first) // it is not tried again before
+	clock = noon.Add(first)
+	next(2 * first)
+	for range 20 { // its backoff grows to the longest
+		result, _ := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyOf(owner)})
+		if clock.Add(result.RequeueAfter).After(noon.Add(time.Minute)) {
+			t.Fatalf("the other Service has to wait until %v", clock.Add(result.RequeueAfter))
+		}
+		if clock = clock.Add(result.RequeueAfter); clock.Equal(noon.Add(time.Minute)) {
+			return
+		}
+	}
+	t.Error("the other Service is never due")
 }
