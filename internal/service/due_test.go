@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestAServiceIsDueOnceWhenItIsAskedForOrItsTimeHasCome(t *testing.T) {
+func TestAServiceIsDueOncePerRequestedTime(t *testing.T) {
 	var d due
 	web := types.NamespacedName{Namespace: "default", Name: "web"}
 	expect := func(at time.Duration, want bool, left time.Duration) {
@@ -25,7 +25,7 @@ func TestAServiceIsDueOnceWhenItIsAskedForOrItsTimeHasCome(t *testing.T) {
 	expect(0, false, 0)
 	d.at(web, noon.Add(time.Minute))
 	expect(time.Second, false, 59*time.Second)
-	d.at(web, noon.Add(time.Hour)) // the earlier one stands
+	d.at(web, noon.Add(time.Hour)) // the earlier time counts
 	expect(time.Minute, true, 0)
 	expect(time.Hour, false, 0)
 	d.at(web, noon.Add(time.Minute))

@@ -59,8 +59,8 @@ func without(key string) func(*corev1.Service) {
 
 func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
 
-// calling is a Reconciler for an Octavia that answers as handle says.
-func calling(t *testing.T, handle http.HandlerFunc) *Reconciler {
+// withOctavia returns a Reconciler with an Octavia that handle answers for.
+func withOctavia(t *testing.T, handle http.HandlerFunc) *Reconciler {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
@@ -72,7 +72,7 @@ func calling(t *testing.T, handle http.HandlerFunc) *Reconciler {
 	return New(Options{Planner: &planner.Planner{Octavia: octavia.New(client, lb.Capabilities{})}, Metrics: counted, Timing: timing.Default(), Now: func() time.Time { return noon }})
 }
 
-func TestWhatWeWriteDoesNotBringAServiceBack(t *testing.T) {
+func TestOwnWritesRequestNoPass(t *testing.T) {
 	same := map[string]func(*corev1.Service){
 		"status":           func(s *corev1.Service) { s.Status.Conditions = []metav1.Condition{{Type: "x"}} },
 		"our annotations":  func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = "203.0.113.1" },
@@ -88,16 +88,16 @@ func TestWhatWeWriteDoesNotBringAServiceBack(t *testing.T) {
 	}
 	for name, edit := range same {
 		if !sameService(served(), served(edit)) {
-			t.Errorf("a change of %s brings the Service back", name)
+			t.Errorf("a change of %s requests a pass", name)
 		}
 	}
 	for name, edit := range other {
 		if sameService(served(), served(edit)) {
-			t.Errorf("a change of %s is passed over", name)
+			t.Errorf("a change of %s requests no pass", name)
 		}
 	}
 	if !sameService(served(func(s *corev1.Service) { s.Finalizers = nil }), served()) {
-		t.Error("the finalizer that we set brings the Service back")
+		t.Error("our own finalizer requests a pass")
 	}
 	s := served()
 	before := maps.Clone(s.Annotations)
@@ -119,7 +119,7 @@ func (c *fakeClient) Patch(_ context.Context, o client.Object, _ client.Patch, _
 	return c.fails
 }
 
-func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
+func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 	for name, test := range map[string]struct {
 		service          *corev1.Service
 		fails            error
@@ -131,7 +131,7 @@ func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube, creates := &fakeClient{fails: test.fails}, 0
-			r := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+			r := withOctavia(t, func(w http.ResponseWriter, _ *http.Request) {
 				if creates++; test.service.Annotations[annotation.LoadBalancerID] != "" {
 					t.Error("the create comes before the note is gone")
 				}
@@ -140,19 +140,19 @@ func TestBeforeALoadBalancerIsMadeTheNoteOfAnEarlierOneGoes(t *testing.T) {
 			r.Client = kube
 			f := r.Facts(test.service, memory.Record{}, noon, timing.Default())
 			if _, err := r.write(t.Context(), f, decide.Decision{}, diff.CreateLoadBalancer{}); err == nil {
-				t.Error("what was refused went well")
+				t.Error("a rejected write succeeded")
 			}
 			if len(kube.patched) != test.patches || creates != test.creates {
 				t.Errorf("%d patches and %d creates", len(kube.patched), creates)
 			}
 			if _, noted := test.service.Annotations[annotation.LoadBalancerID]; test.fails == nil && noted {
-				t.Error("the next controller does not look for what may still appear")
+				t.Error("the next controller does not look for the load balancer that may still appear")
 			}
 		})
 	}
 }
 
-func TestAServiceThatNamesASecretComesBackInTime(t *testing.T) {
+func TestAServiceWithASecretHasAPassPerSecretInterval(t *testing.T) {
 	r := &Reconciler{Options: Options{Planner: &planner.Planner{Policy: claim.Policy{DefaultClass: true}}, Timing: timing.Default()}}
 	named := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.TLSSecret: "web-tls"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	other := named.DeepCopy()
@@ -164,20 +164,20 @@ func TestAServiceThatNamesASecretComesBackInTime(t *testing.T) {
 		after    time.Duration
 		min, max time.Duration
 	}{
-		"not called back":        {named, 0, time.Minute, 2 * time.Minute},
-		"called back later":      {named, time.Hour, time.Minute, 2 * time.Minute},
-		"called back before":     {named, time.Second, time.Second, time.Second},
-		"one that names none":    {other, 0, 0, 0},
-		"one that is not served": {leaving, time.Hour, time.Hour, time.Hour},
+		"without a requested pass":        {named, 0, time.Minute, 2 * time.Minute},
+		"requested later":      {named, time.Hour, time.Minute, 2 * time.Minute},
+		"requested earlier":     {named, time.Second, time.Second, time.Second},
+		"a Service without a Secret":    {other, 0, 0, 0},
+		"a Service that is not served": {leaving, time.Hour, time.Hour, time.Hour},
 	} {
 		got := r.soonEnough(decide.Facts{Service: c.service, Serves: r.Serves(c.service)}, reconcile.Result{RequeueAfter: c.after}).RequeueAfter
 		if got < c.min || got > c.max {
-			t.Errorf("%s: it comes back after %v", name, got)
+			t.Errorf("%s: the next pass is after %v", name, got)
 		}
 	}
 }
 
-func TestServicesThatAreOnlyObservedAreCountedByWhatTheySay(t *testing.T) {
+func TestObservedServicesAreCountedByTheReasonOfTheirCondition(t *testing.T) {
 	metrics, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
