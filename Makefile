@@ -1,9 +1,8 @@
-# Everything that a developer runs. `make` alone explains itself.
+# All commands for developers. `make` lists them.
 #
-# It needs Go, make and git, no root and no container; with a C compiler the
-# race detector can be used too. The Go module proxy is the only thing that is
-# asked for on the network. A real OpenStack needs root and Debian 12, and asks
-# Debian's package mirror.
+# They need Go, make and git, but neither root nor a container. The race detector
+# needs a C compiler. The only network service that they use is the Go module
+# proxy. A real OpenStack needs root, Debian 12 and Debian's package mirror.
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
@@ -11,10 +10,10 @@ MODULES := . hack/kube hack/tools
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
-# What the programs call themselves in `kube-octavia version`.
+# The version that `kube-octavia version` prints.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Knobs of the targets below; the help tells them.
+# Variables of the targets below; `make help` explains them.
 PKG ?= ./...
 RUN ?=
 RACE ?=
@@ -31,14 +30,14 @@ BIN ?= bin
 IMAGE ?= kube-octavia:latest
 CONTAINERS ?= docker
 
-# A cluster is used only when it is named in the command: KUBECONFIG in the
-# environment may point at one that a demo should not touch.
+# KUBECONFIG counts only on the command line: KUBECONFIG in the environment may
+# refer to a cluster that a demo must not change.
 EXISTING_CLUSTER := $(if $(filter command%,$(origin KUBECONFIG)),$(abspath $(KUBECONFIG)))
 unexport KUBECONFIG
 
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
 
-# The Go files that are in the repository or about to be.
+# The Go files of the repository, including new ones.
 GOFILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)
 
 .DEFAULT_GOAL := help
@@ -49,42 +48,43 @@ help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 } \
 		/^#\? / { print "                        " substr($$0, 4) }' Makefile
 	@echo
-	@echo "The first 'make demo' or 'make test' builds a Kubernetes API from source, once, in about"
-	@echo "6 minutes. KUBE_ASSETS=DIR uses etcd, kube-apiserver, kube-controller-manager and kubectl of DIR."
+	@echo "The first 'make demo' or 'make test' builds a Kubernetes API from source, which takes 6 to 8"
+	@echo "minutes. To use existing binaries, set KUBE_ASSETS to a directory with etcd, kube-apiserver,"
+	@echo "kube-controller-manager and kubectl."
 
 .PHONY: demo
-demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Show the main job on this machine, until Ctrl-C
-#? ONCE=1         end by itself, exit 0 only if each step was seen
+demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Run a demo on this machine until Ctrl-C
+#? ONCE=1         stop by itself; exit status 0 only if each step succeeded
 #? CLOUD=openstack  with a real OpenStack and real packets (root, Debian 12)
-#? KUBECONFIG=F   use the cluster of this file instead of one of its own
+#? KUBECONFIG=F   use the cluster of this file instead of a new one
 	@cd hack/kube && $(GO) run . -program github.com/kube-octavia/kube-octavia/hack/demo -o bin/demo
 	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' bin/demo
 
 .PHONY: test
-test: kube $(if $(RACE),need-cc) ## Run all tests, end-to-end ones included
+test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? RACE=1         with the race detector (needs a C compiler)
-#? SHORT=1        without what takes long; RUN=REGEXP, PKG=./some/... less of it
+#? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
 	$(GO) test $(TESTFLAGS) $(PKG)
 	cd hack/kube && $(GO) test ./...
 
 .PHONY: openstack-up
-openstack-up: ## Bring up a real OpenStack on this machine (root, Debian 12)
-#? OPENSTACK_PROVIDER=ovn        Octavia's provider, amphora or ovn
-#? OPENSTACK_DATAPLANE=1         real packets, with ovn; more in hack/openstack/README.md
+openstack-up: ## Start a real OpenStack on this machine (root, Debian 12)
+#? OPENSTACK_PROVIDER=ovn        provider of Octavia: amphora (default) or ovn
+#? OPENSTACK_DATAPLANE=1         real packets, with ovn; all options: hack/openstack/README.md
 	@hack/openstack/up.sh
 
 .PHONY: openstack-down
-openstack-down: ## Stop it; with the same options
-#? PURGE=1        remove its state too
+openstack-down: ## Stop this OpenStack; takes the same options
+#? PURGE=1        also delete its state
 	@PURGE='$(PURGE)' hack/openstack/down.sh
 
 .PHONY: openstack-status
-openstack-status: ## Tell which of its processes run and answer
+openstack-status: ## Show which of its services run and respond
 	@hack/openstack/status.sh
 
 .PHONY: test-openstack
-test-openstack: kube ## Run the contract and end-to-end tests on real OpenStacks (root, Debian 12)
-#? FULL=1         with the tests that a real cloud is spared otherwise, an hour in all
+test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (root, Debian 12)
+#? FULL=1         including tests that are skipped on a real cloud by default; an hour in total
 	@FULL='$(FULL)' hack/openstack/test.sh
 
 .PHONY: test-race
@@ -92,8 +92,8 @@ test-race: ## Same as make test RACE=1
 	@$(MAKE) --no-print-directory test RACE=1
 
 .PHONY: fuzz
-fuzz: need-go ## Run every fuzz target a million times, hours in all
-#? FUZZTIME=20s   how long each, or how often: 1000x
+fuzz: need-go ## Run every fuzz target a million times; takes hours
+#? FUZZTIME=20s   time limit of each target, or number of runs: 1000x
 	@listed=$$($(GO) test -list '^Fuzz' $(PKG)) || { echo "$$listed" >&2; exit 1; }; \
 	targets=$$(echo "$$listed" | awk '/^Fuzz/ { name[n++] = $$1 } \
 		/^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }'); \
@@ -104,22 +104,22 @@ fuzz: need-go ## Run every fuzz target a million times, hours in all
 	done
 
 .PHONY: chaos
-chaos: kube ## Break every call of every scenario in every way, and count what became of it
-#? RUN=REGEXP     a part of it, such as RUN='TestMatrix/delete'
+chaos: kube ## Inject every fault into every call of every scenario, and check the results
+#? RUN=REGEXP     select scenarios, such as RUN='TestMatrix/delete'
 	cd test/chaos && $(GO) test -full -parallel 4 -timeout 180m $(if $(RUN),-run '$(RUN)')
 
 .PHONY: soak
 soak: kube ## Change Services at random while calls fail and the controller is killed
-#? DURATION=30m   how long; SERVICES=300 how many
-#? SEED=N         the choices of an earlier one
+#? DURATION=30m   duration; SERVICES=300 number of Services
+#? SEED=N         repeat the random choices of an earlier run
 	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
 
 .PHONY: bench
-bench: kube ## Measure the call and time budget, print JSON
+bench: kube ## Measure calls, time and memory, and print them as JSON
 	@$(GO) run ./test/bench
 
 .PHONY: lint
-lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated ## Check format, vet, staticcheck, go.mod files, generated files
+lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated ## Check formatting, go vet, staticcheck, go.mod files and generated files
 	@echo "lint: ok"
 
 .PHONY: lint-format
@@ -150,8 +150,7 @@ lint-modules: need-go
 		(cd "$$module" && $(GO) mod tidy -diff) || { echo "The go.mod of $$module is not tidy: run \`cd $$module && go mod tidy\`." >&2; exit 1; }; \
 	done
 
-# Generates into a copy, so that the check says the same whatever else is
-# being changed.
+# Generates into a copy, so that changes made meanwhile do not affect the result.
 .PHONY: lint-generated
 lint-generated: need-go
 	@echo "lint: generated files"
@@ -168,20 +167,20 @@ format: need-go ## Format the Go files
 	@$(GOFMT) -s -w $(GOFILES) && $(TOOL) goimports -w -local $(MODULE) $(GOFILES)
 
 .PHONY: generate
-generate: need-go ## Write the generated files anew
+generate: need-go ## Update the generated files
 	$(GO) generate ./...
 
 .PHONY: build
-build: need-go ## Build bin/kube-octavia and bin/cloudsim, which need nothing else
+build: need-go ## Build bin/kube-octavia and bin/cloudsim, static binaries
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN)/ ./cmd/...
 
 .PHONY: image
 image: ## Build a container image of kube-octavia (docker, or CONTAINERS=podman)
-#? IMAGE=NAME     what to call it, kube-octavia:latest if not said
+#? IMAGE=NAME     name of the image (default kube-octavia:latest)
 	$(CONTAINERS) build --build-arg VERSION='$(VERSION)' --tag '$(IMAGE)' .
 
 .PHONY: kube
-kube: need-go ## Build the Kubernetes API for tests and demo, if it is not there
+kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing
 	@[ -n "$$KUBE_ASSETS" ] || { cd hack/kube && $(GO) run .; }
 
 .PHONY: clean
@@ -189,7 +188,7 @@ clean: ## Remove bin/
 	rm -rf bin
 
 .PHONY: clean-all
-clean-all: clean ## Remove bin/ and the Kubernetes API (6 minutes to build)
+clean-all: clean ## Remove bin/ and the Kubernetes API (6 to 8 minutes to build)
 	rm -rf .cache/kube
 
 .PHONY: need-go

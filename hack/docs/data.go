@@ -35,7 +35,8 @@ func annotations() (any, error) {
 func needs(a annotation.Annotation) string {
 	var features []string
 	for _, f := range a.Needs {
-		features = append(features, f.Needs())
+		// Every Octavia has API version 2.0.
+		features = append(features, strings.TrimPrefix(f.Needs(), "Octavia API version 2.0 and "))
 	}
 	if len(features) == 0 {
 		return ""
@@ -47,10 +48,17 @@ func needs(a annotation.Annotation) string {
 	return "Needs " + strings.Join(features, ", and ") + "; " + without + "."
 }
 
-// section is a section of cloud.conf with the table of its keys.
+// section is a section of cloud.conf with the table of its keys, or a sentence that lists them.
 type section struct {
 	config.Section
-	Keys *table
+	Keys fmt.Stringer
+}
+
+// sameKeys is the sentence about the keys of a class, all of which are keys of [LoadBalancer].
+type sameKeys []string
+
+func (s sameKeys) String() string {
+	return "The keys, with the kinds and meanings that they have in [LoadBalancer]:\n\n" + strings.Join(s, ",\n") + "."
 }
 
 // cloudConf gives the page the table of keys, parted by section.
@@ -58,18 +66,20 @@ func cloudConf() (any, error) {
 	var sections []section
 	for _, s := range config.Sections() {
 		keys := newTable("key", "kind", "default", "meaning", "use")
+		var names sameKeys
 		for _, key := range config.Keys() {
 			if key.Section == s.Name {
 				use := string(key.Use)
 				if key.Live {
 					use += ", reloaded"
 				}
-				value := code(key.Default)
-				if s.Name == "LoadBalancerClass" {
-					value = "that of [LoadBalancer]"
-				}
-				keys.row(code(key.Name), string(key.Kind), value, key.Doc, use)
+				keys.row(code(key.Name), string(key.Kind), code(key.Default), key.Doc, use)
+				names = append(names, code(key.Name))
 			}
+		}
+		if s.Name == "LoadBalancerClass" {
+			sections = append(sections, section{s, names})
+			continue
 		}
 		sections = append(sections, section{s, keys})
 	}

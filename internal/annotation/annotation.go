@@ -341,7 +341,7 @@ func overlap(annotations map[string]string, o Options) Problem {
 		key = Prefix + "health-monitor-delay"
 	}
 	return Problem{Key: key, Value: annotations[key], Text: fmt.Sprintf(
-		"a probe that may take %v every %v would overlap; the timeout must not be above the delay", o.MonitorTimeout, o.MonitorDelay)}
+		"the timeout of %v must not be above the delay of %v, or probes would overlap", o.MonitorTimeout, o.MonitorDelay)}
 }
 
 // Unknown returns the keys that look like ours and are not in the table, sorted:

@@ -44,7 +44,7 @@ const (
 	// AtOnce is for what can be changed in a load balancer that is there.
 	AtOnce Change = "at once"
 	// NextFloatingIP is for what counts when a floating IP is made.
-	NextFloatingIP Change = "when a floating IP is made"
+	NextFloatingIP Change = "when a floating IP is created"
 	// NeedsNewService is for what is decided once.
 	NeedsNewService Change = "refused: delete the Service and create it again"
 	// NeedsReplacement is for what Octavia cannot change.
@@ -85,7 +85,7 @@ var addressLines = []Annotation{
 	set(uuid, func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:     Prefix + "floating-network-id",
 		Default: "[LoadBalancer] floating-network-id",
-		Doc:     "The external network of the floating IP. With an empty value, the first by name that has an IPv4 subnet.",
+		Doc:     "The external network of the floating IP. With an empty value, the first one by name that has an IPv4 subnet.",
 		Change:  NextFloatingIP,
 	}),
 	set(uuid, func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
@@ -119,12 +119,12 @@ var placementLines = []Annotation{
 		Key:     ClassKey,
 		Values:  "name of a [LoadBalancerClass]",
 		Default: "none",
-		Doc:     "A set of settings in cloud.conf. It takes precedence over [LoadBalancer], and annotations take precedence over it. After a change, settings that Octavia can change are applied; the others apply to the next load balancer.",
+		Doc:     "Selects a section [LoadBalancerClass] of cloud.conf. After a change, settings that Octavia can change in place are applied; the others apply only to load balancers that are created later.",
 	}),
 	set(name, func(o *Options) *string { return &o.Group }, Annotation{
 		Key:     LoadBalancerGroup,
 		Default: "none",
-		Doc:     "Services of a namespace with the same group share one load balancer; with [LoadBalancer] shared-lb-scope cluster or any, those of all namespaces. The oldest Service creates it. A Service that already has a load balancer keeps it, also when it leaves the group.",
+		Doc:     "Services of a namespace with the same group [share one load balancer](../service-authors.md#share-a-load-balancer). With [LoadBalancer] shared-lb-scope = cluster or any, groups span all namespaces. A Service that already has a load balancer keeps it, even when it leaves the group.",
 		Change:  NeedsNewService,
 	}),
 	set(uuid, func(o *Options) *string { return &o.SubnetID }, Annotation{
@@ -184,7 +184,7 @@ var trafficLines = []Annotation{
 	set(nodeSelector, func(o *Options) *config.NodeSelector { return &o.NodeSelector }, Annotation{
 		Key:     NodeSelector,
 		Default: "[LoadBalancer] node-selector",
-		Doc:     "Only nodes with all these labels become members; a key without a value matches any value. An empty value selects all nodes. Changes of node labels take effect at once.",
+		Doc:     "Only nodes with all these labels become members; a key without a value matches any value. An empty value selects all nodes.",
 	}),
 	set(oneOf(config.NodeAddressTypes...), func(o *Options) *string { return &o.NodeAddressType }, Annotation{
 		Key:     NodeAddressType,

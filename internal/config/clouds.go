@@ -60,7 +60,7 @@ func (s *scalar) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	if len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		return errors.New("a text was expected, not a list or map")
+		return errors.New("must be text, not a list or a map")
 	}
 	if string(text) != "null" {
 		*s = scalar(text)
@@ -164,11 +164,11 @@ func layersOf(path, name string, own json.RawMessage) ([]json.RawMessage, error)
 	}
 	public, err := readClouds(filepath.Join(dir, "clouds-public.yaml"), "public-clouds")
 	if err != nil {
-		return nil, fmt.Errorf("cloud %q has the profile %q: %w", name, entry.Profile, err)
+		return nil, fmt.Errorf("cloud %q uses profile %q: %w", name, entry.Profile, err)
 	}
 	profile, ok := public[string(entry.Profile)]
 	if !ok {
-		return nil, fmt.Errorf("cloud %q has the profile %q, which clouds-public.yaml does not", name, entry.Profile)
+		return nil, fmt.Errorf("cloud %q uses profile %q, which clouds-public.yaml does not contain", name, entry.Profile)
 	}
 	return append([]json.RawMessage{profile}, layers...), nil
 }

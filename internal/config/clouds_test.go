@@ -88,7 +88,7 @@ func TestCloudsFileProblemsAreSaidWithoutSecrets(t *testing.T) {
 		"no auth at all":  {"clouds: {one: {region_name: r}}", "one", "auth-url is missing"},
 		"other auth":      {"clouds: {one: {auth_type: v3oidcpassword}}", "one", `auth_type "v3oidcpassword" is not supported`},
 		"other interface": {"clouds: {one: {interface: secret}}", "one", `for os-endpoint-type: "secret" is not one of public, internal, admin`},
-		"no profile":      {"clouds: {one: {profile: vendor}}", "one", `cloud "one" has the profile "vendor"`},
+		"no profile":      {"clouds: {one: {profile: vendor}}", "one", `cloud "one" uses profile "vendor"`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

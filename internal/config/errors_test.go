@@ -149,7 +149,7 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 		},
 		"a token with a user": {
 			auth + "user-id = u\ntoken = hunter2\n",
-			`cloud.conf: [Global] token stands alone: remove username and user-id, or replace token by password`,
+			`cloud.conf: [Global] token cannot be combined with a user: remove username and user-id, or use password instead of token`,
 		},
 		"a broken header":      {"[Global\n", `cloud.conf:1:8: expected subsection name or right bracket`},
 		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5:10: string not terminated`},

@@ -25,7 +25,7 @@ func LoadLogin(cloud string, getenv func(string) string) (Global, error) {
 	if f.config.Global.Cloud != "" || getenv("OS_AUTH_URL") == "" {
 		f.config.Global.UseClouds = true
 		if err := f.completeFromClouds(); err != nil {
-			return Global{}, errors.Join(errors.New("no login: set OS_CLOUD, or source an openrc file, or name a cloud.conf"), err)
+			return Global{}, errors.Join(errors.New("no login found: set --os-cloud, --cloud-config or $OS_CLOUD, or source an openrc file"), err)
 		}
 	} else if err := f.completeFrom("the environment", environment(getenv)); err != nil {
 		return Global{}, err

@@ -24,7 +24,7 @@ func ParseNodeSelector(text string) (NodeSelector, error) {
 		key, label, _ := strings.Cut(part, "=")
 		key, label = strings.TrimSpace(key), strings.TrimSpace(label)
 		if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
-			return nil, fmt.Errorf("%q is no label's key: %s", key, wrong[0])
+			return nil, fmt.Errorf("%q is not a valid label key: %s", key, wrong[0])
 		}
 		if wrong := validation.IsValidLabelValue(label); len(wrong) > 0 {
 			return nil, fmt.Errorf("%q is not a valid label value: %s", label, wrong[0])

@@ -47,11 +47,11 @@ func matchName(text string) (func(string) bool, error) {
 		expression = "(?s)^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern)) + "$"
 	}
 	if strings.TrimPrefix(pattern, "~") == "" {
-		return nil, fmt.Errorf("%q names no subnet", text)
+		return nil, fmt.Errorf("%q does not name a subnet", text)
 	}
 	r, err := regexp.Compile(expression)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no regular expression: %w", text, err)
+		return nil, fmt.Errorf("%q is not a valid regular expression: %w", text, err)
 	}
 	return func(name string) bool { return r.MatchString(name) != not }, nil
 }
@@ -69,7 +69,7 @@ func matchTags(text string) (func([]string) bool, error) {
 		}
 	}
 	if len(wanted) == 0 {
-		return nil, fmt.Errorf("%q names no tag", text)
+		return nil, fmt.Errorf("%q does not name a tag", text)
 	}
 	return func(tags []string) bool {
 		lacks := func(tag string) bool { return !slices.Contains(tags, tag) }

@@ -24,14 +24,14 @@ func ParseTags(text string) ([]string, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		some := strings.Fields(part)
 		if len(some) == 0 {
-			return nil, errors.New("a tag between commas is empty")
+			return nil, errors.New("a tag in the list is empty")
 		}
 		for _, tag := range some {
 			switch {
 			case utf8.RuneCountInString(tag) > lb.LongestTag:
 				return nil, fmt.Errorf("tag %q is longer than %d characters", tag, lb.LongestTag)
 			case lb.Reserved(tag):
-				return nil, fmt.Errorf("tag %q has a meaning to controllers and cannot be asked for", tag)
+				return nil, fmt.Errorf("tag %q is reserved for controllers, as are all that begin with kube-octavia. or kube_service_", tag)
 			case !slices.Contains(tags, tag):
 				tags = append(tags, tag)
 			}

@@ -30,8 +30,8 @@ func TestTagsAreReadAsAListOfCommasOrBlanks(t *testing.T) {
 		"a,,b":                   "is empty",
 		"a, ,b":                  "is empty",
 		strings.Repeat("ü", 256): "longer than 255 characters",
-		"a,kube-octavia.share=*": `"kube-octavia.share=*" has a meaning`,
-		"kube_service_c_n_s":     `"kube_service_c_n_s" has a meaning`,
+		"a,kube-octavia.share=*": `"kube-octavia.share=*" is reserved`,
+		"kube_service_c_n_s":     `"kube_service_c_n_s" is reserved`,
 	} {
 		if _, err := ParseTags(text); err == nil || !strings.Contains(err.Error(), told) {
 			t.Errorf("%q: error %v, want one that tells %q", text, err, told)

@@ -129,7 +129,7 @@ func (f *file) validateAuthentication(g Global) {
 		f.validateTenant(g)
 	case ByToken:
 		if g.UserID != "" || g.Username != "" {
-			f.missing("token stands alone: remove username and user-id, or replace token by password")
+			f.missing("token cannot be combined with a user: remove username and user-id, or use password instead of token")
 		}
 		f.validateTenant(g)
 	default:

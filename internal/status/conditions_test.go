@@ -116,7 +116,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		"forbidden by the state of the cloud": {
 			Pass{Refused: []diff.Refusal{addressTaken, portTaken}, Observed: observed(lb.Active, 1)},
 			no(diff.ReasonFloatingIPInUse, addressTaken.Message+"; "+portTaken.Message),
-			no(ReasonNotAccepted, "the cloud cannot provide everything that the Service asks for; see condition "+Accepted),
+			no(ReasonNotAccepted, "the cloud cannot provide everything that the Service requests; see condition "+Accepted),
 		},
 		"refused and in ERROR": {
 			Pass{Invalid: badAnnotation, Observed: observed(lb.Error, 1)},

@@ -45,7 +45,7 @@ func (c Conflict) message() string {
 		parts = append(parts, text)
 	}
 	if len(c.Undone) > 0 {
-		parts = append(parts, "undone in the cloud: "+named(c.Undone))
+		parts = append(parts, "changed in the cloud; to repair it: "+named(c.Undone))
 	}
 	return "another controller keeps changing this Service or its cloud objects, so kube-octavia has stopped writing to them: " + strings.Join(parts, "; ") + ". " + onlyOne + ". kube-octavia tries again at " +
 		c.Again.UTC().Format(time.RFC3339) + ", or when the Service changes"
@@ -60,7 +60,7 @@ func named(all []string) string {
 
 // onlyOne tells the user how to end the conflict.
 const onlyOne = "Only one controller may serve a Service: start openstack-cloud-controller-manager with --controllers=*,-service, " +
-	"or give the Service a spec.loadBalancerClass that only one controller serves. No tool may replace the whole Service, because that removes what controllers wrote"
+	"or give the Service a spec.loadBalancerClass that only one controller serves. No tool may replace the whole Service: that removes the fields that controllers write"
 
 // ReasonConflictingWrite is that another client wrote to fields of the Service that kube-octavia manages.
 const ReasonConflictingWrite = "ConflictingWrite"

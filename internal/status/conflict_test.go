@@ -22,16 +22,16 @@ func TestWhoeverWritesToAServiceIsNamedWithWhatTheyWrote(t *testing.T) {
 			conflict: Conflict{Overwritten: []string{"status.loadBalancer", "annotation x"}, Writer: `field manager "occm" at noon`, Again: again},
 			says: []string{"overwritten on the Service: status.loadBalancer, annotation x, last by field manager \"occm\" at noon.",
 				"--controllers=*,-service", "tries again at 2026-11-21T12:00:00Z, or when the Service changes"},
-			silent: []string{"undone in the cloud"},
+			silent: []string{"changed in the cloud"},
 		},
 		"by an unknown client": {
 			conflict: Conflict{Overwritten: []string{"status.loadBalancer"}}, says: []string{"status.loadBalancer."}, silent: []string{"last by"},
 		},
 		"in the cloud": {
-			conflict: Conflict{Undone: []string{"open port TCP/80"}}, says: []string{"undone in the cloud: open port TCP/80."}, silent: []string{"overwritten on the Service"},
+			conflict: Conflict{Undone: []string{"open port TCP/80"}}, says: []string{"changed in the cloud; to repair it: open port TCP/80."}, silent: []string{"overwritten on the Service"},
 		},
 		"all over": {
-			conflict: Conflict{Overwritten: []string{"a", "b", "c", "d", "e", "f"}, Undone: []string{"x"}}, says: []string{"a, b, c, d, e, ...; undone in the cloud"},
+			conflict: Conflict{Overwritten: []string{"a", "b", "c", "d", "e", "f"}, Undone: []string{"x"}}, says: []string{"a, b, c, d, e, ...; changed in the cloud"},
 			silent: []string{"f;"},
 		},
 	} {

@@ -257,7 +257,7 @@ func (p Pass) programmed() metav1.Condition {
 	case p.Invalid != nil:
 		c.Reason, c.Message = ReasonNotAccepted, "ports are not changed until the Service is valid; see condition "+Accepted
 	case len(p.Refused) > 0:
-		c.Reason, c.Message = ReasonNotAccepted, "the cloud cannot provide everything that the Service asks for; see condition "+Accepted
+		c.Reason, c.Message = ReasonNotAccepted, "the cloud cannot provide everything that the Service requests; see condition "+Accepted
 	case len(p.Drift) > 0:
 		c.Reason, c.Message = ReasonDrifted, "the cloud objects of this Service were changed outside kube-octavia, and its drift-policy keeps the change; to repair it: "+list(p.Drift)
 	case l == nil && p.Done:

@@ -38,7 +38,7 @@ func (u user) agree(t testingT, annotations map[string]string) {
 		if strings.HasPrefix(p.Text, "must ") && !strings.Contains(err.Error(), p.Text) {
 			t.Errorf("%q: the controller says %v, and kube-apiserver in other words: %v", annotations, p, err)
 		}
-		if !strings.Contains(err.Error(), p.Key) || strings.Contains(err.Error(), "resulted in error") != strings.Contains(p.Text, "is no regular expression") {
+		if !strings.Contains(err.Error(), p.Key) || strings.Contains(err.Error(), "resulted in error") != strings.Contains(p.Text, "is not a valid regular expression") {
 			t.Errorf("%q: the controller says %v, and kube-apiserver: %v", annotations, p, err)
 		}
 	}
