@@ -12,18 +12,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/credential"
-
-	"github.com/kube-octavia/kube-octavia/internal/planner"
-	"github.com/kube-octavia/kube-octavia/internal/service"
-
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/credential"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/service"
 )
 
 // How long to wait before trying a cloud again at the start: one that does not

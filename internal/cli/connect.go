@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kube-octavia/kube-octavia/internal/planner"
-
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -26,6 +24,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
 )
 
 // DefaultLoadBalancerClass is the spec.loadBalancerClass of the Services that the controller

@@ -3,7 +3,10 @@
 
 package config
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Of returns what holds for the Services of a class; the empty name is no class. It is false when there is no such class.
 func (l LoadBalancer) Of(class string) (LoadBalancer, bool) {
@@ -16,12 +19,7 @@ func (l LoadBalancer) Of(class string) (LoadBalancer, bool) {
 
 // ClassNames returns the names of all classes, sorted.
 func (l LoadBalancer) ClassNames() []string {
-	names := make([]string, 0, len(l.Classes))
-	for name := range l.Classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(l.Classes))
 }
 
 // readClasses puts the settings of each class on top of those of [LoadBalancer], wherever they stand in the file.

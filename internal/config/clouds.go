@@ -4,10 +4,12 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,34 +21,23 @@ import (
 
 // cloudEntry is one cloud of clouds.yaml, as far as cloud.conf has keys for it.
 type cloudEntry struct {
-	Profile  scalar `json:"profile"`
-	AuthType scalar `json:"auth_type"`
-	Auth     struct {
-		AuthURL                     scalar `json:"auth_url"`
-		UserID                      scalar `json:"user_id"`
-		Username                    scalar `json:"username"`
-		Password                    scalar `json:"password"`
-		ProjectID                   scalar `json:"project_id"`
-		ProjectName                 scalar `json:"project_name"`
-		DomainID                    scalar `json:"domain_id"`
-		DomainName                  scalar `json:"domain_name"`
-		UserDomainID                scalar `json:"user_domain_id"`
-		UserDomainName              scalar `json:"user_domain_name"`
-		ProjectDomainID             scalar `json:"project_domain_id"`
-		ProjectDomainName           scalar `json:"project_domain_name"`
-		ApplicationCredentialID     scalar `json:"application_credential_id"`
-		ApplicationCredentialName   scalar `json:"application_credential_name"`
-		ApplicationCredentialSecret scalar `json:"application_credential_secret"`
-		TrustID                     scalar `json:"trust_id"`
-		Token                       scalar `json:"token"`
-	} `json:"auth"`
-	RegionName   scalar `json:"region_name"`
-	EndpointType scalar `json:"endpoint_type"`
-	Interface    scalar `json:"interface"`
-	Verify       *bool  `json:"verify"`
-	CACert       scalar `json:"cacert"`
-	Cert         scalar `json:"cert"`
-	Key          scalar `json:"key"`
+	Profile      scalar            `json:"profile"`
+	AuthType     scalar            `json:"auth_type"`
+	Auth         map[string]scalar `json:"auth"`
+	RegionName   scalar            `json:"region_name"`
+	EndpointType scalar            `json:"endpoint_type"`
+	Interface    scalar            `json:"interface"`
+	Verify       *bool             `json:"verify"`
+	CACert       scalar            `json:"cacert"`
+	Cert         scalar            `json:"cert"`
+	Key          scalar            `json:"key"`
+}
+
+// authKeys are the keys of auth that cloud.conf has, too: with - for _, and tenant for project.
+var authKeys = []string{
+	"auth_url", "user_id", "username", "password", "project_id", "project_name", "domain_id", "domain_name",
+	"user_domain_id", "user_domain_name", "project_domain_id", "project_domain_name",
+	"application_credential_id", "application_credential_name", "application_credential_secret", "trust_id", "token",
 }
 
 // scalar is a YAML text, number or boolean: people write passwords without quotes.
@@ -83,30 +74,20 @@ func (f *file) completeFromClouds() error {
 	return f.completeFrom(path, entry.settings())
 }
 
-// settings gives the entry in the keys of cloud.conf.
+// settings returns the entry in the keys of cloud.conf.
 func (e cloudEntry) settings() map[string]string {
-	a := e.Auth
-	endpoint := e.EndpointType
-	if endpoint == "" {
-		endpoint = e.Interface
+	all := map[string]string{
+		"region": string(e.RegionName), "os-endpoint-type": strings.TrimSuffix(string(cmp.Or(e.EndpointType, e.Interface)), "URL"),
+		"ca-file": string(e.CACert), "cert-file": string(e.Cert), "key-file": string(e.Key),
 	}
-	insecure := ""
 	if e.Verify != nil && !*e.Verify {
-		insecure = "true"
+		all["tls-insecure"] = "true"
 	}
-	return map[string]string{
-		"auth-url": string(a.AuthURL), "user-id": string(a.UserID), "username": string(a.Username), "password": string(a.Password),
-		"tenant-id": string(a.ProjectID), "tenant-name": string(a.ProjectName),
-		"domain-id": string(a.DomainID), "domain-name": string(a.DomainName),
-		"user-domain-id": string(a.UserDomainID), "user-domain-name": string(a.UserDomainName),
-		"tenant-domain-id": string(a.ProjectDomainID), "tenant-domain-name": string(a.ProjectDomainName),
-		"application-credential-id":     string(a.ApplicationCredentialID),
-		"application-credential-name":   string(a.ApplicationCredentialName),
-		"application-credential-secret": string(a.ApplicationCredentialSecret),
-		"trust-id":                      string(a.TrustID), "token": string(a.Token),
-		"region": string(e.RegionName), "os-endpoint-type": strings.TrimSuffix(string(endpoint), "URL"),
-		"tls-insecure": insecure, "ca-file": string(e.CACert), "cert-file": string(e.Cert), "key-file": string(e.Key),
+	inCloudConf := strings.NewReplacer("project", "tenant", "_", "-")
+	for _, key := range authKeys {
+		all[inCloudConf.Replace(key)] = string(e.Auth[key])
 	}
+	return all
 }
 
 // findCloud reads the entry called name, or $OS_CLOUD, or the only one, from the clouds.yaml at path or in the usual places.
@@ -121,14 +102,8 @@ func findCloud(path, name string) (cloudEntry, string, error) {
 	if err != nil {
 		return entry, path, err
 	}
-	if name == "" {
-		name = os.Getenv("OS_CLOUD")
-	}
-	names := make([]string, 0, len(clouds))
-	for n := range clouds {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	name = cmp.Or(name, os.Getenv("OS_CLOUD"))
+	names := slices.Sorted(maps.Keys(clouds))
 	if name == "" && len(names) == 1 {
 		name = names[0]
 	}
@@ -175,10 +150,7 @@ func layersOf(path, name string, own json.RawMessage) ([]json.RawMessage, error)
 
 // cloudsFile returns path, or else the first clouds.yaml that exists in the usual places.
 func cloudsFile(path string) (string, error) {
-	if path != "" {
-		return path, nil
-	}
-	if path = os.Getenv("OS_CLIENT_CONFIG_FILE"); path != "" {
+	if path = cmp.Or(path, os.Getenv("OS_CLIENT_CONFIG_FILE")); path != "" {
 		return path, nil
 	}
 	places := []string{"clouds.yaml"}

@@ -178,18 +178,9 @@ func (k Key) apply(c *Config, text string) error {
 // isDefault reports whether text means the same as the key's default.
 func (k Key) isDefault(text string) bool {
 	v, err := k.read(text)
-	if err != nil {
-		return false
-	}
-	def, err := k.read(k.Default)
-	if err != nil {
-		return false
-	}
-	switch k.Kind {
-	case String, Strings, Password:
-		return v.text == def.text
-	default:
+	def, of := k.read(k.Default)
+	if k.Kind != String && k.Kind != Strings && k.Kind != Password {
 		v.text, def.text = "", ""
-		return v == def
 	}
+	return errors.Join(err, of) == nil && v == def
 }

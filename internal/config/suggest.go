@@ -55,11 +55,11 @@ func nearest(name string, candidates []string) (best string, near bool) {
 	return best, least >= 0 && least <= max(2, len(best)/3)
 }
 
-// distance counts the insertions, deletions, substitutions and swaps of neighbours that turn a into b.
+// distance returns the number of insertions, deletions, substitutions and swaps of neighbours that
+// turn a into b.
 func distance(a, b []rune) int {
-	before := make([]int, len(b)+1) // the row of a[:i-2]
-	last := make([]int, len(b)+1)   // the row of a[:i-1]
-	row := make([]int, len(b)+1)
+	// The rows of a[:i-2], a[:i-1] and a[:i].
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
 	}

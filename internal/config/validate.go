@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -60,14 +61,7 @@ func (g Global) TenantDomain() (id, name string) {
 
 // Trustee returns who acts under the trust: the trustee, or else the user.
 func (g Global) Trustee() (id string, password Secret) {
-	id, password = g.TrusteeID, g.TrusteePassword
-	if id == "" {
-		id = g.UserID
-	}
-	if password == "" {
-		password = g.Password
-	}
-	return id, password
+	return cmp.Or(g.TrusteeID, g.UserID), cmp.Or(g.TrusteePassword, g.Password)
 }
 
 // validate checks what keys say together. With incomplete set, credentials may still come from elsewhere.

@@ -6,12 +6,31 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
+
+// ParseCIDRs reads source ranges: each is masked to its prefix, empty ones are left out, a bare address or anything else is
+// an error.
+func ParseCIDRs(values []string) ([]string, error) {
+	var cidrs []string
+	for _, value := range values {
+		value = strings.TrimSpace(value)
+		if value == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(value)
+		if err != nil || prefix.Addr().Is4In6() {
+			return nil, fmt.Errorf("%q is not a CIDR such as 192.0.2.0/24 or 2001:db8::/32", value)
+		}
+		cidrs = append(cidrs, prefix.Masked().String())
+	}
+	return cidrs, nil
+}
 
 // ParseTags reads tags that somebody wants on objects in the cloud, separated by commas or, as
 // openstack-cloud-controller-manager has it, by blanks. Each comes once. One that is empty, that the cloud does not take, or
