@@ -134,29 +134,33 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
 	progress := d.Record.Progress
 	p := status.Pass{
-		Drift:              d.Reported(),
-		CertificateProblem: d.Wish.Input.Certificate.Problem,
-		Invalid:            d.Wish.Refused,
-		Unknown:            annotation.Unknown(f.Service.Annotations),
-		Undecided:          failure != nil && (!d.Wish.Known || d.Wish.MembersOnly),
-		Observed:           d.Record.Cloud.Observed,
-		External:           d.Wish.Wanted.FloatingIP != nil,
-		Hostname:           options.Hostname,
-		Addresses:          options.StatusAddresses,
-
-		ThroughLoadBalancer: build.ThroughLoadBalancer(d.Wish.Wanted, options),
-
-		Leaving:      !f.Serves,
-		OnlyObserved: f.Preview,
+		Acceptance: status.Acceptance{
+			Invalid:            d.Wish.Refused,
+			CertificateProblem: d.Wish.Input.Certificate.Problem,
+			Unknown:            annotation.Unknown(f.Service.Annotations),
+			Undecided:          failure != nil && (!d.Wish.Known || d.Wish.MembersOnly),
+		},
+		Publication: status.Publication{
+			External:            d.Wish.Wanted.FloatingIP != nil,
+			Addresses:           options.StatusAddresses,
+			Hostname:            options.Hostname,
+			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Wish.Wanted, options),
+		},
+		Health: status.Health{
+			Unready:      d.Unready,
+			Failed:       progress.Trouble,
+			FailedReason: progress.Reason,
+			Replacing:    replacing(f, d),
+		},
+		Observed:     d.Record.Cloud.Observed,
 		Left:         d.Plan.Ops,
 		Refused:      d.Plan.Refused,
-		Unready:      d.Unready,
-		Failed:       progress.Trouble,
-		FailedReason: progress.Reason,
-		Replacing:    replacing(f, d),
+		Drift:        d.Reported(),
+		Err:          failure,
+		Leaving:      !f.Serves,
+		OnlyObserved: f.Preview,
 		Steady:       progress.SteadyFor != nil && decide.EqualButMembers(*progress.SteadyFor, d.Wish.Wanted),
 		Late:         decide.Patience(f, d) <= 0,
-		Err:          failure,
 		Done:         d.Done || d.IgnoresDrift(),
 	}
 	if r.Config.IngressHostname {
@@ -171,7 +175,7 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	if o.groupLeft != "" {
 		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting
 	}
-	p.Unopened, p.OpeningFailed = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+	p.Missing, p.MissingFailed = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
 	return duringReplacement(f, d, p)
 }
 

@@ -164,10 +164,10 @@ func TestAServiceWithASecretHasAPassPerSecretInterval(t *testing.T) {
 		after    time.Duration
 		min, max time.Duration
 	}{
-		"without a requested pass":        {named, 0, time.Minute, 2 * time.Minute},
-		"requested later":      {named, time.Hour, time.Minute, 2 * time.Minute},
-		"requested earlier":     {named, time.Second, time.Second, time.Second},
-		"a Service without a Secret":    {other, 0, 0, 0},
+		"without a requested pass":     {named, 0, time.Minute, 2 * time.Minute},
+		"requested later":              {named, time.Hour, time.Minute, 2 * time.Minute},
+		"requested earlier":            {named, time.Second, time.Second, time.Second},
+		"a Service without a Secret":   {other, 0, 0, 0},
 		"a Service that is not served": {leaving, time.Hour, time.Hour, time.Hour},
 	} {
 		got := r.soonEnough(decide.Facts{Service: c.service, Serves: r.Serves(c.service)}, reconcile.Result{RequeueAfter: c.after}).RequeueAfter

@@ -32,7 +32,7 @@ func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planne
 		if !p.Serves(&services.Items[i]) {
 			continue
 		}
-		err := r.publish(ctx, services.Items[i].DeepCopy(), status.Pass{Err: failure, Undecided: true})
+		err := r.publish(ctx, services.Items[i].DeepCopy(), status.Pass{Err: failure, Acceptance: status.Acceptance{Undecided: true}})
 		if !apierrors.IsConflict(err) { // it has just changed; the next attempt reports it
 			problems = append(problems, err)
 		}

@@ -30,7 +30,7 @@ func TestAServiceThatIsOnlyObservedSaysWhatWouldBeDone(t *testing.T) {
 			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "it would be taken over, and nothing would be written to it"}},
 		"members besides": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{tags, members}},
 			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "these operations would be done: " + tags.String() + "; " + members.String()}},
-		"members of one that is refused": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}, Invalid: badAnnotation},
+		"members of one that is refused": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}, Acceptance: Acceptance{Invalid: badAnnotation}},
 			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "these operations would be done: " + members.String()}},
 		"Octavia is at work": {Pass{Observed: observed(lb.PendingUpdate, 1)},
 			said{metav1.ConditionFalse, ReasonUpdating, "Octavia is changing load balancer lb-1"}},

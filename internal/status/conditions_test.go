@@ -38,7 +38,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		accepted, programmed said
 	}{
 		"nothing there yet": {
-			Pass{External: true}, ok, no(ReasonCreating, "the load balancer has not been created yet"),
+			Pass{Publication: Publication{External: true}}, ok, no(ReasonCreating, "the load balancer has not been created yet"),
 		},
 		"another of its group comes first": {
 			Pass{Waits: "first the other"}, ok, no(ReasonWaitingForGroup, "first the other"),
@@ -79,7 +79,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Observed: observed(lb.PendingUpdate, 2)}, ok, no(ReasonUpdating, "Octavia is changing load balancer lb-1"),
 		},
 		"a part is not ready": {
-			Pass{Observed: observed(lb.Active, 1), Unready: "listener l-1 is in PENDING_CREATE"},
+			Pass{Observed: observed(lb.Active, 1), Health: Health{Unready: "listener l-1 is in PENDING_CREATE"}},
 			ok, no(ReasonChildrenNotActive, "listener l-1 is in PENDING_CREATE"),
 		},
 		"a part was left behind": {
@@ -94,23 +94,23 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
 		"failed, and about to be made anew": {
-			Pass{Failed: "load balancer lb-0 went into ERROR; another one is made"}, ok,
+			Pass{Health: Health{Failed: "load balancer lb-0 went into ERROR; another one is made"}}, ok,
 			no(ReasonFailed, "load balancer lb-0 went into ERROR; another one is made"),
 		},
 		"failed over, and a part is not ready": {
-			Pass{Observed: observed(lb.Active, 1), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Unready: "listener l-1 is in PENDING_UPDATE"},
+			Pass{Observed: observed(lb.Active, 1), Health: Health{Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Unready: "listener l-1 is in PENDING_UPDATE"}},
 			ok, no(ReasonChildrenNotActive, "listener l-1 is in PENDING_UPDATE"),
 		},
 		"failed over, and a part was left behind": {
-			Pass{Observed: observed(lb.PendingUpdate, 2), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Left: []diff.Op{diff.UpdateListener{ID: "l-2", LeftBehind: true}}},
+			Pass{Observed: observed(lb.PendingUpdate, 2), Health: Health{Failed: "load balancer lb-1 went into ERROR; Octavia fails it over"}, Left: []diff.Op{diff.UpdateListener{ID: "l-2", LeftBehind: true}}},
 			ok, no(ReasonChildrenNotActive, "Octavia did not finish children of load balancer lb-1, which are being replaced: "+diff.UpdateListener{ID: "l-2", LeftBehind: true}.String()),
 		},
 		"being failed over": {
-			Pass{Observed: observed(lb.PendingUpdate, 1), Failed: "load balancer lb-1 went into ERROR; Octavia fails it over", Left: []diff.Op{diff.FailoverLoadBalancer{ID: "lb-1"}}},
+			Pass{Observed: observed(lb.PendingUpdate, 1), Health: Health{Failed: "load balancer lb-1 went into ERROR; Octavia fails it over"}, Left: []diff.Op{diff.FailoverLoadBalancer{ID: "lb-1"}}},
 			ok, no(ReasonFailed, "load balancer lb-1 went into ERROR; Octavia fails it over"),
 		},
 		"refused as it is written": {
-			Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)},
+			Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Active, 1)},
 			no(build.ReasonInvalidAnnotation, badAnnotation.Message), no(ReasonNotAccepted, "ports are not changed until the Service is valid; see condition "+Accepted),
 		},
 		"forbidden by the state of the cloud": {
@@ -119,12 +119,12 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			no(ReasonNotAccepted, "the cloud cannot provide everything that the Service requests; see condition "+Accepted),
 		},
 		"refused and in ERROR": {
-			Pass{Invalid: badAnnotation, Observed: observed(lb.Error, 1)},
+			Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Error, 1)},
 			no(build.ReasonInvalidAnnotation, badAnnotation.Message),
 			no(ReasonFailed, "load balancer lb-1 is in ERROR; ask the cloud operator for the reason, or delete the Service and create it again"),
 		},
 		"a misspelt annotation": {
-			Pass{Unknown: []string{"a/b", "a/c"}, Observed: observed(lb.PendingCreate, 1)},
+			Pass{Acceptance: Acceptance{Unknown: []string{"a/b", "a/c"}}, Observed: observed(lb.PendingCreate, 1)},
 			said{metav1.ConditionTrue, ReasonAccepted, fine + "; unknown annotations without effect: a/b, a/c"},
 			no(ReasonCreating, "Octavia is creating load balancer lb-1"),
 		},
@@ -198,11 +198,11 @@ func TestAServiceIsProgrammedNoMoreWhen(t *testing.T) {
 		"the load balancer is built again":     {Pass{Observed: observed(lb.PendingCreate, 1)}, ReasonCreating},
 		"Octavia changes more than members":    {Pass{Observed: observed(lb.PendingUpdate, 1)}, ReasonUpdating},
 		"members are late for too long":        {Pass{Observed: observed(lb.PendingUpdate, 1), Steady: true, Late: true}, ReasonUpdating},
-		"it failed and is being deleted":       {Pass{Observed: observed(lb.PendingDelete, 1), Failed: "it went into ERROR", Steady: true}, ReasonFailed},
+		"it failed and is being deleted":       {Pass{Observed: observed(lb.PendingDelete, 1), Health: Health{Failed: "it went into ERROR"}, Steady: true}, ReasonFailed},
 		"it is to be deleted itself":           {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{diff.DeleteLoadBalancer{ID: observed(lb.Active, 1).LoadBalancer.ID}}}, ReasonUpdating},
-		"it is to be replaced":                 {Pass{Observed: observed(lb.Active, 1), Failed: "another one is built", FailedReason: ReasonReplacingOnChange}, ReasonReplacingOnChange},
-		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Unready: "pool p-1 is in ERROR"}, ReasonChildrenNotActive},
-		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Invalid: badAnnotation}, ReasonNotAccepted},
+		"it is to be replaced":                 {Pass{Observed: observed(lb.Active, 1), Health: Health{Failed: "another one is built", FailedReason: ReasonReplacingOnChange}}, ReasonReplacingOnChange},
+		"a part is not ready":                  {Pass{Observed: observed(lb.Active, 1), Health: Health{Unready: "pool p-1 is in ERROR"}}, ReasonChildrenNotActive},
+		"the Service is not accepted any more": {Pass{Observed: observed(lb.Active, 1), Acceptance: Acceptance{Invalid: badAnnotation}}, ReasonNotAccepted},
 		"an address is refused":                {Pass{Observed: observed(lb.Active, 1), Refused: []diff.Refusal{addressTaken}}, ReasonNotAccepted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,8 +222,8 @@ func TestMembersAloneDoNotMakeAServiceProgrammed(t *testing.T) {
 }
 
 func TestWhatIsKnownOfAServiceStaysWhileAPassCannotTell(t *testing.T) {
-	refused := after(Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)})
-	failing := Pass{Err: silence, Undecided: true}
+	refused := after(Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Active, 1)})
+	failing := Pass{Err: silence, Acceptance: Acceptance{Undecided: true}}
 	got := Conditions(refused, 1, failing)
 	if diff := cmp.Diff(find(t, refused, Accepted), find(t, got, Accepted)); diff != "" {
 		t.Errorf("a failing cloud made a refused Service an accepted one (-before +after):\n%s", diff)
@@ -267,7 +267,7 @@ func TestConditionsOfOthersStay(t *testing.T) {
 func TestTheOldConditionsAreNotTouched(t *testing.T) {
 	old := after(done())
 	before := append([]metav1.Condition{}, old...)
-	Conditions(old, 2, Pass{Observed: observed(lb.Error, 1), Invalid: badAnnotation})
+	Conditions(old, 2, Pass{Observed: observed(lb.Error, 1), Acceptance: Acceptance{Invalid: badAnnotation}})
 	if diff := cmp.Diff(before, old); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
@@ -289,7 +289,7 @@ func TestTheTimeOfAConditionMovesWithItsStatusOnly(t *testing.T) {
 
 func TestMessagesAreCutAtWholeCharacters(t *testing.T) {
 	long := &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: strings.Repeat("ä", longestMessage)}
-	got := find(t, after(Pass{Invalid: long}), Accepted).Message
+	got := find(t, after(Pass{Acceptance: Acceptance{Invalid: long}}), Accepted).Message
 	if len(got) > longestMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä ...") {
 		t.Errorf("%d bytes, valid %v, ends with %q", len(got), utf8.ValidString(got), got[len(got)-8:])
 	}

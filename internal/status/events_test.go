@@ -46,11 +46,11 @@ func TestEventsTellALifeWithoutRepeatingThemselves(t *testing.T) {
 	opening := Pass{Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{closePort, closePort}}
 	closing := Pass{Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{closePort}}
 	follows := Pass{Observed: observed(lb.PendingUpdate, 1), Left: []diff.Op{members}}
-	silent := Pass{Err: silence, Undecided: true}
-	other := Pass{Err: errors.New("another message of the same reason"), Undecided: true}
+	silent := Pass{Err: silence, Acceptance: Acceptance{Undecided: true}}
+	other := Pass{Err: errors.New("another message of the same reason"), Acceptance: Acceptance{Undecided: true}}
 	quota := Pass{Err: &openstack.Error{Class: openstack.Quota, Message: "no more"}}
-	bad := Pass{Invalid: badAnnotation, Observed: observed(lb.Active, 1)}
-	worse := Pass{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}, Observed: observed(lb.Active, 1)}
+	bad := Pass{Acceptance: Acceptance{Invalid: badAnnotation}, Observed: observed(lb.Active, 1)}
+	worse := Pass{Acceptance: Acceptance{Invalid: &build.Invalid{Reason: build.ReasonUnsupported}}, Observed: observed(lb.Active, 1)}
 	for name, test := range map[string]struct {
 		passes []Pass
 		want   []string
@@ -80,7 +80,7 @@ func TestEventsTellALifeWithoutRepeatingThemselves(t *testing.T) {
 		"refused from the start":             {[]Pass{bad, bad}, []string{"Warning InvalidAnnotation", ""}},
 		"refused, and then the cloud fails":  {[]Pass{bad, silent, bad}, []string{"Warning InvalidAnnotation", "Warning CloudUnavailable", ""}},
 		"ERROR":                              {[]Pass{done(), {Observed: observed(lb.Error, 1)}}, []string{"Normal Programmed", "Warning LoadBalancerFailed"}},
-		"parts not ready, and ready at last": {[]Pass{{Observed: observed(lb.Active, 1), Unready: "x"}, done()}, []string{"Warning ChildrenNotActive", "Normal Programmed"}},
+		"parts not ready, and ready at last": {[]Pass{{Observed: observed(lb.Active, 1), Health: Health{Unready: "x"}}, done()}, []string{"Warning ChildrenNotActive", "Normal Programmed"}},
 		"deleted":                            {[]Pass{done(), {Observed: observed(lb.PendingDelete, 1)}}, []string{"Normal Programmed", "Normal Deleting"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func internalOnly(o lb.Observed) lb.Observed {
 
 // done is a pass that saw everything wanted.
 func done() Pass {
-	return Pass{Observed: observed(lb.Active, 1), External: true, Done: true}
+	return Pass{Observed: observed(lb.Active, 1), Publication: Publication{External: true}, Done: true}
 }
 
 // vip6 is the IPv6 address of a load balancer that has both.

@@ -89,14 +89,50 @@ func shorten(text string, longest int) string {
 
 // Pass is the result of one pass over a Service.
 type Pass struct {
+	Acceptance
+	Publication
+	Health
+	SecurityGroup
+	// Observed is the cloud's state after the pass.
+	Observed lb.Observed
+	// Left are the operations that are pending or in progress. Refused are those that the
+	// state of the cloud forbids. Drift are those that would repair drift and that the
+	// Service's policy forbids.
+	Left    []diff.Op
+	Refused []diff.Refusal
+	Drift   []diff.Op
+	// Waits names the Service of the group that creates the load balancer first, or is "".
+	Waits string
+	// Err is the failure of the pass, or nil.
+	Err error
+	// Leaving reports whether the Service gives up its load balancer.
+	Leaving bool
+	// OnlyObserved reports whether nothing but conditions is written: Left is what would be
+	// done otherwise.
+	OnlyObserved bool
+	// Steady reports whether everything but members was complete before the change that
+	// Octavia is working on. Late reports whether operations are overdue, so that even pending
+	// member updates are reported.
+	Steady, Late bool
+	// Done reports whether the cloud was seen to match the desired state.
+	Done bool
+}
+
+// Acceptance is what condition Accepted depends on.
+type Acceptance struct {
 	// Invalid is the reason for refusing the Service, or nil.
 	Invalid *build.Invalid
 	// CertificateProblem is the reason why clients may reject the Service's certificate, or "".
 	CertificateProblem string
 	// Unknown are annotations with a prefix of ours that this version does not know.
 	Unknown []string
-	// Observed is the cloud's state after the pass.
-	Observed lb.Observed
+	// Undecided reports whether the pass failed before it decided about the condition, which
+	// then stays as it was.
+	Undecided bool
+}
+
+// Publication says which addresses the Service publishes.
+type Publication struct {
 	// External reports whether the Service gets a floating IP.
 	External bool
 	// Families are the Service's IP families, if the load balancer serves more than one.
@@ -110,27 +146,12 @@ type Pass struct {
 	// is published in place of the address.
 	ThroughLoadBalancer bool
 	HostnameSuffix      string
-	// Late reports whether operations are overdue, so that even pending member updates are
-	// reported.
-	Late bool
-	// Leaving reports whether the Service gives up its load balancer.
-	Leaving bool
-	// OnlyObserved reports whether nothing but conditions is written: Left is what would be
-	// done otherwise.
-	OnlyObserved bool
-	// Left are the operations that are pending or in progress. Refused are those that the
-	// state of the cloud forbids.
-	Left    []diff.Op
-	Refused []diff.Refusal
+}
+
+// Health describes failures and replacements of the load balancer.
+type Health struct {
 	// Unready names the children that are not ACTIVE although the load balancer is, or is "".
 	Unready string
-	// Waits names the Service of the group that creates the load balancer first, or is "".
-	Waits string
-	// Err is the failure of the pass, or nil.
-	Err error
-	// Undecided reports whether the pass failed before it decided about condition Accepted,
-	// which then stays as it was.
-	Undecided bool
 	// Failed describes the failure of a load balancer that is being recovered, or is "".
 	// FailedReason is the reason for the condition.
 	Failed, FailedReason string
@@ -142,17 +163,14 @@ type Pass struct {
 	// it is not that of the load balancer.
 	Beside bool
 	Noted  string
-	// Steady reports whether everything but members was complete before the change that
-	// Octavia is working on.
-	Steady bool
-	// Done reports whether the cloud was seen to match the desired state.
-	Done bool
-	// Unopened names the traffic that the security group of the nodes does not admit yet, or is
-	// "". OpeningFailed reports whether adding the rules failed.
-	Unopened      string
-	OpeningFailed bool
-	// Drift are the operations that would repair drift and that the Service's policy forbids.
-	Drift []diff.Op
+}
+
+// SecurityGroup says what the security group of the nodes lacks.
+type SecurityGroup struct {
+	// Missing names the traffic that it does not admit yet, or is "". MissingFailed reports
+	// whether adding the rules failed.
+	Missing       string
+	MissingFailed bool
 }
 
 // Conditions returns the conditions of a Service after the pass. Conditions of other
@@ -165,9 +183,9 @@ func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condi
 		meta.SetStatusCondition(&next, accepted)
 	}
 	was := meta.IsStatusConditionTrue(old, Programmed)
-	if was && !p.OpeningFailed {
+	if was && !p.MissingFailed {
 		// The group is only being checked again; most likely the rules still exist.
-		p.Unopened = ""
+		p.Missing = ""
 	}
 	if was && p.onlyMembers() {
 		// Pools follow the nodes all the time; everything else is complete.
@@ -216,7 +234,7 @@ func (p Pass) accepted() metav1.Condition {
 // onlyMembers reports whether the only pending operations are member updates of existing
 // pools and deletions of unused load balancers.
 func (p Pass) onlyMembers() bool {
-	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late || p.OpeningFailed {
+	if p.OnlyObserved || p.Invalid != nil || len(p.Refused) > 0 || len(p.Drift) > 0 || p.Err != nil || p.Unready != "" || p.Failed != "" || p.Done || p.Late || p.MissingFailed {
 		return false
 	}
 	if len(p.Left) == 0 && !p.Steady {
@@ -275,8 +293,8 @@ func (p Pass) programmed() metav1.Condition {
 		c.Message = fmt.Sprintf("Octavia did not finish children of load balancer %s, which are being replaced: %s", l.ID, p.progress())
 	case !p.Done:
 		c.Reason, c.Message = ReasonUpdating, p.progress()
-	case p.Unopened != "":
-		c.Reason, c.Message = ReasonSecurityGroupNotReady, p.Unopened
+	case p.Missing != "":
+		c.Reason, c.Message = ReasonSecurityGroupNotReady, p.Missing
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
 		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(served(*l)), p.at())
