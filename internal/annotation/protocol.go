@@ -188,8 +188,8 @@ var protocolLines = []Annotation{
 		Key:     ProtocolsKey,
 		Default: "the next three annotations, or else the transport protocol of each port",
 		Doc: "The protocol of individual ports; see [protocols](../service-authors.md#protocols). For these ports it takes precedence over the next three annotations. " +
-			"With appProtocol in the list, spec.ports[].appProtocol applies to ports that nothing else sets.",
-		Needs: []lb.Feature{lb.FeatureHTTP},
+			"With appProtocol in the list, spec.ports[].appProtocol applies to ports that nothing else sets. " +
+			"HTTP, TERMINATED_HTTPS, PROXY and PROXYV2 need a provider other than ovn; otherwise the Service is refused.",
 	}),
 	set(proxyProtocol, func(o *Options) *lb.PoolProtocol { return &o.ProxyProtocol }, Annotation{
 		Key:     ProxyProtocol,
