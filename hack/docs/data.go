@@ -31,12 +31,14 @@ func annotations() (any, error) {
 	return map[string]any{"Prefix": annotation.Prefix, "OwnPrefix": annotation.OwnPrefix, "Set": set, "Written": written}, nil
 }
 
+// everyOctavia removes version 2.0 from a requirement: every Octavia has it.
+var everyOctavia = strings.NewReplacer("Octavia API version 2.0 and ", "", "Octavia API version 2.0 (", "Octavia API version ", "provider ovn)", "provider ovn")
+
 // needs says what an annotation requires of the cloud, and what happens without it.
 func needs(a annotation.Annotation) string {
 	var features []string
 	for _, f := range a.Needs {
-		// Every Octavia has API version 2.0.
-		features = append(features, strings.TrimPrefix(f.Needs(), "Octavia API version 2.0 and "))
+		features = append(features, everyOctavia.Replace(f.Needs()))
 	}
 	if len(features) == 0 {
 		return ""

@@ -120,7 +120,7 @@ const mustBeProxy = "must be true or v1 for version 1, v2 for version 2, or fals
 // secretRef is where a certificate with its key is kept, or nothing, which overrules
 // what the operator chose. How it looks depends on the operator's container-store.
 var secretRef = valueType[string]{
-	values: "reference to a container or secret", emptyCounts: true,
+	values: "reference to a Barbican container or secret", emptyCounts: true,
 	rule: name.rule, parse: name.parse,
 }
 
@@ -138,7 +138,7 @@ var secretName = valueType[string]{
 const mustBeSecretName = "must be the name of a Secret in the Service's namespace, such as web-tls"
 
 var secretRefs = valueType[[]string]{
-	values: "such references, separated by commas",
+	values: "references to Barbican containers or secrets, separated by commas",
 	rule:   Rule{Kind: "references", Right: mustBeShort, Part: fmt.Sprintf("bytes(p).size() <= %d", longestName)},
 	parse: func(text string) ([]string, error) {
 		var refs []string
@@ -186,15 +186,15 @@ const eitherProxyOrHeader = "cannot be combined with annotation " + ProxyProtoco
 var protocolLines = []Annotation{
 	set(protocols, func(o *Options) *Protocols { return &o.Protocols }, Annotation{
 		Key:     ProtocolsKey,
-		Default: "the next three annotations, or else the transport protocol of each port",
-		Doc: "The protocol of individual ports; see [protocols](../service-authors.md#protocols). For these ports it takes precedence over the next three annotations. " +
-			"With appProtocol in the list, spec.ports[].appProtocol applies to ports that nothing else sets.",
-		Needs: []lb.Feature{lb.FeatureHTTP},
+		Default: "the next four annotations, or else the transport protocol of each port",
+		Doc: "The protocol of individual ports; see [protocols](../service-authors.md#protocols). For these ports it takes precedence over proxy-protocol, x-forwarded-for, default-tls-container-ref and tls-secret. " +
+			"With appProtocol in the list, spec.ports[].appProtocol applies to ports that nothing else sets. " +
+			"HTTP, TERMINATED_HTTPS, PROXY and PROXYV2 need a provider other than ovn; otherwise the Service is refused.",
 	}),
 	set(proxyProtocol, func(o *Options) *lb.PoolProtocol { return &o.ProxyProtocol }, Annotation{
 		Key:     ProxyProtocol,
 		Default: "false",
-		Doc:     "All TCP ports send the client's address to the nodes by the PROXY protocol, version 1 or (API version 2.22) 2. The backends must expect it. UDP and SCTP ports are not affected.",
+		Doc:     "All TCP ports send the client's address to the nodes by the PROXY protocol: true or v1 for version 1, v2 for version 2 (Octavia API version 2.22). The Pods must expect it. UDP and SCTP ports are not affected.",
 		Needs:   []lb.Feature{lb.FeatureProxy},
 	}),
 	set(boolean, func(o *Options) *bool { return &o.XForwardedFor }, Annotation{

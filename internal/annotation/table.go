@@ -64,8 +64,8 @@ var addressLines = []Annotation{
 	set(sourceRanges, func(o *Options) *[]string { return &o.SourceRanges }, Annotation{
 		Key:     "service.beta.kubernetes.io/load-balancer-source-ranges",
 		Default: "[LoadBalancer] source-ranges",
-		Doc:     "The clients that may connect, if spec.loadBalancerSourceRanges is empty. An empty value allows every client.",
-		Needs:   []lb.Feature{lb.FeatureAllowedCIDRs},
+		Doc: "The clients that may connect, if spec.loadBalancerSourceRanges is empty. An empty value allows every client. " +
+			"Needs Octavia API version 2.12, or with provider ovn manage-security-groups = true; otherwise the Service is refused.",
 	}),
 	set(boolean, func(o *Options) *bool { return &o.KeepFloatingIP }, Annotation{
 		Key:     KeepFloatingIP,

@@ -199,7 +199,7 @@ func tellServices(m manager.Manager, p *planner.Planner, log logr.Logger) func(c
 			return
 		}
 		if err := service.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
-			log.Info("cannot write to the Services that the cloud is unavailable", "error", err.Error())
+			log.Info("cannot report in the conditions of the Services that the cloud is unavailable", "error", err.Error())
 		}
 	}
 }

@@ -53,7 +53,7 @@ type connection struct {
 func (c *connection) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.cloudConfig, "cloud-config", "", "path of cloud.conf (required)")
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "cluster name in the names of load balancers; the same as that of openstack-cloud-controller-manager")
+	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "name of the cluster in the names of load balancers; after a migration, that of openstack-cloud-controller-manager")
 	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
 	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
 	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "sustained calls per second to each OpenStack service")
@@ -73,7 +73,7 @@ func (c *connection) restConfig() (*rest.Config, error) {
 	rules.ExplicitPath = c.kubeconfig
 	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w", err)
+		return nil, fmt.Errorf("find the cluster: %w; check --kubeconfig and $KUBECONFIG", err)
 	}
 	cluster.QPS = -1
 	cluster.UserAgent = "kube-octavia"

@@ -35,7 +35,7 @@ func newCredential(streams IO, version string) *cobra.Command {
 		Use:   "credential",
 		Short: "Create, rotate and delete the controller's application credential",
 		Long: "An application credential lets the controller act for you in one project. You can revoke it separately.\n" +
-			"The credentials that these commands create have access rules for the controller's calls only.\n" +
+			"The application credentials that these commands create allow only the controller's calls.\n" +
 			"\n" +
 			"Log in with your own user and password: with --os-cloud, an entry of clouds.yaml; or with --cloud-config;\n" +
 			"or, without these, with $OS_CLOUD or the variables of an openrc file.",
@@ -84,7 +84,7 @@ type wish struct {
 func (w *wish) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&w.name, "name", "", "name of the application credential; default: kube-octavia- and the time")
 	flags.StringVar(&w.expires, "expires", "", "expiry: a duration such as 90d or 12h, a date such as 2030-01-31, or never")
-	flags.StringSliceVar(&w.roles, "roles", nil, "its roles in the project; default: all of yours except admin")
+	flags.StringSliceVar(&w.roles, "roles", nil, "roles of the application credential in the project; default: all of yours except admin")
 }
 
 // credential is the application credential that the flags describe.

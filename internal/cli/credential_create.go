@@ -32,7 +32,7 @@ func newCredentialCreate(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create an application credential and print the Secret with it",
-		Long: "Creates an application credential for the project of your login and writes the manifest of the controller's\n" +
+		Long: "Creates an application credential for the project of your login and prints the manifest of the controller's\n" +
 			"Secret, with cloud.conf and the certificates that it names. The new cloud.conf contains all sections of\n" +
 			"--cloud-config except [Global].\n" +
 			"\n" +

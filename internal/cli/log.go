@@ -23,7 +23,7 @@ type logging struct {
 
 func (l *logging) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&l.verbosity, "v", "v", 0, "log level: 0 logs changes, 4 also every call to OpenStack")
-	flags.StringVar(&l.format, "log-format", "text", "text or json")
+	flags.StringVar(&l.format, "log-format", "text", "format of the log: text or json")
 }
 
 // logger makes the logger of the process, which Kubernetes' libraries use too.

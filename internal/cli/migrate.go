@@ -46,7 +46,7 @@ func newMigrate(streams IO, version string) *cobra.Command {
 	}
 	o.connection.addFlags(c.Flags())
 	o.logging.addFlags(c.Flags())
-	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
+	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	return c
 }
 

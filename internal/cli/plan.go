@@ -55,7 +55,7 @@ func newPlan(streams IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [SERVICE]",
 		Short: "Show what the controller would do, without doing it",
-		Long: "Reads Services and the cloud and prints the operations that the controller would do now.\n" +
+		Long: "Reads the cloud and SERVICE, or all Services, and prints the operations that the controller would do now.\n" +
 			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -69,8 +69,8 @@ func newPlan(streams IO, version string) *cobra.Command {
 	o.connection.addFlags(c.Flags())
 	o.connection.addAdoptFlag(c.Flags())
 	o.logging.addFlags(c.Flags())
-	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the Services; all by default; with a SERVICE the namespace default")
-	c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the Services; default: all namespaces, or namespace default for a SERVICE")
+	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	return c
 }
 
