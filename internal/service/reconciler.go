@@ -154,7 +154,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		}
 		return decide.Facts{}, client.IgnoreNotFound(err)
 	}
-	f := r.Facts(service, r.Memory.Recall(key, service.UID), r.Now(), r.Timing)
+	f := r.Facts(service, r.Memory.Get(key, service.UID), r.Now(), r.Timing)
 	lost := f.Record.Cloud.Holds() && claim.LostMark(service) && r.Adopt != claim.AdoptObserve
 	if f.Serves {
 		resumed, overwritten := r.conflicts.Resume(service)
