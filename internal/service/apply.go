@@ -334,7 +334,7 @@ func (r *Reconciler) noteRepair(service *corev1.Service, op diff.Op) (wait time.
 	}
 	r.conflicts.Wrote(service, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
 	if state := r.conflicts.State(service); state.Stopped {
-		return state.Wait
+		return state.Wait(r.Now())
 	}
 	return 0
 }
@@ -350,7 +350,7 @@ func (r *Reconciler) noteForeign(f decide.Facts, d decide.Decision) (wait time.D
 		writes = append(writes, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
 	}
 	r.conflicts.Wrote(f.Service, writes...)
-	return r.conflicts.State(f.Service).Wait
+	return r.conflicts.State(f.Service).Wait(r.Now())
 }
 
 // noteLeftBehind notes that Octavia left parts of the load balancer unfinished. Where those

@@ -17,15 +17,15 @@ import (
 // come back as events. Patches are the only writes here.
 type patching struct {
 	client.Client
-	limit time.Duration
-	own   *conflict.OwnWrites
+	limit  time.Duration
+	writes *conflict.Tracker
 }
 
 // Patch implements client.Writer.
 func (c patching) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	return c.own.Around(object, func() error { return c.Client.Patch(ctx, object, patch, options...) })
+	return c.writes.Track(object, func() error { return c.Client.Patch(ctx, object, patch, options...) })
 }
 
 // Status implements client.StatusClient.
@@ -42,5 +42,5 @@ type patchingStatus struct {
 func (c patchingStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	ctx, cancel := context.WithTimeout(ctx, c.client.limit)
 	defer cancel()
-	return c.client.own.Around(object, func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
+	return c.client.writes.Track(object, func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }

@@ -79,7 +79,6 @@ type Reconciler struct {
 	Options
 	*planner.Planner
 
-	own              *conflict.OwnWrites
 	conflicts        *conflict.Tracker
 	observers        *observers
 	waiters          *quota.Waiters
@@ -95,11 +94,10 @@ func New(o Options) *Reconciler {
 	if o.Requirements == nil {
 		o.Requirements = noRequirements{}
 	}
-	own := conflict.NewOwnWrites()
-	o.Client = patching{o.Client, o.Timing.KubernetesLimit, own}
+	conflicts := conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger})
+	o.Client = patching{o.Client, o.Timing.KubernetesLimit, conflicts}
 	return &Reconciler{
-		Options: o, Planner: o.Planner, own: own, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
-		conflicts: conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger}),
+		Options: o, Planner: o.Planner, conflicts: conflicts, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
 	}
 }
 

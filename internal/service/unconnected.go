@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/kube-octavia/kube-octavia/internal/conflict"
-
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -23,7 +21,7 @@ import (
 // had one; addresses that are published stay. Of the planner only what chooses
 // Services is needed.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planner, failure error) error {
-	r := &Reconciler{Planner: p, Options: Options{Client: patching{m.GetClient(), timing.Default().KubernetesLimit, conflict.NewOwnWrites()}, Recorder: m.GetEventRecorder("kube-octavia")}}
+	r := &Reconciler{Planner: p, Options: Options{Client: patching{m.GetClient(), timing.Default().KubernetesLimit, nil}, Recorder: m.GetEventRecorder("kube-octavia")}}
 	var services corev1.ServiceList
 	if err := p.Reader.List(ctx, &services); err != nil {
 		return err
