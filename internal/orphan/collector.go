@@ -53,12 +53,8 @@ func (c *Collector) Collect(ctx context.Context, all Inventory) error {
 			return err
 		}
 	}
-	var kinds []string
-	for _, kind := range c.Finder.kinds() {
-		kinds = append(kinds, kind.name)
-	}
-	orphans, due := judge(marked, owners, c.known, kinds, time.Now(), c.Grace)
-	c.note(orphans, kinds)
+	orphans, due := judge(marked, owners, c.known, c.Finder.kinds(), time.Now(), c.Grace)
+	c.note(orphans)
 	errs := c.confirmDeletions(ctx, marked)
 	for _, o := range due {
 		errs = append(errs, c.remove(ctx, o))
@@ -67,7 +63,7 @@ func (c *Collector) Collect(ctx context.Context, all Inventory) error {
 }
 
 // note remembers and counts the orphans, and reports the new ones.
-func (c *Collector) note(orphans []orphan, kinds []string) {
+func (c *Collector) note(orphans []orphan) {
 	now, count := map[key]orphan{}, map[string]int{}
 	for _, o := range orphans {
 		count[o.Kind]++
@@ -77,8 +73,8 @@ func (c *Collector) note(orphans []orphan, kinds []string) {
 				"%s %s %s %s, which does not exist or no longer uses it; %s", o.Kind, o.Name, c.kind(o).evidence, o.ServiceUID, c.consequence(o)))
 		}
 	}
-	for _, kind := range kinds {
-		c.Metrics.Orphans.WithLabelValues(kind).Set(float64(count[kind]))
+	for _, kind := range c.Finder.kinds() {
+		c.Metrics.Orphans.WithLabelValues(kind.name).Set(float64(count[kind.name]))
 	}
 	c.known = now
 }

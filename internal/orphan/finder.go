@@ -5,6 +5,7 @@ package orphan
 
 import (
 	"context"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,13 +50,7 @@ func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	orphans := []Object{}
-	for _, o := range f.marked(all) {
-		if !owners.have(o) {
-			orphans = append(orphans, o)
-		}
-	}
-	return orphans, nil
+	return slices.DeleteFunc(append([]Object{}, f.marked(all)...), owners.have), nil
 }
 
 // marked returns the objects in the inventory that were created for Services of this cluster and

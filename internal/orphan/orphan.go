@@ -48,7 +48,7 @@ const Never time.Duration = 0
 // An object is due when it was an orphan for the whole grace period. At most one of a kind is
 // due: the one with the oldest attempt. The kinds are in the order of deletion of a Service's
 // objects, so a floating IP waits for its load balancer.
-func judge(marked []Object, owners owners, before map[key]orphan, kinds []string, now time.Time, grace time.Duration) (orphans, due []orphan) {
+func judge(marked []Object, owners owners, before map[key]orphan, kinds []kind, now time.Time, grace time.Duration) (orphans, due []orphan) {
 	for _, o := range marked {
 		if o.ServiceUID == "" || owners.have(o) {
 			continue
@@ -67,13 +67,18 @@ func judge(marked []Object, owners owners, before map[key]orphan, kinds []string
 	}
 	for i, kind := range kinds {
 		next := slices.IndexFunc(orphans, func(o orphan) bool {
-			return o.Kind == kind && o.InUse == "" && now.Sub(o.since) >= grace && !slices.ContainsFunc(orphans, func(b orphan) bool {
-				return b.ServiceUID == o.ServiceUID && slices.Contains(kinds[:i], b.Kind)
-			})
+			return o.Kind == kind.name && o.InUse == "" && now.Sub(o.since) >= grace && !hasAny(orphans, o.ServiceUID, kinds[:i])
 		})
 		if next >= 0 {
 			due = append(due, orphans[next])
 		}
 	}
 	return orphans, due
+}
+
+// hasAny reports whether the Service has an orphan of one of the kinds.
+func hasAny(orphans []orphan, serviceUID string, kinds []kind) bool {
+	return slices.ContainsFunc(orphans, func(o orphan) bool {
+		return o.ServiceUID == serviceUID && slices.ContainsFunc(kinds, func(k kind) bool { return k.name == o.Kind })
+	})
 }
