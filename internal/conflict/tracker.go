@@ -26,8 +26,7 @@ type Options struct {
 	Logger  logr.Logger
 }
 
-// Tracker has the State of each Service. It is safe for concurrent use. A nil Tracker tracks no
-// writes.
+// Tracker has the State of each Service. It is safe for concurrent use.
 type Tracker struct {
 	Options
 	mu     sync.Mutex
@@ -43,8 +42,8 @@ func New(o Options) *Tracker {
 // back.
 const mostPending = 8
 
-// Track makes a write of the controller, which is pending if it changes a Service, unless the API
-// server rejects it. If the answer is lost, it may have been made.
+// Track makes a write of the controller. Made recognises a write to a Service when it comes back
+// as an event, also if its answer was lost. A nil Tracker only makes the write.
 func (t *Tracker) Track(object client.Object, write func() error) error {
 	service, ok := object.(*corev1.Service)
 	if !ok || t == nil {
@@ -55,7 +54,7 @@ func (t *Tracker) Track(object client.Object, write func() error) error {
 		s.pending = append(slices.Clone(s.pending[max(len(s.pending)-mostPending+1, 0):]), written)
 	})
 	err := write()
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+	if rejected := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err); rejected {
 		t.update(service, func(s *State) {
 			if i := slices.Index(s.pending, written); i >= 0 {
 				s.pending = slices.Delete(slices.Clone(s.pending), i, i+1)

@@ -142,7 +142,7 @@ func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 
 // LoadBalancersOf returns the ids of the load balancers that the Service uses: two while one
 // of them replaces the other.
-func (m *Store) LoadBalancersOf(key types.NamespacedName) (ids []string) {
+func (m *Store) LoadBalancersOf(key types.NamespacedName) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return used(m.records[key].Cloud.Observed)

@@ -182,12 +182,8 @@ func TestStaleLoadBalancers(t *testing.T) {
 				test.change(&r)
 			}
 			m := remembering(r)
-			heads := map[string]octavia.Head{}
-			for _, h := range test.heads {
-				heads[h.ID] = h
-			}
 			marked := func(l lb.LoadBalancer) bool { return len(l.Tags) > 0 }
-			stale := m.StaleLoadBalancers(heads, marked, noon.Add(time.Minute))
+			stale := m.StaleLoadBalancers(test.heads, marked, noon.Add(time.Minute))
 			if got := len(stale) == 1; got != test.stale {
 				t.Fatalf("stale: %v", stale)
 			}

@@ -35,17 +35,21 @@ func (m *Store) update(began time.Time, change func(*Record) bool) []types.Names
 	})
 }
 
-// StaleLoadBalancers compares the records with a list of the cluster's load balancers, by id,
-// that began at the given time. It returns the Services whose load balancer another client
-// changed or deleted, or that failed; these are read again. Listed reports whether the list
-// contains the load balancer if it exists.
-func (m *Store) StaleLoadBalancers(heads map[string]octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
+// StaleLoadBalancers compares the records with a list of the cluster's load balancers that began at
+// the given time. It returns the Services whose load balancer another client changed or deleted,
+// or that failed; these are read again. Listed reports whether the list contains the load
+// balancer if it exists.
+func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
+	byID := make(map[string]octavia.Head, len(heads))
+	for _, h := range heads {
+		byID[h.ID] = h
+	}
 	return m.update(began, func(r *Record) bool {
 		l := r.Cloud.Observed.LoadBalancer
 		if l == nil || l.ProvisioningStatus.Pending() {
 			return false
 		}
-		head, found := heads[l.ID]
+		head, found := byID[l.ID]
 		if same := head.UpdatedAt == l.UpdatedAt && head.ProvisioningStatus == l.ProvisioningStatus; found && same || !found && !listed(*l) {
 			return false
 		}

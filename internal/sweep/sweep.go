@@ -104,7 +104,8 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 	var found orphan.Inventory
 	var loadBalancers, floatingIPs, certificates error
 	if found.LoadBalancers, loadBalancers = s.heads(ctx); loadBalancers == nil {
-		s.compareLoadBalancers(found.LoadBalancers, began)
+		s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(found.LoadBalancers, s.listed, began))
+		s.enqueue(s.Logger, "the Service has a load balancer that is not in memory; reading everything again", s.Memory.UnknownLoadBalancers(found.LoadBalancers, began))
 	}
 	if found.FloatingIPs, floatingIPs = s.floatingIPs(ctx); floatingIPs == nil {
 		s.drifted(diff.CreateFloatingIP{}, s.Memory.StaleFloatingIPs(found.FloatingIPs, s.Finder.ClusterUID, began))
@@ -128,15 +129,6 @@ func (s *Sweeper) sweep(ctx context.Context) error {
 		return fmt.Errorf("look for orphans: %w", err)
 	}
 	return nil
-}
-
-func (s *Sweeper) compareLoadBalancers(heads []octavia.Head, began time.Time) {
-	byID := make(map[string]octavia.Head, len(heads))
-	for _, h := range heads {
-		byID[h.ID] = h
-	}
-	s.drifted(diff.CreateLoadBalancer{}, s.Memory.StaleLoadBalancers(byID, s.listed, began))
-	s.enqueue(s.Logger, "the Service has a load balancer that is not in memory; reading everything again", s.Memory.UnknownLoadBalancers(heads, began))
 }
 
 // listed reports whether the list contains the load balancer if it exists. Adopted ones are not in
