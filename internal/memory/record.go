@@ -48,18 +48,18 @@ type Cloud struct {
 	// Others are load balancers with the tags of the Service that are neither named in its
 	// annotation nor have its name.
 	Others []string
-	// Believed is the expected state of the load balancer when it is read again, or nil. Another
+	// Expected is the expected state of the load balancer when it is read again, or nil. Another
 	// client made the differences that are found then.
-	Believed *lb.Observed
+	Expected *lb.Observed
 	// Unanswered is the time of a create without an answer, or zero. Octavia may still carry
 	// it out.
 	Unanswered time.Time
-	// MadeComplete is the id of a load balancer that was created together with its children by
+	// CreatedWithChildren is the id of a load balancer that was created together with its children by
 	// one call, or "".
-	MadeComplete string
-	// CreateAlone is whether the next load balancer is created without children, because
+	CreatedWithChildren string
+	// CreateWithoutChildren is whether the next load balancer is created without children, because
 	// Octavia rejected the create with children.
-	CreateAlone bool
+	CreateWithoutChildren bool
 	// FreesQuota is whether the change in progress makes room for other Services.
 	FreesQuota bool
 }

@@ -158,7 +158,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		resumed, overwritten := r.conflicts.Resume(service)
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
 			// What was known may not be true any more in any respect.
-			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Believed = false, nil, nil
+			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, nil, nil
 			f.Remembered = false
 			r.Memory.Put(key, f.Record)
 		}
