@@ -63,7 +63,7 @@ func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBala
 
 // UnknownLoadBalancers returns the Services with a load balancer in the list that is not in
 // memory; these are read again. The previous leader created it with a call that outlived it, or
-// somebody renamed it.
+// another client renamed it.
 func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []types.NamespacedName {
 	byService := map[string][]string{}
 	for _, h := range heads {
