@@ -13,10 +13,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
-// ourClass is the class of the controllers under test.
+// ourClass is the class of the controller under test.
 const ourClass = "kube-octavia.io/octavia"
 
-// served is a Service of type LoadBalancer that we have claimed.
+// served returns a Service of type LoadBalancer that we have claimed.
 func served(edits ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{Finalizer},
@@ -45,30 +45,30 @@ func without(key string) func(*corev1.Service) {
 	return func(s *corev1.Service) { delete(s.Annotations, key) }
 }
 
-func TestServicesThatAreServedAndThoseThatAreReleased(t *testing.T) {
+func TestServicesThatAreServedAndThatAreReleased(t *testing.T) {
 	tests := map[string]struct {
 		service        *corev1.Service
 		explicitOnly   bool
 		serves, leaves bool
 	}{
-		"without a class": {service: served(), serves: true},
-		"without a class, where only classes are served":                {service: served(), explicitOnly: true},
-		"without a class and deleted, where only classes are served":    {service: served(deleted), explicitOnly: true, leaves: true},
-		"of another type, where only classes are served":                {service: served(clusterIP), explicitOnly: true, leaves: true},
-		"of another type, which another controller is about to release": {service: served(clusterIP, func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" })},
-		"of our class":                                                {service: served(class(ourClass)), explicitOnly: true, serves: true},
-		"that another controller serves":                              {service: served(class("other/x"), unmarked)},
-		"that went over to another class":                             {service: served(class("other/x")), leaves: true},
-		"being deleted":                                               {service: served(deleted), leaves: true},
-		"of openstack-cloud-controller-manager, deleted":              {service: served(unmarked, deleted), leaves: true},
-		"of another type by now":                                      {service: served(clusterIP), leaves: true},
-		"of another type, left by openstack-cloud-controller-manager": {service: served(clusterIP, unmarked), leaves: true},
-		"the same, beside openstack-cloud-controller-manager":         {service: served(clusterIP, unmarked), explicitOnly: true},
-		"of another type that never was ours":                         {service: served(clusterIP, unmarked, without(annotation.LoadBalancerID))},
-		"of another type with a mark copied from another Service": {
+		"without a class":                                        {service: served(), serves: true},
+		"without a class, which is not handled":                  {service: served(), explicitOnly: true},
+		"without a class, which is not handled, deleted":         {service: served(deleted), explicitOnly: true, leaves: true},
+		"of another type, without a class, which is not handled": {service: served(clusterIP), explicitOnly: true, leaves: true},
+		"of another type, with the mark of another class":        {service: served(clusterIP, func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" })},
+		"of our class":                    {service: served(class(ourClass)), explicitOnly: true, serves: true},
+		"of another class":                {service: served(class("other/x"), unmarked)},
+		"of another class, with our mark": {service: served(class("other/x")), leaves: true},
+		"being deleted":                   {service: served(deleted), leaves: true},
+		"of openstack-cloud-controller-manager, deleted":                 {service: served(unmarked, deleted), leaves: true},
+		"changed to another type":                                        {service: served(clusterIP), leaves: true},
+		"changed to another type, of openstack-cloud-controller-manager": {service: served(clusterIP, unmarked), leaves: true},
+		"the same, without a class, which is not handled":                {service: served(clusterIP, unmarked), explicitOnly: true},
+		"of another type, never ours":                                    {service: served(clusterIP, unmarked, without(annotation.LoadBalancerID))},
+		"of another type, with a mark copied from another Service": {
 			service: served(clusterIP, without(annotation.LoadBalancerID), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-9 " + ourClass }),
 		},
-		"that a controller of this project with another class serves": {
+		"of another class, with the mark of that class": {
 			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" }),
 		},
 		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},

@@ -85,7 +85,7 @@ func verdict(m report.Migration) error {
 		if s.Outcome == report.OutcomeUnknown {
 			failures = append(failures, fmt.Errorf("%s/%s: %s", s.Namespace, s.Name, strings.Join(s.Reasons, "; ")))
 		}
-		smooth = smooth && s.Outcome.Smooth()
+		smooth = smooth && s.Outcome.Unchanged()
 	}
 	if len(failures) > 0 {
 		return errors.Join(failures...)
@@ -158,7 +158,7 @@ func printMigration(out io.Writer, m report.Migration) error {
 
 // printService prints why a Service is not taken over as it is, and what would be done.
 func printService(out io.Writer, s report.ServiceMigration) {
-	if s.Outcome.Smooth() && len(s.Reasons) == 0 {
+	if s.Outcome.Unchanged() && len(s.Reasons) == 0 {
 		return
 	}
 	fmt.Fprintf(out, "\n%s/%s: %s\n", s.Namespace, s.Name, s.Outcome)

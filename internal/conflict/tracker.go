@@ -4,11 +4,13 @@
 package conflict
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// Options is what a Tracker is made of.
+// Options configure a Tracker.
 type Options struct {
 	Timing  timing.Delays
 	Now     func() time.Time
@@ -24,162 +26,150 @@ type Options struct {
 	Logger  logr.Logger
 }
 
-// Tracker knows of other clients' writes to what the Services have: events report those to
-// the Service, passes those in the cloud. It is safe for concurrent use.
+// Tracker has the State of each Service. It is safe for concurrent use.
 type Tracker struct {
 	Options
-	mu  sync.Mutex
-	all map[types.NamespacedName]tracked
+	mu     sync.Mutex
+	states map[types.NamespacedName]State
 }
-
-// tracked is what is known of one Service.
-type tracked struct {
-	uid types.UID
-	history
-	// reported is whether the Service says that work has stopped, and unreported are the
-	// fields that were overwritten since an event said so.
-	reported   bool
-	unreported []string
-	// claimed is when the Service's finalizer was last set while work was stopped.
-	claimed time.Time
-}
-
-// State is what to do about a Service.
-type State struct {
-	// Wait is how long the Service is left as it is, or 0. Stopped is whether that is
-	// because work on it has stopped, until Until.
-	Wait    time.Duration
-	Stopped bool
-	Until   time.Time
-	// Overwritten are the fields of the Service that were written over, and Last those of
-	// the last write; Undone is what it would take to make up for what was changed in the
-	// cloud.
-	Overwritten, Last, Undone []string
-	// Reported is whether the Service says that work has stopped.
-	Reported bool
-
-	times map[string]int
-}
-
-// Concerns reports whether another client did more than once what ops of the kind make up
-// for.
-func (s State) Concerns(kind string) bool { return s.times[kind] > 1 }
 
 // New returns a Tracker.
 func New(o Options) *Tracker {
-	o.Metrics.Contested.Set(0)
-	return &Tracker{Options: o, all: map[types.NamespacedName]tracked{}}
+	return &Tracker{Options: o, states: map[types.NamespacedName]State{}}
 }
 
-// Wrote notes what another client wrote to what the Service has.
+// mostPending limits the pending writes of a Service: a write that changes nothing never comes
+// back.
+const mostPending = 8
+
+// Track makes a write of the controller. Made recognises a write to a Service when it comes back
+// as an event, also if its answer was lost.
+func (t *Tracker) Track(object client.Object, write func() error) error {
+	service, ok := object.(*corev1.Service)
+	if !ok {
+		return write()
+	}
+	written := values(service)
+	t.update(service, func(s *State) {
+		s.pending = append(slices.Clone(s.pending[max(len(s.pending)-mostPending+1, 0):]), written)
+	})
+	err := write()
+	if rejected := apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err); rejected {
+		t.update(service, func(s *State) {
+			if i := slices.Index(s.pending, written); i >= 0 {
+				s.pending = slices.Delete(slices.Clone(s.pending), i, i+1)
+			}
+		})
+	}
+	return err
+}
+
+// Made reports whether the controller made the write after which the Service has its present own
+// fields. Events arrive in the order of the writes, so earlier writes are no longer pending.
+func (t *Tracker) Made(service *corev1.Service) (made bool) {
+	written := values(service)
+	t.update(service, func(s *State) {
+		i := slices.Index(s.pending, written)
+		made, s.pending = i >= 0, s.pending[i+1:]
+	})
+	return made
+}
+
+// Wrote notes writes of another client that were detected together, all on the Service or all
+// in the cloud.
 func (t *Tracker) Wrote(service *corev1.Service, writes ...Write) {
-	if len(writes) == 0 {
-		return
-	}
-	now, where := t.Now(), "cloud"
-	if writes[0].Kind == OnService {
-		where = "kubernetes"
-	}
-	log := t.Logger.WithValues("service", client.ObjectKeyFromObject(service).String())
-	t.change(service, func(known *tracked) {
-		if known.stopped {
+	t.update(service, func(s *State) {
+		if s.Stopped || len(writes) == 0 {
 			return
 		}
-		var texts []string
+		where, texts := "cloud", []string{}
 		for _, w := range writes {
-			texts = append(texts, w.Texts...)
+			if texts = append(texts, w.Texts...); w.Kind == OnService {
+				where = "kubernetes"
+			}
 		}
+		log := t.Logger.WithValues("service", client.ObjectKeyFromObject(service).String())
+		log.Info("another client changed the Service or its cloud objects", "where", where, "what", texts)
 		t.Metrics.ForeignWrites.WithLabelValues(where).Inc()
-		log.Info("another client wrote to what the Service has", "where", where, "what", texts)
-		if known.history = known.after(writes, now, t.Timing); writes[0].Kind == OnService {
-			known.unreported = union(known.unreported, texts)
-		}
-		if known.stopped {
-			log.Info("another controller writes to what the Service has again and again; work on it has stopped", "for", known.until.Sub(now).String())
+		if *s = s.wrote(writes, t.Now(), t.Timing); s.Stopped {
+			log.Info("another controller keeps changing the Service or its cloud objects; stopped working on it", "for", s.Wait(t.Now()).String())
 		}
 	})
 }
 
 // Changed notes that a user changed the Service.
 func (t *Tracker) Changed(service *corev1.Service) {
-	t.change(service, func(known *tracked) { known.history = known.changed(t.Timing) })
+	t.update(service, func(s *State) { *s = s.changed(t.Timing) })
 }
 
-// Resume takes up work on a Service whose stop is over, and reports, once, whether that is
-// so. Overwritten are the fields that were written over since it last said so.
+// Resume resumes work on the Service if its stop is over, and reports whether it did. It
+// also returns, once and after the backoff, the fields that were overwritten.
 func (t *Tracker) Resume(service *corev1.Service) (resumed bool, overwritten []string) {
-	t.change(service, func(known *tracked) {
-		was := known.stopped
-		known.history = known.resumed(t.Now())
-		if resumed = was && !known.stopped; resumed {
-			*known = tracked{uid: known.uid, history: known.history}
-		}
-		if !known.stopped && known.until.Before(t.Now()) {
-			overwritten, known.unreported = known.unreported, nil
+	t.update(service, func(s *State) {
+		stopped := s.Stopped
+		*s = s.resumed(t.Now())
+		resumed = stopped && !s.Stopped
+		if !s.Stopped && s.Until.Before(t.Now()) {
+			overwritten, s.unreported = s.unreported, nil
 		}
 	})
 	return resumed, overwritten
 }
 
-// State returns what to do about the Service now.
+// State returns the state of the Service.
 func (t *Tracker) State(service *corev1.Service) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	known := t.all[client.ObjectKeyFromObject(service)]
-	if known.uid != service.UID {
-		return State{}
+	return t.state(service)
+}
+
+// state returns an empty State for a Service whose predecessor had the same name.
+func (t *Tracker) state(service *corev1.Service) State {
+	if s := t.states[client.ObjectKeyFromObject(service)]; s.uid == service.UID {
+		return s
 	}
-	s := State{Stopped: known.stopped, Until: known.until, Wait: max(known.until.Sub(t.Now()), 0), Reported: known.reported, Undone: known.undone(), times: known.times()}
-	s.Overwritten, s.Last = known.overwritten()
-	return s
+	return State{uid: service.UID}
 }
 
-// Reported notes that the Service says that work has stopped.
+// Reported notes that the Service's condition says that work has stopped.
 func (t *Tracker) Reported(service *corev1.Service) {
-	t.change(service, func(known *tracked) { known.reported = true })
+	t.update(service, func(s *State) { s.Reported = true })
 }
 
-// MayClaim reports, now and then, whether the finalizer may be set on a Service on which work
-// has stopped.
-func (t *Tracker) MayClaim(service *corev1.Service) (may bool) {
-	t.change(service, func(known *tracked) {
-		if may = t.Now().Sub(known.claimed) >= t.Timing.ConflictWait.Last; may {
-			known.claimed = t.Now()
+// MayRestore reports whether the finalizer may be restored during a stop: not more often than
+// the longest backoff.
+func (t *Tracker) MayRestore(service *corev1.Service) (may bool) {
+	t.update(service, func(s *State) {
+		if may = t.Now().Sub(s.restored) >= t.Timing.ConflictWait.Last; may {
+			s.restored = t.Now()
 		}
 	})
 	return may
 }
 
-// Forget drops a Service that is gone, or that is not served any more.
+// Forget forgets a Service that was deleted or is no longer served.
 func (t *Tracker) Forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.all, key)
-	t.count()
+	t.set(key, State{})
 }
 
-// change changes what is known of a Service; what was known of an earlier one of its name is
-// forgotten.
-func (t *Tracker) change(service *corev1.Service, change func(*tracked)) {
+func (t *Tracker) update(service *corev1.Service, change func(*State)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := client.ObjectKeyFromObject(service)
-	known := t.all[key]
-	if known.uid != service.UID {
-		known = tracked{uid: service.UID}
-	}
-	if change(&known); len(known.writes) > 0 || known.stops > 0 {
-		t.all[key] = known
-	} else {
-		delete(t.all, key)
-	}
-	t.count()
+	s := t.state(service)
+	change(&s)
+	t.set(client.ObjectKeyFromObject(service), s)
 }
 
-func (t *Tracker) count() {
+// set stores the state, unless it is empty.
+func (t *Tracker) set(key types.NamespacedName, s State) {
+	if t.states[key] = s; len(s.pending) == 0 && len(s.writes) == 0 && s.stops == 0 {
+		delete(t.states, key)
+	}
 	stopped := 0
-	for _, known := range t.all {
-		if known.stopped {
+	for _, s := range t.states {
+		if s.Stopped {
 			stopped++
 		}
 	}

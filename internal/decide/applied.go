@@ -82,7 +82,7 @@ func failedOp(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
 	if errors.As(err, &cloud) && cloud.Unanswered {
 		r.Cloud.Unanswered = f.Now
 	}
-	r.Cloud.CreateAlone = createAlone(r.Cloud.CreateAlone, create, err)
+	r.Cloud.CreateWithoutChildren = createAlone(r.Cloud.CreateWithoutChildren, create, err)
 	if vip, noted := NotedVIP(f.Service); noted && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
 		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
 			"free it, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
@@ -107,9 +107,9 @@ func createAlone(alone bool, create diff.CreateLoadBalancer, failure error) bool
 
 // created notes that a load balancer was made, and why.
 func created(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalancer, made diff.Created) memory.Record {
-	r.Cloud.MadeComplete = ""
+	r.Cloud.CreatedWithChildren = ""
 	if len(op.LoadBalancer.Listeners) > 0 {
-		r.Cloud.MadeComplete = made.ID
+		r.Cloud.CreatedWithChildren = made.ID
 	}
 	c := &r.Recovery
 	switch {

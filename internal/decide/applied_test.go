@@ -71,8 +71,8 @@ func TestWhatWasBelievedShowsWhoseChangeItWas(t *testing.T) {
 		"it was not there, either": {without, without, false},
 		"nothing has changed":      {whole, whole, false},
 	} {
-		f.Record.Cloud.Observed, f.Record.Cloud.Believed = test.now, &test.believed
-		if d := Decide(f); len(d.Foreign) > 0 != test.foreign || d.Record.Cloud.Believed != nil {
+		f.Record.Cloud.Observed, f.Record.Cloud.Expected = test.now, &test.believed
+		if d := Decide(f); len(d.Foreign) > 0 != test.foreign || d.Record.Cloud.Expected != nil {
 			t.Errorf("%s: foreign %v", name, kinds(d.Foreign))
 		}
 	}
@@ -86,7 +86,7 @@ func TestTheRecordOfAnOpSaysWhatItLeadsTo(t *testing.T) {
 		t.Fatalf("planned %v", kinds(d.Plan.Ops))
 	}
 	r := Applied(f, d, create, diff.Created{ID: "lb-1", VIP: lb.VIP{PortID: "port-1"}}, nil)
-	if l := r.Cloud.Observed.LoadBalancer; l == nil || l.ID != "lb-1" || r.Cloud.MadeComplete != "lb-1" || r.Cloud.Confirmed || !r.Cloud.Stale {
+	if l := r.Cloud.Observed.LoadBalancer; l == nil || l.ID != "lb-1" || r.Cloud.CreatedWithChildren != "lb-1" || r.Cloud.Confirmed || !r.Cloud.Stale {
 		t.Errorf("after a create: %+v", r.Cloud)
 	}
 	unanswered := &openstack.Error{Class: openstack.Transient, Unanswered: true}

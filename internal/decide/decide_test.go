@@ -95,7 +95,7 @@ func isDone(t *testing.T, d Decision) {
 
 func isForeign(t *testing.T, d Decision) {
 	t.Helper()
-	if len(d.Foreign) != 1 || len(d.Plan.Ops) != 1 || d.Record.Cloud.Believed != nil {
+	if len(d.Foreign) != 1 || len(d.Plan.Ops) != 1 || d.Record.Cloud.Expected != nil {
 		t.Errorf("foreign %v, ops %v", kinds(d.Foreign), kinds(d.Plan.Ops))
 	}
 }
@@ -132,7 +132,7 @@ func gaveUp(t *testing.T, d Decision) {
 func changed(f Facts) Facts {
 	before := f.Record.Cloud.Observed
 	f.Record.Drift = memory.Drift{Digest: digest(f.Desired.Input), Read: true}
-	f.Record.Cloud.Believed = &before
+	f.Record.Cloud.Expected = &before
 	l := *before.LoadBalancer
 	l.Listeners = append([]lb.Listener{}, l.Listeners...)
 	pool := *l.Listeners[0].Pool

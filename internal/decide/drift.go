@@ -98,11 +98,11 @@ func (d Decision) IgnoresDrift() bool {
 // nothing, as the ops that make up for it. If it lacked anything, what it lacks now may be
 // due to that.
 func noteForeign(f Facts, d Decision) Decision {
-	believed := d.Record.Cloud.Believed
+	believed := d.Record.Cloud.Expected
 	if d.Need != "" || believed == nil || !d.Record.Cloud.Known {
 		return d
 	}
-	d.Record.Cloud.Believed = nil
+	d.Record.Cloud.Expected = nil
 	lacked := slices.ContainsFunc(diff.New(d.Wish.Wanted, *believed, f.Owner()).Ops, diff.Op.Octavia)
 	if f.leavesDrift(d.Wish) || diff.Repairs(d.Plan.Ops) || lacked {
 		return d

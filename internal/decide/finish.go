@@ -21,7 +21,7 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 	if d.Done && !d.Wish.MembersOnly && !d.Postponed {
 		wanted := d.Wish.Wanted
 		wanted.Serial = false // which matters to what is yet to be created
-		r.Progress.Reached, r.Progress.SteadyFor, r.Cloud.CreateAlone = &wanted, &wanted, false
+		r.Progress.Reached, r.Progress.SteadyFor, r.Cloud.CreateWithoutChildren = &wanted, &wanted, false
 	}
 	if len(r.Cloud.Observed.Unsettled) > 0 && (f.Desired.Discarded || d.Action == Replace) {
 		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry

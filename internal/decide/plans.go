@@ -68,12 +68,12 @@ func urgentOps(wanted lb.Wanted, members build.Input, o lb.Observed, owner lb.Ow
 func Stopped(f Facts) Decision {
 	d := Decision{Action: Follow, Record: f.Record, Wish: Wish{Input: f.Desired.Input, Policy: f.options().Drift}}
 	o, before := f.observed(), f.observed()
-	if b := f.Record.Cloud.Believed; b != nil {
+	if b := f.Record.Cloud.Expected; b != nil {
 		before = *b
 	}
 	if len(onlyMembers(f.Desired.Input, before, f.Owner())) > 0 {
 		d.Plan.Ops = onlyMembers(f.Desired.Input, o, f.Owner())
-		d.Record.Cloud.Believed = nil
+		d.Record.Cloud.Expected = nil
 	}
 	return d
 }

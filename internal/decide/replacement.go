@@ -203,7 +203,7 @@ func replace(f Facts, d Decision) Decision {
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonReplacingOnChange, fmt.Sprintf(
 		"load balancer %s, which serves, cannot be made what the Service asks for; another one is built beside it%s", f.loadBalancer().ID, failedBuilds(f.Record.Recovery.Changes.Count))
 	d.Plan, _ = plans(f, d)
-	d.Record.Cloud.Believed = nil // what it lacks no other client took from it
+	d.Record.Cloud.Expected = nil // what it lacks no other client took from it
 	if wait := r.Changes.Wait(f.Now); wait > 0 {
 		d.Delay = wait
 		d.Plan.Ops = slices.DeleteFunc(d.Plan.Ops, func(op diff.Op) bool {

@@ -92,7 +92,8 @@ func (p *passes) decide(observed lb.Observed) lb.Wanted {
 func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 	confirmed := p.confirm(observed)
 	pass := status.Pass{
-		Invalid: p.invalid, Unknown: annotation.Unknown(p.in.Service.Annotations), Observed: confirmed, External: p.wanted.FloatingIP != nil,
+		Acceptance:  status.Acceptance{Invalid: p.invalid, Unknown: annotation.Unknown(p.in.Service.Annotations)},
+		Publication: status.Publication{External: p.wanted.FloatingIP != nil}, Observed: confirmed,
 		Left: plan.Ops, Refused: plan.Refused, Done: len(plan.Ops) == 0 && len(plan.Refused) == 0 && observed.LoadBalancer != nil,
 	}
 	if l := p.wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// queue hands out items so that no namespace keeps another one waiting: the namespaces
-// take turns. An item waits for the passes under way, for one pass of each other namespace
-// that has work, and for earlier items of its own namespace.
+// queue is a work queue in which namespaces take turns. An item waits for the passes in progress,
+// for one pass of each other namespace that has items, and for earlier items of its namespace.
 //
-// Within a namespace, items of a start or a resync come after items that changed.
+// Within a namespace, items of low priority, which are only due to a start or resync of the
+// controller, come after those that changed.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	turns *turns
@@ -26,7 +26,8 @@ type queue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = queue{}
 
-// New returns such a queue. It is a NewQueue of controller-runtime's Options.
+// New returns a queue in which namespaces take turns. It is a value for NewQueue in
+// controller-runtime's Options.
 func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	t := newTurns()
 	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: t})
@@ -35,8 +36,8 @@ func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) wor
 		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})}
 }
 
-// AddWithOpts implements priorityqueue.PriorityQueue. A priority below zero is
-// what controller-runtime gives to what nobody changed.
+// AddWithOpts implements priorityqueue.PriorityQueue. controller-runtime sets a priority below zero
+// for items that did not change.
 func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		q.turns.note(item, o.Priority != nil && *o.Priority < 0)
@@ -51,44 +52,39 @@ func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) 
 	}
 }
 
-// Add asks for a pass because something changed.
+// Add adds an item that changed.
 func (q queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// GetWithPriority implements priorityqueue.PriorityQueue. What comes back from a
-// pass counts as changed.
+// GetWithPriority implements priorityqueue.PriorityQueue. It always returns priority 0, so an item
+// that is added again after its pass counts as changed.
 func (q queue) GetWithPriority() (reconcile.Request, int, bool) {
 	item, shutdown := q.Get()
 	return item, 0, shutdown
 }
 
-// turns is the order of a queue: one line for each namespace, and the namespaces
-// in turn. Each item is in it once at most.
+// turns orders the items of a queue: the namespaces take turns, and each has a line of items. Each
+// item is in it at most once.
 type turns struct {
 	mu sync.Mutex
-	// order has the namespaces that have something to do, the next one first.
+	// order are the namespaces that have items, the next one first.
 	order []string
 	lines map[string]*line
-	// unhurried has what was noted of items that are not handed out yet.
-	unhurried map[reconcile.Request]bool
-	length    int
+	// low is whether an item was added with low priority only, since it was last popped.
+	low    map[reconcile.Request]bool
+	length int
 }
 
-// line is what waits in one namespace.
-type line struct{ soon, later []reconcile.Request }
+// line has the items of a namespace by priority.
+type line struct{ normal, low []reconcile.Request }
 
-func newTurns() *turns {
-	return &turns{lines: map[string]*line{}, unhurried: map[reconcile.Request]bool{}}
-}
+func newTurns() *turns { return &turns{lines: map[string]*line{}, low: map[reconcile.Request]bool{}} }
 
-// note says of an item that is about to be added whether it has time. Who asks
-// for it without having time decides.
-func (t *turns) note(item reconcile.Request, hasTime bool) {
+// note notes the priority of an item that is about to be added. The highest one counts.
+func (t *turns) note(item reconcile.Request, low bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if before, noted := t.unhurried[item]; noted {
-		hasTime = hasTime && before
-	}
-	t.unhurried[item] = hasTime
+	before, noted := t.low[item]
+	t.low[item] = low && (before || !noted)
 }
 
 // Push adds an item at the end of its line.
@@ -101,29 +97,29 @@ func (t *turns) Push(item reconcile.Request) {
 		t.lines[item.Namespace] = l
 		t.order = append(t.order, item.Namespace)
 	}
-	if t.unhurried[item] {
-		l.later = append(l.later, item)
+	if t.low[item] {
+		l.low = append(l.low, item)
 	} else {
-		l.soon = append(l.soon, item)
+		l.normal = append(l.normal, item)
 	}
 	t.length++
 }
 
-// Touch is told of an item that was added once more while it waits.
+// Touch raises the priority of an item that was added again while it waits.
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
-	if l == nil || t.unhurried[item] {
+	if l == nil || t.low[item] {
 		return
 	}
-	if i := slices.Index(l.later, item); i >= 0 {
-		l.later = slices.Delete(l.later, i, i+1)
-		l.soon = append(l.soon, item)
+	if i := slices.Index(l.low, item); i >= 0 {
+		l.low = slices.Delete(l.low, i, i+1)
+		l.normal = append(l.normal, item)
 	}
 }
 
-// Len is how many items wait.
+// Len returns how many items wait.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,19 +132,19 @@ func (t *turns) Pop() reconcile.Request {
 	defer t.mu.Unlock()
 	namespace := t.order[0]
 	l := t.lines[namespace]
-	from := &l.soon
-	if len(l.soon) == 0 {
-		from = &l.later
+	from := &l.normal
+	if len(l.normal) == 0 {
+		from = &l.low
 	}
 	item := (*from)[0]
 	*from = (*from)[1:]
 	t.order = t.order[1:]
-	if len(l.soon)+len(l.later) > 0 {
+	if len(l.normal)+len(l.low) > 0 {
 		t.order = append(t.order, namespace)
 	} else {
 		delete(t.lines, namespace)
 	}
-	delete(t.unhurried, item)
+	delete(t.low, item)
 	t.length--
 	return item
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// floatingIPs is a list of them by what they are looked for.
+// floatingIPs is a list of floating IPs, indexed by id, port and mark.
 type floatingIPs struct {
 	byID   map[string]lb.FloatingIP
 	byPort map[string][]lb.FloatingIP
@@ -31,8 +31,8 @@ func newFloatingIPs(all []lb.FloatingIP) floatingIPs {
 	return l
 }
 
-// of returns, by id, those that lead to what is observed, those that were
-// observed before and still exist, and those that bear the mark.
+// of returns the floating IPs of a Service, sorted by id: those attached to its load balancers,
+// those that were observed before and still exist, and those with its mark.
 func (l floatingIPs) of(o lb.Observed, mark lb.Mark) []lb.FloatingIP {
 	found := slices.Clone(l.byMark[mark])
 	for _, balancer := range []*lb.LoadBalancer{o.LoadBalancer, o.Predecessor} {
@@ -41,7 +41,7 @@ func (l floatingIPs) of(o lb.Observed, mark lb.Mark) []lb.FloatingIP {
 		}
 	}
 	for _, f := range o.FloatingIPs {
-		if now, there := l.byID[f.ID]; there {
+		if now, exists := l.byID[f.ID]; exists {
 			found = append(found, now)
 		}
 	}

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory holds what the controller remembers of each Service between passes, so
-// that a pass need not read what the one before it wrote. Nothing is kept on disk.
+// Package memory holds what the controller remembers of each Service between passes, so that
+// a pass need not read back what the previous one wrote. Nothing is stored on disk.
 //
 // It may import diff, build, octavia and timing, and what these import.
 package memory
@@ -25,122 +25,127 @@ type Record struct {
 	Drift      Drift
 	Recovery   Recovery
 	Unfinished Unfinished
-	// QuotaRefusals is how often in a row the quota left no room for the Service.
+	// QuotaRefusals counts consecutive rejections because of a quota.
 	QuotaRefusals int
-	// Certificate is that of the Secret which the Service names, as it was last read.
+	// Certificate is the certificate of the Secret that the Service names, as last read.
 	Certificate build.SecretCertificate
 }
 
-// Cloud is what the cloud has of the Service. Reads and writes of the cloud change it.
+// Cloud is the state of the Service's cloud objects.
 type Cloud struct {
 	Observed lb.Observed
-	// Known is whether Observed can be planned on; otherwise it is read first.
+	// Known is whether a plan may be based on Observed. Otherwise the cloud is read first.
 	Known bool
-	// Confirmed is whether Observed was read since the last write, rather than predicted.
+	// Confirmed is whether Observed was read after the last write. Otherwise it is the
+	// expected result of that write.
 	Confirmed bool
-	// Stale is whether another client may have changed a setting of it unseen: it was
-	// written since all of it was last read, and its status tree has no settings, while
-	// updated_at does not say whose change it was; or it was read in the second in which
-	// it changed.
+	// Stale is whether another client may have changed a setting of the load balancer
+	// unnoticed: after a write the status tree has no settings, and updated_at does not show
+	// who made a change; and a change in the same second as a read does not change updated_at.
 	Stale bool
 	// Written is when Observed was last changed.
 	Written time.Time
-	// Others are load balancers that bear the Service's mark, and to which neither its
-	// name nor the id noted on it leads.
+	// Others are load balancers with the tags of the Service that are neither named in its
+	// annotation nor have its name.
 	Others []string
-	// Believed is what the load balancer was thought to be before it was read again, or
-	// nil. What is different then was changed by another client.
-	Believed *lb.Observed
-	// Unanswered is when a create failed that Octavia may still carry out, or zero: what
-	// it makes may show only later.
+	// Expected is the expected state of the load balancer when it is read again, or nil. Another
+	// client made the differences that are found then.
+	Expected *lb.Observed
+	// Unanswered is the time of a create without an answer, or zero. Octavia may still carry
+	// it out.
 	Unanswered time.Time
-	// MadeComplete is the id of the load balancer if one call of ours made it with
-	// everything below it.
-	MadeComplete string
-	// CreateAlone is whether a load balancer that is yet to be created is created without
-	// its parts, since Octavia refused it with them.
-	CreateAlone bool
-	// FreesQuota is whether what Octavia is at work on leaves room for other Services.
+	// CreatedWithChildren is the id of a load balancer that was created together with its children by
+	// one call, or "".
+	CreatedWithChildren string
+	// CreateWithoutChildren is whether the next load balancer is created without children, because
+	// Octavia rejected the create with children.
+	CreateWithoutChildren bool
+	// FreesQuota is whether the change in progress makes room for other Services.
 	FreesQuota bool
 }
 
-// Holds reports whether the Service has anything in the cloud, as far as is known.
+// Holds reports whether the Service has cloud objects, as far as is known.
 func (c Cloud) Holds() bool {
-	o := c.Observed
-	return o.LoadBalancer != nil || o.Predecessor != nil || len(o.FloatingIPs) > 0 || len(o.Unsettled) > 0 || len(o.Duplicates) > 0
+	return len(c.Observed.LoadBalancerIDs()) > 0 || len(c.Observed.FloatingIPs) > 0
 }
 
-// Progress is how far the cloud has come to what is wanted.
+// Progress is how close the cloud is to the desired state.
 type Progress struct {
-	// Reached is what was wanted when nothing was left to do, and nil before. Together
-	// with the sweep, which finds what other clients change, it lets a pass end before
-	// any call.
+	// Reached is the desired state when the cloud last had all of it, otherwise nil. A pass with
+	// the same desired state ends before any call: changes by other clients are found by the
+	// sweep.
 	Reached *lb.Wanted
-	// SteadyFor is what was wanted when nothing but members was left to do.
+	// SteadyFor is the desired state when the cloud last had all of it except members.
 	SteadyFor *lb.Wanted
-	// Behind is since when the cloud has not had all that was wanted, or zero.
+	// Behind is since when the cloud has lacked part of the desired state, or zero.
 	Behind time.Time
-	// Reason and Trouble say, for the Service's condition, what went wrong with a load
-	// balancer that is now being deleted or built anew, or are empty.
+	// Reason and Trouble are for the Service's condition: why a load balancer is being
+	// deleted or replaced. They are empty otherwise.
 	Reason, Trouble string
 }
 
 // Drift is what other clients changed in the cloud.
 type Drift struct {
-	// Digest stands for what the Service asked for when the cloud last had all of it; ""
-	// when that is not known. Read is whether it was looked for on the Service, where the
-	// controller before this one may have left it.
+	// Digest is a hash of what the Service requested when the cloud last had all of it, or "" if
+	// it is unknown. Read is whether it was looked for on the Service, where the previous
+	// controller may have stored it.
 	Digest string
 	Read   bool
-	// Detected is whether another client changed something since, and Reported whether
-	// that was counted.
+	// Detected is whether another client made a change since then. Reported is whether the
+	// metric has counted it.
 	Detected, Reported bool
-	// Repaired are the ops that made up for it.
+	// Repaired are the operations that repaired it.
 	Repaired []string
 }
 
-// Recovery is what was done about load balancers that failed, or that Octavia could not
-// change. Another controller begins anew.
+// Recovery counts the attempts to replace load balancers that failed or that Octavia could not
+// change. It is empty after a restart of the controller.
 type Recovery struct {
-	// Deletions counts deletions since a load balancer of the Service last served, and
-	// Discards those of load balancers that another one has replaced.
+	// Deletions counts deletions since a load balancer of the Service last served. Discards
+	// counts deletions of load balancers that were replaced.
 	Deletions, Discards timing.Tries
-	// Replacements counts the load balancers that were built in the place of one that
-	// failed since one last served, Built are their ids, and RequestID is the request of
-	// the last attempt.
+	// Replacements counts the load balancers that replaced failed ones since one last served.
+	// Built are their ids. RequestID is the request id of the last attempt.
 	Replacements timing.Tries
 	Built        []string
 	RequestID    string
-	// FailedOver is the load balancer that Octavia was asked to fail over, and
-	// FailoverRefused what the cloud said against that.
+	// FailedOver is the load balancer for which a failover was requested. FailoverRefused is
+	// the error if Octavia rejected it.
 	FailedOver, FailoverRefused string
-	// GaveUp is what was wanted when enough was tried, or nil.
+	// GaveUp is the desired state for which no more attempts are made, or nil.
 	GaveUp *lb.Wanted
-	// Changes counts the load balancers that were built to take the place of one that
-	// Octavia cannot make into ChangeTo.
+	// Changes counts the load balancers that were created because Octavia cannot change the
+	// existing one into ChangeTo.
 	Changes  timing.Tries
 	ChangeTo lb.Wanted
-	// HandedOver is since when a load balancer has the address of the one that it
-	// replaces, which stays for a while only; or zero.
+	// HandedOver is when the load balancer took over the address of the one that it replaces,
+	// or zero. The old one stays for a while.
 	HandedOver time.Time
 }
 
-// Unfinished is what is known of parts of an ACTIVE load balancer that are not ACTIVE.
+// Unfinished is about children of an ACTIVE load balancer that are not ACTIVE.
 type Unfinished struct {
-	// Since is when they were first seen, and IDs which these were; zero when there are
-	// none.
+	// Since is when they were first seen, or zero. IDs are their ids.
 	Since time.Time
 	IDs   []string
-	// LeftBehind is whether Octavia has left them so for good, and Repairs how often in a
-	// row it has.
+	// LeftBehind is whether Octavia left them so permanently. Repairs counts how often in a row
+	// it did.
 	LeftBehind bool
 	Repairs    int
 }
 
-// Serves notes that the load balancer serves, whatever it went through before.
+// Serves returns the record with earlier failures forgotten, because the load balancer serves.
 func (r Record) Serves() Record {
 	r.Recovery = Recovery{Discards: r.Recovery.Discards, Changes: r.Recovery.Changes, ChangeTo: r.Recovery.ChangeTo, HandedOver: r.Recovery.HandedOver}
 	r.Unfinished.Repairs, r.Unfinished.LeftBehind = 0, false
 	r.Progress.Reason, r.Progress.Trouble = "", ""
 	return r
+}
+
+// distrust makes the next pass read the cloud.
+func (r *Record) distrust() { r.Cloud.Known, r.Progress.Reached = false, nil }
+
+// noteDrift notes that another client changed the cloud.
+func (r *Record) noteDrift() {
+	r.Progress.Reached, r.Drift.Detected, r.Drift.Reported = nil, true, false
 }

@@ -14,16 +14,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Store holds the records of all Services. It is safe for concurrent use; records go in
-// and out as copies.
+// Store holds the records of all Services. It is safe for concurrent use. Records are passed
+// in and out as copies.
 type Store struct {
 	mu      sync.Mutex
 	records map[types.NamespacedName]Record
 	users   map[string][]types.NamespacedName // load balancer id -> the Services that use it
-	// busy are the Services over which passes are being made: what they do is not in
-	// their records yet.
+	// busy are the Services with a pass in progress: their records lack what the pass does.
 	busy map[types.NamespacedName]bool
-	// stale are the Services whose records are not to be planned on.
+	// stale are the Services for which the next pass reads the cloud.
 	stale map[types.NamespacedName]bool
 }
 
@@ -35,15 +34,13 @@ func NewStore() *Store {
 	}
 }
 
-// Take marks the Services as busy until done is called. It is not ok, and marks none, if one
-// of them is busy already.
+// Take marks the Services as busy until done is called. If one of them is busy already, it
+// marks none and returns false.
 func (m *Store) Take(keys ...types.NamespacedName) (done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, key := range keys {
-		if m.busy[key] {
-			return nil, false
-		}
+	if slices.ContainsFunc(keys, func(key types.NamespacedName) bool { return m.busy[key] }) {
+		return nil, false
 	}
 	for _, key := range keys {
 		m.busy[key] = true
@@ -57,13 +54,13 @@ func (m *Store) Take(keys ...types.NamespacedName) (done func(), ok bool) {
 	}, true
 }
 
-// Recall returns the record of the Service, empty when there is none or when it
-// is that of an earlier Service of the same name.
-func (m *Store) Recall(key types.NamespacedName, uid types.UID) Record {
+// Get returns the record of the Service. It is empty if there is none, or if the record is
+// that of an earlier Service with the same name.
+func (m *Store) Get(key types.NamespacedName, uid types.UID) Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, there := m.records[key]
-	if !there || r.ServiceUID != uid {
+	r, found := m.records[key]
+	if !found || r.ServiceUID != uid {
 		return Record{ServiceUID: uid}
 	}
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
@@ -74,59 +71,66 @@ func (m *Store) Recall(key types.NamespacedName, uid types.UID) Record {
 	return r
 }
 
-// MarkStale lets the next pass over the Service read what the cloud has: another client
-// wrote to the Service, perhaps a controller that led before us and whose calls were late.
+// MarkStale makes the next pass over the Service read the cloud, because another client wrote
+// to the Service: it may be the previous leader, whose calls arrived late.
 func (m *Store) MarkStale(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stale[key] = true
 }
 
-// Has reports whether there is a record of the Service: this controller has looked
-// at it.
+// Has reports whether there is a record of the Service, that is, whether this controller made
+// a pass over it.
 func (m *Store) Has(key types.NamespacedName, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, there := m.records[key]
-	return there && r.ServiceUID == uid
+	r, found := m.records[key]
+	return found && r.ServiceUID == uid
 }
 
-// Put remembers the record. The other Services of a load balancer that Octavia is changing
-// read it again.
+// Put stores the record. If Octavia is changing the load balancer, the other Services that use
+// it read it again.
 func (m *Store) Put(key types.NamespacedName, r Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(key)
 	m.records[key] = r
-	if old := r.Cloud.Observed.Predecessor; old != nil {
-		m.users[old.ID] = append(m.users[old.ID], key)
+	for _, id := range used(r.Cloud.Observed) {
+		m.users[id] = append(m.users[id], key)
 	}
-	if l := r.Cloud.Observed.LoadBalancer; l != nil {
-		m.users[l.ID] = append(m.users[l.ID], key)
-		m.markSharing(key, *l)
+	if l := r.Cloud.Observed.LoadBalancer; l != nil && l.ProvisioningStatus.Pending() {
+		m.distrustOthers(key, *l)
 	}
 }
 
-// markSharing lets the other Services that use the load balancer read it again when one of
-// them has changed it. Passes over them come one after the other.
-func (m *Store) markSharing(writer types.NamespacedName, l lb.LoadBalancer) {
-	if !l.ProvisioningStatus.Pending() {
-		return
-	}
+// distrustOthers makes the other Services that use the load balancer read it after the writer
+// has changed it.
+func (m *Store) distrustOthers(writer types.NamespacedName, l lb.LoadBalancer) {
 	for _, key := range m.users[l.ID] {
 		if r := m.records[key]; key != writer {
-			r.Cloud.Known, r.Progress.Reached, r.Cloud.Written = false, nil, m.records[writer].Cloud.Written
+			r.distrust()
+			r.Cloud.Written = m.records[writer].Cloud.Written
 			r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
-			if used := r.Cloud.Observed.LoadBalancer; used != nil && used.ID == l.ID {
-				used.ProvisioningStatus = l.ProvisioningStatus
+			if o := r.Cloud.Observed.LoadBalancer; o != nil && o.ID == l.ID {
+				o.ProvisioningStatus = l.ProvisioningStatus
 			}
 			m.records[key] = r
 		}
 	}
 }
 
-// LoadBalancerOf returns the id of the load balancer that the Service is remembered to use,
-// or "".
+// used returns the ids of the load balancers that the Service uses: two while one of them
+// replaces the other, which comes first.
+func used(o lb.Observed) (ids []string) {
+	for _, l := range []*lb.LoadBalancer{o.Predecessor, o.LoadBalancer} {
+		if l != nil {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}
+
+// LoadBalancerOf returns the id of the Service's load balancer, or "".
 func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,68 +140,54 @@ func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 	return ""
 }
 
-// LoadBalancersOf returns the ids of the load balancers that the Service is remembered to use:
-// two while one of them replaces the other.
-func (m *Store) LoadBalancersOf(key types.NamespacedName) (ids []string) {
+// LoadBalancersOf returns the ids of the load balancers that the Service uses: two while one
+// of them replaces the other.
+func (m *Store) LoadBalancersOf(key types.NamespacedName) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	o := m.records[key].Cloud.Observed
-	for _, l := range []*lb.LoadBalancer{o.LoadBalancer, o.Predecessor} {
-		if l != nil {
-			ids = append(ids, l.ID)
-		}
-	}
-	return ids
+	return used(m.records[key].Cloud.Observed)
 }
 
-// MayAppear reports whether a load balancer was asked for the Service that may still appear,
-// since the answer was lost.
+// MayAppear reports whether the answer to the create of a load balancer for the Service was
+// lost, so that it may still appear.
 func (m *Store) MayAppear(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.records[key].Cloud.Unanswered.IsZero()
 }
 
-// Users are the Services that use the load balancer, as far as is remembered.
+// Users returns the Services that use the load balancer.
 func (m *Store) Users(id string) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.users[id])
 }
 
-// Forget drops the record and returns the id of its load balancer, or "" where that is
-// none, or others use it.
+// Forget removes the record. It returns the id of its load balancer, or "" if there is none or
+// another Service uses it.
 func (m *Store) Forget(key types.NamespacedName) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.stale, key)
-	return m.drop(key)
+	l := m.records[key].Cloud.Observed.LoadBalancer
+	m.drop(key)
+	if l == nil || len(m.users[l.ID]) > 0 {
+		return ""
+	}
+	return l.ID
 }
 
-func (m *Store) drop(key types.NamespacedName) string {
-	o := m.records[key].Cloud.Observed
+func (m *Store) drop(key types.NamespacedName) {
+	for _, id := range used(m.records[key].Cloud.Observed) {
+		m.users[id] = slices.DeleteFunc(slices.Clone(m.users[id]), func(k types.NamespacedName) bool { return k == key })
+		if len(m.users[id]) == 0 {
+			delete(m.users, id)
+		}
+	}
 	delete(m.records, key)
-	if o.Predecessor != nil {
-		m.dropUser(key, o.Predecessor.ID)
-	}
-	if o.LoadBalancer != nil && m.dropUser(key, o.LoadBalancer.ID) {
-		return o.LoadBalancer.ID
-	}
-	return ""
 }
 
-// dropUser reports whether nobody uses the load balancer any more.
-func (m *Store) dropUser(key types.NamespacedName, id string) (last bool) {
-	users := slices.DeleteFunc(slices.Clone(m.users[id]), func(k types.NamespacedName) bool { return k == key })
-	if len(users) > 0 {
-		m.users[id] = users
-		return false
-	}
-	delete(m.users, id)
-	return true
-}
-
-// DualStack reports whether the Service is known to have a load balancer of both families.
+// DualStack reports whether the Service has a load balancer of both IP families.
 func (m *Store) DualStack(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,38 +195,37 @@ func (m *Store) DualStack(key types.NamespacedName) bool {
 	return l != nil && l.DualStack()
 }
 
-// MemberAddresses returns the addresses of all members of pools, and whether there may be
-// others: a Service that is served was not looked at yet, or Octavia is changing a load
-// balancer and has not dropped members yet that are not remembered any more.
+// MemberAddresses returns the addresses of all members of all pools, sorted. Unsure is whether
+// there may be more: one of the served Services was not read yet, or Octavia is changing a load
+// balancer, which may still have members that were removed from memory.
 func (m *Store) MemberAddresses(served []types.NamespacedName) (addresses []netip.Addr, unsure bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	seen := map[netip.Addr]bool{}
 	for _, key := range served {
-		r, there := m.records[key]
-		unsure = unsure || !there || !r.Cloud.Known
+		r, found := m.records[key]
+		unsure = unsure || !found || !r.Cloud.Known
 		for _, l := range []*lb.LoadBalancer{r.Cloud.Observed.LoadBalancer, r.Cloud.Observed.Predecessor} {
 			if l == nil {
 				continue
 			}
 			unsure = unsure || l.ProvisioningStatus == lb.PendingUpdate
 			for _, listener := range l.Listeners {
-				for _, member := range membersOf(listener) {
-					if a, err := netip.ParseAddr(member.Address); err == nil && !seen[a] {
-						seen[a] = true
-						addresses = append(addresses, a)
-					}
-				}
+				addresses = append(addresses, memberAddresses(listener)...)
 			}
 		}
 	}
 	slices.SortFunc(addresses, netip.Addr.Compare)
-	return addresses, unsure
+	return slices.Compact(addresses), unsure
 }
 
-func membersOf(l lb.Listener) []lb.Member {
+func memberAddresses(l lb.Listener) (addresses []netip.Addr) {
 	if l.Pool == nil {
 		return nil
 	}
-	return l.Pool.Members
+	for _, member := range l.Pool.Members {
+		if a, err := netip.ParseAddr(member.Address); err == nil {
+			addresses = append(addresses, a)
+		}
+	}
+	return addresses
 }

@@ -22,7 +22,7 @@ var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-// converged is the record of a Service that has all it wants.
+// converged is the record of a Service whose desired state was reached.
 func converged() Record {
 	l := &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "11:59", VIP: lb.VIP{PortID: "port-1"}, Tags: []string{"ours"}}
 	return Record{
@@ -38,38 +38,38 @@ func remembering(r Record) *Store {
 	return m
 }
 
-func TestARecordThatIsDistrustedIsReadAnewOnce(t *testing.T) {
+func TestStaleRecordIsReadOnce(t *testing.T) {
 	m, key := NewStore(), types.NamespacedName{Namespace: "shop", Name: "web"}
 	m.Put(key, Record{ServiceUID: "uid-1", Cloud: Cloud{Known: true}})
 	m.MarkStale(key)
-	if m.Recall(key, "uid-1").Cloud.Known {
-		t.Error("it is trusted")
+	if m.Get(key, "uid-1").Cloud.Known {
+		t.Error("the record is still known")
 	}
-	if !m.Recall(key, "uid-1").Cloud.Known {
-		t.Error("it is distrusted still")
+	if !m.Get(key, "uid-1").Cloud.Known {
+		t.Error("the record is still unknown after it was read")
 	}
 }
 
-func TestARecordIsThatOfOneServiceUID(t *testing.T) {
+func TestRecordBelongsToOneServiceUID(t *testing.T) {
 	m := remembering(converged())
-	if got := m.Recall(web, "uid-1"); !got.Cloud.Known {
-		t.Error("the record is not recalled")
+	if got := m.Get(web, "uid-1"); !got.Cloud.Known {
+		t.Error("there is no record")
 	}
-	if got := m.Recall(web, "uid-2"); got.Cloud.Known || got.Cloud.Observed.LoadBalancer != nil {
+	if got := m.Get(web, "uid-2"); got.Cloud.Known || got.Cloud.Observed.LoadBalancer != nil {
 		t.Errorf("a later Service of the same name gets %+v", got)
 	}
 }
 
-func TestRecordsGoInAndOutAsCopies(t *testing.T) {
+func TestRecordsAreCopies(t *testing.T) {
 	m := remembering(converged())
-	out := m.Recall(web, "uid-1")
+	out := m.Get(web, "uid-1")
 	out.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
-	if got := m.Recall(web, "uid-1").Cloud.Observed.LoadBalancer.ProvisioningStatus; got != lb.Active {
-		t.Errorf("a pass changed what is remembered to %s", got)
+	if got := m.Get(web, "uid-1").Cloud.Observed.LoadBalancer.ProvisioningStatus; got != lb.Active {
+		t.Errorf("a change of the copy changed the record to %s", got)
 	}
 }
 
-func TestWhatTheWatcherSawIsNoted(t *testing.T) {
+func TestSettleStoresWhatTheWatcherSaw(t *testing.T) {
 	pending := converged()
 	pending.Cloud.Observed = diff.Clone(pending.Cloud.Observed)
 	pending.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
@@ -78,43 +78,43 @@ func TestWhatTheWatcherSawIsNoted(t *testing.T) {
 	if len(users) != 1 || users[0] != web {
 		t.Fatalf("settled %v", users)
 	}
-	got := m.Recall(web, "uid-1").Cloud.Observed.LoadBalancer
+	got := m.Get(web, "uid-1").Cloud.Observed.LoadBalancer
 	if got.ProvisioningStatus != lb.Active || got.UpdatedAt != "12:01" {
-		t.Errorf("remembered is %s of %s", got.ProvisioningStatus, got.UpdatedAt)
+		t.Errorf("the record has %s, updated at %s", got.ProvisioningStatus, got.UpdatedAt)
 	}
 	if users := m.Settle("lb-2", octavia.Head{}, noon); len(users) > 0 {
 		t.Error("an unknown load balancer has a Service")
 	}
 }
 
-func TestWhatTheWatcherSawOfTheOneThatIsReplacedIsNotedOfThat(t *testing.T) {
+func TestSettleUpdatesThePredecessor(t *testing.T) {
 	r := converged()
 	r.Cloud.Observed.Predecessor = &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.PendingUpdate}
 	m := remembering(r)
 	statuses := func() (head, old lb.ProvisioningStatus) {
-		o := m.Recall(web, "uid-1").Cloud.Observed
+		o := m.Get(web, "uid-1").Cloud.Observed
 		return o.LoadBalancer.ProvisioningStatus, o.Predecessor.ProvisioningStatus
 	}
 	if users := m.Settle("old", octavia.Head{ID: "old", ProvisioningStatus: lb.Active}, noon); len(users) != 1 || users[0] != web {
 		t.Fatalf("settled %v", users)
 	}
-	if head, old := statuses(); head != lb.Active || old != lb.Active || !m.Recall(web, "uid-1").Cloud.Known {
-		t.Errorf("they are %s and %s", head, old)
+	if head, old := statuses(); head != lb.Active || old != lb.Active || !m.Get(web, "uid-1").Cloud.Known {
+		t.Errorf("the load balancer is %s, its predecessor %s", head, old)
 	}
 	m.Settle("old", octavia.Head{ID: "old", ProvisioningStatus: lb.Error}, noon)
-	if head, old := statuses(); head != lb.Active || old != lb.Error || m.Recall(web, "uid-1").Cloud.Known {
-		t.Errorf("they are %s and %s", head, old)
+	if head, old := statuses(); head != lb.Active || old != lb.Error || m.Get(web, "uid-1").Cloud.Known {
+		t.Errorf("the load balancer is %s, its predecessor %s", head, old)
 	}
 	m.Settle("old", octavia.Head{ID: "old", Gone: true}, noon)
-	if o := m.Recall(web, "uid-1").Cloud.Observed; o.Predecessor != nil || o.LoadBalancer == nil {
-		t.Errorf("there are %+v and %+v", o.LoadBalancer, o.Predecessor)
+	if o := m.Get(web, "uid-1").Cloud.Observed; o.Predecessor != nil || o.LoadBalancer == nil {
+		t.Errorf("the load balancer is %+v, its predecessor %+v", o.LoadBalancer, o.Predecessor)
 	}
 	if id := m.Forget(web); id != "lb-1" || len(m.users) > 0 {
-		t.Errorf("forgot %q, and remembers %v", id, m.users)
+		t.Errorf("forgot %q; users that are left: %v", id, m.users)
 	}
 }
 
-func TestServicesThatShareALoadBalancerHearOfEachOther(t *testing.T) {
+func TestChangeOfASharedLoadBalancerMakesItsOtherServicesReadIt(t *testing.T) {
 	m := remembering(converged())
 	guest := converged()
 	guest.ServiceUID, guest.Cloud.Observed.Guest = "uid-2", true
@@ -122,54 +122,54 @@ func TestServicesThatShareALoadBalancerHearOfEachOther(t *testing.T) {
 	guest.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	other := types.NamespacedName{Namespace: "default", Name: "other"}
 	m.Put(other, guest)
-	if got := m.Recall(web, "uid-1"); got.Cloud.Known || got.Progress.Reached != nil || got.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate {
-		t.Errorf("after a change of the one the other knows %+v", got)
+	if got := m.Get(web, "uid-1"); got.Cloud.Known || got.Progress.Reached != nil || got.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate {
+		t.Errorf("after the change the other Service has record %+v", got)
 	}
 	users := m.Settle("lb-1", octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:01"}, noon)
 	if len(users) != 2 {
 		t.Errorf("settled for %v", users)
 	}
 	if id := m.Forget(web); id != "" {
-		t.Errorf("load balancer %s is not watched any more, and %s uses it", id, other)
+		t.Errorf("load balancer %s counts as unused, but %s uses it", id, other)
 	}
 	if id := m.Forget(other); id != "lb-1" {
 		t.Errorf("forgotten is %q", id)
 	}
 }
 
-func TestALoadBalancerThatIsGoneLeavesItsFloatingIPDetached(t *testing.T) {
+func TestDeletedLoadBalancerLeavesItsFloatingIPDetached(t *testing.T) {
 	m := remembering(converged())
 	m.Settle("lb-1", octavia.Head{ID: "lb-1", Gone: true}, noon)
-	got := m.Recall(web, "uid-1")
+	got := m.Get(web, "uid-1")
 	want := lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1"}}}
 	if diff := cmp.Diff(want, got.Cloud.Observed); diff != "" {
-		t.Errorf("remembered (-want +got):\n%s", diff)
+		t.Errorf("observed (-want +got):\n%s", diff)
 	}
 	if got.Progress.Reached != nil {
-		t.Error("everything wanted is still taken to be there")
+		t.Error("the desired state still counts as reached")
 	}
 	if users := m.Settle("lb-1", octavia.Head{}, noon); len(users) > 0 {
-		t.Error("the load balancer that is gone still has a Service")
+		t.Error("the deleted load balancer still has a Service")
 	}
 }
 
-func TestASweepDoubtsOnlyWhatItShows(t *testing.T) {
+func TestStaleLoadBalancers(t *testing.T) {
 	unchanged := octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "11:59"}
 	tests := map[string]struct {
-		change  func(*Record)
-		heads   []octavia.Head
-		began   time.Time
-		doubted bool
+		change func(*Record)
+		heads  []octavia.Head
+		began  time.Time
+		stale  bool
 	}{
 		"unchanged":                   {heads: []octavia.Head{unchanged}},
-		"changed by somebody":         {heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:02"}}, doubted: true},
-		"gone into ERROR":             {heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Error, UpdatedAt: "11:59"}}, doubted: true},
-		"deleted by somebody":         {heads: nil, doubted: true},
+		"changed by another client":   {heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:02"}}, stale: true},
+		"failed":                      {heads: []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.Error, UpdatedAt: "11:59"}}, stale: true},
+		"deleted by another client":   {heads: nil, stale: true},
 		"not listed because unmarked": {change: func(r *Record) { r.Cloud.Observed.LoadBalancer.Tags = nil }, heads: nil},
 		"written since the list began": {
 			change: func(r *Record) { r.Cloud.Written = noon.Add(time.Hour) }, heads: nil,
 		},
-		"Octavia works on it for us": {
+		"PENDING because of our write": {
 			change: func(r *Record) { r.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate },
 			heads:  []octavia.Head{{ID: "lb-1", ProvisioningStatus: lb.PendingUpdate, UpdatedAt: "12:02"}},
 		},
@@ -182,47 +182,43 @@ func TestASweepDoubtsOnlyWhatItShows(t *testing.T) {
 				test.change(&r)
 			}
 			m := remembering(r)
-			heads := map[string]octavia.Head{}
-			for _, h := range test.heads {
-				heads[h.ID] = h
-			}
 			marked := func(l lb.LoadBalancer) bool { return len(l.Tags) > 0 }
-			doubted := m.StaleLoadBalancers(heads, marked, noon.Add(time.Minute))
-			if got := len(doubted) == 1; got != test.doubted {
-				t.Fatalf("doubted: %v", doubted)
+			stale := m.StaleLoadBalancers(test.heads, marked, noon.Add(time.Minute))
+			if got := len(stale) == 1; got != test.stale {
+				t.Fatalf("stale: %v", stale)
 			}
-			after := m.Recall(web, "uid-1")
-			if after.Cloud.Known == test.doubted || (after.Progress.Reached == nil) != test.doubted {
+			after := m.Get(web, "uid-1")
+			if after.Cloud.Known == test.stale || (after.Progress.Reached == nil) != test.stale {
 				t.Errorf("known: %t, reached: %v", after.Cloud.Known, after.Progress.Reached)
 			}
 		})
 	}
 }
 
-func TestASweepSeesWhatOthersDidToFloatingIPs(t *testing.T) {
+func TestStaleFloatingIPs(t *testing.T) {
 	described := lb.Owner{ClusterUID: "cluster", Namespace: "default", Name: "web", ServiceUID: "uid-1"}.FloatingIPDescription()
 	as := func(id, port string) lb.FloatingIP {
 		return lb.FloatingIP{ID: id, Address: "203.0.113.1", PortID: port, Description: described}
 	}
 	for name, test := range map[string]struct {
 		change func(*Record)
-		hold   bool
+		busy   bool
 		list   []lb.FloatingIP
-		// want are the ids that are remembered then; nil means as before.
+		// want are the ids in the record afterwards; nil means unchanged.
 		want []string
 	}{
-		"unchanged":                    {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "other", PortID: "port-2"}}},
-		"detached":                     {list: []lb.FloatingIP{as("f-1", "")}, want: []string{"f-1"}},
-		"moved":                        {list: []lb.FloatingIP{as("f-1", "port-2")}, want: []string{"f-1"}},
-		"deleted":                      {list: nil, want: []string{}},
-		"described otherwise":          {list: []lb.FloatingIP{{ID: "f-1", PortID: "port-1", Description: "by hand"}}, want: []string{"f-1"}},
-		"another one attached":         {list: []lb.FloatingIP{as("f-1", ""), {ID: "f-2", PortID: "port-1"}}, want: []string{"f-1", "f-2"}},
-		"one of ours that was lost":    {list: []lb.FloatingIP{as("f-1", "port-1"), as("f-0", "")}, want: []string{"f-0", "f-1"}},
-		"one of another Service":       {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "uid-1", "uid-2", 1)}}},
-		"one of another cluster":       {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "=cluster", "=other", 1)}}},
-		"written since the list began": {list: nil, change: func(r *Record) { r.Cloud.Written = noon.Add(time.Hour) }},
-		"a pass is under way":          {list: nil, hold: true},
-		"to be read again anyway":      {list: nil, change: func(r *Record) { r.Cloud.Known = false }},
+		"unchanged":             {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "other", PortID: "port-2"}}},
+		"detached":              {list: []lb.FloatingIP{as("f-1", "")}, want: []string{"f-1"}},
+		"moved":                 {list: []lb.FloatingIP{as("f-1", "port-2")}, want: []string{"f-1"}},
+		"deleted":               {list: nil, want: []string{}},
+		"described differently": {list: []lb.FloatingIP{{ID: "f-1", PortID: "port-1", Description: "by hand"}}, want: []string{"f-1"}},
+		"a second one attached": {list: []lb.FloatingIP{as("f-1", ""), {ID: "f-2", PortID: "port-1"}}, want: []string{"f-1", "f-2"}},
+		"one with our mark that is not in the record": {list: []lb.FloatingIP{as("f-1", "port-1"), as("f-0", "")}, want: []string{"f-0", "f-1"}},
+		"one of another Service":                      {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "uid-1", "uid-2", 1)}}},
+		"one of another cluster":                      {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "=cluster", "=other", 1)}}},
+		"written since the list began":                {list: nil, change: func(r *Record) { r.Cloud.Written = noon.Add(time.Hour) }},
+		"a pass is in progress":                       {list: nil, busy: true},
+		"to be read anyway":                           {list: nil, change: func(r *Record) { r.Cloud.Known = false }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := converged()
@@ -231,14 +227,14 @@ func TestASweepSeesWhatOthersDidToFloatingIPs(t *testing.T) {
 				test.change(&r)
 			}
 			m := remembering(r)
-			if test.hold {
+			if test.busy {
 				done, _ := m.Take(web)
 				defer done()
 			}
-			moved := m.StaleFloatingIPs(test.list, "cluster", noon.Add(time.Minute))
-			got := m.Recall(web, "uid-1")
-			if (len(moved) > 0) != (test.want != nil) || got.Drift.Detected != (test.want != nil) || (got.Progress.Reached == nil) != (test.want != nil) {
-				t.Fatalf("brought back %v, drifted %t, reached %v", moved, got.Drift.Detected, got.Progress.Reached)
+			stale := m.StaleFloatingIPs(test.list, "cluster", noon.Add(time.Minute))
+			got := m.Get(web, "uid-1")
+			if (len(stale) > 0) != (test.want != nil) || got.Drift.Detected != (test.want != nil) || (got.Progress.Reached == nil) != (test.want != nil) {
+				t.Fatalf("stale %v, drifted %t, reached %v", stale, got.Drift.Detected, got.Progress.Reached)
 			}
 			ids := []string{}
 			for _, f := range got.Cloud.Observed.FloatingIPs {
@@ -247,46 +243,46 @@ func TestASweepSeesWhatOthersDidToFloatingIPs(t *testing.T) {
 			if test.want == nil {
 				test.want = []string{"f-1"}
 			} else if d := cmp.Diff(byID(test.list), got.Cloud.Observed.FloatingIPs, cmpopts.EquateEmpty()); d != "" {
-				t.Errorf("remembered (-listed +got):\n%s", d)
+				t.Errorf("record (-listed +got):\n%s", d)
 			}
 			if d := cmp.Diff(test.want, ids); d != "" {
-				t.Errorf("remembered (-want +got):\n%s", d)
+				t.Errorf("ids in the record (-want +got):\n%s", d)
 			}
 			if again := m.StaleFloatingIPs(test.list, "cluster", noon.Add(time.Minute)); len(again) > 0 {
-				t.Errorf("the same list brings it back again: %v", again)
+				t.Errorf("the same list shows drift again: %v", again)
 			}
 		})
 	}
 }
 
-func TestWhatIsInHandIsNotDoubted(t *testing.T) {
+func TestBusyServicesAreNotComparedWithAList(t *testing.T) {
 	m := remembering(converged())
 	done, ok := m.Take(web)
 	if _, again := m.Take(web); !ok || again {
 		t.Errorf("taken %t, and again %t", ok, again)
 	}
 	all := func(lb.LoadBalancer) bool { return true }
-	if doubted := m.StaleLoadBalancers(nil, all, noon.Add(time.Minute)); len(doubted) > 0 {
-		t.Errorf("doubted in the middle of a pass: %v", doubted)
+	if stale := m.StaleLoadBalancers(nil, all, noon.Add(time.Minute)); len(stale) > 0 {
+		t.Errorf("stale during a pass: %v", stale)
 	}
 	done()
-	if doubted := m.StaleLoadBalancers(nil, all, noon.Add(time.Minute)); len(doubted) != 1 {
-		t.Errorf("doubted after the pass: %v", doubted)
+	if stale := m.StaleLoadBalancers(nil, all, noon.Add(time.Minute)); len(stale) != 1 {
+		t.Errorf("stale after the pass: %v", stale)
 	}
 }
 
-func TestWhatWasWrittenIsReadAgainOnceTheLongestAgoFirst(t *testing.T) {
+func TestWrittenLoadBalancersAreReadOnceTheOldestWriteFirst(t *testing.T) {
 	tests := map[string]struct {
 		edit func(*Record)
 		due  bool
 	}{
 		"written since it was read": {edit: func(r *Record) { r.Cloud.Stale = true }, due: true},
-		"read":                      {edit: func(*Record) {}},
-		"not seen at its end yet":   {edit: func(r *Record) { r.Cloud.Stale, r.Cloud.Confirmed = true, false }},
+		"read since":                {edit: func(*Record) {}},
+		"not confirmed yet":         {edit: func(r *Record) { r.Cloud.Stale, r.Cloud.Confirmed = true, false }},
 		"written since the list began": {
 			edit: func(r *Record) { r.Cloud.Stale, r.Cloud.Written = true, noon.Add(time.Hour) },
 		},
-		"Octavia works on it": {
+		"PENDING": {
 			edit: func(r *Record) {
 				r.Cloud.Stale, r.Cloud.Observed.LoadBalancer.ProvisioningStatus = true, lb.PendingUpdate
 			},
@@ -300,7 +296,7 @@ func TestWhatWasWrittenIsReadAgainOnceTheLongestAgoFirst(t *testing.T) {
 			if due := m.DueForReading(1, noon.Add(time.Minute)); len(due) == 1 != test.due {
 				t.Fatalf("due: %v", due)
 			}
-			if after := m.Recall(web, "uid-1"); after.Cloud.Known == test.due {
+			if after := m.Get(web, "uid-1"); after.Cloud.Known == test.due {
 				t.Errorf("known: %t", after.Cloud.Known)
 			}
 			if due := m.DueForReading(1, noon.Add(time.Minute)); len(due) > 0 {
@@ -321,13 +317,13 @@ func TestWhatWasWrittenIsReadAgainOnceTheLongestAgoFirst(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatTurnsOutNotToBeTheServicesIsLookedAtOnce(t *testing.T) {
+func TestUnknownLoadBalancerIsReadOnce(t *testing.T) {
 	m := remembering(converged())
 	heads := []octavia.Head{{ID: "lb-1", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}.Tags()}, {ID: "lb-2", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}.Tags()}}
 	if found := m.UnknownLoadBalancers(heads, noon.Add(time.Minute)); len(found) != 1 {
 		t.Fatalf("found %v", found)
 	}
-	r := m.Recall(web, "uid-1")
+	r := m.Get(web, "uid-1")
 	if diff := cmp.Diff([]string{"lb-2"}, r.Cloud.Others); diff != "" || r.Cloud.Known {
 		t.Errorf("known: %t, others (-want +got):\n%s", r.Cloud.Known, diff)
 	}
@@ -337,12 +333,12 @@ func TestALoadBalancerThatTurnsOutNotToBeTheServicesIsLookedAtOnce(t *testing.T)
 		t.Errorf("found again: %v", found)
 	}
 	m.UnknownLoadBalancers(heads[:1], noon.Add(time.Minute))
-	if r := m.Recall(web, "uid-1"); len(r.Cloud.Others) > 0 {
-		t.Errorf("what has gone is still asked for: %v", r.Cloud.Others)
+	if r := m.Get(web, "uid-1"); len(r.Cloud.Others) > 0 {
+		t.Errorf("a deleted load balancer is still in the record: %v", r.Cloud.Others)
 	}
 }
 
-func TestCertificatesThatAreNotUsedBringTheirServiceBack(t *testing.T) {
+func TestUnusedCertificates(t *testing.T) {
 	r := converged()
 	m := remembering(r)
 	owner := lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}
@@ -361,7 +357,7 @@ func TestCertificatesThatAreNotUsedBringTheirServiceBack(t *testing.T) {
 		"another cluster's":    {[]lb.Certificate{foreign}, nil},
 		"an old one":           {[]lb.Certificate{used, old}, []types.NamespacedName{web}},
 	} {
-		if d := cmp.Diff(c.want, m.UnusedCertificates(c.all, "c")); d != "" {
+		if d := cmp.Diff(c.want, m.UnusedCertificates(c.all, "c", noon), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 	}

@@ -24,10 +24,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// Collector reports orphans, and deletes those that were orphans for the grace period.
+// Collector reports orphans, and deletes them after the grace period.
 type Collector struct {
 	Finder *Finder
-	// Uncached asks the API server. Without its answer nothing is an orphan.
+	// Uncached reads from the API server. Without its answer nothing is an orphan.
 	Uncached client.Reader
 	// Grace is how long orphans stay, or Never.
 	Grace    time.Duration
@@ -35,15 +35,15 @@ type Collector struct {
 	Metrics  *metrics.Metrics
 	Logger   logr.Logger
 
-	history history
-	// deleting are those whose deletion has begun and was not seen to end.
+	// known are the orphans of the last sweep.
+	known map[key]orphan
+	// deleting are the orphans whose deletion has begun and has not been seen to end.
 	deleting map[key]orphan
 }
 
-// Collect makes one look. Whatever it cannot find out ends it before anything is reported or
-// deleted.
-func (c *Collector) Collect(ctx context.Context, found Inventory) error {
-	marked := c.Finder.marked(found)
+// Collect looks for orphans in the inventory. If a read fails, nothing is reported or deleted.
+func (c *Collector) Collect(ctx context.Context, all Inventory) error {
+	marked := c.Finder.marked(all)
 	owners, err := c.Finder.cachedOwners(ctx)
 	if err != nil {
 		return err
@@ -53,37 +53,30 @@ func (c *Collector) Collect(ctx context.Context, found Inventory) error {
 			return err
 		}
 	}
-	var kinds []string
-	for _, kind := range c.Finder.kinds() {
-		kinds = append(kinds, kind.name)
-	}
-	v := c.history.judge(marked, owners, kinds, time.Now(), c.Grace)
-	c.note(v, kinds)
+	orphans, due := judge(marked, owners, c.known, c.Finder.kinds(), time.Now(), c.Grace)
+	c.note(orphans)
 	errs := c.confirmDeletions(ctx, marked)
-	for _, o := range v.due {
+	for _, o := range due {
 		errs = append(errs, c.remove(ctx, o))
 	}
 	return errors.Join(errs...)
 }
 
-// note remembers the orphans, counts them, and reports those that are new.
-func (c *Collector) note(v verdict, kinds []string) {
-	next, count := history{map[key]time.Time{}, map[key]time.Time{}}, map[string]int{}
-	for _, o := range v.orphans {
+// note remembers and counts the orphans, and reports the new ones.
+func (c *Collector) note(orphans []orphan) {
+	now, count := map[key]orphan{}, map[string]int{}
+	for _, o := range orphans {
 		count[o.Kind]++
-		if when, there := c.history.tried[o.key()]; there {
-			next.tried[o.key()] = when
-		}
-		next.known[o.key()] = o.since
-		if _, there := c.history.known[o.key()]; !there {
+		now[o.key()] = o
+		if _, known := c.known[o.key()]; !known {
 			c.report(o, corev1.EventTypeWarning, status.ReasonOrphanFound, fmt.Sprintf(
 				"%s %s %s %s, which does not exist or no longer uses it; %s", o.Kind, o.Name, c.kind(o).evidence, o.ServiceUID, c.consequence(o)))
 		}
 	}
-	for _, kind := range kinds {
-		c.Metrics.Orphans.WithLabelValues(kind).Set(float64(count[kind]))
+	for _, kind := range c.Finder.kinds() {
+		c.Metrics.Orphans.WithLabelValues(kind.name).Set(float64(count[kind.name]))
 	}
-	c.history = next
+	c.known = now
 }
 
 // consequence says what happens to an orphan.
@@ -93,13 +86,13 @@ func (c *Collector) consequence(o orphan) string {
 	}
 	text := fmt.Sprintf("it is deleted after %v", c.Grace)
 	if o.InUse != "" {
-		text += ", but not as it is: " + o.InUse
+		text += ", but it is kept at present because " + o.InUse
 	}
 	return text
 }
 
-// confirmDeletions reports the orphans whose deletion has ended. One that is still listed is
-// not read; one that is not listed may have lost nothing but its mark.
+// confirmDeletions reports the orphans whose deletion has ended. Those that are still marked are
+// not read. The others may have lost only their mark.
 func (c *Collector) confirmDeletions(ctx context.Context, marked []Object) (errs []error) {
 	for _, o := range slices.SortedFunc(maps.Values(c.deleting), func(a, b orphan) int { return cmp.Compare(a.ID, b.ID) }) {
 		if slices.ContainsFunc(marked, func(m Object) bool { return m.key() == o.key() }) {
@@ -118,29 +111,31 @@ func (c *Collector) confirmDeletions(ctx context.Context, marked []Object) (errs
 	return errs
 }
 
-// remove deletes one orphan, or begins to.
+// remove deletes an orphan, or begins to.
 func (c *Collector) remove(ctx context.Context, o orphan) error {
-	c.history.tried[o.key()] = time.Now()
+	o.tried = time.Now()
+	c.known[o.key()] = o
 	kind := c.kind(o)
 	ctx = openstack.WithRequestID(ctx, openstack.NewRequestID())
-	stays, err := kind.check(ctx, o.Object)
-	if err == nil && stays == "" {
-		// The sweep may have taken long, and the Service may have come back meanwhile.
+	keep, err := kind.check(ctx, o.Object)
+	if err == nil && keep == "" {
+		// The sweep may have taken long: the Service may use the object again.
 		var owners owners
 		if owners, err = c.Finder.owners(ctx, c.Uncached); owners.have(o.Object) {
-			stays = "its Service has it again"
+			keep = "its Service uses it again"
 		}
 	}
-	if err == nil && stays == "" {
+	if err == nil && keep == "" {
 		err = kind.remove(ctx, o.Object)
 	}
+	log := c.Logger.WithValues("kind", o.Kind, "id", o.ID, "name", o.Name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("delete orphan %s %s: %w", o.Kind, o.Name, err)
-	case stays != "":
-		c.Logger.Info("keeping an orphan", "kind", o.Kind, "id", o.ID, "name", o.Name, "why", stays)
+	case keep != "":
+		log.Info("keeping an orphan", "why", keep)
 	case kind.gone != nil:
-		c.Logger.Info("deleting an orphan", "kind", o.Kind, "id", o.ID, "name", o.Name)
+		log.Info("deleting an orphan")
 		if c.deleting == nil {
 			c.deleting = map[key]orphan{}
 		}
@@ -161,8 +156,8 @@ func (c *Collector) reportDeleted(o orphan) {
 		"%s %s was deleted: for %[4]v Service uid %[3]s did not exist, or did not use it", o.Kind, o.Name, o.ServiceUID, time.Since(o.since).Round(time.Second)))
 }
 
-// report logs and writes an event. There is no Service that it could be about, so it is about
-// the namespace that gives the cluster its uid, and about the object.
+// report logs and writes an event. Its subject is the namespace whose uid identifies the
+// cluster, because there is no Service; the related object is the orphan.
 func (c *Collector) report(o orphan, kind, reason, message string) {
 	c.Logger.Info(message, "reason", reason, "id", o.ID)
 	cluster := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(c.Finder.ClusterUID)}}

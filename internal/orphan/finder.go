@@ -5,6 +5,7 @@ package orphan
 
 import (
 	"context"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-// Finder finds orphans. It writes nothing; a Collector deletes what it finds.
+// Finder finds orphans. It writes nothing: a Collector deletes what it finds.
 type Finder struct {
 	claim.Policy
 	// Config holds the operator's settings for load balancers.
@@ -26,41 +27,34 @@ type Finder struct {
 	Octavia  *octavia.Client
 	Neutron  *neutron.Client
 	Barbican *barbican.Client
-	// KeepSecurityGroups is whether security groups stay, as with --adopt=observe.
+	// KeepSecurityGroups is whether no security group is deleted, because of --adopt=observe.
 	KeepSecurityGroups bool
 
 	// proven are the security groups that were seen on ports of the cluster's nodes and on no
-	// others: one may be taken off these ports, and its deletion fail.
+	// others. If one was detached from these ports and its deletion failed, it is on no port.
 	proven map[string]bool
 }
 
-// Inventory is what one look saw: everything of each kind.
+// Inventory has all objects of each kind.
 type Inventory struct {
 	LoadBalancers []octavia.Head
 	FloatingIPs   []lb.FloatingIP
-	// Certificates are those that were stored for Services.
+	// Certificates are the ones that were stored for Services.
 	Certificates   []lb.Certificate
 	SecurityGroups SecurityGroups
 }
 
-// Orphans returns the orphans in the inventory. The Finder's Reader must be one that asks
-// the API server.
+// Orphans returns the orphans in the inventory. The Finder's Reader must read from the API server.
 func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
 	owners, err := f.owners(ctx, f.Reader)
 	if err != nil {
 		return nil, err
 	}
-	orphans := []Object{}
-	for _, o := range f.marked(all) {
-		if !owners.have(o) {
-			orphans = append(orphans, o)
-		}
-	}
-	return orphans, nil
+	return slices.DeleteFunc(append([]Object{}, f.marked(all)...), owners.have), nil
 }
 
-// marked returns the objects in the inventory that were made for Services of the cluster,
-// and of no other one.
+// marked returns the objects in the inventory that were created for Services of this cluster and
+// of no other one.
 func (f *Finder) marked(all Inventory) (marked []Object) {
 	for _, kind := range f.kinds() {
 		marked = append(marked, kind.marked(all)...)

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// The kinds of objects, as events, metrics and `status` have them.
+// The kinds of objects, as in events, metrics and `status`.
 var (
 	loadBalancerKind = diff.Object(diff.CreateLoadBalancer{})
 	floatingIPKind   = diff.Object(diff.CreateFloatingIP{})
@@ -24,24 +24,22 @@ const (
 	securityGroupKind = "securitygroup"
 )
 
-// kind is one kind of objects that can outlive their Service.
+// kind is a kind of objects that can outlive their Service.
 type kind struct {
 	name string
-	// evidence says how an object is known to have been made for a Service of the cluster;
-	// the uid of the Service follows.
+	// evidence says why an object was created for a Service of this cluster. The uid of the
+	// Service follows.
 	evidence string
-	// marked returns the objects that were made for Services of the cluster.
+	// marked returns the objects that were created for Services of this cluster.
 	marked func(Inventory) []Object
-	// check reads the object once more before it is deleted, and says why it stays, or "".
-	check func(context.Context, Object) (stays string, err error)
-	// remove deletes the object.
+	// check reads the object once more before it is deleted. It returns why the object is kept, or "".
+	check  func(context.Context, Object) (keep string, err error)
 	remove func(context.Context, Object) error
-	// gone reports whether the object does not exist any more; nil where that is sure when
-	// remove returns.
+	// gone reports whether the object was deleted. It is nil if remove returns only then.
 	gone func(ctx context.Context, id string) (bool, error)
 }
 
-// kinds are all kinds, in the order in which the objects of one Service go.
+// kinds returns all kinds, in the order in which the objects of a Service are deleted.
 func (f *Finder) kinds() []kind {
 	const uids = "has the uid of this cluster and of Service uid"
 	kinds := []kind{
@@ -71,8 +69,8 @@ func (f *Finder) loadBalancers(found Inventory) (all []Object) {
 	return all
 }
 
-// checkLoadBalancer keeps a load balancer of which any part bears another owner's mark.
-func (f *Finder) checkLoadBalancer(ctx context.Context, o Object) (stays string, _ error) {
+// checkLoadBalancer keeps a load balancer with tags of another owner on itself or on any child.
+func (f *Finder) checkLoadBalancer(ctx context.Context, o Object) (keep string, _ error) {
 	head, err := f.Octavia.Get(ctx, o.ID)
 	if gone, err := openstack.UnlessGone(err); gone || err != nil {
 		return "", err
@@ -84,7 +82,7 @@ func (f *Finder) checkLoadBalancer(ctx context.Context, o Object) (stays string,
 	return f.otherOwner(tree, o), nil
 }
 
-// otherOwner says what of the load balancer is not of the orphan's Service, or "".
+// otherOwner says which part of the load balancer does not belong to the orphan's Service, or returns "".
 func (f *Finder) otherOwner(l lb.LoadBalancer, o Object) string {
 	want := lb.Mark{ClusterUID: f.ClusterUID, ServiceUID: o.ServiceUID}
 	ours := func(tags []string) bool {
@@ -110,13 +108,11 @@ func (f *Finder) otherOwner(l lb.LoadBalancer, o Object) string {
 	return ""
 }
 
-// removeLoadBalancer deletes a load balancer and its children.
 func (f *Finder) removeLoadBalancer(ctx context.Context, o Object) error {
 	_, err := f.Octavia.Apply(ctx, diff.DeleteLoadBalancer{ID: o.ID})
 	return err
 }
 
-// loadBalancerGone reports whether Octavia, which takes its time, has deleted one.
 func (f *Finder) loadBalancerGone(ctx context.Context, id string) (bool, error) {
 	_, err := f.Octavia.Get(ctx, id)
 	return openstack.UnlessGone(err)
@@ -130,23 +126,23 @@ func (f *Finder) floatingIPs(found Inventory) (all []Object) {
 		}
 		o := Object{Kind: floatingIPKind, ID: one.ID, Name: one.Address, ServiceUID: mark.ServiceUID}
 		if one.PortID != "" {
-			o.InUse = "it leads to port " + one.PortID
+			o.InUse = "it is attached to port " + one.PortID
 		}
 		all = append(all, o)
 	}
 	return all
 }
 
-// changed is why an object stays that another client has changed since the sweep saw it.
+// changed is why an object is kept that another client changed after the sweep listed it.
 const changed = "it has changed since it was listed"
 
-// checkFloatingIP keeps a floating IP that leads somewhere, or bears another mark.
-func (f *Finder) checkFloatingIP(ctx context.Context, o Object) (stays string, _ error) {
+// checkFloatingIP keeps a floating IP that was attached to a port or got another mark.
+func (f *Finder) checkFloatingIP(ctx context.Context, o Object) (keep string, _ error) {
 	found, err := f.Neutron.FloatingIPsWithAddress(ctx, o.Name)
 	if err == nil && !slices.Contains(f.floatingIPs(Inventory{FloatingIPs: found}), o) {
-		stays = changed
+		keep = changed
 	}
-	return stays, err
+	return keep, err
 }
 
 func (f *Finder) removeFloatingIP(ctx context.Context, o Object) error {
@@ -164,10 +160,10 @@ func (f *Finder) certificates(found Inventory) (all []Object) {
 	return all
 }
 
-// checkCertificate keeps one that any listener of the project has: Octavia may lock a load
-// balancer for ever whose certificate is gone. Whose certificate it is says its name, which
-// nobody can change.
-func (f *Finder) checkCertificate(ctx context.Context, o Object) (stays string, _ error) {
+// checkCertificate keeps a certificate that any listener of the project uses: Octavia may lock a
+// load balancer permanently if its certificate is deleted. The owner is in the certificate's
+// name, which cannot be changed.
+func (f *Finder) checkCertificate(ctx context.Context, o Object) (keep string, _ error) {
 	listeners, err := f.Octavia.EndingTLS(ctx)
 	return certificate(o).InUse(listeners), err
 }

@@ -21,48 +21,49 @@ import (
 
 var (
 	noon         = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	kindsInOrder = []string{loadBalancerKind, floatingIPKind}
+	kindsInOrder = []kind{{name: loadBalancerKind}, {name: floatingIPKind}}
 )
 
 func marked(kind, id, service string) Object {
 	return Object{Kind: kind, ID: id, Name: id, ServiceUID: service}
 }
 
-func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
+func TestObjectsWithoutAServiceAreOrphansAndDueAfterTheGracePeriod(t *testing.T) {
 	hour := time.Hour
-	ago := func(kind, id string, d time.Duration) map[key]time.Time {
-		return map[key]time.Time{{kind, id}: noon.Add(-d)}
+	since := func(kind, id string, d time.Duration) map[key]orphan {
+		return map[key]orphan{{kind, id}: {since: noon.Add(-d)}}
 	}
 	busy := marked(loadBalancerKind, "b1", "dead")
 	busy.InUse = "Octavia is working on it"
 	services := owners{all: map[string]bool{"alive": true}, addresses: map[string]bool{"keeper": true}}
 	both := []Object{marked(loadBalancerKind, "b1", "dead"), marked(floatingIPKind, "f1", "dead")}
-	bothOld := map[key]time.Time{{loadBalancerKind, "b1"}: noon.Add(-hour), {floatingIPKind, "f1"}: noon.Add(-hour)}
+	old := orphan{since: noon.Add(-hour)}
+	bothOld := map[key]orphan{{loadBalancerKind, "b1"}: old, {floatingIPKind, "f1"}: old}
 	for name, c := range map[string]struct {
 		marked       []Object
-		known, tried map[key]time.Time
+		known        map[key]orphan
 		never        bool
 		orphans, due []string
 	}{
-		"an owner's":                               {marked: []Object{marked(loadBalancerKind, "b1", "alive")}, known: ago(loadBalancerKind, "b1", 2*hour)},
-		"no Service's, seen for the first time":    {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, orphans: []string{"b1"}},
-		"one that asks for its address to be kept": {marked: []Object{marked(loadBalancerKind, "b1", "keeper"), marked(floatingIPKind, "f1", "keeper")}, known: bothOld, orphans: []string{"b1"}, due: []string{"b1"}},
-		"just before the end of the grace period":  {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, known: ago(loadBalancerKind, "b1", hour-1), orphans: []string{"b1"}},
-		"at the end of the grace period":           {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, known: ago(loadBalancerKind, "b1", hour), orphans: []string{"b1"}, due: []string{"b1"}},
-		"with no end of the grace period":          {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, known: ago(loadBalancerKind, "b1", 1000*hour), never: true, orphans: []string{"b1"}},
-		"another kind's time does not count":       {marked: []Object{marked(floatingIPKind, "b1", "dead")}, known: ago(loadBalancerKind, "b1", hour), orphans: []string{"b1"}},
-		"without a Service's uid":                  {marked: []Object{marked(loadBalancerKind, "b1", "")}, known: ago(loadBalancerKind, "b1", hour)},
-		"in use":                                   {marked: []Object{busy}, known: ago(loadBalancerKind, "b1", hour), orphans: []string{"b1"}},
-		"the floating IP goes after the balancer":  {marked: both, known: bothOld, orphans: []string{"b1", "f1"}, due: []string{"b1"}},
-		"the floating IP goes when that has gone":  {marked: both[1:], known: bothOld, orphans: []string{"f1"}, due: []string{"f1"}},
-		"another Service's balancer is not waited": {marked: []Object{marked(loadBalancerKind, "b1", "other"), both[1]}, known: ago(floatingIPKind, "f1", hour), orphans: []string{"f1", "b1"}, due: []string{"f1"}},
-		"one at a time, the oldest first": {
+		"of a Service":                            {marked: []Object{marked(loadBalancerKind, "b1", "alive")}, known: since(loadBalancerKind, "b1", 2*hour)},
+		"of no Service, seen for the first time":  {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, orphans: []string{"b1"}},
+		"of a Service that keeps its address":     {marked: []Object{marked(loadBalancerKind, "b1", "keeper"), marked(floatingIPKind, "f1", "keeper")}, known: bothOld, orphans: []string{"b1"}, due: []string{"b1"}},
+		"just before the end of the grace period": {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, known: since(loadBalancerKind, "b1", hour-1), orphans: []string{"b1"}},
+		"at the end of the grace period":          {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, known: since(loadBalancerKind, "b1", hour), orphans: []string{"b1"}, due: []string{"b1"}},
+		"with grace period Never":                 {marked: []Object{marked(loadBalancerKind, "b1", "dead")}, known: since(loadBalancerKind, "b1", 1000*hour), never: true, orphans: []string{"b1"}},
+		"same id, another kind":                   {marked: []Object{marked(floatingIPKind, "b1", "dead")}, known: since(loadBalancerKind, "b1", hour), orphans: []string{"b1"}},
+		"without a Service uid":                   {marked: []Object{marked(loadBalancerKind, "b1", "")}, known: since(loadBalancerKind, "b1", hour)},
+		"in use":                                  {marked: []Object{busy}, known: since(loadBalancerKind, "b1", hour), orphans: []string{"b1"}},
+		"floating IP and load balancer":           {marked: both, known: bothOld, orphans: []string{"b1", "f1"}, due: []string{"b1"}},
+		"floating IP after the load balancer":     {marked: both[1:], known: bothOld, orphans: []string{"f1"}, due: []string{"f1"}},
+		"load balancer of another Service":        {marked: []Object{marked(loadBalancerKind, "b1", "other"), both[1]}, known: since(floatingIPKind, "f1", hour), orphans: []string{"f1", "b1"}, due: []string{"f1"}},
+		"two, the oldest first": {
 			marked: []Object{marked(loadBalancerKind, "b1", "dead"), marked(loadBalancerKind, "b2", "dead")},
-			known:  map[key]time.Time{{loadBalancerKind, "b1"}: noon.Add(-hour), {loadBalancerKind, "b2"}: noon.Add(-2 * hour)}, orphans: []string{"b2", "b1"}, due: []string{"b2"},
+			known:  map[key]orphan{{loadBalancerKind, "b1"}: old, {loadBalancerKind, "b2"}: {since: noon.Add(-2 * hour)}}, orphans: []string{"b2", "b1"}, due: []string{"b2"},
 		},
-		"one that could not be deleted lets others go first": {
-			marked: []Object{marked(loadBalancerKind, "b1", "dead"), marked(loadBalancerKind, "b2", "dead")}, tried: ago(loadBalancerKind, "b2", time.Minute),
-			known: map[key]time.Time{{loadBalancerKind, "b1"}: noon.Add(-hour), {loadBalancerKind, "b2"}: noon.Add(-2 * hour)}, orphans: []string{"b1", "b2"}, due: []string{"b1"},
+		"two, one of which was tried": {
+			marked: []Object{marked(loadBalancerKind, "b1", "dead"), marked(loadBalancerKind, "b2", "dead")}, orphans: []string{"b1", "b2"}, due: []string{"b1"},
+			known: map[key]orphan{{loadBalancerKind, "b1"}: old, {loadBalancerKind, "b2"}: {since: noon.Add(-2 * hour), tried: noon.Add(-time.Minute)}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,9 +71,9 @@ func TestWhatHasNoServiceIsAnOrphanAndDueAfterTheGracePeriod(t *testing.T) {
 			if c.never {
 				grace = Never
 			}
-			v := history{c.known, c.tried}.judge(c.marked, services, kindsInOrder, noon, grace)
-			if d := cmp.Diff([][]string{c.orphans, c.due}, [][]string{idsOf(v.orphans), idsOf(v.due)}); d != "" {
-				t.Errorf("orphans and those due (-want +got):\n%s", d)
+			orphans, due := judge(c.marked, services, c.known, kindsInOrder, noon, grace)
+			if d := cmp.Diff([][]string{c.orphans, c.due}, [][]string{idsOf(orphans), idsOf(due)}); d != "" {
+				t.Errorf("orphans and due ones (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -86,16 +87,15 @@ func idsOf(all []orphan) []string {
 	return ids
 }
 
-// TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod makes looks at random
-// clouds and Services, one after the other.
-func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) {
+// TestOnlyOrphansOfAWholeGracePeriodAreEverDue judges random clouds and Services, one after the
+// other.
+func TestOnlyOrphansOfAWholeGracePeriodAreEverDue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		grace := time.Duration(rapid.IntRange(0, 4).Draw(t, "grace")) * time.Minute
 		now := noon
-		var known map[key]time.Time
-		tried := map[key]time.Time{}
-		seen := map[key]time.Time{} // since when it was an orphan at each look, kept apart
-		for range rapid.IntRange(1, 12).Draw(t, "looks") {
+		var known map[key]orphan
+		seen := map[key]time.Time{} // since when each object has been an orphan in every sweep
+		for range rapid.IntRange(1, 12).Draw(t, "sweeps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 			services := map[string]bool{}
 			for i := range 3 {
@@ -104,46 +104,47 @@ func TestNothingIsEverDueThatWasNotAnOrphanForTheWholeGracePeriod(t *testing.T) 
 			var all []Object
 			here := map[key]time.Time{}
 			for i := range 4 {
-				o := Object{Kind: rapid.SampledFrom(kindsInOrder).Draw(t, "kind"), ID: fmt.Sprint("o", i),
+				o := Object{Kind: rapid.SampledFrom([]string{loadBalancerKind, floatingIPKind}).Draw(t, "kind"), ID: fmt.Sprint("o", i),
 					ServiceUID: rapid.SampledFrom([]string{"", "s0", "s1", "s2"}).Draw(t, "Service"), InUse: rapid.SampledFrom([]string{"", "in use"}).Draw(t, "use")}
-				if !rapid.Bool().Draw(t, "there") {
+				if !rapid.Bool().Draw(t, "exists") {
 					continue
 				}
 				all = append(all, o)
 				if o.ServiceUID != "" && !services[o.ServiceUID] {
 					here[o.key()] = now
-					if since, there := seen[o.key()]; there {
+					if since, before := seen[o.key()]; before {
 						here[o.key()] = since
 					}
 				}
 			}
 			seen = here
-			v := history{known, tried}.judge(all, owners{all: services}, kindsInOrder, now, grace)
-			if len(v.orphans) != len(here) || grace == Never && len(v.due) > 0 {
-				t.Fatalf("orphans %v, due %v; there are %v", v.orphans, v.due, here)
+			orphans, due := judge(all, owners{all: services}, known, kindsInOrder, now, grace)
+			if len(orphans) != len(here) || grace == Never && len(due) > 0 {
+				t.Fatalf("orphans %v, due %v; want orphans %v", orphans, due, here)
 			}
-			known = map[key]time.Time{}
-			for _, o := range v.orphans {
-				known[o.key()] = o.since
+			known = map[key]orphan{}
+			for _, o := range orphans {
+				known[o.key()] = o
 			}
-			for i, o := range v.due {
+			for i, o := range due {
 				since, is := here[o.key()]
 				balancer := slices.ContainsFunc(all, func(b Object) bool { return b.Kind == loadBalancerKind && b.ServiceUID == o.ServiceUID })
 				switch {
 				case !is || now.Sub(since) < grace:
-					t.Fatalf("%v is due and was an orphan since %v, it is %v", o, since, now)
+					t.Fatalf("%v is due at %v, and has been an orphan since %v", o, now, since)
 				case o.InUse != "", o.Kind == floatingIPKind && balancer:
-					t.Fatalf("%v is due while it is needed", o)
-				case slices.ContainsFunc(v.due[:i], func(b orphan) bool { return b.Kind == o.Kind }):
-					t.Fatalf("two of a kind are due: %v", v.due)
+					t.Fatalf("%v is due while it is in use", o)
+				case slices.ContainsFunc(due[:i], func(b orphan) bool { return b.Kind == o.Kind }):
+					t.Fatalf("two of a kind are due: %v", due)
 				}
-				tried[o.key()] = now
+				o.tried = now
+				known[o.key()] = o
 			}
 		}
 	})
 }
 
-func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
+func TestOnlyObjectsOfThisClusterAloneAreMarked(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ClusterUID = "d"
@@ -173,7 +174,7 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 	}
 	want := []line{
 		{loadBalancerKind, "ours", ""}, {loadBalancerKind, "busy", "Octavia is working on it: PENDING_UPDATE"},
-		{floatingIPKind, "ours", ""}, {floatingIPKind, "in use", "it leads to port p"},
+		{floatingIPKind, "ours", ""}, {floatingIPKind, "in use", "it is attached to port p"},
 		{certificateKind, secretID, ""},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -181,26 +182,26 @@ func TestOnlyWhatBearsThisClustersMarkAndNoOtherIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestAnOrphanStaysOfWhichAnyPartBearsAnotherMark(t *testing.T) {
+func TestLoadBalancerWithAnotherOwnersTagsIsKept(t *testing.T) {
 	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	other := own
 	other.ServiceUID = "t"
 	f := &Finder{Policy: claim.Policy{ClusterUID: "c"}, Neutron: neutron.New(nil, "project")}
 	for name, c := range map[string]struct {
 		balancer lb.LoadBalancer
-		left     bool
+		keep     bool
 	}{
-		"all of it is the Service's":          {lb.LoadBalancer{ProjectID: "project", Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: own.Tags()}}}}, false},
-		"nobody says whose project it is in":  {lb.LoadBalancer{Tags: own.Tags()}, false},
-		"it is in another project":            {lb.LoadBalancer{ProjectID: "another", Tags: own.Tags()}, true},
-		"it bears no mark any more":           {lb.LoadBalancer{ProjectID: "project"}, true},
-		"it is another Service's by now":      {lb.LoadBalancer{ProjectID: "project", Tags: other.Tags()}, true},
-		"a listener is another Service's":     {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Tags: other.Tags()}}}, true},
-		"a listener's pool is":                {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: other.Tags()}}}}, true},
-		"a pool that no listener uses is too": {lb.LoadBalancer{Tags: own.Tags(), DetachedPools: []lb.Pool{{ID: "p", Tags: other.Tags()}}}, true},
+		"all of it belongs to the Service":   {lb.LoadBalancer{ProjectID: "project", Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: own.Tags()}}}}, false},
+		"its project is unknown":             {lb.LoadBalancer{Tags: own.Tags()}, false},
+		"it is in another project":           {lb.LoadBalancer{ProjectID: "another", Tags: own.Tags()}, true},
+		"it lost its tags":                   {lb.LoadBalancer{ProjectID: "project"}, true},
+		"it has the tags of another Service": {lb.LoadBalancer{ProjectID: "project", Tags: other.Tags()}, true},
+		"a listener has":                     {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Tags: other.Tags()}}}, true},
+		"the pool of a listener has":         {lb.LoadBalancer{Tags: own.Tags(), Listeners: []lb.Listener{{ID: "l", Pool: &lb.Pool{ID: "p", Tags: other.Tags()}}}}, true},
+		"a pool without a listener has":      {lb.LoadBalancer{Tags: own.Tags(), DetachedPools: []lb.Pool{{ID: "p", Tags: other.Tags()}}}, true},
 	} {
-		if left := f.otherOwner(c.balancer, marked(loadBalancerKind, "b1", "s")); (left != "") != c.left {
-			t.Errorf("%s: %q", name, left)
+		if keep := f.otherOwner(c.balancer, marked(loadBalancerKind, "b1", "s")); (keep != "") != c.keep {
+			t.Errorf("%s: %q", name, keep)
 		}
 	}
 }

@@ -17,23 +17,22 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 )
 
-// owners are uids of Services of the cluster, of whatever class.
+// owners are the uids of Services of this cluster, of any class.
 type owners struct {
-	// all may have any object, addresses nothing but a floating IP that they ask to keep.
+	// all may have any object. addresses may only have a floating IP, which they request to keep.
 	all, addresses map[string]bool
 }
 
-// have reports whether one of the owners may have the object.
+// have reports whether the object may belong to one of the owners.
 func (o owners) have(object Object) bool {
 	return o.all[object.ServiceUID] || object.Kind == floatingIPKind && o.addresses[object.ServiceUID]
 }
 
-// servicesPerPage is how many Services are asked for at once.
+// servicesPerPage is how many Services one call lists.
 const servicesPerPage = 500
 
-// owners returns the Services that may have something in the cloud. It makes sure that it is
-// this cluster that answers, and that the answer is complete: every cluster has the Service of
-// its own API.
+// owners returns the Services that may have cloud objects. It checks that the API server is that
+// of this cluster, and that the list is complete: it must have Service default/kubernetes.
 func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, error) {
 	var system corev1.Namespace
 	if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
@@ -59,7 +58,7 @@ func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, erro
 	return f.ownersAmong(all), nil
 }
 
-// cachedOwners is owners from the cache, and makes sure of nothing.
+// cachedOwners is owners from the cache, without checks.
 func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
 	var services corev1.ServiceList
 	if err := f.Reader.List(ctx, &services); err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
-// SecurityGroups is what one look saw of the security groups that were made for Services of a
-// cluster with the name of this one, and whose Service is not in the cache.
+// SecurityGroups are the security groups that were created for Services of a cluster with the name
+// of this one, and whose Service is not in the cache.
 type SecurityGroups struct {
 	groups []securitygroup.Group
-	// ports bear one of the groups.
+	// ports are those to which one of the groups is attached.
 	ports []securitygroup.Port
-	// servers are those of the cluster's nodes.
+	// servers are the ids of the cluster's nodes in Nova.
 	servers map[string]bool
 }
 
-// SecurityGroups looks at security groups: at all of them, or at those with the ids. It finds
-// none where the controller manages none.
+// SecurityGroups reads all such groups, or those with the ids. It returns none if the controller
+// does not manage security groups.
 func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found SecurityGroups, err error) {
 	if !f.Config.ManageSecurityGroups {
 		return found, nil
@@ -63,10 +63,10 @@ func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found Secur
 	return found, nil
 }
 
-// unproven says why it is not sure that the group was made for a Service of this very cluster,
-// or "". All that it says itself is the cluster's name, which others may have as well:
-// openstack-cloud-controller-manager calls each cluster kubernetes that is not given a name. So
-// the ports are what proves it: the group of a cluster is on the ports of its nodes.
+// unproven says why nothing proves that the group was created for this cluster, or returns "". The
+// group itself contains only the name of the cluster, which other clusters may have too: it is
+// kubernetes by default. So its ports have to prove it: they must all belong to nodes of this
+// cluster.
 func (s SecurityGroups) unproven(groupID, clusterName string, proven bool) string {
 	const doubt = "nothing proves that it was created for this cluster, and not for another one named %s: "
 	for _, p := range s.ports {
@@ -87,17 +87,17 @@ func (s SecurityGroups) unproven(groupID, clusterName string, proven bool) strin
 func (f *Finder) securityGroups(found Inventory) (all []Object) {
 	for _, g := range found.SecurityGroups.groups {
 		of, _ := lb.ServiceOfSecurityGroup(g.Name, g.Description)
-		stays := found.SecurityGroups.unproven(g.ID, f.ClusterName, f.proven[g.ID])
-		if stays == "" && f.KeepSecurityGroups {
-			stays = "with --adopt=observe it is kept"
+		inUse := found.SecurityGroups.unproven(g.ID, f.ClusterName, f.proven[g.ID])
+		if inUse == "" && f.KeepSecurityGroups {
+			inUse = "--adopt=observe keeps it"
 		}
-		all = append(all, Object{securityGroupKind, g.ID, g.Name, of.ServiceUID, stays})
+		all = append(all, Object{securityGroupKind, g.ID, g.Name, of.ServiceUID, inUse})
 	}
 	return all
 }
 
-// checkSecurityGroup keeps a group that another client has put on other ports, say.
-func (f *Finder) checkSecurityGroup(ctx context.Context, o Object) (stays string, _ error) {
+// checkSecurityGroup keeps a group that was changed, for example attached to other ports.
+func (f *Finder) checkSecurityGroup(ctx context.Context, o Object) (keep string, _ error) {
 	now, err := f.SecurityGroups(ctx, o.ID)
 	if err != nil {
 		return "", err
@@ -112,8 +112,8 @@ func (f *Finder) checkSecurityGroup(ctx context.Context, o Object) (stays string
 	return "", nil
 }
 
-// removeSecurityGroup takes a group off all ports, each unless another client changes the port
-// at the same time, and deletes the group.
+// removeSecurityGroup detaches the group from all ports and deletes it. A port that another client
+// changes at the same time is not changed.
 func (f *Finder) removeSecurityGroup(ctx context.Context, o Object) error {
 	ports, err := f.Neutron.PortsWithGroups(ctx, o.ID)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 
 const gone = "00000000-0000-4000-9000-000000000001"
 
-// orphanedGroup is one that was made for a Service that is gone.
+// orphanedGroup returns a group of a Service that does not exist.
 func orphanedGroup() securitygroup.Group {
 	o := lb.Owner{ClusterName: "prod", Namespace: "shop", Name: "web", ServiceUID: gone}
 	return securitygroup.Group{ID: "g", Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
 }
 
-func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) {
+func TestPortsOfNodesProveThatASecurityGroupBelongsToTheCluster(t *testing.T) {
 	on := func(server string, groups ...string) securitygroup.Port {
 		return securitygroup.Port{ID: "port-of-" + server, ServerID: server, Groups: groups}
 	}
@@ -32,13 +32,13 @@ func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) 
 		keep   bool
 		says   string
 	}{
-		{why: "on ports of nodes alone", ports: []securitygroup.Port{on("node-a", "default", "g"), on("node-b", "g"), on("stranger", "default")}},
+		{why: "on ports of nodes only", ports: []securitygroup.Port{on("node-a", "default", "g"), on("node-b", "g"), on("stranger", "default")}},
 		{why: "on no port", says: "it is attached to no port"},
-		{why: "on no port any more", proven: true},
-		{why: "on another server's port, too", ports: []securitygroup.Port{on("node-a", "g"), on("stranger", "g")}, says: "port-of-stranger"},
-		{why: "on another server's port by now", ports: []securitygroup.Port{on("stranger", "g")}, proven: true, says: "port-of-stranger"},
+		{why: "on no port any more, after it was on ports of nodes only", proven: true},
+		{why: "also on a port of another server", ports: []securitygroup.Port{on("node-a", "g"), on("stranger", "g")}, says: "port-of-stranger"},
+		{why: "now on a port of another server", ports: []securitygroup.Port{on("stranger", "g")}, proven: true, says: "port-of-stranger"},
 		{why: "on a port of no server", ports: []securitygroup.Port{on("", "g")}, says: "port-of-"},
-		{why: "where nothing is taken over", ports: []securitygroup.Port{on("node-a", "g")}, keep: true, says: "--adopt=observe"},
+		{why: "with --adopt=observe", ports: []securitygroup.Port{on("node-a", "g")}, keep: true, says: "--adopt=observe"},
 	} {
 		found := SecurityGroups{groups: []securitygroup.Group{orphanedGroup()}, ports: c.ports, servers: map[string]bool{"node-a": true, "node-b": true}}
 		f := &Finder{Policy: claim.Policy{ClusterName: "prod"}, Config: config.LoadBalancer{ManageSecurityGroups: true}, KeepSecurityGroups: c.keep}
@@ -55,12 +55,12 @@ func TestSecurityGroupIsProvenToBeTheClustersByTheNodesThatHaveIt(t *testing.T) 
 	}
 }
 
-func TestSecurityGroupsAreNoOrphansWhereNoneAreManaged(t *testing.T) {
+func TestSecurityGroupsAreNoOrphansIfTheyAreNotManaged(t *testing.T) {
 	var f Finder
 	if found, err := f.SecurityGroups(t.Context()); err != nil || len(found.groups) > 0 {
-		t.Errorf("they are looked for: %+v, %v", found, err)
+		t.Errorf("found: %+v, %v", found, err)
 	}
 	if all := f.marked(Inventory{SecurityGroups: SecurityGroups{groups: []securitygroup.Group{orphanedGroup()}}}); len(all) > 0 {
-		t.Errorf("they are marked: %+v", all)
+		t.Errorf("marked: %+v", all)
 	}
 }

@@ -27,7 +27,7 @@ func seen(f decide.Facts, found lb.Observed, mayAppear bool) memory.Cloud {
 	if mayAppear || len(found.Unsettled) > 0 && c.Unanswered.IsZero() {
 		c.Unanswered = f.Now
 	}
-	c.Believed = believed(c, found)
+	c.Expected = believed(c, found)
 	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
 	c.Stale = changeMayHide(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
 	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, f.Now
@@ -41,13 +41,13 @@ func believed(c memory.Cloud, found lb.Observed) *lb.Observed {
 	switch now := found.LoadBalancer; {
 	case now != nil && now.ProvisioningStatus == lb.Error:
 		return nil // Octavia did that
-	case c.Believed != nil || c.Written.IsZero() || l == nil:
+	case c.Expected != nil || c.Written.IsZero() || l == nil:
 	case l.ProvisioningStatus == lb.Active || l.ProvisioningStatus == lb.PendingUpdate:
 		before := diff.Clone(c.Observed)
 		before.LoadBalancer.ProvisioningStatus = lb.Active
 		return &before
 	}
-	return c.Believed
+	return c.Expected
 }
 
 // changeMayHide reports whether another client may change the load balancer after it was

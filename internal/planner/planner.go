@@ -178,7 +178,7 @@ func (p *Planner) built(ctx context.Context, f decide.Facts, o lb.Observed) (b d
 	if err != nil {
 		return decide.Built{Err: err}
 	}
-	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateAlone, f.Record.Certificate
+	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
 	b.Wanted, b.Err = p.build(ctx, &in, o)
 	b.Input = in
 	return b

@@ -200,7 +200,7 @@ func TestWhatOctaviaDidIsNobodysChange(t *testing.T) {
 		})
 	}
 	c := memory.Cloud{Observed: converged(), Written: noon}
-	c.Believed = believed(c, pending)
+	c.Expected = believed(c, pending)
 	c.Observed = pending
 	if b := believed(c, lb.Observed{}); b == nil || b.LoadBalancer.ProvisioningStatus != lb.Active {
 		t.Errorf("what was believed before its change began is forgotten: %+v", b)

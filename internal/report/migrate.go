@@ -17,128 +17,125 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// Migration is what would happen to all Services of a cluster, and to what
-// openstack-cloud-controller-manager made, if a controller took over now.
+// Migration is what would happen to the Services of a cluster, and to the objects that
+// openstack-cloud-controller-manager created, if a controller took over now.
 type Migration struct {
 	Services []ServiceMigration `json:"services"`
-	// Others are load balancers of the project that were made for Services, and for none
-	// of these.
+	// Others are load balancers of the project that were created for other Services.
 	Others []OtherLoadBalancer `json:"others"`
-	// SecurityGroups are those that were made for Services; nil where none are managed.
+	// SecurityGroups are those that were created for Services. It is nil if the controller does
+	// not manage security groups.
 	SecurityGroups []SecurityGroupMigration `json:"securityGroups"`
 }
 
 // Outcome is what would happen to a Service or a security group.
 type Outcome string
 
-// The outcomes. Orphan and Replaced are for security groups.
+// The outcomes. Orphan and Replaced are for security groups only.
 const (
-	// OutcomeServed: it was taken over before, or is one that this controller made.
+	// OutcomeServed: this controller created it or has already taken it over.
 	OutcomeServed Outcome = "served"
-	// OutcomeAdopted: it would be taken over. A load balancer would get our tags, and the rules
-	// of a security group would be those that its Service needs.
+	// OutcomeAdopted: it would be taken over. A load balancer would get our tags; a security group
+	// would get the rules that its Service needs.
 	OutcomeAdopted Outcome = "adopted"
-	// OutcomeChanged: its load balancer would be taken over, and more than tags be written.
+	// OutcomeChanged: its load balancer would be taken over and changed, beyond tags.
 	OutcomeChanged Outcome = "changed"
 	// OutcomeRefused: it cannot be served, completely or in part.
 	OutcomeRefused Outcome = "refused"
-	// OutcomeForeign: the load balancer that has its name, or that it names, is not its own.
+	// OutcomeForeign: the load balancer with its name or id does not belong to it.
 	OutcomeForeign Outcome = "not-owned"
-	// OutcomeCreated: it has no load balancer, and would get one.
+	// OutcomeCreated: it has no load balancer and would get one.
 	OutcomeCreated Outcome = "created"
-	// OutcomeReleased: it is to have no load balancer any more, and what it has would go.
+	// OutcomeReleased: it no longer needs a load balancer, and its cloud objects would be deleted.
 	OutcomeReleased Outcome = "released"
-	// OutcomeBusy: Octavia is changing its load balancer, or that has failed.
+	// OutcomeBusy: its load balancer is PENDING or in ERROR.
 	OutcomeBusy Outcome = "busy"
-	// OutcomeLeftAlone: it is not for this controller.
+	// OutcomeLeftAlone: this controller does not handle it.
 	OutcomeLeftAlone Outcome = "left-alone"
-	// OutcomeUnknown: the plan could not be made.
+	// OutcomeUnknown: there is no plan, because a call failed.
 	OutcomeUnknown Outcome = "unknown"
-	// OutcomeOrphan: its Service does not exist, or is to have no load balancer.
+	// OutcomeOrphan: its Service does not exist or does not need it.
 	OutcomeOrphan Outcome = "orphan"
-	// OutcomeReplaced: it would be taken off the nodes and deleted, when that of the cluster is
-	// in its place.
+	// OutcomeReplaced: it would be detached from the nodes and deleted after the group of the
+	// cluster has replaced it.
 	OutcomeReplaced Outcome = "replaced"
 )
 
-// Smooth reports whether nothing would change for the clients of a Service.
-func (o Outcome) Smooth() bool {
+// Unchanged reports whether nothing would change for the clients of the Service.
+func (o Outcome) Unchanged() bool {
 	return o == OutcomeServed || o == OutcomeAdopted || o == OutcomeLeftAlone
 }
 
-// ServiceMigration is what would happen to one Service, and why.
+// ServiceMigration is what would happen to a Service.
 type ServiceMigration struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Outcome   Outcome `json:"outcome"`
-	// LoadBalancerID and LoadBalancerName are those of its load balancer, or of the one
-	// that has its name and is not its own.
+	// LoadBalancerID and LoadBalancerName are those of its load balancer, or of one that has its
+	// name but does not belong to it.
 	LoadBalancerID   string `json:"loadBalancerID,omitempty"`
 	LoadBalancerName string `json:"loadBalancerName,omitempty"`
-	// Address is the one that the Service publishes.
+	// Address is the published address.
 	Address string `json:"address,omitempty"`
-	// Reasons say why it is not adopted as it is.
+	// Reasons say why it would not be taken over unchanged.
 	Reasons []string `json:"reasons,omitempty"`
-	// Ops are what would be written, in this order.
+	// Ops are the writes, in this order.
 	Ops []Op `json:"ops"`
 }
 
-// Op is one write.
+// Op is a write.
 type Op struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// OtherLoadBalancer is a load balancer that is no Service's of the cluster.
+// OtherLoadBalancer is a load balancer that belongs to no Service of the cluster.
 type OtherLoadBalancer struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Reason says whose it is, as far as that is known.
+	// Reason says to whom it belongs, as far as known.
 	Reason string `json:"reason"`
 }
 
-// Migrate looks at all Services and at all load balancers of the project, as a controller
-// that has just started would with --adopt=tag. A Service that it can find nothing out about
-// does not stop the others.
+// Migrate reads all Services and load balancers of the project, and decides like a controller that
+// has just started with --adopt=tag. If a call for one Service fails, the others are reported
+// nevertheless.
 func Migrate(ctx context.Context, s Source) (Migration, error) {
 	balancers, err := s.Octavia.All(ctx)
 	if err != nil {
 		return Migration{}, err
 	}
-	var services corev1.ServiceList
-	if err := s.Reader.List(ctx, &services); err != nil {
-		return Migration{}, fmt.Errorf("list Services: %w", err)
+	services, err := s.services(ctx)
+	if err != nil {
+		return Migration{}, err
 	}
 	m := Migration{Services: []ServiceMigration{}}
-	for i := range services.Items {
-		service := &services.Items[i]
+	for i := range services {
+		service := &services[i]
 		row := ServiceMigration{Namespace: service.Namespace, Name: service.Name, Address: status.Published(service), Ops: []Op{}}
 		switch {
 		case s.Serves(service) || s.Leaves(service):
 			s.plan(ctx, service, balancers, &row)
 		case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
-			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.whyLeftAlone(service)}
+			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.whyNotHandled(service)}
 		default:
 			continue
 		}
 		m.Services = append(m.Services, row)
 	}
-	slices.SortFunc(m.Services, func(a, b ServiceMigration) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	m.Others = s.others(balancers, services.Items, m.Services)
+	m.Others = s.others(balancers, services, m.Services)
 	if s.Config.ManageSecurityGroups {
 		groups, err := s.Neutron.SecurityGroups(ctx)
 		if err != nil {
 			return Migration{}, err
 		}
-		m.SecurityGroups = s.securityGroups(groups, services.Items)
+		m.SecurityGroups = s.securityGroups(groups, services)
 	}
 	return m, nil
 }
 
-// plan fills in the row of a Service from what its plan would be.
+// plan fills in the row of a Service according to its plan.
 func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []lb.LoadBalancer, row *ServiceMigration) {
 	plan, observed, err := s.Planner.Plan(openstack.WithRequestID(ctx, openstack.NewRequestID()), service)
 	for _, op := range plan.Ops {
@@ -147,37 +144,33 @@ func (s Source) plan(ctx context.Context, service *corev1.Service, balancers []l
 	for _, r := range plan.Refused {
 		row.Reasons = append(row.Reasons, r.Message)
 	}
-	l := observed.LoadBalancer
-	var foreign *lb.LoadBalancer
-	if l == nil {
-		foreign = s.withNameOf(service, balancers)
-	}
-	switch {
-	case l != nil:
+	l, foreign := observed.LoadBalancer, s.withNameOf(service, balancers)
+	if l != nil {
+		foreign = nil
 		row.LoadBalancerID, row.LoadBalancerName = l.ID, l.Name
-	case foreign != nil:
+	} else if foreign != nil {
 		row.LoadBalancerID, row.LoadBalancerName = foreign.ID, foreign.Name
-		row.Reasons = append(row.Reasons, s.whyForeign(service, *foreign))
+		row.Reasons = append(row.Reasons, s.whyNotOwned(service, *foreign))
 	}
 	if err != nil {
 		row.Reasons = append(row.Reasons, err.Error())
 	}
 	row.Outcome = outcome(facts{
-		plan: plan, balancer: l, taken: l != nil && s.Capabilities.Marked(*l) && s.Claimed(service), serves: s.Serves(service), foreign: foreign != nil, err: err,
+		plan: plan, balancer: l, adopted: l != nil && s.Capabilities.Marked(*l) && s.Claimed(service), serves: s.Serves(service), foreign: foreign != nil, err: err,
 	})
 	if row.Outcome == OutcomeBusy {
 		row.Reasons = append(row.Reasons, fmt.Sprintf("load balancer %s is in %s; run this command again when it is ACTIVE", l.ID, l.ProvisioningStatus))
 	}
 }
 
-// facts are what the outcome of a Service depends on.
+// facts determine the outcome for a Service.
 type facts struct {
 	plan diff.Plan
-	// balancer is the Service's, nil for none; taken is whether both bear our marks.
+	// balancer is the Service's load balancer, or nil. adopted is whether both have our marks.
 	balancer *lb.LoadBalancer
-	taken    bool
-	// serves is whether the Service is to have one, and foreign whether it has none and one
-	// that is not its own has its name.
+	adopted  bool
+	// serves is whether the Service should have a load balancer. foreign is whether it has none, and
+	// one that does not belong to it has its name.
 	serves, foreign bool
 	err             error
 }
@@ -192,15 +185,15 @@ func outcome(f facts) Outcome {
 		return OutcomeReleased
 	case f.foreign:
 		return OutcomeForeign
-	case f.balancer == nil && waitsForGroup(f.plan):
-		return OutcomeCreated
+	case f.balancer == nil && slices.ContainsFunc(f.plan.Refused, func(r diff.Refusal) bool { return r.Reason == status.ReasonWaitingForGroup }):
+		return OutcomeCreated // by another Service of its group
 	case len(f.plan.Refused) > 0:
 		return OutcomeRefused
 	case f.balancer == nil:
 		return OutcomeCreated
 	case f.balancer.ProvisioningStatus != lb.Active:
 		return OutcomeBusy
-	case f.taken && len(f.plan.Ops) == 0:
+	case f.adopted && len(f.plan.Ops) == 0:
 		return OutcomeServed
 	case diff.OnlyTags(f.plan.Ops):
 		return OutcomeAdopted
@@ -208,12 +201,7 @@ func outcome(f facts) Outcome {
 	return OutcomeChanged
 }
 
-// waitsForGroup reports whether another Service is to make the load balancer first.
-func waitsForGroup(plan diff.Plan) bool {
-	return slices.ContainsFunc(plan.Refused, func(r diff.Refusal) bool { return r.Reason == status.ReasonWaitingForGroup })
-}
-
-// withNameOf finds a load balancer that has the name of the Service.
+// withNameOf returns a load balancer with the name of the Service, or nil.
 func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer) *lb.LoadBalancer {
 	owner := s.Owner(service)
 	i := slices.IndexFunc(balancers, func(l lb.LoadBalancer) bool {
@@ -225,18 +213,15 @@ func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer)
 	return &balancers[i]
 }
 
-// whyForeign says why the load balancer that has the Service's name is not the Service's.
-func (s Source) whyForeign(service *corev1.Service, l lb.LoadBalancer) string {
-	if l.ProjectID != "" && l.ProjectID != s.Neutron.ProjectID() {
-		return fmt.Sprintf("load balancer %s belongs to another project (%s)", l.ID, l.ProjectID)
-	}
+// whyNotOwned says why the load balancer with the Service's name does not belong to the Service.
+func (s Source) whyNotOwned(service *corev1.Service, l lb.LoadBalancer) string {
 	owner := s.Owner(service)
-	return cmp.Or(owner.Claims(l).Reason, fmt.Sprintf(
+	return cmp.Or(s.otherProject(l), owner.Claims(l).Reason, fmt.Sprintf(
 		"load balancer %s has this Service's name, but the Service's status has no address of it; if it belongs to this Service, set tag %s on it", l.ID, owner.ServiceTag()))
 }
 
-// whyLeftAlone says why a Service of type LoadBalancer is not served.
-func (s Source) whyLeftAlone(service *corev1.Service) string {
+// whyNotHandled says why a Service of type LoadBalancer is not handled by this controller.
+func (s Source) whyNotHandled(service *corev1.Service) string {
 	if class := service.Spec.LoadBalancerClass; class != nil {
 		return fmt.Sprintf("spec.loadBalancerClass is %q, and --load-balancer-class is %q", *class, s.LoadBalancerClass)
 	}
@@ -246,39 +231,35 @@ func (s Source) whyLeftAlone(service *corev1.Service) string {
 	return "it has no spec.loadBalancerClass, and --handle-default-class is false"
 }
 
-// others are the load balancers that were made for Services and that no row names.
+// others returns the load balancers that were created for Services and are in no row.
 func (s Source) others(balancers []lb.LoadBalancer, services []corev1.Service, rows []ServiceMigration) []OtherLoadBalancer {
 	others := []OtherLoadBalancer{}
 	for _, l := range balancers {
 		named := slices.ContainsFunc(rows, func(r ServiceMigration) bool { return r.LoadBalancerID == l.ID })
 		if !named && lb.MadeForAService(l) {
-			others = append(others, OtherLoadBalancer{ID: l.ID, Name: l.Name, Description: l.Description, Reason: s.whose(l, services)})
+			others = append(others, OtherLoadBalancer{ID: l.ID, Name: l.Name, Description: l.Description, Reason: s.describeOwner(l, services)})
 		}
 	}
 	slices.SortFunc(others, func(a, b OtherLoadBalancer) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return others
 }
 
-// whose says whose the load balancer is that no Service has.
-func (s Source) whose(l lb.LoadBalancer, services []corev1.Service) string {
+// describeOwner says to whom a load balancer belongs that no Service of the cluster uses.
+func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) string {
 	of, described := lb.DescribedService(l.Description)
 	switch uid := lb.ClusterUIDOf(l.Tags); {
-	case l.ProjectID != "" && l.ProjectID != s.Neutron.ProjectID():
-		return fmt.Sprintf("it belongs to another project (%s)", l.ProjectID)
+	case s.otherProject(l) != "":
+		return s.otherProject(l)
 	case uid != "" && uid != s.ClusterUID:
 		return fmt.Sprintf("it has the uid of another cluster (%s)", uid)
 	case uid != "":
 		return "it has the uid of this cluster, but no Service uses it: see `kube-octavia status`"
 	case described && of.Cluster != s.ClusterName:
 		return fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.Cluster, s.ClusterName)
-	case described && !exists(services, of):
+	case described && !slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name }):
 		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it is left over, or belongs to another cluster of the same name", of.Namespace, of.Name)
 	case described:
 		return fmt.Sprintf("it was created for Service %s/%s, which has another one", of.Namespace, of.Name)
 	}
 	return "its Service is unknown"
-}
-
-func exists(services []corev1.Service, of lb.ServiceOfCluster) bool {
-	return slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Namespace == of.Namespace && s.Name == of.Name })
 }

@@ -31,21 +31,21 @@ func TestOutcomeOfAService(t *testing.T) {
 		facts facts
 		want  Outcome
 	}{
-		"it gets our tags":                      {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
-		"there are no tags":                     {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
-		"its members differ":                    {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
-		"it was taken over":                     {facts{plan: plan(), balancer: in(lb.Active), serves: true, taken: true}, OutcomeServed},
-		"it was taken over and lacks something": {facts{plan: plan(members), balancer: in(lb.Active), serves: true, taken: true}, OutcomeChanged},
-		"it is refused":                         {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
-		"it waits for its group":                {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
-		"it has none":                           {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
-		"one that is not its own has its name":  {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
-		"the one that it names is not its own":  {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
-		"it is to go":                           {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
-		"Octavia is at work":                    {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
-		"it has failed":                         {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
-		"nobody answers":                        {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
-		"nobody answers, and it is to go":       {facts{err: errors.New("no answer")}, OutcomeUnknown},
+		"it gets our tags":                     {facts{plan: plan(tags), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"there are no tags":                    {facts{plan: plan(), balancer: in(lb.Active), serves: true}, OutcomeAdopted},
+		"its members differ":                   {facts{plan: plan(tags, members), balancer: in(lb.Active), serves: true}, OutcomeChanged},
+		"it was taken over before":             {facts{plan: plan(), balancer: in(lb.Active), serves: true, adopted: true}, OutcomeServed},
+		"the same, and its members differ":     {facts{plan: plan(members), balancer: in(lb.Active), serves: true, adopted: true}, OutcomeChanged},
+		"it is refused":                        {facts{plan: refused, balancer: in(lb.Active), serves: true}, OutcomeRefused},
+		"it waits for its group":               {facts{plan: diff.Plan{Refused: []diff.Refusal{{Reason: status.ReasonWaitingForGroup}}}, serves: true}, OutcomeCreated},
+		"it has no load balancer":              {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true}, OutcomeCreated},
+		"another's load balancer has its name": {facts{plan: plan(diff.CreateLoadBalancer{}), serves: true, foreign: true}, OutcomeForeign},
+		"another's load balancer has its id":   {facts{serves: true, err: openstack.NewForeign("use it", "not ours")}, OutcomeForeign},
+		"it no longer needs a load balancer":   {facts{plan: plan(diff.DeleteLoadBalancer{}), balancer: in(lb.Active)}, OutcomeReleased},
+		"it is PENDING":                        {facts{balancer: in(lb.PendingUpdate), serves: true}, OutcomeBusy},
+		"it is in ERROR":                       {facts{balancer: in(lb.Error), serves: true}, OutcomeBusy},
+		"a call failed":                        {facts{serves: true, err: errors.New("no answer")}, OutcomeUnknown},
+		"a call failed during the release":     {facts{err: errors.New("no answer")}, OutcomeUnknown},
 	} {
 		if got := outcome(c.facts); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -53,20 +53,20 @@ func TestOutcomeOfAService(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatNobodyNoticesIsSmooth(t *testing.T) {
+func TestUnchangedOutcomes(t *testing.T) {
 	for _, o := range []Outcome{OutcomeServed, OutcomeAdopted, OutcomeLeftAlone} {
-		if !o.Smooth() {
-			t.Errorf("%s is not", o)
+		if !o.Unchanged() {
+			t.Errorf("%s counts as changed", o)
 		}
 	}
 	for _, o := range []Outcome{OutcomeChanged, OutcomeRefused, OutcomeForeign, OutcomeCreated, OutcomeReleased, OutcomeBusy, OutcomeUnknown, OutcomeOrphan, OutcomeReplaced} {
-		if o.Smooth() {
-			t.Errorf("%s is", o)
+		if o.Unchanged() {
+			t.Errorf("%s counts as unchanged", o)
 		}
 	}
 }
 
-func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
+func TestOwnerOfALoadBalancerWithoutAService(t *testing.T) {
 	s := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", ClusterUID: "uid-c"}, Neutron: neutron.New(nil, "project")}}
 	web := corev1.Service{}
 	web.Namespace, web.Name = "shop", "web"
@@ -82,11 +82,11 @@ func TestWhoseALoadBalancerIsThatNoServiceHas(t *testing.T) {
 		"another cluster's uid":  {tagged("kube-octavia.cluster=uid-x"), "uid of another cluster (uid-x)"},
 		"our uid":                {tagged("kube-octavia.cluster=uid-c"), "uid of this cluster"},
 		"another cluster's name": {described("Kubernetes external service shop/web from cluster test"), `Service shop/web of cluster "test", but --cluster-name is "prod"`},
-		"a Service that is gone": {described("Kubernetes external service shop/api from cluster prod"), "shop/api, which does not exist"},
-		"a second one":           {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
+		"a deleted Service":      {described("Kubernetes external service shop/api from cluster prod"), "shop/api, which does not exist"},
+		"a Service with another": {described("Kubernetes external service shop/web from cluster prod"), "shop/web, which has another one"},
 		"not described":          {described(""), "its Service is unknown"},
 	} {
-		if got := s.whose(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
+		if got := s.describeOwner(c.l, []corev1.Service{web}); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q does not say %q", name, got, c.want)
 		}
 	}

@@ -1,15 +1,17 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report makes the reports of the commands `status` and `migrate`: what the Services
-// of a cluster have in the cloud, and what a controller that takes over would do. It writes
-// nothing.
+// Package report creates the reports of the commands `status` and `migrate`: the cloud objects of
+// a cluster's Services, and what a controller would do when it takes over. It writes nothing.
 //
-// It may import orphan and what that imports. What a Service is to have it asks a Planner.
+// It may import orphan and what that imports. A Planner makes the plans for Services.
 package report
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,21 +20,41 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
-// Planner knows what a Service has, and what is to be done for it.
+// Planner makes plans for Services.
 type Planner interface {
-	// Plan returns what there is to do for the Service, and what it has.
+	// Plan returns the plan for the Service, and the observed state of its cloud objects.
 	Plan(context.Context, *corev1.Service) (diff.Plan, lb.Observed, error)
-	// Owns reports whether the load balancer is the Service's. Floating are floating IPs of
-	// which some may lead to it.
+	// Owns reports whether the load balancer belongs to the Service. Some of the floating IPs may be
+	// attached to it.
 	Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool
 	// Shares reports whether the Service has ports on the load balancer of another owner.
 	Shares(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool
 }
 
-// Source is what reports are made from.
+// Source has what a report is created from.
 type Source struct {
-	// Finder has the clients of cloud and cluster. Its Reader asks the API server.
+	// Finder has the clients of OpenStack and Kubernetes. Its Reader reads from the API server.
 	*orphan.Finder
 	Capabilities lb.Capabilities
 	Planner      Planner
+}
+
+// services returns all Services of the cluster, sorted by namespace and name.
+func (s Source) services(ctx context.Context) ([]corev1.Service, error) {
+	var all corev1.ServiceList
+	if err := s.Reader.List(ctx, &all); err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	slices.SortFunc(all.Items, func(a, b corev1.Service) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return all.Items, nil
+}
+
+// otherProject says that the load balancer belongs to another project, or returns "".
+func (s Source) otherProject(l lb.LoadBalancer) string {
+	if l.ProjectID == "" || l.ProjectID == s.Neutron.ProjectID() {
+		return ""
+	}
+	return fmt.Sprintf("load balancer %s belongs to another project (%s)", l.ID, l.ProjectID)
 }

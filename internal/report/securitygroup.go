@@ -16,17 +16,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// SecurityGroupMigration is a security group that was made for a Service, and what would
-// happen to it.
+// SecurityGroupMigration is what would happen to a security group that was created for a Service.
 type SecurityGroupMigration struct {
 	ID      string  `json:"id"`
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
-	// Reason says why.
-	Reason string `json:"reason"`
+	Reason  string  `json:"reason"`
 }
 
-// securityGroups says of each group that was made for a Service what would happen to it.
+// securityGroups returns what would happen to the groups that were created for Services.
 func (s Source) securityGroups(groups []securitygroup.Group, services []corev1.Service) []SecurityGroupMigration {
 	all := []SecurityGroupMigration{}
 	for _, g := range groups {
@@ -40,7 +38,7 @@ func (s Source) securityGroups(groups []securitygroup.Group, services []corev1.S
 	return all
 }
 
-// securityGroup says what would happen to a group, or "" of one that was made for no Service.
+// securityGroup returns what would happen to a group, or "" if it was not created for a Service.
 func (s Source) securityGroup(g securitygroup.Group, services []corev1.Service) (outcome Outcome, reason string) {
 	of, described := lb.ServiceOfSecurityGroup(g.Name, g.Description)
 	uid := lb.SecurityGroupOfService(s.ClusterName, g.Name, g.Description)

@@ -22,7 +22,7 @@ func uidOf(name string) types.UID {
 	return types.UID(fmt.Sprintf("00000000-0000-4000-9000-%012x", name[:min(len(name), 6)]))
 }
 
-func TestMigrateSaysWhatBecomesOfSecurityGroupsOfServices(t *testing.T) {
+func TestOutcomeOfASecurityGroup(t *testing.T) {
 	source := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", LoadBalancerClass: "class", DefaultClass: true}}}
 	service := func(name string) corev1.Service {
 		v := corev1.Service{}
@@ -46,14 +46,14 @@ func TestMigrateSaysWhatBecomesOfSecurityGroupsOfServices(t *testing.T) {
 		outcome Outcome
 		says    string
 	}{
-		{"a Service's", group("prod", "web"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/web is detached"},
-		{"a Service's that keeps it", group("prod", "web"), config.ServiceSecurityGroups, OutcomeAdopted, "Service shop/web"},
-		{"another cluster's", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", but --cluster-name is "prod"`},
-		{"of a Service that is gone", group("prod", "gone"), config.ClusterSecurityGroup, OutcomeOrphan, "shop/gone does not exist"},
-		{"of a Service that has given it up", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "no longer uses it"},
-		{"of no cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "its cluster is unknown"},
-		{"of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not handled by this controller"},
-		{"no Service's", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
+		{"of a Service", group("prod", "web"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/web is detached"},
+		{"of a Service, with a group for each Service", group("prod", "web"), config.ServiceSecurityGroups, OutcomeAdopted, "Service shop/web"},
+		{"of another cluster", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", but --cluster-name is "prod"`},
+		{"of a deleted Service", group("prod", "gone"), config.ClusterSecurityGroup, OutcomeOrphan, "shop/gone does not exist"},
+		{"of a Service that no longer uses it", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "no longer uses it"},
+		{"of an unknown cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "its cluster is unknown"},
+		{"of a Service of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not handled by this controller"},
+		{"of no Service", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},
 	} {
 		source.Config.SecurityGroupMode = c.mode
 		if outcome, reason := source.securityGroup(c.g, services); outcome != c.outcome || !strings.Contains(reason, c.says) {

@@ -22,16 +22,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// Survey is what all Services of the cluster have in the cloud, and what else is there.
+// Survey has all Services of the cluster with their cloud objects, and objects that belong to no
+// Service.
 type Survey struct {
 	Services []ServiceStatus `json:"services"`
-	// Orphans bear the cluster's uid and that of no Service of it.
+	// Orphans have the uid of this cluster and of a Service that does not exist.
 	Orphans []orphan.Object `json:"orphans"`
-	// Conflicts are objects that are in the way of a Service, or that another client has taken
-	// from it.
+	// Conflicts are objects that block a Service, or that another client took from it.
 	Conflicts []Conflict `json:"conflicts"`
-	// LeftPorts are ports that Octavia made for VIPs of load balancers that do not exist.
-	// Nothing says whose they were.
+	// LeftPorts are VIP ports of load balancers that do not exist. Their owner is unknown.
 	LeftPorts []orphan.Object `json:"leftPorts"`
 }
 
@@ -42,15 +41,15 @@ type ServiceStatus struct {
 	LoadBalancerID     string                `json:"loadBalancerID,omitempty"`
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioningStatus,omitempty"`
 	OperatingStatus    string                `json:"operatingStatus,omitempty"`
-	// Address is the published one.
+	// Address is the published address.
 	Address string `json:"address,omitempty"`
-	// Programmed is the status of the condition, and Reason and Message are its own.
+	// Programmed, Reason and Message are the status, reason and message of condition Programmed.
 	Programmed string `json:"programmed"`
 	Reason     string `json:"reason,omitempty"`
 	Message    string `json:"message,omitempty"`
 }
 
-// Conflict is an object, the Service that it concerns, and what is wrong.
+// Conflict is an object that is in conflict with a Service.
 type Conflict struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -59,15 +58,15 @@ type Conflict struct {
 	Message   string `json:"message"`
 }
 
-// cloud is everything that a survey reads of the cloud.
+// cloud is what a survey reads from the cloud.
 type cloud struct {
 	loadBalancers []lb.LoadBalancer
 	ports         []neutron.VIPPort
 	orphan.Inventory
 }
 
-// Status looks at all Services and at all that the project has in the cloud, with one call
-// per thousand load balancers, floating IPs and ports of VIPs, and per hundred secrets.
+// Status reads all Services and the objects of the project in the cloud, with one call per thousand
+// load balancers, floating IPs or VIP ports, and per hundred secrets.
 func Status(ctx context.Context, s Source) (Survey, error) {
 	cloud, err := s.readCloud(ctx)
 	if err != nil {
@@ -77,25 +76,22 @@ func Status(ctx context.Context, s Source) (Survey, error) {
 	if all.Orphans, err = s.Orphans(ctx, cloud.Inventory); err != nil {
 		return Survey{}, err
 	}
-	var services corev1.ServiceList
-	if err := s.Reader.List(ctx, &services); err != nil {
-		return Survey{}, fmt.Errorf("list Services: %w", err)
+	services, err := s.services(ctx)
+	if err != nil {
+		return Survey{}, err
 	}
-	for i := range services.Items {
-		if service := &services.Items[i]; s.Serves(service) || s.Leaves(service) {
+	for i := range services {
+		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
 			row, conflicts := s.statusOf(service, cloud)
 			all.Services = append(all.Services, row)
 			all.Conflicts = append(all.Conflicts, conflicts...)
 		}
 	}
-	slices.SortFunc(all.Services, func(a, b ServiceStatus) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
 	return all, nil
 }
 
 func (s Source) readCloud(ctx context.Context) (c cloud, err error) {
-	// Ports come first: one that is made meanwhile is not taken for one that is left.
+	// Ports are read first, so that a port that is created meanwhile does not count as left behind.
 	if c.ports, err = s.Neutron.VIPPorts(ctx); err != nil {
 		return c, err
 	}
@@ -115,14 +111,14 @@ func (s Source) readCloud(ctx context.Context) (c cloud, err error) {
 	return c, err
 }
 
-// leftPorts finds ports of load balancers that do not exist.
+// leftPorts returns the VIP ports of load balancers that do not exist.
 func (c cloud) leftPorts() []orphan.Object {
 	left := []orphan.Object{}
 	for _, port := range c.ports {
-		there := slices.ContainsFunc(c.loadBalancers, func(l lb.LoadBalancer) bool {
+		used := slices.ContainsFunc(c.loadBalancers, func(l lb.LoadBalancer) bool {
 			return l.ID == port.LoadBalancerID || l.VIP.PortID == port.ID
 		})
-		if !there && port.LoadBalancerID != "" {
+		if !used && port.LoadBalancerID != "" {
 			left = append(left, orphan.Object{Kind: "port", ID: port.ID, Name: port.Name})
 		}
 	}

@@ -264,7 +264,7 @@ func (r *Reconciler) noteRepair(service *corev1.Service, op diff.Op) (wait time.
 	}
 	r.conflicts.Wrote(service, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
 	if state := r.conflicts.State(service); state.Stopped {
-		return state.Wait
+		return state.Wait(r.Now())
 	}
 	return 0
 }
@@ -280,7 +280,7 @@ func (r *Reconciler) noteForeign(f decide.Facts, d decide.Decision) (wait time.D
 		writes = append(writes, conflict.Write{Kind: diff.Kind(op), Texts: []string{op.String()}})
 	}
 	r.conflicts.Wrote(f.Service, writes...)
-	return r.conflicts.State(f.Service).Wait
+	return r.conflicts.State(f.Service).Wait(r.Now())
 }
 
 // noteLeftBehind reports that Octavia left children of the load balancer unfinished. If a
@@ -290,7 +290,7 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
 		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Owner()))
-	if f.Record.Cloud.MadeComplete == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.LeavesParts() {
+	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.LeavesParts() {
 		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
 	}
 }

@@ -8,24 +8,22 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/kube-octavia/kube-octavia/internal/conflict"
 )
 
 // patching is a Kubernetes client whose patches have a time limit, because a patch without an
-// answer would block its Service. It announces patches of Services to own, which recognises
-// them as watch events. The controller writes by patches only.
+// answer would block its Service. Track makes the patches; conflict.Tracker recognises them when
+// they come back as watch events. The controller writes by patches only.
 type patching struct {
 	client.Client
 	limit time.Duration
-	own   *conflict.OwnWrites
+	track func(object client.Object, write func() error) error
 }
 
 // Patch implements client.Writer.
 func (c patching) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	return c.own.Around(object, func() error { return c.Client.Patch(ctx, object, patch, options...) })
+	return c.track(object, func() error { return c.Client.Patch(ctx, object, patch, options...) })
 }
 
 // Status implements client.StatusClient.
@@ -42,5 +40,5 @@ type patchingStatus struct {
 func (c patchingStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	ctx, cancel := context.WithTimeout(ctx, c.client.limit)
 	defer cancel()
-	return c.client.own.Around(object, func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
+	return c.client.track(object, func() error { return c.SubResourceWriter.Patch(ctx, object, patch, options...) })
 }

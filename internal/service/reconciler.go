@@ -62,7 +62,6 @@ type Options struct {
 type Reconciler struct {
 	Options
 
-	own              *conflict.OwnWrites
 	conflicts        *conflict.Tracker
 	observers        *observers
 	waiters          *quota.Waiters
@@ -79,12 +78,11 @@ func New(o Options) *Reconciler {
 	if o.Requirements == nil {
 		o.Requirements = nodegroup.NewRequirements(nil)
 	}
-	own := conflict.NewOwnWrites()
-	o.Client = patching{o.Client, o.Timing.KubernetesLimit, own}
+	conflicts := conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger})
+	o.Client = patching{o.Client, o.Timing.KubernetesLimit, conflicts.Track}
 	return &Reconciler{
-		Options: o, own: own, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
-		backoff:   workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.Timing.FirstBackoff, o.Timing.LastBackoff),
-		conflicts: conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger}),
+		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
+		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.Timing.FirstBackoff, o.Timing.LastBackoff),
 	}
 }
 
@@ -129,13 +127,13 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		}
 		return decide.Facts{}, client.IgnoreNotFound(err)
 	}
-	f := r.Facts(service, r.Memory.Recall(key, service.UID), r.Now(), r.Timing)
+	f := r.Facts(service, r.Memory.Get(key, service.UID), r.Now(), r.Timing)
 	lost := f.Record.Cloud.Holds() && claim.LostMark(service) && r.Adopt != claim.AdoptObserve
 	if f.Serves {
 		resumed, overwritten := r.conflicts.Resume(service)
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
 			// Everything may have changed while work was stopped.
-			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Believed = false, nil, nil
+			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, nil, nil
 			f.Remembered = false
 			r.Memory.Put(key, f.Record)
 		}

@@ -5,6 +5,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,10 +29,11 @@ func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcil
 		return reconcile.Result{}, false, nil
 	}
 	state := r.conflicts.State(f.Service)
+	wait := state.Wait(r.Now())
 	if state.Stopped {
-		result, err = r.passStopped(ctx, f, state)
+		result, err = r.passStopped(ctx, f, state, wait)
 	}
-	return reconcile.Result{RequeueAfter: max(result.RequeueAfter, state.Wait)}, state.Stopped || state.Wait > 0, err
+	return reconcile.Result{RequeueAfter: max(result.RequeueAfter, wait)}, state.Stopped || wait > 0, err
 }
 
 // passStopped makes a pass over a Service that kube-octavia has stopped changing. It reports that
@@ -40,22 +42,21 @@ func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcil
 //   - from time to time a finalizer or mark that was removed: without them, objects would be left
 //     over when the Service is deleted. The mark of another kube-octavia is kept, because two of
 //     them would overwrite each other's marks forever.
-func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conflict.State) (reconcile.Result, error) {
+func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conflict.State, wait time.Duration) (reconcile.Result, error) {
 	if err := r.reportStopped(context.WithoutCancel(ctx), f.Service, state); err != nil {
 		return retry(err)
 	}
 	if r.waiters.Leave(keyOf(f.Service)) {
 		r.wakeWaiters(1) // the next waiter takes its turn
 	}
-	wait := state.Wait
 	f, err := r.gather(ctx, f)
 	if err == nil && f.Record.Cloud.Holds() && claim.Unclaimed(f.Service) {
-		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayClaim(f.Service) {
+		if wait = min(wait, r.Timing.ConflictWait.Last); r.conflicts.MayRestore(f.Service) {
 			err = r.claim(ctx, f.Service)
 		}
 	}
 	d := decide.Decision{Record: f.Record}
-	if err == nil && !state.Concerns(diff.Kind(diff.SetMembers{})) {
+	if err == nil && !state.Repeated(diff.Kind(diff.SetMembers{})) {
 		if f, d, err = r.StoppedPlan(ctx, f); err == nil {
 			d, _, err = r.carryOut(ctx, f, d)
 		}
@@ -77,9 +78,10 @@ func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service,
 	if state.Reported {
 		return nil
 	}
-	c := status.Conflict{Overwritten: state.Overwritten, Undone: state.Undone, Again: state.Until}
-	if len(c.Overwritten) > 0 {
-		c.Writer = r.writerOf(ctx, service, state.Last)
+	overwritten, last := state.Overwritten()
+	c := status.Conflict{Overwritten: overwritten, Undone: state.Undone(), Again: state.Until}
+	if len(overwritten) > 0 {
+		c.Writer = r.writerOf(ctx, service, last)
 	}
 	err := r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
 		meta.SetStatusCondition(&s.Conditions, c.Condition(service.Generation))

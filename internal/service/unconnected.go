@@ -9,9 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -21,7 +21,8 @@ import (
 // connect to the cloud, and why. It is for a controller that never was connected. Published
 // addresses stay. The Planner needs only its Reader and Policy.
 func ReportUnconnected(ctx context.Context, m manager.Manager, p *planner.Planner, failure error) error {
-	kube := patching{m.GetClient(), timing.Default().KubernetesLimit, conflict.NewOwnWrites()}
+	untracked := func(_ client.Object, write func() error) error { return write() }
+	kube := patching{m.GetClient(), timing.Default().KubernetesLimit, untracked}
 	r := &Reconciler{Options: Options{Planner: p, Client: kube, Recorder: m.GetEventRecorder("kube-octavia")}}
 	var services corev1.ServiceList
 	if err := p.Reader.List(ctx, &services); err != nil {

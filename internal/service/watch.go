@@ -44,8 +44,8 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 			if !ok || !also {
 				return true
 			}
-			fields := conflict.Changed(before, after)
-			others := len(fields) > 0 && !r.own.Made(after) && r.Memory.Has(client.ObjectKeyFromObject(after), after.UID)
+			fields := conflict.ChangedFields(before, after)
+			others := len(fields) > 0 && !r.conflicts.Made(after) && r.Memory.Has(client.ObjectKeyFromObject(after), after.UID)
 			if others && r.Serves(before) && r.Serves(after) {
 				if !r.OnlyObserves(before, lb.Observed{}) {
 					r.conflicts.Wrote(after, conflict.Write{Kind: conflict.OnService, Texts: fields})
@@ -58,7 +58,6 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 			return others || !sameService(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			r.own.Forget(client.ObjectKeyFromObject(e.Object))
 			r.conflicts.Forget(client.ObjectKeyFromObject(e.Object))
 			return true
 		},

@@ -18,13 +18,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
-// nodes reports nodes that are to be members and have no address for that. It looks at what
-// the caches have. A node that has just joined gets its addresses a moment later, so it is
-// reported when two checks in a row found none.
+// nodes reports nodes that should be members but have no address, according to the cache. A node
+// gets its addresses a moment after it joins, so it is reported after two checks in a row.
 type nodes struct {
 	Options
-	// found is what the last check found, and reported what was reported, by node: the
-	// families of the addresses that are missing.
+	// found is the result of the last check, reported what was reported: the missing address
+	// families by node.
 	found, reported map[string]string
 }
 
@@ -58,15 +57,14 @@ func (n *nodes) check(ctx context.Context) error {
 	return nil
 }
 
-// missing returns, by the names of nodes, the families of which Services that select the node
-// need an address that it does not have.
+// missing returns, by node name, the families of the addresses that the node lacks and that
+// Services need whose selector matches it.
 func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string]string {
-	both := []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
-	without, needed := map[corev1.IPFamily][]string{}, map[corev1.IPFamily]map[string]bool{}
-	for _, family := range both {
+	without := map[corev1.IPFamily][]string{}
+	for _, family := range []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol} {
 		_, without[family] = target.Nodes(all, target.Choice{Family: family})
-		needed[family] = map[string]bool{}
 	}
+	needed := map[string][]string{}
 	for i := range services {
 		s := &services[i]
 		selector, err := annotation.Selector(s.Annotations, n.Finder.Config)
@@ -80,15 +78,14 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 		for _, node := range all {
 			has := slices.ContainsFunc(families, func(f corev1.IPFamily) bool { return !slices.Contains(without[f], node.Name) })
 			if !has && selector.Matches(node.Labels) {
-				needed[families[0]][node.Name] = true
+				needed[node.Name] = append(needed[node.Name], string(families[0]))
 			}
 		}
 	}
-	found := map[string]string{}
-	for _, family := range both {
-		for name := range needed[family] {
-			found[name] = strings.TrimPrefix(found[name]+" and "+string(family), " and ")
-		}
+	missing := map[string]string{}
+	for name, families := range needed {
+		slices.Sort(families)
+		missing[name] = strings.Join(slices.Compact(families), " and ")
 	}
-	return found
+	return missing
 }

@@ -6,6 +6,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,50 +15,48 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
-// remembered is a Memory that answers each question with one Service of the question's name.
-type remembered struct{ dualStack bool }
+// The names of Services, after what a sweep finds for them.
+const (
+	changed, unknown, moved, unused, due = "changed-load-balancer", "unknown-load-balancer", "moved-floating-ip", "unused-certificate", "due-for-reading"
+)
 
-func named(name string) []types.NamespacedName { return []types.NamespacedName{{Name: name}} }
+func owner(service string) lb.Owner { return lb.Owner{ClusterUID: "cluster", ServiceUID: service} }
 
-func (*remembered) StaleLoadBalancers(map[string]octavia.Head, func(lb.LoadBalancer) bool, time.Time) []types.NamespacedName {
-	return named("stale load balancer")
+// driftedStore has a Service for each thing that a sweep finds.
+func driftedStore() *memory.Store {
+	store := memory.NewStore()
+	put := func(service string, c memory.Cloud) {
+		c.Known, c.Confirmed, c.Written = true, true, time.Now().Add(-time.Hour)
+		store.Put(types.NamespacedName{Name: service}, memory.Record{ServiceUID: types.UID(service), Cloud: c})
+	}
+	put(changed, memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: changed, ProvisioningStatus: lb.Active, UpdatedAt: "before"}}})
+	put(unknown, memory.Cloud{})
+	put(moved, memory.Cloud{Observed: lb.Observed{FloatingIPs: []lb.FloatingIP{{ID: moved, PortID: "before"}}}})
+	put(unused, memory.Cloud{})
+	put(due, memory.Cloud{Stale: true, Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: due, ProvisioningStatus: lb.Active}}})
+	return store
 }
 
-func (*remembered) UnknownLoadBalancers([]octavia.Head, time.Time) []types.NamespacedName {
-	return named("unknown load balancer")
-}
-
-func (*remembered) StaleFloatingIPs([]lb.FloatingIP, string, time.Time) []types.NamespacedName {
-	return named("stale floating IP")
-}
-
-func (*remembered) UnusedCertificates([]lb.Certificate, string) []types.NamespacedName {
-	return named("unused certificate")
-}
-
-func (*remembered) DueForReading(int, time.Time) []types.NamespacedName { return named("due") }
-
-func (r *remembered) DualStack(types.NamespacedName) bool { return r.dualStack }
-
-func TestSweepThatFailsJudgesOnlyByWhatItSaw(t *testing.T) {
+func TestSweepUsesOnlyTheListsThatDidNotFail(t *testing.T) {
 	down := errors.New("503")
-	const balancer, unknown, floatingIP, certificate, due, orphans = "stale load balancer", "unknown load balancer",
-		"stale floating IP", "unused certificate", "due", "orphans"
+	const orphans = "orphans"
 	for name, test := range map[string]struct {
 		heads, floatingIPs, certificates, nodes error
 		want                                    []string
 	}{
-		"everything answers": {want: []string{balancer, unknown, floatingIP, certificate, due, orphans}},
-		"Octavia is down":    {heads: down, want: []string{floatingIP, certificate}},
-		"Neutron is down":    {floatingIPs: down, want: []string{balancer, unknown, certificate}},
-		"Barbican is down":   {certificates: down, want: []string{balancer, unknown, floatingIP, due}},
-		"Kubernetes is down": {nodes: down, want: []string{balancer, unknown, floatingIP, certificate}},
+		"everything answers": {want: []string{changed, unknown, moved, unused, due, orphans}},
+		"Octavia is down":    {heads: down, want: []string{moved, unused}},
+		"Neutron is down":    {floatingIPs: down, want: []string{changed, unknown, unused}},
+		"Barbican is down":   {certificates: down, want: []string{changed, unknown, moved, due}},
+		"Kubernetes is down": {nodes: down, want: []string{changed, unknown, moved, unused}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			counted, err := metrics.New(prometheus.NewRegistry())
@@ -67,13 +66,22 @@ func TestSweepThatFailsJudgesOnlyByWhatItSaw(t *testing.T) {
 			var got []string
 			s := &Sweeper{
 				Options: Options{
-					Finder: &orphan.Finder{}, Memory: &remembered{}, Metrics: counted, Logger: logr.Discard(),
+					Finder: &orphan.Finder{Policy: claim.Policy{ClusterUID: "cluster"}}, Memory: driftedStore(), Metrics: counted, Logger: logr.Discard(),
 					Enqueue: func(key types.NamespacedName) { got = append(got, key.Name) },
 				},
-				heads:        func(context.Context) ([]octavia.Head, error) { return nil, test.heads },
-				floatingIPs:  func(context.Context) ([]lb.FloatingIP, error) { return nil, test.floatingIPs },
-				certificates: func(context.Context) ([]lb.Certificate, error) { return nil, test.certificates },
-				nodes:        func(context.Context) error { return test.nodes },
+				heads: func(context.Context) ([]octavia.Head, error) {
+					return []octavia.Head{
+						{ID: changed, ProvisioningStatus: lb.Active, UpdatedAt: "now"}, {ID: due, ProvisioningStatus: lb.Active},
+						{ID: unknown, ProvisioningStatus: lb.Active, Tags: owner(unknown).Tags()},
+					}, test.heads
+				},
+				floatingIPs: func(context.Context) ([]lb.FloatingIP, error) {
+					return []lb.FloatingIP{{ID: moved, PortID: "now"}}, test.floatingIPs
+				},
+				certificates: func(context.Context) ([]lb.Certificate, error) {
+					return []lb.Certificate{{Name: owner(unused).CertificateName(strings.Repeat("0", 64)), Ref: "secrets/1"}}, test.certificates
+				},
+				nodes: func(context.Context) error { return test.nodes },
 				orphans: func(context.Context, orphan.Inventory) error {
 					got = append(got, orphans)
 					return nil
@@ -84,7 +92,7 @@ func TestSweepThatFailsJudgesOnlyByWhatItSaw(t *testing.T) {
 				t.Errorf("the sweep returned %v", err)
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
-				t.Errorf("done (-want +got):\n%s", d)
+				t.Errorf("enqueued (-want +got):\n%s", d)
 			}
 		})
 	}

@@ -14,25 +14,24 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// delays are those of the tests here: four times in ten minutes.
+// delays stop work after four writes in ten minutes.
 var delays = timing.Delays{
 	ConflictLimit: 4, ConflictWindow: 10 * time.Minute,
 	ConflictWait: timing.Backoff{First: time.Second, Last: 10 * time.Second}, ConflictStop: timing.Backoff{First: 10 * time.Minute, Last: time.Hour},
 }
 
-// moment is something that happens so long after the start of a test, and what is to be
-// done about the Service then.
+// moment is an event at a time after the start of a test, and the expected state then.
 type moment struct {
 	after time.Duration
-	// writes are the kinds of another client's writes, changed is whether a user changes
-	// the Service, and pass whether a pass is made that takes up work again if it may.
+	// writes are the kinds of another client's writes, changed is whether a user changes the
+	// Service, pass is whether a pass is made, which resumes work if the stop is over.
 	writes        []string
 	changed, pass bool
 	stopped       bool
 	wait          time.Duration
 }
 
-// of are writes of the kinds.
+// of returns writes of the kinds.
 func of(kinds ...string) []Write {
 	var writes []Write
 	for _, kind := range kinds {
@@ -41,7 +40,7 @@ func of(kinds ...string) []Write {
 	return writes
 }
 
-func TestAnotherClientsWriteIsRepairedThenRepairedLaterThenLeftAlone(t *testing.T) {
+func TestWritesAreRepairedAtOnceThenAfterABackoffAndAtLastWorkStops(t *testing.T) {
 	again := []string{OnService}
 	stopped := []moment{
 		{after: 0, writes: again},
@@ -54,89 +53,88 @@ func TestAnotherClientsWriteIsRepairedThenRepairedLaterThenLeftAlone(t *testing.
 	tests := map[string][]moment{
 		"one write":                  {{after: 0, writes: again}},
 		"one write to each of three": {{after: 0, writes: []string{"a", "b", "c"}}},
-		"different things, one by one": {
+		"one write to each of five, one after the other": {
 			{after: 0, writes: []string{"a"}}, {after: 1, writes: []string{"b"}},
 			{after: 2, writes: []string{"c"}}, {after: 3, writes: []string{"d"}}, {after: 4, writes: []string{"e"}},
 		},
-		"a second one, and the end of the wait": {
+		"the end of the backoff": {
 			{after: 0, writes: again}, {after: time.Second, writes: again, wait: time.Second}, {after: 2 * time.Second},
 		},
 		"one every ten minutes": {
 			{after: 0, writes: again}, {after: 10 * time.Minute, writes: again}, {after: 20 * time.Minute, writes: again},
 			{after: 30 * time.Minute, writes: again}, {after: 40 * time.Minute, writes: again},
 		},
-		"again and again": stopped,
-		"and while work is stopped": append(append([]moment{}, stopped...),
+		"four writes": stopped,
+		"a write during the stop": append(append([]moment{}, stopped...),
 			moment{after: time.Minute, writes: again, stopped: true, wait: end - time.Minute}),
 		"the end of the stop": resumed,
-		"a person makes a mistake after the stop": append(append([]moment{}, resumed...),
+		"one write after the stop": append(append([]moment{}, resumed...),
 			moment{after: end + time.Second, writes: again}),
-		"and it goes on after the stop": append(append([]moment{}, resumed...),
+		"two writes after the stop": append(append([]moment{}, resumed...),
 			moment{after: end + time.Second, writes: again},
 			moment{after: end + 2*time.Second, writes: again, stopped: true, wait: 20 * time.Minute}),
-		"it was quiet for long after the stop": append(append([]moment{}, resumed...),
+		"two writes an hour after the stop": append(append([]moment{}, resumed...),
 			moment{after: end + time.Hour, writes: again},
 			moment{after: end + time.Hour + time.Second, writes: again, wait: time.Second}),
-		"a user changes the Service": append(append([]moment{}, stopped...),
+		"a user changes the Service during the stop": append(append([]moment{}, stopped...),
 			moment{after: time.Minute, changed: true, pass: true},
 			moment{after: time.Minute, writes: again},
 			moment{after: time.Minute, writes: again, stopped: true, wait: 20 * time.Minute},
-			// It may be the other controller that changes it.
+			// The other controller may have made this change.
 			moment{after: time.Minute, changed: true, stopped: true, wait: 4 * time.Second}),
-		"a user changes it and nobody writes": {
+		"a user changes the Service before any stop": {
 			{after: 0, changed: true}, {after: 0, writes: again}, {after: 1, changed: true},
 		},
 	}
 	for name, moments := range tests {
 		t.Run(name, func(t *testing.T) {
-			var known history
+			var s State
 			for i, m := range moments {
 				now := noon.Add(m.after)
-				known = known.after(of(m.writes...), now, delays)
+				s = s.wrote(of(m.writes...), now, delays)
 				if m.changed {
-					known = known.changed(delays)
+					s = s.changed(delays)
 				}
 				if m.pass {
-					known = known.resumed(now)
+					s = s.resumed(now)
 				}
-				if wait := max(known.until.Sub(now), 0); known.stopped != m.stopped || wait != m.wait {
-					t.Fatalf("moment %d: stopped %t for %v, want %t for %v", i, known.stopped, wait, m.stopped, m.wait)
+				if wait := s.Wait(now); s.Stopped != m.stopped || wait != m.wait {
+					t.Fatalf("moment %d: stopped %t for %v, want %t for %v", i, s.Stopped, wait, m.stopped, m.wait)
 				}
 			}
 		})
 	}
 }
 
-// A controller may write to the Service what it wants, as users do, each time that it
-// writes to what is ours.
-func TestAControllerThatPassesForAUserIsRepairedEverLessOften(t *testing.T) {
-	known, now, repairs := history{}, noon, 0
+// Another controller may change fields of users each time that it overwrites ours.
+func TestRepairsBecomeRarerIfTheOtherControllerChangesFieldsOfUsersToo(t *testing.T) {
+	s, now, repairs := State{}, noon, 0
 	for end := noon.Add(24 * time.Hour); now.Before(end); {
-		known = known.resumed(now)
-		if known.until.After(now) {
-			now = known.until
+		s = s.resumed(now)
+		if s.Until.After(now) {
+			now = s.Until
 			continue
 		}
 		repairs++
 		now = now.Add(time.Millisecond)
-		known = known.after(of("x"), now, delays).changed(delays)
+		s = s.wrote(of("x"), now, delays).changed(delays)
 	}
-	// Four times at first, then twice after each of the stops, which last up to an hour.
+	// Four repairs before the first stop, then two after each stop, which lasts up to an hour.
 	if repairs < 24 || repairs > 80 {
-		t.Errorf("it was repaired %d times in a day", repairs)
+		t.Errorf("%d repairs in a day", repairs)
 	}
 }
 
 func TestStopsGrowToTheLongest(t *testing.T) {
-	known, now := history{}, noon
+	s, now := State{}, noon
 	var stops []time.Duration
 	for range 5 {
-		for !known.stopped {
-			known = known.after(of("x"), now, delays)
+		for !s.Stopped {
+			s = s.wrote(of("x"), now, delays)
 		}
-		stops = append(stops, known.until.Sub(now))
-		now = known.until
-		known = known.resumed(now)
+		stops = append(stops, s.Wait(now))
+		now = s.Until
+		s = s.resumed(now)
 	}
 	want := []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour}
 	if d := cmp.Diff(want, stops); d != "" {
@@ -144,35 +142,35 @@ func TestStopsGrowToTheLongest(t *testing.T) {
 	}
 }
 
-func TestNothingIsAConflictWithoutALimit(t *testing.T) {
-	var known history
+func TestWithoutALimitWritesAreIgnored(t *testing.T) {
+	var s State
 	for range 100 {
-		known = known.after(of("x"), noon, timing.Delays{})
+		s = s.wrote(of("x"), noon, timing.Delays{})
 	}
-	if known.stopped || len(known.writes) > 0 {
-		t.Errorf("stopped %t, %d writes kept", known.stopped, len(known.writes))
+	if s.Stopped || len(s.writes) > 0 {
+		t.Errorf("stopped %t, %d writes kept", s.Stopped, len(s.writes))
 	}
 }
 
-func TestWhatIsReportedIsAllOnTheServiceAndWhatWasDoneAgainInTheCloud(t *testing.T) {
-	known := history{writes: []Write{
+func TestStateNamesWritesToTheServiceAndRepeatedOnesInTheCloud(t *testing.T) {
+	s := State{writes: []Write{
 		{Kind: "CreateListener", Texts: []string{"open port TCP/80"}},
 		{Kind: OnService, Texts: []string{"status.loadBalancer", "annotation a"}},
 		{Kind: "SetMembers", Texts: []string{"set the members"}},
 		{Kind: "CreateListener", Texts: []string{"open port TCP/81"}},
 		{Kind: OnService, Texts: []string{"finalizer f", "status.loadBalancer"}},
 	}}
-	all, last := known.overwritten()
+	all, last := s.Overwritten()
 	if d := cmp.Diff([]string{"annotation a", "finalizer f", "status.loadBalancer"}, all); d != "" {
 		t.Errorf("overwritten (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{"finalizer f", "status.loadBalancer"}, last); d != "" {
 		t.Errorf("overwritten last (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"open port TCP/81"}, known.undone()); d != "" {
+	if d := cmp.Diff([]string{"open port TCP/81"}, s.Undone()); d != "" {
 		t.Errorf("undone (-want +got):\n%s", d)
 	}
-	if s := (State{times: known.times()}); s.Concerns("SetMembers") || !s.Concerns("CreateListener") {
-		t.Errorf("what is written once passes for a conflict, or what is written twice does not")
+	if s.Repeated("SetMembers") || !s.Repeated("CreateListener") {
+		t.Errorf("SetMembers is repeated: %t, CreateListener: %t", s.Repeated("SetMembers"), s.Repeated("CreateListener"))
 	}
 }

@@ -1,0 +1,149 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+// update calls change for each record, the one written longest ago first. It returns the
+// Services for which change returned true. It skips records that cannot be compared with a list
+// of the cloud that began at the given time: those written since, and those of busy Services.
+func (m *Store) update(began time.Time, change func(*Record) bool) []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := slices.SortedFunc(maps.Keys(m.records), func(a, b types.NamespacedName) int {
+		return m.records[a].Cloud.Written.Compare(m.records[b].Cloud.Written)
+	})
+	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool {
+		r := m.records[key]
+		if r.Cloud.Written.After(began) || m.busy[key] {
+			return true
+		}
+		changed := change(&r)
+		m.records[key] = r
+		return !changed
+	})
+}
+
+// StaleLoadBalancers compares the records with a list of the cluster's load balancers that began at
+// the given time. It returns the Services whose load balancer another client changed or deleted,
+// or that failed; these are read again. Listed reports whether the list contains the load
+// balancer if it exists.
+func (m *Store) StaleLoadBalancers(heads []octavia.Head, listed func(lb.LoadBalancer) bool, began time.Time) []types.NamespacedName {
+	byID := make(map[string]octavia.Head, len(heads))
+	for _, h := range heads {
+		byID[h.ID] = h
+	}
+	return m.update(began, func(r *Record) bool {
+		l := r.Cloud.Observed.LoadBalancer
+		if l == nil || l.ProvisioningStatus.Pending() {
+			return false
+		}
+		head, found := byID[l.ID]
+		if same := head.UpdatedAt == l.UpdatedAt && head.ProvisioningStatus == l.ProvisioningStatus; found && same || !found && !listed(*l) {
+			return false
+		}
+		r.distrust()
+		if head.ProvisioningStatus != lb.Error { // Octavia sets ERROR, not another client
+			r.noteDrift()
+		}
+		return true
+	})
+}
+
+// UnknownLoadBalancers returns the Services with a load balancer in the list that is not in
+// memory; these are read again. The previous leader created it with a call that outlived it, or
+// another client renamed it.
+func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []types.NamespacedName {
+	byService := map[string][]string{}
+	for _, h := range heads {
+		if uid := lb.ServiceUIDOf(h.Tags); uid != "" {
+			byService[uid] = append(byService[uid], h.ID)
+		}
+	}
+	return m.update(began, func(r *Record) bool {
+		if !r.Cloud.Known {
+			return false
+		}
+		var others []string // without those that were deleted
+		unknown, known := false, r.Cloud.Observed.LoadBalancerIDs()
+		for _, id := range byService[string(r.ServiceUID)] {
+			before := slices.Contains(r.Cloud.Others, id)
+			if before || !slices.Contains(known, id) {
+				others = append(others, id)
+				unknown = unknown || !before
+			}
+		}
+		r.Cloud.Others = others
+		if unknown {
+			r.distrust()
+		}
+		return unknown
+	})
+}
+
+// SecondOver is how long after a read of a load balancer the second of its last change is
+// certainly over.
+const SecondOver = 2 * time.Second
+
+// DueForReading returns the Services whose load balancer another client may have changed
+// unnoticed, at most so many, those written longest ago first; these are read again. It waits
+// until the second of the last known change is over: later changes show in updated_at.
+func (m *Store) DueForReading(most int, began time.Time) []types.NamespacedName {
+	return m.update(began.Add(-SecondOver), func(r *Record) bool {
+		l := r.Cloud.Observed.LoadBalancer
+		if most == 0 || !r.Cloud.Stale || !r.Cloud.Known || !r.Cloud.Confirmed || r.Drift.Detected || l == nil || l.ProvisioningStatus != lb.Active {
+			return false
+		}
+		most--
+		r.distrust()
+		r.noteDrift() // whatever differs from what this controller wrote
+		return true
+	})
+}
+
+// StaleFloatingIPs compares the records with a list of all floating IPs of the project that
+// began at the given time. It returns the Services whose floating IPs another client attached,
+// detached, deleted, tagged or described differently. The list replaces memory, so nothing is
+// read again.
+func (m *Store) StaleFloatingIPs(all []lb.FloatingIP, clusterUID string, began time.Time) []types.NamespacedName {
+	list := newFloatingIPs(all)
+	return m.update(began, func(r *Record) bool {
+		if !r.Cloud.Known {
+			return false
+		}
+		now := list.of(r.Cloud.Observed, lb.Mark{ClusterUID: clusterUID, ServiceUID: string(r.ServiceUID)})
+		if slices.EqualFunc(byID(r.Cloud.Observed.FloatingIPs), now, sameFloatingIP) {
+			return false
+		}
+		r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
+		r.Cloud.Observed.FloatingIPs = now
+		r.noteDrift()
+		return true
+	})
+}
+
+// UnusedCertificates returns the Services with stored certificates in the list that their load
+// balancers, as far as is known, do not use.
+func (m *Store) UnusedCertificates(all []lb.Certificate, clusterUID string, began time.Time) []types.NamespacedName {
+	stored := map[string][]lb.Certificate{}
+	for _, one := range all {
+		if mark, ok := one.Mark(); ok && mark.ClusterUID == clusterUID {
+			stored[mark.ServiceUID] = append(stored[mark.ServiceUID], one)
+		}
+	}
+	return m.update(began, func(r *Record) bool {
+		l := r.Cloud.Observed.LoadBalancer
+		return slices.ContainsFunc(stored[string(r.ServiceUID)], func(one lb.Certificate) bool { return l == nil || one.RefIn(*l) == "" })
+	})
+}
