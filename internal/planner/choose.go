@@ -26,7 +26,7 @@ func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owne
 	if len(ours) == 0 {
 		return lb.Observed{}
 	}
-	has := func(l lb.LoadBalancer) bool { return decide.LeadsTo(floating, l) }
+	has := func(l lb.LoadBalancer) bool { return decide.HasFloatingIP(l, floating) }
 	held := slices.ContainsFunc(ours, has)
 	ours = slices.Clone(ours)
 	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int {

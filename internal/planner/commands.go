@@ -36,10 +36,10 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 		return diff.Plan{}, f.Record.Cloud.Observed, err
 	}
 	plan := d.Plan
-	if w := d.Wish.Refused; w != nil {
+	if w := d.Goal.Refused; w != nil {
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: w.Reason, Message: w.Message})
 	}
-	if w := d.Wish.Waits; w != nil {
+	if w := d.Goal.Waits; w != nil {
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: status.ReasonWaitingForGroup, Message: w.Error()})
 	}
 	for _, op := range d.Held {
@@ -81,8 +81,8 @@ func (p *Planner) Heads(ctx context.Context) ([]octavia.Head, error) {
 // made of the members meanwhile is no reason to.
 func (p *Planner) StoppedPlan(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
 	o := f.Record.Cloud.Observed
-	d := decide.Decision{Action: decide.Follow, Record: f.Record}
-	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.Nameless(*o.LoadBalancer) {
+	d := decide.Decision{Action: decide.Converge, Record: f.Record}
+	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
 		return f, d, nil
 	}
 	in, err := p.input(ctx, f.Service, o)
@@ -90,5 +90,5 @@ func (p *Planner) StoppedPlan(ctx context.Context, f decide.Facts) (decide.Facts
 		return f, d, err
 	}
 	f.Desired.Input = in
-	return f, decide.Stopped(f), nil
+	return f, decide.DecideStopped(f), nil
 }

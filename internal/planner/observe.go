@@ -145,11 +145,11 @@ func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision
 	case decide.NeedDesired:
 		f = p.desire(ctx, f)
 		f.Desired.Discarded = true
-	case decide.NeedFresh:
+	case decide.NeedReplacement:
 		fresh := p.fresh(ctx, f)
-		f.Desired.Fresh = &fresh
-	case decide.NeedRequestedAddress:
-		c.Observed.FloatingIPs, err = p.withAddress(ctx, d.Wish.Wanted.FloatingIP.Address, c.Observed)
+		f.Desired.Replacement = &fresh
+	case decide.NeedRequestedFloatingIP:
+		c.Observed.FloatingIPs, err = p.withAddress(ctx, d.Goal.Wanted.FloatingIP.Address, c.Observed)
 	case decide.NeedFloatingIPs:
 		c.Observed.FloatingIPs, err = p.again(ctx, c.Observed.FloatingIPs)
 	case decide.NeedStatusTree:

@@ -88,7 +88,7 @@ func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bo
 func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
 	f := decide.Facts{
 		Now: now, Timing: t, Config: p.Config, Capabilities: p.Capabilities,
-		Service: service, Serves: p.Serves(service), Record: record, Remembered: record.Cloud.Known,
+		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
 	}
 	return f.ForOwner(p.Owner(service))
 }
@@ -104,13 +104,13 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 		d := decide.Decide(f)
 		f.Record = d.Record
 		if d.Need == "" {
-			return f, d, d.Wish.Err
+			return f, d, d.Goal.Err
 		}
 		f.Provided = append(f.Provided, d.Need)
 		var err error
 		if f, err = provide(ctx, f, d); err != nil {
 			d.Need, d.Record = "", f.Record
-			return f, d, errors.Join(d.Wish.Err, err)
+			return f, d, errors.Join(d.Goal.Err, err)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (p *Planner) Desire(ctx context.Context, f decide.Facts) decide.Facts {
 		return f
 	}
 	var retired bool
-	f.Record, retired = decide.Retire(f)
+	f.Record, retired = decide.RetirePredecessor(f)
 	f = p.desire(ctx, f)
 	f.Desired.Discarded = retired
 	return f
@@ -167,7 +167,7 @@ func (p *Planner) desire(ctx context.Context, f decide.Facts) decide.Facts {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
 		}
-		f.Desired.Old = &old
+		f.Desired.Predecessor = &old
 	}
 	f.Record.Certificate = f.Desired.Input.Certificate
 	return f

@@ -161,7 +161,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
 			// What was known may not be true any more in any respect.
 			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Believed = false, nil, nil
-			f.Remembered = false
+			f.FromMemory = false
 			r.Memory.Put(key, f.Record)
 		}
 	}
@@ -207,18 +207,18 @@ func (r *Reconciler) build(ctx context.Context, f decide.Facts, failure error) d
 
 // provide reads what a decision needs, and stores certificates.
 func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
-	r.require(f, d.Wish)
+	r.require(f, d.Goal)
 	switch d.Need {
 	case decide.NeedCertificate:
 		if f.Preview {
 			return f, nil
 		}
-		return r.storeCertificate(ctx, f, d.Wish.Input.Certificate.Name)
+		return r.storeCertificate(ctx, f, d.Goal.Input.Certificate.Name)
 	case decide.NeedPredecessor:
 		f, err := r.Provide(ctx, f, d)
 		gone, err := openstack.UnlessGone(err)
 		f.Record.Cloud.Known = f.Record.Cloud.Known && !gone
-		f.NodesClosed, _ = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+		f.MissingNodeRules, _ = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
 		return f, err
 	}
 	return r.Provide(ctx, f, d)
@@ -226,7 +226,7 @@ func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decis
 
 // require says what the Service needs of the nodes' security group. As long as that is not
 // known, what was said before stands; a Service that is only observed says nothing.
-func (r *Reconciler) require(f decide.Facts, w decide.Wish) {
+func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 	if !f.Serves || !w.Known || f.Preview {
 		return
 	}

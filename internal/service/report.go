@@ -100,7 +100,7 @@ func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []s
 		related := &corev1.ObjectReference{Kind: "LoadBalancer", Name: f.Service.Annotations[annotation.LoadBalancerID], ResourceVersion: f.RequestID}
 		r.Recorder.Eventf(f.Service, related, e.Type, e.Reason, "Repair", "%s", e.Message)
 	}
-	if len(d.Reported()) > 0 && !d.Record.Drift.Reported {
+	if len(d.ReportedDrift()) > 0 && !d.Record.Drift.Reported {
 		d.Record.Drift.Reported = true
 		for _, op := range d.Held {
 			r.Metrics.Reported.WithLabelValues(diff.Object(op)).Inc()
@@ -135,17 +135,17 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
 	progress := d.Record.Progress
 	p := status.Pass{
-		Drift:              d.Reported(),
-		CertificateProblem: d.Wish.Input.Certificate.Problem,
-		Invalid:            d.Wish.Refused,
+		Drift:              d.ReportedDrift(),
+		CertificateProblem: d.Goal.Input.Certificate.Problem,
+		Invalid:            d.Goal.Refused,
 		Unknown:            annotation.Unknown(f.Service.Annotations),
-		Undecided:          failure != nil && (!d.Wish.Known || d.Wish.MembersOnly),
+		Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		Observed:           d.Record.Cloud.Observed,
-		External:           d.Wish.Wanted.FloatingIP != nil,
+		External:           d.Goal.Wanted.FloatingIP != nil,
 		Hostname:           options.Hostname,
 		Addresses:          options.StatusAddresses,
 
-		ThroughLoadBalancer: build.ThroughLoadBalancer(d.Wish.Wanted, options),
+		ThroughLoadBalancer: build.ThroughLoadBalancer(d.Goal.Wanted, options),
 
 		Leaving:      !f.Serves,
 		OnlyObserved: f.Preview,
@@ -155,19 +155,19 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 		Failed:       progress.Trouble,
 		FailedReason: progress.Reason,
 		Replacing:    replacing(f, d),
-		Steady:       progress.SteadyFor != nil && decide.EqualButMembers(*progress.SteadyFor, d.Wish.Wanted),
-		Late:         decide.Patience(f, d) <= 0,
+		Steady:       progress.SteadyFor != nil && decide.EqualExceptMembers(*progress.SteadyFor, d.Goal.Wanted),
+		Late:         decide.TimeUntilLate(f, d) <= 0,
 		Err:          failure,
 		Done:         d.Done || d.IgnoresDrift(),
 	}
 	if r.Config.IngressHostname {
 		p.HostnameSuffix = r.Config.IngressHostnameSuffix
 	}
-	if l := d.Wish.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
-		p.Families = d.Wish.Input.Families()
+	if l := d.Goal.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
+		p.Families = d.Goal.Input.Families()
 	}
-	if d.Wish.Waits != nil {
-		p.Waits = d.Wish.Waits.Error()
+	if d.Goal.Waits != nil {
+		p.Waits = d.Goal.Waits.Error()
 	}
 	if o.groupLeft != "" {
 		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting
