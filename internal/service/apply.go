@@ -360,7 +360,7 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
 		"loadBalancerID", l.ID, "parts", diff.UnfinishedIDs(*l, f.Owner()))
-	if f.Record.Cloud.MadeComplete == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.LeavesParts() {
+	if f.Record.Cloud.MadeComplete == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.CreateSerially() {
 		log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
 	}
 }

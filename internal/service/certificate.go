@@ -60,7 +60,7 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 	}
 	stored, err := r.Barbican.Store(ctx, name, bundle)
 	if err != nil {
-		return lb.Certificate{}, planner.Unstorable(options.TLSSecret, err)
+		return lb.Certificate{}, planner.CertificateError(options.TLSSecret, err)
 	}
 	return stored, nil
 }

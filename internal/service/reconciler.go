@@ -202,7 +202,7 @@ func (r *Reconciler) build(ctx context.Context, f decide.Facts, failure error) d
 		f.Desired.Err = failure
 		return f
 	}
-	return r.Desire(ctx, f)
+	return r.BuildDesired(ctx, f)
 }
 
 // provide reads what a decision needs, and stores certificates.
