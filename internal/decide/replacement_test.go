@@ -6,12 +6,9 @@ package decide
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -123,30 +120,6 @@ func TestReplacementInStepsWhileThePredecessorFollowsTheNodes(t *testing.T) {
 	}
 }
 
-func TestPredecessorIsRetiredAfterItsDrainTime(t *testing.T) {
-	f := factsOf(web(), "10.0.0.11")
-	next, old := f.built("new", lb.ReplacesTag("old")), f.built("old")
-	f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &next, Predecessor: &old, FloatingIPs: []lb.FloatingIP{{PortID: "port-new"}}}
-	for name, test := range map[string]struct {
-		since   time.Time
-		retired bool
-	}{
-		"just handed over": {time.Time{}, false},
-		"draining":         {noon.Add(-time.Second), false},
-		"drained":          {noon.Add(-f.Timing.Drain), true},
-	} {
-		f.Record.Recovery.HandedOver = test.since
-		r, retired := RetirePredecessor(f)
-		if retired != test.retired || (r.Cloud.Observed.Predecessor == nil) != test.retired || len(r.Cloud.Observed.Duplicates) == 1 != test.retired {
-			t.Errorf("%s: retired %t, observed %+v", name, retired, r.Cloud.Observed)
-		}
-	}
-	f.Record.Cloud.Observed.FloatingIPs = []lb.FloatingIP{{PortID: "port-old"}}
-	if r, retired := RetirePredecessor(f); retired || !r.Recovery.HandedOver.IsZero() {
-		t.Error("retired although it has the address again, or its drain time continues")
-	}
-}
-
 func TestFailedReplacementIsDeletedBeforeTheNext(t *testing.T) {
 	r := replacement(Replace, "10.0.0.11")
 	old := factsOf(web(), "10.0.0.11").built("old")
@@ -165,20 +138,6 @@ func TestAdoptedLoadBalancerIsTaggedBeforeItIsReplaced(t *testing.T) {
 	plan, _ := replacement(Replace, "10.0.0.11").plan(lb.Observed{LoadBalancer: &old})
 	if got := cmp.Diff([]string{"UpdateLoadBalancer", "CreateLoadBalancer"}, kinds(plan.Ops)); got != "" {
 		t.Errorf("(-want +got):\n%s", got)
-	}
-}
-
-func TestHandoverOfAnInternalServiceIsShownByItsID(t *testing.T) {
-	f := factsOf(web(), "10.0.0.11")
-	next, old := f.built("new", lb.ReplacesTag("old")), f.built("old")
-	o := lb.Observed{LoadBalancer: &next, Predecessor: &old}
-	named := func(id string) *corev1.Service { return web(annotated(annotation.LoadBalancerID, id)) }
-	if HandedOver(named("old"), o) || !HandedOver(named("new"), o) {
-		t.Error("the id on the Service does not show which one has the address")
-	}
-	o.FloatingIPs = []lb.FloatingIP{{PortID: "port-old"}}
-	if HandedOver(named("new"), o) {
-		t.Error("the floating IP is still on the old one")
 	}
 }
 
