@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -58,6 +59,10 @@ func TestDecide(t *testing.T) {
 					t.Errorf("refused: %+v, ops %v", d.Goal.Refused, kinds(d.Plan.Ops))
 				}
 			}},
+		"waits for its group":                   {facts: waiting(plain), action: Converge, check: waitsForGroup},
+		"requested floating IP":                 {facts: factsOf(web(requesting("203.0.113.9")), "10.0.0.11"), need: NeedRequestedFloatingIP},
+		"requested floating IP attached":        {facts: factsOf(web(requesting("203.0.113.7")), "10.0.0.11").with(have), action: Converge, check: isDone},
+		"certificate not stored":                {facts: withSecret(factsOf(web(annotated(annotation.TLSSecret, "web-tls")), "10.0.0.11")), need: NeedCertificate},
 		"desired state unknown":                 {facts: unknown(plain), check: isUndecided},
 		"PENDING listener":                      {facts: plain.with(pendingListener), action: AwaitChildren},
 		"other flavor, replacement not allowed": {facts: gold("false").with(silver), action: Refuse},
@@ -183,6 +188,26 @@ func noFailover(f Facts) Facts { f.FailoverRefused = "403"; return f }
 
 func unknown(f Facts) Facts {
 	f.Desired.Built = Built{Input: f.Desired.Input, Err: errors.New("no answer")}
+	return f
+}
+
+func waiting(f Facts) Facts { f.Desired.Err = &GroupWait{"default/api"}; return f }
+
+func waitsForGroup(t *testing.T, d Decision) {
+	t.Helper()
+	if d.Goal.Waits == nil || !d.Goal.Known || len(d.Plan.Ops) > 0 {
+		t.Errorf("waits for %v, known %t, ops %v", d.Goal.Waits, d.Goal.Known, kinds(d.Plan.Ops))
+	}
+}
+
+func requesting(address string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.LoadBalancerIP = address }
+}
+
+// withSecret returns the facts after the Secret was read.
+func withSecret(f Facts) Facts {
+	f.Desired.Input.Certificate = build.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "certificate"}}
+	f.Desired.Wanted, f.Desired.Err = build.Wanted(f.Desired.Input)
 	return f
 }
 
