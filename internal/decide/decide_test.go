@@ -25,64 +25,17 @@ func failed(l lb.LoadBalancer) lb.LoadBalancer {
 	return l
 }
 
-// TestDecide is the table of all actions.
-func TestDecide(t *testing.T) {
-	plain := factsOf(web(), "10.0.0.11")
-	served := factsOf(web(publishing), "10.0.0.11")
-	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
-	have := plain.built("lb-1")
-	shared := plain.built("lb-1", "kube_service_kubernetes_default_api")
-	silver := have
-	silver.FlavorID = "silver"
-	gold := func(allowed string) Facts {
-		return factsOf(web(publishing, annotated(annotation.FlavorID, "00000000-0000-4000-8000-00000000901d"), annotated(annotation.AllowReplacement, allowed)), "10.0.0.11")
-	}
-	pendingListener := factsOf(web(), "10.0.0.11").built("lb-1")
-	pendingListener.Listeners[0].ProvisioningStatus = lb.PendingCreate
-	tests := map[string]struct {
-		facts  Facts
-		action Action
-		need   Need
-		ops    []string
-		check  func(*testing.T, Decision)
-	}{
-		"no load balancer": {facts: plain, action: Converge, ops: []string{"CreateLoadBalancer", "CreateFloatingIP"}},
-		"desired state":    {facts: plain.with(have), action: Converge, check: isDone},
-		"new node":         {facts: factsOf(web(), "10.0.0.11", "10.0.0.12").with(have), action: Converge, ops: []string{"SetMembers"}},
-		"foreign change":   {facts: changed(plain.with(have)), action: Converge, ops: []string{"SetMembers"}, check: isForeign},
-		"foreign change, drift policy report": {facts: changed(factsOf(web(annotated(annotation.DriftPolicy, "report")), "10.0.0.11").with(have)),
-			action: Converge, check: isHeld},
-		"predicted state": {facts: predicted(plain.with(have)), need: NeedStatusTree},
-		"refused, no load balancer": {facts: factsOf(web(annotated(annotation.TimeoutPrefix+"client-data", "no")), "10.0.0.11"), action: Converge,
-			check: func(t *testing.T, d Decision) {
-				if d.Goal.Refused == nil || !d.Goal.MembersOnly || len(d.Plan.Ops) > 0 {
-					t.Errorf("refused: %+v, ops %v", d.Goal.Refused, kinds(d.Plan.Ops))
-				}
-			}},
-		"waits for its group":                   {facts: waiting(plain), action: Converge, check: waitsForGroup},
-		"requested floating IP":                 {facts: factsOf(web(requesting("203.0.113.9")), "10.0.0.11"), need: NeedRequestedFloatingIP},
-		"requested floating IP attached":        {facts: factsOf(web(requesting("203.0.113.7")), "10.0.0.11").with(have), action: Converge, check: isDone},
-		"certificate not stored":                {facts: withSecret(factsOf(web(annotated(annotation.TLSSecret, "web-tls")), "10.0.0.11")), need: NeedCertificate},
-		"desired state unknown":                 {facts: unknown(plain), check: isUndecided},
-		"PENDING listener":                      {facts: plain.with(pendingListener), action: AwaitChildren},
-		"other flavor, replacement not allowed": {facts: gold("false").with(silver), action: Refuse},
-		"other flavor":                          {facts: gold("true").with(silver), need: NeedReplacement},
-		"other flavor, replacement built":       {facts: withReplacement(gold("true").with(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
-		"replacement complete":                  {facts: replacedBy(gold("true"), silver), need: NeedPredecessor},
-		"replacement complete, not shared":      {facts: notShared(replacedBy(gold("true"), silver)), action: CompleteReplacement, ops: []string{"AssociateFloatingIP"}},
-		"replacement no longer allowed":         {facts: replacedBy(gold("false"), silver), need: NeedDesired, check: cancelsReplacement},
-		"replaces a failed one, other flavor":   {facts: succeeding(gold("true").with(silver), failed(plain.built("old"))), action: PostponeReplacement, ops: []string{"AssociateFloatingIP"}},
-		"failed before it served":               {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
-		"failed again before it served":         {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
-		"served and failed":                     {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
-		"failed, failover refused":              {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
-		"failed, failover refused, internal":    {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
-		"failed, failover refused, shared":      {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
-		"failed three times":                    {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: GiveUp, check: gaveUp},
-		"failed again just now":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
-		"deleted":                               {facts: deleted(plain.with(have)), action: Release, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
-		"deleted, floating IP remembered":       {facts: remembered(deleted(plain.with(have))), need: NeedFloatingIPs},
-	}
+// decision is a row of the tables of TestDecide, which together contain all actions.
+type decision struct {
+	facts  Facts
+	action Action
+	need   Need
+	ops    []string
+	check  func(*testing.T, Decision)
+}
+
+func checkDecisions(t *testing.T, tests map[string]decision) {
+	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(test.facts)
@@ -97,6 +50,64 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDecide(t *testing.T) {
+	plain := factsOf(web(), "10.0.0.11")
+	have, pendingListener := plain.built("lb-1"), plain.built("lb-1")
+	pendingListener.Listeners[0].ProvisioningStatus = lb.PendingCreate
+	checkDecisions(t, map[string]decision{
+		"no load balancer": {facts: plain, action: Converge, ops: []string{"CreateLoadBalancer", "CreateFloatingIP"}},
+		"desired state":    {facts: plain.with(have), action: Converge, check: isDone},
+		"new node":         {facts: factsOf(web(), "10.0.0.11", "10.0.0.12").with(have), action: Converge, ops: []string{"SetMembers"}},
+		"foreign change":   {facts: changed(plain.with(have)), action: Converge, ops: []string{"SetMembers"}, check: isForeign},
+		"foreign change, drift policy report": {facts: changed(factsOf(web(annotated(annotation.DriftPolicy, "report")), "10.0.0.11").with(have)),
+			action: Converge, check: isHeld},
+		"predicted state":                 {facts: predicted(plain.with(have)), need: NeedStatusTree},
+		"refused, no load balancer":       {facts: factsOf(web(annotated(annotation.TimeoutPrefix+"client-data", "no")), "10.0.0.11"), action: Converge, check: isRefused},
+		"waits for its group":             {facts: waiting(plain), action: Converge, check: waitsForGroup},
+		"requested floating IP":           {facts: factsOf(web(requesting("203.0.113.9")), "10.0.0.11"), need: NeedRequestedFloatingIP},
+		"requested floating IP attached":  {facts: factsOf(web(requesting("203.0.113.7")), "10.0.0.11").with(have), action: Converge, check: isDone},
+		"certificate not stored":          {facts: withSecret(factsOf(web(annotated(annotation.TLSSecret, "web-tls")), "10.0.0.11")), need: NeedCertificate},
+		"desired state unknown":           {facts: unknown(plain), check: isUndecided},
+		"PENDING listener":                {facts: plain.with(pendingListener), action: AwaitChildren},
+		"deleted":                         {facts: deleted(plain.with(have)), action: Release, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"deleted, floating IP remembered": {facts: remembered(deleted(plain.with(have))), need: NeedFloatingIPs},
+	})
+}
+
+func TestDecideOnReplacement(t *testing.T) {
+	plain := factsOf(web(), "10.0.0.11")
+	silver := plain.built("lb-1")
+	silver.FlavorID = "silver"
+	gold := func(allowed string) Facts {
+		return factsOf(web(publishing, annotated(annotation.FlavorID, "00000000-0000-4000-8000-00000000901d"), annotated(annotation.AllowReplacement, allowed)), "10.0.0.11")
+	}
+	checkDecisions(t, map[string]decision{
+		"other flavor, replacement not allowed": {facts: gold("false").with(silver), action: Refuse},
+		"other flavor":                          {facts: gold("true").with(silver), need: NeedReplacement},
+		"other flavor, replacement built":       {facts: withReplacement(gold("true").with(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
+		"replacement complete":                  {facts: replacedBy(gold("true"), silver), need: NeedPredecessor},
+		"replacement complete, not shared":      {facts: notShared(replacedBy(gold("true"), silver)), action: CompleteReplacement, ops: []string{"AssociateFloatingIP"}},
+		"replacement no longer allowed":         {facts: replacedBy(gold("false"), silver), need: NeedDesired, check: cancelsReplacement},
+		"replaces a failed one, other flavor":   {facts: succeeding(gold("true").with(silver), failed(plain.built("old"))), action: PostponeReplacement, ops: []string{"AssociateFloatingIP"}},
+	})
+}
+
+func TestDecideOnFailure(t *testing.T) {
+	plain, served := factsOf(web(), "10.0.0.11"), factsOf(web(publishing), "10.0.0.11")
+	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
+	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
+	checkDecisions(t, map[string]decision{
+		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
+		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed, failover refused, internal": {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
+		"failed, failover refused, shared":   {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
+		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: GiveUp, check: gaveUp},
+		"failed again just now":              {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
+	})
 }
 
 // replacedBy returns the facts after a replacement for the old load balancer was built.
@@ -129,6 +140,13 @@ func isDone(t *testing.T, d Decision) {
 	t.Helper()
 	if !d.Done || !d.InSync || len(d.Plan.Ops) > 0 {
 		t.Errorf("done %t, in sync %t, ops %v", d.Done, d.InSync, kinds(d.Plan.Ops))
+	}
+}
+
+func isRefused(t *testing.T, d Decision) {
+	t.Helper()
+	if d.Goal.Refused == nil || !d.Goal.MembersOnly || len(d.Plan.Ops) > 0 {
+		t.Errorf("refused: %+v, ops %v", d.Goal.Refused, kinds(d.Plan.Ops))
 	}
 }
 
