@@ -3,115 +3,116 @@
 
 package decide
 
-// Action is what is done about a Service's load balancer.
+// Action is what to do about a Service's load balancer.
 type Action string
 
 const (
-	// Follow brings the cloud to what is wanted: it creates, changes and repairs.
-	Follow Action = "follow"
-	// Release deletes everything that the Service has.
+	// Converge creates, changes and repairs until the cloud has the desired state.
+	Converge Action = "converge"
+	// Release deletes everything that the Service has in the cloud.
 	Release Action = "release"
-	// AwaitParts gives unfinished parts of the load balancer time to become ACTIVE.
-	AwaitParts Action = "await parts"
+	// AwaitChildren gives unfinished children of the load balancer time to become ACTIVE.
+	AwaitChildren Action = "await children"
 
-	// Octavia cannot make the load balancer into what the Service asks for:
+	// If Octavia cannot change the load balancer as requested:
 
-	// Refuse: it would have to be replaced, and may or can not be.
+	// Refuse: the load balancer must not or cannot be replaced.
 	Refuse Action = "refuse"
-	// Replace: another one is to be built beside it.
+	// Replace: create a replacement, while the load balancer serves.
 	Replace Action = "replace"
-	// TakeOver: the other one is completed, gets the address, and stays alone.
-	TakeOver Action = "take over"
-	// TakeBack: the one that has the address stays after all, and the other one goes.
-	TakeBack Action = "take back"
-	// FinishFirst: it takes the place of one that failed, and does so as it is.
-	FinishFirst Action = "finish first"
+	// CompleteReplacement: complete the replacement, then move the address to it.
+	CompleteReplacement Action = "complete replacement"
+	// CancelReplacement: keep the predecessor, which has the address, and delete the
+	// replacement.
+	CancelReplacement Action = "cancel replacement"
+	// PostponeReplacement: do not replace it before it has taken the place of its predecessor.
+	PostponeReplacement Action = "postpone replacement"
 
-	// The load balancer is in ERROR and never served:
+	// If the load balancer is in ERROR and never served:
 
-	// Rebuild: it is deleted, and another one is built.
+	// Rebuild: delete it and create it again.
 	Rebuild Action = "rebuild"
-	// AwaitRebuild: it is too early for that.
+	// AwaitRebuild: wait before that.
 	AwaitRebuild Action = "await rebuild"
 
-	// The load balancer served and is in ERROR:
+	// If the load balancer served and is in ERROR:
 
-	// Leave: nothing that this controller may do.
-	Leave Action = "leave"
-	// FailOver: Octavia rebuilds it.
+	// LeaveFailed: do nothing, because nothing is allowed or possible.
+	LeaveFailed Action = "leave failed"
+	// FailOver: let Octavia fail it over.
 	FailOver Action = "fail over"
-	// AwaitRecovery: it is too early for the next attempt.
+	// AwaitRecovery: wait before the next attempt.
 	AwaitRecovery Action = "await recovery"
-	// ReplaceFailed: another one is built beside it, since it may still carry traffic, and
-	// takes the floating IP over when it is complete.
+	// ReplaceFailed: create a replacement, which takes over the floating IP. The failed load
+	// balancer stays until then: it may still carry traffic.
 	ReplaceFailed Action = "replace failed"
-	// ReplaceInPlace: it is deleted, and another one gets its VIP address.
+	// ReplaceInPlace: delete it, and create a replacement with its VIP address.
 	ReplaceInPlace Action = "replace in place"
-	// GiveUp: enough was tried, and a person has to look.
+	// GiveUp: stop after too many attempts; a person has to help.
 	GiveUp Action = "give up"
 )
 
-// fit is what it depends on whether a load balancer that works is replaced.
-type fit struct {
-	// suits is whether the load balancer is what its Service asks for in all that Octavia
-	// cannot change, and allowed whether the Service lets it be replaced.
-	suits, allowed bool
-	// obstacle says why no other one can be built beside the one that has the address.
+// replacementFacts is what the replacement of a load balancer that is not in ERROR depends on.
+type replacementFacts struct {
+	// fits reports whether Octavia can change the load balancer to what the Service requests,
+	// and allowed whether the Service allows a replacement.
+	fits, allowed bool
+	// obstacle says why the load balancer with the address cannot be replaced, or is empty.
 	obstacle string
-	// replaces is whether another one that works has the address, in whose place this one
-	// was built, and oldSuits whether that is what the Service asks for.
-	replaces, oldSuits bool
-	// succeeds is whether it takes the place of one that failed.
-	succeeds bool
+	// replacing reports whether this load balancer is a replacement and the predecessor still
+	// has the address and works; predecessorFits is fits for the predecessor.
+	replacing, predecessorFits bool
+	// hasPredecessor reports whether it still has to take the place of another one.
+	hasPredecessor bool
 }
 
-func (f fit) action() Action {
+func (r replacementFacts) action() Action {
 	switch {
-	case f.replaces && f.suits && !f.oldSuits && f.allowed && f.obstacle == "":
-		return TakeOver
-	case f.replaces:
-		return TakeBack
-	case f.suits:
-		return Follow
-	case f.succeeds:
-		return FinishFirst
-	case !f.allowed || f.obstacle != "":
+	case r.replacing && r.fits && !r.predecessorFits && r.allowed && r.obstacle == "":
+		return CompleteReplacement
+	case r.replacing:
+		return CancelReplacement
+	case r.fits:
+		return Converge
+	case r.hasPredecessor:
+		return PostponeReplacement
+	case !r.allowed || r.obstacle != "":
 		return Refuse
 	}
 	return Replace
 }
 
-// mostReplacements is how many load balancers in a row may be built in the place of one that
-// failed. When none of them comes to serve, the trouble is not the load balancer's, and a
-// person has to look.
-const mostReplacements = 3
+// maxReplacements is how many replacements in a row may be created for a failed load
+// balancer. If none of them serves, the cause is elsewhere, and a person has to help.
+const maxReplacements = 3
 
-// failure is what it depends on how a load balancer recovers that served and is in ERROR.
-type failure struct {
-	// canFailOver is whether Octavia may be asked for a failover, and was not yet.
+// recoveryFacts is what the recovery of a load balancer depends on that served and is in
+// ERROR.
+type recoveryFacts struct {
+	// canFailOver reports whether a failover is possible and was not tried yet.
 	canFailOver bool
-	// replaceable is whether it may be deleted, and it is known what is to come in its
-	// place.
+	// replaceable reports whether the load balancer may be deleted and a replacement can be
+	// created.
 	replaceable bool
-	// movable is whether the address can move from one to another.
+	// movable reports whether the address can move to another load balancer.
 	movable bool
-	// attempts were made since a load balancer of the Service last served; it is too
-	// early for the next one while waits is set.
+	// attempts counts the replacements since a load balancer of the Service last served.
 	attempts int
-	waits    bool
+	// waits reports whether it is too early for the next attempt.
+	waits bool
 }
 
-func (f failure) action() Action {
+func (r recoveryFacts) action() Action {
 	switch {
-	case f.canFailOver:
+	case r.canFailOver:
 		return FailOver
-	case !f.replaceable:
-		return Leave
-	case f.attempts >= mostReplacements:
+	case !r.replaceable:
+		return LeaveFailed
+	case r.attempts >= maxReplacements:
 		return GiveUp
-	case f.waits:
+	case r.waits:
 		return AwaitRecovery
-	case f.movable:
+	case r.movable:
 		return ReplaceFailed
 	}
 	return ReplaceInPlace

@@ -15,82 +15,83 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-func TestALoadBalancerIsReplacedOnlyWhereThatIsAskedForAllowedAndPossible(t *testing.T) {
+func TestLoadBalancerIsReplacedOnlyIfNecessaryAllowedAndPossible(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   fit
-		want Action
+		facts replacementFacts
+		want  Action
 	}{
-		"as it is asked for":                      {fit{suits: true}, Follow},
-		"as it is asked for, and allowed":         {fit{suits: true, allowed: true}, Follow},
-		"not allowed":                             {fit{}, Refuse},
-		"allowed":                                 {fit{allowed: true}, Replace},
-		"allowed, and not possible":               {fit{allowed: true, obstacle: "a guest"}, Refuse},
-		"another one is beside it":                {fit{suits: true, allowed: true, replaces: true}, TakeOver},
-		"the change is taken back":                {fit{suits: true, allowed: true, replaces: true, oldSuits: true}, TakeBack},
-		"the change is taken back to what it was": {fit{allowed: true, replaces: true, oldSuits: true}, TakeBack},
-		"something else is asked for meanwhile":   {fit{allowed: true, replaces: true}, TakeBack},
-		"it is not allowed any more":              {fit{suits: true, replaces: true}, TakeBack},
-		"somebody came to use the old one":        {fit{suits: true, allowed: true, replaces: true, obstacle: "a guest"}, TakeBack},
-		"in the place of one that failed":         {fit{suits: true, succeeds: true}, Follow},
-		"in the place of one that failed, and no more as it is asked for": {fit{allowed: true, succeeds: true}, FinishFirst},
+		"it can be changed":                                   {replacementFacts{fits: true}, Converge},
+		"it can be changed, replacement allowed":              {replacementFacts{fits: true, allowed: true}, Converge},
+		"replacement not allowed":                             {replacementFacts{}, Refuse},
+		"replacement allowed":                                 {replacementFacts{allowed: true}, Replace},
+		"replacement allowed, but not possible":               {replacementFacts{allowed: true, obstacle: "shared"}, Refuse},
+		"the replacement exists":                              {replacementFacts{fits: true, allowed: true, replacing: true}, CompleteReplacement},
+		"the predecessor fits too":                            {replacementFacts{fits: true, allowed: true, replacing: true, predecessorFits: true}, CancelReplacement},
+		"only the predecessor fits":                           {replacementFacts{allowed: true, replacing: true, predecessorFits: true}, CancelReplacement},
+		"neither fits":                                        {replacementFacts{allowed: true, replacing: true}, CancelReplacement},
+		"replacement no longer allowed":                       {replacementFacts{fits: true, replacing: true}, CancelReplacement},
+		"the predecessor is shared now":                       {replacementFacts{fits: true, allowed: true, replacing: true, obstacle: "shared"}, CancelReplacement},
+		"it replaces a failed one":                            {replacementFacts{fits: true, hasPredecessor: true}, Converge},
+		"it replaces a failed one, and does not fit any more": {replacementFacts{allowed: true, hasPredecessor: true}, PostponeReplacement},
 	} {
-		if got := c.of.action(); got != c.want {
+		if got := c.facts.action(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-func TestNoActionGivesUpWhatServesForWhatIsNotAskedFor(t *testing.T) {
+func TestOnlyANecessaryReplacementReplacesAServingLoadBalancer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) bool { return rapid.Bool().Draw(t, name) }
-		p := fit{suits: draw("suits"), allowed: draw("allowed"), replaces: draw("replaces"), oldSuits: draw("oldSuits"), succeeds: draw("succeeds")}
+		r := replacementFacts{fits: draw("fits"), allowed: draw("allowed"), replacing: draw("replacing"),
+			predecessorFits: draw("predecessorFits"), hasPredecessor: draw("hasPredecessor")}
 		if draw("obstacle") {
-			p.obstacle = "a guest"
+			r.obstacle = "shared"
 		}
-		switch c := p.action(); {
-		case c == TakeOver && (!p.allowed || !p.suits || p.oldSuits || p.obstacle != "" || !p.replaces):
-			t.Fatalf("%+v takes over", p)
-		case c == Replace && (!p.allowed || p.obstacle != "" || p.replaces || p.succeeds || p.suits):
-			t.Fatalf("another one is built beside %+v", p)
-		case (c == TakeOver || c == TakeBack) != p.replaces:
-			t.Fatalf("action %q of %+v", c, p)
+		switch action := r.action(); {
+		case action == CompleteReplacement && (!r.allowed || !r.fits || r.predecessorFits || r.obstacle != "" || !r.replacing):
+			t.Fatalf("the replacement is completed: %+v", r)
+		case action == Replace && (!r.allowed || r.obstacle != "" || r.replacing || r.hasPredecessor || r.fits):
+			t.Fatalf("a replacement is created: %+v", r)
+		case (action == CompleteReplacement || action == CancelReplacement) != r.replacing:
+			t.Fatalf("action %q of %+v", action, r)
 		}
 	})
 }
 
-func TestALoadBalancerThatFailedIsFailedOverThenReplacedThenLeftToAPerson(t *testing.T) {
+func TestFailedLoadBalancerIsFailedOverThenReplacedThenLeftToAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
-		failure failure
-		want    Action
+		facts recoveryFacts
+		want  Action
 	}{
-		"a failover comes first":                        {failure{canFailOver: true, replaceable: true, movable: true}, FailOver},
-		"a failover is no replacement":                  {failure{canFailOver: true}, FailOver},
-		"a failover is tried also when attempts failed": {failure{canFailOver: true, replaceable: true, attempts: mostReplacements}, FailOver},
-		"what is not marked as ours stays":              {failure{movable: true}, Leave},
-		"one with a floating IP gets another beside it": {failure{replaceable: true, movable: true}, ReplaceFailed},
-		"one without makes room first":                  {failure{replaceable: true}, ReplaceInPlace},
-		"the next attempt waits":                        {failure{replaceable: true, movable: true, attempts: 1, waits: true}, AwaitRecovery},
-		"and is made":                                   {failure{replaceable: true, movable: true, attempts: 1}, ReplaceFailed},
-		"the last one is made":                          {failure{replaceable: true, attempts: mostReplacements - 1}, ReplaceInPlace},
-		"no more than that":                             {failure{replaceable: true, movable: true, attempts: mostReplacements}, GiveUp},
+		"failover comes first":                     {recoveryFacts{canFailOver: true, replaceable: true, movable: true}, FailOver},
+		"failover of one that is not replaceable":  {recoveryFacts{canFailOver: true}, FailOver},
+		"failover after the last replacement":      {recoveryFacts{canFailOver: true, replaceable: true, attempts: maxReplacements}, FailOver},
+		"neither failover nor replacement":         {recoveryFacts{movable: true}, LeaveFailed},
+		"replacement with a floating IP":           {recoveryFacts{replaceable: true, movable: true}, ReplaceFailed},
+		"replacement of an internal load balancer": {recoveryFacts{replaceable: true}, ReplaceInPlace},
+		"too early for the second attempt":         {recoveryFacts{replaceable: true, movable: true, attempts: 1, waits: true}, AwaitRecovery},
+		"second attempt":                           {recoveryFacts{replaceable: true, movable: true, attempts: 1}, ReplaceFailed},
+		"last attempt":                             {recoveryFacts{replaceable: true, attempts: maxReplacements - 1}, ReplaceInPlace},
+		"no attempt left":                          {recoveryFacts{replaceable: true, movable: true, attempts: maxReplacements}, GiveUp},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.failure.action(); got != c.want {
+			if got := c.facts.action(); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestAPersonIsToldWhatWasTried(t *testing.T) {
+func TestConditionAfterTheLastAttemptNamesAllAttempts(t *testing.T) {
 	tried := memory.Recovery{Replacements: timing.Tries{Count: 3}, Built: []string{"lb-2", "lb-3", "lb-4"}, RequestID: "req-9", FailoverRefused: "fail over load balancer lb-1: 403: Policy"}
-	said := told(memory.Progress{}, tried, GiveUp, lb.LoadBalancer{ID: "lb-1"})
-	if said.Reason != status.ReasonReplacementFailed {
-		t.Errorf("reason %s", said.Reason)
+	progress := recoveryProgress(memory.Progress{}, tried, GiveUp, lb.LoadBalancer{ID: "lb-1"})
+	if progress.Reason != status.ReasonReplacementFailed {
+		t.Errorf("reason %s", progress.Reason)
 	}
 	for _, text := range []string{"lb-1", "lb-2", "lb-3", "lb-4", "3 of 3", "req-9", "403"} {
-		if !strings.Contains(said.Trouble, text) {
-			t.Errorf("%q does not say %q", said.Trouble, text)
+		if !strings.Contains(progress.Trouble, text) {
+			t.Errorf("%q does not contain %q", progress.Trouble, text)
 		}
 	}
 }

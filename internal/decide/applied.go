@@ -17,45 +17,45 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// LockedBy returns the load balancer on which Octavia works when it carries out the op.
-func LockedBy(op diff.Op, observed lb.Observed) *lb.LoadBalancer {
+// lockedBy returns the load balancer that Octavia locks while it applies the operation.
+func lockedBy(op diff.Op, observed lb.Observed) *lb.LoadBalancer {
 	if old := observed.Predecessor; old != nil && diff.Within(op, *old) {
 		return old
 	}
 	return observed.LoadBalancer
 }
 
-// Applied is what is remembered after an op of the decision: what it leads to once Octavia
-// has carried it out, or, with an error, that it is to be seen what the cloud has.
+// Applied returns what to remember after an operation of the decision: the expected result,
+// or, after an error, that the state of the cloud has to be read.
 func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memory.Record {
 	r := d.Record
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
 	r.Cloud.Written, r.Progress.Reached = f.Now, nil
-	if d.Wish.Policy != annotation.DriftRepair {
-		// Until the cloud has all that is asked for, what is missing is our own doing.
+	if d.Goal.Policy != annotation.DriftRepair {
+		// Until the cloud has the desired state, differences are our own.
 		r.Drift.Digest = ""
 	}
 	if err != nil {
-		return failedOp(f, r, op, err)
+		return afterFailure(f, r, op, err)
 	}
-	if Repairs(d) {
+	if d.RepairsDrift() {
 		r.Drift.Repaired = append(r.Drift.Repaired[:len(r.Drift.Repaired):len(r.Drift.Repaired)], op.String())
 	}
 	if made.Missing {
 		r.Cloud.Known = false
 	}
-	r.Cloud.FreesQuota = r.Cloud.FreesQuota || frees(f, op)
+	r.Cloud.FreesQuota = r.Cloud.FreesQuota || freesQuota(f, op)
 	switch op := op.(type) {
 	case diff.CreateLoadBalancer:
-		r = created(f, d, r, op, made)
+		r = afterCreate(f, d, r, op, made)
 	case diff.DeleteLoadBalancer:
-		return deleted(f, d, r, op)
+		return afterDelete(f, d, r, op)
 	case diff.FailoverLoadBalancer:
 		r.Recovery.FailedOver, r.Recovery.FailoverRefused = op.ID, ""
 		r.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	}
 	r.Cloud.Observed = diff.After(r.Cloud.Observed, op, made)
-	if l := LockedBy(op, r.Cloud.Observed); l != nil && op.Octavia() {
+	if l := lockedBy(op, r.Cloud.Observed); l != nil && op.Octavia() {
 		if l == r.Cloud.Observed.LoadBalancer {
 			r.Cloud.Confirmed, r.Cloud.Stale = false, true
 		}
@@ -66,13 +66,12 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	return r
 }
 
-// failedOp is what is remembered after an op that failed: the cloud is not as it was thought
-// to be.
-func failedOp(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
+// afterFailure returns what to remember after an operation that failed.
+func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
 	r.Cloud.Known = false
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
-		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
+		lockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
 	}
 	create, creates := op.(diff.CreateLoadBalancer)
 	if !creates {
@@ -83,30 +82,29 @@ func failedOp(f Facts, r memory.Record, op diff.Op, err error) memory.Record {
 		r.Cloud.Unanswered = f.Now
 	}
 	r.Cloud.CreateWithoutChildren = createAlone(r.Cloud.CreateWithoutChildren, create, err)
-	if vip, noted := NotedVIP(f.Service); noted && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
-		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("somebody took the address %s while a load balancer that failed was replaced; "+
-			"free it, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
+	if vip, recorded := recordedVIP(f.Service); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
+		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("another port took address %s while the failed load balancer was replaced; "+
+			"free the address, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
 	}
 	return r
 }
 
-// createAlone reports whether a load balancer is to be created without its parts, after its
-// create has failed. One that was to be created with them may have been refused for one of
-// these, and Octavia leaves the port of the VIP behind then: so that this does not happen
-// each time, it is created alone from then on, unless it is refused as well when it is alone.
+// createAlone reports whether to create the load balancer without children from now on, after
+// a create failed. Octavia may have rejected one of the children, and each rejected create
+// leaves a VIP port behind. If it is rejected without children too, that was not the reason.
 func createAlone(alone bool, create diff.CreateLoadBalancer, failure error) bool {
-	parts := len(create.LoadBalancer.Listeners) > 0
+	children := len(create.LoadBalancer.Listeners) > 0
 	switch openstack.Classify(failure) {
 	case openstack.Invalid, openstack.Conflict:
-		return parts
+		return children
 	case openstack.Quota:
-		return alone || parts && quota.OfPart(failure)
+		return alone || children && quota.OfPart(failure)
 	}
 	return alone
 }
 
-// created notes that a load balancer was made, and why.
-func created(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalancer, made diff.Created) memory.Record {
+// afterCreate remembers the new load balancer, and for which action it was created.
+func afterCreate(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalancer, made diff.Created) memory.Record {
 	r.Cloud.CreatedWithChildren = ""
 	if len(op.LoadBalancer.Listeners) > 0 {
 		r.Cloud.CreatedWithChildren = made.ID
@@ -114,10 +112,10 @@ func created(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalancer, m
 	c := &r.Recovery
 	switch {
 	case d.Action == Replace:
-		if !EqualButMembers(c.ChangeTo, d.Wish.Wanted) {
+		if !EqualExceptMembers(c.ChangeTo, d.Goal.Wanted) {
 			c.Changes = timing.Tries{}
 		}
-		c.ChangeTo, c.Changes = d.Wish.Wanted, c.Changes.Again(f.Now, f.Timing.Replacement)
+		c.ChangeTo, c.Changes = d.Goal.Wanted, c.Changes.Again(f.Now, f.Timing.Replacement)
 	case d.Action == ReplaceFailed:
 		c.Replacements, c.RequestID = c.Replacements.Again(f.Now, f.Timing.Replacement), f.RequestID
 	case c.Replacements.Count == 0:
@@ -126,14 +124,15 @@ func created(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalancer, m
 	if c.Replacements.Count > 0 {
 		c.Built = append(c.Built[:len(c.Built):len(c.Built)], made.ID)
 		if r.Progress.Reason == status.ReasonAddressInUse {
-			r.Progress.Reason, r.Progress.Trouble = status.ReasonReplacing, fmt.Sprintf("load balancer %s is built with the address of one that failed", made.ID)
+			r.Progress.Reason, r.Progress.Trouble = status.ReasonReplacing, fmt.Sprintf("load balancer %s is created with the address of the failed one", made.ID)
 		}
 	}
 	return r
 }
 
-// deleted notes that Octavia deletes a load balancer. Whether a duplicate goes is to be seen.
-func deleted(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalancer) memory.Record {
+// afterDelete remembers that Octavia deletes a load balancer. The state of a duplicate is not
+// remembered, so it has to be read.
+func afterDelete(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalancer) memory.Record {
 	c := &r.Recovery
 	l := r.Cloud.Observed.LoadBalancer
 	if l == nil || l.ID != op.ID {
@@ -149,9 +148,9 @@ func deleted(f Facts, d Decision, r memory.Record, op diff.DeleteLoadBalancer) m
 	return r
 }
 
-// frees reports whether an op leaves room for other Services when Octavia has ended it. What
-// a load balancer had that another one replaces is not free.
-func frees(f Facts, op diff.Op) bool {
+// freesQuota reports whether the operation frees quota for other Services. The replacement of
+// a load balancer uses what its deletion frees.
+func freesQuota(f Facts, op diff.Op) bool {
 	switch op := op.(type) {
 	case diff.DeleteLoadBalancer:
 		return !f.Serves

@@ -12,44 +12,45 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-func TestALoadBalancerThatIsRefusedForAPartIsCreatedAloneFromThenOn(t *testing.T) {
+func TestRejectedCreateIsRetriedWithoutChildren(t *testing.T) {
 	complete := diff.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Listeners: []lb.Listener{{Port: 80}}}}
-	bare := diff.CreateLoadBalancer{}
+	alone := diff.CreateLoadBalancer{}
 	refusal := func(class openstack.Class, message string) error {
 		return &openstack.Error{Op: "create load balancer", Class: class, Message: message}
 	}
 	unreadable := refusal(openstack.Invalid, "The PKCS12 bundle is unreadable")
 	for name, c := range map[string]struct {
-		alone, want bool
-		op          diff.CreateLoadBalancer
-		failure     error
+		before  bool
+		op      diff.CreateLoadBalancer
+		failure error
+		want    bool
 	}{
-		"a certificate":                       {op: complete, failure: unreadable, want: true},
-		"a conflict":                          {op: complete, failure: refusal(openstack.Conflict, "in use"), want: true},
-		"the quota of a part":                 {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Listener"), want: true},
-		"the quota of load balancers":         {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer")},
-		"that of load balancers, and a part":  {alone: true, op: bare, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer"), want: true},
-		"no answer":                           {op: complete, failure: refusal(openstack.Transient, "connection reset")},
-		"no answer, and a part before":        {alone: true, op: bare, failure: refusal(openstack.Transient, "connection reset"), want: true},
-		"not for a part: it is refused alone": {alone: true, op: bare, failure: refusal(openstack.Invalid, "no such flavor")},
+		"certificate":             {op: complete, failure: unreadable, want: true},
+		"conflict":                {op: complete, failure: refusal(openstack.Conflict, "in use"), want: true},
+		"quota of listeners":      {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Listener"), want: true},
+		"quota of load balancers": {op: complete, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer")},
+		"quota of load balancers, without children": {before: true, op: alone, failure: refusal(openstack.Quota, "Quota has been met for resources: Load Balancer"), want: true},
+		"no answer":                      {op: complete, failure: refusal(openstack.Transient, "connection reset")},
+		"no answer, without children":    {before: true, op: alone, failure: refusal(openstack.Transient, "connection reset"), want: true},
+		"rejected even without children": {before: true, op: alone, failure: refusal(openstack.Invalid, "no such flavor")},
 	} {
-		if alone := createAlone(c.alone, c.op, c.failure); alone != c.want {
-			t.Errorf("%s: alone %t, want %t", name, alone, c.want)
+		if got := createAlone(c.before, c.op, c.failure); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
 }
 
-func TestOnlyMembershipIsSteady(t *testing.T) {
+func TestServiceIsSteadyIfOnlyMembersAreUpdated(t *testing.T) {
 	members := diff.SetMembers{PoolID: "p-1"}
 	for name, test := range map[string]struct {
 		ops  []diff.Op
 		want bool
 	}{
-		"members":             {[]diff.Op{members, members}, true},
-		"members and a port":  {[]diff.Op{members, diff.CreatePool{}}, false},
-		"nothing was planned": {nil, false},
+		"members":            {[]diff.Op{members, members}, true},
+		"members and a pool": {[]diff.Op{members, diff.CreatePool{}}, false},
+		"nothing is planned": {nil, false},
 	} {
-		f, d := deciding(memory.Record{Cloud: memory.Cloud{Observed: withPart(lb.Active, lb.Active)}})
+		f, d := deciding(memory.Record{Cloud: memory.Cloud{Observed: withListener(lb.Active, lb.Active)}})
 		d.Plan.Ops = test.ops
 		if got := steady(f, d) != nil; got != test.want {
 			t.Errorf("%s: steady %t", name, got)
@@ -57,9 +58,9 @@ func TestOnlyMembershipIsSteady(t *testing.T) {
 	}
 }
 
-func TestWhatWasBelievedShowsWhoseChangeItWas(t *testing.T) {
-	f := facts(web(), "10.0.0.11")
-	f = f.having(f.built("lb-1"))
+func TestChangeIsForeignOnlyIfTheRememberedStateWasComplete(t *testing.T) {
+	f := factsOf(web(), "10.0.0.11")
+	f = f.with(f.built("lb-1"))
 	whole := f.Record.Cloud.Observed
 	without := diff.Clone(whole)
 	without.LoadBalancer.AdminDown = true
@@ -67,9 +68,9 @@ func TestWhatWasBelievedShowsWhoseChangeItWas(t *testing.T) {
 		believed, now lb.Observed
 		foreign       bool
 	}{
-		"everything was there":     {whole, without, true},
-		"it was not there, either": {without, without, false},
-		"nothing has changed":      {whole, whole, false},
+		"complete before":   {whole, without, true},
+		"incomplete before": {without, without, false},
+		"no change":         {whole, whole, false},
 	} {
 		f.Record.Cloud.Observed, f.Record.Cloud.Expected = test.now, &test.believed
 		if d := Decide(f); len(d.Foreign) > 0 != test.foreign || d.Record.Cloud.Expected != nil {
@@ -78,8 +79,8 @@ func TestWhatWasBelievedShowsWhoseChangeItWas(t *testing.T) {
 	}
 }
 
-func TestTheRecordOfAnOpSaysWhatItLeadsTo(t *testing.T) {
-	f := facts(web(), "10.0.0.11")
+func TestRecordContainsTheExpectedResultOfAnOperation(t *testing.T) {
+	f := factsOf(web(), "10.0.0.11")
 	d := Decide(f)
 	create, ok := d.Plan.Ops[0].(diff.CreateLoadBalancer)
 	if !ok {
@@ -91,14 +92,14 @@ func TestTheRecordOfAnOpSaysWhatItLeadsTo(t *testing.T) {
 	}
 	unanswered := &openstack.Error{Class: openstack.Transient, Unanswered: true}
 	if r = Applied(f, d, create, diff.Created{}, unanswered); r.Cloud.Known || !r.Cloud.Unanswered.Equal(noon) {
-		t.Errorf("after a create that was not answered: %+v", r.Cloud)
+		t.Errorf("after a create without an answer: %+v", r.Cloud)
 	}
-	f = f.having(f.built("lb-1"))
+	f = f.with(f.built("lb-1"))
 	d = Decide(f)
 	busy := &openstack.Error{Class: openstack.Busy}
 	r = Applied(f, d, diff.SetMembers{PoolID: "pool-lb-1"}, diff.Created{}, busy)
 	if r.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate || f.Record.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.Active {
-		t.Error("a load balancer that is busy is not awaited, or the facts were changed")
+		t.Error("a busy load balancer is not awaited, or the facts were changed")
 	}
 	r = Applied(f, d, diff.DeleteLoadBalancer{ID: "lb-1"}, diff.Created{}, nil)
 	if r.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingDelete || r.Recovery.Deletions.Count != 1 {

@@ -10,54 +10,51 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// steady returns what is wanted if only the membership of pools is left to do, or nil.
+// steady returns the desired state if only members of pools are left to update, or nil.
 func steady(f Facts, d Decision) *lb.Wanted {
 	l := f.loadBalancer()
 	if l == nil || l.ProvisioningStatus != lb.Active || len(d.Plan.Ops) == 0 {
 		return d.Record.Progress.SteadyFor
 	}
-	for _, op := range d.Plan.Ops {
-		if _, ok := op.(diff.SetMembers); !ok {
-			return nil
-		}
+	if slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool { return !is[diff.SetMembers](op) }) {
+		return nil
 	}
-	wanted := d.Wish.Wanted
+	wanted := d.Goal.Wanted
 	return &wanted
 }
 
-// confirm checks, when nothing is left to do, that the cloud really has what was only
-// predicted so far, and that all of it is ready.
+// confirm checks, when nothing is left to do, that the cloud has the predicted state and that
+// every child is ready.
 func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 	switch {
-	case !d.Record.Cloud.Confirmed && !f.has(NeedStatusTree):
+	case !d.Record.Cloud.Confirmed && !f.provided(NeedStatusTree):
 		return d.needs(NeedStatusTree)
 	case diff.LeftBehind(&l, f.Owner()):
-		// Nothing can be planned for parts that are unfinished; they get their time again.
+		// Nothing can be planned for unfinished children; they get their time again.
 		d.Record.Unfinished.LeftBehind, d.Record.Cloud.Confirmed = false, false
 		d, _ = startWaiting(f, d)
 		return d
 	}
 	d.Unready = unready(l, f.Owner())
 	if d.Record.Cloud.Confirmed = d.Unready == ""; d.Record.Cloud.Confirmed {
-		// It serves, whatever else is refused.
-		d.Record = d.Record.Serves()
+		d.Record = d.Record.Serves() // even if something else is refused
 	}
 	d.Record.Unfinished.LeftBehind = false
 	d.Done = d.Record.Cloud.Confirmed && len(d.Plan.Refused) == 0
 	return d
 }
 
-// withoutDiscards takes out of the plan what Octavia was asked to delete a short while ago
-// and could not: it would have time for nothing else.
-func withoutDiscards(f Facts, d Decision) Decision {
+// postponeDiscards removes deletions of duplicates and predecessors from the plan if Octavia
+// recently failed at one: a pass has only one Octavia operation, and others must have a turn.
+func postponeDiscards(f Facts, d Decision) Decision {
 	delay := f.Record.Recovery.Discards.Wait(f.Now)
 	if delay == 0 || f.Preview {
 		return d
 	}
-	head := f.loadBalancer()
+	l := f.loadBalancer()
 	d.Plan.Ops = slices.DeleteFunc(slices.Clone(d.Plan.Ops), func(op diff.Op) bool {
-		end, deletes := op.(diff.DeleteLoadBalancer)
-		discards := deletes && (head == nil || end.ID != head.ID)
+		deletion, deletes := op.(diff.DeleteLoadBalancer)
+		discards := deletes && (l == nil || deletion.ID != l.ID)
 		if discards {
 			d.Delay, d.Postponed = delay, true
 		}

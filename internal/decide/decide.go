@@ -5,7 +5,9 @@ package decide
 
 import (
 	"errors"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -14,122 +16,148 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// Decide decides what is done for the Service now. It asks for no need that was provided,
-// but for NeedDesired, for which it changes Record so that it is not asked for again.
+// Decision says what to do now, what to remember, and what to report.
+type Decision struct {
+	Action Action
+	// Need is what is missing for a decision, or empty. If it is set, Plan is empty.
+	Need Need
+	Goal Goal
+	Plan diff.Plan
+	// Record is what to remember. Applied updates it for each operation of the plan.
+	Record memory.Record
+	// Held are operations that the Service's drift policy forbids.
+	Held []diff.Op
+	// Foreign are the operations that undo changes of another client.
+	Foreign []diff.Op
+	// Unready names children of the ACTIVE load balancer that are not ready, or is empty.
+	Unready string
+	// LeftBehind reports whether Octavia left children unfinished permanently.
+	LeftBehind bool
+	// Complete reports whether a replacement only has to be published.
+	Complete bool
+	// Done reports whether the cloud has everything that is requested, InSync whether it has
+	// everything that is possible, and Postponed whether some work remains for later anyway.
+	Done, InSync, Postponed bool
+	// Delay is how long to leave the Service alone, or 0.
+	Delay time.Duration
+}
+
+// Decide decides what to do for the Service now. It requests no need that was provided,
+// except NeedDesired: for that it changes Record, so that it does not request it again.
 func Decide(f Facts) Decision {
 	if !f.Serves {
 		return release(f)
 	}
-	w, action, record, need := resolve(f)
-	d := Decision{Action: action, Wish: w, Record: record, Need: need}
-	f.Record = record
+	d := resolve(f)
+	f.Record = d.Record
 	switch {
-	case need != "" || !w.Known:
+	case d.Need != "" || !d.Goal.Known:
 		return d
-	case f.lacksCertificate(w):
+	case f.lacksCertificate(d.Goal):
 		return d.needs(NeedCertificate)
 	case f.reached(d):
 		d.Done = true
 		return d
-	case f.lacksRequestedAddress(w):
-		return d.needs(NeedRequestedAddress)
-	case f.mustSee():
+	case f.lacksRequestedFloatingIP(d.Goal):
+		return d.needs(NeedRequestedFloatingIP)
+	case f.lacksStatusTree():
 		return d.needs(NeedStatusTree)
 	}
-	if d = awaitParts(f, d); d.Need != "" || d.Action == AwaitParts {
+	if d = awaitChildren(f, d); d.Need != "" || d.Action == AwaitChildren {
 		return d
 	}
 	f.Record = d.Record
-	switch l := f.loadBalancer(); {
-	case f.awaitsRebuild(&d):
+	if wait := f.rebuildDelay(); wait > 0 {
+		d.Action, d.Delay = AwaitRebuild, wait
 		return d
+	}
+	switch l := f.loadBalancer(); {
 	case l != nil && l.ProvisioningStatus == lb.Error && f.served():
-		return recovery(f, d)
+		return recoverFailed(f, d)
 	case d.Action == Replace:
 		return replace(f, d)
-	case f.failedAtBirth():
+	case f.failedBeforeServing():
 		return rebuild(f, d)
 	}
-	return noteForeign(f, follow(f, d))
+	return noteForeign(f, converge(f, d))
 }
 
-// served reports whether the Service ever had an address that somebody may use.
+// served reports whether the Service ever published an address, so that clients may use it.
 func (f Facts) served() bool { return status.Published(f.Service) != "" }
 
-// reached reports whether everything wanted was reached before and nobody changed the load
-// balancer since.
+// reached reports whether the desired state was reached before, and no other client has
+// changed the load balancer since.
 func (f Facts) reached(d Decision) bool {
 	was := f.Record.Progress.Reached
-	return !f.Preview && !d.Wish.MembersOnly && d.Action == Follow && f.Record.Cloud.Known && was != nil && equal(*was, d.Wish.Wanted)
+	return !f.Preview && !d.Goal.MembersOnly && d.Action == Converge && f.Record.Cloud.Known && was != nil && reflect.DeepEqual(*was, d.Goal.Wanted)
 }
 
-// resolve works out what the Service is to have just now, and whether its load balancer has
-// to be replaced for that.
-func resolve(f Facts) (w Wish, action Action, record memory.Record, need Need) {
+// resolve determines the goal of this pass, and whether the load balancer has to be replaced
+// for it.
+func resolve(f Facts) Decision {
 	built, o := f.Desired.Built, f.observed()
-	w, action, record = Wish{Wanted: built.Wanted, Input: built.Input, Err: built.Err, old: f.Desired.Old}, Follow, f.Record
+	d := Decision{Action: Converge, Record: f.Record, Goal: Goal{Wanted: built.Wanted, Input: built.Input, Err: built.Err, predecessor: f.Desired.Predecessor}}
 	if built.Input.Service == nil {
-		return w, action, record, ""
+		return d
 	}
-	if o.LoadBalancer != nil && !o.Guest && (built.Err == nil || misplaced(built.Input)) {
-		of := f.fit()
-		switch action = of.action(); action {
-		case TakeBack:
-			record.Cloud.Observed = takenBack(o)
-			return w, action, record, NeedDesired
+	if o.LoadBalancer != nil && !o.Guest && (built.Err == nil || requiresReplacement(built.Input) != nil) {
+		r := f.replacementFacts()
+		switch d.Action = r.action(); d.Action {
+		case CancelReplacement:
+			d.Record.Cloud.Observed, d.Need = withoutReplacement(o), NeedDesired
+			return d
 		case Refuse:
-			w.Err = cannotReplace(build.RequiresReplacement(built.Err), of.obstacle)
-		case FinishFirst:
-			asItIs := built.Input
-			asItIs.Found = nil
-			w.Wanted, w.Err = build.Wanted(asItIs)
+			d.Goal.Err = cannotReplace(build.RequiresReplacement(built.Err), r.obstacle)
+		case PostponeReplacement:
+			unchanged := built.Input
+			unchanged.Found = nil
+			d.Goal.Wanted, d.Goal.Err = build.Wanted(unchanged)
 		case Replace:
-			if f.Desired.Fresh == nil {
-				return w, action, record, NeedFresh
+			if f.Desired.Replacement == nil {
+				d.Need = NeedReplacement
+				return d
 			}
-			w, action = f.replacementWish(w)
+			d.Goal, d.Action = f.replacementGoal(d.Goal)
 		}
 	}
-	record.Progress = replacementTrouble(f, action)
-	w = f.limit(w)
-	if w.Known {
-		w.Digest, w.Policy = digest(w.Input), f.options().Drift
-		record.Drift = readDigest(record.Drift, f.Service)
+	d.Record.Progress = replacementProgress(f, d.Action)
+	if d.Goal = f.limit(d.Goal); d.Goal.Known {
+		d.Goal.Digest, d.Goal.Policy = digest(d.Goal.Input), f.options().Drift
+		d.Record.Drift = readDigest(d.Record.Drift, f.Service)
 	}
-	return w, action, record, ""
+	return d
 }
 
-// limit wants no more than that pools follow the nodes for a Service that is refused, or of
-// which it is not known what it is to have. What a Service that waits for its group will
-// have to do without is said all the same.
-func (f Facts) limit(w Wish) Wish {
+// limit reduces the goal to the members if the Service is refused or waits for its group, or
+// its desired state is unknown.
+func (f Facts) limit(g Goal) Goal {
 	o := f.observed()
-	w.MembersOnly = w.Err != nil
-	w.Known = w.Err == nil || o.LoadBalancer != nil
-	if errors.As(w.Err, &w.Refused) || errors.As(w.Err, &w.Waits) {
-		w.Known, w.Err = true, nil
+	g.MembersOnly = g.Err != nil
+	g.Known = g.Err == nil || o.LoadBalancer != nil
+	if errors.As(g.Err, &g.Refused) || errors.As(g.Err, &g.Waits) {
+		g.Known, g.Err = true, nil
 	}
-	if w.MembersOnly {
-		withheld := w.Wanted.Withheld
-		if w.Wanted = build.MembersOnly(w.Input, o); w.Waits != nil {
-			w.Wanted.Withheld = withheld
+	if !g.MembersOnly {
+		if o.LoadBalancer == nil && g.Wanted.FloatingIP == nil {
+			g.Wanted = withRecordedVIP(g.Wanted, f.Service)
 		}
-		return w
+		return g
 	}
-	if o.LoadBalancer == nil && w.Wanted.FloatingIP == nil {
-		w.Wanted = withNotedVIP(w.Wanted, f.Service)
+	withheld := g.Wanted.Withheld
+	if g.Wanted = build.MembersOnly(g.Input, o); g.Waits != nil {
+		g.Wanted.Withheld = withheld // a Service that waits for its group reports this too
 	}
-	return w
+	return g
 }
 
-// follow plans what leads to what is wanted. When nothing is left to do it makes sure that
-// this is true.
-func follow(f Facts, d Decision) Decision {
-	d.Plan, d.Complete = plans(f, d)
+// converge plans the way to the goal. If nothing is left to do, it confirms that with the
+// cloud.
+func converge(f Facts, d Decision) Decision {
+	d.Plan, d.Complete = planFor(f, d)
 	if f.lacksFloatingIPs(d) {
 		return d.needs(NeedFloatingIPs)
 	}
-	d = withoutDiscards(f, d)
+	d = postponeDiscards(f, d)
 	var settled bool
 	if d, settled = handOver(f, d); settled || d.Need != "" {
 		return d
@@ -139,33 +167,32 @@ func follow(f Facts, d Decision) Decision {
 		if d = confirm(f, d, *l); d.Need != "" {
 			return d
 		}
-		d.Agrees = d.Record.Cloud.Confirmed
+		d.InSync = d.Record.Cloud.Confirmed
 	}
 	return hold(f, d)
 }
 
-// plans makes the plan, and reports whether a load balancer that replaces another one is
-// complete and lacks no more than to be published. The one that carries the traffic comes
-// first.
-func plans(f Facts, d Decision) (plan diff.Plan, complete bool) {
-	w, o, owner := d.Wish, f.observed(), f.Owner()
+// planFor returns the plan for the goal. Complete reports whether a replacement only has to
+// be published. If there are two load balancers, the one with the traffic comes first.
+func planFor(f Facts, d Decision) (plan diff.Plan, complete bool) {
+	g, o, owner := d.Goal, f.observed(), f.Owner()
 	l, old := o.LoadBalancer, o.Predecessor
-	if w.replaces && l != nil {
-		return besidePlan(w, o, owner), false
+	if g.replaces && l != nil {
+		return replacementPlan(g, o, owner), false
 	}
-	plan = diff.New(w.Wanted, o, owner)
-	if l == nil || old == nil || w.Wanted.LoadBalancer == nil {
+	plan = diff.New(g.Wanted, o, owner)
+	if l == nil || old == nil || g.Wanted.LoadBalancer == nil {
 		return plan, false
 	}
-	plan.Ops = append(keepServing(w, *old, owner), plan.Ops...)
+	plan.Ops = append(keepServing(g, *old, owner), plan.Ops...)
 	if Replaces(*l, *old) {
-		// It goes some time after the Service's new address was published.
+		// The predecessor is deleted later, after the address of the replacement was published.
+		all := len(plan.Ops)
 		plan.Ops = slices.DeleteFunc(plan.Ops, func(op diff.Op) bool {
-			end, is := op.(diff.DeleteLoadBalancer)
-			is = is && end.ID == old.ID
-			complete = complete || is
-			return is
+			deletion, deletes := op.(diff.DeleteLoadBalancer)
+			return deletes && deletion.ID == old.ID
 		})
+		complete = len(plan.Ops) < all
 	}
 	return plan, complete
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -24,52 +25,17 @@ func failed(l lb.LoadBalancer) lb.LoadBalancer {
 	return l
 }
 
-// TestDecide is the table of all actions: what the facts are, and what is done.
-func TestDecide(t *testing.T) {
-	plain := facts(web(), "10.0.0.11")
-	served := facts(web(publishing), "10.0.0.11")
-	have := plain.built("lb-1")
-	silver := have
-	silver.FlavorID = "silver"
-	gold := func(allowed string) Facts {
-		return facts(web(publishing, annotated(annotation.FlavorID, "00000000-0000-4000-8000-00000000901d"), annotated(annotation.AllowReplacement, allowed)), "10.0.0.11")
-	}
-	pendingPart := facts(web(), "10.0.0.11").built("lb-1")
-	pendingPart.Listeners[0].ProvisioningStatus = lb.PendingCreate
-	tests := map[string]struct {
-		facts  Facts
-		action Action
-		need   Need
-		ops    []string
-		check  func(*testing.T, Decision)
-	}{
-		"nothing is there":          {facts: plain, action: Follow, ops: []string{"CreateLoadBalancer", "CreateFloatingIP"}},
-		"everything is there":       {facts: plain.having(have), action: Follow, check: isDone},
-		"a node has joined":         {facts: facts(web(), "10.0.0.11", "10.0.0.12").having(have), action: Follow, ops: []string{"SetMembers"}},
-		"another client changed it": {facts: changed(plain.having(have)), action: Follow, ops: []string{"SetMembers"}, check: isForeign},
-		"a change that is only reported": {facts: changed(facts(web(annotated(annotation.DriftPolicy, "report")), "10.0.0.11").having(have)),
-			action: Follow, check: isHeld},
-		"what was predicted": {facts: predicted(plain.having(have)), need: NeedStatusTree},
-		"it is refused, and there is nothing": {facts: facts(web(annotated(annotation.TimeoutPrefix+"client-data", "no")), "10.0.0.11"), action: Follow,
-			check: func(t *testing.T, d Decision) {
-				if d.Wish.Refused == nil || !d.Wish.MembersOnly || len(d.Plan.Ops) > 0 {
-					t.Errorf("wish: %+v, ops %v", d.Wish.Refused, kinds(d.Plan.Ops))
-				}
-			}},
-		"it is not known what is wanted":          {facts: unknown(plain), check: isUndecided},
-		"a part is not ready":                     {facts: plain.having(pendingPart), action: AwaitParts},
-		"it is to be another flavor, not allowed": {facts: gold("false").having(silver), action: Refuse},
-		"it is to be another flavor":              {facts: gold("true").having(silver), need: NeedFresh},
-		"it is to be another flavor, as built":    {facts: withFresh(gold("true").having(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
-		"it failed at birth":                      {facts: plain.having(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
-		"it failed at birth a moment ago":         {facts: deletedOnce(plain.having(failed(have))), action: AwaitRebuild, check: waits},
-		"it served and failed":                    {facts: served.having(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
-		"it failed, and there is no failover":     {facts: noFailover(served.having(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
-		"it failed three times":                   {facts: replacedTimes(noFailover(served.having(failed(have))), 3), action: GiveUp, check: gaveUp},
-		"it failed once more, just now":           {facts: replacedTimes(noFailover(served.having(failed(have))), 1), action: AwaitRecovery, check: waits},
-		"it is to go":                             {facts: leaving(plain.having(have)), action: Release, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
-		"it is to go, and is remembered":          {facts: remembered(leaving(plain.having(have))), need: NeedFloatingIPs},
-	}
+// decision is a row of the tables of TestDecide, which together contain all actions.
+type decision struct {
+	facts  Facts
+	action Action
+	need   Need
+	ops    []string
+	check  func(*testing.T, Decision)
+}
+
+func checkDecisions(t *testing.T, tests map[string]decision) {
+	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(test.facts)
@@ -86,10 +52,101 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestDecide(t *testing.T) {
+	plain := factsOf(web(), "10.0.0.11")
+	have, pendingListener := plain.built("lb-1"), plain.built("lb-1")
+	pendingListener.Listeners[0].ProvisioningStatus = lb.PendingCreate
+	checkDecisions(t, map[string]decision{
+		"no load balancer": {facts: plain, action: Converge, ops: []string{"CreateLoadBalancer", "CreateFloatingIP"}},
+		"desired state":    {facts: plain.with(have), action: Converge, check: isDone},
+		"new node":         {facts: factsOf(web(), "10.0.0.11", "10.0.0.12").with(have), action: Converge, ops: []string{"SetMembers"}},
+		"foreign change":   {facts: changed(plain.with(have)), action: Converge, ops: []string{"SetMembers"}, check: isForeign},
+		"foreign change, drift policy report": {facts: changed(factsOf(web(annotated(annotation.DriftPolicy, "report")), "10.0.0.11").with(have)),
+			action: Converge, check: isHeld},
+		"predicted state":                 {facts: predicted(plain.with(have)), need: NeedStatusTree},
+		"refused, no load balancer":       {facts: factsOf(web(annotated(annotation.TimeoutPrefix+"client-data", "no")), "10.0.0.11"), action: Converge, check: isRefused},
+		"waits for its group":             {facts: waiting(plain), action: Converge, check: waitsForGroup},
+		"requested floating IP":           {facts: factsOf(web(requesting("203.0.113.9")), "10.0.0.11"), need: NeedRequestedFloatingIP},
+		"requested floating IP attached":  {facts: factsOf(web(requesting("203.0.113.7")), "10.0.0.11").with(have), action: Converge, check: isDone},
+		"certificate not stored":          {facts: withSecret(factsOf(web(annotated(annotation.TLSSecret, "web-tls")), "10.0.0.11")), need: NeedCertificate},
+		"desired state unknown":           {facts: unknown(plain), check: isUndecided},
+		"PENDING listener":                {facts: plain.with(pendingListener), action: AwaitChildren},
+		"deleted":                         {facts: deleted(plain.with(have)), action: Release, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"deleted, floating IP remembered": {facts: remembered(deleted(plain.with(have))), need: NeedFloatingIPs},
+	})
+}
+
+func TestDecideOnReplacement(t *testing.T) {
+	plain := factsOf(web(), "10.0.0.11")
+	silver := plain.built("lb-1")
+	silver.FlavorID = "silver"
+	gold := func(allowed string) Facts {
+		return factsOf(web(publishing, annotated(annotation.FlavorID, "00000000-0000-4000-8000-00000000901d"), annotated(annotation.AllowReplacement, allowed)), "10.0.0.11")
+	}
+	checkDecisions(t, map[string]decision{
+		"other flavor, replacement not allowed": {facts: gold("false").with(silver), action: Refuse},
+		"other flavor":                          {facts: gold("true").with(silver), need: NeedReplacement},
+		"other flavor, replacement built":       {facts: withReplacement(gold("true").with(silver)), action: Replace, ops: []string{"CreateLoadBalancer"}},
+		"replacement complete":                  {facts: replacedBy(gold("true"), silver), need: NeedPredecessor},
+		"replacement complete, not shared":      {facts: notShared(replacedBy(gold("true"), silver)), action: CompleteReplacement, ops: []string{"AssociateFloatingIP"}},
+		"replacement no longer allowed":         {facts: replacedBy(gold("false"), silver), need: NeedDesired, check: cancelsReplacement},
+		"replaces a failed one, other flavor":   {facts: succeeding(gold("true").with(silver), failed(plain.built("old"))), action: PostponeReplacement, ops: []string{"AssociateFloatingIP"}},
+	})
+}
+
+func TestDecideOnFailure(t *testing.T) {
+	plain, served := factsOf(web(), "10.0.0.11"), factsOf(web(publishing), "10.0.0.11")
+	internal := factsOf(web(publishing, annotated("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")), "10.0.0.11")
+	have, shared := plain.built("lb-1"), plain.built("lb-1", "kube_service_kubernetes_default_api")
+	checkDecisions(t, map[string]decision{
+		"failed before it served":            {facts: plain.with(failed(have)), action: Rebuild, ops: []string{"DeleteFloatingIP", "DeleteLoadBalancer"}},
+		"failed again before it served":      {facts: deletedOnce(plain.with(failed(have))), action: AwaitRebuild, check: waits},
+		"served and failed":                  {facts: served.with(failed(have)), action: FailOver, ops: []string{"FailoverLoadBalancer"}},
+		"failed, failover refused":           {facts: noFailover(served.with(failed(have))), action: ReplaceFailed, ops: []string{"CreateLoadBalancer"}},
+		"failed, failover refused, internal": {facts: noFailover(internal.with(failed(have))), action: ReplaceInPlace, ops: []string{"DeleteLoadBalancer"}},
+		"failed, failover refused, shared":   {facts: noFailover(served.with(failed(shared))), action: LeaveFailed},
+		"failed three times":                 {facts: replacedTimes(noFailover(served.with(failed(have))), 3), action: GiveUp, check: gaveUp},
+		"failed again just now":              {facts: replacedTimes(noFailover(served.with(failed(have))), 1), action: AwaitRecovery, check: waits},
+	})
+}
+
+// replacedBy returns the facts after a replacement for the old load balancer was built.
+func replacedBy(f Facts, old lb.LoadBalancer) Facts {
+	f = f.with(f.built("new", lb.ReplacesTag(old.ID)))
+	input := f.Desired.Input
+	input.Found = &old
+	f.Desired.Predecessor, f.Record.Cloud.Observed.Predecessor = &input, &old
+	f.Record.Cloud.Observed.FloatingIPs[0].PortID = old.VIP.PortID
+	return f
+}
+
+// succeeding returns the facts about a load balancer that replaces a failed one.
+func succeeding(f Facts, old lb.LoadBalancer) Facts {
+	f.Record.Cloud.Observed.Predecessor = &old
+	f.Record.Cloud.Observed.FloatingIPs[0].PortID = old.VIP.PortID
+	return f
+}
+
+func notShared(f Facts) Facts { f.Provided = []Need{NeedPredecessor}; return f }
+
+func cancelsReplacement(t *testing.T, d Decision) {
+	t.Helper()
+	if o := d.Record.Cloud.Observed; d.Action != CancelReplacement || o.LoadBalancer.ID != "lb-1" || len(o.Duplicates) != 1 || o.Duplicates[0] != "new" {
+		t.Errorf("action %q, observed %+v", d.Action, o)
+	}
+}
+
 func isDone(t *testing.T, d Decision) {
 	t.Helper()
-	if !d.Done || !d.Agrees || len(d.Plan.Ops) > 0 {
-		t.Errorf("done %t, agrees %t, ops %v", d.Done, d.Agrees, kinds(d.Plan.Ops))
+	if !d.Done || !d.InSync || len(d.Plan.Ops) > 0 {
+		t.Errorf("done %t, in sync %t, ops %v", d.Done, d.InSync, kinds(d.Plan.Ops))
+	}
+}
+
+func isRefused(t *testing.T, d Decision) {
+	t.Helper()
+	if d.Goal.Refused == nil || !d.Goal.MembersOnly || len(d.Plan.Ops) > 0 {
+		t.Errorf("refused: %+v, ops %v", d.Goal.Refused, kinds(d.Plan.Ops))
 	}
 }
 
@@ -102,15 +159,15 @@ func isForeign(t *testing.T, d Decision) {
 
 func isHeld(t *testing.T, d Decision) {
 	t.Helper()
-	if len(d.Plan.Ops) > 0 || len(d.Held) != 1 || len(d.Reported()) != 1 || !d.Record.Drift.Detected || len(d.Foreign) > 0 {
+	if len(d.Plan.Ops) > 0 || len(d.Held) != 1 || len(d.ReportedDrift()) != 1 || !d.Record.Drift.Detected || len(d.Foreign) > 0 {
 		t.Errorf("ops %v, held %v, foreign %v", kinds(d.Plan.Ops), kinds(d.Held), kinds(d.Foreign))
 	}
 }
 
 func isUndecided(t *testing.T, d Decision) {
 	t.Helper()
-	if d.Wish.Known || d.Wish.Err == nil || len(d.Plan.Ops) > 0 {
-		t.Errorf("known %t, error %v", d.Wish.Known, d.Wish.Err)
+	if d.Goal.Known || d.Goal.Err == nil || len(d.Plan.Ops) > 0 {
+		t.Errorf("known %t, error %v", d.Goal.Known, d.Goal.Err)
 	}
 }
 
@@ -128,7 +185,7 @@ func gaveUp(t *testing.T, d Decision) {
 	}
 }
 
-// changed lets another client have taken the members away.
+// changed returns the facts after another client has removed the members.
 func changed(f Facts) Facts {
 	before := f.Record.Cloud.Observed
 	f.Record.Drift = memory.Drift{Digest: digest(f.Desired.Input), Read: true}
@@ -143,8 +200,8 @@ func changed(f Facts) Facts {
 }
 
 func predicted(f Facts) Facts  { f.Record.Cloud.Confirmed = false; return f }
-func leaving(f Facts) Facts    { f.Serves = false; return f }
-func remembered(f Facts) Facts { f.Remembered = true; return f }
+func deleted(f Facts) Facts    { f.Serves = false; return f }
+func remembered(f Facts) Facts { f.FromMemory = true; return f }
 func noFailover(f Facts) Facts { f.FailoverRefused = "403"; return f }
 
 func unknown(f Facts) Facts {
@@ -152,11 +209,31 @@ func unknown(f Facts) Facts {
 	return f
 }
 
-func withFresh(f Facts) Facts {
-	fresh := f.Desired.Built
-	fresh.Input.Found = nil
-	fresh.Wanted, fresh.Err = build.Wanted(fresh.Input)
-	f.Desired.Fresh = &fresh
+func waiting(f Facts) Facts { f.Desired.Err = &GroupWait{"default/api"}; return f }
+
+func waitsForGroup(t *testing.T, d Decision) {
+	t.Helper()
+	if d.Goal.Waits == nil || !d.Goal.Known || len(d.Plan.Ops) > 0 {
+		t.Errorf("waits for %v, known %t, ops %v", d.Goal.Waits, d.Goal.Known, kinds(d.Plan.Ops))
+	}
+}
+
+func requesting(address string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.LoadBalancerIP = address }
+}
+
+// withSecret returns the facts after the Secret was read.
+func withSecret(f Facts) Facts {
+	f.Desired.Input.Certificate = build.SecretCertificate{Secret: "web-tls", Certificate: lb.Certificate{Name: "certificate"}}
+	f.Desired.Wanted, f.Desired.Err = build.Wanted(f.Desired.Input)
+	return f
+}
+
+func withReplacement(f Facts) Facts {
+	replacement := f.Desired.Built
+	replacement.Input.Found = nil
+	replacement.Wanted, replacement.Err = build.Wanted(replacement.Input)
+	f.Desired.Replacement = &replacement
 	return f
 }
 
@@ -170,16 +247,16 @@ func replacedTimes(f Facts, times int) Facts {
 	return f
 }
 
-func TestNothingWaitsInAPreview(t *testing.T) {
-	f := replacedTimes(noFailover(facts(web(), "10.0.0.11")), 0)
+func TestPreviewSkipsDelays(t *testing.T) {
+	f := replacedTimes(noFailover(factsOf(web(), "10.0.0.11")), 0)
 	pending := f.built("lb-1")
 	pending.Listeners[0].ProvisioningStatus = lb.PendingCreate
 	for name, test := range map[string]struct {
 		facts Facts
 		want  Action
 	}{
-		"parts that are not ready":         {f.having(pending), Follow},
-		"one that failed at birth, before": {deletedOnce(f.having(failed(f.built("lb-1")))), Rebuild},
+		"PENDING listener":              {f.with(pending), Converge},
+		"failed again before it served": {deletedOnce(f.with(failed(f.built("lb-1")))), Rebuild},
 	} {
 		test.facts.Preview = true
 		if d := Decide(test.facts); d.Action != test.want || d.Delay > 0 {

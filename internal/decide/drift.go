@@ -18,13 +18,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 )
 
-// Drift is what other clients changed in the cloud. What the Service asks for and what the
-// cloud has differ for two reasons, which a digest tells apart: if the Service asks for what
-// it asked for when the two last agreed, it was the cloud that changed.
+// Drift is a change in the cloud by another client. A digest of the desired state
+// distinguishes it from a change of the Service: if the digest is the same as when the cloud
+// last had the desired state, the cloud has changed.
 
-// digest stands for everything that the Service asks for, its nodes and the operator's
-// settings included, and for nothing that the cloud has. It is empty for a Service that is
-// refused.
+// digest identifies everything that the Service requests, including nodes and settings of the
+// operator, and nothing of the cloud. It is empty for a refused Service.
 func digest(in build.Input) string {
 	in.Found, in.Serial, in.WouldOpen = nil, false, nil
 	in.Certificate.Ref = ""
@@ -36,7 +35,7 @@ func digest(in build.Input) string {
 		return ""
 	}
 	for i := range wanted.LoadBalancer.Listeners {
-		// As it was before timeouts could be asked for.
+		// Digests that were written before timeouts existed stay valid.
 		if t := wanted.LoadBalancer.Listeners[i].Timeouts; t != nil && *t == lb.DefaultTimeouts {
 			wanted.LoadBalancer.Listeners[i].Timeouts = nil
 		}
@@ -49,7 +48,7 @@ func digest(in build.Input) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// readDigest takes the digest from the Service in a controller that was just started.
+// readDigest reads the digest on the Service, once, in a controller that was just started.
 func readDigest(d memory.Drift, service *corev1.Service) memory.Drift {
 	if !d.Read && d.Digest == "" {
 		d.Digest = service.Annotations[annotation.Programmed]
@@ -58,59 +57,57 @@ func readDigest(d memory.Drift, service *corev1.Service) memory.Drift {
 	return d
 }
 
-// leavesDrift reports whether nothing is to be written now: only the cloud has changed, and
-// the Service wants that left alone. A load balancer that the Service does not name yet is
-// one that we made, and it is to be completed.
-func (f Facts) leavesDrift(w Wish) bool {
+// leavesDrift reports whether nothing is written now, because only the cloud has changed and
+// the Service's policy is not to repair that. A load balancer whose id is not on the Service
+// yet is our own change, and is completed.
+func (f Facts) leavesDrift(g Goal) bool {
 	o := f.observed()
 	ours := o.Predecessor != nil || o.LoadBalancer != nil && o.LoadBalancer.ID != f.Service.Annotations[annotation.LoadBalancerID]
-	return w.Policy != annotation.DriftRepair && w.Digest != "" && w.Digest == f.Record.Drift.Digest && !ours
+	return g.Policy != annotation.DriftRepair && g.Digest != "" && g.Digest == f.Record.Drift.Digest && !ours
 }
 
-// hold takes what is not to be repaired out of the plan.
+// hold removes the operations from the plan if the drift policy forbids them.
 func hold(f Facts, d Decision) Decision {
-	if f.leavesDrift(d.Wish) && len(d.Plan.Ops) > 0 {
+	if f.leavesDrift(d.Goal) && len(d.Plan.Ops) > 0 {
 		d.Held, d.Plan.Ops, d.Record.Drift.Detected = d.Plan.Ops, nil, true
 	}
 	return d
 }
 
-// Repairs reports whether an op of the decision makes up for what another client did.
-func Repairs(d Decision) bool {
+// RepairsDrift reports whether the operations of the decision undo drift.
+func (d Decision) RepairsDrift() bool {
 	drift := d.Record.Drift
-	return drift.Detected && d.Wish.Policy == annotation.DriftRepair && d.Wish.Digest != "" && d.Wish.Digest == drift.Digest
+	return drift.Detected && d.Goal.Policy == annotation.DriftRepair && d.Goal.Digest != "" && d.Goal.Digest == drift.Digest
 }
 
-// Reported are the held ops that the Service's users are told of.
-func (d Decision) Reported() []diff.Op {
-	if d.Wish.Policy == annotation.DriftReport {
+// ReportedDrift returns the held operations that are reported to users.
+func (d Decision) ReportedDrift() []diff.Op {
+	if d.Goal.Policy == annotation.DriftReport {
 		return d.Held
 	}
 	return nil
 }
 
-// IgnoresDrift reports whether the cloud is to pass for what the Service asks for.
+// IgnoresDrift reports whether the Service counts as Programmed in spite of drift.
 func (d Decision) IgnoresDrift() bool {
-	return d.Wish.Policy == annotation.DriftIgnore && len(d.Held) > 0
+	return d.Goal.Policy == annotation.DriftIgnore && len(d.Held) > 0
 }
 
-// noteForeign notes what another client changed in a load balancer that was believed to lack
-// nothing, as the ops that make up for it. If it lacked anything, what it lacks now may be
-// due to that.
+// noteForeign returns the operations that undo a change by another client, one of each kind.
+// If the remembered load balancer already needed an operation, the difference may be our own.
 func noteForeign(f Facts, d Decision) Decision {
 	believed := d.Record.Cloud.Expected
 	if d.Need != "" || believed == nil || !d.Record.Cloud.Known {
 		return d
 	}
 	d.Record.Cloud.Expected = nil
-	lacked := slices.ContainsFunc(diff.New(d.Wish.Wanted, *believed, f.Owner()).Ops, diff.Op.Octavia)
-	if f.leavesDrift(d.Wish) || diff.Repairs(d.Plan.Ops) || lacked {
+	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *believed, f.Owner()).Ops, diff.Op.Octavia)
+	if f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
 		return d
 	}
 	for _, op := range d.Plan.Ops {
-		// One change of another controller takes several ops of a kind.
-		known := slices.ContainsFunc(d.Foreign, func(o diff.Op) bool { return diff.Kind(o) == diff.Kind(op) })
-		if op.Octavia() && !known {
+		same := func(o diff.Op) bool { return diff.Kind(o) == diff.Kind(op) }
+		if op.Octavia() && !slices.ContainsFunc(d.Foreign, same) {
 			d.Foreign = append(d.Foreign, op)
 		}
 	}

@@ -14,56 +14,56 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// Finish is what is remembered when the plan was carried out as far as possible. Repaired
-// are the ops that made up for drift which is repaired now.
+// Finish completes the record after the plan was applied as far as possible. Repaired are the
+// operations that repaired drift, once all of it is repaired.
 func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 	r := &d.Record
-	if d.Done && !d.Wish.MembersOnly && !d.Postponed {
-		wanted := d.Wish.Wanted
-		wanted.Serial = false // which matters to what is yet to be created
+	if d.Done && !d.Goal.MembersOnly && !d.Postponed {
+		wanted := d.Goal.Wanted
+		wanted.Serial = false // it matters only before a create
 		r.Progress.Reached, r.Progress.SteadyFor, r.Cloud.CreateWithoutChildren = &wanted, &wanted, false
 	}
 	if len(r.Cloud.Observed.Unsettled) > 0 && (f.Desired.Discarded || d.Action == Replace) {
 		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry
 	}
 	l := r.Cloud.Observed.LoadBalancer
-	switch has := d.Done || l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0; {
-	case has:
+	switch upToDate := d.Done || l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0; {
+	case upToDate:
 		r.Progress.Behind = time.Time{}
 	case r.Progress.Behind.IsZero():
 		r.Progress.Behind = f.Now
 	}
-	if (d.Agrees || d.Done) && !d.Wish.MembersOnly {
+	if (d.InSync || d.Done) && !d.Goal.MembersOnly {
 		repaired = r.Drift.Repaired
-		r.Drift.Digest, r.Drift.Detected, r.Drift.Reported, r.Drift.Repaired = d.Wish.Digest, false, false, nil
+		r.Drift.Digest, r.Drift.Detected, r.Drift.Reported, r.Drift.Repaired = d.Goal.Digest, false, false, nil
 	}
 	return d, repaired
 }
 
-// longestSteady is how long an update of members may take before the Service is said not to
-// be Programmed: some of its nodes may be gone.
-const longestSteady = 5 * time.Minute
+// maxMemberUpdate is how long an update of members may take before the Service is no longer
+// reported as Programmed: some of its nodes may be gone.
+const maxMemberUpdate = 5 * time.Minute
 
-// Patience is how much of that time is left; it may be negative.
-func Patience(f Facts, d Decision) time.Duration {
+// TimeUntilLate returns how much of that time is left; it may be negative.
+func TimeUntilLate(f Facts, d Decision) time.Duration {
 	if d.Record.Progress.Behind.IsZero() {
-		return longestSteady
+		return maxMemberUpdate
 	}
-	return d.Record.Progress.Behind.Add(longestSteady).Sub(f.Now)
+	return d.Record.Progress.Behind.Add(maxMemberUpdate).Sub(f.Now)
 }
 
-// Outcome is what came of a pass.
+// Outcome is the result of a pass.
 type Outcome struct {
-	// Wrote is whether an op was carried out.
+	// Wrote reports whether an operation was applied.
 	Wrote bool
-	// Failure is why the pass failed, or nil.
+	// Failure says why the pass failed, or is nil.
 	Failure error
-	// Woken is whether the Service waited for quota and something was freed.
+	// Woken reports whether the Service waited for quota and some was freed.
 	Woken bool
 }
 
-// Next says when to look at the Service again, by the class of what failed: after a time, or
-// after the backoff of an error that is returned.
+// Next returns after which time to process the Service again, 0 for not before an event, or an
+// error, which the queue retries with backoff.
 func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	if o.Failure != nil {
 		return nextAfterFailure(f, d, o)
@@ -80,15 +80,14 @@ func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	case !d.Record.Cloud.Known && (l == nil || l.ProvisioningStatus == lb.Active):
 		return timing.Jitter(f.Timing.DuplicateRetry), nil
 	case o.Wrote && !d.Done && !pending:
-		// Only Neutron was written to, which has done it already: nothing else brings the
-		// Service back to say so.
+		// Only Neutron was written to. It has finished, and no event will report that.
 		return timing.StaleRetry, nil
 	case !d.Record.Cloud.Unanswered.IsZero():
 		return timing.Jitter(max(f.Timing.AnswerLimit-f.Now.Sub(d.Record.Cloud.Unanswered), time.Second)), nil
 	case d.Record.Progress.SteadyFor != nil && pending:
-		return max(Patience(f, d), 0), nil // its users are told when that takes too long
-	case d.Wish.Waits != nil, d.Wish.Refused != nil && d.Wish.Refused.Reason == build.ReasonSharingRefused:
-		// Lest it is not heard of what becomes of the Services that it depends on.
+		return max(TimeUntilLate(f, d), 0), nil // then it is reported as late
+	case d.Goal.Waits != nil, d.Goal.Refused != nil && d.Goal.Refused.Reason == build.ReasonSharingRefused:
+		// The Services on which it depends may change without an event.
 		return timing.Jitter(f.Timing.SlowRetry), nil
 	}
 	return 0, nil
@@ -101,7 +100,7 @@ func nextAfterFailure(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	}
 	switch class := openstack.Classify(o.Failure); {
 	case class == openstack.Busy && d.Record.Cloud.Observed.LoadBalancer != nil:
-		return max(Patience(f, d), 0), nil // the watcher brings the Service back
+		return max(TimeUntilLate(f, d), 0), nil // the watcher enqueues the Service
 	case class == openstack.Throttled:
 		return timing.Jitter(max(cloud.RetryAfter, time.Second)), nil
 	case class == openstack.Quota:

@@ -39,13 +39,13 @@ func annotated(key, value string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Annotations[key] = value }
 }
 
-// publishing lets the Service have an address.
+// publishing gives the Service an address.
 func publishing(s *corev1.Service) {
 	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.7"}}
 }
 
-// facts are those of the Service, which the cloud has nothing of, with these nodes.
-func facts(service *corev1.Service, nodes ...string) Facts {
+// factsOf returns the facts about a Service with these nodes and without a load balancer.
+func factsOf(service *corev1.Service, nodes ...string) Facts {
 	in := build.Input{Service: service, Owner: owner, Capabilities: lb.Capabilities{Provider: "amphora", APIVersion: lb.Version{Major: 2, Minor: 26}}}
 	in.Config.Method, in.Networks.VIPSubnetID, in.Networks.MemberSubnetID, in.Networks.FloatingNetworkID = "ROUND_ROBIN", "subnet", "subnet", "public"
 	for _, address := range nodes {
@@ -59,8 +59,8 @@ func facts(service *corev1.Service, nodes ...string) Facts {
 	return f.ForOwner(owner)
 }
 
-// having lets the cloud have the load balancer, with a floating IP that leads to it.
-func (f Facts) having(l lb.LoadBalancer) Facts {
+// with adds the load balancer, with a floating IP.
+func (f Facts) with(l lb.LoadBalancer) Facts {
 	f.Record.Cloud = memory.Cloud{Known: true, Confirmed: true, Observed: lb.Observed{LoadBalancer: &l,
 		FloatingIPs: []lb.FloatingIP{{ID: "f", Address: "203.0.113.7", PortID: l.VIP.PortID, Description: owner.FloatingIPDescription()}}}}
 	f.Desired.Input.Found = &l
@@ -71,7 +71,7 @@ func (f Facts) having(l lb.LoadBalancer) Facts {
 	return f
 }
 
-// built is a load balancer that has all that is wanted.
+// built returns a load balancer in the desired state.
 func (f Facts) built(id string, tags ...string) lb.LoadBalancer {
 	l := *diff.Clone(lb.Observed{LoadBalancer: f.Desired.Wanted.LoadBalancer}).LoadBalancer
 	l.ID, l.ProvisioningStatus, l.VIP, l.Tags = id, lb.Active, lb.VIP{PortID: "port-" + id, SubnetID: "subnet", Address: "10.0.0.5"}, append(owner.Tags(), tags...)
@@ -81,6 +81,7 @@ func (f Facts) built(id string, tags ...string) lb.LoadBalancer {
 	return l
 }
 
+// kinds returns the kinds of the operations.
 func kinds(ops []diff.Op) []string {
 	all := []string{}
 	for _, op := range ops {

@@ -10,24 +10,46 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// needs returns a decision that cannot be made yet.
+// Need is something to read, build or store before a decision can be made.
+type Need string
+
+// The needs. In one pass each is requested at most once, except NeedDesired.
+const (
+	// NeedDesired: build the desired state again, for what Record contains now.
+	NeedDesired Need = "desired state"
+	// NeedReplacement: build the desired state as if the Service had no load balancer.
+	NeedReplacement Need = "replacement"
+	// NeedCertificate: store the certificate of the Service's Secret.
+	NeedCertificate Need = "certificate"
+	// NeedRequestedFloatingIP: read the floating IP that the Service requests.
+	NeedRequestedFloatingIP Need = "requested floating IP"
+	// NeedFloatingIPs: read the floating IPs again before one is moved.
+	NeedFloatingIPs Need = "floating IPs"
+	// NeedStatusTree: compare the load balancer with its status tree.
+	NeedStatusTree Need = "status tree"
+	// NeedPredecessor: read the predecessor again, and whether the nodes' security group
+	// allows the traffic of its replacement.
+	NeedPredecessor Need = "predecessor"
+)
+
+// needs returns a decision that requests the need first.
 func (d Decision) needs(n Need) Decision {
-	return Decision{Need: n, Wish: d.Wish, Record: d.Record}
+	return Decision{Need: n, Goal: d.Goal, Record: d.Record}
 }
 
-// lacksCertificate reports whether the certificate of the Service's Secret is wanted, and
-// not stored yet.
-func (f Facts) lacksCertificate(w Wish) bool {
-	c := w.Input.Certificate
-	return !f.has(NeedCertificate) && !w.MembersOnly && c.Ref == "" && c.Name != "" &&
-		slices.Contains(w.Wanted.LoadBalancer.CertificateRefs(), c.Name) && !f.leavesDrift(w)
+// lacksCertificate reports whether the certificate of the Service's Secret still has to be
+// stored.
+func (f Facts) lacksCertificate(g Goal) bool {
+	c := g.Input.Certificate
+	return !f.provided(NeedCertificate) && !g.MembersOnly && c.Ref == "" && c.Name != "" &&
+		slices.Contains(g.Wanted.LoadBalancer.CertificateRefs(), c.Name) && !f.leavesDrift(g)
 }
 
-// lacksRequestedAddress reports whether the floating IP that the user asks for is to be
-// looked at: until it is on the load balancer.
-func (f Facts) lacksRequestedAddress(w Wish) bool {
-	want, l := w.Wanted.FloatingIP, f.loadBalancer()
-	if f.has(NeedRequestedAddress) || want == nil || want.Address == "" {
+// lacksRequestedFloatingIP reports whether the Service requests a floating IP that is not
+// attached to its load balancer yet, and that was not read in this pass.
+func (f Facts) lacksRequestedFloatingIP(g Goal) bool {
+	want, l := g.Wanted.FloatingIP, f.loadBalancer()
+	if f.provided(NeedRequestedFloatingIP) || want == nil || want.Address == "" {
 		return false
 	}
 	return !slices.ContainsFunc(f.observed().FloatingIPs, func(have lb.FloatingIP) bool {
@@ -35,12 +57,11 @@ func (f Facts) lacksRequestedAddress(w Wish) bool {
 	})
 }
 
-// lacksFloatingIPs reports whether floating IPs are to be read again before one is moved
-// from where it was last seen: another client may have moved it since. The one that the
-// Service asks for by its address was looked at already.
+// lacksFloatingIPs reports whether the plan changes a remembered floating IP: another client
+// may have moved it. The one that the Service requests by address was already read.
 func (f Facts) lacksFloatingIPs(d Decision) bool {
-	want := d.Wish.Wanted.FloatingIP
-	return f.Remembered && !f.has(NeedFloatingIPs) && slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool {
+	want := d.Goal.Wanted.FloatingIP
+	return f.FromMemory && !f.provided(NeedFloatingIPs) && slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool {
 		switch op := op.(type) {
 		case diff.DeleteFloatingIP, diff.DisassociateFloatingIP, diff.SetFloatingIPTags:
 			return true
@@ -51,18 +72,18 @@ func (f Facts) lacksFloatingIPs(d Decision) bool {
 	})
 }
 
-// mustSee reports whether the ACTIVE load balancer has to be looked at before anything is
-// planned: ids below it are not known, or it takes the place of another one, which must not
-// lose its address and be deleted because of what was only predicted.
-func (f Facts) mustSee() bool {
+// lacksStatusTree reports whether the status tree of the ACTIVE load balancer is needed for a
+// plan: it contains unknown ids; and a predecessor must not lose its address and be deleted
+// because of a state that was only predicted.
+func (f Facts) lacksStatusTree() bool {
 	l := f.loadBalancer()
-	return !f.has(NeedStatusTree) && l != nil && l.ProvisioningStatus == lb.Active &&
-		(Nameless(*l) || f.observed().Predecessor != nil && !f.Record.Cloud.Confirmed)
+	return !f.provided(NeedStatusTree) && l != nil && l.ProvisioningStatus == lb.Active &&
+		(MissesIDs(*l) || f.observed().Predecessor != nil && !f.Record.Cloud.Confirmed)
 }
 
-// Nameless reports whether the ids of what is below the load balancer are not known yet: it
-// was just created, and nothing below it can be changed.
-func Nameless(l lb.LoadBalancer) bool {
+// MissesIDs reports whether the ids of listeners or pools are unknown, because the load
+// balancer was just created. They cannot be changed until then.
+func MissesIDs(l lb.LoadBalancer) bool {
 	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool {
 		return l.ID == "" || l.Pool != nil && l.Pool.ID == ""
 	})

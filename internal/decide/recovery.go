@@ -6,6 +6,7 @@ package decide
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
@@ -14,133 +15,126 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// A load balancer in ERROR that never served is deleted, and another one is built. One that
-// served is failed over, or else replaced; what it is deleted for has to be known.
+// A load balancer in ERROR that never served is deleted and created again. One that served is
+// failed over or replaced. It is deleted only if a replacement can be created.
 
-// failedAtBirth reports whether a load balancer of ours went into ERROR before the Service
-// ever had an address.
-func (f Facts) failedAtBirth() bool {
+// failedBeforeServing reports whether a load balancer of this Service alone went into ERROR
+// before the Service published an address.
+func (f Facts) failedBeforeServing() bool {
 	l := f.loadBalancer()
 	return l != nil && l.ProvisioningStatus == lb.Error && !f.served() && f.Capabilities.Marked(*l) && !diff.Shared(*l, f.Owner())
 }
 
-// rebuild deletes a load balancer that failed at birth. A floating IP that was asked for by
-// its address may be a person's, and could not be got back: it is kept.
+// rebuild deletes a load balancer that failed before it served. A floating IP that was
+// requested by its address is kept: it may belong to a person, and could not be restored.
 func rebuild(f Facts, d Decision) Decision {
 	d.Action = Rebuild
-	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed, fmt.Sprintf("load balancer %s went into ERROR while Octavia built it; it is deleted and another one is built", f.loadBalancer().ID)
-	asked := f.Service.Spec.LoadBalancerIP != "" || f.Service.Annotations[annotation.FloatingIP] != ""
-	d.Plan = diff.New(lb.Wanted{KeepFloatingIP: asked || annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}, f.observed(), f.Owner())
+	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed,
+		fmt.Sprintf("load balancer %s went into ERROR before it served; it is deleted and created again", f.loadBalancer().ID)
+	requested := f.Service.Spec.LoadBalancerIP != "" || f.Service.Annotations[annotation.FloatingIP] != ""
+	d.Plan = diff.New(lb.Wanted{KeepFloatingIP: requested || annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)}, f.observed(), f.Owner())
 	return d
 }
 
-// awaitsRebuild reports whether it is too early to build another load balancer in the place
-// of one that failed at birth, and decides so.
-func (f Facts) awaitsRebuild(d *Decision) bool {
+// rebuildDelay returns how long to wait before a load balancer that failed before it served is
+// deleted or created again, or 0.
+func (f Facts) rebuildDelay() time.Duration {
 	l := f.loadBalancer()
-	replaced := l == nil && f.Record.Recovery.Replacements.Count > 0
-	missing := l == nil || l.ProvisioningStatus == lb.Error && !f.served()
-	if f.Preview || !missing || replaced {
-		return false
+	missing := l == nil && f.Record.Recovery.Replacements.Count == 0
+	failed := l != nil && l.ProvisioningStatus == lb.Error && !f.served()
+	if f.Preview || !missing && !failed {
+		return 0
 	}
-	wait := f.Record.Recovery.Deletions.Wait(f.Now)
-	if wait > 0 {
-		d.Action, d.Delay = AwaitRebuild, wait
-	}
-	return wait > 0
+	return f.Record.Recovery.Deletions.Wait(f.Now)
 }
 
-// recovery does what can be done about a load balancer that served and failed.
-func recovery(f Facts, d Decision) Decision {
+// recoverFailed does what is possible for a load balancer that served and is in ERROR.
+func recoverFailed(f Facts, d Decision) Decision {
 	l, r := *f.loadBalancer(), f.Record.Recovery
-	if r.GaveUp != nil && !d.Wish.MembersOnly && !EqualButMembers(*r.GaveUp, d.Wish.Wanted) {
-		r = restarted(r)
+	if r.GaveUp != nil && !d.Goal.MembersOnly && !EqualExceptMembers(*r.GaveUp, d.Goal.Wanted) {
+		// The Service was changed: start again.
+		r = memory.Recovery{Deletions: r.Deletions, Discards: r.Discards, Changes: r.Changes, ChangeTo: r.ChangeTo, HandedOver: r.HandedOver}
 	}
 	if f.FailoverRefused != "" {
 		r.FailoverRefused = f.FailoverRefused
 	}
-	f.Record.Recovery = r
-	d.Action = f.failure(d.Wish, l).action()
-	d.Record.Recovery = r
-	d.Record.Progress = told(d.Record.Progress, r, d.Action, l)
-	switch d.Action {
+	f.Record.Recovery, d.Record.Recovery = r, r
+	action := f.recoveryFacts(d.Goal, l).action()
+	d.Action, d.Record.Progress = action, recoveryProgress(d.Record.Progress, r, action, l)
+	switch action {
 	case FailOver:
 		d.Plan.Ops = []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}
 		return d
 	case ReplaceFailed:
-		d.Plan = diff.Beside(d.Wish.Wanted, "")
+		d.Plan = diff.Beside(d.Goal.Wanted, "")
 		return d
 	case ReplaceInPlace:
 		d.Plan = diff.New(lb.Wanted{AddressAsFound: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
-	}
-	action, wait := d.Action, r.Replacements.Wait(f.Now)
-	if action == GiveUp {
-		wanted := d.Wish.Wanted
+	case GiveUp:
+		wanted := d.Goal.Wanted
 		d.Record.Recovery.GaveUp = &wanted
 	}
-	if d = follow(f, d); action == AwaitRecovery && d.Delay == 0 {
-		d.Delay = wait
+	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 {
+		d.Delay = r.Replacements.Wait(f.Now)
 	}
 	return d
 }
 
-// restarted forgets the attempts to recover.
-func restarted(r memory.Recovery) memory.Recovery {
-	return memory.Recovery{Deletions: r.Deletions, Discards: r.Discards, Changes: r.Changes, ChangeTo: r.ChangeTo, HandedOver: r.HandedOver}
-}
-
-// failure gathers what it depends on how the load balancer recovers.
-func (f Facts) failure(w Wish, l lb.LoadBalancer) failure {
+// recoveryFacts returns what the recovery of the load balancer depends on.
+func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 	r := f.Record.Recovery
 	if f.observed().Guest {
-		return failure{} // the Service that owns it is to recover it
+		return recoveryFacts{} // the Service that owns it recovers it
 	}
-	mayWrite := !f.leavesDrift(w)
-	return failure{
+	mayWrite := !f.leavesDrift(g)
+	return recoveryFacts{
 		canFailOver: mayWrite && f.FailoverRefused == "" && r.FailedOver != l.ID,
-		replaceable: mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !w.MembersOnly && w.Wanted.LoadBalancer != nil,
-		movable:     w.Wanted.FloatingIP != nil && !onGivenPort(w.Wanted) && f.Capabilities.Has(lb.FeatureTags),
+		replaceable: mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil,
+		movable:     g.Wanted.FloatingIP != nil && !usesGivenPort(g.Wanted) && f.Capabilities.Has(lb.FeatureTags),
 		attempts:    r.Replacements.Count,
 		waits:       r.Replacements.Wait(f.Now) > 0,
 	}
 }
 
-// told says what is done about the load balancer, for its Service's condition.
-func told(p memory.Progress, r memory.Recovery, action Action, l lb.LoadBalancer) memory.Progress {
-	failed := fmt.Sprintf("load balancer %s went into ERROR", l.ID)
-	before := ""
-	if len(r.Built) > 0 {
-		before = fmt.Sprintf(", after %d of %d attempts to replace it (load balancers built for that: %s)", r.Replacements.Count, mostReplacements, strings.Join(r.Built, ", "))
+// recoveryProgress says for the Service's condition what is done about the load balancer.
+func recoveryProgress(p memory.Progress, r memory.Recovery, action Action, l lb.LoadBalancer) memory.Progress {
+	trouble := fmt.Sprintf("load balancer %s went into ERROR", l.ID)
+	if len(r.Built) > 0 && action != FailOver {
+		trouble += fmt.Sprintf(", after %d of %d attempts to replace it (load balancers created for that: %s)", r.Replacements.Count, maxReplacements, strings.Join(r.Built, ", "))
 	}
-	if r.FailoverRefused != "" {
-		before += "; no failover: " + r.FailoverRefused
+	if r.FailoverRefused != "" && action != FailOver {
+		trouble += "; it cannot be failed over: " + r.FailoverRefused
 	}
 	p.Reason = status.ReasonFailed
 	switch action {
 	case FailOver:
-		p.Trouble = failed + "; Octavia fails it over"
+		trouble += "; Octavia fails it over"
 	case AwaitRecovery:
-		p.Trouble = failed + before + "; another one takes its place soon"
+		trouble += "; a replacement is created soon"
 	case ReplaceFailed:
-		p.Reason, p.Trouble = status.ReasonReplacing, failed+before+"; another one is built beside it and takes over its address"
+		p.Reason = status.ReasonReplacing
+		trouble += "; a replacement is created and takes over its address"
 	case ReplaceInPlace:
-		p.Reason, p.Trouble = status.ReasonReplacing, failed+before+"; it is deleted and another one gets its address "+l.VIP.Address
+		p.Reason = status.ReasonReplacing
+		trouble += "; it is deleted, and a replacement is created with its address " + l.VIP.Address
 	case GiveUp:
-		p.Reason, p.Trouble = status.ReasonReplacementFailed, fmt.Sprintf("%s%s; the last attempt was request %s. A person has to look: ask the cloud's operator why load balancers fail. "+
-			"It goes on when load balancer %s is ACTIVE again or deleted, or the Service is changed", failed, before, r.RequestID, l.ID)
+		p.Reason = status.ReasonReplacementFailed
+		trouble += fmt.Sprintf("; the last attempt was request %s. No other attempt is made: ask the cloud operator why load balancers fail. "+
+			"Work continues when load balancer %s is ACTIVE or deleted, or the Service is changed", r.RequestID, l.ID)
 	default:
-		p.Trouble = failed + before + "; ask the cloud's operator for the reason, or delete the Service and create it again"
+		trouble += "; ask the cloud operator for the reason, or delete the Service and create it again"
 	}
+	p.Trouble = trouble
 	return p
 }
 
-// FailoverRefused is what is decided after Octavia refused a failover: the next pass, which
-// comes at once, does something else.
+// FailoverRefused returns the decision after Octavia refused a failover: the next pass, which
+// follows at once, does something else.
 func FailoverRefused(d Decision, l lb.LoadBalancer, why string) Decision {
 	r := &d.Record.Recovery
 	r.FailedOver, r.FailoverRefused = l.ID, why
-	d.Record.Progress = told(d.Record.Progress, *r, AwaitRecovery, l)
+	d.Record.Progress = recoveryProgress(d.Record.Progress, *r, AwaitRecovery, l)
 	d.Plan.Ops = nil
 	return d
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// release deletes what the Service has.
+// release deletes everything that the Service has in the cloud.
 func release(f Facts) Decision {
-	d := Decision{Action: Release, Record: f.Record, Wish: Wish{Known: true}}
-	d.Wish.Wanted.KeepFloatingIP = annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)
+	d := Decision{Action: Release, Record: f.Record, Goal: Goal{Known: true}}
+	d.Goal.Wanted.KeepFloatingIP = annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)
 	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Error && !f.Preview {
 		if f.Record.Recovery.Deletions.Count > 0 {
-			d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; it is tried again", l.ID)
+			d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonFailed, fmt.Sprintf("Octavia could not delete load balancer %s, which is in ERROR; the deletion is retried", l.ID)
 		}
 		if d.Delay = f.Record.Recovery.Deletions.Wait(f.Now); d.Delay > 0 {
 			return d
 		}
 	}
-	if d.Plan, _ = plans(f, d); f.lacksFloatingIPs(d) {
+	if d.Plan, _ = planFor(f, d); f.lacksFloatingIPs(d) {
 		return d.needs(NeedFloatingIPs)
 	}
-	return withoutDiscards(f, d)
+	return postponeDiscards(f, d)
 }
 
-// Released reports whether the cloud has nothing of the Service any more, and nothing can
-// appear that Octavia was asked for and did not answer.
+// Released reports whether the Service has nothing in the cloud, and no create without an
+// answer can still produce a load balancer.
 func Released(f Facts, d Decision) bool {
 	c := d.Record.Cloud
 	o := c.Observed
 	f.Record = d.Record
-	// One that others use, too, is left to them when nothing of ours is on it.
+	// A shared load balancer stays, without ports of this Service.
 	gone := o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus == lb.Active && diff.Shared(*o.LoadBalancer, f.Owner())
 	return c.Known && c.Unanswered.IsZero() && gone && o.Predecessor == nil && len(o.Unsettled) == 0 &&
-		len(diff.New(d.Wish.Wanted, o, f.Owner()).Ops) == 0
+		len(diff.New(d.Goal.Wanted, o, f.Owner()).Ops) == 0
 }

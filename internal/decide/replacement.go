@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -20,115 +17,57 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// A load balancer that works, and that Octavia cannot make into what its Service asks for,
-// is replaced: another one is built beside it, and serves nobody until it is complete. Then
-// it gets the address, and the old one is deleted when it has drained.
+// A load balancer that works, but that Octavia cannot change as requested, is replaced
+// (blue-green): the replacement is completed while the old one serves, then it gets the
+// address, and the old one is deleted after its drain time.
 
-// Replaces reports whether one load balancer of a Service was built to take the place of the
-// other, which has not failed.
-func Replaces(l, old lb.LoadBalancer) bool {
-	gone := old.ProvisioningStatus == lb.Error || old.ProvisioningStatus == lb.PendingDelete
-	return lb.Replaces(l.Tags) == old.ID && !gone
-}
-
-// LeadsTo reports whether one of the floating IPs leads to the load balancer.
-func LeadsTo(floating []lb.FloatingIP, l lb.LoadBalancer) bool {
-	return slices.ContainsFunc(floating, func(f lb.FloatingIP) bool { return f.PortID != "" && f.PortID == l.VIP.PortID })
-}
-
-// HandedOver reports whether there are two load balancers, and the one that was built to
-// replace the other has its address: the floating IP leads there, or, where none leads to
-// either, the Service names it.
-func HandedOver(service *corev1.Service, o lb.Observed) bool {
-	l, old := o.LoadBalancer, o.Predecessor
-	if l == nil || old == nil || !Replaces(*l, *old) {
-		return false
-	}
-	return LeadsTo(o.FloatingIPs, *l) || !LeadsTo(o.FloatingIPs, *old) && service.Annotations[annotation.LoadBalancerID] == l.ID
-}
-
-// Retire makes a load balancer that was replaced a duplicate once it has drained, which is
-// some time after the other one was complete and had its address. Another controller begins
-// to count anew.
-func Retire(f Facts) (_ memory.Record, retired bool) {
-	r := f.Record
-	if !HandedOver(f.Service, r.Cloud.Observed) {
-		r.Recovery.HandedOver = time.Time{}
-		return r, false
-	}
-	since := r.Recovery.HandedOver
-	if retired = f.Preview || !since.IsZero() && f.Now.Sub(since) >= f.Timing.Drain; retired {
-		r.Cloud.Observed = discard(r.Cloud.Observed, *r.Cloud.Observed.Predecessor)
-	}
-	return r, retired
-}
-
-// takenBack makes the load balancer that was built to replace another one a duplicate.
-func takenBack(o lb.Observed) lb.Observed {
-	l := *o.LoadBalancer
-	o.LoadBalancer = o.Predecessor
-	return discard(o, l)
-}
-
-// discard makes one of the two load balancers a duplicate.
-func discard(o lb.Observed, l lb.LoadBalancer) lb.Observed {
-	o.Predecessor = nil
-	if l.ProvisioningStatus.Pending() {
-		o.Unsettled = append(slices.Clone(o.Unsettled), l.ID)
-	} else {
-		o.Duplicates = append(slices.Clone(o.Duplicates), l.ID)
-	}
-	return o
-}
-
-// misplaced reports whether the load balancer that is there would have to go for what the
-// Service asks for, rather than for what others have.
-func misplaced(in build.Input) bool {
+// requiresReplacement says why Octavia cannot change the existing load balancer to the desired
+// state; nil if it can.
+func requiresReplacement(in build.Input) *build.Invalid {
 	_, err := build.Wanted(in)
-	return build.RequiresReplacement(err) != nil
+	return build.RequiresReplacement(err)
 }
 
-// fit gathers what it depends on whether the load balancer is replaced.
-func (f Facts) fit() fit {
+// replacementFacts returns what the replacement of the load balancer depends on.
+func (f Facts) replacementFacts() replacementFacts {
 	o, options := f.observed(), f.options()
 	l, old := *o.LoadBalancer, o.Predecessor
-	of := fit{suits: build.RequiresReplacement(f.Desired.Err) == nil, allowed: options.AllowReplacement, succeeds: old != nil}
+	r := replacementFacts{fits: build.RequiresReplacement(f.Desired.Err) == nil, allowed: options.AllowReplacement, hasPredecessor: old != nil}
 	switch {
 	case old == nil:
-		of.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Owner(), f.Capabilities)
-	case f.Desired.Old != nil && Replaces(l, *old) && !HandedOver(f.Service, o):
-		of.replaces, of.oldSuits = true, !misplaced(*f.Desired.Old)
-		of.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
+		r.obstacle = obstacle(l, []lb.VIP{{PortID: options.PortID}}, f.Owner(), f.Capabilities)
+	case f.Desired.Predecessor != nil && Replaces(l, *old) && !HandedOver(f.Service, o):
+		r.replacing, r.predecessorFits = true, requiresReplacement(*f.Desired.Predecessor) == nil
+		r.obstacle = obstacle(*old, nil, f.Owner(), f.Capabilities)
 	}
 	if options.Group != "" {
-		of.obstacle = fmt.Sprintf("others of group %q may use it; take the Service out of the group first (annotation %s)", options.Group, annotation.LoadBalancerGroup)
+		r.obstacle = fmt.Sprintf("other Services of group %q may share it; remove the Service from the group first (annotation %s)", options.Group, annotation.LoadBalancerGroup)
 	}
-	return of
+	return r
 }
 
-// obstacle says why no other load balancer can be built beside the one that is there, or
-// "". The VIPs are those that it is to have, as far as they are asked for.
+// obstacle says why the load balancer cannot be replaced by one with these VIPs, or returns "".
 func obstacle(old lb.LoadBalancer, vips []lb.VIP, owner lb.Owner, can lb.Capabilities) string {
 	if !can.Has(lb.FeatureTags) {
-		return fmt.Sprintf("two load balancers of one Service cannot be told apart without %s", lb.FeatureTags.Needs())
+		return fmt.Sprintf("two load balancers of one Service can be distinguished only with %s", lb.FeatureTags.Needs())
 	}
 	if users := otherUsers(old, owner); users != "" {
-		return users + " would lose its ports with it; let it leave first"
+		return "it also has ports of " + users + ", which must be removed first"
 	}
 	for _, want := range vips {
 		for _, have := range append([]lb.VIP{old.VIP}, old.AdditionalVIPs...) {
 			switch {
 			case want.PortID != "" && want.PortID == have.PortID:
-				return fmt.Sprintf("its VIP is port %s, which is asked for, and only one load balancer can have it; ask for another port as well", have.PortID)
+				return fmt.Sprintf("the Service requests port %s for the VIP, and only one load balancer can have it; request another port too", have.PortID)
 			case want.Address != "" && want.Address == have.Address:
-				return fmt.Sprintf("its VIP has the address %s, which is asked for, and only one load balancer can have it; do not ask for it", have.Address)
+				return fmt.Sprintf("the Service requests VIP address %s, and only one load balancer can have it; do not request it", have.Address)
 			}
 		}
 	}
 	return ""
 }
 
-// otherUsers names who else has ports on the Service's load balancer, or "".
+// otherUsers names others that have ports on the Service's load balancer, or returns "".
 func otherUsers(l lb.LoadBalancer, owner lb.Owner) string {
 	others := slices.DeleteFunc(lb.Users(l), func(tag string) bool { return tag == owner.LoadBalancerName() || tag == l.Name })
 	if len(others) > 0 {
@@ -145,107 +84,66 @@ func otherUsers(l lb.LoadBalancer, owner lb.Owner) string {
 	return ""
 }
 
-// cannotReplace says why a load balancer that would have to be replaced is not.
+// cannotReplace returns the refusal of a change that needs a replacement.
 func cannotReplace(refused *build.Invalid, obstacle string) error {
-	way := fmt.Sprintf("take that back, or let another one take its place (annotation %s: \"true\")", annotation.AllowReplacement)
+	solution := fmt.Sprintf("undo the change, or allow a replacement (annotation %s: \"true\")", annotation.AllowReplacement)
 	if obstacle != "" {
-		way = "no other one can be built beside it: " + obstacle
+		solution = "the load balancer cannot be replaced: " + obstacle
 	}
-	return &build.Invalid{Reason: refused.Reason, Message: refused.Message + "; " + way}
+	return &build.Invalid{Reason: refused.Reason, Message: refused.Message + "; " + solution}
 }
 
-// replacementWish wants what is to take the place of the load balancer. What it is to be has
-// to be known, and to be possible beside the old one.
-func (f Facts) replacementWish(w Wish) (Wish, Action) {
-	fresh := *f.Desired.Fresh
-	if w.Err = fresh.Err; w.Err != nil {
-		return w, Follow
+// replacementGoal makes the replacement the goal, if it can be built and nothing prevents it.
+func (f Facts) replacementGoal(g Goal) (Goal, Action) {
+	replacement := *f.Desired.Replacement
+	if g.Err = replacement.Err; g.Err != nil {
+		return g, Converge
 	}
-	l := fresh.Wanted.LoadBalancer
+	l := replacement.Wanted.LoadBalancer
 	if why := obstacle(*f.loadBalancer(), append([]lb.VIP{l.VIP}, l.AdditionalVIPs...), f.Owner(), f.Capabilities); why != "" {
-		_, refused := build.Wanted(w.Input)
-		w.Err = cannotReplace(build.RequiresReplacement(refused), why)
-		return w, Refuse
+		g.Err = cannotReplace(requiresReplacement(g.Input), why)
+		return g, Refuse
 	}
-	w.Wanted, w.old, w.replaces = fresh.Wanted, &f.Desired.Input, true
-	return w, Replace
+	g.Wanted, g.predecessor, g.replaces = replacement.Wanted, &f.Desired.Input, true
+	return g, Replace
 }
 
-// replacementTrouble says of a load balancer that was built beside another one what it waits
-// for, and no more of one that is not replaced after all.
-func replacementTrouble(f Facts, action Action) memory.Progress {
+// replacementProgress says for the Service's condition that a replacement is being completed,
+// and clears that when it is no longer true.
+func replacementProgress(f Facts, action Action) memory.Progress {
 	p, o := f.Record.Progress, f.observed()
-	switch gone := len(o.Duplicates)+len(o.Unsettled) == 0; {
-	case action == TakeOver:
-		p.Reason, p.Trouble = status.ReasonReplacingOnChange, fmt.Sprintf("load balancer %s is built beside %s, which serves until the other one is complete and takes its place%s",
-			o.LoadBalancer.ID, o.Predecessor.ID, failedBuilds(f.Record.Recovery.Changes.Count-1))
-	case p.Reason == status.ReasonReplacingOnChange && (action == Refuse || action == Follow && gone):
+	switch deleted := len(o.Duplicates)+len(o.Unsettled) == 0; {
+	case action == CompleteReplacement:
+		p.Reason, p.Trouble = status.ReasonReplacingOnChange, fmt.Sprintf("load balancer %s is created to replace %s, which serves until the replacement is complete%s",
+			o.LoadBalancer.ID, o.Predecessor.ID, failedReplacements(f.Record.Recovery.Changes.Count-1))
+	case p.Reason == status.ReasonReplacingOnChange && (action == Refuse || action == Converge && deleted):
 		p.Reason, p.Trouble = "", ""
 	}
 	return p
 }
 
-// failedBuilds says that so many that were built failed.
-func failedBuilds(times int) string {
-	if times <= 0 {
+// failedReplacements reports how many replacements failed, or returns "".
+func failedReplacements(count int) string {
+	if count <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d that were built for that went into ERROR, which the cloud's operator can tell more of", times)
+	return fmt.Sprintf("; %d earlier replacements went into ERROR: ask the cloud operator for the reason", count)
 }
 
-// replace builds another load balancer beside one that cannot be changed, which goes on
-// serving.
+// replace creates a replacement for a load balancer that cannot be changed and continues to
+// serve.
 func replace(f Facts, d Decision) Decision {
 	r := f.Record.Recovery
-	if !EqualButMembers(r.ChangeTo, d.Wish.Wanted) {
+	if !EqualExceptMembers(r.ChangeTo, d.Goal.Wanted) {
 		r.Changes = timing.Tries{}
 	}
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonReplacingOnChange, fmt.Sprintf(
-		"load balancer %s, which serves, cannot be made what the Service asks for; another one is built beside it%s", f.loadBalancer().ID, failedBuilds(f.Record.Recovery.Changes.Count))
-	d.Plan, _ = plans(f, d)
-	d.Record.Cloud.Expected = nil // what it lacks no other client took from it
+		"load balancer %s serves, but cannot be changed as requested; a replacement is created%s", f.loadBalancer().ID, failedReplacements(f.Record.Recovery.Changes.Count))
+	d.Plan, _ = planFor(f, d)
+	d.Record.Cloud.Expected = nil // no other client has caused the difference
 	if wait := r.Changes.Wait(f.Now); wait > 0 {
 		d.Delay = wait
-		d.Plan.Ops = slices.DeleteFunc(d.Plan.Ops, func(op diff.Op) bool {
-			_, creates := op.(diff.CreateLoadBalancer)
-			return creates
-		})
+		d.Plan.Ops = slices.DeleteFunc(d.Plan.Ops, is[diff.CreateLoadBalancer])
 	}
-	return withoutDiscards(f, d)
-}
-
-// handOver makes sure, before clients are led to a load balancer that was built beside
-// another one, that nobody came to use that one meanwhile, and that the nodes let the new
-// one's traffic in. Otherwise what would lead them there is left out of the plan. It reports
-// whether there is nothing more to find out in this pass.
-func handOver(f Facts, d Decision) (_ Decision, over bool) {
-	moves := func(op diff.Op) bool { _, is := op.(diff.AssociateFloatingIP); return is }
-	switch {
-	case d.Action != TakeOver && d.Complete:
-		r := &d.Record.Recovery
-		if r.HandedOver.IsZero() {
-			r.HandedOver = f.Now
-		}
-		d.Postponed, d.Delay = true, max(r.HandedOver.Add(f.Timing.Drain).Sub(f.Now), timing.StaleRetry)
-		return d, false
-	case d.Action != TakeOver:
-		return d, false
-	case d.Complete && d.Wish.Wanted.FloatingIP != nil:
-		d.Delay = timing.StaleRetry
-		return d, true
-	case !d.Complete && !slices.ContainsFunc(d.Plan.Ops, moves):
-		return d, false
-	case !f.has(NeedPredecessor):
-		return d.needs(NeedPredecessor), false
-	}
-	d.Delay = timing.StaleRetry
-	if f.NodesClosed != "" {
-		d.Delay = f.Timing.PartsRetry // it comes back when that has changed
-		d.Record.Progress.Trouble += "; " + f.NodesClosed
-	}
-	if old := f.observed().Predecessor; f.NodesClosed != "" || otherUsers(*old, f.Owner()) != "" {
-		d.Complete = false
-		d.Plan.Ops = slices.DeleteFunc(d.Plan.Ops, moves)
-	}
-	return d, true
+	return postponeDiscards(f, d)
 }

@@ -12,91 +12,78 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// choose says which of the load balancers of one Service is the one that is to
-// serve, and what the others are. floating are the floating IPs that lead to
-// them, noted is the id in the Service's annotation.
+// choose decides which of a Service's own load balancers is the current one, and what the
+// others are. Floating are their floating IPs, id is the one on the Service.
 //
-// There are several when the answer to a create was lost, and while one takes the
-// place of another that failed. A controller that begins in the middle has to
-// choose as the one before it did, so everything is decided from what there is:
-// what works comes before what failed, and what has the floating IP stays until
-// the other one has taken it over. One that was built to take the place of another says so
-// itself.
-func choose(ours []lb.LoadBalancer, floating []lb.FloatingIP, noted string, owner lb.Owner) lb.Observed {
-	if len(ours) == 0 {
+// There are several after a create whose answer was lost, and during a replacement. A new
+// controller has to choose as the one before it did, so only the state of the cloud counts: a
+// working one comes before a failed one, and the one with the floating IP stays until another
+// one has taken that over. A tag identifies the replacement of a working one.
+func choose(own []lb.LoadBalancer, floating []lb.FloatingIP, id string, owner lb.Owner) lb.Observed {
+	if len(own) == 0 {
 		return lb.Observed{}
 	}
-	has := func(l lb.LoadBalancer) bool { return decide.LeadsTo(floating, l) }
-	held := slices.ContainsFunc(ours, has)
-	ours = slices.Clone(ours)
-	slices.SortFunc(ours, func(a, b lb.LoadBalancer) int {
-		return cmp.Or(cmp.Compare(rank(a, noted, held, has(a)), rank(b, noted, held, has(b))), strings.Compare(a.ID, b.ID))
+	attached := func(l lb.LoadBalancer) bool { return decide.HasFloatingIP(l, floating) }
+	external := slices.ContainsFunc(own, attached)
+	own = slices.Clone(own)
+	slices.SortFunc(own, func(a, b lb.LoadBalancer) int {
+		return cmp.Or(cmp.Compare(rank(a, id, external, attached(a)), rank(b, id, external, attached(b))), strings.Compare(a.ID, b.ID))
 	})
-	replaced := toTheFront(ours, has, owner)
-	observed := lb.Observed{LoadBalancer: &ours[0], FloatingIPs: floating}
-	for _, l := range ours[1:] {
-		pending, older := l.ProvisioningStatus.Pending(), (has(l) || l.ID == replaced) && observed.Predecessor == nil
-		if lb.ServiceUIDOf(l.Tags) != owner.ServiceUID || owner.SharedBy(l) != "" {
+	current, replaced := replacement(own, attached, owner)
+	l := own[current]
+	o := lb.Observed{LoadBalancer: &l, FloatingIPs: floating}
+	for _, other := range slices.Delete(own, current, current+1) {
+		if lb.ServiceUIDOf(other.Tags) != owner.ServiceUID || owner.SharedBy(other) != "" {
 			continue
 		}
-		if older {
-			observed.Predecessor = &l
+		predecessor := (attached(other) || other.ID == replaced) && o.Predecessor == nil
+		if predecessor {
+			o.Predecessor = &other
 		}
-		switch {
-		case pending && l.ID != replaced || has(l) && !older:
-			observed.Unsettled = append(observed.Unsettled, l.ID)
-		case !older:
-			observed.Duplicates = append(observed.Duplicates, l.ID)
+		switch pending := other.ProvisioningStatus.Pending(); {
+		case pending && other.ID != replaced || attached(other) && !predecessor:
+			o.Unsettled = append(o.Unsettled, other.ID)
+		case !predecessor:
+			o.Duplicates = append(o.Duplicates, other.ID)
 		}
 	}
-	return observed
+	return o
 }
 
-// toTheFront lets that one of the load balancers be the first which was built to take the
-// place of another one of them, if there is one, and returns the id of that. One that somebody
-// else came to use while it had the floating IP is not replaced any more, and is the first.
-func toTheFront(ours []lb.LoadBalancer, has func(lb.LoadBalancer) bool, owner lb.Owner) (replaced string) {
+// replacement returns the index of a working load balancer that replaces another one of them,
+// and the id of that, or 0 and "". If another Service has started to share the replaced one
+// while that has the floating IP, it is not replaced, and its index is returned.
+func replacement(own []lb.LoadBalancer, attached func(lb.LoadBalancer) bool, owner lb.Owner) (current int, replaced string) {
 	works := func(l lb.LoadBalancer) bool {
 		return l.ProvisioningStatus != lb.Error && l.ProvisioningStatus != lb.PendingDelete
 	}
-	for i, l := range ours {
-		at := slices.IndexFunc(ours, func(o lb.LoadBalancer) bool { return lb.Replaces(l.Tags) == o.ID })
-		itself := slices.ContainsFunc(ours, func(o lb.LoadBalancer) bool { return works(o) && lb.Replaces(o.Tags) == l.ID })
-		switch shared := at >= 0 && owner.SharedBy(ours[at]) != ""; {
-		case !works(l) || at < 0 || itself:
-		case !shared:
-			replaced = ours[at].ID
-			first(ours, i)
-			return replaced
-		case works(ours[at]) && has(ours[at]) && !has(l):
-			first(ours, at)
-			return ""
+	for i, l := range own {
+		old := slices.IndexFunc(own, func(o lb.LoadBalancer) bool { return lb.Replaces(l.Tags) == o.ID })
+		isReplaced := slices.ContainsFunc(own, func(o lb.LoadBalancer) bool { return works(o) && lb.Replaces(o.Tags) == l.ID })
+		switch {
+		case !works(l) || old < 0 || isReplaced:
+		case owner.SharedBy(own[old]) == "":
+			return i, own[old].ID
+		case works(own[old]) && attached(own[old]) && !attached(l):
+			return old, ""
 		}
 	}
-	return ""
+	return 0, ""
 }
 
-// first moves one to the front.
-func first(ours []lb.LoadBalancer, i int) {
-	l := ours[i]
-	copy(ours[1:i+1], ours[:i])
-	ours[0] = l
-}
-
-// rank orders load balancers of one Service: one that is on its way out comes
-// last, one that failed before that, and the noted one first. Where none has a
-// floating IP, as with internal Services, the noted one has the address, and is
-// first whatever became of it.
-func rank(l lb.LoadBalancer, noted string, held, has bool) int {
-	failed, isNoted := l.ProvisioningStatus == lb.Error, l.ID == noted
+// rank orders the load balancers of a Service: the one with the id on the Service first,
+// failed ones late, and deleted ones last. If none has a floating IP, as for internal
+// Services, the one with the id has the address and comes first even if it failed.
+func rank(l lb.LoadBalancer, id string, external, attached bool) int {
+	failed := l.ProvisioningStatus == lb.Error
 	switch {
 	case l.ProvisioningStatus == lb.PendingDelete:
 		return 4
-	case isNoted && (!failed || !held):
+	case l.ID == id && (!failed || !external):
 		return 0
 	case !failed:
 		return 1
-	case has:
+	case attached:
 		return 2
 	}
 	return 3

@@ -4,7 +4,6 @@
 package planner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,53 +16,62 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// read reads what the Service has in the cloud. A load balancer that is not
-// ACTIVE comes without its tree: it cannot be changed, and will be read again.
-// Before is what was known of the Service.
-func (p *Planner) read(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) (lb.Observed, error) {
-	observed, err := p.find(ctx, service, owner, before)
+// search looks for what a Service has in the cloud.
+type search struct {
+	*Planner
+	service *corev1.Service
+	owner   lb.Owner
+	// before is what was remembered of the cloud before the search.
+	before memory.Cloud
+}
+
+// read returns what the Service has in the cloud. Only load balancers that are ACTIVE are
+// read with their children: others cannot be changed, and are read again later.
+func (s search) read(ctx context.Context) (lb.Observed, error) {
+	o, err := s.find(ctx)
 	if err != nil {
 		return lb.Observed{}, err
 	}
-	head := observed.LoadBalancer
-	if head == nil || head.ProvisioningStatus == lb.PendingDelete {
-		published, err := p.publishedFloatingIP(ctx, service)
-		observed.FloatingIPs = join(observed.FloatingIPs, published)
-		return observed, err
+	l := o.LoadBalancer
+	if l == nil || l.ProvisioningStatus == lb.PendingDelete {
+		published, err := s.publishedFloatingIP(ctx)
+		o.FloatingIPs = join(o.FloatingIPs, published)
+		return o, err
 	}
-	if head.ProvisioningStatus == lb.Active {
-		tree, err := p.Octavia.Observe(ctx, *head)
+	if o.LoadBalancer, err = s.withChildren(ctx, l); err != nil {
+		return o, err
+	}
+	if o.Predecessor, err = s.withChildren(ctx, o.Predecessor); err != nil {
+		return o, err
+	}
+	if l.VIP.PortID != "" {
+		attached, err := s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
 		if err != nil {
-			return observed, err
+			return o, err
 		}
-		observed.LoadBalancer = &tree
+		o.FloatingIPs = join(o.FloatingIPs, attached)
 	}
-	if old := observed.Predecessor; old != nil && old.ProvisioningStatus == lb.Active {
-		tree, err := p.Octavia.Observe(ctx, *old)
-		if err != nil {
-			return observed, err
-		}
-		observed.Predecessor = &tree
+	if len(o.FloatingIPs) == 0 && status.Published(s.service) != l.VIP.Address {
+		// A replacement does not have the address of the old load balancer yet.
+		o.FloatingIPs, err = s.publishedFloatingIP(ctx)
 	}
-	if head.VIP.PortID != "" {
-		on, err := p.Neutron.FloatingIPsOn(ctx, head.VIP.PortID)
-		if err != nil {
-			return observed, err
-		}
-		observed.FloatingIPs = join(observed.FloatingIPs, on)
-	}
-	if len(observed.FloatingIPs) == 0 && status.Published(service) != head.VIP.Address {
-		// The load balancer took another one's place, and its address not yet.
-		observed.FloatingIPs, err = p.publishedFloatingIP(ctx, service)
-	}
-	return observed, err
+	return o, err
 }
 
-// join returns a with those of b that are not among them.
+func (s search) withChildren(ctx context.Context, l *lb.LoadBalancer) (*lb.LoadBalancer, error) {
+	if l == nil || l.ProvisioningStatus != lb.Active {
+		return l, nil
+	}
+	tree, err := s.Octavia.Observe(ctx, *l)
+	return &tree, err
+}
+
+// join returns all floating IPs of a and b, each once.
 func join(a, b []lb.FloatingIP) []lb.FloatingIP {
 	for _, f := range b {
 		if !slices.ContainsFunc(a, func(o lb.FloatingIP) bool { return o.ID == f.ID }) {
@@ -73,192 +81,197 @@ func join(a, b []lb.FloatingIP) []lb.FloatingIP {
 	return a
 }
 
-// publishedFloatingIP finds the floating IP of a load balancer that vanished,
-// by the address that was published of it.
-func (p *Planner) publishedFloatingIP(ctx context.Context, service *corev1.Service) ([]lb.FloatingIP, error) {
-	address := status.Published(service)
+// publishedFloatingIP returns the floating IP with the address in the Service's status.
+func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error) {
+	address := status.Published(s.service)
 	if address == "" {
 		return nil, nil
 	}
-	return p.Neutron.FloatingIPsWithAddress(ctx, address)
+	return s.Neutron.FloatingIPsWithAddress(ctx, address)
 }
 
-// find returns the Service's load balancer without its tree, if there is one, and
-// what there is of further ones of the same Service, with the floating IPs that
-// lead to any of several. The lookup by name finds what this project and
-// openstack-cloud-controller-manager make, also what a create made whose answer
-// was lost; the id in the annotation, and others, find what was renamed since.
-func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Owner, before remembered) (lb.Observed, error) {
-	ours, err := p.named(ctx, owner.LoadBalancerName(), service, owner, before)
+// find returns the Service's load balancers without children. The name finds those that this
+// project and openstack-cloud-controller-manager create, even if the answer to the create was
+// lost. The id on the Service, and remembered ids, find renamed ones. If there are several,
+// their floating IPs are returned too.
+func (s search) find(ctx context.Context) (lb.Observed, error) {
+	own, err := s.named(ctx, s.owner.LoadBalancerName())
 	if err == nil {
-		ours, err = p.withOthers(ctx, ours, service, owner, before)
+		own, err = s.withRemembered(ctx, own)
 	}
 	if err != nil {
 		return lb.Observed{}, err
 	}
-	id := strings.TrimSpace(service.Annotations[annotation.LoadBalancerID])
-	if p.askedTwice(service) {
-		id = "" // it is refused for that
+	id := strings.TrimSpace(s.service.Annotations[annotation.LoadBalancerID])
+	if s.namesIDAndGroup(s.service) {
+		id = "" // the Service is refused for that
 	}
-	if id != "" && !contains(ours, id) {
-		found, host, err := p.annotated(ctx, id, service, owner, before, len(ours) > 0)
-		if host != nil || err != nil {
-			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
+	if id != "" && !contains(own, id) {
+		found, shared, err := s.annotated(ctx, id, len(own) > 0)
+		if shared != nil || err != nil {
+			return lb.Observed{LoadBalancer: shared, Guest: shared != nil}, err
 		}
-		ours = append(ours, found...)
+		own = append(own, found...)
 	}
-	if len(ours) == 0 {
-		if host, err := p.shared(ctx, id, service, owner, before); host != nil || err != nil {
-			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
+	if len(own) == 0 {
+		if shared, err := s.findShared(ctx, id); shared != nil || err != nil {
+			return lb.Observed{LoadBalancer: shared, Guest: shared != nil}, err
 		}
-		// A Service that publishes no address never had one with the name of long ago.
-		if status.Published(service) != "" {
-			if ours, err = p.named(ctx, owner.LegacyName(), service, owner, before); err != nil {
+		// Only a Service with an address can have a load balancer with the legacy name.
+		if status.Published(s.service) != "" {
+			if own, err = s.named(ctx, s.owner.LegacyName()); err != nil {
 				return lb.Observed{}, err
 			}
 		}
 	}
 	var floating []lb.FloatingIP
-	if len(ours) > 1 {
-		for _, l := range ours {
-			on, err := p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
+	if len(own) > 1 {
+		for _, l := range own {
+			attached, err := s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
 			if err != nil {
 				return lb.Observed{}, err
 			}
-			floating = append(floating, on...)
+			floating = append(floating, attached...)
 		}
 	}
-	return choose(ours, floating, id, owner), nil
+	return choose(own, floating, id, s.owner), nil
 }
 
 func contains(all []lb.LoadBalancer, id string) bool {
 	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool { return l.ID == id })
 }
 
-// named returns the load balancers of the name that are the Service's.
-func (p *Planner) named(ctx context.Context, name string, service *corev1.Service, owner lb.Owner, before remembered) (ours []lb.LoadBalancer, err error) {
-	all, err := p.Octavia.FindByName(ctx, name)
+// named returns the Service's own load balancers with the name.
+func (s search) named(ctx context.Context, name string) (own []lb.LoadBalancer, err error) {
+	all, err := s.Octavia.FindByName(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range all {
-		if is, err := p.isOurs(ctx, service, owner, l, before); err != nil {
+		if owns, err := s.owns(ctx, l); err != nil {
 			return nil, err
-		} else if is {
-			ours = append(ours, l)
+		} else if owns {
+			own = append(own, l)
 		}
 	}
-	return ours, nil
+	return own, nil
 }
 
-// withOthers adds load balancers that were seen to bear the Service's mark.
-func (p *Planner) withOthers(ctx context.Context, ours []lb.LoadBalancer, service *corev1.Service, owner lb.Owner, before remembered) ([]lb.LoadBalancer, error) {
-	for _, id := range before.others {
-		if contains(ours, id) {
+// withRemembered adds the Service's own load balancers that a sweep has found by their tags.
+func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb.LoadBalancer, error) {
+	for _, id := range s.before.Others {
+		if contains(own, id) {
 			continue
 		}
-		found, err := p.noted(ctx, id, service, owner, before)
-		if err != nil && openstack.Classify(err) != openstack.Foreign {
+		l, err := s.get(ctx, id)
+		owns := false
+		if err == nil {
+			owns, err = s.owns(ctx, l)
+		}
+		switch class := openstack.Classify(err); {
+		case owns:
+			own = append(own, l)
+		case err != nil && class != openstack.Gone && class != openstack.Foreign:
 			return nil, err
 		}
-		ours = append(ours, found...)
 	}
-	return ours, nil
+	return own, nil
 }
 
-// annotated returns the load balancer with the id that is noted on the Service, if it is the
-// Service's, or as host if it is one that the Service shares. Known is whether the Service's
-// own is known without it: then an id of another owner's is passed over.
-func (p *Planner) annotated(ctx context.Context, id string, service *corev1.Service, owner lb.Owner, before remembered, known bool) (ours []lb.LoadBalancer, host *lb.LoadBalancer, err error) {
-	ours, err = p.noted(ctx, id, service, owner, before)
-	var perhaps *unproven
-	switch {
-	case err == nil:
-		return ours, nil, nil
-	case openstack.Classify(err) != openstack.Foreign:
-		return nil, nil, err
-	case known:
+// annotated returns the load balancer with the id on the Service: as own, or as shared if it
+// has another owner. If the Service has another one of its own, only an own one is returned.
+func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb.LoadBalancer, shared *lb.LoadBalancer, err error) {
+	l, err := s.get(ctx, id)
+	owns := false
+	if err == nil {
+		owns, err = s.owns(ctx, l)
+	}
+	switch class := openstack.Classify(err); {
+	case owns:
+		return []lb.LoadBalancer{l}, nil, err
+	case class == openstack.Gone, class == openstack.Foreign && (hasOwn || !s.Serves(s.service)):
 		return nil, nil, nil
-	case errors.As(err, &perhaps):
-		return nil, nil, err // it may well be what the Service is to be released from
+	case err != nil:
+		return nil, nil, err
+	case hasOwn:
+		return nil, nil, nil
+	case s.owner.Claims(l).Adopted:
+		// Possibly the Service's own: do not release the Service without it.
+		return nil, nil, s.refusal(id, fmt.Sprintf("the Service publishes no address of it, and it has no tag %s: add the tag if it belongs to this Service", s.owner.ServiceTag()))
 	}
-	host, sharing := p.host(ctx, service, owner, id)
-	if host == nil && (sharing != nil || p.Serves(service)) {
-		return nil, nil, cmp.Or(sharing, err)
-	}
-	return nil, host, nil
+	shared, err = s.share(ctx, l)
+	return nil, shared, err
 }
 
-// shared returns the load balancer that the Service shares although none with the noted id
-// is there for it: the one that it used before, or that of its group.
-func (p *Planner) shared(ctx context.Context, id string, service *corev1.Service, owner lb.Owner, before remembered) (*lb.LoadBalancer, error) {
-	if before.guest && before.id != id {
-		// The id was taken off the Service, or changed: what it uses it goes on using.
-		if host, err := p.host(ctx, service, owner, before.id); host != nil || err != nil && openstack.Classify(err) != openstack.Gone {
-			return host, err
-		}
+// get reads a load balancer without its children. The error is of class Foreign if the id is
+// invalid or belongs to another project.
+func (s search) get(ctx context.Context, id string) (lb.LoadBalancer, error) {
+	if !openstack.IsID(id) {
+		return lb.LoadBalancer{}, s.refusal(id, "this is not an id")
 	}
-	if p.askedTwice(service) {
-		return nil, nil
+	l, err := s.Octavia.Get(ctx, id)
+	var cloud *openstack.Error
+	forbidden := errors.As(err, &cloud) && cloud.Status == http.StatusForbidden
+	if forbidden || err == nil && s.ofAnotherProject(l) {
+		return l, s.refusal(id, "it belongs to another project")
 	}
-	return p.groupHost(ctx, service, owner, id)
+	return l, err
 }
 
-// remembered is what a controller knew of a Service before it looks: the id of the load
-// balancer that was found to be the Service's, and those of others that may be, too.
-type remembered struct {
-	id     string
-	guest  bool // whether that was somebody else's, which the Service uses
-	others []string
+// ofAnotherProject reports whether the load balancer belongs to another project: some roles
+// can read those too.
+func (p *Planner) ofAnotherProject(l lb.LoadBalancer) bool {
+	return l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID()
 }
 
-// unproven is the error of a load balancer that has the name and the description that a
-// Service would give it, and bears no mark of anybody.
-type unproven struct{ error }
+// refusal is the error for a load balancer that the Service must not use.
+func (s search) refusal(id, why string) error {
+	source, key := "annotation "+annotation.LoadBalancerID, annotation.LoadBalancerID
+	if group := s.service.Annotations[annotation.LoadBalancerGroup]; group != "" {
+		source, key = fmt.Sprintf("group %q", group), annotation.LoadBalancerGroup
+	}
+	return openstack.NewForeign(fmt.Sprintf("use load balancer %s of %s", id, source),
+		fmt.Sprintf("%s; remove annotation %s to get a separate load balancer", why, key))
+}
 
-// Unwrap gives the error that it is.
-func (u *unproven) Unwrap() error { return u.error }
-
-// isOurs reports whether the load balancer is the Service's. Where its own marks do not say
-// it, its floating IPs may; and those of its listeners, if somebody took the load
-// balancer's away.
-func (p *Planner) isOurs(ctx context.Context, service *corev1.Service, owner lb.Owner, l lb.LoadBalancer, before remembered) (bool, error) {
-	unmarked := owner.Claims(l).Adopted && p.Capabilities.Has(lb.FeatureTags)
-	if unmarked && l.ID == before.id {
-		return true, nil // it was found to be so before the status was cleared, say
+// owns reports whether the load balancer is the Service's own. If its tags do not show that,
+// its floating IPs may, or the tags of its listeners if another client removed its own.
+func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	untagged := s.owner.Claims(l).Adopted && s.Capabilities.Has(lb.FeatureTags)
+	if before := s.before.Observed.LoadBalancer; untagged && before != nil && l.ID == before.ID {
+		return true, nil // it was before, even if the status was cleared since
 	}
 	var floating []lb.FloatingIP
-	if unmarked && l.VIP.PortID != "" {
+	if untagged && l.VIP.PortID != "" {
 		var err error
-		if floating, err = p.Neutron.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
+		if floating, err = s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
 			return false, err
 		}
 	}
-	ours := p.claims(service, owner, l, floating)
-	if ours || !unmarked || !p.Claimed(service) {
-		return ours, nil
+	owns := s.Owns(s.service, l, floating)
+	if owns || !untagged || !s.Claimed(s.service) {
+		return owns, nil
 	}
-	tree, err := p.Octavia.Observe(ctx, l)
+	tree, err := s.Octavia.Observe(ctx, l)
 	if err != nil {
 		return false, err
 	}
-	return !diff.Shared(tree, owner) && slices.ContainsFunc(tree.Listeners, func(l lb.Listener) bool {
-		return slices.Contains(l.Tags, owner.ServiceTag())
+	return !diff.Shared(tree, s.owner) && slices.ContainsFunc(tree.Listeners, func(l lb.Listener) bool {
+		return slices.Contains(l.Tags, s.owner.ServiceTag())
 	}), nil
 }
 
-// claims reports whether the load balancer is the Service's; floating are floating IPs of
-// which some may lead to it. One that bears no uid, which
-// openstack-cloud-controller-manager makes, has to be known from the Service as well:
-// another cluster's may have the same name and description. An id on the Service has to be
-// its id, and the Service's status has to publish an address of it: annotations are copied
-// from cluster to cluster, a status is not. Where there are no tags there are no other
-// marks than name and description. A role that sees other projects gives no right to them.
-func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
-	if l.ProjectID != "" && l.ProjectID != p.Neutron.ProjectID() {
+// Owns reports whether the load balancer is the Service's own, according to its tags or else
+// its name and description. Floating are floating IPs that may be attached to it. If Octavia
+// supports tags and there is no uid, as openstack-cloud-controller-manager leaves it, another
+// cluster may use the same name and description. Then the id on the Service must not be
+// another one, and the status must contain an address of the load balancer: people copy
+// annotations to another cluster, but not a status.
+func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	if p.ofAnotherProject(l) {
 		return false
 	}
-	claim := owner.Claims(l)
+	claim := p.Owner(service).Claims(l)
 	if !claim.Ours || !claim.Adopted || !p.Capabilities.Has(lb.FeatureTags) {
 		return claim.Ours
 	}
@@ -267,38 +280,7 @@ func (p *Planner) claims(service *corev1.Service, owner lb.Owner, l lb.LoadBalan
 		return false
 	}
 	if id == "" && service.Annotations[annotation.Managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
-		return false // it had one of ours, which is gone
+		return false // it had one of this controller, which is deleted
 	}
 	return publishes(service, l, floating)
-}
-
-// noted returns the load balancer with the id in the Service's annotation, if
-// it still exists. One that is not the Service's is an error; whether the Service
-// may share it is for host to say.
-func (p *Planner) noted(ctx context.Context, id string, service *corev1.Service, owner lb.Owner, before remembered) ([]lb.LoadBalancer, error) {
-	if !openstack.IsID(id) {
-		return nil, openstack.NewForeign("use the load balancer of annotation "+annotation.LoadBalancerID,
-			"what stands there is no id; remove the annotation to get a load balancer of the Service's own")
-	}
-	l, err := p.Octavia.Get(ctx, id)
-	var cloud *openstack.Error
-	reason := "it belongs to another project"
-	switch {
-	case openstack.Classify(err) == openstack.Gone:
-		return nil, nil
-	case err == nil:
-		is, err := p.isOurs(ctx, service, owner, l, before)
-		if is || err != nil {
-			return []lb.LoadBalancer{l}, err
-		}
-		reason = cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("the Service publishes no address of it, and it bears no tag %s: set that if it is this Service's", owner.ServiceTag()))
-	case !errors.As(err, &cloud) || cloud.Status != http.StatusForbidden:
-		return nil, err
-	}
-	foreign := openstack.NewForeign(fmt.Sprintf("use load balancer %s of annotation %s", id, annotation.LoadBalancerID),
-		reason+"; remove the annotation to get a load balancer of the Service's own")
-	if err == nil && owner.Claims(l).Adopted {
-		return nil, &unproven{foreign}
-	}
-	return nil, foreign
 }

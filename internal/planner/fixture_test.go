@@ -19,10 +19,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-// ourClass is the class of the controllers under test.
+// ourClass is the load balancer class of the controller under test.
 const ourClass = "kube-octavia.io/octavia"
 
-// served is a Service of type LoadBalancer that we have claimed.
+// served is a claimed Service of type LoadBalancer.
 func served(edits ...func(*corev1.Service)) *corev1.Service {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1", Finalizers: []string{claim.Finalizer},
@@ -35,7 +35,8 @@ func served(edits ...func(*corev1.Service)) *corev1.Service {
 	return s
 }
 
-func unmarked(s *corev1.Service) { delete(s.Annotations, annotation.Managed) }
+// unclaimed removes the annotation of a claimed Service.
+func unclaimed(s *corev1.Service) { delete(s.Annotations, annotation.Managed) }
 
 func without(key string) func(*corev1.Service) {
 	return func(s *corev1.Service) { delete(s.Annotations, key) }
@@ -43,7 +44,7 @@ func without(key string) func(*corev1.Service) {
 
 func deleted(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) }
 
-// calling is a Planner for an Octavia that answers as handle says.
+// calling returns a Planner with this Octavia.
 func calling(t *testing.T, handle http.HandlerFunc) *Planner {
 	t.Helper()
 	server := httptest.NewServer(handle)

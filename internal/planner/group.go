@@ -24,13 +24,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// The Services of a group share one load balancer, that which most of them are known to
-// have, as if its id stood on each. Where there is none, one of them makes it for itself,
-// and the others wait until its id is noted on that one. Everything is decided from the
-// Services alone, which a controller that has just started sees as well.
+// The Services of a group share one load balancer: the one that most of them have. If there
+// is none, one of them creates it, and the others wait until its id is on that Service. All
+// this depends on the Services alone, so it survives a restart.
 
-// GroupOf names the group that the Service is in, apart from those of other namespaces
-// unless the operator lets these share; "" is none.
+// GroupOf returns the name of the Service's group, or "". It contains the namespace unless
+// Services of several namespaces may share a load balancer.
 func (p *Planner) GroupOf(s *corev1.Service) string {
 	name := strings.TrimSpace(s.Annotations[annotation.LoadBalancerGroup])
 	switch {
@@ -42,7 +41,7 @@ func (p *Planner) GroupOf(s *corev1.Service) string {
 	return s.Namespace + "/" + name
 }
 
-// Group returns the Services of the Service's group, the oldest first; none if it is in none.
+// Group returns the Services of the Service's group, the oldest first.
 func (p *Planner) Group(ctx context.Context, service *corev1.Service) ([]corev1.Service, error) {
 	name := p.GroupOf(service)
 	if name == "" {
@@ -59,10 +58,10 @@ func (p *Planner) Group(ctx context.Context, service *corev1.Service) ([]corev1.
 	return group, nil
 }
 
-// knownBalancer is the id of the load balancer that the Service is known to have, or "".
-// What stands on a Service that was not taken over and has no address is a user's wish. The
-// one that was just made for a Service may not be noted on it yet.
-func (p *Planner) knownBalancer(s *corev1.Service) string {
+// knownLoadBalancer returns the id of the Service's load balancer, or "". The id on a Service
+// that is not claimed and has no address was written by a user, as a request. The id of a new
+// load balancer may be only in memory.
+func (p *Planner) knownLoadBalancer(s *corev1.Service) string {
 	id := ""
 	if p.Claimed(s) || len(s.Status.LoadBalancer.Ingress) > 0 {
 		id = strings.TrimSpace(s.Annotations[annotation.LoadBalancerID])
@@ -73,15 +72,15 @@ func (p *Planner) knownBalancer(s *corev1.Service) string {
 	return id
 }
 
-// askedTwice reports whether a user says by group and by id which load balancer to share.
-func (p *Planner) askedTwice(s *corev1.Service) bool {
-	return p.GroupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownBalancer(s) == ""
+// namesIDAndGroup reports whether a user requests sharing both by id and by group.
+func (p *Planner) namesIDAndGroup(s *corev1.Service) bool {
+	return p.GroupOf(s) != "" && s.Annotations[annotation.LoadBalancerID] != "" && p.knownLoadBalancer(s) == ""
 }
 
-// balancersOf are the ids of the load balancers that the Services of a group have,
-// that of most of them first, and of those of as many that of the oldest. All but the
-// first are gone, or those of Services that had one before they joined the group.
-func balancersOf(group []corev1.Service, known func(*corev1.Service) string) []string {
+// loadBalancersOf returns the ids of the load balancers of a group's Services, the one that
+// most of them have first; if several have as many, that of the oldest Service. Others than
+// the first are deleted, or belong to Services that had one before they joined the group.
+func loadBalancersOf(group []corev1.Service, known func(*corev1.Service) string) []string {
 	var ids []string
 	users := map[string]int{}
 	for i := range group {
@@ -94,32 +93,13 @@ func balancersOf(group []corev1.Service, known func(*corev1.Service) string) []s
 	return ids
 }
 
-// groupHost returns the load balancer of the Service's group, without its tree, or nil
-// where there is none. Own is the id noted on the Service, whose load balancer is gone.
-func (p *Planner) groupHost(ctx context.Context, service *corev1.Service, owner lb.Owner, own string) (*lb.LoadBalancer, error) {
-	group, err := p.Group(ctx, service)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range balancersOf(group, p.knownBalancer) {
-		if id == own {
-			continue
-		}
-		host, err := p.host(ctx, service, owner, id)
-		if openstack.Classify(err) == openstack.Gone {
-			continue
-		}
-		return host, err
-	}
-	return nil, nil
-}
-
-// checkGroup refuses a Service that says twice what to share, and one that has another
-// load balancer than its group: nothing moves a Service from one to another.
-func (p *Planner) checkGroup(ctx context.Context, service *corev1.Service, observed lb.Observed) error {
-	if p.askedTwice(service) {
+// checkGroup refuses a Service that requests sharing both by id and by group, and one that has
+// another load balancer than its group: Services are not moved between load balancers.
+func (p *Planner) checkGroup(ctx context.Context, in *build.Input, _ annotation.Options, observed lb.Observed) error {
+	service := in.Service
+	if p.namesIDAndGroup(service) {
 		return &build.Invalid{Reason: build.ReasonInvalidAnnotation, Message: fmt.Sprintf(
-			"annotations %s and %s both say which load balancer to share; remove one", annotation.LoadBalancerGroup, annotation.LoadBalancerID)}
+			"annotations %s and %s both name a load balancer to share; remove one of them", annotation.LoadBalancerGroup, annotation.LoadBalancerID)}
 	}
 	if observed.LoadBalancer == nil {
 		return nil
@@ -130,29 +110,29 @@ func (p *Planner) checkGroup(ctx context.Context, service *corev1.Service, obser
 	}
 	known := func(s *corev1.Service) string {
 		if s.UID == service.UID {
-			return observed.LoadBalancer.ID // perhaps not noted yet
+			return observed.LoadBalancer.ID // its id may not be on the Service yet
 		}
-		return p.knownBalancer(s)
+		return p.knownLoadBalancer(s)
 	}
-	for _, id := range balancersOf(group, known) {
+	for _, id := range loadBalancersOf(group, known) {
 		if id == observed.LoadBalancer.ID {
 			return nil
 		}
-		there, err := p.Octavia.Get(ctx, id)
-		if openstack.Classify(err) == openstack.Gone || err == nil && there.ProvisioningStatus == lb.PendingDelete {
+		l, err := p.Octavia.Get(ctx, id)
+		if openstack.Classify(err) == openstack.Gone || err == nil && l.ProvisioningStatus == lb.PendingDelete {
 			continue
 		} else if err != nil {
 			return err
 		}
 		return &build.Invalid{Reason: build.ReasonRequiresReplacement, Message: fmt.Sprintf(
-			"the Service has load balancer %s, and group %q of annotation %s has %s; take the annotation back, or delete the Service and make it again",
+			"the Service has load balancer %s, but group %q of annotation %s has %s; remove the annotation, or delete the Service and create it again",
 			observed.LoadBalancer.ID, service.Annotations[annotation.LoadBalancerGroup], annotation.LoadBalancerGroup, id)}
 	}
 	return nil
 }
 
-// awaitGroup returns a *decide.GroupWait unless the Service is to have a load balancer made, or has
-// one.
+// awaitGroup returns a *decide.GroupWait if another Service of the group has to create the load
+// balancer.
 func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, observed lb.Observed) error {
 	if observed.LoadBalancer != nil {
 		return nil
@@ -161,32 +141,25 @@ func (p *Planner) awaitGroup(ctx context.Context, service *corev1.Service, obser
 	if err != nil || len(group) == 0 {
 		return err
 	}
-	maker := p.mayMake(group)[0]
-	if maker.UID == service.UID {
-		return nil
+	if creator := p.creatorOf(group); creator.UID != service.UID {
+		return &decide.GroupWait{For: creator.Namespace + "/" + creator.Name}
 	}
-	return &decide.GroupWait{For: maker.Namespace + "/" + maker.Name}
+	return nil
 }
 
-// mayMake are the Services of a group that may make its load balancer, the first before
-// the others. One that is claimed may have begun; one that is refused comes to nothing,
-// unless all are.
-func (p *Planner) mayMake(group []corev1.Service) []corev1.Service {
-	able := slices.DeleteFunc(slices.Clone(group), Refused)
-	if len(able) == 0 {
-		able = slices.Clone(group)
+// creatorOf returns the Service of a group that creates its load balancer: not a refused one,
+// unless all are; preferably one that may have started; the oldest.
+func (p *Planner) creatorOf(group []corev1.Service) corev1.Service {
+	if accepted := slices.DeleteFunc(slices.Clone(group), Refused); len(accepted) > 0 {
+		group = accepted
 	}
-	begun := func(s *corev1.Service) int {
-		if p.Claimed(s) || p.Remembered != nil && p.Remembered.MayAppear(client.ObjectKeyFromObject(s)) {
-			return -1
-		}
-		return 0
-	}
-	slices.SortStableFunc(able, func(a, b corev1.Service) int { return begun(&a) - begun(&b) })
-	return able
+	started := slices.IndexFunc(group, func(s corev1.Service) bool {
+		return p.Claimed(&s) || p.Remembered != nil && p.Remembered.MayAppear(client.ObjectKeyFromObject(&s))
+	})
+	return group[max(started, 0)]
 }
 
-// Refused reports whether the Service was refused as a whole when it was last looked at.
+// Refused reports whether the Service was refused as a whole in its last pass.
 func Refused(s corev1.Service) bool {
 	c := meta.FindStatusCondition(s.Status.Conditions, status.Accepted)
 	return c != nil && c.Status == metav1.ConditionFalse && build.Refuses(c.Reason)

@@ -29,10 +29,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// mate is a Service of group g, the older the smaller its age is, which has nothing yet.
-func mate(name string, age int, edits ...func(*corev1.Service)) corev1.Service {
-	s := served(unmarked, without(annotation.LoadBalancerID), in("default", "g"), func(s *corev1.Service) {
-		s.Name, s.UID, s.CreationTimestamp = name, types.UID("uid-of-"+name), metav1.NewTime(time.Unix(int64(age), 0))
+// member is a Service of group g without a load balancer, created so many seconds after 1970.
+func member(name string, created int, edits ...func(*corev1.Service)) corev1.Service {
+	s := served(unclaimed, without(annotation.LoadBalancerID), in("default", "g"), func(s *corev1.Service) {
+		s.Name, s.UID, s.CreationTimestamp = name, types.UID("uid-of-"+name), metav1.NewTime(time.Unix(int64(created), 0))
 	})
 	for _, edit := range edits {
 		edit(s)
@@ -55,22 +55,22 @@ func refusedNow(s *corev1.Service) {
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonInvalidAnnotation})
 }
 
-// lacking says that a part of what the Service asks for cannot be had.
-func lacking(s *corev1.Service) {
+// partlyRefused is a Service that is served without a part of what it requests.
+func partlyRefused(s *corev1.Service) {
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Accepted, Status: metav1.ConditionFalse, Reason: build.ReasonHealthMonitorUnsupported})
 }
 
-// asks notes an id that nobody but a user wrote, and has one that was noted on a Service
-// which is claimed.
-func asks(id string) func(*corev1.Service) {
+// requests sets an id as a user does.
+func requests(id string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id }
 }
 
+// has sets an id as the controller does.
 func has(id string) func(*corev1.Service) {
-	return func(s *corev1.Service) { claimedNow(s); asks(id)(s) }
+	return func(s *corev1.Service) { claimedNow(s); requests(id)(s) }
 }
 
-// onlyServices is a Kubernetes API with Services.
+// onlyServices is a Kubernetes API with Services only.
 type onlyServices struct {
 	client.Reader
 	services []corev1.Service
@@ -83,15 +83,16 @@ func (c onlyServices) List(_ context.Context, list client.ObjectList, _ ...clien
 	return nil
 }
 
-func grouping(scope string, services ...corev1.Service) *Planner {
+// cluster returns a Planner for these Services and this shared-lb-scope.
+func cluster(scope string, services ...corev1.Service) *Planner {
 	return &Planner{Reader: onlyServices{services: services}, Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"},
 		Config: config.LoadBalancer{SharedScope: scope}}
 }
 
-func TestGroupsAreThoseOfANamespaceUnlessTheOperatorSaysOtherwise(t *testing.T) {
+func TestGroupIsLimitedToItsNamespaceByDefault(t *testing.T) {
 	all := []corev1.Service{
-		mate("young", 3), mate("old", 1), mate("far", 2, in("other", "g")), mate("beside", 0, in("default", "h")), mate("apart", 0, without(annotation.LoadBalancerGroup)),
-		mate("going", 0, deleted), mate("internal", 0, clusterIP), mate("same-age", 3),
+		member("young", 3), member("old", 1), member("far", 2, in("other", "g")), member("other-group", 0, in("default", "h")), member("no-group", 0, without(annotation.LoadBalancerGroup)),
+		member("deleted", 0, deleted), member("cluster-ip", 0, clusterIP), member("same-age", 3),
 	}
 	for scope, want := range map[string][]string{
 		config.ShareInNamespace: {"old", "same-age", "young"},
@@ -99,7 +100,7 @@ func TestGroupsAreThoseOfANamespaceUnlessTheOperatorSaysOtherwise(t *testing.T) 
 		config.ShareAny:         {"old", "far", "same-age", "young"},
 		"":                      {"old", "same-age", "young"},
 	} {
-		p := grouping(scope, all...)
+		p := cluster(scope, all...)
 		group, err := p.Group(t.Context(), &all[0])
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +120,7 @@ func TestGroupsAreThoseOfANamespaceUnlessTheOperatorSaysOtherwise(t *testing.T) 
 	}
 }
 
-func TestTheLoadBalancerOfAGroupIsTheOneThatMostOfItHave(t *testing.T) {
+func TestLoadBalancerOfAGroupIsTheOneThatMostServicesHave(t *testing.T) {
 	address := func(s *corev1.Service) {
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.1"}}
 	}
@@ -127,37 +128,37 @@ func TestTheLoadBalancerOfAGroupIsTheOneThatMostOfItHave(t *testing.T) {
 		group []corev1.Service
 		want  []string
 	}{
-		"nobody has one":            {[]corev1.Service{mate("a", 1), mate("b", 2, claimedNow)}, nil},
-		"one has one":               {[]corev1.Service{mate("a", 1), mate("b", 2, has("lb-1"))}, []string{"lb-1"}},
-		"a user wishes for one":     {[]corev1.Service{mate("a", 1, asks("lb-1")), mate("b", 2, has("lb-2"))}, []string{"lb-2"}},
-		"another controller wrote":  {[]corev1.Service{mate("a", 1, asks("lb-1"), address)}, []string{"lb-1"}},
-		"the oldest of two counts":  {[]corev1.Service{mate("a", 1, has("lb-1")), mate("b", 2, has("lb-2"))}, []string{"lb-1", "lb-2"}},
-		"more count than the older": {[]corev1.Service{mate("a", 1, has("lb-1")), mate("b", 2, has("lb-2")), mate("c", 3, has("lb-2"))}, []string{"lb-2", "lb-1"}},
+		"none":                              {[]corev1.Service{member("a", 1), member("b", 2, claimedNow)}, nil},
+		"one":                               {[]corev1.Service{member("a", 1), member("b", 2, has("lb-1"))}, []string{"lb-1"}},
+		"one requested by a user":           {[]corev1.Service{member("a", 1, requests("lb-1")), member("b", 2, has("lb-2"))}, []string{"lb-2"}},
+		"one of another controller":         {[]corev1.Service{member("a", 1, requests("lb-1"), address)}, []string{"lb-1"}},
+		"two, each of one Service":          {[]corev1.Service{member("a", 1, has("lb-1")), member("b", 2, has("lb-2"))}, []string{"lb-1", "lb-2"}},
+		"two, the second has more Services": {[]corev1.Service{member("a", 1, has("lb-1")), member("b", 2, has("lb-2")), member("c", 3, has("lb-2"))}, []string{"lb-2", "lb-1"}},
 	} {
-		if d := cmp.Diff(c.want, balancersOf(c.group, grouping("").knownBalancer)); d != "" {
+		if d := cmp.Diff(c.want, loadBalancersOf(c.group, cluster("").knownLoadBalancer)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
 }
 
-func TestOneOfAGroupMakesItsLoadBalancerAndTheOthersWait(t *testing.T) {
+func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		group []corev1.Service
 		want  string
 	}{
-		"the oldest":                               {[]corev1.Service{mate("b", 2), mate("a", 1)}, "a"},
-		"not one that is refused":                  {[]corev1.Service{mate("a", 1, refusedNow), mate("b", 2)}, "b"},
-		"one of which a part is left out":          {[]corev1.Service{mate("a", 1, lacking), mate("b", 2)}, "a"},
-		"the oldest of all that are refused":       {[]corev1.Service{mate("a", 1, refusedNow), mate("b", 2, refusedNow)}, "a"},
-		"one that may have begun":                  {[]corev1.Service{mate("a", 1), mate("b", 2, claimedNow)}, "b"},
-		"not one that had begun and is refused":    {[]corev1.Service{mate("a", 1), mate("b", 2, claimedNow, refusedNow)}, "a"},
-		"one of those whose load balancer is gone": {[]corev1.Service{mate("a", 1, has("gone")), mate("b", 2, has("gone")), mate("c", 0)}, "a"},
+		"the oldest":                      {[]corev1.Service{member("b", 2), member("a", 1)}, "a"},
+		"refused":                         {[]corev1.Service{member("a", 1, refusedNow), member("b", 2)}, "b"},
+		"partly refused":                  {[]corev1.Service{member("a", 1, partlyRefused), member("b", 2)}, "a"},
+		"all refused":                     {[]corev1.Service{member("a", 1, refusedNow), member("b", 2, refusedNow)}, "a"},
+		"one may have started":            {[]corev1.Service{member("a", 1), member("b", 2, claimedNow)}, "b"},
+		"one had started, but is refused": {[]corev1.Service{member("a", 1), member("b", 2, claimedNow, refusedNow)}, "a"},
+		"the load balancer was deleted":   {[]corev1.Service{member("a", 1, has("gone")), member("b", 2, has("gone")), member("c", 0)}, "a"},
 	} {
-		p := grouping("", c.group...)
+		p := cluster("", c.group...)
 		for i := range c.group {
 			var waits *decide.GroupWait
 			err := p.awaitGroup(t.Context(), &c.group[i], lb.Observed{})
-			if makes := err == nil; makes != (c.group[i].Name == c.want) || !makes && !errors.As(err, &waits) {
+			if creates := err == nil; creates != (c.group[i].Name == c.want) || !creates && !errors.As(err, &waits) {
 				t.Errorf("%s: %s: %v", name, c.group[i].Name, err)
 			}
 			if err := p.awaitGroup(t.Context(), &c.group[i], lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}); err != nil {
@@ -165,149 +166,76 @@ func TestOneOfAGroupMakesItsLoadBalancerAndTheOthersWait(t *testing.T) {
 			}
 		}
 	}
-	alone := mate("alone", 1, without(annotation.LoadBalancerGroup))
-	if err := grouping("", alone, mate("a", 0)).awaitGroup(t.Context(), &alone, lb.Observed{}); err != nil {
-		t.Errorf("a Service of no group: %v", err)
+	alone := member("alone", 1, without(annotation.LoadBalancerGroup))
+	if err := cluster("", alone, member("a", 0)).awaitGroup(t.Context(), &alone, lb.Observed{}); err != nil {
+		t.Errorf("a Service without a group: %v", err)
 	}
 }
 
-// asked remembers that a load balancer was asked for, for these Services, that may still
-// appear.
-type asked []string
+// unanswered is the memory of a controller whose creates for these Services had no answer.
+type unanswered []string
 
-func (asked) LoadBalancerOf(types.NamespacedName) string { return "" }
-func (a asked) MayAppear(key types.NamespacedName) bool  { return slices.Contains(a, key.Name) }
+func (unanswered) LoadBalancerOf(types.NamespacedName) string { return "" }
+func (u unanswered) MayAppear(key types.NamespacedName) bool  { return slices.Contains(u, key.Name) }
 
-func TestWhoHasBegunToMakeTheLoadBalancerOfAGroupEndsIt(t *testing.T) {
-	a, b := mate("a", 1, refusedNow), mate("b", 2)
-	p := grouping("", a, b)
+func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.T) {
+	a, b := member("a", 1, refusedNow), member("b", 2)
+	p := cluster("", a, b)
 	if err := p.awaitGroup(t.Context(), &b, lb.Observed{}); err != nil {
 		t.Fatal(err)
 	}
-	a.Status.Conditions = nil // it came right, and the cache does not show yet that the other one has begun
-	p.Reader, p.Remembered = onlyServices{services: []corev1.Service{a, b}}, asked{"b"}
+	a.Status.Conditions = nil // accepted now, while the cache does not show yet that the other one has started
+	p.Reader, p.Remembered = onlyServices{services: []corev1.Service{a, b}}, unanswered{"b"}
 	if err := p.awaitGroup(t.Context(), &a, lb.Observed{}); err == nil || !strings.Contains(err.Error(), "default/b") {
-		t.Errorf("a second load balancer would be made: %v", err)
+		t.Errorf("a second load balancer would be created: %v", err)
 	}
 	refusedNow(&b)
 	p.Reader = onlyServices{services: []corev1.Service{a, b}}
 	if err := p.awaitGroup(t.Context(), &a, lb.Observed{}); err != nil {
-		t.Errorf("the one that had begun is refused, and the other one waits for it: %v", err)
+		t.Errorf("the Service that had started is refused, but the other one waits for it: %v", err)
 	}
 }
 
-func TestAServiceThatHasAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
+func TestServiceWithAnotherLoadBalancerThanItsGroupIsRefused(t *testing.T) {
 	const one, two = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 	for name, c := range map[string]struct {
 		web    corev1.Service
 		others []corev1.Service
-		had    string
-		there  map[string]string
+		has    string
+		exist  map[string]string
 		reason string
 	}{
-		"its own is the group's":           {web: mate("web", 2), others: []corev1.Service{mate("a", 1)}, had: one},
-		"it has that of the group":         {web: mate("web", 2, has(one)), others: []corev1.Service{mate("a", 1, has(one))}, had: one},
-		"the group's is another":           {web: mate("web", 2, has(one)), others: []corev1.Service{mate("a", 1, has(two))}, had: one, there: map[string]string{two: "ACTIVE"}, reason: build.ReasonRequiresReplacement},
-		"the other one is gone":            {web: mate("web", 2, has(one)), others: []corev1.Service{mate("a", 1, has(two))}, had: one},
-		"the other one is about to go":     {web: mate("web", 2, has(one)), others: []corev1.Service{mate("a", 1, has(two))}, had: one, there: map[string]string{two: "PENDING_DELETE"}},
-		"its own is new and not noted yet": {web: mate("web", 1, has(two)), others: []corev1.Service{mate("a", 2)}, had: one, there: map[string]string{two: "ACTIVE"}},
-		"it names one besides the group":   {web: mate("web", 2, asks(one)), others: []corev1.Service{mate("a", 1, has(two))}, reason: build.ReasonInvalidAnnotation},
+		"the group has none":              {web: member("web", 2), others: []corev1.Service{member("a", 1)}, has: one},
+		"the same":                        {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(one))}, has: one},
+		"another":                         {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "ACTIVE"}, reason: build.ReasonRequiresReplacement},
+		"another, which does not exist":   {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one},
+		"another, which is being deleted": {web: member("web", 2, has(one)), others: []corev1.Service{member("a", 1, has(two))}, has: one, exist: map[string]string{two: "PENDING_DELETE"}},
+		"a new one, without id yet":       {web: member("web", 1, has(two)), others: []corev1.Service{member("a", 2)}, has: one, exist: map[string]string{two: "ACTIVE"}},
+		"one requested by id too":         {web: member("web", 2, requests(one)), others: []corev1.Service{member("a", 1, has(two))}, reason: build.ReasonInvalidAnnotation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := calling(t, func(w http.ResponseWriter, r *http.Request) {
 				id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-				if c.there[id] == "" {
+				if c.exist[id] == "" {
 					w.WriteHeader(http.StatusNotFound)
 					return
 				}
-				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "provisioning_status": %q}}`, id, c.there[id])
+				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "provisioning_status": %q}}`, id, c.exist[id])
 			})
-			g := grouping("", append(c.others, c.web)...)
+			g := cluster("", append(c.others, c.web)...)
 			p.Reader, p.LoadBalancerClass, p.DefaultClass = g.Reader, g.LoadBalancerClass, true
 			var observed lb.Observed
-			if c.had != "" {
-				observed.LoadBalancer = &lb.LoadBalancer{ID: c.had}
+			if c.has != "" {
+				observed.LoadBalancer = &lb.LoadBalancer{ID: c.has}
 			}
-			err := p.checkGroup(t.Context(), &c.web, observed)
-			if refused := refusalIn(err); refused == nil && (err != nil || c.reason != "") || refused != nil && refused.Reason != c.reason {
+			err := p.checkGroup(t.Context(), &build.Input{Service: &c.web}, annotation.Options{}, observed)
+			reason := ""
+			if refused, is := errors.AsType[*build.Invalid](err); is {
+				reason = refused.Reason
+			}
+			if reason != c.reason || err != nil && reason == "" {
 				t.Errorf("%v, want reason %q", err, c.reason)
 			}
 		})
-	}
-}
-
-func TestInternalServicesThatAFloatingIPWouldOpenAreNamed(t *testing.T) {
-	internal := func(s *corev1.Service) {
-		s.Annotations["service.beta.kubernetes.io/openstack-internal-load-balancer"] = "true"
-	}
-	broken := func(s *corev1.Service) { s.Annotations[annotation.KeepFloatingIP] = "maybe" }
-	ours := mate("web", 1, has("lb-1"))
-	was := func(address string) func(*corev1.Service) {
-		return func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = address }
-	}
-	const tag = "kube_service_kubernetes_default_"
-	for name, c := range map[string]struct {
-		web   func(*corev1.Service)
-		other corev1.Service
-		tags  []string
-		vip   bool
-		want  []string
-	}{
-		"an internal one":                         {other: mate("api", 2, internal), tags: []string{tag + "api"}, want: []string{"default/api"}},
-		"an external one":                         {other: mate("api", 2), tags: []string{tag + "api"}},
-		"one that cannot be read":                 {other: mate("api", 2, broken), tags: []string{tag + "api"}, want: []string{"default/api"}},
-		"one that comes":                          {other: mate("api", 2, internal, has("lb-1")), want: []string{"default/api"}},
-		"one that was refused":                    {other: mate("api", 2, internal, has("lb-1"), refusedNow)},
-		"one that a user only lets name it":       {other: mate("api", 2, internal, asks("lb-1"))},
-		"one of another load balancer":            {other: mate("api", 2, internal, has("lb-2"))},
-		"an unknown one, of an internal Service":  {web: was("10.0.0.9"), other: mate("api", 2), tags: []string{tag + "x"}, want: []string{tag + "x"}},
-		"an unknown one, of an external Service":  {web: was("203.0.113.1"), other: mate("api", 2), tags: []string{tag + "x"}},
-		"an internal one, of an internal Service": {web: internal, other: mate("api", 2, internal), tags: []string{tag + "api"}},
-		"an internal one, where there is one":     {other: mate("api", 2, internal), tags: []string{tag + "api"}, vip: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			web := *ours.DeepCopy()
-			if c.web != nil {
-				c.web(&web)
-			}
-			p := grouping("", web, c.other)
-			p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
-			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(p.Owner(&web).Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
-			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, HostAddress: "10.0.0.9"}
-			if c.vip {
-				input.HostAddress = "203.0.113.1"
-			}
-			if err := p.lookAtSharers(t.Context(), &input); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, input.WouldOpen); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
-}
-
-func TestAnInternalServiceDoesNotComeToALoadBalancerThatIsToGetAFloatingIP(t *testing.T) {
-	internal := func(s *corev1.Service) {
-		s.Annotations["service.beta.kubernetes.io/openstack-internal-load-balancer"] = "true"
-	}
-	for name, c := range map[string]struct {
-		web, guest func(*corev1.Service)
-		address    string
-		want       bool
-	}{
-		"its owner asks for one":      {func(*corev1.Service) {}, internal, "10.0.0.9", true},
-		"its owner is internal, too":  {internal, internal, "10.0.0.9", false},
-		"the guest wants one as well": {func(*corev1.Service) {}, func(*corev1.Service) {}, "10.0.0.9", false},
-		"it has one":                  {func(*corev1.Service) {}, internal, "203.0.113.1", false},
-	} {
-		web, guest := mate("web", 1, c.web), mate("api", 2, c.guest)
-		p := grouping("", web, guest)
-		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
-		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&web).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
-		input := build.Input{Service: &guest, Found: l, HostAddress: c.address, Guest: true}
-		if err := p.lookAtSharers(t.Context(), &input); err != nil || input.HostExternal != c.want {
-			t.Errorf("%s: %v, %v", name, input.HostExternal, err)
-		}
 	}
 }

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,30 +18,30 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-// seen is what is remembered of the cloud after it was read. MayAppear is whether a load
-// balancer may still come to show that a controller before this one asked for.
-func seen(f decide.Facts, found lb.Observed, mayAppear bool) memory.Cloud {
+// remember returns what to remember of the cloud after a read. CreatePending reports whether a
+// create by an earlier controller may still produce a load balancer.
+func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Cloud {
 	c := f.Record.Cloud
 	if found.LoadBalancer != nil && c.Observed.LoadBalancer == nil {
-		c.Unanswered = time.Time{} // it is what the create made that was not answered
+		c.Unanswered = time.Time{} // the create without an answer has produced it
 	}
-	if mayAppear || len(found.Unsettled) > 0 && c.Unanswered.IsZero() {
+	if createPending || len(found.Unsettled) > 0 && c.Unanswered.IsZero() {
 		c.Unanswered = f.Now
 	}
 	c.Expected = believed(c, found)
 	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
-	c.Stale = changeMayHide(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
+	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
 	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, f.Now
 	return c
 }
 
-// believed is what the load balancer was thought to be before it was read: what is different
-// then was changed by another client.
+// believed returns the state that was expected before the read: another client has made the
+// differences. It is nil if Octavia may have made them.
 func believed(c memory.Cloud, found lb.Observed) *lb.Observed {
 	l := c.Observed.LoadBalancer
 	switch now := found.LoadBalancer; {
 	case now != nil && now.ProvisioningStatus == lb.Error:
-		return nil // Octavia did that
+		return nil
 	case c.Expected != nil || c.Written.IsZero() || l == nil:
 	case l.ProvisioningStatus == lb.Active || l.ProvisioningStatus == lb.PendingUpdate:
 		before := diff.Clone(c.Observed)
@@ -50,11 +51,10 @@ func believed(c memory.Cloud, found lb.Observed) *lb.Observed {
 	return c.Expected
 }
 
-// changeMayHide reports whether another client may change the load balancer after it was
-// read without that being seen: updated_at counts whole seconds, and the second of the last
-// change may not be over. That is so when its updated_at was not seen before and is not old,
-// as far as clocks can be trusted.
-func changeMayHide(before, now *lb.LoadBalancer, at time.Time) bool {
+// mayMissChange reports whether a change by another client after the read could be missed:
+// updated_at has whole seconds, and the second of the last change may not be over. That is so
+// if updated_at is new and recent, as far as clocks can be trusted.
+func mayMissChange(before, now *lb.LoadBalancer, at time.Time) bool {
 	if now == nil || before != nil && before.ID == now.ID && before.UpdatedAt == now.UpdatedAt {
 		return false
 	}
@@ -62,24 +62,23 @@ func changeMayHide(before, now *lb.LoadBalancer, at time.Time) bool {
 	return err != nil || at.Sub(changed) < 10*time.Minute
 }
 
-// mayStillAppear reports, at the first look that this controller takes at a Service, whether
-// a controller before it may have asked for a load balancer that does not show yet. It was
-// killed then: the Service is claimed, and what was made for it was never noted on it.
-// Octavia takes a while to show what it was asked for.
-func (p *Planner) mayStillAppear(f decide.Facts, found lb.Observed) bool {
+// createMayBePending reports, at the first read of a Service, whether an earlier controller may
+// have been killed during a create: the Service is claimed, and the id of its load balancer is
+// not on it. Octavia shows a new load balancer with a delay.
+func (p *Planner) createMayBePending(f decide.Facts, found lb.Observed) bool {
 	if !f.Record.Cloud.Written.IsZero() || !p.Claimed(f.Service) {
 		return false
 	}
 	known := found.LoadBalancer
 	if found.Predecessor != nil && known != nil && decide.Replaces(*known, *found.Predecessor) {
-		known = found.Predecessor // the other one is there as well
+		known = found.Predecessor // its replacement was found too
 	}
-	noted := f.Service.Annotations[annotation.LoadBalancerID]
-	return noted == "" || known != nil && known.ID != noted
+	id := f.Service.Annotations[annotation.LoadBalancerID]
+	return id == "" || known != nil && known.ID != id
 }
 
-// compare compares the ACTIVE load balancer with its status tree, from which it takes ids and
-// statuses. One that is not as it was predicted is read in full.
+// compare compares the ACTIVE load balancer with its status tree, and takes ids and statuses
+// from it. If something differs, everything is read.
 func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	c := &f.Record.Cloud
 	l, old := *c.Observed.LoadBalancer, c.Observed.Predecessor
@@ -93,38 +92,22 @@ func (p *Planner) compare(ctx context.Context, f decide.Facts) (decide.Facts, er
 		c.Observed.LoadBalancer, c.Confirmed = &confirmed, true
 		return f, nil
 	}
-	logDifference(ctx, l.ID, difference)
+	ctrl.LoggerFrom(ctx).Info("the load balancer differs from the expected state; reading everything", "loadBalancerID", l.ID, "difference", difference.Error())
 	c.Known = false
 	if f, err = p.Observe(ctx, f); err != nil {
 		return f, err
 	}
 	if now := f.Record.Cloud.Observed; now.LoadBalancer == nil || now.LoadBalancer.ID != l.ID || now.Predecessor != nil && old == nil {
-		f = p.Desire(ctx, f) // what was wanted suited the one that was there
+		f = p.BuildDesired(ctx, f) // it was built for another load balancer
 	}
 	return f, nil
 }
 
-// withAddress returns the floating IPs that were observed, with what the cloud says now of
-// the one with the address.
-func (p *Planner) withAddress(ctx context.Context, address string, observed lb.Observed) ([]lb.FloatingIP, error) {
-	found, err := p.Neutron.FloatingIPsWithAddress(ctx, address)
-	if err != nil {
-		return observed.FloatingIPs, err
-	}
-	var others []lb.FloatingIP
-	for _, f := range observed.FloatingIPs {
-		if f.Address != address {
-			others = append(others, f)
-		}
-	}
-	return append(others, found...), nil
-}
-
-// again reads floating IPs once more.
-func (p *Planner) again(ctx context.Context, all []lb.FloatingIP) ([]lb.FloatingIP, error) {
-	var now []lb.FloatingIP
-	for _, f := range all {
-		found, err := p.Neutron.FloatingIPsWithAddress(ctx, f.Address)
+// readAgain returns the floating IPs after those with the addresses were read again.
+func (p *Planner) readAgain(ctx context.Context, all []lb.FloatingIP, addresses ...string) ([]lb.FloatingIP, error) {
+	now := slices.DeleteFunc(slices.Clone(all), func(f lb.FloatingIP) bool { return slices.Contains(addresses, f.Address) })
+	for _, address := range addresses {
+		found, err := p.Neutron.FloatingIPsWithAddress(ctx, address)
 		if err != nil {
 			return all, err
 		}
@@ -133,31 +116,30 @@ func (p *Planner) again(ctx context.Context, all []lb.FloatingIP) ([]lb.Floating
 	return now, nil
 }
 
-// logDifference says why a load balancer is read in full.
-func logDifference(ctx context.Context, id string, difference error) {
-	ctrl.LoggerFrom(ctx).Info("the load balancer is not as it was written; reading it in full", "loadBalancerID", id, "difference", difference.Error())
-}
-
-// Provide reads what a decision needs. It stores no certificate.
+// Provide reads or builds what a decision needs. It does not store certificates.
 func (p *Planner) Provide(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Facts, err error) {
-	c := &f.Record.Cloud
+	o := &f.Record.Cloud.Observed
 	switch d.Need {
 	case decide.NeedDesired:
-		f = p.desire(ctx, f)
+		f = p.desired(ctx, f)
 		f.Desired.Discarded = true
-	case decide.NeedFresh:
-		fresh := p.fresh(ctx, f)
-		f.Desired.Fresh = &fresh
-	case decide.NeedRequestedAddress:
-		c.Observed.FloatingIPs, err = p.withAddress(ctx, d.Wish.Wanted.FloatingIP.Address, c.Observed)
+	case decide.NeedReplacement:
+		replacement := p.build(ctx, f, lb.Observed{})
+		f.Desired.Replacement = &replacement
+	case decide.NeedRequestedFloatingIP:
+		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, d.Goal.Wanted.FloatingIP.Address)
 	case decide.NeedFloatingIPs:
-		c.Observed.FloatingIPs, err = p.again(ctx, c.Observed.FloatingIPs)
+		var addresses []string
+		for _, floating := range o.FloatingIPs {
+			addresses = append(addresses, floating.Address)
+		}
+		o.FloatingIPs, err = p.readAgain(ctx, o.FloatingIPs, addresses...)
 	case decide.NeedStatusTree:
 		return p.compare(ctx, f)
 	case decide.NeedPredecessor:
 		var old lb.LoadBalancer
-		if old, err = p.Octavia.Observe(ctx, *c.Observed.Predecessor); err == nil {
-			c.Observed.Predecessor = &old
+		if old, err = p.Octavia.Observe(ctx, *o.Predecessor); err == nil {
+			o.Predecessor = &old
 		}
 	}
 	return f, err

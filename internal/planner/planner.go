@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planner reads what a decision about a Service depends on: what the Service has in
-// the cloud, what it depends on in Kubernetes, and what has to be looked up. It writes
-// nothing. The controller and `kube-octavia plan` share it.
+// Package planner reads the facts for a decision about a Service, from OpenStack and
+// Kubernetes, and builds the desired state. It writes nothing. The controller and
+// `kube-octavia plan` share it.
 //
 // It may import decide and what that imports, claim, and the clients of OpenStack.
 package planner
@@ -35,11 +35,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// Planner has the clients and settings that it takes to decide about a Service.
+// Planner has the clients and settings that decisions about Services need.
 type Planner struct {
 	// Reader reads Services, Nodes and EndpointSlices.
 	Reader client.Reader
-	// Secrets reads single Secrets, by name, and has no cache: that would list them all.
+	// Secrets reads single Secrets by name. It has no cache: a cache would list them all.
 	Secrets client.Reader
 	Octavia *octavia.Client
 	Neutron *neutron.Client
@@ -49,95 +49,88 @@ type Planner struct {
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
 	claim.Policy
-	// Adopt is what is done about what openstack-cloud-controller-manager made; empty
-	// stands for claim.AdoptTag.
+	// Adopt says what to do with Services of openstack-cloud-controller-manager; empty means
+	// claim.AdoptTag.
 	Adopt claim.Adoption
-	// Remembered is what a controller remembers; nil for a command.
+	// Remembered is the memory of a controller; nil in a command.
 	Remembered Remembered
 
-	// leavesParts is whether the cloud was seen to leave parts of load balancers
-	// unfinished that were created complete.
-	leavesParts atomic.Bool
+	// serial reports whether the cloud was seen to leave children of single-call creates
+	// unfinished.
+	serial atomic.Bool
 }
 
 // Remembered is what a controller remembers of Services that the cache may not show yet.
 type Remembered interface {
 	// LoadBalancerOf returns the id of the load balancer that the Service uses, or "".
 	LoadBalancerOf(types.NamespacedName) string
-	// MayAppear reports whether a load balancer was asked for that may still appear.
+	// MayAppear reports whether a create without an answer may still produce a load balancer.
 	MayAppear(types.NamespacedName) bool
 }
 
-// LeavesParts notes that the cloud leaves parts of load balancers unfinished that are created
-// by one call: from now on they are created one by one. It reports whether that is news.
-func (p *Planner) LeavesParts() bool { return !p.leavesParts.Swap(true) }
+// CreateSerially creates children one by one from now on, because the cloud leaves those of
+// single-call creates unfinished. It reports whether that is new.
+func (p *Planner) CreateSerially() (first bool) { return !p.serial.Swap(true) }
 
-// OnlyObserves reports whether nothing is to be written for the Service, of which this was
-// observed: it was not taken over yet. What was keeps being served, however the operator
-// decides about the others. A person who says whose a load balancer is sets one tag on it;
-// the controller sets both, but on one that the Service shares.
+// OnlyObserves reports whether nothing may be written for the Service because it was not
+// adopted. An adopted load balancer has two tags: a person who assigns it to a Service sets
+// only one of them. A shared one has neither.
 func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
-	taken := p.Claimed(service)
+	adopted := p.Claimed(service)
 	if l := observed.LoadBalancer; l != nil && !observed.Guest && p.Capabilities.Has(lb.FeatureTags) {
-		taken = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
+		adopted = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 	}
-	return p.Adopt == claim.AdoptObserve && !taken
+	return p.Adopt == claim.AdoptObserve && !adopted
 }
 
-// Facts returns the facts about a Service of which nothing is known but the record.
+// Facts returns what is known about a Service before anything is read.
 func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
 	f := decide.Facts{
 		Now: now, Timing: t, Config: p.Config, Capabilities: p.Capabilities,
-		Service: service, Serves: p.Serves(service), Record: record, Remembered: record.Cloud.Known,
+		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
 	}
 	return f.ForOwner(p.Owner(service))
 }
 
-// Provider reads what a decision needs.
+// Provider provides what a decision needs.
 type Provider func(context.Context, decide.Facts, decide.Decision) (decide.Facts, error)
 
-// Decide decides about the Service. What the decision depends on is read by provide, which
-// is p.Provide or calls it. With an error, the decision is what could be decided without
-// what it lacked: to write nothing.
+// Decide decides about the Service. Provide, which is p.Provide or calls it, provides what the
+// decision needs. If that fails, the decision is to write nothing.
 func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) (decide.Facts, decide.Decision, error) {
 	for {
 		d := decide.Decide(f)
 		f.Record = d.Record
 		if d.Need == "" {
-			return f, d, d.Wish.Err
+			return f, d, d.Goal.Err
 		}
 		f.Provided = append(f.Provided, d.Need)
 		var err error
 		if f, err = provide(ctx, f, d); err != nil {
 			d.Need, d.Record = "", f.Record
-			return f, d, errors.Join(d.Wish.Err, err)
+			return f, d, errors.Join(d.Goal.Err, err)
 		}
 	}
 }
 
-// Observe reads what the cloud has of the Service, unless that is known. After a create that
-// was not answered, to us or to a controller before us, it looks once more when Octavia must
-// have ended it.
+// Observe reads what the Service has in the cloud, unless that is known. After a create
+// without an answer it reads again when Octavia must have finished it.
 func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	c := &f.Record.Cloud
-	if late := c.Unanswered; !late.IsZero() && f.Now.Sub(late) >= f.Timing.AnswerLimit {
+	if since := c.Unanswered; !since.IsZero() && f.Now.Sub(since) >= f.Timing.AnswerLimit {
 		c.Known, c.Unanswered = false, time.Time{}
 	}
 	if c.Observed.LoadBalancer == nil && p.GroupOf(f.Service) != "" {
-		c.Known = false // others may have made it meanwhile
+		c.Known = false // another Service of the group may have created it since
 	}
 	if c.Known {
 		return f, nil
 	}
-	before := remembered{others: c.Others}
-	if l := c.Observed.LoadBalancer; l != nil {
-		before.id, before.guest = l.ID, c.Observed.Guest
-	}
-	found, err := p.read(ctx, f.Service, f.Owner(), before)
+	found, err := search{p, f.Service, f.Owner(), *c}.read(ctx)
 	if err != nil {
 		return f, err
 	}
-	f.Record.Cloud = seen(f, found, p.mayStillAppear(f, found))
+	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
 	f.Record.Progress.Reached = nil
 	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
 		f.Record.Recovery.Discards.Count = 0
@@ -145,69 +138,88 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	return f, nil
 }
 
-// Desire gathers and builds what the Service is to have. A load balancer that was replaced
-// and has drained becomes a duplicate before.
-func (p *Planner) Desire(ctx context.Context, f decide.Facts) decide.Facts {
+// BuildDesired builds the desired state. Before that, a predecessor becomes a duplicate if its
+// drain time is over.
+func (p *Planner) BuildDesired(ctx context.Context, f decide.Facts) decide.Facts {
 	if !f.Serves {
 		return f
 	}
 	var retired bool
-	f.Record, retired = decide.Retire(f)
-	f = p.desire(ctx, f)
+	f.Record, retired = decide.RetirePredecessor(f)
+	f = p.desired(ctx, f)
 	f.Desired.Discarded = retired
 	return f
 }
 
-func (p *Planner) desire(ctx context.Context, f decide.Facts) decide.Facts {
+func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 	o := f.Record.Cloud.Observed
-	f.Desired = decide.Desired{Built: p.built(ctx, f, o)}
+	f.Desired = decide.Desired{Built: p.build(ctx, f, o)}
 	if o.Predecessor != nil && f.Desired.Input.Service != nil {
-		old, err := p.input(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
+		in, err := p.input(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
 		if err != nil {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
 		}
-		f.Desired.Old = &old
+		f.Desired.Predecessor = &in
 	}
 	f.Record.Certificate = f.Desired.Input.Certificate
 	return f
 }
 
-func (p *Planner) built(ctx context.Context, f decide.Facts, o lb.Observed) (b decide.Built) {
+// build gathers the input and builds the desired state for what was observed. If something has
+// to be created, it looks up what the settings leave open.
+func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) decide.Built {
 	in, err := p.input(ctx, f.Service, o)
 	if err != nil {
 		return decide.Built{Err: err}
 	}
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
-	b.Wanted, b.Err = p.build(ctx, &in, o)
-	b.Input = in
-	return b
+	options, _ := annotation.Parse(f.Service.Annotations, p.Config)
+	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
+		p.memberCIDRs, // first, because the members of a refused Service follow the nodes too
+		p.checkGroup,
+		p.vipSubnets,
+		p.dualStackSubnets,
+		p.requestedFloatingIP,
+		p.floatingNetwork,
+		p.memberCIDRs,
+		p.readExposure,
+		p.findCertificate,
+	} {
+		if err := lookUp(ctx, &in, options, o); err != nil {
+			return decide.Built{Input: in, Err: err}
+		}
+	}
+	wanted, err := build.Wanted(in)
+	if err == nil {
+		err = p.checkCertificates(ctx, wanted, o)
+	}
+	if err == nil {
+		err = p.awaitGroup(ctx, f.Service, o)
+	}
+	if err == nil && wanted.MonitorsAsFound {
+		err = p.checkMonitors(ctx, in, o, &wanted)
+	}
+	return decide.Built{Input: in, Wanted: wanted, Err: err}
 }
 
-// fresh gathers and builds as if there was no load balancer.
-func (p *Planner) fresh(ctx context.Context, f decide.Facts) decide.Built {
-	f.Record.Certificate = f.Desired.Input.Certificate
-	return p.built(ctx, f, lb.Observed{})
-}
-
-// input gathers what the Service's load balancer depends on, but for what has to
-// be looked up in the cloud.
+// input gathers what the desired state depends on, except what has to be looked up in the
+// cloud.
 func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
 	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
 	options, _ := annotation.Parse(service.Annotations, p.Config)
 	in.Networks = build.NetworksOf(options)
 	in.Capabilities.Provider = options.Provider
-	// How it would be created does not matter to one that is there.
 	l := observed.LoadBalancer
 	failed := l != nil && l.ProvisioningStatus == lb.Error
-	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.leavesParts.Load())
+	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.serial.Load())
 	if !failed {
 		in.Found = l
 	}
 	in.Guest, in.Owner.Guest, in.HostAddress = observed.Guest, observed.Guest, observed.Address()
 	if l != nil {
-		// What is there decides, whatever the settings say by now; of one that failed
-		// nothing but its place.
+		// The subnets and the provider of a load balancer cannot change. Of a failed one only
+		// the subnets matter.
 		in.Networks.VIPSubnetID, in.Networks.VIPNetworkID = l.VIP.SubnetID, l.VIP.NetworkID
 		if len(l.AdditionalVIPs) > 0 {
 			in.Networks.AdditionalSubnetID = l.AdditionalVIPs[0].SubnetID
@@ -234,66 +246,22 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	return in, nil
 }
 
-// build looks up what the operator's settings leave open, as far as something is
-// still to be made there, and builds what is wanted. The error is an *Invalid, a *decide.GroupWait,
-// or that of a call.
-func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observed) (lb.Wanted, error) {
-	// The pools of a Service that is refused below follow the nodes, too.
-	if err := p.tellApart(ctx, in); err != nil {
-		return lb.Wanted{}, err
+// PlanStopped plans for a Service on which work has stopped: only members follow the nodes.
+func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
+	o := f.Record.Cloud.Observed
+	d := decide.Decision{Action: decide.Converge, Record: f.Record}
+	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
+		return f, d, nil
 	}
-	if err := p.checkGroup(ctx, in.Service, observed); err != nil {
-		return lb.Wanted{}, err
+	in, err := p.input(ctx, f.Service, o)
+	if err != nil {
+		return f, d, err
 	}
-	n := &in.Networks
-	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
-	switch {
-	case observed.LoadBalancer != nil:
-	case options.PortID != "":
-		subnet, err := p.givenPort(ctx, options.PortID, in.Family())
-		if err != nil {
-			return lb.Wanted{}, err
-		}
-		n.VIPSubnetID = subnet
-		n.MemberSubnetID = cmp.Or(options.MemberSubnetID, subnet)
-	case n.VIPSubnetID == "" && n.VIPNetworkID == "":
-		subnet, err := p.nodeSubnet(ctx, *in)
-		if err != nil {
-			return lb.Wanted{}, err
-		}
-		n.VIPSubnetID = subnet
-		n.MemberSubnetID = cmp.Or(n.MemberSubnetID, subnet)
-	}
-	if err := p.vipSubnets(ctx, in, options, observed); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.givenFloatingIP(ctx, n, options); err != nil {
-		return lb.Wanted{}, err
-	}
-	if !options.Internal && !hasFloatingIP(observed) {
-		if err := p.floatingSubnets(ctx, n, options); err != nil {
-			return lb.Wanted{}, err
-		}
-	}
-	if err := p.tellApart(ctx, in); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.lookAtSharers(ctx, in); err != nil {
-		return lb.Wanted{}, err
-	}
-	if err := p.findCertificate(ctx, in, options, observed); err != nil {
-		return lb.Wanted{}, err
-	}
-	wanted, err := build.Wanted(*in)
-	if err == nil {
-		err = p.checkCertificates(ctx, wanted, observed)
-	}
-	if err == nil {
-		err = p.awaitGroup(ctx, in.Service, observed)
-	}
-	if err != nil || !wanted.MonitorsAsFound {
-		return wanted, err
-	}
-	err = p.lookAtMonitors(ctx, *in, observed, &wanted)
-	return wanted, err
+	f.Desired.Input = in
+	return f, decide.DecideStopped(f), nil
+}
+
+// Heads lists the load balancers of the cluster.
+func (p *Planner) Heads(ctx context.Context) ([]octavia.Head, error) {
+	return p.Octavia.Heads(ctx, lb.ClusterTag(p.ClusterUID))
 }

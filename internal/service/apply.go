@@ -44,8 +44,8 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 	if d.LeftBehind {
 		r.noteLeftBehind(ctx, f)
 	}
-	r.require(f, d.Wish)
-	if f.Serves && (d.Record.Cloud.Holds() || d.Wish.Known && !d.Wish.MembersOnly) {
+	r.require(f, d.Goal)
+	if f.Serves && (d.Record.Cloud.Holds() || d.Goal.Known && !d.Goal.MembersOnly) {
 		// A refused Service without cloud objects is not claimed: it can be deleted at any time.
 		if o.stopped = r.claim(ctx, f.Service); o.stopped != nil {
 			return f, d, o
@@ -93,7 +93,7 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		d.Delay = wait
 		return d, false, nil
 	}
-	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && d.Wish.Wanted.FloatingIP == nil {
+	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && d.Goal.Wanted.FloatingIP == nil {
 		if err := r.noteVIP(ctx, f.Service, l.VIP); err != nil {
 			return d, false, err
 		}
@@ -156,8 +156,8 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	switch {
 	case l == nil:
 		return nil
-	case exposes(op) && f.Remembered && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
-	case !setsTags(op) || !f.Remembered && !f.Owner().Guest && !diff.Shared(*l, f.Owner()):
+	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
+	case !setsTags(op) || !f.FromMemory && !f.Owner().Guest && !diff.Shared(*l, f.Owner()):
 		return nil
 	}
 	var now, before []string
@@ -239,7 +239,7 @@ func (r *Reconciler) write(ctx context.Context, f decide.Facts, d decide.Decisio
 	if l := observed.LoadBalancer; l != nil {
 		log = log.WithValues("loadBalancerID", l.ID)
 	}
-	repairs := err == nil && decide.Repairs(d)
+	repairs := err == nil && d.RepairsDrift()
 	d.Record = decide.Applied(f, d, op, made, err)
 	if err != nil {
 		log.Info("operation failed", "what", op.String(), "class", openstack.Classify(err), "error", err.Error())
@@ -290,7 +290,7 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
 		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Owner()))
-	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.LeavesParts() {
+	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.CreateSerially() {
 		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
 	}
 }

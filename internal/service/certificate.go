@@ -26,9 +26,9 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 		return f, err
 	}
 	used := &f.Desired.Built
-	if f.Desired.Fresh != nil {
-		fresh := *f.Desired.Fresh
-		used, f.Desired.Fresh = &fresh, &fresh
+	if f.Desired.Replacement != nil {
+		fresh := *f.Desired.Replacement
+		used, f.Desired.Replacement = &fresh, &fresh
 	}
 	stored, err := r.store(context.WithoutCancel(ctx), f, name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 	}
 	stored, err := r.Barbican.Store(ctx, name, bundle)
 	if err != nil {
-		return lb.Certificate{}, planner.Unstorable(options.TLSSecret, err)
+		return lb.Certificate{}, planner.CertificateError(options.TLSSecret, err)
 	}
 	return stored, nil
 }
@@ -71,12 +71,12 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
 	c := d.Record.Cloud
 	l := c.Observed.LoadBalancer
-	if !d.Done || d.Wish.MembersOnly || !c.Known || l == nil || l.ProvisioningStatus != lb.Active ||
+	if !d.Done || d.Goal.MembersOnly || !c.Known || l == nil || l.ProvisioningStatus != lb.Active ||
 		c.Observed.Predecessor != nil || len(c.Observed.Unsettled)+len(c.Observed.Duplicates)+len(c.Others) > 0 {
 		return nil
 	}
 	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
-		return lb.SameSecret(one.Ref, d.Wish.Input.Certificate.Ref) || one.RefIn(*l) != ""
+		return lb.SameSecret(one.Ref, d.Goal.Input.Certificate.Ref) || one.RefIn(*l) != ""
 	})
 	if len(idle) == 0 {
 		return nil

@@ -125,12 +125,12 @@ func (r *Reconciler) noteVIP(ctx context.Context, service *corev1.Service, vip l
 
 // noteDigest writes the spec digest to the Service, if its drift policy needs one.
 func (r *Reconciler) noteDigest(ctx context.Context, f decide.Facts, d decide.Decision) error {
-	if d.Wish.Policy == "" {
+	if d.Goal.Policy == "" {
 		return nil // the pass failed before the policy was read
 	}
 	return client.IgnoreNotFound(r.patch(ctx, f.Service, "write annotation "+annotation.Programmed, func() {
 		f.Service.Annotations[annotation.Programmed] = d.Record.Drift.Digest
-		if d.Wish.Policy == annotation.DriftRepair || d.Record.Drift.Digest == "" {
+		if d.Goal.Policy == annotation.DriftRepair || d.Record.Drift.Digest == "" {
 			delete(f.Service.Annotations, annotation.Programmed)
 		}
 	}))

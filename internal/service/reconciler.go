@@ -134,7 +134,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
 			// Everything may have changed while work was stopped.
 			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, nil, nil
-			f.Remembered = false
+			f.FromMemory = false
 			r.Memory.Put(key, f.Record)
 		}
 	}
@@ -175,23 +175,23 @@ func (r *Reconciler) build(ctx context.Context, f decide.Facts, failure error) d
 		f.Desired.Err = failure
 		return f
 	}
-	return r.Desire(ctx, f)
+	return r.BuildDesired(ctx, f)
 }
 
 // provide meets the need of a decision: it reads, or stores a certificate.
 func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decision) (decide.Facts, error) {
-	r.require(f, d.Wish)
+	r.require(f, d.Goal)
 	switch d.Need {
 	case decide.NeedCertificate:
 		if f.Preview {
 			return f, nil
 		}
-		return r.storeCertificate(ctx, f, d.Wish.Input.Certificate.Name)
+		return r.storeCertificate(ctx, f, d.Goal.Input.Certificate.Name)
 	case decide.NeedPredecessor:
 		f, err := r.Provide(ctx, f, d)
 		gone, err := openstack.UnlessGone(err)
 		f.Record.Cloud.Known = f.Record.Cloud.Known && !gone
-		f.NodesClosed, _ = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+		f.MissingNodeRules, _ = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
 		return f, err
 	}
 	return r.Provide(ctx, f, d)
@@ -199,7 +199,7 @@ func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decis
 
 // require publishes what the Service needs of the nodes' security groups, if that is known. A
 // Service that is only observed needs nothing.
-func (r *Reconciler) require(f decide.Facts, w decide.Wish) {
+func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 	if !f.Serves || !w.Known || f.Preview {
 		return
 	}

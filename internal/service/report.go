@@ -99,7 +99,7 @@ func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []s
 		related := &corev1.ObjectReference{Kind: "LoadBalancer", Name: f.Service.Annotations[annotation.LoadBalancerID], ResourceVersion: f.RequestID}
 		r.Recorder.Eventf(f.Service, related, e.Type, e.Reason, "Repair", "%s", e.Message)
 	}
-	if len(d.Reported()) > 0 && !d.Record.Drift.Reported {
+	if len(d.ReportedDrift()) > 0 && !d.Record.Drift.Reported {
 		d.Record.Drift.Reported = true
 		for _, op := range d.Held {
 			r.Metrics.Reported.WithLabelValues(diff.Object(op)).Inc()
@@ -135,16 +135,16 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	progress := d.Record.Progress
 	p := status.Pass{
 		Acceptance: status.Acceptance{
-			Invalid:            d.Wish.Refused,
-			CertificateProblem: d.Wish.Input.Certificate.Problem,
+			Invalid:            d.Goal.Refused,
+			CertificateProblem: d.Goal.Input.Certificate.Problem,
 			Unknown:            annotation.Unknown(f.Service.Annotations),
-			Undecided:          failure != nil && (!d.Wish.Known || d.Wish.MembersOnly),
+			Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		},
 		Publication: status.Publication{
-			External:            d.Wish.Wanted.FloatingIP != nil,
+			External:            d.Goal.Wanted.FloatingIP != nil,
 			Addresses:           options.StatusAddresses,
 			Hostname:            options.Hostname,
-			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Wish.Wanted, options),
+			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Goal.Wanted, options),
 		},
 		Health: status.Health{
 			Unready:      d.Unready,
@@ -155,22 +155,22 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 		Observed:     d.Record.Cloud.Observed,
 		Left:         d.Plan.Ops,
 		Refused:      d.Plan.Refused,
-		Drift:        d.Reported(),
+		Drift:        d.ReportedDrift(),
 		Err:          failure,
 		Leaving:      !f.Serves,
 		OnlyObserved: f.Preview,
-		Steady:       progress.SteadyFor != nil && decide.EqualButMembers(*progress.SteadyFor, d.Wish.Wanted),
-		Late:         decide.Patience(f, d) <= 0,
+		Steady:       progress.SteadyFor != nil && decide.EqualExceptMembers(*progress.SteadyFor, d.Goal.Wanted),
+		Late:         decide.TimeUntilLate(f, d) <= 0,
 		Done:         d.Done || d.IgnoresDrift(),
 	}
 	if r.Config.IngressHostname {
 		p.HostnameSuffix = r.Config.IngressHostnameSuffix
 	}
-	if l := d.Wish.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
-		p.Families = d.Wish.Input.Families()
+	if l := d.Goal.Wanted.LoadBalancer; l != nil && len(l.AdditionalVIPs) > 0 {
+		p.Families = d.Goal.Input.Families()
 	}
-	if d.Wish.Waits != nil {
-		p.Waits = d.Wish.Waits.Error()
+	if d.Goal.Waits != nil {
+		p.Waits = d.Goal.Waits.Error()
 	}
 	if o.groupLeft != "" {
 		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting

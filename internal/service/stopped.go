@@ -57,7 +57,7 @@ func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conf
 	}
 	d := decide.Decision{Record: f.Record}
 	if err == nil && !state.Repeated(diff.Kind(diff.SetMembers{})) {
-		if f, d, err = r.StoppedPlan(ctx, f); err == nil {
+		if f, d, err = r.PlanStopped(ctx, f); err == nil {
 			d, _, err = r.carryOut(ctx, f, d)
 		}
 	}

@@ -20,21 +20,21 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// withPart is a load balancer with a port, and their status.
-func withPart(whole, part lb.ProvisioningStatus) lb.Observed {
-	return lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: whole, Listeners: []lb.Listener{{
-		ID: "l-1", Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: part,
+// withListener is a load balancer with one listener, with these statuses.
+func withListener(status, listener lb.ProvisioningStatus) lb.Observed {
+	return lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: status, Listeners: []lb.Listener{{
+		ID: "l-1", Tags: owner.Tags(), Protocol: lb.ListenerTCP, Port: 80, ProvisioningStatus: listener,
 		Pool: &lb.Pool{ID: "p-1", ProvisioningStatus: lb.Active},
 	}}}}
 }
 
-// deciding are the facts and the decision before parts are looked at.
+// deciding returns facts, and a decision before children are considered.
 func deciding(r memory.Record) (Facts, Decision) {
 	f := Facts{Now: noon, Timing: timing.Default(), Service: web(), Serves: true, Record: r}.ForOwner(owner)
-	return f, Decision{Action: Follow, Record: r, Wish: Wish{Input: build.Input{Service: f.Service, Owner: owner}}}
+	return f, Decision{Action: Converge, Record: r, Goal: Goal{Input: build.Input{Service: f.Service, Owner: owner}}}
 }
 
-func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
+func TestPendingChildrenGetTimeToBecomeActive(t *testing.T) {
 	defaults, before := timing.Default().Unfinished, noon.Add(-2*time.Second)
 	of := func(o lb.Observed, u memory.Unfinished) memory.Record {
 		return memory.Record{Cloud: memory.Cloud{Known: true, Observed: o}, Unfinished: u}
@@ -44,22 +44,22 @@ func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
 		delay  time.Duration
 		want   memory.Unfinished
 	}{
-		"all is ACTIVE":                       {record: of(withPart(lb.Active, lb.Active), memory.Unfinished{})},
-		"all is ACTIVE by now":                {record: of(withPart(lb.Active, lb.Active), memory.Unfinished{Since: before, LeftBehind: true})},
-		"Octavia builds":                      {record: of(withPart(lb.PendingCreate, lb.PendingCreate), memory.Unfinished{})},
-		"nothing is there":                    {},
-		"seen for the first time":             {of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{}), defaults.First, memory.Unfinished{Since: noon, IDs: []string{"l-1"}}},
-		"seen a while ago":                    {of(withPart(lb.Active, lb.PendingUpdate), memory.Unfinished{Since: before}), 3 * time.Second, memory.Unfinished{Since: before}},
-		"seen again after a repair":           {of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{Repairs: 2}), 4 * defaults.First, memory.Unfinished{Since: noon, IDs: []string{"l-1"}, Repairs: 2}},
-		"seen again after repair upon repair": {of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{Repairs: 10}), defaults.Last, memory.Unfinished{Since: noon, IDs: []string{"l-1"}, Repairs: 10}},
-		"changed while it is waited for":      {record: of(withPart(lb.PendingUpdate, lb.PendingUpdate), memory.Unfinished{Since: before}), want: memory.Unfinished{Since: before}},
-		"changed while it is repaired":        {record: of(withPart(lb.PendingUpdate, lb.PendingCreate), memory.Unfinished{LeftBehind: true}), want: memory.Unfinished{LeftBehind: true}},
-		"being repaired":                      {record: of(withPart(lb.Active, lb.PendingCreate), memory.Unfinished{LeftBehind: true}), want: memory.Unfinished{LeftBehind: true}},
+		"everything is ACTIVE":      {record: of(withListener(lb.Active, lb.Active), memory.Unfinished{})},
+		"everything is ACTIVE now":  {record: of(withListener(lb.Active, lb.Active), memory.Unfinished{Since: before, LeftBehind: true})},
+		"PENDING load balancer":     {record: of(withListener(lb.PendingCreate, lb.PendingCreate), memory.Unfinished{})},
+		"no load balancer":          {},
+		"first seen":                {of(withListener(lb.Active, lb.PendingCreate), memory.Unfinished{}), defaults.First, memory.Unfinished{Since: noon, IDs: []string{"l-1"}}},
+		"seen before":               {of(withListener(lb.Active, lb.PendingUpdate), memory.Unfinished{Since: before}), 3 * time.Second, memory.Unfinished{Since: before}},
+		"seen after two repairs":    {of(withListener(lb.Active, lb.PendingCreate), memory.Unfinished{Repairs: 2}), 4 * defaults.First, memory.Unfinished{Since: noon, IDs: []string{"l-1"}, Repairs: 2}},
+		"seen after ten repairs":    {of(withListener(lb.Active, lb.PendingCreate), memory.Unfinished{Repairs: 10}), defaults.Last, memory.Unfinished{Since: noon, IDs: []string{"l-1"}, Repairs: 10}},
+		"changed during the wait":   {record: of(withListener(lb.PendingUpdate, lb.PendingUpdate), memory.Unfinished{Since: before}), want: memory.Unfinished{Since: before}},
+		"changed during the repair": {record: of(withListener(lb.PendingUpdate, lb.PendingCreate), memory.Unfinished{LeftBehind: true}), want: memory.Unfinished{LeftBehind: true}},
+		"during the repair":         {record: of(withListener(lb.Active, lb.PendingCreate), memory.Unfinished{LeftBehind: true}), want: memory.Unfinished{LeftBehind: true}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := awaitParts(deciding(test.record))
-			if waits := d.Action == AwaitParts; waits != (test.delay > 0) || d.Delay != test.delay || waits != (d.Unready != "") {
+			d := awaitChildren(deciding(test.record))
+			if waits := d.Action == AwaitChildren; waits != (test.delay > 0) || d.Delay != test.delay || waits != (d.Unready != "") {
 				t.Errorf("%q for %v: %q", d.Action, d.Delay, d.Unready)
 			}
 			if diff := cmp.Diff(test.want, d.Record.Unfinished); diff != "" {
@@ -69,43 +69,43 @@ func TestPartsThatAreNotReadyYetAreLeftAloneForAWhile(t *testing.T) {
 	}
 }
 
-func TestPartsAreLeftBehindWhenNoneOfThemBecameActiveInTime(t *testing.T) {
+func TestChildrenAreLeftBehindIfNoneBecomesActiveInTime(t *testing.T) {
 	unfinished := func(listener, pool lb.ProvisioningStatus) lb.Observed {
-		o := withPart(lb.Active, listener)
+		o := withListener(lb.Active, listener)
 		o.LoadBalancer.Listeners[0].Pool.ProvisioningStatus = pool
 		return o
 	}
 	was := memory.Unfinished{Since: noon.Add(-time.Minute), IDs: diff.UnfinishedIDs(*unfinished(lb.PendingCreate, lb.PendingCreate).LoadBalancer, owner)}
 	for name, test := range map[string]struct {
 		now        lb.Observed
-		seen       bool
+		read       bool
 		need       Need
 		action     Action
 		leftBehind bool
 	}{
-		"it was not looked at yet":  {now: unfinished(lb.PendingCreate, lb.PendingCreate), need: NeedStatusTree},
-		"all of them became ACTIVE": {now: unfinished(lb.Active, lb.Active), seen: true, action: Follow},
-		"one of them became ACTIVE": {now: unfinished(lb.PendingCreate, lb.Active), seen: true, action: AwaitParts},
-		"none of them did":          {now: unfinished(lb.PendingCreate, lb.PendingCreate), seen: true, action: Follow, leftBehind: true},
+		"status tree not read": {now: unfinished(lb.PendingCreate, lb.PendingCreate), need: NeedStatusTree},
+		"all became ACTIVE":    {now: unfinished(lb.Active, lb.Active), read: true, action: Converge},
+		"one became ACTIVE":    {now: unfinished(lb.PendingCreate, lb.Active), read: true, action: AwaitChildren},
+		"none became ACTIVE":   {now: unfinished(lb.PendingCreate, lb.PendingCreate), read: true, action: Converge, leftBehind: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: test.now}, Unfinished: was})
-			if test.seen {
+			if test.read {
 				f.Provided = []Need{NeedStatusTree}
 			}
-			d = awaitParts(f, d)
+			d = awaitChildren(f, d)
 			if d.Need != test.need || d.Action != test.action || d.LeftBehind != test.leftBehind || d.Record.Unfinished.LeftBehind != test.leftBehind {
 				t.Errorf("need %q, %q, left behind %t, remembered %+v", d.Need, d.Action, d.LeftBehind, d.Record.Unfinished)
 			}
-			if u := d.Record.Unfinished; test.action == AwaitParts && (!u.Since.Equal(noon) || len(u.IDs) != 1) {
-				t.Errorf("those that are still unfinished get no time of their own: %+v", u)
+			if u := d.Record.Unfinished; test.action == AwaitChildren && (!u.Since.Equal(noon) || len(u.IDs) != 1) {
+				t.Errorf("the others do not get the same time again: %+v", u)
 			}
 		})
 	}
 }
 
-func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
-	pending, active := withPart(lb.Active, lb.PendingUpdate), withPart(lb.Active, lb.Active)
+func TestChildrenThatAreUnfinishedOnConfirmationGetTimeAgain(t *testing.T) {
+	pending, active := withListener(lb.Active, lb.PendingUpdate), withListener(lb.Active, lb.Active)
 	trouble := memory.Record{Recovery: memory.Recovery{Deletions: timing.Tries{Count: 2}}, Unfinished: memory.Unfinished{Repairs: 1}, Progress: memory.Progress{Trouble: "x"}}
 	left := memory.Record{Unfinished: memory.Unfinished{LeftBehind: true, Repairs: 1}}
 	for name, test := range map[string]struct {
@@ -114,10 +114,10 @@ func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
 		refused     []diff.Refusal
 		waits, done bool
 	}{
-		"all is ACTIVE":                      {observed: active, done: true},
-		"all is ACTIVE at last":              {record: trouble, observed: active, done: true},
-		"all is ACTIVE that can be had":      {record: trouble, observed: active, refused: []diff.Refusal{{Reason: "x"}}},
-		"a part is PENDING after its repair": {record: left, observed: pending, waits: true},
+		"everything is ACTIVE":               {observed: active, done: true},
+		"everything is ACTIVE after trouble": {record: trouble, observed: active, done: true},
+		"everything is ACTIVE, but refused":  {record: trouble, observed: active, refused: []diff.Refusal{{Reason: "x"}}},
+		"listener is PENDING after a repair": {record: left, observed: pending, waits: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.record.Cloud = memory.Cloud{Known: true, Confirmed: true, Observed: test.observed}
@@ -131,14 +131,14 @@ func TestPartsThatConfirmingFindsUnfinishedGetTheirTime(t *testing.T) {
 				t.Errorf("waits %v, unready %q, record %+v", d.Delay, d.Unready, d.Record)
 			}
 			if r := d.Record; !test.waits && (r.Recovery.Deletions.Count > 0 || r.Unfinished.Repairs > 0 || r.Progress.Trouble != "") {
-				t.Errorf("what failed before it served counts still: %+v", r)
+				t.Errorf("failures before it served still count: %+v", r)
 			}
 		})
 	}
 }
 
-func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) {
-	observed := withPart(lb.Active, lb.Active)
+func TestUrgentMembersFitTheExistingMonitor(t *testing.T) {
+	observed := withListener(lb.Active, lb.Active)
 	working := &observed.LoadBalancer.Listeners[0]
 	working.AllowedCIDRs = []string{"0.0.0.0/0"}
 	working.Pool.Protocol = lb.PoolTCP
@@ -152,12 +152,12 @@ func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) 
 	port.AllowedCIDRs, port.ConnectionLimit, port.Pool.Monitor = []string{"10.0.0.0/8"}, 9, nil
 	port.Pool.Members = []lb.Member{{Address: "10.0.0.12", Port: 30080, Weight: 1}}
 	f, d := deciding(memory.Record{Cloud: memory.Cloud{Known: true, Observed: observed}})
-	d.Wish.Wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
-	d.Wish.Input = build.Input{Owner: owner, Service: web(), Nodes: []corev1.Node{{
+	d.Goal.Wanted = lb.Wanted{LoadBalancer: wanted.LoadBalancer, Withheld: []lb.Withheld{{Reason: "Unsupported"}}}
+	d.Goal.Input = build.Input{Owner: owner, Service: web(), Nodes: []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "b"},
 		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.12"}}},
 	}}}
-	got := urgent(f, d)
+	got := urgentPlan(f, d)
 	want := []diff.Op{
 		diff.UpdateListener{ID: "l-1", Key: working.Key(), AllowedCIDRs: &port.AllowedCIDRs},
 		diff.SetMembers{PoolID: "p-1", Added: 1, Removed: 1, Members: []lb.Member{
@@ -165,39 +165,19 @@ func TestMembersThatCannotWaitAreThoseOfTheMonitorThatStaysForNow(t *testing.T) 
 		}},
 	}
 	if diff := cmp.Diff(want, got.Ops, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-		t.Errorf("planned (-want +got):\n%s", diff)
+		t.Errorf("ops (-want +got):\n%s", diff)
 	}
 	if len(got.Refused) != 1 {
-		t.Errorf("what is withheld is not reported any more: %+v", got.Refused)
+		t.Errorf("what is withheld is no longer reported: %+v", got.Refused)
 	}
 }
 
-func TestAnUnusedPoolThatIsNotReadyIsNamedWhenItIsOurs(t *testing.T) {
+func TestPoolWithoutListenerIsNamedOnlyIfItIsOurs(t *testing.T) {
 	for name, tags := range map[string][]string{"ours": owner.Tags(), "another owner's": {"x"}} {
-		l := *withPart(lb.Active, lb.Active).LoadBalancer
+		l := *withListener(lb.Active, lb.Active).LoadBalancer
 		l.DetachedPools = []lb.Pool{{ID: "p-9", Name: "canary", Tags: tags, ProvisioningStatus: lb.PendingUpdate}}
 		if got := unready(l, owner); strings.Contains(got, "pool p-9 is in PENDING_UPDATE") != (name == "ours") {
 			t.Errorf("%s: %q", name, got)
 		}
-	}
-}
-
-func TestWantedThatDiffersInMembersOnlyIsTheSame(t *testing.T) {
-	of := func(port int, addresses ...string) lb.Wanted {
-		pool := &lb.Pool{Name: "p"}
-		for _, a := range addresses {
-			pool.Members = append(pool.Members, lb.Member{Address: a})
-		}
-		return lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Port: port, Pool: pool}}}}
-	}
-	one, two := of(80, "10.0.0.1"), of(80, "10.0.0.1", "10.0.0.2")
-	if !EqualButMembers(one, two) {
-		t.Error("another member is taken for another wish")
-	}
-	if EqualButMembers(one, of(81, "10.0.0.1")) {
-		t.Error("another port is taken for the same wish")
-	}
-	if len(two.LoadBalancer.Listeners[0].Pool.Members) != 2 {
-		t.Error("comparing changed what it compared")
 	}
 }

@@ -1,0 +1,105 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+)
+
+// awaitChildren gives PENDING children of an ACTIVE load balancer time, because writes to them
+// may be rejected. When one of them becomes ACTIVE, Octavia is still working on them, and the
+// others get the same time again. Otherwise Octavia has left them unfinished permanently, and
+// they are repaired.
+func awaitChildren(f Facts, d Decision) Decision {
+	l, was := f.loadBalancer(), f.Record.Unfinished
+	switch {
+	case f.Preview, l != nil && l.ProvisioningStatus.Pending():
+		return d // Octavia is working: nothing is known about the children
+	case !diff.LeftBehind(l, f.Owner()):
+		d.Record.Unfinished.LeftBehind, d.Record.Unfinished.Since = false, time.Time{}
+		return d
+	case was.LeftBehind:
+		return d // the repair continues
+	}
+	next, waits := startWaiting(f, d)
+	if !waits {
+		if !f.provided(NeedStatusTree) {
+			return d.needs(NeedStatusTree)
+		}
+		d.Record.Unfinished.Since = time.Time{}
+		now := diff.UnfinishedIDs(*l, f.Owner())
+		if !slices.ContainsFunc(was.IDs, func(id string) bool { return !slices.Contains(now, id) }) {
+			d.Record.Unfinished.LeftBehind, d.Record.Unfinished.Repairs = true, min(was.Repairs+1, 10)
+			d.LeftBehind = true
+			return d
+		}
+		next, waits = startWaiting(f, d)
+	}
+	if !waits {
+		return d
+	}
+	next.Action, next.Plan = AwaitChildren, urgentPlan(f, next)
+	return hold(f, next)
+}
+
+// startWaiting starts the time of unfinished children when they are first seen, and reports
+// whether some of it is left.
+func startWaiting(f Facts, d Decision) (_ Decision, waits bool) {
+	l, u := *f.loadBalancer(), d.Record.Unfinished
+	if u.Since.IsZero() {
+		u = memory.Unfinished{Since: f.Now, IDs: diff.UnfinishedIDs(l, f.Owner()), LeftBehind: u.LeftBehind, Repairs: u.Repairs}
+	}
+	left := f.Timing.Unfinished.After(u.Repairs+1) - f.Now.Sub(u.Since)
+	d.Record.Unfinished = u
+	if left <= 0 {
+		return d, false
+	}
+	d.Unready, d.Delay = unready(l, f.Owner()), left
+	return d, true
+}
+
+// unready names a child of the ACTIVE load balancer that is not ACTIVE, and counts the others.
+// Of the pools without a listener only those of the owner count.
+func unready(l lb.LoadBalancer, owner lb.Owner) string {
+	var children []string
+	add := func(kind, id string, s lb.ProvisioningStatus) {
+		if s != "" && s != lb.Active {
+			children = append(children, fmt.Sprintf("%s %s is in %s", kind, id, s))
+		}
+	}
+	addPool := func(p lb.Pool) {
+		add("pool", p.ID, p.ProvisioningStatus)
+		if m := p.Monitor; m != nil {
+			add("health monitor", m.ID, m.ProvisioningStatus)
+		}
+		for _, m := range p.Members {
+			add("member", m.ID, m.ProvisioningStatus)
+		}
+	}
+	for _, listener := range l.Listeners {
+		add("listener", listener.ID, listener.ProvisioningStatus)
+		if listener.Pool != nil {
+			addPool(*listener.Pool)
+		}
+	}
+	for _, p := range l.DetachedPools {
+		if owner.OwnsPool(p) {
+			addPool(p)
+		}
+	}
+	if len(children) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("load balancer %s is ACTIVE, but its %s", l.ID, children[0])
+	if len(children) > 1 {
+		text += fmt.Sprintf(", and %d more children are not ready", len(children)-1)
+	}
+	return text
+}

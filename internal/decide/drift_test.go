@@ -1,0 +1,89 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+)
+
+func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
+	in := factsOf(web(), "10.0.0.11").Desired.Input
+	found, l := in, factsOf(web(), "10.0.0.11").built("lb-1")
+	found.Found, found.Serial, found.Certificate.Ref, found.Networks.VIPSubnetID = &l, true, "ref", "found"
+	for name, c := range map[string]struct {
+		in   build.Input
+		same bool
+	}{
+		"load balancer found": {found, true},
+		"another node":        {factsOf(web(), "10.0.0.11", "10.0.0.12").Desired.Input, false},
+		"another setting":     {factsOf(web(annotated(annotation.ConnectionLimit, "9")), "10.0.0.11").Desired.Input, false},
+	} {
+		if same := digest(c.in) == digest(in); same != c.same {
+			t.Errorf("%s: same %t", name, same)
+		}
+	}
+	if d := digest(factsOf(web(annotated(annotation.ConnectionLimit, "x"))).Desired.Input); d != "" || digest(in) == "" {
+		t.Errorf("digest of a refused Service: %q", d)
+	}
+}
+
+func TestDriftIsLeftIfThePolicySaysSo(t *testing.T) {
+	plain := factsOf(web(), "10.0.0.11")
+	have := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}
+	for name, c := range map[string]struct {
+		policy       annotation.Drift
+		digest, last string
+		observed     lb.Observed
+		want         bool
+	}{
+		"repair":                  {annotation.DriftRepair, "a", "a", have, false},
+		"report":                  {annotation.DriftReport, "a", "a", have, true},
+		"ignore":                  {annotation.DriftIgnore, "a", "a", have, true},
+		"the Service has changed": {annotation.DriftReport, "b", "a", have, false},
+		"refused":                 {annotation.DriftReport, "", "", have, false},
+		"deleted":                 {annotation.DriftReport, "a", "a", lb.Observed{}, true},
+		"a new load balancer":     {annotation.DriftReport, "a", "a", lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-2"}}, false},
+		"during a replacement":    {annotation.DriftReport, "a", "a", lb.Observed{LoadBalancer: have.LoadBalancer, Predecessor: &lb.LoadBalancer{ID: "lb-0"}}, false},
+	} {
+		f := plain
+		f.Record.Cloud.Observed, f.Record.Drift = c.observed, memory.Drift{Digest: c.last}
+		d := Decision{Goal: Goal{Policy: c.policy, Digest: c.digest}, Plan: diff.Plan{Ops: []diff.Op{diff.SetMembers{}}}}
+		d = hold(f, d)
+		if left := len(d.Plan.Ops) == 0; left != c.want || len(d.Held) > 0 != c.want || d.Record.Drift.Detected != c.want {
+			t.Errorf("%s: left %t, held %v", name, left, kinds(d.Held))
+		}
+		if ignored := d.IgnoresDrift(); ignored != (c.policy == annotation.DriftIgnore) {
+			t.Errorf("%s: ignored %t", name, ignored)
+		}
+	}
+}
+
+func TestMembersFollowTheNodesWhileWorkIsStopped(t *testing.T) {
+	before := factsOf(web(), "10.0.0.11")
+	before = before.with(before.built("lb-1"))
+	without := diff.Clone(before.Record.Cloud.Observed)
+	without.LoadBalancer.Listeners[0].Pool.Members = nil
+	for name, c := range map[string]struct {
+		nodes    []string
+		observed lb.Observed
+		want     int
+	}{
+		"no change":                             {[]string{"10.0.0.11"}, before.Record.Cloud.Observed, 0},
+		"new node":                              {[]string{"10.0.0.11", "10.0.0.12"}, before.Record.Cloud.Observed, 1},
+		"foreign change of members":             {[]string{"10.0.0.11"}, without, 0},
+		"foreign change of members, a new node": {[]string{"10.0.0.11", "10.0.0.12"}, without, 1},
+	} {
+		f := factsOf(web(), c.nodes...)
+		f.Record.Cloud = memory.Cloud{Known: true, Observed: c.observed, Expected: &before.Record.Cloud.Observed}
+		if d := DecideStopped(f); len(d.Plan.Ops) != c.want || len(only[diff.SetMembers](d.Plan.Ops)) != c.want {
+			t.Errorf("%s: %v", name, kinds(d.Plan.Ops))
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// findShared returns the load balancer that the Service shares, if not the one with the id on
+// the Service: the one that it shared before, or that of its group.
+func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, error) {
+	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Guest && l.ID != id {
+		// The id on the Service was changed or removed, but its ports are still there.
+		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
+			return shared, err
+		}
+	}
+	if s.namesIDAndGroup(s.service) {
+		return nil, nil
+	}
+	group, err := s.Group(ctx, s.service)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range loadBalancersOf(group, s.knownLoadBalancer) {
+		if other == id {
+			continue // it is deleted
+		}
+		shared, err := s.shareByID(ctx, other)
+		if openstack.Classify(err) == openstack.Gone {
+			continue
+		}
+		return shared, err
+	}
+	return nil, nil
+}
+
+// shareByID returns the load balancer if the Service shares it or may share it, and nil if the
+// Service is not served and has no ports on it. Otherwise the error is of class Foreign.
+func (s search) shareByID(ctx context.Context, id string) (*lb.LoadBalancer, error) {
+	l, err := s.get(ctx, id)
+	switch {
+	case openstack.Classify(err) == openstack.Foreign && !s.Serves(s.service):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return s.share(ctx, l)
+}
+
+// share is like shareByID, for a load balancer of another owner in this project.
+func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer, error) {
+	if slices.Contains(l.Tags, s.owner.LoadBalancerName()) {
+		if has, err := s.hasPorts(ctx, l); has || err != nil {
+			return &l, err
+		}
+	}
+	if !s.Serves(s.service) {
+		return nil, nil
+	}
+	why, err := s.sharingForbidden(ctx, l)
+	switch {
+	case err != nil:
+		return nil, err
+	case why == "":
+		return &l, nil
+	case l.Name == s.owner.LoadBalancerName() || l.Name == s.owner.LegacyName():
+		why = s.owner.Claims(l).Reason + "; " + why
+	}
+	return nil, s.refusal(l.ID, why)
+}
+
+// hasPorts reports whether a load balancer with the Service's name in its tags has ports of
+// the Service, not of one with the same name in another cluster. Listeners of this controller
+// have the Service's uid. Those of openstack-cloud-controller-manager have none; then the
+// status shows it. A load balancer without owner and listeners is deleted by the Service that
+// left last.
+func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
+	tree, err := s.Octavia.Observe(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	for _, listener := range tree.Listeners {
+		if slices.Contains(listener.Tags, s.owner.ServiceTag()) {
+			return true, nil
+		}
+	}
+	if !s.owner.MayUse(l) {
+		return false, nil
+	}
+	if s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
+		return true, nil
+	}
+	floating, err := s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
+	return err == nil && publishes(s.service, l, floating), err
+}
+
+// publishes reports whether the Service's status contains an address of the load balancer.
+// Floating are floating IPs that may be attached to it.
+func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
+	return slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool {
+		if i.Hostname != "" {
+			return service.Annotations[annotation.LoadBalancerID] != ""
+		}
+		return l.Has(i.IP) || slices.ContainsFunc(floating, func(f lb.FloatingIP) bool {
+			return f.PortID == l.VIP.PortID && f.Address == i.IP
+		})
+	})
+}
+
+// sharingForbidden says why the Service must not share the load balancer of another owner, or
+// returns "".
+func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
+	scope := s.Config.SharedScope
+	if scope == config.ShareAny || lb.Shares(l.Tags, s.service.Namespace) {
+		return "", nil
+	}
+	var all corev1.ServiceList
+	if err := s.Reader.List(ctx, &all); err != nil {
+		return "", fmt.Errorf("list Services: %w", err)
+	}
+	users := slices.DeleteFunc(all.Items, func(other corev1.Service) bool { return other.UID == s.service.UID || !s.uses(&other, l) })
+	inNamespace := slices.ContainsFunc(users, func(other corev1.Service) bool { return other.Namespace == s.service.Namespace })
+	const solution = "%s; to share it, tag it kube-octavia.share=%s in the cloud, or set shared-lb-scope = %s in [LoadBalancer] of cloud.conf"
+	switch {
+	case len(users) == 0:
+		return fmt.Sprintf(solution, "no Service of this cluster uses it", s.service.Namespace, config.ShareAny), nil
+	case scope == config.ShareInCluster || inNamespace:
+		return "", nil
+	}
+	return fmt.Sprintf(solution, "it belongs to a Service in another namespace", s.service.Namespace, config.ShareInCluster), nil
+}
+
+// uses reports whether the Service owns the load balancer or shares it, according to its tags.
+func (p *Planner) uses(s *corev1.Service, l lb.LoadBalancer) bool {
+	owner := p.Owner(s)
+	return slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID)) &&
+		(slices.Contains(l.Tags, owner.ServiceTag()) || slices.Contains(l.Tags, owner.LoadBalancerName()))
+}
