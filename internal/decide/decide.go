@@ -150,8 +150,8 @@ func (f Facts) limit(g Goal) Goal {
 	return g
 }
 
-// converge plans the way to the goal. If nothing is left to do, it confirms that with the
-// cloud.
+// converge plans what leads to the goal. If nothing is left to do, it confirms that the cloud
+// has this state.
 func converge(f Facts, d Decision) Decision {
 	d.Plan, d.Complete = planFor(f, d)
 	if f.lacksFloatingIPs(d) {

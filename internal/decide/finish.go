@@ -62,8 +62,8 @@ type Outcome struct {
 	Woken bool
 }
 
-// Next returns after which time to process the Service again, 0 for not before an event, or an
-// error, which the queue retries with backoff.
+// Next returns when to process the Service again: after a time, with 0 at the next event, or,
+// with an error, after the backoff of the queue.
 func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	if o.Failure != nil {
 		return nextAfterFailure(f, d, o)

@@ -28,7 +28,7 @@ type Goal struct {
 	Refused *build.Invalid
 	Waits   *GroupWait
 	Err     error
-	// MembersOnly reports whether, for one of these reasons, only members follow the nodes.
+	// MembersOnly reports whether, for one of these reasons, only members are updated.
 	MembersOnly bool
 	// Known reports whether there is enough information to act.
 	Known bool

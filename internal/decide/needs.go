@@ -72,9 +72,9 @@ func (f Facts) lacksFloatingIPs(d Decision) bool {
 	})
 }
 
-// lacksStatusTree reports whether the status tree of the ACTIVE load balancer is needed for a
-// plan: it contains unknown ids; and a predecessor must not lose its address and be deleted
-// because of a state that was only predicted.
+// lacksStatusTree reports whether the status tree of the ACTIVE load balancer has to be read
+// before a plan: because ids are missing, or because the plan may delete a predecessor, which
+// must not depend on a predicted state.
 func (f Facts) lacksStatusTree() bool {
 	l := f.loadBalancer()
 	return !f.provided(NeedStatusTree) && l != nil && l.ProvisioningStatus == lb.Active &&

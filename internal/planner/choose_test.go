@@ -11,6 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
+// chooser is the owner of the load balancers.
 var chooser = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-1", Namespace: "default", Name: "web", ServiceUID: "uid-1"}
 
 // one is a load balancer of the Service.

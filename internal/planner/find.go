@@ -163,11 +163,7 @@ func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb
 		if contains(own, id) {
 			continue
 		}
-		l, err := s.get(ctx, id)
-		owns := false
-		if err == nil {
-			owns, err = s.owns(ctx, l)
-		}
+		l, owns, err := s.getOwned(ctx, id)
 		switch class := openstack.Classify(err); {
 		case owns:
 			own = append(own, l)
@@ -181,11 +177,7 @@ func (s search) withRemembered(ctx context.Context, own []lb.LoadBalancer) ([]lb
 // annotated returns the load balancer with the id on the Service: as own, or as shared if it
 // has another owner. If the Service has another one of its own, only an own one is returned.
 func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb.LoadBalancer, shared *lb.LoadBalancer, err error) {
-	l, err := s.get(ctx, id)
-	owns := false
-	if err == nil {
-		owns, err = s.owns(ctx, l)
-	}
+	l, owns, err := s.getOwned(ctx, id)
 	switch class := openstack.Classify(err); {
 	case owns:
 		return []lb.LoadBalancer{l}, nil, err
@@ -201,6 +193,14 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 	}
 	shared, err = s.share(ctx, l)
 	return nil, shared, err
+}
+
+// getOwned reads a load balancer, and reports whether it is the Service's own.
+func (s search) getOwned(ctx context.Context, id string) (l lb.LoadBalancer, owns bool, err error) {
+	if l, err = s.get(ctx, id); err == nil {
+		owns, err = s.owns(ctx, l)
+	}
+	return l, owns, err
 }
 
 // get reads a load balancer without its children. The error is of class Foreign if the id is
