@@ -58,7 +58,7 @@ func (s *Service) replaceMembers(r *request) (answer, error) {
 		return answer{}, err
 	}
 	c := s.lock(r.Context(), p.lb, pendingUpdate)
-	c.stuck = b.twice && p.lb.provider != ovn
+	c.stuck = b.twice && givesUpOnTwins(p.lb)
 	s.touchPool(c, p, pendingUpdate)
 	for _, u := range b.updated {
 		u.apply()

@@ -4,9 +4,7 @@
 package octavia
 
 import (
-	"encoding/json"
 	"net/http"
-	"slices"
 
 	"github.com/google/uuid"
 )
@@ -25,36 +23,14 @@ func (c *catalogue) init() {
 	c.zones, c.zoneProfiles = map[uuid.UUID]*zone{}, map[uuid.UUID]*profile{}
 }
 
-type flavor struct {
-	object
-	name, description string
-	enabled           bool
-	profile           uuid.UUID
-}
-
-// zone is known by its name; its id only orders the list.
-type zone struct {
-	object
-	name, description string
-	enabled           bool
-	profile           uuid.UUID
-}
-
-// profile is the provider's side of a flavor or a zone: a JSON object in a
-// text.
-type profile struct {
-	object
-	name, provider, data string
-}
-
 // AddFlavor offers a flavor with a profile of its own and returns its id. data
 // is the profile's JSON, such as {"loadbalancer_topology": "SINGLE"}.
 func (s *Service) AddFlavor(name, provider, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &profile{object: s.newObject(), name: name, provider: provider, data: data}
+	p := &profile{object: newObject(s.now(), nil), name: name, provider: provider, data: data}
 	s.offers.flavorProfiles[p.id] = p
-	f := &flavor{object: s.newObject(), name: name, enabled: true, profile: p.id}
+	f := &flavor{object: newObject(s.now(), nil), name: name, enabled: true, profile: p.id}
 	s.offers.flavors[f.id] = f
 	return f.id.String()
 }
@@ -63,9 +39,9 @@ func (s *Service) AddFlavor(name, provider, data string) string {
 func (s *Service) AddAvailabilityZone(name, provider, data string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &profile{object: s.newObject(), name: name, provider: provider, data: data}
+	p := &profile{object: newObject(s.now(), nil), name: name, provider: provider, data: data}
 	s.offers.zoneProfiles[p.id] = p
-	z := &zone{object: s.newObject(), name: name, enabled: true, profile: p.id}
+	z := &zone{object: newObject(s.now(), nil), name: name, enabled: true, profile: p.id}
 	s.offers.zones[z.id] = z
 }
 
@@ -119,20 +95,6 @@ func (s *Service) chooseProvider(v values) (string, error) {
 	return chosen, nil
 }
 
-// notImplemented is ovn's refusal of flavors and of availability zones.
-func notImplemented(flavor bool) error {
-	reason := "This provider does not support availability zones."
-	if flavor {
-		reason = "This provider does not support validating flavors."
-	}
-	return notSupported(reason)
-}
-
-// notSupported is ovn's refusal of what it has not.
-func notSupported(reason string) error {
-	return faultf(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", ovn, reason)
-}
-
 func (s *Service) catalogueRoutes(route func(method, path string, h handler)) {
 	route("GET", "/providers", s.listProviders)
 	route("GET", "/quotas", s.listQuotas)
@@ -160,40 +122,9 @@ func (s *Service) listProviders(r *request) (answer, error) {
 	if err := r.mayRead(r.who.ProjectID); err != nil {
 		return answer{}, err
 	}
-	d := s.document(r)
-	d.buf = append(d.buf, `{"providers":[`...)
-	for _, name := range sortedKeys(providers) {
-		d.separate()
-		d.open(func() {
-			d.text("name", name)
-			d.text("description", providers[name].description)
-		})
-	}
-	d.buf = append(d.buf, ']', '}')
-	return answer{http.StatusOK, d.buf}, nil
-}
-
-// checkProfile refuses profile data that is no JSON or that the provider does
-// not take.
-func checkProfile(provider, data, option string) error {
-	var features map[string]any
-	if json.Unmarshal([]byte(data), &features) != nil {
-		return invalidOption(data, option)
-	}
-	if _, ok := providers[provider]; !ok {
-		return faultf(http.StatusBadRequest, "Provider '%s' is not enabled.", provider)
-	}
-	if provider == ovn {
-		return notImplemented(option == "flavor_data")
-	}
-	known := []string{
-		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",
-		"compute_zone", "management_network", "valid_vip_networks", "volume_zone",
-	}
-	for _, name := range sortedKeys(features) {
-		if !slices.Contains(known, name) {
-			return unsupported(provider, "Additional properties are not allowed ('%s' was unexpected)", name)
-		}
-	}
-	return nil
+	names := sortedKeys(providers)
+	return answer{http.StatusOK, s.document(r).many("providers", "", len(names), func(d *document, i int) {
+		d.text("name", names[i])
+		d.text("description", providers[names[i]].description)
+	})}, nil
 }

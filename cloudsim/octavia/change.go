@@ -61,10 +61,20 @@ func (s *Service) add(c *change, o *object) { c.touched = append(c.touched, o) }
 // touchPool marks a pool and the listeners it serves, as every change to the
 // pool or to something in it does.
 func (s *Service) touchPool(c *change, p *pool, to provisioning) {
-	s.touch(c, &p.object, to)
-	for _, l := range p.listeners() {
-		s.touch(c, &l.object, pendingUpdate)
+	for _, o := range abovePart(p) {
+		s.touch(c, o, pendingUpdate)
 	}
+	p.prov = to
+}
+
+// touchMonitored is touchPool for a change of the pool's monitor.
+func (s *Service) touchMonitored(c *change, m *monitor, deletes bool) {
+	pending, finished := aboveMonitor(m.pool, deletes)
+	for _, o := range pending {
+		s.mark(o, pendingUpdate)
+	}
+	c.touched = append(c.touched, finished...)
+	c.stuck = neverEnds(m)
 }
 
 // start lets the change run: it ends after its time, never before the caller
@@ -80,11 +90,8 @@ func (s *Service) start(c *change) {
 	case pendingDelete:
 		d = s.times.delete
 	}
-	if c.lb.provider == ovn {
-		d /= 10
-	}
 	s.running.Add(1)
-	c.timer = time.AfterFunc(d, func() {
+	c.timer = time.AfterFunc(changeTime(c.lb, d), func() {
 		defer s.running.Done()
 		s.finish(c)
 	})
@@ -143,13 +150,15 @@ func (s *Service) settle(c *change) {
 	for _, o := range c.touched {
 		s.mark(o, active)
 	}
-	s.finishListeners(c)
+	for _, o := range alsoActive(lb, c.touched) {
+		s.mark(o, active)
+	}
 	if c.remove != nil {
 		c.remove()
 	}
 	lb.built = true
 	s.mark(&lb.object, active)
-	s.rollUp(lb)
+	rollUp(lb, s.options.MonitorsReport, s.now())
 }
 
 // drop takes a load balancer and all it has out of the state.

@@ -7,7 +7,7 @@ package octavia
 // A column that the real service does not have in this resource is refused,
 // such as loadbalancer_id with health monitors.
 
-func (o *object) cell(name string) cell {
+func objectColumn(o *object, name string) cell {
 	switch name {
 	case "id":
 		return idCell(o.id)
@@ -23,9 +23,7 @@ func (o *object) cell(name string) cell {
 	return cell{is: isUnknown}
 }
 
-func (lb *loadBalancer) tagList() []string { return lb.tags }
-
-func (lb *loadBalancer) column(name string) cell {
+func loadBalancerColumn(lb *loadBalancer, name string) cell {
 	switch name {
 	case "name":
 		return textCell(lb.name)
@@ -50,12 +48,10 @@ func (lb *loadBalancer) column(name string) cell {
 	case "availability_zone":
 		return textCell(lb.zone)
 	}
-	return lb.cell(name)
+	return objectColumn(&lb.object, name)
 }
 
-func (l *listener) tagList() []string { return l.tags }
-
-func (l *listener) column(name string) cell {
+func listenerColumn(l *listener, name string) cell {
 	switch name {
 	case "name":
 		return textCell(l.name)
@@ -87,12 +83,10 @@ func (l *listener) column(name string) cell {
 	case "timeout_tcp_inspect":
 		return numberCell(l.timeouts.tcpInspect)
 	}
-	return l.cell(name)
+	return objectColumn(&l.object, name)
 }
 
-func (p *pool) tagList() []string { return p.tags }
-
-func (p *pool) column(name string) cell {
+func poolColumn(p *pool, name string) cell {
 	switch name {
 	case "name":
 		return textCell(p.name)
@@ -114,12 +108,10 @@ func (p *pool) column(name string) cell {
 	case "lb_algorithm":
 		return textCell(p.algorithm)
 	}
-	return p.cell(name)
+	return objectColumn(&p.object, name)
 }
 
-func (m *member) tagList() []string { return m.tags }
-
-func (m *member) column(name string) cell {
+func memberColumn(m *member, name string) cell {
 	switch name {
 	case "name":
 		return textCell(m.name.Value())
@@ -144,12 +136,10 @@ func (m *member) column(name string) cell {
 	case "admin_state_up", "enabled":
 		return flagCell(m.adminUp)
 	}
-	return m.cell(name)
+	return objectColumn(&m.object, name)
 }
 
-func (m *monitor) tagList() []string { return m.tags }
-
-func (m *monitor) column(name string) cell {
+func monitorColumn(m *monitor, name string) cell {
 	switch name {
 	case "name":
 		return textCell(m.name)
@@ -178,5 +168,58 @@ func (m *monitor) column(name string) cell {
 	case "domain_name":
 		return textCell(m.domain)
 	}
-	return m.cell(name)
+	return objectColumn(&m.object, name)
+}
+
+func ruleColumn(rule *l7rule, name string) cell {
+	switch name {
+	case "project_id", "tenant_id":
+		return textCell(rule.policy.listener.lb.project)
+	case "l7policy_id":
+		return idCell(rule.policy.id)
+	case "type":
+		return textCell(rule.kind)
+	case "compare_type":
+		return textCell(rule.compare)
+	case "key":
+		return textCell(rule.key)
+	case "value":
+		return textCell(rule.value)
+	case "invert":
+		return flagCell(rule.invert)
+	case "admin_state_up", "enabled":
+		return flagCell(rule.adminUp)
+	}
+	return objectColumn(&rule.object, name)
+}
+
+func policyColumn(policy *l7policy, name string) cell {
+	switch name {
+	case "name":
+		return textCell(policy.name)
+	case "description":
+		return textCell(policy.description)
+	case "project_id", "tenant_id":
+		return textCell(policy.listener.lb.project)
+	case "listener_id":
+		return idCell(policy.listener.id)
+	case "action":
+		return textCell(policy.action)
+	case "redirect_pool_id":
+		if policy.pool == nil {
+			return textCell("")
+		}
+		return idCell(policy.pool.id)
+	case "redirect_url":
+		return textCell(policy.url)
+	case "redirect_prefix":
+		return textCell(policy.prefix)
+	case "redirect_http_code":
+		return numberCell(policy.code)
+	case "position":
+		return numberCell(policy.position())
+	case "admin_state_up", "enabled":
+		return flagCell(policy.adminUp)
+	}
+	return objectColumn(&policy.object, name)
 }

@@ -22,6 +22,46 @@ type document struct {
 	comma bool
 }
 
+// newDocument returns an empty document. fields are those wanted of the outermost
+// resource; none means all.
+func newDocument(minor int, fields []string) *document {
+	d := &document{minor: minor}
+	if len(fields) > 0 {
+		d.only = map[string]bool{}
+		for _, f := range fields {
+			d.only[f] = true
+		}
+	}
+	return d
+}
+
+// one writes a single resource: {"key": {...}}.
+func (d *document) one(key string, render func(*document)) []byte {
+	d.buf = append(d.buf, `{"`+key+`":`...)
+	d.open(func() { render(d) })
+	return append(d.buf, '}')
+}
+
+// many writes the items of a whole collection: {"key": [...]}, and empty links if
+// they have a key.
+func (d *document) many(key, links string, n int, item func(d *document, i int)) []byte {
+	d.buf = append(d.buf, `{"`+key+`":[`...)
+	d.items(n, item)
+	d.buf = append(d.buf, ']')
+	if links != "" {
+		d.buf = append(d.buf, `,"`+links+`":[]`...)
+	}
+	return append(d.buf, '}')
+}
+
+func (d *document) items(n int, item func(d *document, i int)) {
+	d.comma = false
+	for i := range n {
+		d.separate()
+		d.open(func() { item(d, i) })
+	}
+}
+
 // since reports whether the API version has reached 2.minor.
 func (d *document) since(minor int) bool { return d.minor >= minor }
 

@@ -4,11 +4,8 @@
 package octavia
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // fault is a refusal as Octavia words it.
@@ -81,28 +78,3 @@ var (
 	errNotJSON       = faultf(http.StatusBadRequest, "Request is not in valid JSON format")
 	errNestedCreate  = faultf(http.StatusInternalServerError, "'dict' object has no attribute '_sa_instance_state'")
 )
-
-// writeFault answers with the refusal, or with 500 if the error is none.
-func writeFault(w http.ResponseWriter, err error) {
-	var f *fault
-	if !errors.As(err, &f) {
-		f = faultf(http.StatusInternalServerError, "%v", err)
-	}
-	if f.outside {
-		wire.JSON(w, f.status, struct {
-			Code        int    `json:"code"`
-			Title       string `json:"title"`
-			Description string `json:"description"`
-		}{f.status, "Bad Request", f.text}) // whatever the status
-		return
-	}
-	code := "Client"
-	if f.status >= http.StatusInternalServerError {
-		code = "Server"
-	}
-	wire.JSON(w, f.status, struct {
-		Code   string  `json:"faultcode"`
-		Text   string  `json:"faultstring"`
-		Detail *string `json:"debuginfo"`
-	}{code, f.text, nil})
-}

@@ -9,29 +9,6 @@ import (
 	"github.com/google/uuid"
 )
 
-func (p *profile) tagList() []string { return nil }
-
-func (p *profile) column(name string) cell {
-	switch name {
-	case "id":
-		return idCell(p.id)
-	case "name":
-		return textCell(p.name)
-	case "provider_name":
-		return textCell(p.provider)
-	case "flavor_data", "availability_zone_data":
-		return textCell(p.data)
-	}
-	return cell{is: isUnknown}
-}
-
-func (p *profile) render(d *document, data string) {
-	d.id("id", p.id)
-	d.text("name", p.name)
-	d.text("provider_name", p.provider)
-	d.text(data, p.data)
-}
-
 // profiles are the routes of one kind of profile, for admins only.
 type profiles struct {
 	path, key, list, links string // "flavorprofile" and so on
@@ -89,7 +66,7 @@ func (k profiles) find(r *request) (*profile, error) {
 }
 
 func (k profiles) answer(s *Service, r *request, status int, p *profile) answer {
-	return s.one(r, status, k.key, func(d *document) { p.render(d, k.data) })
+	return s.one(r, status, k.key, func(d *document) { renderProfile(d, p, k.data) })
 }
 
 func (s *Service) listProfiles(r *request, k profiles) (answer, error) {
@@ -99,13 +76,13 @@ func (s *Service) listProfiles(r *request, k profiles) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*profile]{
-		key: k.list, links: k.links, known: k.all, sample: &profile{},
-		render: func(d *document, p *profile) { p.render(d, k.data) },
+		key: k.list, links: k.links, known: k.all, column: profileColumn, sample: &profile{},
+		render: func(d *document, p *profile) { renderProfile(d, p, k.data) },
 	}
 	for _, p := range k.all {
 		l.rows = append(l.rows, p)
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) createProfile(r *request, k profiles, of []attribute) (answer, error) {
@@ -121,7 +98,7 @@ func (s *Service) createProfile(r *request, k profiles, of []attribute) (answer,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &profile{object: s.newObject(), name: v.text("name"), provider: v.text("provider_name"), data: v.text(k.data)}
+	p := &profile{object: newObject(s.now(), nil), name: v.text("name"), provider: v.text("provider_name"), data: v.text(k.data)}
 	k.all[p.id] = p
 	return k.answer(s, r, http.StatusCreated, p), nil
 }
@@ -149,32 +126,6 @@ func (s *Service) updateProfile(r *request, k profiles, of []attribute) (answer,
 	}
 	*p = changed
 	return k.answer(s, r, http.StatusOK, p), nil
-}
-
-func (f *flavor) tagList() []string { return nil }
-
-func (f *flavor) column(name string) cell {
-	switch name {
-	case "id":
-		return idCell(f.id)
-	case "name":
-		return textCell(f.name)
-	case "description":
-		return textCell(f.description)
-	case "enabled":
-		return flagCell(f.enabled)
-	case "flavor_profile_id":
-		return idCell(f.profile)
-	}
-	return cell{is: isUnknown}
-}
-
-func (f *flavor) render(d *document) {
-	d.id("id", f.id)
-	d.text("name", f.name)
-	d.text("description", f.description)
-	d.flag("enabled", f.enabled)
-	d.id("flavor_profile_id", f.profile)
 }
 
 var flavorAttributes = []attribute{
@@ -217,13 +168,13 @@ func (s *Service) listFlavors(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*flavor]{
-		key: "flavors", known: s.offers.flavors, sample: &flavor{},
-		render: func(d *document, f *flavor) { f.render(d) },
+		key: "flavors", known: s.offers.flavors, column: flavorColumn, sample: &flavor{},
+		render: renderFlavor,
 	}
 	for _, f := range s.offers.flavors {
 		l.rows = append(l.rows, f)
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showFlavor(r *request) (answer, error) {
@@ -236,7 +187,7 @@ func (s *Service) showFlavor(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "flavor", f.render), nil
+	return s.one(r, http.StatusOK, "flavor", func(d *document) { renderFlavor(d, f) }), nil
 }
 
 func (s *Service) createFlavor(r *request) (answer, error) {
@@ -255,14 +206,14 @@ func (s *Service) createFlavor(r *request) (answer, error) {
 		}
 	}
 	f := &flavor{
-		object: s.newObject(), name: v.text("name"), description: v.text("description"),
+		object: newObject(s.now(), nil), name: v.text("name"), description: v.text("description"),
 		enabled: v.flag("enabled", true), profile: parseID(v.text("flavor_profile_id")),
 	}
 	if s.offers.flavorProfiles[f.profile] == nil {
 		return answer{}, faultf(http.StatusInternalServerError, "flavor profile %s does not exist", v.text("flavor_profile_id"))
 	}
 	s.offers.flavors[f.id] = f
-	return s.one(r, http.StatusCreated, "flavor", f.render), nil
+	return s.one(r, http.StatusCreated, "flavor", func(d *document) { renderFlavor(d, f) }), nil
 }
 
 func (s *Service) updateFlavor(r *request) (answer, error) {
@@ -282,7 +233,7 @@ func (s *Service) updateFlavor(r *request) (answer, error) {
 	setText(&f.name, v, "name")
 	setText(&f.description, v, "description")
 	f.enabled = v.flag("enabled", f.enabled)
-	return s.one(r, http.StatusOK, "flavor", f.render), nil
+	return s.one(r, http.StatusOK, "flavor", func(d *document) { renderFlavor(d, f) }), nil
 }
 
 func (s *Service) deleteFlavor(r *request) (answer, error) {

@@ -38,7 +38,7 @@ func (s *Service) buildTree(ctx context.Context, lb *loadBalancer, v values) err
 			return err
 		}
 	}
-	return s.checkTree(lb)
+	return checkTree(lb)
 }
 
 func (s *Service) checkTreeQuota(project string, members, monitors, listeners int) error {
@@ -173,35 +173,6 @@ func (s *Service) buildListener(ctx context.Context, lb *loadBalancer, spec valu
 			return err
 		}
 		l.placePolicy(policy, given.number("position", lastPosition))
-	}
-	return nil
-}
-
-// checkTree asks the provider. The amphora provider takes a tree as it is.
-func (s *Service) checkTree(lb *loadBalancer) error {
-	if lb.provider != ovn {
-		return nil
-	}
-	rules := providers[lb.provider]
-	for _, l := range lb.listeners {
-		if err := rules.listener(l); err != nil {
-			return err
-		}
-	}
-	for _, p := range lb.pools {
-		if err := rules.pool(p); err != nil {
-			return err
-		}
-		for _, m := range p.members {
-			if err := rules.member(m); err != nil {
-				return err
-			}
-		}
-		if p.monitor != nil {
-			if err := rules.monitor(p.monitor); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

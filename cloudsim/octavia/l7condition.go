@@ -10,12 +10,6 @@ import (
 	"strings"
 )
 
-// condition is what an L7 rule asks of a request.
-type condition struct {
-	kind, compare, key, value string
-	invert                    bool
-}
-
 // What headers and cookies consist of.
 var (
 	headerName   = regexp.MustCompile("^[a-zA-Z0-9!#$%&'*+,\\-.^_`|~]+$")

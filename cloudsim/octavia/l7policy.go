@@ -5,39 +5,10 @@ package octavia
 
 import (
 	"net/http"
-	"slices"
-)
-
-// The actions of L7 policies.
-const (
-	reject           = "REJECT"
-	redirectToURL    = "REDIRECT_TO_URL"
-	redirectToPool   = "REDIRECT_TO_POOL"
-	redirectToPrefix = "REDIRECT_PREFIX"
 )
 
 // redirectCode is the status of a redirection that names none.
 const redirectCode = 302
-
-// l7policy says what a listener does with requests that fit its rules. The data
-// plane does not follow it.
-type l7policy struct {
-	object
-	listener          *listener
-	name, description string
-	target
-	adminUp bool
-	rules   []*l7rule
-	tags    []string
-}
-
-// target is where a policy sends requests.
-type target struct {
-	action      string
-	pool        *pool
-	url, prefix string
-	code        int // of a redirection, 0 is none
-}
 
 func badPolicy(problem string) error {
 	return faultf(http.StatusBadRequest, "Invalid L7 Policy arguments: %s", problem)
@@ -111,8 +82,8 @@ func (s *Service) newPolicy(l *listener, v values, p *pool) (*l7policy, error) {
 		return nil, err
 	}
 	policy := &l7policy{
-		object: s.newObject(), listener: l, name: v.text("name"), description: v.text("description"),
-		adminUp: v.flag("admin_state_up", true), tags: tags,
+		object: newObject(s.now(), tags), listener: l, name: v.text("name"), description: v.text("description"),
+		adminUp: v.flag("admin_state_up", true),
 	}
 	if err := policy.aim(v, p); err != nil {
 		return nil, err
@@ -130,19 +101,6 @@ func (s *Service) newPolicy(l *listener, v values, p *pool) (*l7policy, error) {
 	}
 	return policy, nil
 }
-
-// placePolicy puts a policy among those of its listener: at a position, counted
-// from 1, or at the end. Policies are always numbered without gaps.
-func (l *listener) placePolicy(policy *l7policy, position int) {
-	at := min(max(position-1, 0), len(l.policies))
-	l.policies = slices.Insert(l.policies, at, policy)
-}
-
-func (l *listener) removePolicy(policy *l7policy) {
-	l.policies = slices.DeleteFunc(l.policies, func(other *l7policy) bool { return other == policy })
-}
-
-func (policy *l7policy) position() int { return slices.Index(policy.listener.policies, policy) + 1 }
 
 // registerPolicy puts a policy and its rules into the state.
 func (s *Service) registerPolicy(policy *l7policy) {
@@ -210,7 +168,7 @@ func (s *Service) createPolicy(r *request) (answer, error) {
 	s.registerPolicy(policy)
 	s.add(c, &policy.object)
 	s.start(c)
-	return s.one(r, http.StatusCreated, "l7policy", func(d *document) { policy.render(d, false) }), nil
+	return s.one(r, http.StatusCreated, "l7policy", func(d *document) { renderPolicy(d, policy, false) }), nil
 }
 
 // redirectPool finds the pool that a policy's request names; nil is none. That it
@@ -239,8 +197,8 @@ func (s *Service) listPolicies(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*l7policy]{
-		key: "l7policies", known: s.policies, sample: &l7policy{listener: &listener{lb: &loadBalancer{}}},
-		render: func(d *document, policy *l7policy) { policy.render(d, false) },
+		key: "l7policies", known: s.policies, column: policyColumn, sample: &l7policy{listener: &listener{lb: &loadBalancer{}}},
+		render: func(d *document, policy *l7policy) { renderPolicy(d, policy, false) },
 	}
 	err := s.visible(r, func(lb *loadBalancer) {
 		for _, listener := range lb.listeners {
@@ -250,7 +208,7 @@ func (s *Service) listPolicies(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showPolicy(r *request) (answer, error) {
@@ -260,7 +218,7 @@ func (s *Service) showPolicy(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "l7policy", func(d *document) { policy.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "l7policy", func(d *document) { renderPolicy(d, policy, false) }), nil
 }
 
 func (s *Service) updatePolicy(r *request) (answer, error) {
@@ -294,7 +252,7 @@ func (s *Service) updatePolicy(r *request) (answer, error) {
 	s.touch(c, &l.object, pendingUpdate)
 	s.touch(c, &policy.object, pendingUpdate)
 	s.start(c)
-	return s.one(r, http.StatusOK, "l7policy", func(d *document) { policy.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "l7policy", func(d *document) { renderPolicy(d, policy, false) }), nil
 }
 
 // changePolicy applies and checks an update.
@@ -345,37 +303,4 @@ func (s *Service) deletePolicy(r *request) (answer, error) {
 	}
 	s.start(c)
 	return answer{status: http.StatusNoContent}, nil
-}
-
-func (policy *l7policy) tagList() []string { return policy.tags }
-
-func (policy *l7policy) column(name string) cell {
-	switch name {
-	case "name":
-		return textCell(policy.name)
-	case "description":
-		return textCell(policy.description)
-	case "project_id", "tenant_id":
-		return textCell(policy.listener.lb.project)
-	case "listener_id":
-		return idCell(policy.listener.id)
-	case "action":
-		return textCell(policy.action)
-	case "redirect_pool_id":
-		if policy.pool == nil {
-			return textCell("")
-		}
-		return idCell(policy.pool.id)
-	case "redirect_url":
-		return textCell(policy.url)
-	case "redirect_prefix":
-		return textCell(policy.prefix)
-	case "redirect_http_code":
-		return numberCell(policy.code)
-	case "position":
-		return numberCell(policy.position())
-	case "admin_state_up", "enabled":
-		return flagCell(policy.adminUp)
-	}
-	return policy.cell(name)
 }

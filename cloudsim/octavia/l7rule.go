@@ -11,15 +11,6 @@ import (
 // mostRules is how many rules a policy may have.
 const mostRules = 50
 
-// l7rule is one condition of a policy.
-type l7rule struct {
-	object
-	policy *l7policy
-	condition
-	adminUp bool
-	tags    []string
-}
-
 func tooManyRules(policy *l7policy) error {
 	return faultf(http.StatusConflict, "Too many rules on L7 policy %s", policy.id)
 }
@@ -31,7 +22,7 @@ func (s *Service) newRule(policy *l7policy, v values) (*l7rule, error) {
 		return nil, err
 	}
 	rule := &l7rule{
-		object: s.newObject(), policy: policy, adminUp: v.flag("admin_state_up", true), tags: tags,
+		object: newObject(s.now(), tags), policy: policy, adminUp: v.flag("admin_state_up", true),
 		condition: condition{
 			kind: v.text("type"), compare: v.text("compare_type"), key: v.text("key"),
 			value: v.text("value"), invert: v.flag("invert", false),
@@ -112,7 +103,7 @@ func (s *Service) createRule(r *request) (answer, error) {
 	s.touchPolicy(c, policy)
 	s.add(c, &rule.object)
 	s.start(c)
-	return s.one(r, http.StatusCreated, "rule", rule.render), nil
+	return s.one(r, http.StatusCreated, "rule", func(d *document) { renderRule(d, rule) }), nil
 }
 
 func (s *Service) listRules(r *request) (answer, error) {
@@ -123,10 +114,10 @@ func (s *Service) listRules(r *request) (answer, error) {
 		return answer{}, err
 	}
 	l := listing[*l7rule]{
-		key: "rules", known: s.rules, rows: slices.Clone(policy.rules), sample: &l7rule{policy: policy},
-		render: func(d *document, rule *l7rule) { rule.render(d) },
+		key: "rules", known: s.rules, rows: slices.Clone(policy.rules), column: ruleColumn, sample: &l7rule{policy: policy},
+		render: renderRule,
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showRule(r *request) (answer, error) {
@@ -136,7 +127,7 @@ func (s *Service) showRule(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "rule", rule.render), nil
+	return s.one(r, http.StatusOK, "rule", func(d *document) { renderRule(d, rule) }), nil
 }
 
 func (s *Service) updateRule(r *request) (answer, error) {
@@ -162,7 +153,7 @@ func (s *Service) updateRule(r *request) (answer, error) {
 	s.touchPolicy(c, policy)
 	s.touch(c, &rule.object, pendingUpdate)
 	s.start(c)
-	return s.one(r, http.StatusOK, "rule", rule.render), nil
+	return s.one(r, http.StatusOK, "rule", func(d *document) { renderRule(d, rule) }), nil
 }
 
 // change applies and checks an update.
@@ -210,28 +201,4 @@ func (s *Service) deleteRule(r *request) (answer, error) {
 	}
 	s.start(c)
 	return answer{status: http.StatusNoContent}, nil
-}
-
-func (rule *l7rule) tagList() []string { return rule.tags }
-
-func (rule *l7rule) column(name string) cell {
-	switch name {
-	case "project_id", "tenant_id":
-		return textCell(rule.policy.listener.lb.project)
-	case "l7policy_id":
-		return idCell(rule.policy.id)
-	case "type":
-		return textCell(rule.kind)
-	case "compare_type":
-		return textCell(rule.compare)
-	case "key":
-		return textCell(rule.key)
-	case "value":
-		return textCell(rule.value)
-	case "invert":
-		return flagCell(rule.invert)
-	case "admin_state_up", "enabled":
-		return flagCell(rule.adminUp)
-	}
-	return rule.cell(name)
 }

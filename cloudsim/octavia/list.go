@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,21 +69,20 @@ func compareCells(a, b cell) int {
 func folded(text string) string { return strings.ToLower(strings.TrimRight(text, " ")) }
 
 // row is a resource in a list.
-type row interface {
-	base() *object
-	column(name string) cell
-	tagList() []string
-}
+type row interface{ base() *object }
 
 // listing is the GET of one collection. The real service has its own rules: a
 // filter that is not known is refused, a repeated one fails; and the links to
 // other pages carry limit and sorting but lose the filters.
 type listing[T row] struct {
-	key    string // of the answer
-	links  string // key of the links, key+"_links" if empty
-	rows   []T    // what the caller may see, in any order
-	known  map[uuid.UUID]T
-	sample T // any item; tells which columns there are
+	key   string // of the answer
+	links string // key of the links, key+"_links" if empty
+	rows  []T    // what the caller may see, in any order
+	known map[uuid.UUID]T
+	// column is the value of an item's column. Of the sample, which is any item, it
+	// says which columns there are.
+	column func(item T, name string) cell
+	sample T
 	render func(d *document, item T)
 }
 
@@ -93,30 +93,30 @@ type sortKey struct {
 	descending bool
 }
 
-// answer filters, sorts, pages and writes the list.
-func (l listing[T]) answer(s *Service, r *request) (answer, error) {
-	limit, err := pageLimit(r)
+// write filters, sorts, pages and writes the list that a GET asks for.
+func (l listing[T]) write(d *document, r *http.Request, query url.Values) ([]byte, error) {
+	limit, err := pageLimit(query)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	sorting, err := sortKeys(r)
+	sorting, err := sortKeys(query)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	rows, err := l.filter(s, r)
+	rows, err := l.filter(d, query)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	compare, err := l.order(sorting)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	if marker := r.query.Get("marker"); r.query.Has("marker") {
+	if marker := query.Get("marker"); query.Has("marker") {
 		at, ok := l.known[parseID(marker)]
 		if !ok {
-			return answer{}, faultf(http.StatusBadRequest, "Supplied pagination marker '%s' is not valid.", marker)
+			return nil, faultf(http.StatusBadRequest, "Supplied pagination marker '%s' is not valid.", marker)
 		}
-		before := r.query.Get("page_reverse") == "True"
+		before := query.Get("page_reverse") == "True"
 		rows = slices.DeleteFunc(rows, func(item T) bool {
 			c := compare(item, at)
 			return c == 0 || (c < 0) != before
@@ -127,16 +127,16 @@ func (l listing[T]) answer(s *Service, r *request) (answer, error) {
 		rows = rows[:limit]
 	}
 	if limit == 0 && len(rows) > 0 {
-		return answer{}, faultf(http.StatusInternalServerError, "'>=' not supported between instances of 'int' and 'NoneType'")
+		return nil, faultf(http.StatusInternalServerError, "'>=' not supported between instances of 'int' and 'NoneType'")
 	}
-	return l.write(s, r, rows, limit), nil
+	return l.page(d, r, query, rows, limit), nil
 }
 
 // pageLimit is the page's size, 0 if the client wants everything, which the real
 // service breaks on when there is something.
-func pageLimit(r *request) (int, error) {
-	text := r.query.Get("limit")
-	if !r.query.Has("limit") {
+func pageLimit(query url.Values) (int, error) {
+	text := query.Get("limit")
+	if !query.Has("limit") {
 		return pageSize, nil
 	}
 	if text == "infinite" {
@@ -149,9 +149,9 @@ func pageLimit(r *request) (int, error) {
 	return min(max(limit, 0), pageSize), nil
 }
 
-func sortKeys(r *request) ([]sortKey, error) {
+func sortKeys(query url.Values) ([]sortKey, error) {
 	var pairs [][2]string
-	if sort := r.query.Get("sort"); sort != "" {
+	if sort := query.Get("sort"); sort != "" {
 		for part := range strings.SplitSeq(sort, ",") {
 			name, direction, _ := strings.Cut(part, ":")
 			if words := strings.Split(part, ":"); len(words) > 2 {
@@ -159,8 +159,8 @@ func sortKeys(r *request) ([]sortKey, error) {
 			}
 			pairs = append(pairs, [2]string{name, direction})
 		}
-	} else if names := r.query.Get("sort_key"); names != "" {
-		directions := strings.Split(r.query.Get("sort_dir"), ",")
+	} else if names := query.Get("sort_key"); names != "" {
+		directions := strings.Split(query.Get("sort_dir"), ",")
 		for i, name := range strings.Split(names, ",") {
 			direction := ""
 			if i < len(directions) {
@@ -187,13 +187,13 @@ func sortKeys(r *request) ([]sortKey, error) {
 // by time of creation, then by id.
 func (l listing[T]) order(keys []sortKey) (func(a, b T) int, error) {
 	for _, k := range keys {
-		if l.sample.column(k.name).is == isUnknown {
+		if l.column(l.sample, k.name).is == isUnknown {
 			return nil, faultf(http.StatusBadRequest, "Supplied sort key '%s' is not valid.", k.name)
 		}
 	}
 	return func(a, b T) int {
 		for _, k := range keys {
-			if c := compareCells(a.column(k.name), b.column(k.name)); c != 0 {
+			if c := compareCells(l.column(a, k.name), l.column(b, k.name)); c != 0 {
 				if k.descending {
 					return -c
 				}
@@ -205,14 +205,14 @@ func (l listing[T]) order(keys []sortKey) (func(a, b T) int, error) {
 	}, nil
 }
 
-func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
+func (l listing[T]) filter(d *document, query url.Values) ([]T, error) {
 	wanted := map[string]string{}
 	tags := map[string][]string{}
 	repeated := false
-	for key, given := range r.query {
+	for key, given := range query {
 		switch {
 		case slices.Contains(framing, key):
-		case s.version() >= 5 && (key == "tags" || key == "tags-any" || key == "not-tags" || key == "not-tags-any"):
+		case d.since(5) && (key == "tags" || key == "tags-any" || key == "not-tags" || key == "not-tags-any"):
 			for _, v := range given {
 				tags[key] = append(tags[key], strings.Split(v, ",")...)
 			}
@@ -224,7 +224,7 @@ func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
 		}
 	}
 	for key := range wanted {
-		if l.sample.column(key).is == isUnknown {
+		if l.column(l.sample, key).is == isUnknown {
 			return nil, errFilter
 		}
 	}
@@ -233,16 +233,16 @@ func (l listing[T]) filter(s *Service, r *request) ([]T, error) {
 	}
 	var kept []T
 	for _, item := range l.rows {
-		if matchesAll(item, wanted) && matchesTags(item.tagList(), tags) {
+		if l.matches(item, wanted) && matchesTags(item.base().tags, tags) {
 			kept = append(kept, item)
 		}
 	}
 	return kept, nil
 }
 
-func matchesAll(item row, wanted map[string]string) bool {
+func (l listing[T]) matches(item T, wanted map[string]string) bool {
 	for key, value := range wanted {
-		if !item.column(key).matches(value) {
+		if !l.column(item, key).matches(value) {
 			return false
 		}
 	}
@@ -266,28 +266,21 @@ func matchesTags(has []string, wanted map[string][]string) bool {
 	return true
 }
 
-func (l listing[T]) write(s *Service, r *request, rows []T, limit int) answer {
-	d := s.document(r)
+func (l listing[T]) page(d *document, r *http.Request, query url.Values, rows []T, limit int) []byte {
 	d.buf = append(d.buf, `{"`+l.key+`":[`...)
-	for i, item := range rows {
-		if i > 0 {
-			d.buf = append(d.buf, ',')
-		}
-		d.open(func() { l.render(d, item) })
-	}
-	d.buf = append(d.buf, `],"`+orDefault(l.links, l.key+"_links")+`":[`...)
+	d.items(len(rows), func(d *document, i int) { l.render(d, rows[i]) })
+	d.buf = append(d.buf, `],"`+cmp.Or(l.links, l.key+"_links")+`":[`...)
 	if len(rows) > 0 {
 		first, last := rows[0].base().id.String(), rows[len(rows)-1].base().id.String()
 		d.comma = false
-		if r.query.Has("marker") {
-			d.link("previous", pageLink(r, limit)+"&marker="+first+"&page_reverse=True")
+		if query.Has("marker") {
+			d.link("previous", pageLink(r, query, limit)+"&marker="+first+"&page_reverse=True")
 		}
 		if len(rows) >= limit {
-			d.link("next", pageLink(r, limit)+"&marker="+last)
+			d.link("next", pageLink(r, query, limit)+"&marker="+last)
 		}
 	}
-	d.buf = append(d.buf, ']', '}')
-	return answer{http.StatusOK, d.buf}
+	return append(d.buf, ']', '}')
 }
 
 func (d *document) link(rel, href string) {
@@ -298,10 +291,10 @@ func (d *document) link(rel, href string) {
 	})
 }
 
-func pageLink(r *request, limit int) string {
+func pageLink(r *http.Request, query url.Values, limit int) string {
 	link := "http://" + r.Host + r.URL.Path + "?limit=" + strconv.Itoa(limit)
 	for _, key := range []string{"sort", "sort_key"} {
-		if v := r.query.Get(key); v != "" {
+		if v := query.Get(key); v != "" {
 			link += "&" + key + "=" + printable(v)
 		}
 	}

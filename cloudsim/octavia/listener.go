@@ -17,10 +17,10 @@ func (s *Service) newListener(ctx context.Context, lb *loadBalancer, v values, p
 		return nil, duplicateListener(v.text("protocol"), v.number("protocol_port", 0)) // whatever the database refuses
 	}
 	l := &listener{
-		object: s.newObject(), lb: lb, name: v.text("name"), description: v.text("description"),
+		object: newObject(s.now(), tags), lb: lb, name: v.text("name"), description: v.text("description"),
 		protocol: v.text("protocol"), port: v.number("protocol_port", 0),
 		limit: v.number("connection_limit", -1), adminUp: v.flag("admin_state_up", true),
-		timeouts: defaultTimeouts, headers: v.headers(), cidrs: slices.Compact(slices.Sorted(slices.Values(v.texts("allowed_cidrs")))), tags: tags,
+		timeouts: defaultTimeouts, headers: v.headers(), cidrs: slices.Compact(slices.Sorted(slices.Values(v.texts("allowed_cidrs")))),
 	}
 	l.timeouts.set(v)
 	if p != nil {
@@ -47,8 +47,6 @@ func (s *Service) newListener(ctx context.Context, lb *loadBalancer, v values, p
 func duplicateListener(protocol string, port int) error {
 	return faultf(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", protocol, port)
 }
-
-func (l *listener) overUDP() bool { return l.protocol == "UDP" || l.protocol == "SCTP" }
 
 // set takes the timeouts of a request; null stands for the default.
 func (t *timeouts) set(v values) {
@@ -114,14 +112,6 @@ func checkCIDRs(lb *loadBalancer, cidrs []string) error {
 		}
 	}
 	return nil
-}
-
-// rulesFit reports whether Octavia can make the rules of the VIP's security group.
-// It makes each for the families of all VIPs, so that a source range makes it
-// fail when there are both.
-func (lb *loadBalancer) rulesFit() bool {
-	both := slices.ContainsFunc(lb.additional, func(a additionalVIP) bool { return isIPv6(a.address) != isIPv6(lb.address) })
-	return !both || !slices.ContainsFunc(lb.listeners, func(l *listener) bool { return len(l.cidrs) > 0 })
 }
 
 var (
@@ -211,9 +201,9 @@ func (s *Service) createListener(r *request) (answer, error) {
 	lb.listeners = append(lb.listeners, l)
 	s.registerListener(l)
 	s.add(c, &l.object)
-	c.fail = c.fail || !lb.rulesFit()
+	c.fail = c.fail || !rulesFit(lb)
 	s.start(c)
-	return s.one(r, http.StatusCreated, "listener", func(d *document) { l.render(d, false) }), nil
+	return s.one(r, http.StatusCreated, "listener", func(d *document) { renderListener(d, l, false) }), nil
 }
 
 // defaultPool finds the pool that a listener's request names; nil is none.
@@ -236,14 +226,14 @@ func (s *Service) listListeners(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*listener]{
-		key: "listeners", known: s.listeners, sample: &listener{lb: &loadBalancer{}},
-		render: func(d *document, l *listener) { l.render(d, false) },
+		key: "listeners", known: s.listeners, column: listenerColumn, sample: &listener{lb: &loadBalancer{}},
+		render: func(d *document, l *listener) { renderListener(d, l, false) },
 	}
 	err := s.visible(r, func(lb *loadBalancer) { l.rows = append(l.rows, lb.listeners...) })
 	if err != nil {
 		return answer{}, err
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showListener(r *request) (answer, error) {
@@ -253,7 +243,7 @@ func (s *Service) showListener(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "listener", func(d *document) { l.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "listener", func(d *document) { renderListener(d, l, false) }), nil
 }
 
 func (s *Service) listenerStats(r *request) (answer, error) {
@@ -289,9 +279,9 @@ func (s *Service) updateListener(r *request) (answer, error) {
 	c := s.lock(r.Context(), l.lb, pendingUpdate)
 	*l = changed
 	s.touch(c, &l.object, pendingUpdate)
-	c.fail = c.fail || !l.lb.rulesFit()
+	c.fail = c.fail || !rulesFit(l.lb)
 	s.start(c)
-	return s.one(r, http.StatusOK, "listener", func(d *document) { l.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "listener", func(d *document) { renderListener(d, l, false) }), nil
 }
 
 // changeListener applies and checks an update.

@@ -9,14 +9,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 )
-
-func (s *Service) newObject() object {
-	return object{id: uuid.New(), created: s.now(), prov: pendingCreate}
-}
 
 func (s *Service) createLoadBalancer(r *request) (answer, error) {
 	v, err := s.parse(r.body, "load_balancer", "loadbalancer", loadBalancerCreate, false)
@@ -50,7 +44,7 @@ func (s *Service) createLoadBalancer(r *request) (answer, error) {
 	err = s.plant(r.Context(), lb, v, lost)
 	var a answer
 	if err == nil {
-		a = s.one(r, http.StatusCreated, "loadbalancer", func(d *document) { lb.render(d, true) })
+		a = s.one(r, http.StatusCreated, "loadbalancer", func(d *document) { renderLoadBalancer(d, lb, true) })
 	}
 	s.mu.Unlock()
 	return a, err // the real service leaves the VIP port of what it refuses, too
@@ -75,9 +69,9 @@ func (s *Service) newLoadBalancer(v values, project string) (*loadBalancer, erro
 		return nil, err
 	}
 	return &loadBalancer{
-		object: s.newObject(), name: v.text("name"), description: v.text("description"), project: project,
+		object: newObject(s.now(), tags), name: v.text("name"), description: v.text("description"), project: project,
 		provider: provider, flavor: v.text("flavor_id"), zone: v.text("availability_zone"),
-		adminUp: v.flag("admin_state_up", true), tags: tags,
+		adminUp: v.flag("admin_state_up", true),
 	}, nil
 }
 
@@ -94,7 +88,7 @@ func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bo
 	lb.prov = active // so that it can be locked
 	c := s.lock(ctx, lb, pendingCreate)
 	lb.updated = 0
-	c.fail = c.fail || lost || !lb.rulesFit()
+	c.fail = c.fail || lost || !rulesFit(lb)
 	s.lbs[lb.id] = lb
 	s.byPort[lb.port] = lb
 	s.used(lb.project).loadBalancers++
@@ -104,46 +98,9 @@ func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bo
 	for _, l := range lb.listeners {
 		s.registerListener(l)
 	}
-	c.touched = lb.children()
-	s.unfinish(c)
+	c.touched = finished(lb, s.options.StuckChildren)
 	s.start(c)
 	return nil
-}
-
-// children returns all parts of a load balancer that Octavia brings to ACTIVE
-// with it. With amphorae it forgets pools that no listener and no policy uses.
-func (lb *loadBalancer) children() []*object {
-	var all []*object
-	used := map[*pool]bool{}
-	for _, l := range lb.listeners {
-		all = append(all, &l.object)
-		used[l.pool] = true
-		for _, policy := range l.policies {
-			all = append(all, &policy.object)
-			used[policy.pool] = true
-			for _, rule := range policy.rules {
-				all = append(all, &rule.object)
-			}
-		}
-	}
-	for _, p := range lb.pools {
-		if used[p] || lb.provider == ovn {
-			all = append(all, p.parts()...)
-		}
-	}
-	return all
-}
-
-// parts returns a pool and what is in it.
-func (p *pool) parts() []*object {
-	all := []*object{&p.object}
-	if p.monitor != nil {
-		all = append(all, &p.monitor.object)
-	}
-	for _, m := range p.members {
-		all = append(all, &m.object)
-	}
-	return all
 }
 
 func (s *Service) placeVIP(lb *loadBalancer, vip neutron.VIP) {
@@ -160,14 +117,14 @@ func (s *Service) listLoadBalancers(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*loadBalancer]{
-		key: "loadbalancers", known: s.lbs, sample: &loadBalancer{},
-		render: func(d *document, lb *loadBalancer) { lb.render(d, false) },
+		key: "loadbalancers", known: s.lbs, column: loadBalancerColumn, sample: &loadBalancer{},
+		render: func(d *document, lb *loadBalancer) { renderLoadBalancer(d, lb, false) },
 	}
 	err := s.visible(r, func(lb *loadBalancer) { l.rows = append(l.rows, lb) })
 	if err != nil {
 		return answer{}, err
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 // visible visits the load balancers that a list may show parts of.
@@ -203,7 +160,7 @@ func (s *Service) showLoadBalancer(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "loadbalancer", func(d *document) { lb.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "loadbalancer", func(d *document) { renderLoadBalancer(d, lb, false) }), nil
 }
 
 func (s *Service) loadBalancerStatus(r *request) (answer, error) {
@@ -217,7 +174,7 @@ func (s *Service) loadBalancerStatus(r *request) (answer, error) {
 		return answer{}, err
 	}
 	return s.one(r, http.StatusOK, "statuses", func(d *document) {
-		d.nested("loadbalancer", func() { lb.renderStatus(d) })
+		d.nested("loadbalancer", func() { renderLoadBalancerStatus(d, lb) })
 	}), nil
 }
 
@@ -266,7 +223,7 @@ func (s *Service) updateLoadBalancer(r *request) (answer, error) {
 		lb.tags = tags
 	}
 	s.start(c)
-	return s.one(r, http.StatusOK, "loadbalancer", func(d *document) { lb.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "loadbalancer", func(d *document) { renderLoadBalancer(d, lb, false) }), nil
 }
 
 // setText sets an attribute that the request gives; null empties it.
@@ -301,14 +258,16 @@ func (s *Service) failover(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if lb.provider == ovn && (lb.prov == active || lb.prov == inError) {
-		return answer{}, unsupported(ovn, "OVN provider does not support loadbalancer failover")
+	if lb.prov == active || lb.prov == inError {
+		if err := checkFailover(lb); err != nil {
+			return answer{}, err
+		}
 	}
 	c := s.lock(r.Context(), lb, pendingUpdate, inError)
 	if c == nil {
 		return answer{}, wrongState(lb)
 	}
-	c.touched = lb.children() // a failover mends them all
+	c.touched = children(lb) // a failover mends them all
 	s.start(c)
 	return answer{status: http.StatusAccepted}, nil
 }

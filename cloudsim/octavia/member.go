@@ -15,7 +15,7 @@ const reservedAddress = "169.254.169.254"
 func (s *Service) newMember(p *pool, v values) (*member, error) {
 	tags, err := newTags(v)
 	m := &member{
-		object: s.newObject(), pool: p, tags: tags,
+		object: newObject(s.now(), tags), pool: p,
 		name: share(v.text("name")), address: share(v.text("address")),
 		port: uint16(v.number("protocol_port", 0)), subnet: share(v.text("subnet_id")),
 	}
@@ -108,7 +108,7 @@ func (s *Service) createMember(r *request) (answer, error) {
 	s.touchPool(c, p, pendingUpdate)
 	s.addMember(c, m)
 	s.start(c)
-	return s.one(r, http.StatusCreated, "member", m.render), nil
+	return s.one(r, http.StatusCreated, "member", func(d *document) { renderMember(d, m) }), nil
 }
 
 func (s *Service) addMember(c *change, m *member) {
@@ -127,10 +127,10 @@ func (s *Service) listMembers(r *request) (answer, error) {
 	}
 	l := listing[*member]{
 		key: "members", known: s.members, rows: p.members,
-		sample: &member{pool: p, name: share(""), address: share(""), subnet: share(""), monitorAddress: share("")},
-		render: func(d *document, m *member) { m.render(d) },
+		column: memberColumn, sample: &member{pool: p, name: share(""), address: share(""), subnet: share(""), monitorAddress: share("")},
+		render: renderMember,
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showMember(r *request) (answer, error) {
@@ -140,7 +140,7 @@ func (s *Service) showMember(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "member", m.render), nil
+	return s.one(r, http.StatusOK, "member", func(d *document) { renderMember(d, m) }), nil
 }
 
 func (s *Service) updateMember(r *request) (answer, error) {
@@ -169,7 +169,7 @@ func (s *Service) updateMember(r *request) (answer, error) {
 	s.touchPool(c, m.pool, pendingUpdate)
 	s.touch(c, &m.object, pendingUpdate)
 	s.start(c)
-	return s.one(r, http.StatusOK, "member", m.render), nil
+	return s.one(r, http.StatusOK, "member", func(d *document) { renderMember(d, m) }), nil
 }
 
 // change applies an update.

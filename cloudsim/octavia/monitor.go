@@ -15,12 +15,12 @@ func (s *Service) newMonitor(p *pool, v values) (*monitor, error) {
 		return nil, errSecondMonitor // Octavia takes one duplicate for another
 	}
 	m := &monitor{
-		object: s.newObject(), pool: p, name: v.text("name"), kind: v.text("type"),
+		object: newObject(s.now(), tags), pool: p, name: v.text("name"), kind: v.text("type"),
 		delay: v.number("delay", 0), timeout: v.number("timeout", 0),
 		retries: v.number("max_retries", 1), retriesDown: v.number("max_retries_down", 3),
 		method: v.text("http_method"), path: v.text("url_path"), codes: v.text("expected_codes"),
 		version: v.text("http_version"), domain: v.text("domain_name"),
-		adminUp: v.flag("admin_state_up", true), tags: tags,
+		adminUp: v.flag("admin_state_up", true),
 	}
 	if m.usesHTTP() {
 		m.method, m.path, m.codes = orDefault(m.method, "GET"), orDefault(m.path, "/"), orDefault(m.codes, "200")
@@ -111,18 +111,18 @@ func (s *Service) createMonitor(r *request) (answer, error) {
 	p.monitor = m
 	s.monitors[m.id] = m
 	s.used(p.lb.project).monitors++
-	s.touchMonitored(c, p, false)
+	s.touchMonitored(c, m, false)
 	s.add(c, &m.object)
 	s.start(c)
-	return s.one(r, http.StatusCreated, "healthmonitor", m.render), nil
+	return s.one(r, http.StatusCreated, "healthmonitor", func(d *document) { renderMonitor(d, m) }), nil
 }
 
 func (s *Service) listMonitors(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*monitor]{
-		key: "healthmonitors", known: s.monitors, sample: &monitor{pool: &pool{lb: &loadBalancer{}}},
-		render: func(d *document, m *monitor) { m.render(d) },
+		key: "healthmonitors", known: s.monitors, column: monitorColumn, sample: &monitor{pool: &pool{lb: &loadBalancer{}}},
+		render: renderMonitor,
 	}
 	err := s.visible(r, func(lb *loadBalancer) {
 		for _, p := range lb.pools {
@@ -134,7 +134,7 @@ func (s *Service) listMonitors(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showMonitor(r *request) (answer, error) {
@@ -144,7 +144,7 @@ func (s *Service) showMonitor(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "healthmonitor", m.render), nil
+	return s.one(r, http.StatusOK, "healthmonitor", func(d *document) { renderMonitor(d, m) }), nil
 }
 
 func (s *Service) updateMonitor(r *request) (answer, error) {
@@ -173,10 +173,10 @@ func (s *Service) updateMonitor(r *request) (answer, error) {
 	}
 	c := s.lock(r.Context(), m.pool.lb, pendingUpdate)
 	*m = changed
-	s.touchMonitored(c, m.pool, false)
+	s.touchMonitored(c, m, false)
 	s.touch(c, &m.object, pendingUpdate)
-	s.startMonitor(c, m)
-	return s.one(r, http.StatusOK, "healthmonitor", m.render), nil
+	s.start(c)
+	return s.one(r, http.StatusOK, "healthmonitor", func(d *document) { renderMonitor(d, m) }), nil
 }
 
 // change applies and checks an update.
@@ -227,13 +227,13 @@ func (s *Service) deleteMonitor(r *request) (answer, error) {
 		return answer{}, err
 	}
 	c := s.lock(r.Context(), m.pool.lb, pendingUpdate)
-	s.touchMonitored(c, m.pool, true)
+	s.touchMonitored(c, m, true)
 	s.touch(c, &m.object, pendingDelete)
 	c.remove = func() {
 		m.pool.monitor = nil
 		delete(s.monitors, m.id)
 		s.used(m.pool.lb.project).monitors--
 	}
-	s.startMonitor(c, m)
+	s.start(c)
 	return answer{status: http.StatusNoContent}, nil
 }

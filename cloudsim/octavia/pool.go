@@ -17,9 +17,9 @@ func (s *Service) newPool(lb *loadBalancer, v values) (*pool, error) {
 		return nil, err
 	}
 	p := &pool{
-		object: s.newObject(), lb: lb, name: v.text("name"), description: v.text("description"),
+		object: newObject(s.now(), tags), lb: lb, name: v.text("name"), description: v.text("description"),
 		protocol: v.text("protocol"), algorithm: v.text("lb_algorithm"),
-		adminUp: v.flag("admin_state_up", true), tags: tags,
+		adminUp:     v.flag("admin_state_up", true),
 		persistence: newPersistence(v.object("session_persistence"), nil),
 	}
 	return p, nil
@@ -134,7 +134,7 @@ func (s *Service) createPool(r *request) (answer, error) {
 		s.touch(c, &l.object, pendingUpdate)
 	}
 	s.start(c)
-	return s.one(r, http.StatusCreated, "pool", func(d *document) { p.render(d, false) }), nil
+	return s.one(r, http.StatusCreated, "pool", func(d *document) { renderPool(d, p, false) }), nil
 }
 
 // poolParents finds where a new pool belongs: on a load balancer, or on one of
@@ -181,14 +181,14 @@ func (s *Service) listPools(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*pool]{
-		key: "pools", known: s.pools, sample: &pool{lb: &loadBalancer{}},
-		render: func(d *document, p *pool) { p.render(d, false) },
+		key: "pools", known: s.pools, column: poolColumn, sample: &pool{lb: &loadBalancer{}},
+		render: func(d *document, p *pool) { renderPool(d, p, false) },
 	}
 	err := s.visible(r, func(lb *loadBalancer) { l.rows = append(l.rows, lb.pools...) })
 	if err != nil {
 		return answer{}, err
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showPool(r *request) (answer, error) {
@@ -198,7 +198,7 @@ func (s *Service) showPool(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "pool", func(d *document) { p.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "pool", func(d *document) { renderPool(d, p, false) }), nil
 }
 
 func (s *Service) updatePool(r *request) (answer, error) {
@@ -226,7 +226,7 @@ func (s *Service) updatePool(r *request) (answer, error) {
 	*p = changed
 	s.touchPool(c, p, pendingUpdate)
 	s.start(c)
-	return s.one(r, http.StatusOK, "pool", func(d *document) { p.render(d, false) }), nil
+	return s.one(r, http.StatusOK, "pool", func(d *document) { renderPool(d, p, false) }), nil
 }
 
 // changePool applies and checks an update.

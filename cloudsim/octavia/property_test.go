@@ -52,7 +52,7 @@ func (s *Service) check() error {
 				u.monitors++
 			}
 		}
-		for _, o := range lb.children() {
+		for _, o := range children(lb) {
 			if lb.prov == active && o.prov != active {
 				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.id, o.prov)
 			}

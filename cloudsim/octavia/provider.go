@@ -139,3 +139,39 @@ func ovnMonitor(m *monitor) error {
 func ovnPolicy(*l7policy) error {
 	return notSupported("This provider does not support creating l7policies.")
 }
+
+// checkTree asks the provider. The amphora provider takes a tree as it is.
+func checkTree(lb *loadBalancer) error {
+	if lb.provider != ovn {
+		return nil
+	}
+	rules := providers[lb.provider]
+	for _, l := range lb.listeners {
+		if err := rules.listener(l); err != nil {
+			return err
+		}
+	}
+	for _, p := range lb.pools {
+		if err := rules.pool(p); err != nil {
+			return err
+		}
+		for _, m := range p.members {
+			if err := rules.member(m); err != nil {
+				return err
+			}
+		}
+		if p.monitor != nil {
+			if err := rules.monitor(p.monitor); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkFailover(lb *loadBalancer) error {
+	if lb.provider == ovn {
+		return unsupported(ovn, "OVN provider does not support loadbalancer failover")
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -210,17 +211,10 @@ func (s *Service) listQuotas(r *request) (answer, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	d := s.document(r)
-	d.buf = append(d.buf, `{"quotas":[`...)
-	for _, project := range sortedKeys(s.quotas) {
-		if only != "" && project != only {
-			continue
-		}
-		d.separate()
-		d.open(func() { s.renderOwnQuota(d, project) })
-	}
-	d.buf = append(d.buf, `],"quotas_links":[]}`...)
-	return answer{http.StatusOK, d.buf}, nil
+	projects := slices.DeleteFunc(sortedKeys(s.quotas), func(project string) bool { return only != "" && project != only })
+	return answer{http.StatusOK, s.document(r).many("quotas", "quotas_links", len(projects), func(d *document, i int) {
+		s.renderOwnQuota(d, projects[i])
+	})}, nil
 }
 
 func (s *Service) renderOwnQuota(d *document, project string) {

@@ -10,10 +10,10 @@ import "github.com/google/uuid"
 // are left out. Members that belong to a later API version than the one
 // simulated are left out.
 
-func (lb *loadBalancer) render(d *document, full bool) {
+func renderLoadBalancer(d *document, lb *loadBalancer, full bool) {
 	if full {
-		d.list("listeners", len(lb.listeners), func(i int) { lb.listeners[i].render(d, true) })
-		d.list("pools", len(lb.pools), func(i int) { lb.pools[i].render(d, true) })
+		d.list("listeners", len(lb.listeners), func(i int) { renderListener(d, lb.listeners[i], true) })
+		d.list("pools", len(lb.pools), func(i int) { renderPool(d, lb.pools[i], true) })
 	} else {
 		d.refs("listeners", len(lb.listeners), func(i int) uuid.UUID { return lb.listeners[i].id })
 		d.refs("pools", len(lb.pools), func(i int) uuid.UUID { return lb.pools[i].id })
@@ -60,7 +60,7 @@ func renderUnnamed(d *document, o *object, project string, adminUp bool) {
 	d.time("updated_at", o.updated)
 }
 
-func (l *listener) render(d *document, full bool) {
+func renderListener(d *document, l *listener, full bool) {
 	renderCommon(d, &l.object, l.name, l.lb.project, l.adminUp)
 	d.text("description", l.description)
 	if !full {
@@ -75,7 +75,7 @@ func (l *listener) render(d *document, full bool) {
 		d.raw("default_pool_id", "null")
 	}
 	if full {
-		d.list("l7policies", len(l.policies), func(i int) { l.policies[i].render(d, true) })
+		d.list("l7policies", len(l.policies), func(i int) { renderPolicy(d, l.policies[i], true) })
 	} else {
 		d.refs("l7policies", len(l.policies), func(i int) uuid.UUID { return l.policies[i].id })
 	}
@@ -96,10 +96,10 @@ func (l *listener) render(d *document, full bool) {
 	if d.since(12) {
 		d.textsOrNull("allowed_cidrs", l.cidrs)
 	}
-	l.renderTLS(d)
+	renderListenerTLS(d, l)
 }
 
-func (l *listener) renderTLS(d *document) {
+func renderListenerTLS(d *document, l *listener) {
 	t := l.tls
 	if t == nil {
 		t = &listenerTLS{hstsMaxAge: -1}
@@ -131,16 +131,16 @@ func (l *listener) renderTLS(d *document) {
 	}
 }
 
-func (p *pool) render(d *document, full bool) {
+func renderPool(d *document, p *pool, full bool) {
 	renderCommon(d, &p.object, p.name, p.lb.project, p.adminUp)
 	d.text("description", p.description)
 	d.text("protocol", p.protocol)
 	d.text("lb_algorithm", p.algorithm)
-	p.renderPersistence(d)
+	renderPoolPersistence(d, p)
 	listeners := p.listeners()
 	d.refs("listeners", len(listeners), func(i int) uuid.UUID { return listeners[i].id })
 	if full {
-		d.list("members", len(p.members), func(i int) { p.members[i].render(d) })
+		d.list("members", len(p.members), func(i int) { renderMember(d, p.members[i]) })
 		d.raw("healthmonitor", "null") // the real service leaves it out as well, see GET
 	} else {
 		d.refs("loadbalancers", 1, func(int) uuid.UUID { return p.lb.id })
@@ -152,10 +152,10 @@ func (p *pool) render(d *document, full bool) {
 	if d.since(5) {
 		d.texts("tags", p.tags)
 	}
-	p.renderTLS(d)
+	renderPoolTLS(d, p)
 }
 
-func (p *pool) renderPersistence(d *document) {
+func renderPoolPersistence(d *document, p *pool) {
 	if p.persistence == nil {
 		d.raw("session_persistence", "null")
 		return
@@ -172,7 +172,7 @@ func (p *pool) renderPersistence(d *document) {
 	})
 }
 
-func (p *pool) renderTLS(d *document) {
+func renderPoolTLS(d *document, p *pool) {
 	t := p.tls
 	if t == nil {
 		t = &poolTLS{}
@@ -194,7 +194,7 @@ func (p *pool) renderTLS(d *document) {
 	}
 }
 
-func (m *member) render(d *document) {
+func renderMember(d *document, m *member) {
 	renderCommon(d, &m.object, m.name.Value(), m.pool.lb.project, m.adminUp)
 	d.text("address", m.address.Value())
 	d.number("protocol_port", int(m.port))
@@ -214,7 +214,7 @@ func (m *member) render(d *document) {
 	}
 }
 
-func (m *monitor) render(d *document) {
+func renderMonitor(d *document, m *monitor) {
 	renderCommon(d, &m.object, m.name, m.pool.lb.project, m.adminUp)
 	d.text("type", m.kind)
 	d.number("delay", m.delay)
@@ -238,7 +238,7 @@ func (m *monitor) render(d *document) {
 	}
 }
 
-func (policy *l7policy) render(d *document, full bool) {
+func renderPolicy(d *document, policy *l7policy, full bool) {
 	lb := policy.listener.lb
 	renderCommon(d, &policy.object, policy.name, lb.project, policy.adminUp)
 	d.text("description", policy.description)
@@ -253,7 +253,7 @@ func (policy *l7policy) render(d *document, full bool) {
 	d.optional("redirect_prefix", policy.prefix)
 	d.number("position", policy.position())
 	if full {
-		d.list("rules", len(policy.rules), func(i int) { policy.rules[i].render(d) })
+		d.list("rules", len(policy.rules), func(i int) { renderRule(d, policy.rules[i]) })
 	} else {
 		d.refs("rules", len(policy.rules), func(i int) uuid.UUID { return policy.rules[i].id })
 	}
@@ -269,7 +269,7 @@ func (policy *l7policy) render(d *document, full bool) {
 	}
 }
 
-func (rule *l7rule) render(d *document) {
+func renderRule(d *document, rule *l7rule) {
 	renderUnnamed(d, &rule.object, rule.policy.listener.lb.project, rule.adminUp)
 	d.text("type", rule.kind)
 	d.text("compare_type", rule.compare)
@@ -283,17 +283,17 @@ func (rule *l7rule) render(d *document) {
 
 // renderStatus writes the status tree. Pools that no listener uses are not in
 // it.
-func (lb *loadBalancer) renderStatus(d *document) {
+func renderLoadBalancerStatus(d *document, lb *loadBalancer) {
 	renderState(d, &lb.object, lb.name)
 	d.list("listeners", len(lb.listeners), func(i int) {
 		l := lb.listeners[i]
 		renderState(d, &l.object, l.name)
 		pools := l.pools()
-		d.list("pools", len(pools), func(i int) { pools[i].renderStatus(d) })
+		d.list("pools", len(pools), func(i int) { renderPoolStatus(d, pools[i]) })
 	})
 }
 
-func (p *pool) renderStatus(d *document) {
+func renderPoolStatus(d *document, p *pool) {
 	renderState(d, &p.object, p.name)
 	if m := p.monitor; m != nil {
 		d.nested("health_monitor", func() {

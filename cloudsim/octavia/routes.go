@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -142,23 +143,20 @@ func serve(h handler) http.HandlerFunc {
 // document returns an empty answer body for the request. Its ?fields= count for
 // GET only.
 func (s *Service) document(r *request) *document {
-	d := &document{minor: s.version()}
-	if fields := r.query["fields"]; len(fields) > 0 && r.Method == http.MethodGet {
-		d.only = map[string]bool{}
-		for _, f := range fields {
-			d.only[f] = true
-		}
+	if r.Method != http.MethodGet {
+		return newDocument(s.version(), nil)
 	}
-	return d
+	return newDocument(s.version(), r.query["fields"])
 }
 
 // one answers with a single resource: {"key": {...}}.
 func (s *Service) one(r *request, status int, key string, render func(*document)) answer {
-	d := s.document(r)
-	d.buf = append(d.buf, `{"`+key+`":`...)
-	d.open(func() { render(d) })
-	d.buf = append(d.buf, '}')
-	return answer{status, d.buf}
+	return answer{status, s.document(r).one(key, render)}
+}
+
+func list[T row](s *Service, r *request, l listing[T]) (answer, error) {
+	body, err := l.write(s.document(r), r.Request, r.query)
+	return answer{http.StatusOK, body}, err
 }
 
 // flag reads a boolean query parameter the way Octavia does: what is not
@@ -291,4 +289,29 @@ func changedTags(v values) ([]string, error) {
 		return nil, faultf(http.StatusInternalServerError, "duplicate tag")
 	}
 	return tags, nil
+}
+
+// writeFault answers with the refusal, or with 500 if the error is none.
+func writeFault(w http.ResponseWriter, err error) {
+	var f *fault
+	if !errors.As(err, &f) {
+		f = faultf(http.StatusInternalServerError, "%v", err)
+	}
+	if f.outside {
+		wire.JSON(w, f.status, struct {
+			Code        int    `json:"code"`
+			Title       string `json:"title"`
+			Description string `json:"description"`
+		}{f.status, "Bad Request", f.text}) // whatever the status
+		return
+	}
+	code := "Client"
+	if f.status >= http.StatusInternalServerError {
+		code = "Server"
+	}
+	wire.JSON(w, f.status, struct {
+		Code   string  `json:"faultcode"`
+		Text   string  `json:"faultstring"`
+		Detail *string `json:"debuginfo"`
+	}{code, f.text, nil})
 }

@@ -210,18 +210,6 @@ func (s *Service) LoadBalancerOfPort(portID string) (string, bool) {
 
 func (s *Service) now() int64 { return s.options.Now().Unix() }
 
-// parseID returns the zero id, which nothing has, for what is no id.
-func parseID(text string) uuid.UUID {
-	if len(text) != 36 {
-		return uuid.UUID{}
-	}
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return uuid.UUID{}
-	}
-	return id
-}
-
 func orDefault(value, otherwise string) string {
 	if value == "" {
 		return otherwise

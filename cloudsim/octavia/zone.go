@@ -9,29 +9,6 @@ import (
 	"github.com/google/uuid"
 )
 
-func (z *zone) tagList() []string { return nil }
-
-func (z *zone) column(name string) cell {
-	switch name {
-	case "name":
-		return textCell(z.name)
-	case "description":
-		return textCell(z.description)
-	case "enabled":
-		return flagCell(z.enabled)
-	case "availability_zone_profile_id":
-		return idCell(z.profile)
-	}
-	return cell{is: isUnknown}
-}
-
-func (z *zone) render(d *document) {
-	d.text("name", z.name)
-	d.text("description", z.description)
-	d.flag("enabled", z.enabled)
-	d.id("availability_zone_profile_id", z.profile)
-}
-
 var zoneAttributes = []attribute{
 	{name: "name", longest: 255}, {name: "description", longest: 255}, {name: "enabled", kind: flagKind},
 	{name: "availability_zone_profile_id", kind: idKind},
@@ -72,13 +49,13 @@ func (s *Service) listZones(r *request) (answer, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	l := listing[*zone]{
-		key: "availability_zones", known: s.offers.zones, sample: &zone{},
-		render: func(d *document, z *zone) { z.render(d) },
+		key: "availability_zones", known: s.offers.zones, column: zoneColumn, sample: &zone{},
+		render: renderZone,
 	}
 	for _, z := range s.offers.zones {
 		l.rows = append(l.rows, z)
 	}
-	return l.answer(s, r)
+	return list(s, r, l)
 }
 
 func (s *Service) showZone(r *request) (answer, error) {
@@ -91,7 +68,7 @@ func (s *Service) showZone(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "availability_zone", z.render), nil
+	return s.one(r, http.StatusOK, "availability_zone", func(d *document) { renderZone(d, z) }), nil
 }
 
 func (s *Service) createZone(r *request) (answer, error) {
@@ -108,14 +85,14 @@ func (s *Service) createZone(r *request) (answer, error) {
 		return answer{}, faultf(http.StatusConflict, "A availability zone of %s already exists.", v.text("name"))
 	}
 	z := &zone{
-		object: s.newObject(), name: v.text("name"), description: v.text("description"),
+		object: newObject(s.now(), nil), name: v.text("name"), description: v.text("description"),
 		enabled: v.flag("enabled", true), profile: parseID(v.text("availability_zone_profile_id")),
 	}
 	if s.offers.zoneProfiles[z.profile] == nil {
 		return answer{}, notFound("Availability Zone Profile", v.text("availability_zone_profile_id"))
 	}
 	s.offers.zones[z.id] = z
-	return s.one(r, http.StatusCreated, "availability_zone", z.render), nil
+	return s.one(r, http.StatusCreated, "availability_zone", func(d *document) { renderZone(d, z) }), nil
 }
 
 func (s *Service) updateZone(r *request) (answer, error) {
@@ -134,7 +111,7 @@ func (s *Service) updateZone(r *request) (answer, error) {
 	}
 	setText(&z.description, v, "description")
 	z.enabled = v.flag("enabled", z.enabled)
-	return s.one(r, http.StatusOK, "availability_zone", z.render), nil
+	return s.one(r, http.StatusOK, "availability_zone", func(d *document) { renderZone(d, z) }), nil
 }
 
 func (s *Service) deleteZone(r *request) (answer, error) {

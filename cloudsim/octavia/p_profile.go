@@ -1,0 +1,49 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+)
+
+// notImplemented is ovn's refusal of flavors and of availability zones.
+func notImplemented(flavor bool) error {
+	reason := "This provider does not support availability zones."
+	if flavor {
+		reason = "This provider does not support validating flavors."
+	}
+	return notSupported(reason)
+}
+
+// notSupported is ovn's refusal of what it has not.
+func notSupported(reason string) error {
+	return faultf(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", ovn, reason)
+}
+
+// checkProfile refuses profile data that is no JSON or that the provider does
+// not take.
+func checkProfile(provider, data, option string) error {
+	var features map[string]any
+	if json.Unmarshal([]byte(data), &features) != nil {
+		return invalidOption(data, option)
+	}
+	if _, ok := providers[provider]; !ok {
+		return faultf(http.StatusBadRequest, "Provider '%s' is not enabled.", provider)
+	}
+	if provider == ovn {
+		return notImplemented(option == "flavor_data")
+	}
+	known := []string{
+		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",
+		"compute_zone", "management_network", "valid_vip_networks", "volume_zone",
+	}
+	for _, name := range sortedKeys(features) {
+		if !slices.Contains(known, name) {
+			return unsupported(provider, "Additional properties are not allowed ('%s' was unexpected)", name)
+		}
+	}
+	return nil
+}
