@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 )
@@ -45,15 +46,11 @@ func badSubresource(resource, id string) *fault {
 }
 
 func notFound(resource, id string) *fault {
-	return faultf(http.StatusNotFound, "%s %s not found.", resource, orDefault(id, "None"))
+	return faultf(http.StatusNotFound, "%s %s not found.", resource, cmp.Or(id, "None"))
 }
 
 func immutable(resource, id string) *fault {
 	return faultf(http.StatusConflict, "%s %s is immutable and cannot be updated.", resource, id)
-}
-
-func wrongState(lb *loadBalancer) *fault {
-	return faultf(http.StatusConflict, "Invalid state %s of loadbalancer resource %s", lb.prov, lb.id)
 }
 
 func overQuota(resource string) *fault {

@@ -38,8 +38,9 @@ func TestL7PoliciesAndRulesCountForTheirQuotas(t *testing.T) {
 	c.settled(lb, c.call("POST", rules, rule))
 	c.call("POST", rules, rule).refused(http.StatusForbidden, "Quota has been met for resources: L7 Rule")
 	c.settled(lb, c.call("DELETE", "/listeners/"+listener, ""))
-	if got := *c.used(alice.ProjectID); got.policies != 0 || got.rules != 0 || len(c.policies) != 0 || len(c.rules) != 0 {
-		t.Errorf("a deleted listener leaves %+v", got)
+	used := c.state.Quotas.Used(alice.ProjectID, policyQuota) + c.state.Quotas.Used(alice.ProjectID, ruleQuota)
+	if left := c.state.Policies.Len() + c.state.Rules.Len(); used != 0 || left != 0 {
+		t.Errorf("a deleted listener leaves %d policies and rules, and %d are counted", left, used)
 	}
 }
 
@@ -62,7 +63,7 @@ func TestAPolicyTakesAtMostFiftyRules(t *testing.T) {
 		refused(http.StatusConflict, "Too many rules on L7 policy "+id)
 	c.as(alice, "DELETE", "/loadbalancers/"+lb+"?cascade=true", "").must(http.StatusNoContent)
 	c.await(lb, "")
-	if len(c.policies) != 0 || len(c.rules) != 0 {
-		t.Errorf("a cascade delete leaves %d policies and %d rules", len(c.policies), len(c.rules))
+	if left := c.state.Policies.Len() + c.state.Rules.Len(); left != 0 {
+		t.Errorf("a cascade delete leaves %d policies and rules", left)
 	}
 }

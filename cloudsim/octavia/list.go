@@ -71,19 +71,20 @@ func folded(text string) string { return strings.ToLower(strings.TrimRight(text,
 // row is a resource in a list.
 type row interface{ base() *object }
 
-// listing is the GET of one collection. The real service has its own rules: a
-// filter that is not known is refused, a repeated one fails; and the links to
-// other pages carry limit and sorting but lose the filters.
-type listing[T row] struct {
-	key   string // of the answer
-	links string // key of the links, key+"_links" if empty
-	rows  []T    // what the caller may see, in any order
-	known map[uuid.UUID]T
-	// column is the value of an item's column. Of the sample, which is any item, it
-	// says which columns there are.
+// kind is how one kind of resource is shown.
+type kind[T row] struct {
+	one, many string // the keys of a single one and of a list
+	links     string // the key of a list's links, many+"_links" if empty
+	// column is the value of a resource's column. Of the sample, which is any
+	// resource, it says which columns there are.
 	column func(item T, name string) cell
 	sample T
 	render func(d *document, item T)
+}
+
+// show writes a single resource.
+func (k kind[T]) show(d *document, item T) []byte {
+	return d.one(k.one, func(d *document) { k.render(d, item) })
 }
 
 var framing = []string{"limit", "marker", "page_reverse", "sort", "sort_key", "sort_dir", "fields"}
@@ -93,8 +94,11 @@ type sortKey struct {
 	descending bool
 }
 
-// write filters, sorts, pages and writes the list that a GET asks for.
-func (l listing[T]) write(d *document, r *http.Request, query url.Values) ([]byte, error) {
+// list filters, sorts, pages and writes the list that a GET asks for. rows are what the
+// caller may see, in any order; find finds the resource that a page begins after.
+// The real service has its own rules: a filter that is not known is refused, a repeated
+// one fails; and the links to other pages carry limit and sorting but lose the filters.
+func (k kind[T]) list(d *document, r *http.Request, query url.Values, rows []T, find func(id string) (T, bool)) ([]byte, error) {
 	limit, err := pageLimit(query)
 	if err != nil {
 		return nil, err
@@ -103,16 +107,16 @@ func (l listing[T]) write(d *document, r *http.Request, query url.Values) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.filter(d, query)
+	rows, err = k.filter(d, query, rows)
 	if err != nil {
 		return nil, err
 	}
-	compare, err := l.order(sorting)
+	compare, err := k.order(sorting)
 	if err != nil {
 		return nil, err
 	}
 	if marker := query.Get("marker"); query.Has("marker") {
-		at, ok := l.known[parseID(marker)]
+		at, ok := find(marker)
 		if !ok {
 			return nil, faultf(http.StatusBadRequest, "Supplied pagination marker '%s' is not valid.", marker)
 		}
@@ -129,7 +133,7 @@ func (l listing[T]) write(d *document, r *http.Request, query url.Values) ([]byt
 	if limit == 0 && len(rows) > 0 {
 		return nil, faultf(http.StatusInternalServerError, "'>=' not supported between instances of 'int' and 'NoneType'")
 	}
-	return l.page(d, r, query, rows, limit), nil
+	return k.page(d, r, query, rows, limit), nil
 }
 
 // pageLimit is the page's size, 0 if the client wants everything, which the real
@@ -185,16 +189,16 @@ func sortKeys(query url.Values) ([]sortKey, error) {
 
 // order makes the comparison that sorts the list: by what the client says, then
 // by time of creation, then by id.
-func (l listing[T]) order(keys []sortKey) (func(a, b T) int, error) {
-	for _, k := range keys {
-		if l.column(l.sample, k.name).is == isUnknown {
-			return nil, faultf(http.StatusBadRequest, "Supplied sort key '%s' is not valid.", k.name)
+func (k kind[T]) order(keys []sortKey) (func(a, b T) int, error) {
+	for _, key := range keys {
+		if k.column(k.sample, key.name).is == isUnknown {
+			return nil, faultf(http.StatusBadRequest, "Supplied sort key '%s' is not valid.", key.name)
 		}
 	}
 	return func(a, b T) int {
-		for _, k := range keys {
-			if c := compareCells(l.column(a, k.name), l.column(b, k.name)); c != 0 {
-				if k.descending {
+		for _, key := range keys {
+			if c := compareCells(k.column(a, key.name), k.column(b, key.name)); c != 0 {
+				if key.descending {
 					return -c
 				}
 				return c
@@ -205,7 +209,7 @@ func (l listing[T]) order(keys []sortKey) (func(a, b T) int, error) {
 	}, nil
 }
 
-func (l listing[T]) filter(d *document, query url.Values) ([]T, error) {
+func (k kind[T]) filter(d *document, query url.Values, rows []T) ([]T, error) {
 	wanted := map[string]string{}
 	tags := map[string][]string{}
 	repeated := false
@@ -224,7 +228,7 @@ func (l listing[T]) filter(d *document, query url.Values) ([]T, error) {
 		}
 	}
 	for key := range wanted {
-		if l.column(l.sample, key).is == isUnknown {
+		if k.column(k.sample, key).is == isUnknown {
 			return nil, errFilter
 		}
 	}
@@ -232,17 +236,17 @@ func (l listing[T]) filter(d *document, query url.Values) ([]T, error) {
 		return nil, errRepeated
 	}
 	var kept []T
-	for _, item := range l.rows {
-		if l.matches(item, wanted) && matchesTags(item.base().tags, tags) {
+	for _, item := range rows {
+		if k.matches(item, wanted) && matchesTags(item.base().tags, tags) {
 			kept = append(kept, item)
 		}
 	}
 	return kept, nil
 }
 
-func (l listing[T]) matches(item T, wanted map[string]string) bool {
+func (k kind[T]) matches(item T, wanted map[string]string) bool {
 	for key, value := range wanted {
-		if !l.column(item, key).matches(value) {
+		if !k.column(item, key).matches(value) {
 			return false
 		}
 	}
@@ -266,10 +270,10 @@ func matchesTags(has []string, wanted map[string][]string) bool {
 	return true
 }
 
-func (l listing[T]) page(d *document, r *http.Request, query url.Values, rows []T, limit int) []byte {
-	d.buf = append(d.buf, `{"`+l.key+`":[`...)
-	d.items(len(rows), func(d *document, i int) { l.render(d, rows[i]) })
-	d.buf = append(d.buf, `],"`+cmp.Or(l.links, l.key+"_links")+`":[`...)
+func (k kind[T]) page(d *document, r *http.Request, query url.Values, rows []T, limit int) []byte {
+	d.buf = append(d.buf, `{"`+k.many+`":[`...)
+	d.items(len(rows), func(d *document, i int) { k.render(d, rows[i]) })
+	d.buf = append(d.buf, `],"`+cmp.Or(k.links, k.many+"_links")+`":[`...)
 	if len(rows) > 0 {
 		first, last := rows[0].base().id.String(), rows[len(rows)-1].base().id.String()
 		d.comma = false
@@ -310,3 +314,43 @@ func printable(s string) string {
 		return r
 	}, s)
 }
+
+// The kinds of resources.
+var (
+	loadBalancersView = kind[*loadBalancer]{
+		one: "loadbalancer", many: "loadbalancers", column: loadBalancerColumn, sample: &loadBalancer{},
+		render: func(d *document, lb *loadBalancer) { renderLoadBalancer(d, lb, false) },
+	}
+	listenersView = kind[*listener]{
+		one: "listener", many: "listeners", column: listenerColumn, sample: &listener{lb: loadBalancersView.sample},
+		render: func(d *document, l *listener) { renderListener(d, l, false) },
+	}
+	poolsView = kind[*pool]{
+		one: "pool", many: "pools", column: poolColumn, sample: &pool{lb: loadBalancersView.sample},
+		render: func(d *document, p *pool) { renderPool(d, p, false) },
+	}
+	membersView = kind[*member]{
+		one: "member", many: "members", column: memberColumn, render: renderMember,
+		sample: &member{pool: poolsView.sample, name: share(""), address: share(""), subnet: share(""), monitorAddress: share("")},
+	}
+	monitorsView = kind[*monitor]{
+		one: "healthmonitor", many: "healthmonitors", column: monitorColumn, sample: &monitor{pool: poolsView.sample}, render: renderMonitor,
+	}
+	policiesView = kind[*l7policy]{
+		one: "l7policy", many: "l7policies", column: policyColumn, sample: &l7policy{listener: listenersView.sample},
+		render: func(d *document, policy *l7policy) { renderPolicy(d, policy, false) },
+	}
+	rulesView = kind[*l7rule]{
+		one: "rule", many: "rules", column: ruleColumn, sample: &l7rule{policy: policiesView.sample}, render: renderRule,
+	}
+	flavorsView        = kind[*flavor]{one: "flavor", many: "flavors", column: flavorColumn, sample: &flavor{}, render: renderFlavor}
+	zonesView          = kind[*zone]{one: "availability_zone", many: "availability_zones", column: zoneColumn, sample: &zone{}, render: renderZone}
+	flavorProfilesView = kind[*profile]{
+		one: "flavorprofile", many: "flavorprofiles", links: "flavorprofile_links", column: profileColumn, sample: &profile{},
+		render: func(d *document, p *profile) { renderProfile(d, p, "flavor_data") },
+	}
+	zoneProfilesView = kind[*profile]{
+		one: "availability_zone_profile", many: "availability_zone_profiles", column: profileColumn, sample: &profile{},
+		render: func(d *document, p *profile) { renderProfile(d, p, "availability_zone_data") },
+	}
+)

@@ -58,3 +58,8 @@ type condition struct {
 	kind, compare, key, value string
 	invert                    bool
 }
+
+// usesKey reports whether the type of rule has a key, such as a header's name.
+func (c *condition) usesKey() bool {
+	return c.kind != "HOST_NAME" && c.kind != "PATH" && c.kind != "FILE_TYPE"
+}

@@ -55,3 +55,16 @@ func (l *listener) pools() []*pool {
 }
 
 func (l *listener) overUDP() bool { return l.protocol == "UDP" || l.protocol == "SCTP" }
+
+func (t *listenerTLS) empty() bool {
+	return len(t.refs()) == 0 && t.clientCA == "" && t.crl == "" && t.clientAuth == "NONE" && t.ciphers == "" &&
+		len(t.versions)+len(t.alpn) == 0 && t.hstsMaxAge < 0 && !t.hstsPreload && !t.hstsSubdomains
+}
+
+func (t *listenerTLS) refs() []string {
+	refs := slices.Clone(t.sni)
+	if t.certificate != "" {
+		refs = append(refs, t.certificate)
+	}
+	return refs
+}

@@ -17,9 +17,9 @@ type loadBalancer struct {
 
 	listeners []*listener
 	pools     []*pool
-	change    *change // nil while nothing is under way
-	held      bool    // see HoldPending
-	built     bool    // has been ACTIVE once
+	changing  bool // a change of it is under way
+	held      bool // its changes do not end
+	built     bool // has been ACTIVE once
 }
 
 type additionalVIP struct{ subnet, address string }

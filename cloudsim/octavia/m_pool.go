@@ -92,3 +92,5 @@ func (p *pool) policies() []*l7policy {
 }
 
 func (p *pool) usesUDP() bool { return p.protocol == "UDP" || p.protocol == "SCTP" }
+
+func (m *monitor) usesHTTP() bool { return m.kind == "HTTP" || m.kind == "HTTPS" }

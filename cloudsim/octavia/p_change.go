@@ -46,14 +46,14 @@ func children(lb *loadBalancer) []*object {
 	}
 	for _, p := range lb.pools {
 		if used[p] || lb.provider == ovn {
-			all = append(all, parts(p)...)
+			all = append(all, poolParts(p)...)
 		}
 	}
 	return all
 }
 
-// parts returns a pool and what is in it.
-func parts(p *pool) []*object {
+// poolParts returns a pool and what is in it.
+func poolParts(p *pool) []*object {
 	all := []*object{&p.object}
 	if p.monitor != nil {
 		all = append(all, &p.monitor.object)

@@ -30,7 +30,7 @@ func dataPlane(lb *loadBalancer) dataplane.LoadBalancer {
 
 // unborn reports whether a part is just being created. Parts that are stuck in
 // PENDING_CREATE work.
-func unborn(lb *loadBalancer, o *object) bool { return lb.change != nil && o.prov == pendingCreate }
+func unborn(lb *loadBalancer, o *object) bool { return lb.changing && o.prov == pendingCreate }
 
 func listenerPlane(l *listener) dataplane.Listener {
 	plane := dataplane.Listener{

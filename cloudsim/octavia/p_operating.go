@@ -3,9 +3,9 @@
 
 package octavia
 
-// setOperating moves updated_at too when the status is another one, as the real
+// setStatus moves updated_at too when the status is another one, as the real
 // service's database does.
-func setOperating(o *object, to operating, now int64) {
+func setStatus(o *object, to operating, now int64) {
 	if o.oper != to {
 		o.oper = to
 		o.updated = now
@@ -20,11 +20,11 @@ func rollUp(lb *loadBalancer, monitorsReport bool, now int64) {
 		if l.closed && status == online {
 			status, whole = broken, broken
 		}
-		setOperating(&l.object, status, now)
+		setStatus(&l.object, status, now)
 		for _, policy := range l.policies {
-			setOperating(&policy.object, upIf(policy.adminUp), now)
+			setStatus(&policy.object, upIf(policy.adminUp), now)
 			for _, rule := range policy.rules {
-				setOperating(&rule.object, upIf(rule.adminUp), now)
+				setStatus(&rule.object, upIf(rule.adminUp), now)
 			}
 		}
 	}
@@ -33,12 +33,12 @@ func rollUp(lb *loadBalancer, monitorsReport bool, now int64) {
 			continue // nobody has made it, nobody reports of it
 		}
 		status := rollUpPool(p, monitorsReport, now)
-		setOperating(&p.object, status, now)
+		setStatus(&p.object, status, now)
 		if whole != offline && (status == broken || status == degraded && whole == online) {
 			whole = status
 		}
 	}
-	setOperating(&lb.object, whole, now)
+	setStatus(&lb.object, whole, now)
 }
 
 func upIf(up bool) operating {
@@ -51,7 +51,7 @@ func upIf(up bool) operating {
 func rollUpPool(p *pool, monitorsReport bool, now int64) operating {
 	working, failed := 0, 0
 	for _, m := range p.members {
-		setOperating(&m.object, memberStatus(m, monitorsReport), now)
+		setStatus(&m.object, memberStatus(m, monitorsReport), now)
 		switch m.oper {
 		case broken:
 			failed++
@@ -60,7 +60,7 @@ func rollUpPool(p *pool, monitorsReport bool, now int64) operating {
 		}
 	}
 	if m := p.monitor; m != nil {
-		setOperating(&m.object, upIf(m.adminUp), now)
+		setStatus(&m.object, upIf(m.adminUp), now)
 	}
 	switch {
 	case !p.adminUp || !p.lb.adminUp:

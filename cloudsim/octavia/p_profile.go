@@ -5,6 +5,7 @@ package octavia
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 )
@@ -30,7 +31,7 @@ func checkProfile(provider, data, option string) error {
 	if json.Unmarshal([]byte(data), &features) != nil {
 		return invalidOption(data, option)
 	}
-	if _, ok := providers[provider]; !ok {
+	if !Known(provider) {
 		return faultf(http.StatusBadRequest, "Provider '%s' is not enabled.", provider)
 	}
 	if provider == ovn {
@@ -40,7 +41,7 @@ func checkProfile(provider, data, option string) error {
 		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",
 		"compute_zone", "management_network", "valid_vip_networks", "volume_zone",
 	}
-	for _, name := range sortedKeys(features) {
+	for _, name := range slices.Sorted(maps.Keys(features)) {
 		if !slices.Contains(known, name) {
 			return unsupported(provider, "Additional properties are not allowed ('%s' was unexpected)", name)
 		}

@@ -5,51 +5,51 @@ package octavia
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// check tells what is inconsistent in the state: every object must be found
+// check reports what is inconsistent in the state: every object must be found
 // under its id and in its parent, and be counted once.
 func (s *Service) check() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.state.RLock()
+	defer s.state.RUnlock()
 	var got Counts
-	counted := map[string]usage{}
-	for id, lb := range s.lbs {
-		if lb.id != id || s.byPort[lb.port] != lb {
-			return fmt.Errorf("load balancer %s is not where it belongs", id)
+	for lb := range s.state.LoadBalancers.All() {
+		if by, _ := s.state.OfPort(lb.port); by != lb {
+			return fmt.Errorf("load balancer %s is not found by its port", lb.id)
 		}
-		u := counted[lb.project]
-		u.loadBalancers++
+		got.LoadBalancers++
 		for _, l := range lb.listeners {
-			if s.listeners[l.id] != l || l.lb != lb || l.pool != nil && s.pools[l.pool.id] != l.pool {
+			if !known(s.state.Listeners, l) || l.lb != lb || l.pool != nil && !known(s.state.Pools, l.pool) {
 				return fmt.Errorf("listener %s is not where it belongs, or its pool is gone", l.id)
 			}
-			u.listeners++
+			got.Listeners++
 		}
 		for _, p := range lb.pools {
-			if s.pools[p.id] != p || p.lb != lb {
+			if !known(s.state.Pools, p) || p.lb != lb {
 				return fmt.Errorf("pool %s is not where it belongs", p.id)
 			}
-			u.pools++
+			got.Pools++
 			places := map[string]bool{}
 			for _, m := range p.members {
 				at := fmt.Sprint(m.address.Value(), m.port)
-				if s.members[m.id] != m || m.pool != p || places[at] {
+				if !known(s.state.Members, m) || m.pool != p || places[at] {
 					return fmt.Errorf("member %s is not where it belongs, or twice", m.id)
 				}
 				places[at] = true
-				u.members++
+				got.Members++
 			}
 			if m := p.monitor; m != nil {
-				if s.monitors[m.id] != m || m.pool != p {
+				if !known(s.state.Monitors, m) || m.pool != p {
 					return fmt.Errorf("monitor %s is not where it belongs", m.id)
 				}
-				u.monitors++
+				got.HealthMonitors++
 			}
 		}
 		for _, o := range children(lb) {
@@ -57,22 +57,25 @@ func (s *Service) check() error {
 				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.id, o.prov)
 			}
 		}
-		counted[lb.project] = u
 	}
-	for project, u := range s.usage {
-		if counted[project] != *u {
-			return fmt.Errorf("project %s has %+v, but %+v is counted", project, counted[project], *u)
-		}
-		got.LoadBalancers += u.loadBalancers
-		got.Listeners += u.listeners
-		got.Pools += u.pools
-		got.Members += u.members
-		got.HealthMonitors += u.monitors
+	used := func(resource string) int {
+		return s.state.Quotas.Used(alice.ProjectID, resource) + s.state.Quotas.Used(admin.ProjectID, resource)
 	}
-	if want := (Counts{len(s.lbs), len(s.listeners), len(s.pools), len(s.members), len(s.monitors)}); got != want {
-		return fmt.Errorf("%+v are in trees, %+v under their ids", got, want)
+	counted := Counts{used(loadBalancerQuota), used(listenerQuota), used(poolQuota), used(memberQuota), used(monitorQuota)}
+	byID := Counts{s.state.LoadBalancers.Len(), s.state.Listeners.Len(), s.state.Pools.Len(), s.state.Members.Len(), s.state.Monitors.Len()}
+	if got != counted || got != byID {
+		return fmt.Errorf("%+v are in trees, %+v under their ids, and %+v are counted", got, byID, counted)
 	}
 	return nil
+}
+
+// known reports whether an object is found by its id.
+func known[T interface {
+	row
+	comparable
+}](x index[T], o T) bool {
+	found, _ := x.Find(o.base().id.String())
+	return found == o
 }
 
 func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
@@ -114,7 +117,7 @@ func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
 			"delete monitor":  func() reply { return c.call("DELETE", "/healthmonitors/"+pick("healthmonitors"), "") },
 		}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
-			name := rapid.SampledFrom(sortedKeys(act)).Draw(rt, "step")
+			name := rapid.SampledFrom(slices.Sorted(maps.Keys(act))).Draw(rt, "step")
 			if a := act[name](); a.status >= http.StatusInternalServerError {
 				rt.Fatalf("%s answers %d %s", name, a.status, a.text)
 			}
@@ -134,10 +137,10 @@ func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
 }
 
 func (s *Service) pending() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, lb := range s.lbs {
-		if lb.change != nil {
+	s.state.RLock()
+	defer s.state.RUnlock()
+	for lb := range s.state.LoadBalancers.All() {
+		if lb.changing {
 			return true
 		}
 	}

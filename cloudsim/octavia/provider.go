@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 )
@@ -14,9 +15,9 @@ const (
 	ovn     = "ovn"
 )
 
-// provider is what a provider refuses. The functions see the objects as they
+// driver is what a provider refuses. The functions see the objects as they
 // would be after the change.
-type provider struct {
+type driver struct {
 	description string
 	listener    func(*listener) error
 	pool        func(*pool) error
@@ -25,7 +26,7 @@ type provider struct {
 	policy      func(*l7policy) error
 }
 
-var providers = map[string]provider{
+var drivers = map[string]driver{
 	amphora: {
 		description: "The Octavia Amphora driver.",
 		listener:    func(*listener) error { return nil },
@@ -51,6 +52,30 @@ var providers = map[string]provider{
 		policy:      amphoraPolicy,
 	},
 }
+
+// Known reports whether there is the provider.
+func Known(name string) bool { return drivers[name].description != "" }
+
+// Names are the providers' names, in order.
+func Names() []string { return slices.Sorted(maps.Keys(drivers)) }
+
+// Description describes a provider.
+func Description(name string) string { return drivers[name].description }
+
+// checkListener refuses a listener that its load balancer's provider does not take.
+func checkListener(l *listener) error { return drivers[l.lb.provider].listener(l) }
+
+// checkPool is checkListener for a pool.
+func checkPool(p *pool) error { return drivers[p.lb.provider].pool(p) }
+
+// checkMember is checkListener for a member.
+func checkMember(m *member) error { return drivers[m.pool.lb.provider].member(m) }
+
+// checkMonitor is checkListener for a health monitor.
+func checkMonitor(m *monitor) error { return drivers[m.pool.lb.provider].monitor(m) }
+
+// checkPolicy is checkListener for an L7 policy.
+func checkPolicy(policy *l7policy) error { return drivers[policy.listener.lb.provider].policy(policy) }
 
 func amphoraPool(p *pool) error {
 	if p.algorithm == "SOURCE_IP_PORT" {
@@ -145,23 +170,22 @@ func checkTree(lb *loadBalancer) error {
 	if lb.provider != ovn {
 		return nil
 	}
-	rules := providers[lb.provider]
 	for _, l := range lb.listeners {
-		if err := rules.listener(l); err != nil {
+		if err := checkListener(l); err != nil {
 			return err
 		}
 	}
 	for _, p := range lb.pools {
-		if err := rules.pool(p); err != nil {
+		if err := checkPool(p); err != nil {
 			return err
 		}
 		for _, m := range p.members {
-			if err := rules.member(m); err != nil {
+			if err := checkMember(m); err != nil {
 				return err
 			}
 		}
 		if p.monitor != nil {
-			if err := rules.monitor(p.monitor); err != nil {
+			if err := checkMonitor(p.monitor); err != nil {
 				return err
 			}
 		}
@@ -169,6 +193,7 @@ func checkTree(lb *loadBalancer) error {
 	return nil
 }
 
+// checkFailover refuses to fail a load balancer over.
 func checkFailover(lb *loadBalancer) error {
 	if lb.provider == ovn {
 		return unsupported(ovn, "OVN provider does not support loadbalancer failover")

@@ -34,7 +34,7 @@ func python(x any) string {
 		return "[" + strings.Join(items, ", ") + "]"
 	case map[string]any:
 		var items []string
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			items = append(items, "'"+key+"': "+python(v[key]))
 		}
 		return "{" + strings.Join(items, ", ") + "}"
@@ -62,8 +62,4 @@ func pythonType(x any) string {
 		return "str"
 	}
 	return "list"
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }

@@ -3,7 +3,13 @@
 
 package octavia
 
-import "github.com/google/uuid"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+)
 
 // The renderers write the members of one resource. full is the form of the
 // answer to a fully populated create, where children are nested and parents
@@ -80,7 +86,7 @@ func renderListener(d *document, l *listener, full bool) {
 		d.refs("l7policies", len(l.policies), func(i int) uuid.UUID { return l.policies[i].id })
 	}
 	d.nested("insert_headers", func() {
-		for _, name := range sortedKeys(l.headers) {
+		for _, name := range slices.Sorted(maps.Keys(l.headers)) {
 			d.text(name, l.headers[name])
 		}
 	})
@@ -108,7 +114,7 @@ func renderListenerTLS(d *document, l *listener) {
 	d.texts("sni_container_refs", t.sni)
 	if d.since(8) {
 		d.optional("client_ca_tls_container_ref", t.clientCA)
-		d.text("client_authentication", orDefault(t.clientAuth, "NONE"))
+		d.text("client_authentication", cmp.Or(t.clientAuth, "NONE"))
 		d.optional("client_crl_container_ref", t.crl)
 	}
 	if d.since(15) {
@@ -314,4 +320,25 @@ func renderState(d *document, o *object, name string) {
 	d.text("name", name)
 	d.text("operating_status", o.oper.String())
 	d.text("provisioning_status", o.prov.String())
+}
+
+// newLoadBalancerDocument writes the answer to a create, with all children.
+func newLoadBalancerDocument(d *document, lb *loadBalancer) []byte {
+	return d.one("loadbalancer", func(d *document) { renderLoadBalancer(d, lb, true) })
+}
+
+// statusTree writes the status of a load balancer and of all its children.
+func statusTree(d *document, lb *loadBalancer) []byte {
+	return d.one("statuses", func(d *document) {
+		d.nested("loadbalancer", func() { renderLoadBalancerStatus(d, lb) })
+	})
+}
+
+// stats writes zeros: nothing counts the traffic.
+func stats(d *document) []byte {
+	return d.one("stats", func(d *document) {
+		for _, name := range []string{"bytes_in", "bytes_out", "active_connections", "total_connections", "request_errors"} {
+			d.number(name, 0)
+		}
+	})
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// kind is what an attribute of a request body may be.
-type kind uint8
+// valueType is what an attribute of a request body may be.
+type valueType uint8
 
 const (
-	textKind kind = iota
+	textKind valueType = iota
 	flagKind
 	numberKind
 	idKind
@@ -38,7 +38,7 @@ const (
 // Octavia checks them before it looks at anything else.
 type attribute struct {
 	name     string
-	kind     kind
+	kind     valueType
 	since    int // minor API version
 	required bool
 	longest  int // of texts, 0 is any
@@ -78,7 +78,15 @@ func (v values) has(name string) bool { _, ok := v[name]; return ok }
 // isNull reports whether the attribute was given as null.
 func (v values) isNull(name string) bool { x, ok := v[name]; return ok && x == nil }
 
-func (v values) text(name string) string      { s, _ := v[name].(string); return s }
+func (v values) text(name string) string { s, _ := v[name].(string); return s }
+
+// set sets what the attribute gives; null empties it.
+func (v values) set(name string, field *string) {
+	if v.has(name) {
+		*field = v.text(name)
+	}
+}
+
 func (v values) texts(name string) []string   { s, _ := v[name].([]string); return s }
 func (v values) object(name string) values    { o, _ := v[name].(values); return o }
 func (v values) objects(name string) []values { o, _ := v[name].([]values); return o }
@@ -114,11 +122,11 @@ type parser struct {
 }
 
 // parse reads {"key": {...}} (or a list of objects) with the given attributes.
-func (s *Service) parse(body []byte, root, key string, of []attribute, list bool) (values, error) {
+func parseBody(minor int, body []byte, root, key string, of []attribute, list bool) (values, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, faultf(http.StatusBadRequest, "Missing argument: %q", root)
 	}
-	p := parser{minor: s.version(), root: root}
+	p := parser{minor: minor, root: root}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if err := dec.Decode(&p.body); err != nil || dec.More() {

@@ -156,7 +156,7 @@ var (
 const lastPosition = 1<<31 - 1
 
 var (
-	policyActions = words(reject, redirectToURL, redirectToPool, redirectToPrefix)
+	policyActions = words("REJECT", "REDIRECT_TO_URL", "REDIRECT_TO_POOL", "REDIRECT_PREFIX")
 	redirectCodes = words("301", "302", "303", "307", "308")
 	ruleTypes     = words("HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE", "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD")
 	comparisons   = words("REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO")
@@ -255,4 +255,22 @@ var (
 		attribute{name: "listeners", kind: objectsKind, of: listenerInTree},
 		attribute{name: "pools", kind: objectsKind, of: poolInTree},
 	)...)
+)
+
+func profileAttributes(data string) []attribute {
+	return []attribute{{name: "name", longest: 255}, {name: "provider_name", longest: 255}, {name: data, longest: 4096}}
+}
+
+var (
+	flavorProfileUpdate = profileAttributes("flavor_data")
+	flavorProfileCreate = required(flavorProfileUpdate, "name", "provider_name", "flavor_data")
+	zoneProfileUpdate   = profileAttributes("availability_zone_data")
+	zoneProfileCreate   = required(zoneProfileUpdate, "name", "provider_name", "availability_zone_data")
+
+	flavorUpdate = []attribute{{name: "name", longest: 255}, {name: "description", longest: 255}, {name: "enabled", kind: flagKind}}
+	flavorCreate = required(with(flavorUpdate, attribute{name: "flavor_profile_id", kind: idKind}), "name", "flavor_profile_id")
+	zoneUpdate   = []attribute{{name: "description", longest: 255}, {name: "enabled", kind: flagKind}}
+	zoneCreate   = required(append([]attribute{{name: "name", longest: 255}},
+		with(zoneUpdate, attribute{name: "availability_zone_profile_id", kind: idKind})...,
+	), "name", "availability_zone_profile_id")
 )

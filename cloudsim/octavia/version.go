@@ -58,7 +58,7 @@ func writeOutside(w http.ResponseWriter, status int, description any) {
 
 // versions answers which API versions there are, from the oldest to the newest.
 func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
-	newest := s.version()
+	newest := int(s.minor.Load())
 	all := make([]version, newest+1)
 	for i := range all {
 		all[i] = version{

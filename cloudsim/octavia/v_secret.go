@@ -5,7 +5,6 @@ package octavia
 
 import (
 	"cmp"
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -30,14 +29,14 @@ type SecretReader interface {
 // checkCertificates refuses references that lead to no certificate with its
 // key. One that leads to something else is told of before any that leads
 // nowhere, and one without a common name after all of these.
-func (s *Service) checkCertificates(ctx context.Context, refs ...string) error {
-	if s.options.Secrets == nil {
+func (c *Checks) checkCertificates(refs ...string) error {
+	if c.Secrets == nil {
 		return nil
 	}
 	var bad []any
 	nameless := ""
 	for _, ref := range refs {
-		switch err := s.options.Secrets.Certificate(wire.Caller(ctx), ref); {
+		switch err := c.Secrets.Certificate(c.Caller, ref); {
 		case errors.Is(err, barbican.ErrNoCommonName):
 			nameless = cmp.Or(nameless, ref)
 		case errors.Is(err, barbican.ErrUnreadablePKCS12):
@@ -62,14 +61,14 @@ func unreadable(refs []any) error {
 
 // checkAuthority refuses references to a certificate authority and its
 // revocation list (each "" for none) that lead to something else.
-func (s *Service) checkAuthority(ctx context.Context, ca, crl string) error {
-	if s.options.Secrets == nil || ca == "" {
+func (c *Checks) checkAuthority(ca, crl string) error {
+	if c.Secrets == nil || ca == "" {
 		return nil
 	}
 	payloads := map[string][]byte{}
 	var bad []any
 	for _, ref := range slices.DeleteFunc([]string{ca, crl}, func(ref string) bool { return ref == "" }) {
-		payload, err := s.options.Secrets.Payload(wire.Caller(ctx), ref)
+		payload, err := c.Secrets.Payload(c.Caller, ref)
 		if err != nil {
 			bad = append(bad, ref)
 		}

@@ -4,7 +4,7 @@
 package octavia
 
 import (
-	"context"
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -22,20 +22,20 @@ var (
 )
 
 // setListenerTLS applies and checks what the request says about TLS.
-func (s *Service) setListenerTLS(ctx context.Context, l *listener, v values) error {
+func (c *Checks) setListenerTLS(l *listener, v values) error {
 	t := listenerTLS{clientAuth: "NONE", hstsMaxAge: -1}
 	if l.tls != nil {
 		t = *l.tls
 	}
-	setText(&t.certificate, v, "default_tls_container_ref")
-	setText(&t.clientCA, v, "client_ca_tls_container_ref")
-	setText(&t.crl, v, "client_crl_container_ref")
-	setText(&t.ciphers, v, "tls_ciphers")
+	v.set("default_tls_container_ref", &t.certificate)
+	v.set("client_ca_tls_container_ref", &t.clientCA)
+	v.set("client_crl_container_ref", &t.crl)
+	v.set("tls_ciphers", &t.ciphers)
 	if v.has("sni_container_refs") {
 		t.sni = v.texts("sni_container_refs")
 	}
 	if v.has("client_authentication") {
-		t.clientAuth = orDefault(v.text("client_authentication"), "NONE")
+		t.clientAuth = cmp.Or(v.text("client_authentication"), "NONE")
 	}
 	if v.has("tls_versions") {
 		t.versions = v.texts("tls_versions")
@@ -48,11 +48,11 @@ func (s *Service) setListenerTLS(ctx context.Context, l *listener, v values) err
 	}
 	t.hstsSubdomains = v.flag("hsts_include_subdomains", t.hstsSubdomains)
 	t.hstsPreload = v.flag("hsts_preload", t.hstsPreload)
-	if err := s.checkListenerTLS(ctx, l, &t); err != nil {
+	if err := c.checkListenerTLS(l, &t); err != nil {
 		return err
 	}
 	if l.protocol == "TERMINATED_HTTPS" {
-		t.setDefaults(s.version())
+		t.setDefaults(c.Minor)
 	}
 	if !t.empty() {
 		l.tls = &t
@@ -64,7 +64,7 @@ func (s *Service) setListenerTLS(ctx context.Context, l *listener, v values) err
 
 func (t *listenerTLS) setDefaults(minor int) {
 	if minor >= 15 {
-		t.ciphers = orDefault(t.ciphers, defaultCiphers)
+		t.ciphers = cmp.Or(t.ciphers, defaultCiphers)
 	}
 	if minor >= 17 && t.versions == nil {
 		t.versions = defaultTLSVersions
@@ -74,20 +74,7 @@ func (t *listenerTLS) setDefaults(minor int) {
 	}
 }
 
-func (t *listenerTLS) empty() bool {
-	return len(t.refs()) == 0 && t.clientCA == "" && t.crl == "" && t.clientAuth == "NONE" && t.ciphers == "" &&
-		len(t.versions)+len(t.alpn) == 0 && t.hstsMaxAge < 0 && !t.hstsPreload && !t.hstsSubdomains
-}
-
-func (t *listenerTLS) refs() []string {
-	refs := slices.Clone(t.sni)
-	if t.certificate != "" {
-		refs = append(refs, t.certificate)
-	}
-	return refs
-}
-
-func (s *Service) checkListenerTLS(ctx context.Context, l *listener, t *listenerTLS) error {
+func (c *Checks) checkListenerTLS(l *listener, t *listenerTLS) error {
 	offload := l.protocol == "TERMINATED_HTTPS" || l.protocol == "PROMETHEUS" && len(t.refs()) > 0
 	switch {
 	case (l.protocol == "UDP" || l.protocol == "SCTP") && len(t.refs()) > 0:
@@ -112,10 +99,10 @@ func (s *Service) checkListenerTLS(ctx context.Context, l *listener, t *listener
 			return err
 		}
 	}
-	if err := s.checkCertificates(ctx, t.refs()...); err != nil {
+	if err := c.checkCertificates(t.refs()...); err != nil {
 		return err
 	}
-	return s.checkAuthority(ctx, t.clientCA, t.crl)
+	return c.checkAuthority(t.clientCA, t.crl)
 }
 
 func checkTLSVersions(versions []string) error {
@@ -136,17 +123,17 @@ func checkTLSVersions(versions []string) error {
 
 // setPoolTLS applies and checks what the request says about TLS to the members
 // of a new pool.
-func (s *Service) setPoolTLS(ctx context.Context, p *pool, v values) error {
+func (c *Checks) setPoolTLS(p *pool, v values) error {
 	t := poolTLS{enabled: v.flag("tls_enabled", false)}
 	t.apply(v)
 	if t.crl != "" && t.ca == "" {
 		return invalid("A CA certificate reference is required to specify a revocation list.")
 	}
-	if err := s.checkPoolSecrets(ctx, &t); err != nil {
+	if err := c.checkPoolSecrets(&t); err != nil {
 		return err
 	}
 	if t.enabled {
-		t.setDefaults(s.version())
+		t.setDefaults(c.Minor)
 		if err := t.check(); err != nil {
 			return err
 		}
@@ -157,7 +144,7 @@ func (s *Service) setPoolTLS(ctx context.Context, p *pool, v values) error {
 
 // changePoolTLS applies and checks an update. Unlike with a create, TLS need not
 // be enabled for its options to be checked.
-func (s *Service) changePoolTLS(ctx context.Context, p *pool, v values) error {
+func (c *Checks) changePoolTLS(p *pool, v values) error {
 	t := poolTLS{}
 	if p.tls != nil {
 		t = *p.tls
@@ -171,7 +158,7 @@ func (s *Service) changePoolTLS(ctx context.Context, p *pool, v values) error {
 	case t.crl != "" && t.ca == "":
 		return invalid("A CA reference is required to specify a certificate revocation list.")
 	}
-	if err := s.checkPoolSecrets(ctx, &t); err != nil {
+	if err := c.checkPoolSecrets(&t); err != nil {
 		return err
 	}
 	if v.isNull("tls_versions") {
@@ -189,10 +176,10 @@ func (s *Service) changePoolTLS(ctx context.Context, p *pool, v values) error {
 
 // apply takes what the request says.
 func (t *poolTLS) apply(v values) {
-	setText(&t.certificate, v, "tls_container_ref")
-	setText(&t.ca, v, "ca_tls_container_ref")
-	setText(&t.crl, v, "crl_container_ref")
-	setText(&t.ciphers, v, "tls_ciphers")
+	v.set("tls_container_ref", &t.certificate)
+	v.set("ca_tls_container_ref", &t.ca)
+	v.set("crl_container_ref", &t.crl)
+	v.set("tls_ciphers", &t.ciphers)
 	if v.has("tls_versions") {
 		t.versions = v.texts("tls_versions")
 	}
@@ -203,7 +190,7 @@ func (t *poolTLS) apply(v values) {
 
 func (t *poolTLS) setDefaults(minor int) {
 	if minor >= 15 {
-		t.ciphers = orDefault(t.ciphers, defaultCiphers)
+		t.ciphers = cmp.Or(t.ciphers, defaultCiphers)
 	}
 	if minor >= 18 && t.versions == nil {
 		t.versions = defaultTLSVersions
@@ -225,13 +212,13 @@ func (t *poolTLS) check() error {
 	return nil
 }
 
-func (s *Service) checkPoolSecrets(ctx context.Context, t *poolTLS) error {
+func (c *Checks) checkPoolSecrets(t *poolTLS) error {
 	if t.certificate != "" {
-		if err := s.checkCertificates(ctx, t.certificate); err != nil {
+		if err := c.checkCertificates(t.certificate); err != nil {
 			return err
 		}
 	}
-	return s.checkAuthority(ctx, t.ca, t.crl)
+	return c.checkAuthority(t.ca, t.crl)
 }
 
 // setTLS keeps the options of TLS if there are any.

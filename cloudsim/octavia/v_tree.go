@@ -3,22 +3,20 @@
 
 package octavia
 
-import "context"
-
 // buildTree makes the children of a fully populated create. Listeners share
 // pools by name: one of them, or the top level, defines the pool.
-func (s *Service) buildTree(ctx context.Context, lb *loadBalancer, v values) error {
+func (c *Checks) buildTree(lb *loadBalancer, v values) error {
 	specs, err := poolSpecs(v)
 	if err != nil {
 		return err
 	}
-	if err := s.checkQuota(lb.project, poolQuota, len(specs)); err != nil {
+	if err := c.State.Quotas.Check(lb.project, poolQuota, len(specs)); err != nil {
 		return err
 	}
 	byName := map[string]*pool{}
 	members, monitors := 0, 0
 	for _, spec := range specs {
-		p, err := s.buildPool(ctx, lb, spec)
+		p, err := c.buildPool(lb, spec)
 		if err != nil {
 			return err
 		}
@@ -30,25 +28,25 @@ func (s *Service) buildTree(ctx context.Context, lb *loadBalancer, v values) err
 		}
 	}
 	listeners := v.objects("listeners")
-	if err := s.checkTreeQuota(lb.project, members, monitors, len(listeners)); err != nil {
+	if err := c.checkTreeQuota(lb.project, members, monitors, len(listeners)); err != nil {
 		return err
 	}
 	for _, spec := range listeners {
-		if err := s.buildListener(ctx, lb, spec, byName); err != nil {
+		if err := c.buildListener(lb, spec, byName); err != nil {
 			return err
 		}
 	}
 	return checkTree(lb)
 }
 
-func (s *Service) checkTreeQuota(project string, members, monitors, listeners int) error {
-	if err := s.checkQuota(project, monitorQuota, monitors); err != nil {
+func (c *Checks) checkTreeQuota(project string, members, monitors, listeners int) error {
+	if err := c.State.Quotas.Check(project, monitorQuota, monitors); err != nil {
 		return err
 	}
-	if err := s.checkQuota(project, memberQuota, members); err != nil {
+	if err := c.State.Quotas.Check(project, memberQuota, members); err != nil {
 		return err
 	}
-	return s.checkQuota(project, listenerQuota, listeners)
+	return c.State.Quotas.Check(project, listenerQuota, listeners)
 }
 
 // poolSpecs collects the pools that are defined anywhere in the request: first
@@ -108,21 +106,21 @@ func isReference(p values) bool {
 	return true
 }
 
-func (s *Service) buildPool(ctx context.Context, lb *loadBalancer, spec values) (*pool, error) {
+func (c *Checks) buildPool(lb *loadBalancer, spec values) (*pool, error) {
 	for _, name := range []string{"protocol", "lb_algorithm"} {
 		if spec.text(name) == "" {
 			return nil, invalid("Pool definition for '%s' missing required attribute: %s", spec.text("name"), name)
 		}
 	}
-	p, err := s.newPool(lb, spec)
+	p, err := c.newPool(lb, spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setPoolTLS(ctx, p, spec); err != nil {
+	if err := c.setPoolTLS(p, spec); err != nil {
 		return nil, err
 	}
 	if hm := spec.object("healthmonitor"); hm != nil {
-		if p.monitor, err = s.newMonitor(p, hm); err != nil {
+		if p.monitor, err = c.newMonitor(p, hm); err != nil {
 			return nil, err
 		}
 		if err := checkMonitorFitsPool(p.monitor.kind, p.monitor.delay, p); err != nil {
@@ -135,7 +133,7 @@ func (s *Service) buildPool(ctx context.Context, lb *loadBalancer, spec values) 
 	}
 	taken := make(map[place]bool, len(spec.objects("members")))
 	for _, mv := range spec.objects("members") {
-		m, err := s.newMember(p, mv)
+		m, err := c.newMember(p, mv)
 		if err != nil {
 			return nil, err
 		}
@@ -148,14 +146,14 @@ func (s *Service) buildPool(ctx context.Context, lb *loadBalancer, spec values) 
 	return p, nil
 }
 
-func (s *Service) buildListener(ctx context.Context, lb *loadBalancer, spec values, byName map[string]*pool) error {
+func (c *Checks) buildListener(lb *loadBalancer, spec values, byName map[string]*pool) error {
 	var p *pool
 	if given := spec.object("default_pool"); given != nil {
 		p = byName[given.text("name")]
 	} else if id := spec.text("default_pool_id"); id != "" {
 		return notFound("Pool", id) // none is there yet
 	}
-	l, err := s.newListener(ctx, lb, spec, p)
+	l, err := c.newListener(lb, spec, p)
 	if err != nil {
 		return err
 	}
@@ -168,7 +166,7 @@ func (s *Service) buildListener(ctx context.Context, lb *loadBalancer, spec valu
 		if named := given.object("redirect_pool"); named != nil {
 			redirect = byName[named.text("name")]
 		}
-		policy, err := s.newPolicy(l, given, redirect)
+		policy, err := c.newPolicy(l, given, redirect)
 		if err != nil {
 			return err
 		}

@@ -20,11 +20,6 @@ var (
 	digits       = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// usesKey reports whether the type of rule has a key, such as a header's name.
-func (c *condition) usesKey() bool {
-	return c.kind != "HOST_NAME" && c.kind != "PATH" && c.kind != "FILE_TYPE"
-}
-
 // check refuses conditions that make no sense.
 func (c *condition) check() error {
 	if problem := c.problem(); problem != "" {

@@ -6,34 +6,36 @@ package octavia
 import (
 	"errors"
 	"net/http"
+	"net/netip"
+	"slices"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 )
 
 // networkView is the project whose networks the caller sees, "" for all.
-func (r *request) networkView() string {
-	if r.admin() {
+func (c *Checks) networkView() string {
+	if c.Admin {
 		return ""
 	}
-	return r.who.ProjectID
+	return c.Caller.ProjectID
 }
 
 // subnet finds a subnet as Octavia does for a check: it asks Neutron with the
 // caller's own token, which may be for an application credential that has no
 // access rule for that.
-func (s *Service) subnet(r *request, id string) (neutron.SubnetInfo, bool) {
-	if !r.mayAskNetwork("subnets", id) {
+func (c *Checks) subnet(id string) (neutron.SubnetInfo, bool) {
+	if !c.mayAskNetwork("subnets", id) {
 		return neutron.SubnetInfo{}, false
 	}
-	return s.options.Network.Subnet(r.networkView(), id)
+	return c.Network.Subnet(c.networkView(), id)
 }
 
-func (r *request) mayAskNetwork(collection, id string) bool {
-	return r.who.May("network", http.MethodGet, "/v2.0/"+collection+"/"+id)
+func (c *Checks) mayAskNetwork(collection, id string) bool {
+	return c.Caller.May("network", http.MethodGet, "/v2.0/"+collection+"/"+id)
 }
 
 // vipRequest reads and checks where the request wants its VIPs.
-func (s *Service) vipRequest(r *request, v values) (neutron.VIPRequest, error) {
+func (c *Checks) vipRequest(v values) (neutron.VIPRequest, error) {
 	req := neutron.VIPRequest{
 		SubnetID: v.text("vip_subnet_id"), NetworkID: v.text("vip_network_id"),
 		PortID: v.text("vip_port_id"), Address: v.text("vip_address"),
@@ -41,24 +43,24 @@ func (s *Service) vipRequest(r *request, v values) (neutron.VIPRequest, error) {
 	if req.SubnetID == "" && req.NetworkID == "" && req.PortID == "" {
 		return req, invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
 	}
-	if req.PortID != "" && !r.mayAskNetwork("ports", req.PortID) {
+	if req.PortID != "" && !c.mayAskNetwork("ports", req.PortID) {
 		return req, badSubresource("Port", req.PortID)
 	}
 	if req.PortID == "" && req.NetworkID != "" &&
-		(!r.mayAskNetwork("networks", req.NetworkID) || !s.options.Network.Network(r.networkView(), req.NetworkID)) {
+		(!c.mayAskNetwork("networks", req.NetworkID) || !c.Network.Network(c.networkView(), req.NetworkID)) {
 		return req, badSubresource("Network", req.NetworkID)
 	}
 	if req.SubnetID != "" {
-		sub, ok := s.subnet(r, req.SubnetID)
+		sub, ok := c.subnet(req.SubnetID)
 		if !ok || req.PortID == "" && req.NetworkID != "" && sub.NetworkID != req.NetworkID {
 			return req, badSubresource("Subnet", req.SubnetID)
 		}
 		req.NetworkID = sub.NetworkID
 	}
-	return req, s.additionalVIPs(&req, v)
+	return req, c.additionalVIPs(&req, v)
 }
 
-func (s *Service) additionalVIPs(req *neutron.VIPRequest, v values) error {
+func (c *Checks) additionalVIPs(req *neutron.VIPRequest, v values) error {
 	seen := map[string]bool{req.SubnetID: true}
 	for _, a := range v.objects("additional_vips") {
 		id := a.text("subnet_id")
@@ -66,7 +68,7 @@ func (s *Service) additionalVIPs(req *neutron.VIPRequest, v values) error {
 			return invalid("Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet.")
 		}
 		seen[id] = true
-		sub, ok := s.options.Network.Subnet("", id)
+		sub, ok := c.Network.Subnet("", id)
 		if !ok {
 			return faultf(http.StatusInternalServerError, "subnet not found (subnet id: %s).", id)
 		}
@@ -113,20 +115,46 @@ func vipFault(err error, req neutron.VIPRequest) error {
 	return faultf(http.StatusInternalServerError, "Provider '%s' reports error: %s", req.Provider, text)
 }
 
-// missingSubnet returns the first of the subnets that are not found for the
-// caller, "" if they all are.
-func (s *Service) missingSubnet(r *request, ids []string) string {
+// allocateVIP gives a load balancer its VIPs.
+func (c *Checks) allocateVIP(lb *loadBalancer, req neutron.VIPRequest) error {
+	req.LoadBalancerID, req.ProjectID, req.Provider = lb.id.String(), lb.project, lb.provider
+	vip, err := c.Network.AllocateVIP(req)
+	if err != nil {
+		return vipFault(err, req)
+	}
+	lb.port, lb.network, lb.subnet, lb.address = vip.PortID, vip.NetworkID, vip.SubnetID, vip.Address
+	for _, a := range vip.Additional {
+		lb.additional = append(lb.additional, additionalVIP{subnet: a.SubnetID, address: a.Address})
+	}
+	if sub, ok := c.Network.Subnet("", vip.SubnetID); ok {
+		lb.cidr, _ = netip.ParsePrefix(sub.CIDR) // Neutron's own CIDRs are valid
+	}
+	return nil
+}
+
+// checkSubnets refuses subnets that members name and that are not there for the caller.
+func (c *Checks) checkSubnets(ids []string) error {
 	seen := map[string]bool{"": true}
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
-		if _, ok := s.subnet(r, id); !ok {
-			return id
+		if _, ok := c.subnet(id); !ok {
+			return badSubresource("Subnet", id)
 		}
 	}
-	return ""
+	return nil
+}
+
+// subnetsLost reports whether a subnet is not there that a member of a fully populated
+// create names: Octavia finds out only when it builds, and looks only if there are
+// listeners.
+func (c *Checks) subnetsLost(v values) bool {
+	return len(v.objects("listeners")) > 0 && slices.ContainsFunc(treeSubnets(v), func(id string) bool {
+		_, found := c.Network.Subnet("", id)
+		return id != "" && !found
+	})
 }
 
 // treeSubnets lists the member subnets of a fully populated create.

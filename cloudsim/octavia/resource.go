@@ -1,0 +1,107 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"cmp"
+	"net/http"
+)
+
+// resource is one kind of resource of the API. Its functions are called with the
+// state's lock held, find and rows perhaps for reading only.
+type resource[T row] struct {
+	kind kind[T]
+	// path is where the resources are, item where one is.
+	path, item string
+	// root names the body in faults; so does changeRoot in those of an update, if it
+	// is another.
+	root, changeRoot string
+	// attributes are those of a create, changes those of an update.
+	attributes, changes []attribute
+	known               func(*State) index[T]
+	// find finds the resource that the path names, to be read or to be changed.
+	find func(r *request, write bool) (T, error)
+	// rows are what a list may show.
+	rows func(r *request) ([]T, error)
+	// admit refuses a create before the lock is taken; may be nil.
+	admit  func(r *request, v values) error
+	create func(r *request, v values) (T, error)
+	update func(r *request, item T, v values) error
+	remove func(r *request, item T) error
+}
+
+func (res *resource[T]) routes(route router) {
+	route("GET", res.path, res.list)
+	route("POST", res.path, res.add)
+	route("GET", res.item, res.show)
+	route("PUT", res.item, res.change)
+	route("DELETE", res.item, res.delete)
+}
+
+func (res *resource[T]) list(r *request) (answer, error) {
+	r.State.RLock()
+	defer r.State.RUnlock()
+	rows, err := res.rows(r)
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := res.kind.list(r.document(), r.Request, r.query, rows, res.known(r.State).Find)
+	return answer{http.StatusOK, body}, err
+}
+
+func (res *resource[T]) add(r *request) (answer, error) {
+	v, err := r.parse(res.root, res.kind.one, res.attributes)
+	if err != nil {
+		return answer{}, err
+	}
+	if res.admit != nil {
+		if err := res.admit(r, v); err != nil {
+			return answer{}, err
+		}
+	}
+	r.State.Lock()
+	defer r.State.Unlock()
+	item, err := res.create(r, v)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusCreated, res.kind.show(r.document(), item)}, nil
+}
+
+func (res *resource[T]) show(r *request) (answer, error) {
+	r.State.RLock()
+	defer r.State.RUnlock()
+	item, err := res.find(r, false)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusOK, res.kind.show(r.document(), item)}, nil
+}
+
+func (res *resource[T]) change(r *request) (answer, error) {
+	v, err := r.parse(cmp.Or(res.changeRoot, res.root), res.kind.one, res.changes)
+	if err != nil {
+		return answer{}, err
+	}
+	r.State.Lock()
+	defer r.State.Unlock()
+	item, err := res.find(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := res.update(r, item, v); err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusOK, res.kind.show(r.document(), item)}, nil
+}
+
+func (res *resource[T]) delete(r *request) (answer, error) {
+	r.State.Lock()
+	defer r.State.Unlock()
+	item, err := res.find(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, res.remove(r, item)
+}
