@@ -6,6 +6,10 @@ package octavia
 import (
 	"cmp"
 	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
 // The roles that Octavia's policy knows, besides admin.
@@ -25,21 +29,21 @@ func (r *request) seesAll() bool { return r.Admin || r.Caller.HasRole(roleGlobal
 func (r *request) mayRead(project string) error {
 	own := r.Caller.ProjectID == project && (r.Caller.HasRole(roleMember) || r.Caller.HasRole(roleObserver))
 	if !own && !r.seesAll() {
-		return errForbidden
+		return fault.ErrForbidden
 	}
 	return nil
 }
 
 func (r *request) mayWrite(project string) error {
 	if !r.Admin && (r.Caller.ProjectID != project || !r.Caller.HasRole(roleMember)) {
-		return errForbidden
+		return fault.ErrForbidden
 	}
 	return nil
 }
 
 func (r *request) mayAdmin() error {
 	if !r.Admin {
-		return errForbidden
+		return fault.ErrForbidden
 	}
 	return nil
 }
@@ -62,11 +66,11 @@ func (r *request) mayOffer(write bool) error {
 }
 
 // access finds an object that the caller may use so. resource is what faults call it.
-func access[T row](known index[T], resource, id string, project func(T) string, may permit) (T, error) {
+func access[T model.Item](known state.Index[T], resource, id string, project func(T) string, may permit) (T, error) {
 	var none T
 	found, ok := known.Find(id)
 	if !ok {
-		return none, notFound(resource, id)
+		return none, fault.NotFound(resource, id)
 	}
 	if err := may(project(found)); err != nil {
 		return none, err
@@ -74,67 +78,67 @@ func access[T row](known index[T], resource, id string, project func(T) string, 
 	return found, nil
 }
 
-func (r *request) loadBalancer(id string, may permit) (*loadBalancer, error) {
-	return access(r.State.LoadBalancers, "Load Balancer", id, func(lb *loadBalancer) string { return lb.project }, may)
+func (r *request) loadBalancer(id string, may permit) (*model.LoadBalancer, error) {
+	return access(r.State.LoadBalancers, "Load Balancer", id, func(lb *model.LoadBalancer) string { return lb.Project }, may)
 }
 
-func (r *request) listener(id string, may permit) (*listener, error) {
-	return access(r.State.Listeners, "Listener", id, func(l *listener) string { return l.lb.project }, may)
+func (r *request) listener(id string, may permit) (*model.Listener, error) {
+	return access(r.State.Listeners, "Listener", id, func(l *model.Listener) string { return l.LB.Project }, may)
 }
 
-func (r *request) pool(id string, may permit) (*pool, error) {
-	return access(r.State.Pools, "Pool", id, func(p *pool) string { return p.lb.project }, may)
+func (r *request) pool(id string, may permit) (*model.Pool, error) {
+	return access(r.State.Pools, "Pool", id, func(p *model.Pool) string { return p.LB.Project }, may)
 }
 
-func (r *request) monitor(id string, may permit) (*monitor, error) {
-	return access(r.State.Monitors, "Health Monitor", id, func(m *monitor) string { return m.pool.lb.project }, may)
+func (r *request) monitor(id string, may permit) (*model.Monitor, error) {
+	return access(r.State.Monitors, "Health Monitor", id, func(m *model.Monitor) string { return m.Pool.LB.Project }, may)
 }
 
-func (r *request) policy(id string, may permit) (*l7policy, error) {
-	return access(r.State.Policies, "L7 Policy", id, func(policy *l7policy) string { return policy.listener.lb.project }, may)
+func (r *request) policy(id string, may permit) (*model.L7Policy, error) {
+	return access(r.State.Policies, "L7 Policy", id, func(policy *model.L7Policy) string { return policy.Listener.LB.Project }, may)
 }
 
 // poolInPath finds the pool whose members the path names.
-func (r *request) poolInPath(may permit) (*pool, error) {
+func (r *request) poolInPath(may permit) (*model.Pool, error) {
 	id := r.PathValue("id")
 	if _, ok := r.State.Pools.Find(id); !ok {
-		return nil, outsideFault(http.StatusNotFound, "Pool %s not found.", id)
+		return nil, fault.Outside(http.StatusNotFound, "Pool %s not found.", id)
 	}
 	return r.pool(id, may)
 }
 
 // member finds a member of the pool that the path names.
-func (r *request) member(may permit) (*member, error) {
+func (r *request) member(may permit) (*model.Member, error) {
 	if _, err := r.poolInPath(may); err != nil {
 		return nil, err
 	}
 	id := r.PathValue("member")
-	if m, ok := r.State.Members.Find(id); ok && m.pool.id.String() != r.PathValue("id") {
-		return nil, notFound("Member", id)
+	if m, ok := r.State.Members.Find(id); ok && m.Pool.ID.String() != r.PathValue("id") {
+		return nil, fault.NotFound("Member", id)
 	}
-	return access(r.State.Members, "Member", id, func(m *member) string { return m.pool.lb.project }, may)
+	return access(r.State.Members, "Member", id, func(m *model.Member) string { return m.Pool.LB.Project }, may)
 }
 
 // policyInPath finds the policy whose rules the path names.
-func (r *request) policyInPath(may permit) (*l7policy, error) {
+func (r *request) policyInPath(may permit) (*model.L7Policy, error) {
 	id := r.PathValue("id")
 	if _, ok := r.State.Policies.Find(id); !ok {
-		return nil, outsideFault(http.StatusNotFound, "L7Policy %s not found.", id)
+		return nil, fault.Outside(http.StatusNotFound, "L7Policy %s not found.", id)
 	}
 	return r.policy(id, may)
 }
 
 // rule finds the rule that the path names. Nobody asks whether it is the policy's
 // that the path names, too.
-func (r *request) rule(may permit) (*l7rule, error) {
+func (r *request) rule(may permit) (*model.L7Rule, error) {
 	if _, err := r.policyInPath(may); err != nil {
 		return nil, err
 	}
-	return access(r.State.Rules, "L7 Rule", r.PathValue("rule"), func(rule *l7rule) string { return rule.policy.listener.lb.project }, may)
+	return access(r.State.Rules, "L7 Rule", r.PathValue("rule"), func(rule *model.L7Rule) string { return rule.Policy.Listener.LB.Project }, may)
 }
 
 // visible returns the load balancers that a list may show parts of.
-func (r *request) visible() ([]*loadBalancer, error) {
+func (r *request) visible() ([]*model.LoadBalancer, error) {
 	project := r.query.Get("project_id")
 	if !r.seesAll() {
 		project = cmp.Or(project, r.Caller.ProjectID)
@@ -146,14 +150,14 @@ func (r *request) visible() ([]*loadBalancer, error) {
 		if !r.query.Has(key) {
 			continue
 		}
-		if lb, ok := r.State.LoadBalancers.Find(r.query.Get(key)); ok && (project == "" || lb.project == project) {
-			return []*loadBalancer{lb}, nil
+		if lb, ok := r.State.LoadBalancers.Find(r.query.Get(key)); ok && (project == "" || lb.Project == project) {
+			return []*model.LoadBalancer{lb}, nil
 		}
 		return nil, nil
 	}
-	var all []*loadBalancer
+	var all []*model.LoadBalancer
 	for lb := range r.State.LoadBalancers.All() {
-		if project == "" || lb.project == project {
+		if project == "" || lb.Project == project {
 			all = append(all, lb)
 		}
 	}
@@ -161,7 +165,7 @@ func (r *request) visible() ([]*loadBalancer, error) {
 }
 
 // parts lists parts of the load balancers that the caller sees.
-func parts[T any](of func(*loadBalancer) []T) func(*request) ([]T, error) {
+func parts[T any](of func(*model.LoadBalancer) []T) func(*request) ([]T, error) {
 	return func(r *request) ([]T, error) {
 		lbs, err := r.visible()
 		var all []T

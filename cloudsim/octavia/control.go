@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
 // What tests and the other services of the simulator do with load balancers, not
@@ -36,7 +38,7 @@ func (s *Service) VIPPortID(loadBalancerID string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return lb.port, true
+	return lb.Port, true
 }
 
 // LoadBalancerOfPort returns the id of the load balancer that has its VIPs on a
@@ -48,7 +50,7 @@ func (s *Service) LoadBalancerOfPort(portID string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return lb.id.String(), true
+	return lb.ID.String(), true
 }
 
 // DataPlane returns what the data plane is to do for a load balancer; false if
@@ -58,10 +60,10 @@ func (s *Service) DataPlane(loadBalancerID string) (dataplane.LoadBalancer, bool
 	s.state.RLock()
 	defer s.state.RUnlock()
 	lb, ok := s.state.LoadBalancers.Find(loadBalancerID)
-	if !ok || !lb.built {
+	if !ok || !lb.Built {
 		return dataplane.LoadBalancer{}, false
 	}
-	return dataPlane(lb), true
+	return provider.DataPlane(lb), true
 }
 
 // SetTimes sets how long changes take that begin from now on; see Options.
@@ -108,14 +110,14 @@ func (s *Service) SetError(loadBalancerID string) bool {
 // load balancer is as its worst pool. A listener does not follow its pool, as
 // with amphorae.
 func (s *Service) SetMemberStatus(memberID, operatingStatus string) {
-	i := slices.Index(operatingNames[:], operatingStatus)
-	if i < 0 || operating(i) == degraded {
+	i := slices.Index(model.OperatingNames[:], operatingStatus)
+	if i < 0 || model.OperatingStatus(i) == model.Degraded {
 		return
 	}
 	s.state.Lock()
 	defer s.state.Unlock()
 	if m, ok := s.state.Members.Find(memberID); ok {
-		s.state.Report(m, operating(i))
+		s.state.Report(m, model.OperatingStatus(i))
 	}
 }
 
@@ -133,7 +135,7 @@ func (s *Service) SetClosed(loadBalancerID string, listenerIDs []string) {
 func (s *Service) SetQuota(project string, q Quota) {
 	s.state.Lock()
 	defer s.state.Unlock()
-	s.state.Quotas.Set(project, q)
+	s.state.Quotas.Set(project, q.limits())
 }
 
 // AddFlavor offers a flavor with a profile of its own and returns its id. data
@@ -141,18 +143,18 @@ func (s *Service) SetQuota(project string, q Quota) {
 func (s *Service) AddFlavor(name, provider, data string) string {
 	s.state.Lock()
 	defer s.state.Unlock()
-	p := &profile{object: newObject(s.state.Now(), nil), name: name, provider: provider, data: data}
+	p := &model.Profile{Object: model.NewObject(s.state.Now(), nil), Name: name, Provider: provider, Data: data}
 	s.state.FlavorProfiles.Add(p)
-	f := &flavor{object: newObject(s.state.Now(), nil), name: name, enabled: true, profile: p.id}
+	f := &model.Flavor{Object: model.NewObject(s.state.Now(), nil), Name: name, Enabled: true, Profile: p.ID}
 	s.state.Flavors.Add(f)
-	return f.id.String()
+	return f.ID.String()
 }
 
 // AddAvailabilityZone offers an availability zone with a profile of its own.
 func (s *Service) AddAvailabilityZone(name, provider, data string) {
 	s.state.Lock()
 	defer s.state.Unlock()
-	p := &profile{object: newObject(s.state.Now(), nil), name: name, provider: provider, data: data}
+	p := &model.Profile{Object: model.NewObject(s.state.Now(), nil), Name: name, Provider: provider, Data: data}
 	s.state.ZoneProfiles.Add(p)
-	s.state.Zones.Add(&zone{object: newObject(s.state.Now(), nil), name: name, enabled: true, profile: p.id})
+	s.state.Zones.Add(&model.Zone{Object: model.NewObject(s.state.Now(), nil), Name: name, Enabled: true, Profile: p.ID})
 }

@@ -6,18 +6,25 @@ package octavia
 import (
 	"net/http"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
 var flavorProfileResource = profileResource(profiles{
-	resource: resource[*profile]{
-		kind: flavorProfilesView, path: "/flavorprofiles", root: "flavor_profile_",
-		attributes: flavorProfileCreate, changes: flavorProfileUpdate,
-		known: func(s *State) index[*profile] { return s.FlavorProfiles },
+	resource: resource[*model.Profile]{
+		kind: view.FlavorProfiles, path: "/flavorprofiles", root: "flavor_profile_",
+		attributes: schema.FlavorProfileCreate, changes: schema.FlavorProfileUpdate,
+		known: func(s *state.State) state.Index[*model.Profile] { return s.FlavorProfiles },
 	},
 	name: "Flavor profile", data: "flavor_data",
-	used: func(s *State, p *profile) bool {
+	used: func(s *state.State, p *model.Profile) bool {
 		for f := range s.Flavors.All() {
-			if f.profile == p.id {
+			if f.Profile == p.ID {
 				return true
 			}
 		}
@@ -25,24 +32,24 @@ var flavorProfileResource = profileResource(profiles{
 	},
 })
 
-var flavorResource = &resource[*flavor]{
-	kind: flavorsView, path: "/flavors", item: "/flavors/{id}",
-	root: "flavor_", attributes: flavorCreate, changes: flavorUpdate,
-	known: func(s *State) index[*flavor] { return s.Flavors },
-	find: func(r *request, write bool) (*flavor, error) {
+var flavorResource = &resource[*model.Flavor]{
+	kind: view.Flavors, path: "/flavors", item: "/flavors/{id}",
+	root: "flavor_", attributes: schema.FlavorCreate, changes: schema.FlavorUpdate,
+	known: func(s *state.State) state.Index[*model.Flavor] { return s.Flavors },
+	find: func(r *request, write bool) (*model.Flavor, error) {
 		if err := r.mayOffer(write); err != nil {
 			return nil, err
 		}
 		f, ok := r.State.Flavors.Find(r.PathValue("id"))
 		if !ok {
-			return nil, notFound("Flavor", r.PathValue("id"))
+			return nil, fault.NotFound("Flavor", r.PathValue("id"))
 		}
 		return f, nil
 	},
-	rows: func(r *request) ([]*flavor, error) {
+	rows: func(r *request) ([]*model.Flavor, error) {
 		return slices.Collect(r.State.Flavors.All()), r.mayOffer(false)
 	},
-	admit:  func(r *request, _ values) error { return r.mayOffer(true) },
+	admit:  func(r *request, _ schema.Values) error { return r.mayOffer(true) },
 	create: createFlavor, update: updateFlavor, remove: deleteFlavor,
 }
 
@@ -51,35 +58,35 @@ func flavorRoutes(route router) {
 	flavorResource.routes(route)
 }
 
-func createFlavor(r *request, v values) (*flavor, error) {
+func createFlavor(r *request, v schema.Values) (*model.Flavor, error) {
 	for f := range r.State.Flavors.All() {
-		if f.name == v.text("name") {
-			return nil, faultf(http.StatusConflict, "A flavor of %s already exists.", f.name)
+		if f.Name == v.Text("name") {
+			return nil, fault.New(http.StatusConflict, "A flavor of %s already exists.", f.Name)
 		}
 	}
-	p, ok := r.State.FlavorProfiles.Find(v.text("flavor_profile_id"))
+	p, ok := r.State.FlavorProfiles.Find(v.Text("flavor_profile_id"))
 	if !ok {
-		return nil, faultf(http.StatusInternalServerError, "flavor profile %s does not exist", v.text("flavor_profile_id"))
+		return nil, fault.New(http.StatusInternalServerError, "flavor profile %s does not exist", v.Text("flavor_profile_id"))
 	}
-	f := &flavor{
-		object: newObject(r.State.Now(), nil), name: v.text("name"), description: v.text("description"),
-		enabled: v.flag("enabled", true), profile: p.id,
+	f := &model.Flavor{
+		Object: model.NewObject(r.State.Now(), nil), Name: v.Text("name"), Description: v.Text("description"),
+		Enabled: v.Flag("enabled", true), Profile: p.ID,
 	}
 	r.State.Flavors.Add(f)
 	return f, nil
 }
 
-func updateFlavor(_ *request, f *flavor, v values) error {
-	v.set("name", &f.name)
-	v.set("description", &f.description)
-	f.enabled = v.flag("enabled", f.enabled)
+func updateFlavor(_ *request, f *model.Flavor, v schema.Values) error {
+	v.Set("name", &f.Name)
+	v.Set("description", &f.Description)
+	f.Enabled = v.Flag("enabled", f.Enabled)
 	return nil
 }
 
-func deleteFlavor(r *request, f *flavor) error {
+func deleteFlavor(r *request, f *model.Flavor) error {
 	for lb := range r.State.LoadBalancers.All() {
-		if lb.flavor == f.id.String() {
-			return inUse("Flavor", f.id.String())
+		if lb.Flavor == f.ID.String() {
+			return inUse("Flavor", f.ID.String())
 		}
 	}
 	r.State.Flavors.Remove(f)
@@ -87,12 +94,12 @@ func deleteFlavor(r *request, f *flavor) error {
 }
 
 func inUse(resource, id string) error {
-	return faultf(http.StatusConflict, "%s %s is in use and cannot be modified.", resource, id)
+	return fault.New(http.StatusConflict, "%s %s is in use and cannot be modified.", resource, id)
 }
 
 func listProviders(r *request) (answer, error) {
 	if err := r.mayOffer(false); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusOK, providerList(r.document(), Names(), Description)}, nil
+	return answer{http.StatusOK, view.Providers(r.document(), provider.Names(), provider.Description)}, nil
 }

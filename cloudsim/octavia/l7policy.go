@@ -3,77 +3,89 @@
 
 package octavia
 
-var policyResource = &resource[*l7policy]{
-	kind: policiesView, path: "/l7policies", item: "/l7policies/{id}",
-	root: "l7policy_", attributes: policyCreate, changes: policyUpdate,
-	known: func(s *State) index[*l7policy] { return s.Policies },
-	find:  func(r *request, write bool) (*l7policy, error) { return r.policy(r.PathValue("id"), r.may(write)) },
-	rows: parts(func(lb *loadBalancer) []*l7policy {
-		var all []*l7policy
-		for _, l := range lb.listeners {
-			all = append(all, l.policies...)
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+)
+
+var policyResource = &resource[*model.L7Policy]{
+	kind: view.Policies, path: "/l7policies", item: "/l7policies/{id}",
+	root: "l7policy_", attributes: schema.PolicyCreate, changes: schema.PolicyUpdate,
+	known: func(s *state.State) state.Index[*model.L7Policy] { return s.Policies },
+	find: func(r *request, write bool) (*model.L7Policy, error) {
+		return r.policy(r.PathValue("id"), r.may(write))
+	},
+	rows: parts(func(lb *model.LoadBalancer) []*model.L7Policy {
+		var all []*model.L7Policy
+		for _, l := range lb.Listeners {
+			all = append(all, l.Policies...)
 		}
 		return all
 	}),
 	create: createPolicy, update: updatePolicy, remove: deletePolicy,
 }
 
-func createPolicy(r *request, v values) (*l7policy, error) {
-	l, err := r.listener(v.text("listener_id"), r.mayWrite)
+func createPolicy(r *request, v schema.Values) (*model.L7Policy, error) {
+	l, err := r.listener(v.Text("listener_id"), r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	if l.protocol == "PROMETHEUS" {
-		return nil, errNoChildren
+	if l.Protocol == "PROMETHEUS" {
+		return nil, fault.ErrNoChildren
 	}
-	p, err := r.redirectPool(l, v)
+	p, err := r.RedirectPool(l, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(l.lb.project, policyQuota, 1); err != nil {
+	if err := r.State.Quotas.Check(l.LB.Project, model.PolicyQuota, 1); err != nil {
 		return nil, err
 	}
-	policy, err := r.newPolicy(l, v, p)
+	policy, err := r.NewPolicy(l, v, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMutable(l.lb); err != nil {
+	if err := validate.CheckMutable(l.LB); err != nil {
 		return nil, err
 	}
-	if err := checkTarget(policy); err != nil {
+	if err := validate.CheckTarget(policy); err != nil {
 		return nil, err
 	}
-	if len(policy.rules) > 0 {
-		return nil, errNestedCreate
+	if len(policy.Rules) > 0 {
+		return nil, fault.ErrNestedCreate
 	}
-	if err := checkPolicy(policy); err != nil {
+	if err := provider.CheckPolicy(policy); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), l.lb, pendingUpdate).CreatePolicy(policy, v.number("position", lastPosition))
+	r.State.Begin(r.Context(), l.LB, model.PendingUpdate).CreatePolicy(policy, v.Number("position", schema.LastPosition))
 	return policy, nil
 }
 
-func updatePolicy(r *request, policy *l7policy, v values) error {
+func updatePolicy(r *request, policy *model.L7Policy, v schema.Values) error {
 	changed := *policy
-	if err := r.changePolicy(&changed, v); err != nil {
+	if err := r.ChangePolicy(&changed, v); err != nil {
 		return err
 	}
-	lb := policy.listener.lb
-	if err := checkMutable(lb); err != nil {
+	lb := policy.Listener.LB
+	if err := validate.CheckMutable(lb); err != nil {
 		return err
 	}
-	if err := checkTarget(&changed); err != nil {
+	if err := validate.CheckTarget(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), lb, pendingUpdate).UpdatePolicy(policy, changed, v.number("position", 0))
+	r.State.Begin(r.Context(), lb, model.PendingUpdate).UpdatePolicy(policy, changed, v.Number("position", 0))
 	return nil
 }
 
-func deletePolicy(r *request, policy *l7policy) error {
-	lb := policy.listener.lb
-	if err := checkMutable(lb); err != nil {
+func deletePolicy(r *request, policy *model.L7Policy) error {
+	lb := policy.Listener.LB
+	if err := validate.CheckMutable(lb); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), lb, pendingUpdate).DeletePolicy(policy)
+	r.State.Begin(r.Context(), lb, model.PendingUpdate).DeletePolicy(policy)
 	return nil
 }

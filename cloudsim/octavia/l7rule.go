@@ -3,68 +3,76 @@
 
 package octavia
 
-var ruleResource = &resource[*l7rule]{
-	kind: rulesView, path: "/l7policies/{id}/rules", item: "/l7policies/{id}/rules/{rule}",
-	root: "rule_", changeRoot: "l7rule_", attributes: ruleCreate, changes: ruleUpdate,
-	known: func(s *State) index[*l7rule] { return s.Rules },
-	find:  func(r *request, write bool) (*l7rule, error) { return r.rule(r.may(write)) },
-	rows: func(r *request) ([]*l7rule, error) {
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+)
+
+var ruleResource = &resource[*model.L7Rule]{
+	kind: view.Rules, path: "/l7policies/{id}/rules", item: "/l7policies/{id}/rules/{rule}",
+	root: "rule_", changeRoot: "l7rule_", attributes: schema.RuleCreate, changes: schema.RuleUpdate,
+	known: func(s *state.State) state.Index[*model.L7Rule] { return s.Rules },
+	find:  func(r *request, write bool) (*model.L7Rule, error) { return r.rule(r.may(write)) },
+	rows: func(r *request) ([]*model.L7Rule, error) {
 		policy, err := r.policyInPath(r.mayRead)
 		if err != nil {
 			return nil, err
 		}
-		return policy.rules, nil
+		return policy.Rules, nil
 	},
 	create: createRule, update: updateRule, remove: deleteRule,
 }
 
-func createRule(r *request, v values) (*l7rule, error) {
+func createRule(r *request, v schema.Values) (*model.L7Rule, error) {
 	policy, err := r.policyInPath(r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	rule, err := r.newRule(policy, v)
+	rule, err := r.NewRule(policy, v)
 	if err != nil {
 		return nil, err
 	}
-	if len(policy.rules) >= mostRules {
-		return nil, tooManyRules(policy)
+	if len(policy.Rules) >= validate.MostRules {
+		return nil, validate.TooManyRules(policy)
 	}
-	lb := policy.listener.lb
-	if err := r.State.Quotas.Check(lb.project, ruleQuota, 1); err != nil {
+	lb := policy.Listener.LB
+	if err := r.State.Quotas.Check(lb.Project, model.RuleQuota, 1); err != nil {
 		return nil, err
 	}
-	if err := policy.checkParents(); err != nil {
+	if err := validate.CheckPolicyParents(policy); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), lb, pendingUpdate).CreateRule(rule)
+	r.State.Begin(r.Context(), lb, model.PendingUpdate).CreateRule(rule)
 	return rule, nil
 }
 
-func updateRule(r *request, rule *l7rule, v values) error {
+func updateRule(r *request, rule *model.L7Rule, v schema.Values) error {
 	policy, err := r.policyInPath(r.mayWrite)
 	if err != nil {
 		return err
 	}
 	changed := *rule
-	if err := changed.change(v); err != nil {
+	if err := validate.ChangeRule(&changed, v); err != nil {
 		return err
 	}
-	if err := policy.checkParents(); err != nil {
+	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), policy.listener.lb, pendingUpdate).UpdateRule(policy, rule, changed)
+	r.State.Begin(r.Context(), policy.Listener.LB, model.PendingUpdate).UpdateRule(policy, rule, changed)
 	return nil
 }
 
-func deleteRule(r *request, rule *l7rule) error {
+func deleteRule(r *request, rule *model.L7Rule) error {
 	policy, err := r.policyInPath(r.mayWrite)
 	if err != nil {
 		return err
 	}
-	if err := policy.checkParents(); err != nil {
+	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), policy.listener.lb, pendingUpdate).DeleteRule(policy, rule)
+	r.State.Begin(r.Context(), policy.Listener.LB, model.PendingUpdate).DeleteRule(policy, rule)
 	return nil
 }

@@ -3,43 +3,55 @@
 
 package octavia
 
-import "net/http"
+import (
+	"net/http"
 
-var listenerResource = &resource[*listener]{
-	kind: listenersView, path: "/listeners", item: "/listeners/{id}",
-	root: "listener_", attributes: listenerCreate, changes: listenerUpdate,
-	known:  func(s *State) index[*listener] { return s.Listeners },
-	find:   func(r *request, write bool) (*listener, error) { return r.listener(r.PathValue("id"), r.may(write)) },
-	rows:   parts(func(lb *loadBalancer) []*listener { return lb.listeners }),
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+)
+
+var listenerResource = &resource[*model.Listener]{
+	kind: view.Listeners, path: "/listeners", item: "/listeners/{id}",
+	root: "listener_", attributes: schema.ListenerCreate, changes: schema.ListenerUpdate,
+	known: func(s *state.State) state.Index[*model.Listener] { return s.Listeners },
+	find: func(r *request, write bool) (*model.Listener, error) {
+		return r.listener(r.PathValue("id"), r.may(write))
+	},
+	rows:   parts(func(lb *model.LoadBalancer) []*model.Listener { return lb.Listeners }),
 	create: createListener, update: updateListener, remove: deleteListener,
 }
 
-func createListener(r *request, v values) (*listener, error) {
-	lb, err := r.loadBalancer(v.text("loadbalancer_id"), r.mayWrite)
+func createListener(r *request, v schema.Values) (*model.Listener, error) {
+	lb, err := r.loadBalancer(v.Text("loadbalancer_id"), r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(lb.project, listenerQuota, 1); err != nil {
+	if err := r.State.Quotas.Check(lb.Project, model.ListenerQuota, 1); err != nil {
 		return nil, err
 	}
-	p, err := r.defaultPool(lb, v, v.text("protocol"))
+	p, err := r.DefaultPool(lb, v, v.Text("protocol"))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMutable(lb); err != nil {
+	if err := validate.CheckMutable(lb); err != nil {
 		return nil, err
 	}
-	l, err := r.newListener(lb, v, p)
+	l, err := r.NewListener(lb, v, p)
 	if err != nil {
 		return nil, err
 	}
-	if v.object("default_pool") != nil || len(v.objects("l7policies")) > 0 {
-		return nil, errNestedCreate
+	if v.Object("default_pool") != nil || len(v.Objects("l7policies")) > 0 {
+		return nil, fault.ErrNestedCreate
 	}
-	if err := checkListener(l); err != nil {
+	if err := provider.CheckListener(l); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), lb, pendingUpdate).CreateListener(l)
+	r.State.Begin(r.Context(), lb, model.PendingUpdate).CreateListener(l)
 	return l, nil
 }
 
@@ -49,28 +61,28 @@ func listenerStats(r *request) (answer, error) {
 	if _, err := r.listener(r.PathValue("id"), r.mayRead); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusOK, stats(r.document())}, nil
+	return answer{http.StatusOK, view.Stats(r.document())}, nil
 }
 
-func updateListener(r *request, l *listener, v values) error {
+func updateListener(r *request, l *model.Listener, v schema.Values) error {
 	changed := *l
-	if err := r.changeListener(&changed, v); err != nil {
+	if err := r.ChangeListener(&changed, v); err != nil {
 		return err
 	}
-	if err := checkMutable(l.lb); err != nil {
+	if err := validate.CheckMutable(l.LB); err != nil {
 		return err
 	}
-	if err := checkListener(&changed); err != nil {
+	if err := provider.CheckListener(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), l.lb, pendingUpdate).UpdateListener(l, changed)
+	r.State.Begin(r.Context(), l.LB, model.PendingUpdate).UpdateListener(l, changed)
 	return nil
 }
 
-func deleteListener(r *request, l *listener) error {
-	if err := checkMutable(l.lb); err != nil {
+func deleteListener(r *request, l *model.Listener) error {
+	if err := validate.CheckMutable(l.LB); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), l.lb, pendingUpdate).DeleteListener(l)
+	r.State.Begin(r.Context(), l.LB, model.PendingUpdate).DeleteListener(l)
 	return nil
 }

@@ -8,13 +8,21 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-var loadBalancerResource = &resource[*loadBalancer]{
-	kind: loadBalancersView, path: "/loadbalancers", item: "/loadbalancers/{id}",
-	root: "load_balancer", attributes: loadBalancerCreate, changes: loadBalancerUpdate,
-	known: func(s *State) index[*loadBalancer] { return s.LoadBalancers },
-	find: func(r *request, write bool) (*loadBalancer, error) {
+var loadBalancerResource = &resource[*model.LoadBalancer]{
+	kind: view.LoadBalancers, path: "/loadbalancers", item: "/loadbalancers/{id}",
+	root: "load_balancer", attributes: schema.LoadBalancerCreate, changes: schema.LoadBalancerUpdate,
+	known: func(s *state.State) state.Index[*model.LoadBalancer] { return s.LoadBalancers },
+	find: func(r *request, write bool) (*model.LoadBalancer, error) {
 		return r.loadBalancer(r.PathValue("id"), r.may(write))
 	},
 	rows: (*request).visible, update: updateLoadBalancer, remove: deleteLoadBalancer,
@@ -35,44 +43,44 @@ func loadBalancerRoutes(route router) {
 }
 
 func createLoadBalancer(r *request) (answer, error) {
-	v, err := r.parse("load_balancer", "loadbalancer", loadBalancerCreate)
+	v, err := r.parse("load_balancer", "loadbalancer", schema.LoadBalancerCreate)
 	if err != nil {
 		return answer{}, err
 	}
-	project := cmp.Or(v.text("project_id"), v.text("tenant_id"), r.Caller.ProjectID)
+	project := cmp.Or(v.Text("project_id"), v.Text("tenant_id"), r.Caller.ProjectID)
 	if err := r.mayWrite(project); err != nil {
 		return answer{}, err
 	}
-	vip, err := r.vipRequest(v)
+	vip, err := r.VIPRequest(v)
 	if err != nil {
 		return answer{}, err
 	}
 	r.State.RLock()
-	lb, err := r.newLoadBalancer(v, project)
+	lb, err := r.NewLoadBalancer(v, project)
 	r.State.RUnlock()
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.allocateVIP(lb, vip); err != nil {
+	if err := r.AllocateVIP(lb, vip); err != nil {
 		return answer{}, err
 	}
-	lost := r.subnetsLost(v)
+	lost := r.SubnetsLost(v)
 	r.State.Lock()
 	defer r.State.Unlock()
 	// The real service leaves the VIP port of what it refuses now, too.
-	if err := r.State.Quotas.Check(project, loadBalancerQuota, 1); err != nil {
+	if err := r.State.Quotas.Check(project, model.LoadBalancerQuota, 1); err != nil {
 		return answer{}, err
 	}
-	if err := r.buildTree(lb, v); err != nil {
+	if err := r.BuildTree(lb, v); err != nil {
 		return answer{}, err
 	}
 	r.State.Build(r.Context(), lb, lost)
-	return answer{http.StatusCreated, newLoadBalancerDocument(r.document(), lb)}, nil
+	return answer{http.StatusCreated, view.NewLoadBalancer(r.document(), lb)}, nil
 }
 
 func loadBalancerStatus(r *request) (answer, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.query)) {
-		return answer{}, faultf(http.StatusBadRequest, "Unknown argument: %q", name)
+		return answer{}, fault.New(http.StatusBadRequest, "Unknown argument: %q", name)
 	}
 	r.State.RLock()
 	defer r.State.RUnlock()
@@ -80,7 +88,7 @@ func loadBalancerStatus(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusOK, statusTree(r.document(), lb)}, nil
+	return answer{http.StatusOK, view.Statuses(r.document(), lb)}, nil
 }
 
 func loadBalancerStats(r *request) (answer, error) {
@@ -89,36 +97,36 @@ func loadBalancerStats(r *request) (answer, error) {
 	if _, err := r.loadBalancer(r.PathValue("id"), r.mayRead); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusOK, stats(r.document())}, nil
+	return answer{http.StatusOK, view.Stats(r.document())}, nil
 }
 
-func updateLoadBalancer(r *request, lb *loadBalancer, v values) error {
-	if v.has("vip_qos_policy_id") {
-		return invalid("VIP QoS policy is not allowed in this deployment.")
+func updateLoadBalancer(r *request, lb *model.LoadBalancer, v schema.Values) error {
+	if v.Has("vip_qos_policy_id") {
+		return fault.Invalid("VIP QoS policy is not allowed in this deployment.")
 	}
-	tags, err := changedTags(v)
+	tags, err := validate.ChangedTags(v)
 	if err != nil {
 		return err
 	}
-	c := r.State.Begin(r.Context(), lb, pendingUpdate)
+	c := r.State.Begin(r.Context(), lb, model.PendingUpdate)
 	if c == nil {
 		return wrongState(lb)
 	}
-	v.set("name", &lb.name)
-	v.set("description", &lb.description)
-	lb.adminUp = v.flag("admin_state_up", lb.adminUp)
+	v.Set("name", &lb.Name)
+	v.Set("description", &lb.Description)
+	lb.AdminUp = v.Flag("admin_state_up", lb.AdminUp)
 	if tags != nil {
-		lb.tags = tags
+		lb.Tags = tags
 	}
 	c.Start()
 	return nil
 }
 
-func deleteLoadBalancer(r *request, lb *loadBalancer) error {
-	if !r.flag("cascade") && len(lb.listeners)+len(lb.pools) > 0 {
-		return invalid("Cannot delete Load Balancer %s - it has children", lb.id)
+func deleteLoadBalancer(r *request, lb *model.LoadBalancer) error {
+	if !r.flag("cascade") && len(lb.Listeners)+len(lb.Pools) > 0 {
+		return fault.Invalid("Cannot delete Load Balancer %s - it has children", lb.ID)
 	}
-	c := r.State.Begin(r.Context(), lb, pendingDelete, inError)
+	c := r.State.Begin(r.Context(), lb, model.PendingDelete, model.InError)
 	if c == nil {
 		return wrongState(lb)
 	}
@@ -133,12 +141,12 @@ func failover(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if lb.prov == active || lb.prov == inError {
-		if err := checkFailover(lb); err != nil {
+	if lb.Provisioning == model.Active || lb.Provisioning == model.InError {
+		if err := provider.CheckFailover(lb); err != nil {
 			return answer{}, err
 		}
 	}
-	c := r.State.Begin(r.Context(), lb, pendingUpdate, inError)
+	c := r.State.Begin(r.Context(), lb, model.PendingUpdate, model.InError)
 	if c == nil {
 		return answer{}, wrongState(lb)
 	}
@@ -146,6 +154,6 @@ func failover(r *request) (answer, error) {
 	return answer{status: http.StatusAccepted}, nil
 }
 
-func wrongState(lb *loadBalancer) error {
-	return faultf(http.StatusConflict, "Invalid state %s of loadbalancer resource %s", lb.prov, lb.id)
+func wrongState(lb *model.LoadBalancer) error {
+	return fault.New(http.StatusConflict, "Invalid state %s of loadbalancer resource %s", lb.Provisioning, lb.ID)
 }

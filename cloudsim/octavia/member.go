@@ -6,21 +6,29 @@ package octavia
 import (
 	"net/http"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-var memberResource = &resource[*member]{
-	kind: membersView, path: "/pools/{id}/members", item: "/pools/{id}/members/{member}",
-	root: "member_", attributes: memberCreate, changes: memberUpdate,
-	known: func(s *State) index[*member] { return s.Members },
-	find:  func(r *request, write bool) (*member, error) { return r.member(r.may(write)) },
-	rows: func(r *request) ([]*member, error) {
+var memberResource = &resource[*model.Member]{
+	kind: view.Members, path: "/pools/{id}/members", item: "/pools/{id}/members/{member}",
+	root: "member_", attributes: schema.MemberCreate, changes: schema.MemberUpdate,
+	known: func(s *state.State) state.Index[*model.Member] { return s.Members },
+	find:  func(r *request, write bool) (*model.Member, error) { return r.member(r.may(write)) },
+	rows: func(r *request) ([]*model.Member, error) {
 		p, err := r.poolInPath(r.mayRead)
 		if err != nil {
 			return nil, err
 		}
-		return p.members, nil
+		return p.Members, nil
 	},
-	admit:  func(r *request, v values) error { return admitMembers(r, []string{v.text("subnet_id")}) },
+	admit:  func(r *request, v schema.Values) error { return admitMembers(r, []string{v.Text("subnet_id")}) },
 	create: createMember, update: updateMember, remove: deleteMember,
 }
 
@@ -33,71 +41,71 @@ func admitMembers(r *request, subnetIDs []string) error {
 	if err != nil {
 		return err
 	}
-	return r.checkSubnets(subnetIDs)
+	return r.CheckSubnets(subnetIDs)
 }
 
-func createMember(r *request, v values) (*member, error) {
+func createMember(r *request, v schema.Values) (*model.Member, error) {
 	p, err := r.poolInPath(r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.newMember(p, v)
+	m, err := r.NewMember(p, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(p.lb.project, memberQuota, 1); err != nil {
+	if err := r.State.Quotas.Check(p.LB.Project, model.MemberQuota, 1); err != nil {
 		return nil, err
 	}
-	if err := p.checkParents(); err != nil {
+	if err := validate.CheckPoolParents(p); err != nil {
 		return nil, err
 	}
-	same := func(other *member) bool { return other.address == m.address && other.port == m.port }
-	if slices.ContainsFunc(p.members, same) {
-		return nil, duplicateMember(m)
+	same := func(other *model.Member) bool { return other.Address == m.Address && other.Port == m.Port }
+	if slices.ContainsFunc(p.Members, same) {
+		return nil, validate.DuplicateMember(m)
 	}
-	if err := checkMember(m); err != nil {
+	if err := provider.CheckMember(m); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), p.lb, pendingUpdate).CreateMember(m)
+	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).CreateMember(m)
 	return m, nil
 }
 
-func updateMember(r *request, m *member, v values) error {
+func updateMember(r *request, m *model.Member, v schema.Values) error {
 	changed := *m
-	if err := changed.change(v); err != nil {
+	if err := validate.ChangeMember(&changed, v); err != nil {
 		return err
 	}
-	if err := m.pool.checkParents(); err != nil {
+	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	if err := checkMember(&changed); err != nil {
+	if err := provider.CheckMember(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.pool.lb, pendingUpdate).UpdateMember(m, changed)
+	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).UpdateMember(m, changed)
 	return nil
 }
 
-func deleteMember(r *request, m *member) error {
-	if err := m.pool.checkParents(); err != nil {
+func deleteMember(r *request, m *model.Member) error {
+	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.pool.lb, pendingUpdate).DeleteMember(m)
+	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).DeleteMember(m)
 	return nil
 }
 
 // replaceMembers makes a pool's members the given ones.
 func replaceMembers(r *request) (answer, error) {
 	if r.Minor < 11 && r.query.Has("additive_only") {
-		return answer{}, faultf(http.StatusBadRequest, `Unknown argument: "additive_only"`)
+		return answer{}, fault.New(http.StatusBadRequest, `Unknown argument: "additive_only"`)
 	}
 	if len(r.body) == 0 {
-		return answer{}, faultf(http.StatusInternalServerError, "'NoneType' object has no attribute 'members'")
+		return answer{}, fault.New(http.StatusInternalServerError, "'NoneType' object has no attribute 'members'")
 	}
-	v, err := parseBody(r.Minor, r.body, "members_", "members", memberCreate, true)
+	v, err := schema.Parse(r.Minor, r.body, "members_", "members", schema.MemberCreate, true)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := admitMembers(r, memberSubnets(v)); err != nil {
+	if err := admitMembers(r, validate.MemberSubnets(v)); err != nil {
 		return answer{}, err
 	}
 	r.State.Lock()
@@ -106,12 +114,12 @@ func replaceMembers(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := p.checkParents(); err != nil {
+	if err := validate.CheckPoolParents(p); err != nil {
 		return answer{}, err
 	}
-	b, err := r.newBatch(p, v.objects("members"), r.flag("additive_only"))
+	b, err := r.NewBatch(p, v.Objects("members"), r.flag("additive_only"))
 	if err == nil && b != nil {
-		r.State.Begin(r.Context(), p.lb, pendingUpdate).ReplaceMembers(p, *b)
+		r.State.Begin(r.Context(), p.LB, model.PendingUpdate).ReplaceMembers(p, *b)
 	}
 	return answer{status: http.StatusAccepted}, err
 }

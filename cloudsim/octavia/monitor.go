@@ -3,16 +3,28 @@
 
 package octavia
 
-var monitorResource = &resource[*monitor]{
-	kind: monitorsView, path: "/healthmonitors", item: "/healthmonitors/{id}",
-	root: "health_monitor_", attributes: monitorCreate, changes: monitorUpdate,
-	known: func(s *State) index[*monitor] { return s.Monitors },
-	find:  func(r *request, write bool) (*monitor, error) { return r.monitor(r.PathValue("id"), r.may(write)) },
-	rows: parts(func(lb *loadBalancer) []*monitor {
-		var all []*monitor
-		for _, p := range lb.pools {
-			if p.monitor != nil {
-				all = append(all, p.monitor)
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+)
+
+var monitorResource = &resource[*model.Monitor]{
+	kind: view.Monitors, path: "/healthmonitors", item: "/healthmonitors/{id}",
+	root: "health_monitor_", attributes: schema.MonitorCreate, changes: schema.MonitorUpdate,
+	known: func(s *state.State) state.Index[*model.Monitor] { return s.Monitors },
+	find: func(r *request, write bool) (*model.Monitor, error) {
+		return r.monitor(r.PathValue("id"), r.may(write))
+	},
+	rows: parts(func(lb *model.LoadBalancer) []*model.Monitor {
+		var all []*model.Monitor
+		for _, p := range lb.Pools {
+			if p.Monitor != nil {
+				all = append(all, p.Monitor)
 			}
 		}
 		return all
@@ -20,59 +32,59 @@ var monitorResource = &resource[*monitor]{
 	create: createMonitor, update: updateMonitor, remove: deleteMonitor,
 }
 
-func createMonitor(r *request, v values) (*monitor, error) {
-	p, err := r.pool(v.text("pool_id"), r.mayWrite)
+func createMonitor(r *request, v schema.Values) (*model.Monitor, error) {
+	p, err := r.pool(v.Text("pool_id"), r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkUDPMonitorTypes(v.text("type"), p); err != nil {
+	if err := r.CheckUDPMonitorTypes(v.Text("type"), p); err != nil {
 		return nil, err
 	}
-	if err := checkMonitorFitsPool(v.text("type"), v.number("delay", 0), p); err != nil {
+	if err := validate.CheckMonitorFitsPool(v.Text("type"), v.Number("delay", 0), p); err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(p.lb.project, monitorQuota, 1); err != nil {
+	if err := r.State.Quotas.Check(p.LB.Project, model.MonitorQuota, 1); err != nil {
 		return nil, err
 	}
-	if err := p.checkParents(); err != nil {
+	if err := validate.CheckPoolParents(p); err != nil {
 		return nil, err
 	}
-	m, err := r.newMonitor(p, v)
+	m, err := r.NewMonitor(p, v)
 	if err != nil {
 		return nil, err
 	}
-	if p.monitor != nil {
-		return nil, errSecondMonitor
+	if p.Monitor != nil {
+		return nil, fault.ErrSecondMonitor
 	}
-	if err := checkMonitor(m); err != nil {
+	if err := provider.CheckMonitor(m); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), p.lb, pendingUpdate).CreateMonitor(m)
+	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).CreateMonitor(m)
 	return m, nil
 }
 
-func updateMonitor(r *request, m *monitor, v values) error {
+func updateMonitor(r *request, m *model.Monitor, v schema.Values) error {
 	changed := *m
-	if err := changed.change(v); err != nil {
+	if err := validate.ChangeMonitor(&changed, v); err != nil {
 		return err
 	}
-	if m.kind == "UDP-CONNECT" && !v.has("delay") {
-		return errNoDelay
+	if m.Kind == "UDP-CONNECT" && !v.Has("delay") {
+		return fault.ErrNoDelay
 	}
-	if err := checkMonitorFitsPool(m.kind, changed.delay, m.pool); err != nil {
+	if err := validate.CheckMonitorFitsPool(m.Kind, changed.Delay, m.Pool); err != nil {
 		return err
 	}
-	if err := m.pool.checkParents(); err != nil {
+	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.pool.lb, pendingUpdate).UpdateMonitor(m, changed)
+	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).UpdateMonitor(m, changed)
 	return nil
 }
 
-func deleteMonitor(r *request, m *monitor) error {
-	if err := m.pool.checkParents(); err != nil {
+func deleteMonitor(r *request, m *model.Monitor) error {
+	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.pool.lb, pendingUpdate).DeleteMonitor(m)
+	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).DeleteMonitor(m)
 	return nil
 }

@@ -3,87 +3,97 @@
 
 package octavia
 
-import "net/http"
+import (
+	"net/http"
 
-var poolResource = &resource[*pool]{
-	kind: poolsView, path: "/pools", item: "/pools/{id}",
-	root: "pool_", attributes: poolCreate, changes: poolUpdate,
-	known:  func(s *State) index[*pool] { return s.Pools },
-	find:   func(r *request, write bool) (*pool, error) { return r.pool(r.PathValue("id"), r.may(write)) },
-	rows:   parts(func(lb *loadBalancer) []*pool { return lb.pools }),
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+)
+
+var poolResource = &resource[*model.Pool]{
+	kind: view.Pools, path: "/pools", item: "/pools/{id}",
+	root: "pool_", attributes: schema.PoolCreate, changes: schema.PoolUpdate,
+	known:  func(s *state.State) state.Index[*model.Pool] { return s.Pools },
+	find:   func(r *request, write bool) (*model.Pool, error) { return r.pool(r.PathValue("id"), r.may(write)) },
+	rows:   parts(func(lb *model.LoadBalancer) []*model.Pool { return lb.Pools }),
 	create: createPool, update: updatePool, remove: deletePool,
 }
 
-func createPool(r *request, v values) (*pool, error) {
+func createPool(r *request, v schema.Values) (*model.Pool, error) {
 	lb, l, err := poolParents(r, v)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.newPool(lb, v)
+	p, err := r.NewPool(lb, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkNewPool(p, l, v.text("loadbalancer_id") == ""); err != nil {
+	if err := r.CheckNewPool(p, l, v.Text("loadbalancer_id") == ""); err != nil {
 		return nil, err
 	}
-	if err := checkMutable(lb); err != nil {
+	if err := validate.CheckMutable(lb); err != nil {
 		return nil, err
 	}
-	if err := r.setPoolTLS(p, v); err != nil {
+	if err := r.SetPoolTLS(p, v); err != nil {
 		return nil, err
 	}
-	if len(v.objects("members")) > 0 || v.object("healthmonitor") != nil {
-		return nil, errNestedCreate
+	if len(v.Objects("members")) > 0 || v.Object("healthmonitor") != nil {
+		return nil, fault.ErrNestedCreate
 	}
-	if err := checkPool(p); err != nil {
+	if err := provider.CheckPool(p); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), lb, pendingUpdate).CreatePool(p, l)
+	r.State.Begin(r.Context(), lb, model.PendingUpdate).CreatePool(p, l)
 	return p, nil
 }
 
 // poolParents finds where a new pool belongs: on a load balancer, or on one of
 // its listeners as the default pool.
-func poolParents(r *request, v values) (*loadBalancer, *listener, error) {
-	l, found := r.State.Listeners.Find(v.text("listener_id"))
-	if id := v.text("loadbalancer_id"); id != "" {
+func poolParents(r *request, v schema.Values) (*model.LoadBalancer, *model.Listener, error) {
+	l, found := r.State.Listeners.Find(v.Text("listener_id"))
+	if id := v.Text("loadbalancer_id"); id != "" {
 		lb, err := r.loadBalancer(id, r.mayWrite)
-		if found && l.lb != lb {
+		if found && l.LB != lb {
 			l = nil
 		}
 		return lb, l, err
 	}
 	switch {
-	case v.text("listener_id") == "":
-		return nil, nil, invalid("Must provide at least one of: loadbalancer_id, listener_id")
+	case v.Text("listener_id") == "":
+		return nil, nil, fault.Invalid("Must provide at least one of: loadbalancer_id, listener_id")
 	case !found:
-		return nil, nil, faultf(http.StatusInternalServerError, "'NoneType' object has no attribute 'load_balancer_id'")
+		return nil, nil, fault.New(http.StatusInternalServerError, "'NoneType' object has no attribute 'load_balancer_id'")
 	}
-	return l.lb, l, r.mayWrite(l.lb.project)
+	return l.LB, l, r.mayWrite(l.LB.Project)
 }
 
-func updatePool(r *request, p *pool, v values) error {
+func updatePool(r *request, p *model.Pool, v schema.Values) error {
 	changed := *p
-	if err := r.changePool(&changed, v); err != nil {
+	if err := r.ChangePool(&changed, v); err != nil {
 		return err
 	}
-	if err := checkMutable(p.lb); err != nil {
+	if err := validate.CheckMutable(p.LB); err != nil {
 		return err
 	}
-	if err := checkPool(&changed); err != nil {
+	if err := provider.CheckPool(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), p.lb, pendingUpdate).UpdatePool(p, changed)
+	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).UpdatePool(p, changed)
 	return nil
 }
 
-func deletePool(r *request, p *pool) error {
-	if users := p.policies(); len(users) > 0 {
-		return faultf(http.StatusConflict, "Pool %s is in use by L7 policy %s", p.id, users[0].id)
+func deletePool(r *request, p *model.Pool) error {
+	if users := p.Policies(); len(users) > 0 {
+		return fault.New(http.StatusConflict, "Pool %s is in use by L7 policy %s", p.ID, users[0].ID)
 	}
-	if err := checkMutable(p.lb); err != nil {
+	if err := validate.CheckMutable(p.LB); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), p.lb, pendingUpdate).DeletePool(p)
+	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).DeletePool(p)
 	return nil
 }

@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
 // check reports what is inconsistent in the state: every object must be found
@@ -21,47 +25,47 @@ func (s *Service) check() error {
 	defer s.state.RUnlock()
 	var got Counts
 	for lb := range s.state.LoadBalancers.All() {
-		if by, _ := s.state.OfPort(lb.port); by != lb {
-			return fmt.Errorf("load balancer %s is not found by its port", lb.id)
+		if by, _ := s.state.OfPort(lb.Port); by != lb {
+			return fmt.Errorf("load balancer %s is not found by its port", lb.ID)
 		}
 		got.LoadBalancers++
-		for _, l := range lb.listeners {
-			if !known(s.state.Listeners, l) || l.lb != lb || l.pool != nil && !known(s.state.Pools, l.pool) {
-				return fmt.Errorf("listener %s is not where it belongs, or its pool is gone", l.id)
+		for _, l := range lb.Listeners {
+			if !known(s.state.Listeners, l) || l.LB != lb || l.Pool != nil && !known(s.state.Pools, l.Pool) {
+				return fmt.Errorf("listener %s is not where it belongs, or its pool is gone", l.ID)
 			}
 			got.Listeners++
 		}
-		for _, p := range lb.pools {
-			if !known(s.state.Pools, p) || p.lb != lb {
-				return fmt.Errorf("pool %s is not where it belongs", p.id)
+		for _, p := range lb.Pools {
+			if !known(s.state.Pools, p) || p.LB != lb {
+				return fmt.Errorf("pool %s is not where it belongs", p.ID)
 			}
 			got.Pools++
 			places := map[string]bool{}
-			for _, m := range p.members {
-				at := fmt.Sprint(m.address.Value(), m.port)
-				if !known(s.state.Members, m) || m.pool != p || places[at] {
-					return fmt.Errorf("member %s is not where it belongs, or twice", m.id)
+			for _, m := range p.Members {
+				at := fmt.Sprint(m.Address.Value(), m.Port)
+				if !known(s.state.Members, m) || m.Pool != p || places[at] {
+					return fmt.Errorf("member %s is not where it belongs, or twice", m.ID)
 				}
 				places[at] = true
 				got.Members++
 			}
-			if m := p.monitor; m != nil {
-				if !known(s.state.Monitors, m) || m.pool != p {
-					return fmt.Errorf("monitor %s is not where it belongs", m.id)
+			if m := p.Monitor; m != nil {
+				if !known(s.state.Monitors, m) || m.Pool != p {
+					return fmt.Errorf("monitor %s is not where it belongs", m.ID)
 				}
 				got.HealthMonitors++
 			}
 		}
-		for _, o := range children(lb) {
-			if lb.prov == active && o.prov != active {
-				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.id, o.prov)
+		for _, o := range provider.Children(lb) {
+			if lb.Provisioning == model.Active && o.Provisioning != model.Active {
+				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.ID, o.Provisioning)
 			}
 		}
 	}
 	used := func(resource string) int {
 		return s.state.Quotas.Used(alice.ProjectID, resource) + s.state.Quotas.Used(admin.ProjectID, resource)
 	}
-	counted := Counts{used(loadBalancerQuota), used(listenerQuota), used(poolQuota), used(memberQuota), used(monitorQuota)}
+	counted := Counts{used(model.LoadBalancerQuota), used(model.ListenerQuota), used(model.PoolQuota), used(model.MemberQuota), used(model.MonitorQuota)}
 	byID := Counts{s.state.LoadBalancers.Len(), s.state.Listeners.Len(), s.state.Pools.Len(), s.state.Members.Len(), s.state.Monitors.Len()}
 	if got != counted || got != byID {
 		return fmt.Errorf("%+v are in trees, %+v under their ids, and %+v are counted", got, byID, counted)
@@ -71,10 +75,10 @@ func (s *Service) check() error {
 
 // known reports whether an object is found by its id.
 func known[T interface {
-	row
+	model.Item
 	comparable
-}](x index[T], o T) bool {
-	found, _ := x.Find(o.base().id.String())
+}](x state.Index[T], o T) bool {
+	found, _ := x.Find(o.Base().ID.String())
 	return found == o
 }
 
@@ -140,7 +144,7 @@ func (s *Service) pending() bool {
 	s.state.RLock()
 	defer s.state.RUnlock()
 	for lb := range s.state.LoadBalancers.All() {
-		if lb.changing {
+		if lb.Changing {
 			return true
 		}
 	}

@@ -6,6 +6,11 @@ package octavia
 import (
 	"net/http"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
 func quotaRoutes(route router) {
@@ -52,11 +57,11 @@ func showDefaultQuota(r *request) (answer, error) {
 }
 
 func quotaAnswer(r *request, status int, project string) answer {
-	return answer{status, quotaDocument(r.document(), func(resource string) int { return r.State.Quotas.Limit(project, resource) })}
+	return answer{status, view.Quota(r.document(), func(resource string) int { return r.State.Quotas.Limit(project, resource) })}
 }
 
 func updateQuota(r *request) (answer, error) {
-	v, err := r.parse("quotas", "quota", quotaAttributes())
+	v, err := r.parse("quotas", "quota", schema.QuotaAttributes())
 	if err != nil {
 		return answer{}, err
 	}
@@ -67,13 +72,13 @@ func updateQuota(r *request) (answer, error) {
 	defer r.State.Unlock()
 	project := r.PathValue("project")
 	own := r.State.Quotas.Change(project)
-	for _, n := range quotaNames {
-		for _, name := range []string{n.attribute, n.older} {
+	for _, n := range model.QuotaNames {
+		for _, name := range []string{n.Attribute, n.Older} {
 			switch {
-			case v.isNull(name):
-				delete(own, n.resource)
-			case v.has(name):
-				own[n.resource] = v.number(name, unlimited)
+			case v.IsNull(name):
+				delete(own, n.Resource)
+			case v.Has(name):
+				own[n.Resource] = v.Number(name, model.Unlimited)
 			}
 		}
 	}
@@ -88,7 +93,7 @@ func deleteQuota(r *request) (answer, error) {
 	defer r.State.Unlock()
 	project := r.PathValue("project")
 	if r.State.Quotas.Own(project) == nil {
-		return answer{}, notFound("Quotas", project)
+		return answer{}, fault.NotFound("Quotas", project)
 	}
 	r.State.Quotas.Reset(project)
 	return answer{status: http.StatusAccepted}, nil
@@ -105,5 +110,5 @@ func listQuotas(r *request) (answer, error) {
 	r.State.RLock()
 	defer r.State.RUnlock()
 	projects := slices.DeleteFunc(r.State.Quotas.Projects(), func(project string) bool { return only != "" && project != only })
-	return answer{http.StatusOK, quotaList(r.document(), projects, r.State.Quotas.Own)}, nil
+	return answer{http.StatusOK, view.Quotas(r.document(), projects, r.State.Quotas.Own)}, nil
 }

@@ -6,28 +6,33 @@ package octavia
 import (
 	"cmp"
 	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
 // resource is one kind of resource of the API. Its functions are called with the
 // state's lock held, find and rows perhaps for reading only.
-type resource[T row] struct {
-	kind kind[T]
+type resource[T model.Item] struct {
+	kind view.Kind[T]
 	// path is where the resources are, item where one is.
 	path, item string
 	// root names the body in faults; so does changeRoot in those of an update, if it
 	// is another.
 	root, changeRoot string
 	// attributes are those of a create, changes those of an update.
-	attributes, changes []attribute
-	known               func(*State) index[T]
+	attributes, changes []schema.Attribute
+	known               func(*state.State) state.Index[T]
 	// find finds the resource that the path names, to be read or to be changed.
 	find func(r *request, write bool) (T, error)
 	// rows are what a list may show.
 	rows func(r *request) ([]T, error)
 	// admit refuses a create before the lock is taken; may be nil.
-	admit  func(r *request, v values) error
-	create func(r *request, v values) (T, error)
-	update func(r *request, item T, v values) error
+	admit  func(r *request, v schema.Values) error
+	create func(r *request, v schema.Values) (T, error)
+	update func(r *request, item T, v schema.Values) error
 	remove func(r *request, item T) error
 }
 
@@ -46,12 +51,12 @@ func (res *resource[T]) list(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body, err := res.kind.list(r.document(), r.Request, r.query, rows, res.known(r.State).Find)
+	body, err := res.kind.List(r.document(), r.Request, r.query, rows, res.known(r.State).Find)
 	return answer{http.StatusOK, body}, err
 }
 
 func (res *resource[T]) add(r *request) (answer, error) {
-	v, err := r.parse(res.root, res.kind.one, res.attributes)
+	v, err := r.parse(res.root, res.kind.One, res.attributes)
 	if err != nil {
 		return answer{}, err
 	}
@@ -66,7 +71,7 @@ func (res *resource[T]) add(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusCreated, res.kind.show(r.document(), item)}, nil
+	return answer{http.StatusCreated, res.kind.Show(r.document(), item)}, nil
 }
 
 func (res *resource[T]) show(r *request) (answer, error) {
@@ -76,11 +81,11 @@ func (res *resource[T]) show(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusOK, res.kind.show(r.document(), item)}, nil
+	return answer{http.StatusOK, res.kind.Show(r.document(), item)}, nil
 }
 
 func (res *resource[T]) change(r *request) (answer, error) {
-	v, err := r.parse(cmp.Or(res.changeRoot, res.root), res.kind.one, res.changes)
+	v, err := r.parse(cmp.Or(res.changeRoot, res.root), res.kind.One, res.changes)
 	if err != nil {
 		return answer{}, err
 	}
@@ -93,7 +98,7 @@ func (res *resource[T]) change(r *request) (answer, error) {
 	if err := res.update(r, item, v); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusOK, res.kind.show(r.document(), item)}, nil
+	return answer{http.StatusOK, res.kind.Show(r.document(), item)}, nil
 }
 
 func (res *resource[T]) delete(r *request) (answer, error) {

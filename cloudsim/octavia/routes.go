@@ -12,13 +12,17 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // request is one call of the API, with what it can be checked against.
 type request struct {
 	*http.Request
-	*Checks
+	*validate.Checks
 	query url.Values
 	body  []byte
 }
@@ -85,7 +89,7 @@ func oddRoutes(route router, show map[string]handler) {
 		})
 		for _, method := range []string{"PUT", "DELETE"} {
 			route(method, "/"+collection, func(*request) (answer, error) {
-				return answer{}, faultf(http.StatusBadRequest, "Missing argument: %q", "id")
+				return answer{}, fault.New(http.StatusBadRequest, "Missing argument: %q", "id")
 			})
 		}
 	}
@@ -96,7 +100,7 @@ func since(minor int, route router) router {
 	return func(method, path string, h handler) {
 		route(method, path, func(r *request) (answer, error) {
 			if r.Minor < minor {
-				return answer{}, faultf(http.StatusNotFound, "The resource could not be found.")
+				return answer{}, fault.New(http.StatusNotFound, "The resource could not be found.")
 			}
 			return h(r)
 		})
@@ -110,7 +114,7 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 			return // the client has gone away
 		}
 		who := wire.Caller(r.Context())
-		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, Checks: &Checks{
+		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, Checks: &validate.Checks{
 			State: s.state, Network: s.network, Secrets: s.secrets, Minor: int(s.minor.Load()),
 			Caller: who, Admin: who.Admin() || who.HasRole(roleAdmin),
 		}})
@@ -128,41 +132,41 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 
 // writeFault answers with the refusal, or with 500 if the error is none.
 func writeFault(w http.ResponseWriter, err error) {
-	var f *fault
+	var f *fault.Fault
 	if !errors.As(err, &f) {
-		f = faultf(http.StatusInternalServerError, "%v", err)
+		f = fault.New(http.StatusInternalServerError, "%v", err)
 	}
-	if f.outside {
-		wire.JSON(w, f.status, struct {
+	if f.Outside {
+		wire.JSON(w, f.Status, struct {
 			Code        int    `json:"code"`
 			Title       string `json:"title"`
 			Description string `json:"description"`
-		}{f.status, "Bad Request", f.text}) // whatever the status
+		}{f.Status, "Bad Request", f.Text}) // whatever the status
 		return
 	}
 	code := "Client"
-	if f.status >= http.StatusInternalServerError {
+	if f.Status >= http.StatusInternalServerError {
 		code = "Server"
 	}
-	wire.JSON(w, f.status, struct {
+	wire.JSON(w, f.Status, struct {
 		Code   string  `json:"faultcode"`
 		Text   string  `json:"faultstring"`
 		Detail *string `json:"debuginfo"`
-	}{code, f.text, nil})
+	}{code, f.Text, nil})
 }
 
 // document returns an empty answer body for the request. Its ?fields= count for
 // GET only.
-func (r *request) document() *document {
+func (r *request) document() *view.Document {
 	if r.Method != http.MethodGet {
-		return newDocument(r.Minor, nil)
+		return view.NewDocument(r.Minor, nil)
 	}
-	return newDocument(r.Minor, r.query["fields"])
+	return view.NewDocument(r.Minor, r.query["fields"])
 }
 
 // parse reads a body of one object.
-func (r *request) parse(root, key string, of []attribute) (values, error) {
-	return parseBody(r.Minor, r.body, root, key, of, false)
+func (r *request) parse(root, key string, of []schema.Attribute) (schema.Values, error) {
+	return schema.Parse(r.Minor, r.body, root, key, of, false)
 }
 
 // flag reads a boolean query parameter the way Octavia does: what is not

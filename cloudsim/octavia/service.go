@@ -11,10 +11,41 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 )
 
 // newestMinor is the newest API version that is simulated, 2.newestMinor.
 const newestMinor = 27
+
+// VIPNetwork is what Octavia asks of Neutron, as an admin. It is called without
+// any lock of this package held.
+type VIPNetwork interface {
+	validate.Network
+	// ReleaseVIP deletes a VIP port that AllocateVIP made; another port is kept
+	// and let go.
+	ReleaseVIP(portID string) error
+}
+
+// SecretReader reads certificates out of Barbican.
+type SecretReader = validate.SecretReader
+
+// Quota is how many objects a project may have; -1 is unlimited.
+type Quota struct{ LoadBalancers, Listeners, Pools, Members, HealthMonitors int }
+
+// limits are the quota by resource; nil limits nothing.
+func (q *Quota) limits() map[string]int {
+	if q == nil {
+		return nil
+	}
+	return map[string]int{
+		model.LoadBalancerQuota: q.LoadBalancers, model.ListenerQuota: q.Listeners, model.PoolQuota: q.Pools,
+		model.MemberQuota: q.Members, model.MonitorQuota: q.HealthMonitors,
+	}
+}
 
 // Options are what New makes a Service of. Only Network is needed.
 type Options struct {
@@ -55,7 +86,7 @@ type Options struct {
 
 // Service is a simulated Octavia. It is safe for use by many goroutines.
 type Service struct {
-	state   *State
+	state   *state.State
 	network VIPNetwork
 	secrets SecretReader
 	minor   atomic.Int32 // of the newest API version; it may change
@@ -71,8 +102,8 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{
 		network: o.Network, secrets: o.Secrets,
-		state: newState(stateOptions{
-			DefaultQuota: o.DefaultQuota, StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
+		state: state.New(state.Options{
+			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
 			Now: o.Now, ReleaseVIP: o.Network.ReleaseVIP, OnChange: o.OnChange,
 		}),
 	}
@@ -85,18 +116,18 @@ func New(o Options) (*Service, error) {
 
 // SetOffer changes Options.APIVersion and Options.Provider: both, or none and an
 // error. What was made with features of a later version stays, but is not shown.
-func (s *Service) SetOffer(apiVersion, provider string) error {
+func (s *Service) SetOffer(apiVersion, defaultProvider string) error {
 	minor, err := parseVersion(apiVersion)
 	if err != nil {
 		return err
 	}
-	provider = cmp.Or(provider, amphora)
-	if !Known(provider) {
-		return fmt.Errorf("unknown provider %q: use amphora or ovn", provider)
+	defaultProvider = cmp.Or(defaultProvider, provider.Amphora)
+	if !provider.Known(defaultProvider) {
+		return fmt.Errorf("unknown provider %q: use amphora or ovn", defaultProvider)
 	}
 	s.state.Lock()
 	defer s.state.Unlock()
-	s.state.Provider = provider
+	s.state.Provider = defaultProvider
 	s.minor.Store(int32(minor))
 	return nil
 }

@@ -1,0 +1,68 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import "github.com/google/uuid"
+
+// ProvisioningStatus is a provisioning_status.
+type ProvisioningStatus uint8
+
+const (
+	Active ProvisioningStatus = iota
+	PendingCreate
+	PendingUpdate
+	PendingDelete
+	InError
+)
+
+var provisioningNames = [...]string{"ACTIVE", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE", "ERROR"}
+
+func (p ProvisioningStatus) String() string { return provisioningNames[p] }
+
+// OperatingStatus is an operating_status.
+type OperatingStatus uint8
+
+const (
+	Offline OperatingStatus = iota
+	Online
+	Degraded
+	Broken
+	Draining
+	NoMonitor
+)
+
+var OperatingNames = [...]string{"OFFLINE", "ONLINE", "DEGRADED", "ERROR", "DRAINING", "NO_MONITOR"}
+
+func (o OperatingStatus) String() string { return OperatingNames[o] }
+
+// Object is what all parts of a load balancer's tree have. Times are Unix
+// seconds; updated is 0 until the first change.
+type Object struct {
+	ID               uuid.UUID
+	Created, Updated int64
+	Provisioning     ProvisioningStatus
+	Operating        OperatingStatus
+	Tags             []string
+}
+
+func NewObject(now int64, tags []string) Object {
+	return Object{ID: uuid.New(), Created: now, Provisioning: PendingCreate, Tags: tags}
+}
+
+func (o *Object) Base() *Object { return o }
+
+// Item is any of the objects.
+type Item interface{ Base() *Object }
+
+// ParseID returns the zero id, which nothing has, for what is no id.
+func ParseID(text string) uuid.UUID {
+	if len(text) != 36 {
+		return uuid.UUID{}
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.UUID{}
+	}
+	return id
+}

@@ -1,0 +1,96 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"slices"
+	"unique"
+)
+
+type Pool struct {
+	Object
+	LB                *LoadBalancer
+	Name, Description string
+	Protocol          string
+	Algorithm         string
+	AdminUp           bool
+	Persistence       *Persistence
+	Members           []*Member
+	Monitor           *Monitor
+
+	TLS *PoolTLS
+}
+
+type Persistence struct {
+	Kind, Cookie, Granularity string
+	Timeout                   int // seconds, 0 is none
+}
+
+type PoolTLS struct {
+	Enabled              bool
+	Certificate, CA, CRL string
+	Ciphers              string
+	Versions, ALPN       []string
+}
+
+// Text is a string that many members have in common, kept once.
+type Text = unique.Handle[string]
+
+func Share(s string) Text { return unique.Make(s) }
+
+// Member is kept small: a simulated cloud may have half a million of them.
+type Member struct {
+	Object
+	Pool                   *Pool
+	Name, Address          Text
+	Subnet, MonitorAddress Text
+
+	Port, MonitorPort uint16 // monitorPort 0 is none
+	Weight            uint16
+	Backup, AdminUp   bool
+	Reported          bool // SetMemberStatus was called
+}
+
+type Monitor struct {
+	Object
+	Pool                 *Pool
+	Name, Kind           string
+	Delay, Timeout       int // seconds
+	Retries, RetriesDown int
+	Method, Path, Codes  string
+	Version, Domain      string
+	AdminUp              bool
+
+	Unmade bool // see unfinish
+}
+
+// Listeners returns the listeners whose default pool it is, and those with a
+// policy that really sends requests to it.
+func (p *Pool) Listeners() []*Listener {
+	var ls []*Listener
+	for _, l := range p.LB.Listeners {
+		if l.Pool == p || len(l.Policies) > 0 && slices.Contains(l.Pools(), p) {
+			ls = append(ls, l)
+		}
+	}
+	return ls
+}
+
+// Policies returns the policies that send requests to the pool, now or when they
+// are switched on and have rules.
+func (p *Pool) Policies() []*L7Policy {
+	var all []*L7Policy
+	for _, l := range p.LB.Listeners {
+		for _, policy := range l.Policies {
+			if policy.Pool == p {
+				all = append(all, policy)
+			}
+		}
+	}
+	return all
+}
+
+func (p *Pool) UsesUDP() bool { return p.Protocol == "UDP" || p.Protocol == "SCTP" }
+
+func (m *Monitor) UsesHTTP() bool { return m.Kind == "HTTP" || m.Kind == "HTTPS" }

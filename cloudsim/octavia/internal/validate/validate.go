@@ -1,0 +1,41 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// Network is what Octavia asks of Neutron, as an admin, when it checks a request. It is
+// called without the lock of the state held.
+type Network interface {
+	// AllocateVIP makes the VIP port, or takes the one the request names.
+	AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error)
+	// Subnet finds a subnet that the project may use.
+	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
+	// Network reports whether the project may use a network.
+	Network(projectID, id string) bool
+}
+
+// Checks are what one request is checked against.
+type Checks struct {
+	State   *state.State
+	Network Network
+	Secrets SecretReader // nil takes every reference
+	Minor   int          // of the API's version
+	Caller  wire.Identity
+	Admin   bool // whether the caller is one, for Octavia
+}
+
+// CheckMutable refuses changes in a load balancer that is not ACTIVE.
+func CheckMutable(lb *model.LoadBalancer) error {
+	if lb.Provisioning != model.Active {
+		return fault.Immutable("Load Balancer", lb.ID.String())
+	}
+	return nil
+}
