@@ -30,12 +30,8 @@ var loadBalancerResource = &resource[*model.LoadBalancer]{
 
 // loadBalancerRoutes has a create of its own, which asks Neutron without the lock.
 func loadBalancerRoutes(route router) {
-	res := loadBalancerResource
-	route("GET", res.path, res.list)
-	route("POST", res.path, createLoadBalancer)
-	route("GET", res.item, res.show)
-	route("PUT", res.item, res.change)
-	route("DELETE", res.item, res.delete)
+	loadBalancerResource.routes(route)
+	route("POST", "/loadbalancers", createLoadBalancer)
 	route("GET", "/loadbalancers/{id}/status", loadBalancerStatus)
 	route("GET", "/loadbalancers/{id}/statuses", loadBalancerStatus)
 	route("GET", "/loadbalancers/{id}/stats", loadBalancerStats)

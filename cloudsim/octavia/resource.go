@@ -30,7 +30,8 @@ type resource[T model.Item] struct {
 	// rows are what a list may show.
 	rows func(r *request) ([]T, error)
 	// admit refuses a create before the lock is taken; may be nil.
-	admit  func(r *request, v schema.Values) error
+	admit func(r *request, v schema.Values) error
+	// create may be nil: the route is another one.
 	create func(r *request, v schema.Values) (T, error)
 	update func(r *request, item T, v schema.Values) error
 	remove func(r *request, item T) error
@@ -38,7 +39,9 @@ type resource[T model.Item] struct {
 
 func (res *resource[T]) routes(route router) {
 	route("GET", res.path, res.list)
-	route("POST", res.path, res.add)
+	if res.create != nil {
+		route("POST", res.path, res.add)
+	}
 	route("GET", res.item, res.show)
 	route("PUT", res.item, res.change)
 	route("DELETE", res.item, res.delete)

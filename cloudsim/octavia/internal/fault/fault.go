@@ -18,8 +18,10 @@ type Fault struct {
 	Outside bool
 }
 
+// Error is the text.
 func (f *Fault) Error() string { return f.Text }
 
+// New words a refusal.
 func New(status int, format string, args ...any) *Fault {
 	return &Fault{Status: status, Text: fmt.Sprintf(format, args...)}
 }
@@ -32,10 +34,12 @@ func Outside(status int, format string, args ...any) *Fault {
 	return f
 }
 
+// Invalid refuses what Octavia's own checks find.
 func Invalid(format string, args ...any) *Fault {
 	return New(http.StatusBadRequest, "Validation failure: "+format, args...)
 }
 
+// InvalidOption refuses the value of an option.
 func InvalidOption(value, option string) *Fault {
 	return New(http.StatusBadRequest, "%s is not a valid option for %s", value, option)
 }
@@ -45,18 +49,22 @@ func BadSubresource(resource, id string) *Fault {
 	return New(http.StatusBadRequest, "%s %s not found.", resource, id)
 }
 
+// NotFound refuses a resource that is not there for the caller.
 func NotFound(resource, id string) *Fault {
 	return New(http.StatusNotFound, "%s %s not found.", resource, cmp.Or(id, "None"))
 }
 
+// Immutable refuses to change a resource that is being changed.
 func Immutable(resource, id string) *Fault {
 	return New(http.StatusConflict, "%s %s is immutable and cannot be updated.", resource, id)
 }
 
+// OverQuota refuses more of a resource than the quota allows.
 func OverQuota(resource string) *Fault {
 	return New(http.StatusForbidden, "Quota has been met for resources: %s", resource)
 }
 
+// Unsupported refuses what a provider does not have.
 func Unsupported(provider, format string, args ...any) *Fault {
 	return New(http.StatusNotImplemented, "Provider '%s' does not support a requested option: %s", provider, fmt.Sprintf(format, args...))
 }

@@ -50,6 +50,7 @@ func Plain(x any) string {
 	return Python(x)
 }
 
+// PythonType is what Python calls the type of a JSON value.
 func PythonType(x any) string {
 	switch x.(type) {
 	case nil:

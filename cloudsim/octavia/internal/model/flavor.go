@@ -5,6 +5,7 @@ package model
 
 import "github.com/google/uuid"
 
+// Flavor is what a cloud offers a load balancer to be like.
 type Flavor struct {
 	Object
 	Name, Description string

@@ -39,10 +39,12 @@ func (l *Listener) PlacePolicy(policy *L7Policy, position int) {
 	l.Policies = slices.Insert(l.Policies, at, policy)
 }
 
+// RemovePolicy takes a policy from those of its listener.
 func (l *Listener) RemovePolicy(policy *L7Policy) {
 	l.Policies = slices.DeleteFunc(l.Policies, func(other *L7Policy) bool { return other == policy })
 }
 
+// Position is the policy's place among those of its listener, from 1.
 func (policy *L7Policy) Position() int { return slices.Index(policy.Listener.Policies, policy) + 1 }
 
 // L7Rule is one condition of a policy.

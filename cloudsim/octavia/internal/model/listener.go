@@ -5,6 +5,7 @@ package model
 
 import "slices"
 
+// Listener is a port of a load balancer.
 type Listener struct {
 	Object
 	LB                *LoadBalancer
@@ -23,10 +24,12 @@ type Listener struct {
 }
 
 // Timeouts are in milliseconds.
-type Timeouts struct{ ClientData, MemberConnect, MemberData, TcpInspect int }
+type Timeouts struct{ ClientData, MemberConnect, MemberData, TCPInspect int }
 
+// DefaultTimeouts are those of a listener whose request names none.
 var DefaultTimeouts = Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}
 
+// ListenerTLS are a listener's options of TLS.
 type ListenerTLS struct {
 	Certificate    string
 	SNI            []string
@@ -54,13 +57,16 @@ func (l *Listener) Pools() []*Pool {
 	return ps
 }
 
-func (l *Listener) OverUDP() bool { return l.Protocol == "UDP" || l.Protocol == "SCTP" }
+// UsesUDP reports whether the listener takes UDP or SCTP, for which there is less to set.
+func (l *Listener) UsesUDP() bool { return l.Protocol == "UDP" || l.Protocol == "SCTP" }
 
+// Empty reports whether no option is set.
 func (t *ListenerTLS) Empty() bool {
 	return len(t.Refs()) == 0 && t.ClientCA == "" && t.CRL == "" && t.ClientAuth == "NONE" && t.Ciphers == "" &&
 		len(t.Versions)+len(t.ALPN) == 0 && t.HSTSMaxAge < 0 && !t.HSTSPreload && !t.HSTSSubdomains
 }
 
+// Refs are the references to certificates.
 func (t *ListenerTLS) Refs() []string {
 	refs := slices.Clone(t.SNI)
 	if t.Certificate != "" {

@@ -5,6 +5,7 @@ package model
 
 import "net/netip"
 
+// LoadBalancer is a load balancer with its VIPs, listeners and pools.
 type LoadBalancer struct {
 	Object
 	Name, Description, Project string
@@ -14,12 +15,12 @@ type LoadBalancer struct {
 	CIDR                       netip.Prefix // of the VIP's subnet
 	Additional                 []AdditionalVIP
 	AdminUp                    bool
-
-	Listeners []*Listener
-	Pools     []*Pool
-	Changing  bool // a change of it is under way
-	Held      bool // its changes do not end
-	Built     bool // has been ACTIVE once
+	Listeners                  []*Listener
+	Pools                      []*Pool
+	Changing                   bool // a change of it is under way
+	Held                       bool // its changes do not end
+	Built                      bool // has been ACTIVE once
 }
 
+// AdditionalVIP is a VIP besides the first.
 type AdditionalVIP struct{ Subnet, Address string }

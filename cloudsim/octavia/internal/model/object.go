@@ -8,6 +8,7 @@ import "github.com/google/uuid"
 // ProvisioningStatus is a provisioning_status.
 type ProvisioningStatus uint8
 
+// The provisioning statuses.
 const (
 	Active ProvisioningStatus = iota
 	PendingCreate
@@ -18,11 +19,13 @@ const (
 
 var provisioningNames = [...]string{"ACTIVE", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE", "ERROR"}
 
+// String is the status in the API.
 func (p ProvisioningStatus) String() string { return provisioningNames[p] }
 
 // OperatingStatus is an operating_status.
 type OperatingStatus uint8
 
+// The operating statuses; Broken is ERROR.
 const (
 	Offline OperatingStatus = iota
 	Online
@@ -32,12 +35,14 @@ const (
 	NoMonitor
 )
 
+// OperatingNames are the operating statuses in the API.
 var OperatingNames = [...]string{"OFFLINE", "ONLINE", "DEGRADED", "ERROR", "DRAINING", "NO_MONITOR"}
 
+// String is the status in the API.
 func (o OperatingStatus) String() string { return OperatingNames[o] }
 
 // Object is what all parts of a load balancer's tree have. Times are Unix
-// seconds; updated is 0 until the first change.
+// seconds; Updated is 0 until the first change.
 type Object struct {
 	ID               uuid.UUID
 	Created, Updated int64
@@ -46,10 +51,12 @@ type Object struct {
 	Tags             []string
 }
 
+// NewObject makes what a new object has, with an id of its own.
 func NewObject(now int64, tags []string) Object {
 	return Object{ID: uuid.New(), Created: now, Provisioning: PendingCreate, Tags: tags}
 }
 
+// Base returns the object itself, of whatever embeds it.
 func (o *Object) Base() *Object { return o }
 
 // Item is any of the objects.

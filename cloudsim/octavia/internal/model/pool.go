@@ -8,6 +8,7 @@ import (
 	"unique"
 )
 
+// Pool is a pool with its members.
 type Pool struct {
 	Object
 	LB                *LoadBalancer
@@ -17,16 +18,17 @@ type Pool struct {
 	AdminUp           bool
 	Persistence       *Persistence
 	Members           []*Member
-	Monitor           *Monitor
-
-	TLS *PoolTLS
+	Monitor           *Monitor // nil when there is none
+	TLS               *PoolTLS // nil when no option of TLS is set
 }
 
+// Persistence is the session persistence of a pool.
 type Persistence struct {
 	Kind, Cookie, Granularity string
 	Timeout                   int // seconds, 0 is none
 }
 
+// PoolTLS are a pool's options of TLS.
 type PoolTLS struct {
 	Enabled              bool
 	Certificate, CA, CRL string
@@ -37,6 +39,7 @@ type PoolTLS struct {
 // Text is a string that many members have in common, kept once.
 type Text = unique.Handle[string]
 
+// Share makes a Text.
 func Share(s string) Text { return unique.Make(s) }
 
 // Member is kept small: a simulated cloud may have half a million of them.
@@ -45,13 +48,13 @@ type Member struct {
 	Pool                   *Pool
 	Name, Address          Text
 	Subnet, MonitorAddress Text
-
-	Port, MonitorPort uint16 // monitorPort 0 is none
-	Weight            uint16
-	Backup, AdminUp   bool
-	Reported          bool // SetMemberStatus was called
+	Port, MonitorPort      uint16 // MonitorPort 0 is none
+	Weight                 uint16
+	Backup, AdminUp        bool
+	Reported               bool // its operating status was reported
 }
 
+// Monitor is the health monitor of a pool.
 type Monitor struct {
 	Object
 	Pool                 *Pool
@@ -61,8 +64,7 @@ type Monitor struct {
 	Method, Path, Codes  string
 	Version, Domain      string
 	AdminUp              bool
-
-	Unmade bool // see unfinish
+	Unmade               bool // the provider has not made it, and never will
 }
 
 // Listeners returns the listeners whose default pool it is, and those with a
@@ -91,6 +93,8 @@ func (p *Pool) Policies() []*L7Policy {
 	return all
 }
 
+// UsesUDP reports whether the pool's members take UDP or SCTP.
 func (p *Pool) UsesUDP() bool { return p.Protocol == "UDP" || p.Protocol == "SCTP" }
 
+// UsesHTTP reports whether the monitor makes HTTP requests.
 func (m *Monitor) UsesHTTP() bool { return m.Kind == "HTTP" || m.Kind == "HTTPS" }

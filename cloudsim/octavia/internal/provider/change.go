@@ -22,10 +22,10 @@ func ChangeTime(lb *model.LoadBalancer, amphorae time.Duration) time.Duration {
 	return amphorae
 }
 
-// RulesFit reports whether Octavia can make the rules of the VIP's security group.
+// SecurityGroupFits reports whether Octavia can make the rules of the VIP's security group.
 // It makes each for the families of all VIPs, so that a source range makes it
 // fail when there are both.
-func RulesFit(lb *model.LoadBalancer) bool {
+func SecurityGroupFits(lb *model.LoadBalancer) bool {
 	both := slices.ContainsFunc(lb.Additional, func(a model.AdditionalVIP) bool { return IsIPv6(a.Address) != IsIPv6(lb.Address) })
 	return !both || !slices.ContainsFunc(lb.Listeners, func(l *model.Listener) bool { return len(l.CIDRs) > 0 })
 }
@@ -86,10 +86,10 @@ func Finished(lb *model.LoadBalancer, stuck bool) []*model.Object {
 	return all
 }
 
-// AlsoActive returns what becomes ACTIVE besides the parts that a change touched: the
+// ActiveBesides returns what becomes ACTIVE besides the parts that a change touched: the
 // worker for amphorae, when it has changed anything about a pool, says so of all
 // listeners that are just being created.
-func AlsoActive(lb *model.LoadBalancer, touched []*model.Object) []*model.Object {
+func ActiveBesides(lb *model.LoadBalancer, touched []*model.Object) []*model.Object {
 	if lb.Provider == OVN || !slices.ContainsFunc(lb.Pools, func(p *model.Pool) bool { return slices.Contains(touched, &p.Object) }) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func AlsoActive(lb *model.LoadBalancer, touched []*model.Object) []*model.Object
 // and when the monitor is deleted it says so of the first pool that it finds, not of
 // this one.
 func AboveMonitor(p *model.Pool, deletes bool) (pending, finished []*model.Object) {
-	pending = AbovePart(p)
+	pending = AbovePool(p)
 	if p.LB.Provider != OVN {
 		return pending, pending
 	}
@@ -118,9 +118,9 @@ func AboveMonitor(p *model.Pool, deletes bool) (pending, finished []*model.Objec
 	return pending, []*model.Object{&first.Object}
 }
 
-// AbovePart returns what a change of something in the pool puts into PENDING_UPDATE
+// AbovePool returns what a change of something in the pool puts into PENDING_UPDATE
 // with it: the pool and the listeners it serves.
-func AbovePart(p *model.Pool) []*model.Object {
+func AbovePool(p *model.Pool) []*model.Object {
 	above := []*model.Object{&p.Object}
 	for _, l := range p.Listeners() {
 		above = append(above, &l.Object)
@@ -128,10 +128,10 @@ func AbovePart(p *model.Pool) []*model.Object {
 	return above
 }
 
-// NeverEnds reports whether a change of the monitor locks the load balancer for ever: one
+// MonitorNeverEnds reports whether a change of the monitor locks the load balancer for ever: one
 // that provider ovn has not made it does not find.
-func NeverEnds(m *model.Monitor) bool { return m.Unmade }
+func MonitorNeverEnds(m *model.Monitor) bool { return m.Unmade }
 
-// GivesUpOnTwins reports whether a batch that names a member twice locks the load
+// DuplicateNeverEnds reports whether a batch that names a member twice locks the load
 // balancer for ever, as the worker for amphorae does.
-func GivesUpOnTwins(lb *model.LoadBalancer) bool { return lb.Provider != OVN }
+func DuplicateNeverEnds(lb *model.LoadBalancer) bool { return lb.Provider != OVN }

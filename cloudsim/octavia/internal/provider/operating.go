@@ -3,7 +3,9 @@
 
 package provider
 
-import "github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
 
 // SetStatus moves updated_at too when the status is another one, as the real
 // service's database does.

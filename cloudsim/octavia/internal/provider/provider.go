@@ -113,6 +113,7 @@ func amphoraPolicy(policy *model.L7Policy) error {
 	return nil
 }
 
+// IsIPv6 reports whether a text is an IPv6 address.
 func IsIPv6(address string) bool {
 	a, err := netip.ParseAddr(address)
 	return err == nil && a.Is6()

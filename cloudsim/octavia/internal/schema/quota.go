@@ -3,7 +3,9 @@
 
 package schema
 
-import "github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
 
 // QuotaAttributes are the attributes of a quota in a request.
 func QuotaAttributes() []Attribute {

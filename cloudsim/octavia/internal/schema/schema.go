@@ -75,11 +75,13 @@ type choice struct {
 // attribute is not in the map; null is nil.
 type Values map[string]any
 
+// Has reports whether the attribute was given.
 func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 
 // IsNull reports whether the attribute was given as null.
 func (v Values) IsNull(name string) bool { x, ok := v[name]; return ok && x == nil }
 
+// Text returns the attribute; like the other kinds it is empty if missing or null.
 func (v Values) Text(name string) string { s, _ := v[name].(string); return s }
 
 // Set sets what the attribute gives; null empties it.
@@ -89,9 +91,16 @@ func (v Values) Set(name string, field *string) {
 	}
 }
 
-func (v Values) Texts(name string) []string   { s, _ := v[name].([]string); return s }
-func (v Values) Object(name string) Values    { o, _ := v[name].(Values); return o }
+// Texts returns an attribute that is a list of texts.
+func (v Values) Texts(name string) []string { s, _ := v[name].([]string); return s }
+
+// Object returns an attribute that is an object.
+func (v Values) Object(name string) Values { o, _ := v[name].(Values); return o }
+
+// Objects returns an attribute that is a list of objects.
 func (v Values) Objects(name string) []Values { o, _ := v[name].([]Values); return o }
+
+// Headers returns the headers to insert.
 func (v Values) Headers() map[string]string {
 	h, _ := v["insert_headers"].(map[string]string)
 	return h
@@ -123,7 +132,7 @@ type parser struct {
 	body  any
 }
 
-// parse reads {"key": {...}} (or a list of objects) with the given attributes.
+// Parse reads {"key": {...}} (or a list of objects) with the given attributes.
 func Parse(minor int, body []byte, root, key string, of []Attribute, list bool) (Values, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, fault.New(http.StatusBadRequest, "Missing argument: %q", root)

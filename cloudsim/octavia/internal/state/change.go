@@ -15,9 +15,9 @@ import (
 
 type changeTimes struct{ build, update, delete time.Duration }
 
-// change is what Octavia's worker is doing to one load balancer. The load
+// Change is what Octavia's worker is doing to one load balancer. The load
 // balancer is locked meanwhile: it is in a PENDING state.
-type change struct {
+type Change struct {
 	state   *State
 	lb      *model.LoadBalancer
 	touched []*model.Object // become ACTIVE, or ERROR when it fails
@@ -36,11 +36,11 @@ func (s *State) SetTimes(build, update, remove time.Duration) {
 // Begin begins a change: it puts the load balancer into the state if it is
 // ACTIVE or in one of the other states named, and returns nil if not. One of the
 // change's methods then says what is changed, and lets it run.
-func (s *State) Begin(ctx context.Context, lb *model.LoadBalancer, to model.ProvisioningStatus, or ...model.ProvisioningStatus) *change {
+func (s *State) Begin(ctx context.Context, lb *model.LoadBalancer, to model.ProvisioningStatus, or ...model.ProvisioningStatus) *Change {
 	if lb.Provisioning != model.Active && !slices.Contains(or, lb.Provisioning) {
 		return nil
 	}
-	c := &change{state: s, lb: lb, fail: wire.FaultError(ctx)}
+	c := &Change{state: s, lb: lb, fail: wire.FaultError(ctx)}
 	s.changes[lb] = c
 	lb.Changing = true
 	s.mark(&lb.Object, to)
@@ -53,41 +53,41 @@ func (s *State) mark(o *model.Object, to model.ProvisioningStatus) {
 }
 
 // touch puts an object that the change is about into a PENDING state.
-func (c *change) touch(o *model.Object, to model.ProvisioningStatus) {
+func (c *Change) touch(o *model.Object, to model.ProvisioningStatus) {
 	c.state.mark(o, to)
 	c.touched = append(c.touched, o)
 }
 
 // add takes a new object, in PENDING_CREATE, into the change.
-func (c *change) add(o *model.Object) { c.touched = append(c.touched, o) }
+func (c *Change) add(o *model.Object) { c.touched = append(c.touched, o) }
 
 // touchPool marks a pool and the listeners it serves, as every change to the
 // pool or to something in it does.
-func (c *change) touchPool(p *model.Pool) {
-	for _, o := range provider.AbovePart(p) {
+func (c *Change) touchPool(p *model.Pool) {
+	for _, o := range provider.AbovePool(p) {
 		c.touch(o, model.PendingUpdate)
 	}
 }
 
 // touchMonitored is touchPool for a change of the pool's monitor.
-func (c *change) touchMonitored(m *model.Monitor, deletes bool) {
+func (c *Change) touchMonitored(m *model.Monitor, deletes bool) {
 	pending, finished := provider.AboveMonitor(m.Pool, deletes)
 	for _, o := range pending {
 		c.state.mark(o, model.PendingUpdate)
 	}
 	c.touched = append(c.touched, finished...)
-	c.stuck = provider.NeverEnds(m)
+	c.stuck = provider.MonitorNeverEnds(m)
 }
 
 // touchPolicy marks a policy and its listener, as every change in it does.
-func (c *change) touchPolicy(policy *model.L7Policy) {
+func (c *Change) touchPolicy(policy *model.L7Policy) {
 	c.touch(&policy.Listener.Object, model.PendingUpdate)
 	c.touch(&policy.Object, model.PendingUpdate)
 }
 
 // Start lets the change run: it ends after its time, never before the caller
 // has given up the lock.
-func (c *change) Start() {
+func (c *Change) Start() {
 	s := c.state
 	if s.closed || c.stuck {
 		return
@@ -107,7 +107,7 @@ func (c *change) Start() {
 }
 
 // finish ends a change, unless its load balancer is held.
-func (c *change) finish() {
+func (c *Change) finish() {
 	s, lb := c.state, c.lb
 	s.Lock()
 	if s.closed || s.changes[lb] != c {
@@ -135,7 +135,7 @@ func (c *change) finish() {
 }
 
 // settle puts the outcome of a change into the state.
-func (c *change) settle() {
+func (c *Change) settle() {
 	s, lb := c.state, c.lb
 	delete(s.changes, lb)
 	lb.Changing = false
@@ -153,7 +153,7 @@ func (c *change) settle() {
 		s.mark(&lb.Object, model.InError)
 		return
 	}
-	for _, o := range append(c.touched, provider.AlsoActive(lb, c.touched)...) {
+	for _, o := range append(c.touched, provider.ActiveBesides(lb, c.touched)...) {
 		s.mark(o, model.Active)
 	}
 	if c.remove != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // CreateListener adds a listener.
-func (c *change) CreateListener(l *model.Listener) {
+func (c *Change) CreateListener(l *model.Listener) {
 	l.LB.Listeners = append(l.LB.Listeners, l)
 	c.state.registerListener(l)
 	c.add(&l.Object)
@@ -19,20 +19,20 @@ func (c *change) CreateListener(l *model.Listener) {
 }
 
 // UpdateListener makes the listener what changed says.
-func (c *change) UpdateListener(l *model.Listener, changed model.Listener) {
+func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
 	*l = changed
 	c.touch(&l.Object, model.PendingUpdate)
 	c.startListener()
 }
 
 // startListener starts a change of source ranges, which may not fit.
-func (c *change) startListener() {
-	c.fail = c.fail || !provider.RulesFit(c.lb)
+func (c *Change) startListener() {
+	c.fail = c.fail || !provider.SecurityGroupFits(c.lb)
 	c.Start()
 }
 
 // DeleteListener removes the listener with its policies.
-func (c *change) DeleteListener(l *model.Listener) {
+func (c *Change) DeleteListener(l *model.Listener) {
 	c.touch(&l.Object, model.PendingDelete)
 	c.remove = func() {
 		l.LB.Listeners = slices.DeleteFunc(l.LB.Listeners, func(other *model.Listener) bool { return other == l })
@@ -60,7 +60,7 @@ func (s *State) dropListener(l *model.Listener) {
 }
 
 // CreatePolicy adds a policy to its listener, at a position.
-func (c *change) CreatePolicy(policy *model.L7Policy, position int) {
+func (c *Change) CreatePolicy(policy *model.L7Policy, position int) {
 	c.touch(&policy.Listener.Object, model.PendingUpdate)
 	policy.Listener.PlacePolicy(policy, position)
 	c.state.registerPolicy(policy)
@@ -70,7 +70,7 @@ func (c *change) CreatePolicy(policy *model.L7Policy, position int) {
 
 // UpdatePolicy makes the policy what changed says, and moves it if the position is
 // not 0.
-func (c *change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, position int) {
+func (c *Change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, position int) {
 	*policy = changed
 	if position > 0 {
 		policy.Listener.RemovePolicy(policy)
@@ -81,7 +81,7 @@ func (c *change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, po
 }
 
 // DeletePolicy removes the policy with its rules.
-func (c *change) DeletePolicy(policy *model.L7Policy) {
+func (c *Change) DeletePolicy(policy *model.L7Policy) {
 	c.touch(&policy.Listener.Object, model.PendingUpdate)
 	c.touch(&policy.Object, model.PendingDelete)
 	c.remove = func() {
@@ -115,7 +115,7 @@ func (s *State) dropPolicy(policy *model.L7Policy) {
 }
 
 // CreateRule adds a rule to its policy.
-func (c *change) CreateRule(rule *model.L7Rule) {
+func (c *Change) CreateRule(rule *model.L7Rule) {
 	rule.Policy.Rules = append(rule.Policy.Rules, rule)
 	c.state.Rules.Add(rule)
 	c.state.Quotas.used(c.lb.Project)[model.RuleQuota]++
@@ -126,7 +126,7 @@ func (c *change) CreateRule(rule *model.L7Rule) {
 
 // UpdateRule makes the rule what changed says. policy is the one that the request
 // names, which need not be the rule's.
-func (c *change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed model.L7Rule) {
+func (c *Change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed model.L7Rule) {
 	*rule = changed
 	c.touchPolicy(policy)
 	c.touch(&rule.Object, model.PendingUpdate)
@@ -134,7 +134,7 @@ func (c *change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed 
 }
 
 // DeleteRule removes the rule; policy is as with UpdateRule.
-func (c *change) DeleteRule(policy *model.L7Policy, rule *model.L7Rule) {
+func (c *Change) DeleteRule(policy *model.L7Policy, rule *model.L7Rule) {
 	c.touchPolicy(policy)
 	c.touch(&rule.Object, model.PendingDelete)
 	c.remove = func() {

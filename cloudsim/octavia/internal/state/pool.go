@@ -12,7 +12,7 @@ import (
 
 // CreatePool adds a pool. l is the listener whose default pool it becomes; nil is
 // none.
-func (c *change) CreatePool(p *model.Pool, l *model.Listener) {
+func (c *Change) CreatePool(p *model.Pool, l *model.Listener) {
 	p.LB.Pools = append(p.LB.Pools, p)
 	c.state.registerPool(p)
 	c.add(&p.Object)
@@ -24,14 +24,14 @@ func (c *change) CreatePool(p *model.Pool, l *model.Listener) {
 }
 
 // UpdatePool makes the pool what changed says.
-func (c *change) UpdatePool(p *model.Pool, changed model.Pool) {
+func (c *Change) UpdatePool(p *model.Pool, changed model.Pool) {
 	*p = changed
 	c.touchPool(p)
 	c.Start()
 }
 
 // DeletePool removes the pool with what is in it.
-func (c *change) DeletePool(p *model.Pool) {
+func (c *Change) DeletePool(p *model.Pool) {
 	c.touchPool(p)
 	c.state.mark(&p.Object, model.PendingDelete)
 	c.remove = func() {
@@ -78,13 +78,13 @@ func (s *State) dropPool(p *model.Pool) {
 }
 
 // CreateMember adds a member to its pool.
-func (c *change) CreateMember(m *model.Member) {
+func (c *Change) CreateMember(m *model.Member) {
 	c.touchPool(m.Pool)
 	c.addMember(m)
 	c.Start()
 }
 
-func (c *change) addMember(m *model.Member) {
+func (c *Change) addMember(m *model.Member) {
 	m.Pool.Members = append(m.Pool.Members, m)
 	c.state.Members.Add(m)
 	c.state.Quotas.used(c.lb.Project)[model.MemberQuota]++
@@ -92,7 +92,7 @@ func (c *change) addMember(m *model.Member) {
 }
 
 // UpdateMember makes the member what changed says.
-func (c *change) UpdateMember(m *model.Member, changed model.Member) {
+func (c *Change) UpdateMember(m *model.Member, changed model.Member) {
 	*m = changed
 	c.touchPool(m.Pool)
 	c.touch(&m.Object, model.PendingUpdate)
@@ -100,7 +100,7 @@ func (c *change) UpdateMember(m *model.Member, changed model.Member) {
 }
 
 // DeleteMember removes the member.
-func (c *change) DeleteMember(m *model.Member) {
+func (c *Change) DeleteMember(m *model.Member) {
 	c.touchPool(m.Pool)
 	c.touch(&m.Object, model.PendingDelete)
 	c.remove = func() { c.state.removeMembers(m.Pool, []*model.Member{m}) }
@@ -112,9 +112,9 @@ type Batch struct {
 	Fresh   []*model.Member
 	Updated []MemberUpdate
 	Gone    []*model.Member
-	// Twice says that a member that is there was named twice. Octavia takes that,
+	// Duplicate says that a member that is there was named twice. Octavia takes that,
 	// and its worker for amphorae then gives up with the load balancer locked.
-	Twice bool
+	Duplicate bool
 }
 
 // MemberUpdate is a member and what it becomes.
@@ -124,8 +124,8 @@ type MemberUpdate struct {
 }
 
 // ReplaceMembers carries out a batch.
-func (c *change) ReplaceMembers(p *model.Pool, b Batch) {
-	c.stuck = b.Twice && provider.GivesUpOnTwins(c.lb)
+func (c *Change) ReplaceMembers(p *model.Pool, b Batch) {
+	c.stuck = b.Duplicate && provider.DuplicateNeverEnds(c.lb)
 	c.touchPool(p)
 	for _, u := range b.Updated {
 		*u.Member = u.Changed
@@ -153,7 +153,7 @@ func (s *State) removeMembers(p *model.Pool, gone []*model.Member) {
 }
 
 // CreateMonitor gives the monitor's pool the monitor.
-func (c *change) CreateMonitor(m *model.Monitor) {
+func (c *Change) CreateMonitor(m *model.Monitor) {
 	m.Pool.Monitor = m
 	c.state.Monitors.Add(m)
 	c.state.Quotas.used(c.lb.Project)[model.MonitorQuota]++
@@ -163,7 +163,7 @@ func (c *change) CreateMonitor(m *model.Monitor) {
 }
 
 // UpdateMonitor makes the monitor what changed says.
-func (c *change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
+func (c *Change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
 	*m = changed
 	c.touchMonitored(m, false)
 	c.touch(&m.Object, model.PendingUpdate)
@@ -171,7 +171,7 @@ func (c *change) UpdateMonitor(m *model.Monitor, changed model.Monitor) {
 }
 
 // DeleteMonitor takes the monitor from its pool.
-func (c *change) DeleteMonitor(m *model.Monitor) {
+func (c *Change) DeleteMonitor(m *model.Monitor) {
 	c.touchMonitored(m, true)
 	c.touch(&m.Object, model.PendingDelete)
 	c.remove = func() {

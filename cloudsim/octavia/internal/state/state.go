@@ -45,7 +45,7 @@ type State struct {
 	ZoneProfiles   Index[*model.Profile]
 
 	byPort  map[string]*model.LoadBalancer
-	changes map[*model.LoadBalancer]*change // those under way
+	changes map[*model.LoadBalancer]*Change // those under way
 	times   changeTimes
 	held    bool // all load balancers are
 	closed  bool
@@ -64,7 +64,7 @@ func New(o Options) *State {
 		Quotas:  Quotas{standard: o.DefaultQuota, own: map[string]map[string]int{}, usage: map[string]map[string]int{}},
 		Flavors: newIndex[*model.Flavor](), FlavorProfiles: newIndex[*model.Profile](),
 		Zones: newIndex[*model.Zone](), ZoneProfiles: newIndex[*model.Profile](),
-		byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*change{},
+		byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
 	}
 }
 

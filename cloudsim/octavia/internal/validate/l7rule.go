@@ -14,6 +14,7 @@ import (
 // MostRules is how many rules a policy may have.
 const MostRules = 50
 
+// TooManyRules refuses another rule of a policy.
 func TooManyRules(policy *model.L7Policy) error {
 	return fault.New(http.StatusConflict, "Too many rules on L7 policy %s", policy.ID)
 }

@@ -62,7 +62,7 @@ func setTimeouts(t *model.Timeouts, v schema.Values) {
 		"timeout_client_data":    {&t.ClientData, model.DefaultTimeouts.ClientData},
 		"timeout_member_connect": {&t.MemberConnect, model.DefaultTimeouts.MemberConnect},
 		"timeout_member_data":    {&t.MemberData, model.DefaultTimeouts.MemberData},
-		"timeout_tcp_inspect":    {&t.TcpInspect, model.DefaultTimeouts.TcpInspect},
+		"timeout_tcp_inspect":    {&t.TCPInspect, model.DefaultTimeouts.TCPInspect},
 	} {
 		if v.Has(name) {
 			*field.value = v.Number(name, field.otherwise)
@@ -175,7 +175,7 @@ func (c *Checks) ChangeListener(l *model.Listener, v schema.Values) error {
 	if err != nil {
 		return err
 	}
-	if l.OverUDP() && (len(v.Headers()) > 0 || v.Text("default_tls_container_ref") != "" || len(v.Texts("sni_container_refs")) > 0) {
+	if l.UsesUDP() && (len(v.Headers()) > 0 || v.Text("default_tls_container_ref") != "" || len(v.Texts("sni_container_refs")) > 0) {
 		return fault.Invalid("%s protocol listener does not support TLS or header insertion.", l.Protocol)
 	}
 	v.Set("name", &l.Name)

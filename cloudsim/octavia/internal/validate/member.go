@@ -47,6 +47,7 @@ func setMemberDefaults(m *model.Member, v schema.Values) {
 	m.MonitorPort = uint16(v.Number("monitor_port", 0))
 }
 
+// DuplicateMember refuses a second member with the address and the port.
 func DuplicateMember(m *model.Member) error {
 	return fault.New(http.StatusConflict, "Another member on this pool is already using ip %s on protocol_port %d", m.Address.Value(), m.Port)
 }
@@ -153,7 +154,7 @@ func (c *Checks) sortOut(p *model.Pool, given []schema.Values) (replacement, err
 	for _, v := range given {
 		at := place{v.Text("address"), v.Number("protocol_port", 0)}
 		if m := old[at]; m != nil {
-			b.Twice = b.Twice || seen[at]
+			b.Duplicate = b.Duplicate || seen[at]
 			seen[at] = true
 			b.matched = append(b.matched, match{m, v})
 			continue

@@ -173,6 +173,7 @@ func treeSubnets(v schema.Values) []string {
 	return ids
 }
 
+// MemberSubnets are the subnets that a request's members name.
 func MemberSubnets(v schema.Values) []string {
 	var ids []string
 	for _, m := range v.Objects("members") {

@@ -3,14 +3,76 @@
 
 package view
 
-import "github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
+
+// cell is the value of a column, by which lists are filtered and sorted.
+type cell struct {
+	text   string
+	number int64
+	is     cellKind
+}
+
+type cellKind uint8
+
+const (
+	isText cellKind = iota
+	isNumber
+	isFlag
+	isUnknown
+)
+
+func textCell(s string) cell   { return cell{text: s} }
+func idCell(id uuid.UUID) cell { return cell{text: id.String()} }
+func numberCell(n int) cell    { return cell{number: int64(n), is: isNumber} }
+func timeCell(n int64) cell    { return cell{number: n, is: isNumber} }
+func flagCell(b bool) cell {
+	c := cell{is: isFlag}
+	if b {
+		c.number = 1
+	}
+	return c
+}
+
+func (c cell) matches(value string) bool {
+	switch c.is {
+	case isNumber:
+		n, err := strconv.ParseInt(value, 10, 64)
+		return err == nil && n == c.number
+	case isFlag:
+		truth := slices.Contains([]string{"1", "t", "true", "on", "y", "yes"}, strings.ToLower(value))
+		return truth == (c.number == 1)
+	}
+	return folded(c.text) == folded(value)
+}
+
+func compareCells(a, b cell) int {
+	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(folded(a.text), folded(b.text)))
+}
+
+// folded is a text as the real service's database compares it: neither case nor
+// spaces at the end count.
+func folded(text string) string { return strings.ToLower(strings.TrimRight(text, " ")) }
 
 // The columns of each resource: what its list can be filtered and sorted by.
 // A column that the real service does not have in this resource is refused,
 // such as loadbalancer_id with health monitors.
 
-func objectColumn(o *model.Object, name string) cell {
+// objectColumn has the columns of all resources in a load balancer's tree.
+func objectColumn(o *model.Object, project string, adminUp bool, name string) cell {
 	switch name {
+	case "project_id", "tenant_id":
+		return textCell(project)
+	case "admin_state_up", "enabled":
+		return flagCell(adminUp)
 	case "id":
 		return idCell(o.ID)
 	case "provisioning_status":
@@ -31,10 +93,6 @@ func loadBalancerColumn(lb *model.LoadBalancer, name string) cell {
 		return textCell(lb.Name)
 	case "description":
 		return textCell(lb.Description)
-	case "project_id", "tenant_id":
-		return textCell(lb.Project)
-	case "admin_state_up", "enabled":
-		return flagCell(lb.AdminUp)
 	case "vip_address":
 		return textCell(lb.Address)
 	case "vip_subnet_id":
@@ -50,7 +108,7 @@ func loadBalancerColumn(lb *model.LoadBalancer, name string) cell {
 	case "availability_zone":
 		return textCell(lb.Zone)
 	}
-	return objectColumn(&lb.Object, name)
+	return objectColumn(&lb.Object, lb.Project, lb.AdminUp, name)
 }
 
 func listenerColumn(l *model.Listener, name string) cell {
@@ -59,8 +117,6 @@ func listenerColumn(l *model.Listener, name string) cell {
 		return textCell(l.Name)
 	case "description":
 		return textCell(l.Description)
-	case "project_id", "tenant_id":
-		return textCell(l.LB.Project)
 	case "loadbalancer_id", "load_balancer_id":
 		return idCell(l.LB.ID)
 	case "default_pool_id":
@@ -68,8 +124,6 @@ func listenerColumn(l *model.Listener, name string) cell {
 			return textCell("")
 		}
 		return idCell(l.Pool.ID)
-	case "admin_state_up", "enabled":
-		return flagCell(l.AdminUp)
 	case "protocol":
 		return textCell(l.Protocol)
 	case "protocol_port":
@@ -83,9 +137,9 @@ func listenerColumn(l *model.Listener, name string) cell {
 	case "timeout_member_data":
 		return numberCell(l.Timeouts.MemberData)
 	case "timeout_tcp_inspect":
-		return numberCell(l.Timeouts.TcpInspect)
+		return numberCell(l.Timeouts.TCPInspect)
 	}
-	return objectColumn(&l.Object, name)
+	return objectColumn(&l.Object, l.LB.Project, l.AdminUp, name)
 }
 
 func poolColumn(p *model.Pool, name string) cell {
@@ -94,8 +148,6 @@ func poolColumn(p *model.Pool, name string) cell {
 		return textCell(p.Name)
 	case "description":
 		return textCell(p.Description)
-	case "project_id", "tenant_id":
-		return textCell(p.LB.Project)
 	case "loadbalancer_id", "load_balancer_id":
 		return idCell(p.LB.ID)
 	case "healthmonitor_id":
@@ -103,22 +155,18 @@ func poolColumn(p *model.Pool, name string) cell {
 			return textCell("")
 		}
 		return idCell(p.Monitor.ID)
-	case "admin_state_up", "enabled":
-		return flagCell(p.AdminUp)
 	case "protocol":
 		return textCell(p.Protocol)
 	case "lb_algorithm":
 		return textCell(p.Algorithm)
 	}
-	return objectColumn(&p.Object, name)
+	return objectColumn(&p.Object, p.LB.Project, p.AdminUp, name)
 }
 
 func memberColumn(m *model.Member, name string) cell {
 	switch name {
 	case "name":
 		return textCell(m.Name.Value())
-	case "project_id", "tenant_id":
-		return textCell(m.Pool.LB.Project)
 	case "pool_id":
 		return idCell(m.Pool.ID)
 	case "address", "ip_address":
@@ -135,18 +183,14 @@ func memberColumn(m *model.Member, name string) cell {
 		return numberCell(int(m.Weight))
 	case "backup":
 		return flagCell(m.Backup)
-	case "admin_state_up", "enabled":
-		return flagCell(m.AdminUp)
 	}
-	return objectColumn(&m.Object, name)
+	return objectColumn(&m.Object, m.Pool.LB.Project, m.AdminUp, name)
 }
 
 func monitorColumn(m *model.Monitor, name string) cell {
 	switch name {
 	case "name":
 		return textCell(m.Name)
-	case "project_id", "tenant_id":
-		return textCell(m.Pool.LB.Project)
 	case "pool_id":
 		return idCell(m.Pool.ID)
 	case "type":
@@ -165,18 +209,14 @@ func monitorColumn(m *model.Monitor, name string) cell {
 		return textCell(m.Path)
 	case "expected_codes":
 		return textCell(m.Codes)
-	case "admin_state_up", "enabled":
-		return flagCell(m.AdminUp)
 	case "domain_name":
 		return textCell(m.Domain)
 	}
-	return objectColumn(&m.Object, name)
+	return objectColumn(&m.Object, m.Pool.LB.Project, m.AdminUp, name)
 }
 
 func ruleColumn(rule *model.L7Rule, name string) cell {
 	switch name {
-	case "project_id", "tenant_id":
-		return textCell(rule.Policy.Listener.LB.Project)
 	case "l7policy_id":
 		return idCell(rule.Policy.ID)
 	case "type":
@@ -189,10 +229,8 @@ func ruleColumn(rule *model.L7Rule, name string) cell {
 		return textCell(rule.Value)
 	case "invert":
 		return flagCell(rule.Invert)
-	case "admin_state_up", "enabled":
-		return flagCell(rule.AdminUp)
 	}
-	return objectColumn(&rule.Object, name)
+	return objectColumn(&rule.Object, rule.Policy.Listener.LB.Project, rule.AdminUp, name)
 }
 
 func policyColumn(policy *model.L7Policy, name string) cell {
@@ -201,8 +239,6 @@ func policyColumn(policy *model.L7Policy, name string) cell {
 		return textCell(policy.Name)
 	case "description":
 		return textCell(policy.Description)
-	case "project_id", "tenant_id":
-		return textCell(policy.Listener.LB.Project)
 	case "listener_id":
 		return idCell(policy.Listener.ID)
 	case "action":
@@ -220,8 +256,6 @@ func policyColumn(policy *model.L7Policy, name string) cell {
 		return numberCell(policy.Code)
 	case "position":
 		return numberCell(policy.Position())
-	case "admin_state_up", "enabled":
-		return flagCell(policy.AdminUp)
 	}
-	return objectColumn(&policy.Object, name)
+	return objectColumn(&policy.Object, policy.Listener.LB.Project, policy.AdminUp, name)
 }

@@ -3,7 +3,9 @@
 
 package view
 
-import "github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+import (
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
 
 func profileColumn(p *model.Profile, name string) cell {
 	switch name {

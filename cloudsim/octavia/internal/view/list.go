@@ -14,78 +14,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
-	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 )
 
 // pageSize is the most that one answer lists.
 const pageSize = 1000
-
-// cell is the value of a column, by which lists are filtered and sorted.
-type cell struct {
-	text   string
-	number int64
-	is     cellKind
-}
-
-type cellKind uint8
-
-const (
-	isText cellKind = iota
-	isNumber
-	isFlag
-	isUnknown
-)
-
-func textCell(s string) cell   { return cell{text: s} }
-func idCell(id uuid.UUID) cell { return cell{text: id.String()} }
-func numberCell(n int) cell    { return cell{number: int64(n), is: isNumber} }
-func timeCell(n int64) cell    { return cell{number: n, is: isNumber} }
-func flagCell(b bool) cell {
-	c := cell{is: isFlag}
-	if b {
-		c.number = 1
-	}
-	return c
-}
-
-func (c cell) matches(value string) bool {
-	switch c.is {
-	case isNumber:
-		n, err := strconv.ParseInt(value, 10, 64)
-		return err == nil && n == c.number
-	case isFlag:
-		truth := slices.Contains([]string{"1", "t", "true", "on", "y", "yes"}, strings.ToLower(value))
-		return truth == (c.number == 1)
-	}
-	return folded(c.text) == folded(value)
-}
-
-func compareCells(a, b cell) int {
-	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(folded(a.text), folded(b.text)))
-}
-
-// folded is a text as the real service's database compares it: neither case nor
-// spaces at the end count.
-func folded(text string) string { return strings.ToLower(strings.TrimRight(text, " ")) }
-
-// Kind is how one kind of resource is shown.
-type Kind[T model.Item] struct {
-	One, many string // the keys of a single one and of a list
-	links     string // the key of a list's links, many+"_links" if empty
-	// column is the value of a resource's column. Of the sample, which is any
-	// resource, it says which columns there are.
-	column func(item T, name string) cell
-	sample T
-	render func(d *Document, item T)
-}
-
-// Show writes a single resource.
-func (k Kind[T]) Show(d *Document, item T) []byte {
-	return d.one(k.One, func(d *Document) { k.render(d, item) })
-}
 
 var framing = []string{"limit", "marker", "page_reverse", "sort", "sort_key", "sort_dir", "fields"}
 
@@ -314,43 +247,3 @@ func printable(s string) string {
 		return r
 	}, s)
 }
-
-// The kinds of resources.
-var (
-	LoadBalancers = Kind[*model.LoadBalancer]{
-		One: "loadbalancer", many: "loadbalancers", column: loadBalancerColumn, sample: &model.LoadBalancer{},
-		render: func(d *Document, lb *model.LoadBalancer) { renderLoadBalancer(d, lb, false) },
-	}
-	Listeners = Kind[*model.Listener]{
-		One: "listener", many: "listeners", column: listenerColumn, sample: &model.Listener{LB: LoadBalancers.sample},
-		render: func(d *Document, l *model.Listener) { renderListener(d, l, false) },
-	}
-	Pools = Kind[*model.Pool]{
-		One: "pool", many: "pools", column: poolColumn, sample: &model.Pool{LB: LoadBalancers.sample},
-		render: func(d *Document, p *model.Pool) { renderPool(d, p, false) },
-	}
-	Members = Kind[*model.Member]{
-		One: "member", many: "members", column: memberColumn, render: renderMember,
-		sample: &model.Member{Pool: Pools.sample, Name: model.Share(""), Address: model.Share(""), Subnet: model.Share(""), MonitorAddress: model.Share("")},
-	}
-	Monitors = Kind[*model.Monitor]{
-		One: "healthmonitor", many: "healthmonitors", column: monitorColumn, sample: &model.Monitor{Pool: Pools.sample}, render: renderMonitor,
-	}
-	Policies = Kind[*model.L7Policy]{
-		One: "l7policy", many: "l7policies", column: policyColumn, sample: &model.L7Policy{Listener: Listeners.sample},
-		render: func(d *Document, policy *model.L7Policy) { renderPolicy(d, policy, false) },
-	}
-	Rules = Kind[*model.L7Rule]{
-		One: "rule", many: "rules", column: ruleColumn, sample: &model.L7Rule{Policy: Policies.sample}, render: renderRule,
-	}
-	Flavors        = Kind[*model.Flavor]{One: "flavor", many: "flavors", column: flavorColumn, sample: &model.Flavor{}, render: renderFlavor}
-	Zones          = Kind[*model.Zone]{One: "availability_zone", many: "availability_zones", column: zoneColumn, sample: &model.Zone{}, render: renderZone}
-	FlavorProfiles = Kind[*model.Profile]{
-		One: "flavorprofile", many: "flavorprofiles", links: "flavorprofile_links", column: profileColumn, sample: &model.Profile{},
-		render: func(d *Document, p *model.Profile) { renderProfile(d, p, "flavor_data") },
-	}
-	ZoneProfiles = Kind[*model.Profile]{
-		One: "availability_zone_profile", many: "availability_zone_profiles", column: profileColumn, sample: &model.Profile{},
-		render: func(d *Document, p *model.Profile) { renderProfile(d, p, "availability_zone_data") },
-	}
-)

@@ -96,7 +96,7 @@ func renderListener(d *Document, l *model.Listener, full bool) {
 		d.number("timeout_client_data", l.Timeouts.ClientData)
 		d.number("timeout_member_connect", l.Timeouts.MemberConnect)
 		d.number("timeout_member_data", l.Timeouts.MemberData)
-		d.number("timeout_tcp_inspect", l.Timeouts.TcpInspect)
+		d.number("timeout_tcp_inspect", l.Timeouts.TCPInspect)
 	}
 	if d.since(5) {
 		d.texts("tags", l.Tags)
@@ -289,9 +289,9 @@ func renderRule(d *Document, rule *model.L7Rule) {
 	}
 }
 
-// renderStatus writes the status tree. Pools that no listener uses are not in
+// renderStatusTree writes the status tree. Pools that no listener uses are not in
 // it.
-func renderLoadBalancerStatus(d *Document, lb *model.LoadBalancer) {
+func renderStatusTree(d *Document, lb *model.LoadBalancer) {
 	renderState(d, &lb.Object, lb.Name)
 	d.list("listeners", len(lb.Listeners), func(i int) {
 		l := lb.Listeners[i]
@@ -332,7 +332,7 @@ func NewLoadBalancer(d *Document, lb *model.LoadBalancer) []byte {
 // Statuses writes the status of a load balancer and of all its children.
 func Statuses(d *Document, lb *model.LoadBalancer) []byte {
 	return d.one("statuses", func(d *Document) {
-		d.nested("loadbalancer", func() { renderLoadBalancerStatus(d, lb) })
+		d.nested("loadbalancer", func() { renderStatusTree(d, lb) })
 	})
 }
 
