@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
@@ -141,20 +143,20 @@ func (s *Service) SetQuota(project string, q Quota) {
 // AddFlavor offers a flavor with a profile of its own and returns its id. data
 // is the profile's JSON, such as {"loadbalancer_topology": "SINGLE"}.
 func (s *Service) AddFlavor(name, provider, data string) string {
-	s.state.Lock()
-	defer s.state.Unlock()
-	p := &model.Profile{Object: model.NewObject(s.state.Now(), nil), Name: name, Provider: provider, Data: data}
-	s.state.FlavorProfiles.Add(p)
-	f := &model.Flavor{Object: model.NewObject(s.state.Now(), nil), Name: name, Enabled: true, Profile: p.ID}
-	s.state.Flavors.Add(f)
-	return f.ID.String()
+	return s.offer(flavorOffers, name, provider, data).String()
 }
 
 // AddAvailabilityZone offers an availability zone with a profile of its own.
 func (s *Service) AddAvailabilityZone(name, provider, data string) {
+	s.offer(zoneOffers, name, provider, data)
+}
+
+func (s *Service) offer(k offers, name, provider, data string) uuid.UUID {
 	s.state.Lock()
 	defer s.state.Unlock()
 	p := &model.Profile{Object: model.NewObject(s.state.Now(), nil), Name: name, Provider: provider, Data: data}
-	s.state.ZoneProfiles.Add(p)
-	s.state.Zones.Add(&model.Zone{Object: model.NewObject(s.state.Now(), nil), Name: name, Enabled: true, Profile: p.ID})
+	k.profiles.known(s.state).Add(p)
+	o := &model.Offer{Object: model.NewObject(s.state.Now(), nil), Name: name, Enabled: true, Profile: p.ID}
+	k.resource.known(s.state).Add(o)
+	return o.ID
 }

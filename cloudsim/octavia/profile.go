@@ -10,27 +10,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
-	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
-// profiles are one kind of profile, for admins only.
-type profiles struct {
-	resource   resource[*model.Profile]
-	name, data string // what faults call a profile, and what the provider's part is called
-	used       func(*state.State, *model.Profile) bool
-}
-
-// profileResource completes the resource.
-func profileResource(k profiles) *resource[*model.Profile] {
-	res := k.resource
-	res.item = res.path + "/{id}"
+// profileResource are the profiles of the offers, for admins only.
+func (k offers) profileResource() *resource[*model.Profile] {
+	res := k.profiles
 	res.find = func(r *request, _ bool) (*model.Profile, error) {
 		if err := r.mayAdmin(); err != nil {
 			return nil, err
 		}
 		p, ok := res.known(r.State).Find(r.PathValue("id"))
 		if !ok {
-			return nil, fault.NotFound(k.name, r.PathValue("id"))
+			return nil, fault.NotFound(k.profileName, r.PathValue("id"))
 		}
 		return p, nil
 	}
@@ -41,17 +32,17 @@ func profileResource(k profiles) *resource[*model.Profile] {
 		if err := r.mayAdmin(); err != nil {
 			return err
 		}
-		return provider.CheckProfile(v.Text("provider_name"), v.Text(k.data), k.data)
+		return provider.CheckProfile(v.Text("provider_name"), v.Text(k.dataKey), k.dataKey)
 	}
 	res.create = func(r *request, v schema.Values) (*model.Profile, error) {
-		p := &model.Profile{Object: model.NewObject(r.State.Now(), nil), Name: v.Text("name"), Provider: v.Text("provider_name"), Data: v.Text(k.data)}
+		p := &model.Profile{Object: model.NewObject(r.State.Now(), nil), Name: v.Text("name"), Provider: v.Text("provider_name"), Data: v.Text(k.dataKey)}
 		res.known(r.State).Add(p)
 		return p, nil
 	}
-	res.update = k.update
+	res.update = k.updateProfile
 	res.remove = func(r *request, p *model.Profile) error {
-		if k.used(r.State, p) {
-			return inUse(k.name, p.ID.String())
+		if err := k.profileUnused(r, p); err != nil {
+			return err
 		}
 		res.known(r.State).Remove(p)
 		return nil
@@ -59,17 +50,29 @@ func profileResource(k profiles) *resource[*model.Profile] {
 	return &res
 }
 
-func (k profiles) update(r *request, p *model.Profile, v schema.Values) error {
-	if (v.Has("provider_name") || v.Has(k.data)) && k.used(r.State, p) {
-		return inUse(k.name, p.ID.String())
+func (k offers) updateProfile(r *request, p *model.Profile, v schema.Values) error {
+	if v.Has("provider_name") || v.Has(k.dataKey) {
+		if err := k.profileUnused(r, p); err != nil {
+			return err
+		}
 	}
 	changed := *p
 	v.Set("name", &changed.Name)
 	v.Set("provider_name", &changed.Provider)
-	v.Set(k.data, &changed.Data)
-	if err := provider.CheckProfile(changed.Provider, changed.Data, k.data); err != nil {
+	v.Set(k.dataKey, &changed.Data)
+	if err := provider.CheckProfile(changed.Provider, changed.Data, k.dataKey); err != nil {
 		return err
 	}
 	*p = changed
+	return nil
+}
+
+// profileUnused refuses to change a profile that one of the offers has.
+func (k offers) profileUnused(r *request, p *model.Profile) error {
+	for o := range k.resource.known(r.State).All() {
+		if o.Profile == p.ID {
+			return inUse(k.profileName, p.ID.String())
+		}
+	}
 	return nil
 }

@@ -57,8 +57,8 @@ func (s *Service) Mux() *http.ServeMux {
 		treeRoutes(route)
 		route("GET", "/providers", listProviders)
 		quotaRoutes(route)
-		flavorRoutes(since(6, route))
-		zoneRoutes(since(14, route))
+		flavorOffers.routes(since(6, route))
+		zoneOffers.routes(since(14, route))
 	}
 	return mux
 }

@@ -21,63 +21,49 @@ const (
 // driver is what a provider refuses. The functions see the objects as they
 // would be after the change.
 type driver struct {
-	description string
-	listener    func(*model.Listener) error
-	pool        func(*model.Pool) error
-	member      func(*model.Member) error
-	monitor     func(*model.Monitor) error
-	policy      func(*model.L7Policy) error
+	listener func(*model.Listener) error
+	pool     func(*model.Pool) error
+	member   func(*model.Member) error
+	monitor  func(*model.Monitor) error
+	policy   func(*model.L7Policy) error
 }
 
-var drivers = map[string]driver{
-	Amphora: {
-		description: "The Octavia Amphora driver.",
-		listener:    func(*model.Listener) error { return nil },
-		pool:        amphoraPool,
-		member:      amphoraMember,
-		monitor:     func(*model.Monitor) error { return nil },
-		policy:      amphoraPolicy,
-	},
-	OVN: {
-		description: "Octavia OVN driver.",
-		listener:    ovnListener,
-		pool:        ovnPool,
-		member:      ovnMember,
-		monitor:     ovnMonitor,
-		policy:      ovnPolicy,
-	},
-	"octavia": {
-		description: "Deprecated alias of the Octavia Amphora driver.",
-		listener:    func(*model.Listener) error { return nil },
-		pool:        amphoraPool,
-		member:      amphoraMember,
-		monitor:     func(*model.Monitor) error { return nil },
-		policy:      amphoraPolicy,
-	},
+var (
+	amphoraDriver = driver{
+		listener: func(*model.Listener) error { return nil }, pool: amphoraPool, member: amphoraMember,
+		monitor: func(*model.Monitor) error { return nil }, policy: amphoraPolicy,
+	}
+	ovnDriver = driver{listener: ovnListener, pool: ovnPool, member: ovnMember, monitor: ovnMonitor, policy: ovnPolicy}
+	drivers   = map[string]driver{Amphora: amphoraDriver, OVN: ovnDriver, "octavia": amphoraDriver}
+)
+
+var descriptions = map[string]string{
+	Amphora: "The Octavia Amphora driver.", OVN: "Octavia OVN driver.",
+	"octavia": "Deprecated alias of the Octavia Amphora driver.",
 }
 
 // Known reports whether there is the provider.
-func Known(name string) bool { return drivers[name].description != "" }
+func Known(name string) bool { return descriptions[name] != "" }
 
 // Names are the providers' names, in order.
 func Names() []string { return slices.Sorted(maps.Keys(drivers)) }
 
 // Description describes a provider.
-func Description(name string) string { return drivers[name].description }
+func Description(name string) string { return descriptions[name] }
 
 // CheckListener refuses a listener that its load balancer's provider does not take.
 func CheckListener(l *model.Listener) error { return drivers[l.LB.Provider].listener(l) }
 
-// CheckPool is checkListener for a pool.
+// CheckPool is CheckListener for a pool.
 func CheckPool(p *model.Pool) error { return drivers[p.LB.Provider].pool(p) }
 
-// CheckMember is checkListener for a member.
+// CheckMember is CheckListener for a member.
 func CheckMember(m *model.Member) error { return drivers[m.Pool.LB.Provider].member(m) }
 
-// CheckMonitor is checkListener for a health monitor.
+// CheckMonitor is CheckListener for a health monitor.
 func CheckMonitor(m *model.Monitor) error { return drivers[m.Pool.LB.Provider].monitor(m) }
 
-// CheckPolicy is checkListener for an L7 policy.
+// CheckPolicy is CheckListener for an L7 policy.
 func CheckPolicy(policy *model.L7Policy) error {
 	return drivers[policy.Listener.LB.Provider].policy(policy)
 }

@@ -34,3 +34,13 @@ func (x Index[T]) Add(o T) { x.byID[o.Base().ID] = o }
 
 // Remove takes an object out.
 func (x Index[T]) Remove(o T) { delete(x.byID, o.Base().ID) }
+
+// Named finds an offer by its name.
+func Named(offers Index[*model.Offer], name string) (*model.Offer, bool) {
+	for o := range offers.All() {
+		if o.Name == name {
+			return o, true
+		}
+	}
+	return nil, false
+}

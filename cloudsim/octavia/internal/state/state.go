@@ -39,9 +39,9 @@ type State struct {
 	// What the cloud offers for load balancers. Provider is what they have whose
 	// request names none.
 	Provider       string
-	Flavors        Index[*model.Flavor]
+	Flavors        Index[*model.Offer]
 	FlavorProfiles Index[*model.Profile]
-	Zones          Index[*model.Zone]
+	Zones          Index[*model.Offer]
 	ZoneProfiles   Index[*model.Profile]
 
 	byPort  map[string]*model.LoadBalancer
@@ -62,8 +62,8 @@ func New(o Options) *State {
 		Members: newIndex[*model.Member](), Monitors: newIndex[*model.Monitor](),
 		Policies: newIndex[*model.L7Policy](), Rules: newIndex[*model.L7Rule](),
 		Quotas:  Quotas{standard: o.DefaultQuota, own: map[string]map[string]int{}, usage: map[string]map[string]int{}},
-		Flavors: newIndex[*model.Flavor](), FlavorProfiles: newIndex[*model.Profile](),
-		Zones: newIndex[*model.Zone](), ZoneProfiles: newIndex[*model.Profile](),
+		Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
+		Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
 		byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
 	}
 }
@@ -89,14 +89,4 @@ func (s *State) Now() int64 { return s.options.Now().Unix() }
 func (s *State) OfPort(portID string) (*model.LoadBalancer, bool) {
 	lb, ok := s.byPort[portID]
 	return lb, ok
-}
-
-// Zone finds an availability zone by its name; nil is none.
-func (s *State) Zone(name string) *model.Zone {
-	for z := range s.Zones.All() {
-		if z.Name == name {
-			return z
-		}
-	}
-	return nil
 }

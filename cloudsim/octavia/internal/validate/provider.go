@@ -11,6 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
 // chooseProvider checks flavor, availability zone and provider of a new load
@@ -30,9 +31,9 @@ func (c *Checks) chooseProvider(v schema.Values) (string, error) {
 	}
 	zoneName := v.Text("availability_zone")
 	if zoneName != "" {
-		z := c.State.Zone(zoneName)
+		z, ok := state.Named(c.State.Zones, zoneName)
 		switch {
-		case z == nil:
+		case !ok:
 			return "", fault.Invalid("Invalid availability zone.")
 		case !z.Enabled:
 			return "", fault.New(http.StatusBadRequest, "The selected availability_zone is not allowed in this deployment: %s", zoneName)

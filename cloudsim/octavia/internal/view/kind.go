@@ -49,8 +49,17 @@ var (
 	Rules = Kind[*model.L7Rule]{
 		One: "rule", many: "rules", column: ruleColumn, sample: &model.L7Rule{Policy: Policies.sample}, render: renderRule,
 	}
-	Flavors        = Kind[*model.Flavor]{One: "flavor", many: "flavors", column: flavorColumn, sample: &model.Flavor{}, render: renderFlavor}
-	Zones          = Kind[*model.Zone]{One: "availability_zone", many: "availability_zones", column: zoneColumn, sample: &model.Zone{}, render: renderZone}
+	Flavors = Kind[*model.Offer]{
+		One: "flavor", many: "flavors", column: flavorColumn, sample: &model.Offer{},
+		render: func(d *Document, f *model.Offer) {
+			d.id("id", f.ID)
+			renderOffer(d, f, "flavor_profile_id")
+		},
+	}
+	Zones = Kind[*model.Offer]{
+		One: "availability_zone", many: "availability_zones", column: zoneColumn, sample: &model.Offer{},
+		render: func(d *Document, z *model.Offer) { renderOffer(d, z, "availability_zone_profile_id") },
+	}
 	FlavorProfiles = Kind[*model.Profile]{
 		One: "flavorprofile", many: "flavorprofiles", links: "flavorprofile_links", column: profileColumn, sample: &model.Profile{},
 		render: func(d *Document, p *model.Profile) { renderProfile(d, p, "flavor_data") },
