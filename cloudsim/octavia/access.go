@@ -65,37 +65,42 @@ func (r *request) mayOffer(write bool) error {
 	return r.mayRead(r.Caller.ProjectID)
 }
 
-// access finds an object that the caller may use so. resource is what faults call it.
-func access[T model.Item](known state.Index[T], resource, id string, project func(T) string, may permit) (T, error) {
+// access finds a part that the caller may use so. resource is what faults call it.
+func access[T model.Part](known state.Index[T], resource, id string, may permit) (T, error) {
 	var none T
 	found, ok := known.Find(id)
 	if !ok {
 		return none, fault.NotFound(resource, id)
 	}
-	if err := may(project(found)); err != nil {
+	if err := may(found.Tree().Project); err != nil {
 		return none, err
 	}
 	return found, nil
 }
 
 func (r *request) loadBalancer(id string, may permit) (*model.LoadBalancer, error) {
-	return access(r.State.LoadBalancers, "Load Balancer", id, func(lb *model.LoadBalancer) string { return lb.Project }, may)
+	return access(r.State.LoadBalancers, "Load Balancer", id, may)
 }
 
 func (r *request) listener(id string, may permit) (*model.Listener, error) {
-	return access(r.State.Listeners, "Listener", id, func(l *model.Listener) string { return l.LB.Project }, may)
+	return access(r.State.Listeners, "Listener", id, may)
 }
 
 func (r *request) pool(id string, may permit) (*model.Pool, error) {
-	return access(r.State.Pools, "Pool", id, func(p *model.Pool) string { return p.LB.Project }, may)
+	return access(r.State.Pools, "Pool", id, may)
 }
 
 func (r *request) monitor(id string, may permit) (*model.Monitor, error) {
-	return access(r.State.Monitors, "Health Monitor", id, func(m *model.Monitor) string { return m.Pool.LB.Project }, may)
+	return access(r.State.Monitors, "Health Monitor", id, may)
 }
 
 func (r *request) policy(id string, may permit) (*model.L7Policy, error) {
-	return access(r.State.Policies, "L7 Policy", id, func(policy *model.L7Policy) string { return policy.Listener.LB.Project }, may)
+	return access(r.State.Policies, "L7 Policy", id, may)
+}
+
+// byID finds the part whose id the path names.
+func byID[T model.Part](find func(r *request, id string, may permit) (T, error)) func(*request, bool) (T, error) {
+	return func(r *request, write bool) (T, error) { return find(r, r.PathValue("id"), r.may(write)) }
 }
 
 // poolInPath finds the pool whose members the path names.
@@ -116,7 +121,7 @@ func (r *request) member(may permit) (*model.Member, error) {
 	if m, ok := r.State.Members.Find(id); ok && m.Pool.ID.String() != r.PathValue("id") {
 		return nil, fault.NotFound("Member", id)
 	}
-	return access(r.State.Members, "Member", id, func(m *model.Member) string { return m.Pool.LB.Project }, may)
+	return access(r.State.Members, "Member", id, may)
 }
 
 // policyInPath finds the policy whose rules the path names.
@@ -134,7 +139,7 @@ func (r *request) rule(may permit) (*model.L7Rule, error) {
 	if _, err := r.policyInPath(may); err != nil {
 		return nil, err
 	}
-	return access(r.State.Rules, "L7 Rule", r.PathValue("rule"), func(rule *model.L7Rule) string { return rule.Policy.Listener.LB.Project }, may)
+	return access(r.State.Rules, "L7 Rule", r.PathValue("rule"), may)
 }
 
 // visible returns the load balancers that a list may show parts of.

@@ -17,9 +17,7 @@ var policyResource = &resource[*model.L7Policy]{
 	kind: view.Policies, path: "/l7policies", item: "/l7policies/{id}",
 	root: "l7policy_", attributes: schema.PolicyCreate, changes: schema.PolicyUpdate,
 	known: func(s *state.State) state.Index[*model.L7Policy] { return s.Policies },
-	find: func(r *request, write bool) (*model.L7Policy, error) {
-		return r.policy(r.PathValue("id"), r.may(write))
-	},
+	find:  byID((*request).policy),
 	rows: parts(func(lb *model.LoadBalancer) []*model.L7Policy {
 		var all []*model.L7Policy
 		for _, l := range lb.Listeners {
@@ -70,7 +68,7 @@ func updatePolicy(r *request, policy *model.L7Policy, v schema.Values) error {
 	if err := r.ChangePolicy(&changed, v); err != nil {
 		return err
 	}
-	lb := policy.Listener.LB
+	lb := policy.Tree()
 	if err := validate.CheckMutable(lb); err != nil {
 		return err
 	}
@@ -82,7 +80,7 @@ func updatePolicy(r *request, policy *model.L7Policy, v schema.Values) error {
 }
 
 func deletePolicy(r *request, policy *model.L7Policy) error {
-	lb := policy.Listener.LB
+	lb := policy.Tree()
 	if err := validate.CheckMutable(lb); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func createRule(r *request, v schema.Values) (*model.L7Rule, error) {
 	if len(policy.Rules) >= validate.MostRules {
 		return nil, validate.TooManyRules(policy)
 	}
-	lb := policy.Listener.LB
+	lb := policy.Tree()
 	if err := r.State.Quotas.Check(lb.Project, model.RuleQuota, 1); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func updateRule(r *request, rule *model.L7Rule, v schema.Values) error {
 	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), policy.Listener.LB, model.PendingUpdate).UpdateRule(policy, rule, changed)
+	r.State.Begin(r.Context(), policy.Tree(), model.PendingUpdate).UpdateRule(policy, rule, changed)
 	return nil
 }
 
@@ -73,6 +73,6 @@ func deleteRule(r *request, rule *model.L7Rule) error {
 	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), policy.Listener.LB, model.PendingUpdate).DeleteRule(policy, rule)
+	r.State.Begin(r.Context(), policy.Tree(), model.PendingUpdate).DeleteRule(policy, rule)
 	return nil
 }

@@ -18,10 +18,8 @@ import (
 var listenerResource = &resource[*model.Listener]{
 	kind: view.Listeners, path: "/listeners", item: "/listeners/{id}",
 	root: "listener_", attributes: schema.ListenerCreate, changes: schema.ListenerUpdate,
-	known: func(s *state.State) state.Index[*model.Listener] { return s.Listeners },
-	find: func(r *request, write bool) (*model.Listener, error) {
-		return r.listener(r.PathValue("id"), r.may(write))
-	},
+	known:  func(s *state.State) state.Index[*model.Listener] { return s.Listeners },
+	find:   byID((*request).listener),
 	rows:   parts(func(lb *model.LoadBalancer) []*model.Listener { return lb.Listeners }),
 	create: createListener, update: updateListener, remove: deleteListener,
 }

@@ -22,10 +22,8 @@ var loadBalancerResource = &resource[*model.LoadBalancer]{
 	kind: view.LoadBalancers, path: "/loadbalancers", item: "/loadbalancers/{id}",
 	root: "load_balancer", attributes: schema.LoadBalancerCreate, changes: schema.LoadBalancerUpdate,
 	known: func(s *state.State) state.Index[*model.LoadBalancer] { return s.LoadBalancers },
-	find: func(r *request, write bool) (*model.LoadBalancer, error) {
-		return r.loadBalancer(r.PathValue("id"), r.may(write))
-	},
-	rows: (*request).visible, update: updateLoadBalancer, remove: deleteLoadBalancer,
+	find:  byID((*request).loadBalancer),
+	rows:  (*request).visible, update: updateLoadBalancer, remove: deleteLoadBalancer,
 }
 
 // loadBalancerRoutes has a create of its own, which asks Neutron without the lock.

@@ -81,7 +81,7 @@ func updateMember(r *request, m *model.Member, v schema.Values) error {
 	if err := provider.CheckMember(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).UpdateMember(m, changed)
+	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).UpdateMember(m, changed)
 	return nil
 }
 
@@ -89,7 +89,7 @@ func deleteMember(r *request, m *model.Member) error {
 	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).DeleteMember(m)
+	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).DeleteMember(m)
 	return nil
 }
 

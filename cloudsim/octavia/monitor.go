@@ -17,9 +17,7 @@ var monitorResource = &resource[*model.Monitor]{
 	kind: view.Monitors, path: "/healthmonitors", item: "/healthmonitors/{id}",
 	root: "health_monitor_", attributes: schema.MonitorCreate, changes: schema.MonitorUpdate,
 	known: func(s *state.State) state.Index[*model.Monitor] { return s.Monitors },
-	find: func(r *request, write bool) (*model.Monitor, error) {
-		return r.monitor(r.PathValue("id"), r.may(write))
-	},
+	find:  byID((*request).monitor),
 	rows: parts(func(lb *model.LoadBalancer) []*model.Monitor {
 		var all []*model.Monitor
 		for _, p := range lb.Pools {
@@ -77,7 +75,7 @@ func updateMonitor(r *request, m *model.Monitor, v schema.Values) error {
 	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).UpdateMonitor(m, changed)
+	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).UpdateMonitor(m, changed)
 	return nil
 }
 
@@ -85,6 +83,6 @@ func deleteMonitor(r *request, m *model.Monitor) error {
 	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Pool.LB, model.PendingUpdate).DeleteMonitor(m)
+	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).DeleteMonitor(m)
 	return nil
 }

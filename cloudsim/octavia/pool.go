@@ -19,7 +19,7 @@ var poolResource = &resource[*model.Pool]{
 	kind: view.Pools, path: "/pools", item: "/pools/{id}",
 	root: "pool_", attributes: schema.PoolCreate, changes: schema.PoolUpdate,
 	known:  func(s *state.State) state.Index[*model.Pool] { return s.Pools },
-	find:   func(r *request, write bool) (*model.Pool, error) { return r.pool(r.PathValue("id"), r.may(write)) },
+	find:   byID((*request).pool),
 	rows:   parts(func(lb *model.LoadBalancer) []*model.Pool { return lb.Pools }),
 	create: createPool, update: updatePool, remove: deletePool,
 }

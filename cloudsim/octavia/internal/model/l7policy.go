@@ -24,6 +24,9 @@ type L7Policy struct {
 	Rules   []*L7Rule
 }
 
+// Tree is the load balancer.
+func (policy *L7Policy) Tree() *LoadBalancer { return policy.Listener.LB }
+
 // Target is where a policy sends requests.
 type Target struct {
 	Action      string
@@ -54,6 +57,9 @@ type L7Rule struct {
 	Condition
 	AdminUp bool
 }
+
+// Tree is the load balancer.
+func (rule *L7Rule) Tree() *LoadBalancer { return rule.Policy.Tree() }
 
 // Condition is what an L7 rule asks of a request.
 type Condition struct {

@@ -23,6 +23,9 @@ type Listener struct {
 	TLS      *ListenerTLS // nil when no option of TLS is set
 }
 
+// Tree is the load balancer.
+func (l *Listener) Tree() *LoadBalancer { return l.LB }
+
 // Timeouts are in milliseconds.
 type Timeouts struct{ ClientData, MemberConnect, MemberData, TCPInspect int }
 

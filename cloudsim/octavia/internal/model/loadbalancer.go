@@ -22,5 +22,8 @@ type LoadBalancer struct {
 	Built                      bool // has been ACTIVE once
 }
 
+// Tree is the load balancer.
+func (lb *LoadBalancer) Tree() *LoadBalancer { return lb }
+
 // AdditionalVIP is a VIP besides the first.
 type AdditionalVIP struct{ Subnet, Address string }

@@ -62,6 +62,13 @@ func (o *Object) Base() *Object { return o }
 // Item is any of the objects.
 type Item interface{ Base() *Object }
 
+// Part is an object in the tree of a load balancer, or its root.
+type Part interface {
+	Item
+	// Tree is the load balancer.
+	Tree() *LoadBalancer
+}
+
 // ParseID returns the zero id, which nothing has, for what is no id.
 func ParseID(text string) uuid.UUID {
 	if len(text) != 36 {

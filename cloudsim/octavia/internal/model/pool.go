@@ -22,6 +22,9 @@ type Pool struct {
 	TLS               *PoolTLS // nil when no option of TLS is set
 }
 
+// Tree is the load balancer.
+func (p *Pool) Tree() *LoadBalancer { return p.LB }
+
 // Persistence is the session persistence of a pool.
 type Persistence struct {
 	Kind, Cookie, Granularity string
@@ -54,6 +57,9 @@ type Member struct {
 	Reported               bool // its operating status was reported
 }
 
+// Tree is the load balancer.
+func (m *Member) Tree() *LoadBalancer { return m.Pool.LB }
+
 // Monitor is the health monitor of a pool.
 type Monitor struct {
 	Object
@@ -66,6 +72,9 @@ type Monitor struct {
 	AdminUp              bool
 	Unmade               bool // the provider has not made it, and never will
 }
+
+// Tree is the load balancer.
+func (m *Monitor) Tree() *LoadBalancer { return m.Pool.LB }
 
 // Listeners returns the listeners whose default pool it is, and those with a
 // policy that really sends requests to it.

@@ -58,14 +58,14 @@ func CheckListener(l *model.Listener) error { return drivers[l.LB.Provider].list
 func CheckPool(p *model.Pool) error { return drivers[p.LB.Provider].pool(p) }
 
 // CheckMember is CheckListener for a member.
-func CheckMember(m *model.Member) error { return drivers[m.Pool.LB.Provider].member(m) }
+func CheckMember(m *model.Member) error { return drivers[m.Tree().Provider].member(m) }
 
 // CheckMonitor is CheckListener for a health monitor.
-func CheckMonitor(m *model.Monitor) error { return drivers[m.Pool.LB.Provider].monitor(m) }
+func CheckMonitor(m *model.Monitor) error { return drivers[m.Tree().Provider].monitor(m) }
 
 // CheckPolicy is CheckListener for an L7 policy.
 func CheckPolicy(policy *model.L7Policy) error {
-	return drivers[policy.Listener.LB.Provider].policy(policy)
+	return drivers[policy.Tree().Provider].policy(policy)
 }
 
 func amphoraPool(p *model.Pool) error {
@@ -80,7 +80,7 @@ func amphoraMember(m *model.Member) error {
 	if !m.Pool.UsesUDP() || len(m.Pool.Listeners()) == 0 {
 		return nil
 	}
-	lb := m.Pool.LB
+	lb := m.Tree()
 	vips := []string{lb.Address}
 	for _, a := range lb.Additional {
 		vips = append(vips, a.Address)
@@ -136,7 +136,7 @@ func ovnMember(m *model.Member) error {
 	if m.MonitorAddress.Value() != "" || m.MonitorPort > 0 {
 		return fault.Unsupported(OVN, "OVN Load Balancer does not support different member monitor address or port.")
 	}
-	lb := m.Pool.LB
+	lb := m.Tree()
 	if IsIPv6(lb.Address) != IsIPv6(m.Address.Value()) {
 		return fault.Unsupported(OVN, "OVN provider does not support mixing IPv4/IPv6 configuration within the same Load Balancer.")
 	}

@@ -93,7 +93,7 @@ func (c *Change) DeletePolicy(policy *model.L7Policy) {
 
 // registerPolicy puts a policy and its rules into the state.
 func (s *State) registerPolicy(policy *model.L7Policy) {
-	u := s.Quotas.used(policy.Listener.LB.Project)
+	u := s.Quotas.used(policy.Tree().Project)
 	s.Policies.Add(policy)
 	u[model.PolicyQuota]++
 	for _, rule := range policy.Rules {
@@ -105,7 +105,7 @@ func (s *State) registerPolicy(policy *model.L7Policy) {
 // dropPolicy takes a policy and its rules out of the state, but not out of its
 // listener's list.
 func (s *State) dropPolicy(policy *model.L7Policy) {
-	u := s.Quotas.used(policy.Listener.LB.Project)
+	u := s.Quotas.used(policy.Tree().Project)
 	for _, rule := range policy.Rules {
 		s.Rules.Remove(rule)
 	}

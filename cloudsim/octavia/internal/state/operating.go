@@ -14,7 +14,7 @@ import (
 func (s *State) Report(m *model.Member, status model.OperatingStatus) {
 	m.Reported = true
 	provider.SetStatus(&m.Object, status, s.Now())
-	s.rollUp(m.Pool.LB)
+	s.rollUp(m.Tree())
 }
 
 // ReportClosed says which listeners of a load balancer cannot take connections.

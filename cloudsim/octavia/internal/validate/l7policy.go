@@ -122,7 +122,7 @@ func (c *Checks) RedirectPool(l *model.Listener, v schema.Values) (*model.Pool, 
 
 // CheckTarget refuses pools of other load balancers.
 func CheckTarget(policy *model.L7Policy) error {
-	if p := policy.Pool; p != nil && p.LB != policy.Listener.LB {
+	if p := policy.Pool; p != nil && p.LB != policy.Tree() {
 		return fault.NotFound("Pool", p.ID.String())
 	}
 	return nil

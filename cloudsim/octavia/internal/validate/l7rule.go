@@ -41,7 +41,7 @@ func CheckPolicyParents(policy *model.L7Policy) error {
 	if policy.Provisioning != model.Active {
 		return fault.Immutable("L7Policy", policy.ID.String())
 	}
-	return CheckMutable(policy.Listener.LB)
+	return CheckMutable(policy.Tree())
 }
 
 // ChangeRule applies and checks an update.

@@ -66,11 +66,12 @@ func folded(text string) string { return strings.ToLower(strings.TrimRight(text,
 // A column that the real service does not have in this resource is refused,
 // such as loadbalancer_id with health monitors.
 
-// objectColumn has the columns of all resources in a load balancer's tree.
-func objectColumn(o *model.Object, project string, adminUp bool, name string) cell {
+// partColumn has the columns of all resources in a load balancer's tree.
+func partColumn(p model.Part, adminUp bool, name string) cell {
+	o := p.Base()
 	switch name {
 	case "project_id", "tenant_id":
-		return textCell(project)
+		return textCell(p.Tree().Project)
 	case "admin_state_up", "enabled":
 		return flagCell(adminUp)
 	case "id":
@@ -108,7 +109,7 @@ func loadBalancerColumn(lb *model.LoadBalancer, name string) cell {
 	case "availability_zone":
 		return textCell(lb.Zone)
 	}
-	return objectColumn(&lb.Object, lb.Project, lb.AdminUp, name)
+	return partColumn(lb, lb.AdminUp, name)
 }
 
 func listenerColumn(l *model.Listener, name string) cell {
@@ -139,7 +140,7 @@ func listenerColumn(l *model.Listener, name string) cell {
 	case "timeout_tcp_inspect":
 		return numberCell(l.Timeouts.TCPInspect)
 	}
-	return objectColumn(&l.Object, l.LB.Project, l.AdminUp, name)
+	return partColumn(l, l.AdminUp, name)
 }
 
 func poolColumn(p *model.Pool, name string) cell {
@@ -160,7 +161,7 @@ func poolColumn(p *model.Pool, name string) cell {
 	case "lb_algorithm":
 		return textCell(p.Algorithm)
 	}
-	return objectColumn(&p.Object, p.LB.Project, p.AdminUp, name)
+	return partColumn(p, p.AdminUp, name)
 }
 
 func memberColumn(m *model.Member, name string) cell {
@@ -184,7 +185,7 @@ func memberColumn(m *model.Member, name string) cell {
 	case "backup":
 		return flagCell(m.Backup)
 	}
-	return objectColumn(&m.Object, m.Pool.LB.Project, m.AdminUp, name)
+	return partColumn(m, m.AdminUp, name)
 }
 
 func monitorColumn(m *model.Monitor, name string) cell {
@@ -212,7 +213,7 @@ func monitorColumn(m *model.Monitor, name string) cell {
 	case "domain_name":
 		return textCell(m.Domain)
 	}
-	return objectColumn(&m.Object, m.Pool.LB.Project, m.AdminUp, name)
+	return partColumn(m, m.AdminUp, name)
 }
 
 func ruleColumn(rule *model.L7Rule, name string) cell {
@@ -230,7 +231,7 @@ func ruleColumn(rule *model.L7Rule, name string) cell {
 	case "invert":
 		return flagCell(rule.Invert)
 	}
-	return objectColumn(&rule.Object, rule.Policy.Listener.LB.Project, rule.AdminUp, name)
+	return partColumn(rule, rule.AdminUp, name)
 }
 
 func policyColumn(policy *model.L7Policy, name string) cell {
@@ -257,5 +258,5 @@ func policyColumn(policy *model.L7Policy, name string) cell {
 	case "position":
 		return numberCell(policy.Position())
 	}
-	return objectColumn(&policy.Object, policy.Listener.LB.Project, policy.AdminUp, name)
+	return partColumn(policy, policy.AdminUp, name)
 }

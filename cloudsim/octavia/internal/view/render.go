@@ -26,7 +26,7 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 		d.refs("listeners", len(lb.Listeners), func(i int) uuid.UUID { return lb.Listeners[i].ID })
 		d.refs("pools", len(lb.Pools), func(i int) uuid.UUID { return lb.Pools[i].ID })
 	}
-	renderCommon(d, &lb.Object, lb.Name, lb.Project, lb.AdminUp)
+	renderCommon(d, lb, lb.Name, lb.AdminUp)
 	d.text("description", lb.Description)
 	d.text("vip_address", lb.Address)
 	d.text("vip_port_id", lb.Port)
@@ -52,12 +52,13 @@ func renderLoadBalancer(d *Document, lb *model.LoadBalancer, full bool) {
 }
 
 // renderCommon writes what all resources of a tree have.
-func renderCommon(d *Document, o *model.Object, name, project string, adminUp bool) {
+func renderCommon(d *Document, p model.Part, name string, adminUp bool) {
 	d.text("name", name)
-	renderUnnamed(d, o, project, adminUp)
+	renderUnnamed(d, p, adminUp)
 }
 
-func renderUnnamed(d *Document, o *model.Object, project string, adminUp bool) {
+func renderUnnamed(d *Document, p model.Part, adminUp bool) {
+	o, project := p.Base(), p.Tree().Project
 	d.id("id", o.ID)
 	d.text("provisioning_status", o.Provisioning.String())
 	d.text("operating_status", o.Operating.String())
@@ -69,7 +70,7 @@ func renderUnnamed(d *Document, o *model.Object, project string, adminUp bool) {
 }
 
 func renderListener(d *Document, l *model.Listener, full bool) {
-	renderCommon(d, &l.Object, l.Name, l.LB.Project, l.AdminUp)
+	renderCommon(d, l, l.Name, l.AdminUp)
 	d.text("description", l.Description)
 	if !full {
 		d.refs("loadbalancers", 1, func(int) uuid.UUID { return l.LB.ID })
@@ -140,7 +141,7 @@ func renderListenerTLS(d *Document, l *model.Listener) {
 }
 
 func renderPool(d *Document, p *model.Pool, full bool) {
-	renderCommon(d, &p.Object, p.Name, p.LB.Project, p.AdminUp)
+	renderCommon(d, p, p.Name, p.AdminUp)
 	d.text("description", p.Description)
 	d.text("protocol", p.Protocol)
 	d.text("lb_algorithm", p.Algorithm)
@@ -203,7 +204,7 @@ func renderPoolTLS(d *Document, p *model.Pool) {
 }
 
 func renderMember(d *Document, m *model.Member) {
-	renderCommon(d, &m.Object, m.Name.Value(), m.Pool.LB.Project, m.AdminUp)
+	renderCommon(d, m, m.Name.Value(), m.AdminUp)
 	d.text("address", m.Address.Value())
 	d.number("protocol_port", int(m.Port))
 	d.number("weight", int(m.Weight))
@@ -223,7 +224,7 @@ func renderMember(d *Document, m *model.Member) {
 }
 
 func renderMonitor(d *Document, m *model.Monitor) {
-	renderCommon(d, &m.Object, m.Name, m.Pool.LB.Project, m.AdminUp)
+	renderCommon(d, m, m.Name, m.AdminUp)
 	d.text("type", m.Kind)
 	d.number("delay", m.Delay)
 	d.number("timeout", m.Timeout)
@@ -247,8 +248,7 @@ func renderMonitor(d *Document, m *model.Monitor) {
 }
 
 func renderPolicy(d *Document, policy *model.L7Policy, full bool) {
-	lb := policy.Listener.LB
-	renderCommon(d, &policy.Object, policy.Name, lb.Project, policy.AdminUp)
+	renderCommon(d, policy, policy.Name, policy.AdminUp)
 	d.text("description", policy.Description)
 	d.text("action", policy.Action)
 	d.id("listener_id", policy.Listener.ID)
@@ -278,7 +278,7 @@ func renderPolicy(d *Document, policy *model.L7Policy, full bool) {
 }
 
 func renderRule(d *Document, rule *model.L7Rule) {
-	renderUnnamed(d, &rule.Object, rule.Policy.Listener.LB.Project, rule.AdminUp)
+	renderUnnamed(d, rule, rule.AdminUp)
 	d.text("type", rule.Kind)
 	d.text("compare_type", rule.Compare)
 	d.optional("key", rule.Key)
