@@ -12,13 +12,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 )
 
-// NotImplemented is ovn's refusal of flavors and of availability zones.
-func NotImplemented(flavor bool) error {
-	reason := "This provider does not support availability zones."
-	if flavor {
-		reason = "This provider does not support validating flavors."
+// Check refuses a provider that is not there, or that does not have what is asked of it:
+// flavors or availability zones.
+func Check(name string, flavor, zone bool) error {
+	switch {
+	case !Known(name):
+		return fault.New(http.StatusBadRequest, "Provider '%s' is not enabled.", name)
+	case name == OVN && flavor:
+		return notSupported("This provider does not support validating flavors.")
+	case name == OVN && zone:
+		return notSupported("This provider does not support availability zones.")
 	}
-	return notSupported(reason)
+	return nil
 }
 
 // notSupported is ovn's refusal of what it has not.
@@ -33,11 +38,8 @@ func CheckProfile(provider, data, option string) error {
 	if json.Unmarshal([]byte(data), &features) != nil {
 		return fault.InvalidOption(data, option)
 	}
-	if !Known(provider) {
-		return fault.New(http.StatusBadRequest, "Provider '%s' is not enabled.", provider)
-	}
-	if provider == OVN {
-		return NotImplemented(option == "flavor_data")
+	if err := Check(provider, option == "flavor_data", option != "flavor_data"); err != nil {
+		return err
 	}
 	known := []string{
 		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",

@@ -4,9 +4,13 @@
 package validate
 
 import (
+	"net/http"
+	"slices"
+
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -38,4 +42,30 @@ func CheckMutable(lb *model.LoadBalancer) error {
 		return fault.Immutable("Load Balancer", lb.ID.String())
 	}
 	return nil
+}
+
+// newTags copies the tags of a request for a new object, in the order in which Octavia's
+// database keeps them; a tag that comes twice is refused.
+func newTags(v schema.Values) ([]string, error) {
+	tags := v.Texts("tags")
+	seen := make(map[string]bool, len(tags))
+	for _, t := range tags {
+		if seen[t] {
+			return nil, fault.ErrDuplicateID
+		}
+		seen[t] = true
+	}
+	tags = slices.Clone(tags)
+	slices.Sort(tags)
+	return tags, nil
+}
+
+// ChangedTags copies the tags of a request to change an object. Here the real
+// service does not expect its database to refuse a tag that comes twice.
+func ChangedTags(v schema.Values) ([]string, error) {
+	tags, err := newTags(v)
+	if err != nil {
+		return nil, fault.New(http.StatusInternalServerError, "duplicate tag")
+	}
+	return tags, nil
 }
