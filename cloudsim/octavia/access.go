@@ -24,10 +24,12 @@ const (
 // permit refuses a caller who may not do something with a project's objects.
 type permit func(project string) error
 
-func (r *request) seesAll() bool { return r.Admin || r.Caller.HasRole(roleGlobalObserver) }
+func (r *request) seesAll() bool {
+	return r.checks.Admin || r.checks.Caller.HasRole(roleGlobalObserver)
+}
 
 func (r *request) mayRead(project string) error {
-	own := r.Caller.ProjectID == project && (r.Caller.HasRole(roleMember) || r.Caller.HasRole(roleObserver))
+	own := r.checks.Caller.ProjectID == project && (r.checks.Caller.HasRole(roleMember) || r.checks.Caller.HasRole(roleObserver))
 	if !own && !r.seesAll() {
 		return fault.ErrForbidden
 	}
@@ -35,14 +37,14 @@ func (r *request) mayRead(project string) error {
 }
 
 func (r *request) mayWrite(project string) error {
-	if !r.Admin && (r.Caller.ProjectID != project || !r.Caller.HasRole(roleMember)) {
+	if !r.checks.Admin && (r.checks.Caller.ProjectID != project || !r.checks.Caller.HasRole(roleMember)) {
 		return fault.ErrForbidden
 	}
 	return nil
 }
 
 func (r *request) mayAdmin() error {
-	if !r.Admin {
+	if !r.checks.Admin {
 		return fault.ErrForbidden
 	}
 	return nil
@@ -62,7 +64,7 @@ func (r *request) mayOffer(write bool) error {
 	if write {
 		return r.mayAdmin()
 	}
-	return r.mayRead(r.Caller.ProjectID)
+	return r.mayRead(r.checks.Caller.ProjectID)
 }
 
 // access finds a part that the caller may use so. resource is what faults call it.
@@ -79,23 +81,23 @@ func access[T model.Part](known state.Index[T], resource, id string, may permit)
 }
 
 func (r *request) loadBalancer(id string, may permit) (*model.LoadBalancer, error) {
-	return access(r.State.LoadBalancers, "Load Balancer", id, may)
+	return access(r.state.LoadBalancers, "Load Balancer", id, may)
 }
 
 func (r *request) listener(id string, may permit) (*model.Listener, error) {
-	return access(r.State.Listeners, "Listener", id, may)
+	return access(r.state.Listeners, "Listener", id, may)
 }
 
 func (r *request) pool(id string, may permit) (*model.Pool, error) {
-	return access(r.State.Pools, "Pool", id, may)
+	return access(r.state.Pools, "Pool", id, may)
 }
 
 func (r *request) monitor(id string, may permit) (*model.Monitor, error) {
-	return access(r.State.Monitors, "Health Monitor", id, may)
+	return access(r.state.Monitors, "Health Monitor", id, may)
 }
 
 func (r *request) policy(id string, may permit) (*model.L7Policy, error) {
-	return access(r.State.Policies, "L7 Policy", id, may)
+	return access(r.state.Policies, "L7 Policy", id, may)
 }
 
 // byID finds the part whose id the path names.
@@ -106,7 +108,7 @@ func byID[T model.Part](find func(r *request, id string, may permit) (T, error))
 // poolInPath finds the pool whose members the path names.
 func (r *request) poolInPath(may permit) (*model.Pool, error) {
 	id := r.PathValue("id")
-	if _, ok := r.State.Pools.Find(id); !ok {
+	if _, ok := r.state.Pools.Find(id); !ok {
 		return nil, fault.Outside(http.StatusNotFound, "Pool %s not found.", id)
 	}
 	return r.pool(id, may)
@@ -118,16 +120,16 @@ func (r *request) member(may permit) (*model.Member, error) {
 		return nil, err
 	}
 	id := r.PathValue("member")
-	if m, ok := r.State.Members.Find(id); ok && m.Pool.ID.String() != r.PathValue("id") {
+	if m, ok := r.state.Members.Find(id); ok && m.Pool.ID.String() != r.PathValue("id") {
 		return nil, fault.NotFound("Member", id)
 	}
-	return access(r.State.Members, "Member", id, may)
+	return access(r.state.Members, "Member", id, may)
 }
 
 // policyInPath finds the policy whose rules the path names.
 func (r *request) policyInPath(may permit) (*model.L7Policy, error) {
 	id := r.PathValue("id")
-	if _, ok := r.State.Policies.Find(id); !ok {
+	if _, ok := r.state.Policies.Find(id); !ok {
 		return nil, fault.Outside(http.StatusNotFound, "L7Policy %s not found.", id)
 	}
 	return r.policy(id, may)
@@ -139,14 +141,14 @@ func (r *request) rule(may permit) (*model.L7Rule, error) {
 	if _, err := r.policyInPath(may); err != nil {
 		return nil, err
 	}
-	return access(r.State.Rules, "L7 Rule", r.PathValue("rule"), may)
+	return access(r.state.Rules, "L7 Rule", r.PathValue("rule"), may)
 }
 
 // visible returns the load balancers that a list may show parts of.
 func (r *request) visible() ([]*model.LoadBalancer, error) {
 	project := r.query.Get("project_id")
 	if !r.seesAll() {
-		project = cmp.Or(project, r.Caller.ProjectID)
+		project = cmp.Or(project, r.checks.Caller.ProjectID)
 		if err := r.mayRead(project); err != nil {
 			return nil, err
 		}
@@ -155,13 +157,13 @@ func (r *request) visible() ([]*model.LoadBalancer, error) {
 		if !r.query.Has(key) {
 			continue
 		}
-		if lb, ok := r.State.LoadBalancers.Find(r.query.Get(key)); ok && (project == "" || lb.Project == project) {
+		if lb, ok := r.state.LoadBalancers.Find(r.query.Get(key)); ok && (project == "" || lb.Project == project) {
 			return []*model.LoadBalancer{lb}, nil
 		}
 		return nil, nil
 	}
 	var all []*model.LoadBalancer
-	for lb := range r.State.LoadBalancers.All() {
+	for lb := range r.state.LoadBalancers.All() {
 		if project == "" || lb.Project == project {
 			all = append(all, lb)
 		}

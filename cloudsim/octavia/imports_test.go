@@ -4,6 +4,7 @@
 package octavia
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"os"
@@ -15,8 +16,9 @@ import (
 )
 
 // The list of packages in the comment of this one is the order of imports: from above
-// to below only.
-func TestPackagesImportOnlyThoseThatTheCommentListsBelowThem(t *testing.T) {
+// to below only. Each package is to be small enough to be read.
+func TestPackagesAreSmallAndImportOnlyThoseThatTheCommentListsBelowThem(t *testing.T) {
+	const mostLines = 2200
 	const internal = "github.com/kube-octavia/kube-octavia/cloudsim/octavia"
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -31,8 +33,16 @@ func TestPackagesImportOnlyThoseThatTheCommentListsBelowThem(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", dir, err)
 		}
+		lines := 0
 		for _, name := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(name, "_test.go") {
+				lines += bytes.Count(text, []byte("\n"))
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,6 +53,9 @@ func TestPackagesImportOnlyThoseThatTheCommentListsBelowThem(t *testing.T) {
 					t.Errorf("%s imports %q, which doc.go does not list below %s", name, to, dir)
 				}
 			}
+		}
+		if lines > mostLines {
+			t.Errorf("%s has %d lines, and %d are allowed: split it", dir, lines, mostLines)
 		}
 	}
 	if dirs, err := filepath.Glob("internal/*"); err != nil || len(dirs) != len(order)-1 {

@@ -36,14 +36,14 @@ func createPolicy(r *request, v schema.Values) (*model.L7Policy, error) {
 	if l.Protocol == "PROMETHEUS" {
 		return nil, fault.ErrNoChildren
 	}
-	p, err := r.RedirectPool(l, v)
+	p, err := r.checks.RedirectPool(l, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(l.LB.Project, model.PolicyQuota, 1); err != nil {
+	if err := r.state.Quotas.Check(l.LB.Project, model.PolicyQuota, 1); err != nil {
 		return nil, err
 	}
-	policy, err := r.NewPolicy(l, v, p)
+	policy, err := r.checks.NewPolicy(l, v, p)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func createPolicy(r *request, v schema.Values) (*model.L7Policy, error) {
 	if err := provider.CheckPolicy(policy); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), l.LB, model.PendingUpdate).CreatePolicy(policy, v.Number("position", schema.LastPosition))
+	r.state.Begin(r.Context(), l.LB, model.PendingUpdate).CreatePolicy(policy, v.Number("position", schema.LastPosition))
 	return policy, nil
 }
 
 func updatePolicy(r *request, policy *model.L7Policy, v schema.Values) error {
 	changed := *policy
-	if err := r.ChangePolicy(&changed, v); err != nil {
+	if err := r.checks.ChangePolicy(&changed, v); err != nil {
 		return err
 	}
 	lb := policy.Tree()
@@ -75,7 +75,7 @@ func updatePolicy(r *request, policy *model.L7Policy, v schema.Values) error {
 	if err := validate.CheckTarget(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), lb, model.PendingUpdate).UpdatePolicy(policy, changed, v.Number("position", 0))
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).UpdatePolicy(policy, changed, v.Number("position", 0))
 	return nil
 }
 
@@ -84,6 +84,6 @@ func deletePolicy(r *request, policy *model.L7Policy) error {
 	if err := validate.CheckMutable(lb); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), lb, model.PendingUpdate).DeletePolicy(policy)
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).DeletePolicy(policy)
 	return nil
 }

@@ -31,7 +31,7 @@ func createRule(r *request, v schema.Values) (*model.L7Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	rule, err := r.NewRule(policy, v)
+	rule, err := r.checks.NewRule(policy, v)
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +39,13 @@ func createRule(r *request, v schema.Values) (*model.L7Rule, error) {
 		return nil, validate.TooManyRules(policy)
 	}
 	lb := policy.Tree()
-	if err := r.State.Quotas.Check(lb.Project, model.RuleQuota, 1); err != nil {
+	if err := r.state.Quotas.Check(lb.Project, model.RuleQuota, 1); err != nil {
 		return nil, err
 	}
 	if err := validate.CheckPolicyParents(policy); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), lb, model.PendingUpdate).CreateRule(rule)
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreateRule(rule)
 	return rule, nil
 }
 
@@ -61,7 +61,7 @@ func updateRule(r *request, rule *model.L7Rule, v schema.Values) error {
 	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), policy.Tree(), model.PendingUpdate).UpdateRule(policy, rule, changed)
+	r.state.Begin(r.Context(), policy.Tree(), model.PendingUpdate).UpdateRule(policy, rule, changed)
 	return nil
 }
 
@@ -73,6 +73,6 @@ func deleteRule(r *request, rule *model.L7Rule) error {
 	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), policy.Tree(), model.PendingUpdate).DeleteRule(policy, rule)
+	r.state.Begin(r.Context(), policy.Tree(), model.PendingUpdate).DeleteRule(policy, rule)
 	return nil
 }

@@ -29,17 +29,17 @@ func createListener(r *request, v schema.Values) (*model.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(lb.Project, model.ListenerQuota, 1); err != nil {
+	if err := r.state.Quotas.Check(lb.Project, model.ListenerQuota, 1); err != nil {
 		return nil, err
 	}
-	p, err := r.DefaultPool(lb, v, v.Text("protocol"))
+	p, err := r.checks.DefaultPool(lb, v, v.Text("protocol"))
 	if err != nil {
 		return nil, err
 	}
 	if err := validate.CheckMutable(lb); err != nil {
 		return nil, err
 	}
-	l, err := r.NewListener(lb, v, p)
+	l, err := r.checks.NewListener(lb, v, p)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +49,13 @@ func createListener(r *request, v schema.Values) (*model.Listener, error) {
 	if err := provider.CheckListener(l); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), lb, model.PendingUpdate).CreateListener(l)
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreateListener(l)
 	return l, nil
 }
 
 func listenerStats(r *request) (answer, error) {
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	if _, err := r.listener(r.PathValue("id"), r.mayRead); err != nil {
 		return answer{}, err
 	}
@@ -64,7 +64,7 @@ func listenerStats(r *request) (answer, error) {
 
 func updateListener(r *request, l *model.Listener, v schema.Values) error {
 	changed := *l
-	if err := r.ChangeListener(&changed, v); err != nil {
+	if err := r.checks.ChangeListener(&changed, v); err != nil {
 		return err
 	}
 	if err := validate.CheckMutable(l.LB); err != nil {
@@ -73,7 +73,7 @@ func updateListener(r *request, l *model.Listener, v schema.Values) error {
 	if err := provider.CheckListener(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), l.LB, model.PendingUpdate).UpdateListener(l, changed)
+	r.state.Begin(r.Context(), l.LB, model.PendingUpdate).UpdateListener(l, changed)
 	return nil
 }
 
@@ -81,6 +81,6 @@ func deleteListener(r *request, l *model.Listener) error {
 	if err := validate.CheckMutable(l.LB); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), l.LB, model.PendingUpdate).DeleteListener(l)
+	r.state.Begin(r.Context(), l.LB, model.PendingUpdate).DeleteListener(l)
 	return nil
 }

@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
@@ -41,43 +43,60 @@ func createLoadBalancer(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	project := cmp.Or(v.Text("project_id"), v.Text("tenant_id"), r.Caller.ProjectID)
+	project := cmp.Or(v.Text("project_id"), v.Text("tenant_id"), r.checks.Caller.ProjectID)
 	if err := r.mayWrite(project); err != nil {
 		return answer{}, err
 	}
-	vip, err := r.VIPRequest(v)
+	vip, err := r.checks.VIPRequest(v)
 	if err != nil {
 		return answer{}, err
 	}
-	r.State.RLock()
-	lb, err := r.NewLoadBalancer(v, project)
-	r.State.RUnlock()
+	r.state.RLock()
+	lb, err := r.checks.NewLoadBalancer(v, project)
+	r.state.RUnlock()
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.AllocateVIP(lb, vip); err != nil {
+	if err := allocateVIP(r, lb, vip); err != nil {
 		return answer{}, err
 	}
-	lost := r.SubnetsLost(v)
-	r.State.Lock()
-	defer r.State.Unlock()
+	lost := r.checks.SubnetsLost(v)
+	r.state.Lock()
+	defer r.state.Unlock()
 	// The real service leaves the VIP port of what it refuses now, too.
-	if err := r.State.Quotas.Check(project, model.LoadBalancerQuota, 1); err != nil {
+	if err := r.state.Quotas.Check(project, model.LoadBalancerQuota, 1); err != nil {
 		return answer{}, err
 	}
-	if err := r.BuildTree(lb, v); err != nil {
+	if err := r.checks.BuildTree(lb, v); err != nil {
 		return answer{}, err
 	}
-	r.State.Build(r.Context(), lb, lost)
+	r.state.Build(r.Context(), lb, lost)
 	return answer{http.StatusCreated, view.NewLoadBalancer(r.document(), lb)}, nil
+}
+
+// allocateVIP gives a load balancer its VIPs.
+func allocateVIP(r *request, lb *model.LoadBalancer, req neutron.VIPRequest) error {
+	req.LoadBalancerID, req.ProjectID, req.Provider = lb.ID.String(), lb.Project, lb.Provider
+	vip, err := r.network.AllocateVIP(req)
+	if err != nil {
+		return validate.VIPFault(err, req)
+	}
+	lb.Port, lb.Network, lb.Subnet, lb.Address = vip.PortID, vip.NetworkID, vip.SubnetID, vip.Address
+	for _, a := range vip.Additional {
+		lb.Additional = append(lb.Additional, model.AdditionalVIP{Subnet: a.SubnetID, Address: a.Address})
+	}
+	if sub, ok := r.network.Subnet("", vip.SubnetID); ok {
+		lb.CIDR, _ = netip.ParsePrefix(sub.CIDR) // Neutron's own CIDRs are valid
+	}
+	return nil
 }
 
 func loadBalancerStatus(r *request) (answer, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.query)) {
 		return answer{}, fault.New(http.StatusBadRequest, "Unknown argument: %q", name)
 	}
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	lb, err := r.loadBalancer(r.PathValue("id"), r.mayRead)
 	if err != nil {
 		return answer{}, err
@@ -86,8 +105,8 @@ func loadBalancerStatus(r *request) (answer, error) {
 }
 
 func loadBalancerStats(r *request) (answer, error) {
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	if _, err := r.loadBalancer(r.PathValue("id"), r.mayRead); err != nil {
 		return answer{}, err
 	}
@@ -102,7 +121,7 @@ func updateLoadBalancer(r *request, lb *model.LoadBalancer, v schema.Values) err
 	if err != nil {
 		return err
 	}
-	c := r.State.Begin(r.Context(), lb, model.PendingUpdate)
+	c := r.state.Begin(r.Context(), lb, model.PendingUpdate)
 	if c == nil {
 		return wrongState(lb)
 	}
@@ -120,7 +139,7 @@ func deleteLoadBalancer(r *request, lb *model.LoadBalancer) error {
 	if !r.flag("cascade") && len(lb.Listeners)+len(lb.Pools) > 0 {
 		return fault.Invalid("Cannot delete Load Balancer %s - it has children", lb.ID)
 	}
-	c := r.State.Begin(r.Context(), lb, model.PendingDelete, model.InError)
+	c := r.state.Begin(r.Context(), lb, model.PendingDelete, model.InError)
 	if c == nil {
 		return wrongState(lb)
 	}
@@ -129,8 +148,8 @@ func deleteLoadBalancer(r *request, lb *model.LoadBalancer) error {
 }
 
 func failover(r *request) (answer, error) {
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	lb, err := r.loadBalancer(r.PathValue("id"), func(string) error { return r.mayAdmin() })
 	if err != nil {
 		return answer{}, err
@@ -140,7 +159,7 @@ func failover(r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	c := r.State.Begin(r.Context(), lb, model.PendingUpdate, model.InError)
+	c := r.state.Begin(r.Context(), lb, model.PendingUpdate, model.InError)
 	if c == nil {
 		return answer{}, wrongState(lb)
 	}

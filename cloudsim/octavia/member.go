@@ -35,13 +35,13 @@ var memberResource = &resource[*model.Member]{
 // admitMembers checks the subnets that new members name, which must be done
 // before the lock is taken.
 func admitMembers(r *request, subnetIDs []string) error {
-	r.State.RLock()
+	r.state.RLock()
 	_, err := r.poolInPath(r.mayWrite)
-	r.State.RUnlock()
+	r.state.RUnlock()
 	if err != nil {
 		return err
 	}
-	return r.CheckSubnets(subnetIDs)
+	return r.checks.CheckSubnets(subnetIDs)
 }
 
 func createMember(r *request, v schema.Values) (*model.Member, error) {
@@ -49,11 +49,11 @@ func createMember(r *request, v schema.Values) (*model.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.NewMember(p, v)
+	m, err := r.checks.NewMember(p, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(p.LB.Project, model.MemberQuota, 1); err != nil {
+	if err := r.state.Quotas.Check(p.LB.Project, model.MemberQuota, 1); err != nil {
 		return nil, err
 	}
 	if err := validate.CheckPoolParents(p); err != nil {
@@ -66,7 +66,7 @@ func createMember(r *request, v schema.Values) (*model.Member, error) {
 	if err := provider.CheckMember(m); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).CreateMember(m)
+	r.state.Begin(r.Context(), p.LB, model.PendingUpdate).CreateMember(m)
 	return m, nil
 }
 
@@ -81,7 +81,7 @@ func updateMember(r *request, m *model.Member, v schema.Values) error {
 	if err := provider.CheckMember(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).UpdateMember(m, changed)
+	r.state.Begin(r.Context(), m.Tree(), model.PendingUpdate).UpdateMember(m, changed)
 	return nil
 }
 
@@ -89,27 +89,27 @@ func deleteMember(r *request, m *model.Member) error {
 	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).DeleteMember(m)
+	r.state.Begin(r.Context(), m.Tree(), model.PendingUpdate).DeleteMember(m)
 	return nil
 }
 
 // replaceMembers makes a pool's members the given ones.
 func replaceMembers(r *request) (answer, error) {
-	if r.Minor < 11 && r.query.Has("additive_only") {
+	if r.checks.Minor < 11 && r.query.Has("additive_only") {
 		return answer{}, fault.New(http.StatusBadRequest, `Unknown argument: "additive_only"`)
 	}
 	if len(r.body) == 0 {
 		return answer{}, fault.New(http.StatusInternalServerError, "'NoneType' object has no attribute 'members'")
 	}
-	v, err := schema.Parse(r.Minor, r.body, "members_", "members", schema.MemberCreate, true)
+	v, err := schema.Parse(r.checks.Minor, r.body, "members_", "members", schema.MemberCreate, true)
 	if err != nil {
 		return answer{}, err
 	}
 	if err := admitMembers(r, validate.MemberSubnets(v)); err != nil {
 		return answer{}, err
 	}
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	p, err := r.poolInPath(r.mayWrite)
 	if err != nil {
 		return answer{}, err
@@ -117,9 +117,9 @@ func replaceMembers(r *request) (answer, error) {
 	if err := validate.CheckPoolParents(p); err != nil {
 		return answer{}, err
 	}
-	b, err := r.NewBatch(p, v.Objects("members"), r.flag("additive_only"))
+	b, err := r.checks.NewBatch(p, v.Objects("members"), r.flag("additive_only"))
 	if err == nil && b != nil {
-		r.State.Begin(r.Context(), p.LB, model.PendingUpdate).ReplaceMembers(p, *b)
+		r.state.Begin(r.Context(), p.LB, model.PendingUpdate).ReplaceMembers(p, *b)
 	}
 	return answer{status: http.StatusAccepted}, err
 }

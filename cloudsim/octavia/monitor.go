@@ -35,19 +35,19 @@ func createMonitor(r *request, v schema.Values) (*model.Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.CheckUDPMonitorTypes(v.Text("type"), p); err != nil {
+	if err := r.checks.CheckUDPMonitorTypes(v.Text("type"), p); err != nil {
 		return nil, err
 	}
 	if err := validate.CheckMonitorFitsPool(v.Text("type"), v.Number("delay", 0), p); err != nil {
 		return nil, err
 	}
-	if err := r.State.Quotas.Check(p.LB.Project, model.MonitorQuota, 1); err != nil {
+	if err := r.state.Quotas.Check(p.LB.Project, model.MonitorQuota, 1); err != nil {
 		return nil, err
 	}
 	if err := validate.CheckPoolParents(p); err != nil {
 		return nil, err
 	}
-	m, err := r.NewMonitor(p, v)
+	m, err := r.checks.NewMonitor(p, v)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func createMonitor(r *request, v schema.Values) (*model.Monitor, error) {
 	if err := provider.CheckMonitor(m); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).CreateMonitor(m)
+	r.state.Begin(r.Context(), p.LB, model.PendingUpdate).CreateMonitor(m)
 	return m, nil
 }
 
@@ -75,7 +75,7 @@ func updateMonitor(r *request, m *model.Monitor, v schema.Values) error {
 	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).UpdateMonitor(m, changed)
+	r.state.Begin(r.Context(), m.Tree(), model.PendingUpdate).UpdateMonitor(m, changed)
 	return nil
 }
 
@@ -83,6 +83,6 @@ func deleteMonitor(r *request, m *model.Monitor) error {
 	if err := validate.CheckPoolParents(m.Pool); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), m.Tree(), model.PendingUpdate).DeleteMonitor(m)
+	r.state.Begin(r.Context(), m.Tree(), model.PendingUpdate).DeleteMonitor(m)
 	return nil
 }

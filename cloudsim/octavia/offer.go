@@ -44,7 +44,7 @@ var flavorOffers = offers{
 		known: func(s *state.State) state.Index[*model.Profile] { return s.FlavorProfiles },
 	},
 	name: "Flavor", profileName: "Flavor profile", profileKey: "flavor_profile_id", dataKey: "flavor_data",
-	find: func(r *request) (*model.Offer, bool) { return r.State.Flavors.Find(r.PathValue("id")) },
+	find: func(r *request) (*model.Offer, bool) { return r.state.Flavors.Find(r.PathValue("id")) },
 	noProfile: func(id string) error {
 		return fault.New(http.StatusInternalServerError, "flavor profile %s does not exist", id)
 	},
@@ -64,7 +64,7 @@ var zoneOffers = offers{
 	},
 	name: "Availability Zone", profileName: "Availability Zone Profile",
 	profileKey: "availability_zone_profile_id", dataKey: "availability_zone_data",
-	find:      func(r *request) (*model.Offer, bool) { return state.Named(r.State.Zones, r.PathValue("name")) },
+	find:      func(r *request) (*model.Offer, bool) { return state.Named(r.state.Zones, r.PathValue("name")) },
 	noProfile: func(id string) error { return fault.NotFound("Availability Zone Profile", id) },
 	inUse:     func(lb *model.LoadBalancer, o *model.Offer) bool { return lb.Zone == o.Name },
 }
@@ -83,7 +83,7 @@ func (k offers) routes(route router) {
 		return o, nil
 	}
 	res.rows = func(r *request) ([]*model.Offer, error) {
-		return slices.Collect(res.known(r.State).All()), r.mayOffer(false)
+		return slices.Collect(res.known(r.state).All()), r.mayOffer(false)
 	}
 	res.admit = func(r *request, _ schema.Values) error { return r.mayOffer(true) }
 	res.create = k.create
@@ -94,30 +94,30 @@ func (k offers) routes(route router) {
 		return nil
 	}
 	res.remove = func(r *request, o *model.Offer) error {
-		for lb := range r.State.LoadBalancers.All() {
+		for lb := range r.state.LoadBalancers.All() {
 			if k.inUse(lb, o) {
 				return inUse(k.name, cmp.Or(r.PathValue("name"), o.ID.String()))
 			}
 		}
-		res.known(r.State).Remove(o)
+		res.known(r.state).Remove(o)
 		return nil
 	}
 	res.routes(route)
 }
 
 func (k offers) create(r *request, v schema.Values) (*model.Offer, error) {
-	if _, taken := state.Named(k.resource.known(r.State), v.Text("name")); taken {
+	if _, taken := state.Named(k.resource.known(r.state), v.Text("name")); taken {
 		return nil, fault.New(http.StatusConflict, "A %s of %s already exists.", strings.ToLower(k.name), v.Text("name"))
 	}
-	p, ok := k.profiles.known(r.State).Find(v.Text(k.profileKey))
+	p, ok := k.profiles.known(r.state).Find(v.Text(k.profileKey))
 	if !ok {
 		return nil, k.noProfile(v.Text(k.profileKey))
 	}
 	o := &model.Offer{
-		Object: model.NewObject(r.State.Now(), nil), Name: v.Text("name"), Description: v.Text("description"),
+		Object: model.NewObject(r.state.Now(), nil), Name: v.Text("name"), Description: v.Text("description"),
 		Enabled: v.Flag("enabled", true), Profile: p.ID,
 	}
-	k.resource.known(r.State).Add(o)
+	k.resource.known(r.state).Add(o)
 	return o, nil
 }
 

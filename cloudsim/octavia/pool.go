@@ -29,17 +29,17 @@ func createPool(r *request, v schema.Values) (*model.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.NewPool(lb, v)
+	p, err := r.checks.NewPool(lb, v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.CheckNewPool(p, l, v.Text("loadbalancer_id") == ""); err != nil {
+	if err := r.checks.CheckNewPool(p, l, v.Text("loadbalancer_id") == ""); err != nil {
 		return nil, err
 	}
 	if err := validate.CheckMutable(lb); err != nil {
 		return nil, err
 	}
-	if err := r.SetPoolTLS(p, v); err != nil {
+	if err := r.checks.SetPoolTLS(p, v); err != nil {
 		return nil, err
 	}
 	if len(v.Objects("members")) > 0 || v.Object("healthmonitor") != nil {
@@ -48,14 +48,14 @@ func createPool(r *request, v schema.Values) (*model.Pool, error) {
 	if err := provider.CheckPool(p); err != nil {
 		return nil, err
 	}
-	r.State.Begin(r.Context(), lb, model.PendingUpdate).CreatePool(p, l)
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreatePool(p, l)
 	return p, nil
 }
 
 // poolParents finds where a new pool belongs: on a load balancer, or on one of
 // its listeners as the default pool.
 func poolParents(r *request, v schema.Values) (*model.LoadBalancer, *model.Listener, error) {
-	l, found := r.State.Listeners.Find(v.Text("listener_id"))
+	l, found := r.state.Listeners.Find(v.Text("listener_id"))
 	if id := v.Text("loadbalancer_id"); id != "" {
 		lb, err := r.loadBalancer(id, r.mayWrite)
 		if found && l.LB != lb {
@@ -74,7 +74,7 @@ func poolParents(r *request, v schema.Values) (*model.LoadBalancer, *model.Liste
 
 func updatePool(r *request, p *model.Pool, v schema.Values) error {
 	changed := *p
-	if err := r.ChangePool(&changed, v); err != nil {
+	if err := r.checks.ChangePool(&changed, v); err != nil {
 		return err
 	}
 	if err := validate.CheckMutable(p.LB); err != nil {
@@ -83,7 +83,7 @@ func updatePool(r *request, p *model.Pool, v schema.Values) error {
 	if err := provider.CheckPool(&changed); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).UpdatePool(p, changed)
+	r.state.Begin(r.Context(), p.LB, model.PendingUpdate).UpdatePool(p, changed)
 	return nil
 }
 
@@ -94,6 +94,6 @@ func deletePool(r *request, p *model.Pool) error {
 	if err := validate.CheckMutable(p.LB); err != nil {
 		return err
 	}
-	r.State.Begin(r.Context(), p.LB, model.PendingUpdate).DeletePool(p)
+	r.state.Begin(r.Context(), p.LB, model.PendingUpdate).DeletePool(p)
 	return nil
 }

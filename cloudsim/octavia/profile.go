@@ -19,14 +19,14 @@ func (k offers) profileResource() *resource[*model.Profile] {
 		if err := r.mayAdmin(); err != nil {
 			return nil, err
 		}
-		p, ok := res.known(r.State).Find(r.PathValue("id"))
+		p, ok := res.known(r.state).Find(r.PathValue("id"))
 		if !ok {
 			return nil, fault.NotFound(k.profileName, r.PathValue("id"))
 		}
 		return p, nil
 	}
 	res.rows = func(r *request) ([]*model.Profile, error) {
-		return slices.Collect(res.known(r.State).All()), r.mayAdmin()
+		return slices.Collect(res.known(r.state).All()), r.mayAdmin()
 	}
 	res.admit = func(r *request, v schema.Values) error {
 		if err := r.mayAdmin(); err != nil {
@@ -35,8 +35,8 @@ func (k offers) profileResource() *resource[*model.Profile] {
 		return provider.CheckProfile(v.Text("provider_name"), v.Text(k.dataKey), k.dataKey)
 	}
 	res.create = func(r *request, v schema.Values) (*model.Profile, error) {
-		p := &model.Profile{Object: model.NewObject(r.State.Now(), nil), Name: v.Text("name"), Provider: v.Text("provider_name"), Data: v.Text(k.dataKey)}
-		res.known(r.State).Add(p)
+		p := &model.Profile{Object: model.NewObject(r.state.Now(), nil), Name: v.Text("name"), Provider: v.Text("provider_name"), Data: v.Text(k.dataKey)}
+		res.known(r.state).Add(p)
 		return p, nil
 	}
 	res.update = k.updateProfile
@@ -44,7 +44,7 @@ func (k offers) profileResource() *resource[*model.Profile] {
 		if err := k.profileUnused(r, p); err != nil {
 			return err
 		}
-		res.known(r.State).Remove(p)
+		res.known(r.state).Remove(p)
 		return nil
 	}
 	return &res
@@ -69,7 +69,7 @@ func (k offers) updateProfile(r *request, p *model.Profile, v schema.Values) err
 
 // profileUnused refuses to change a profile that one of the offers has.
 func (k offers) profileUnused(r *request, p *model.Profile) error {
-	for o := range k.resource.known(r.State).All() {
+	for o := range k.resource.known(r.state).All() {
 		if o.Profile == p.ID {
 			return inUse(k.profileName, p.ID.String())
 		}

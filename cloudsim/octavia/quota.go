@@ -22,14 +22,14 @@ func quotaRoutes(route router) {
 }
 
 func (r *request) mayReadQuota(project string) error {
-	if r.Caller.HasRole(roleQuotaAdmin) {
+	if r.checks.Caller.HasRole(roleQuotaAdmin) {
 		return nil
 	}
 	return r.mayRead(project)
 }
 
 func (r *request) mayWriteQuota() error {
-	if r.Caller.HasRole(roleQuotaAdmin) {
+	if r.checks.Caller.HasRole(roleQuotaAdmin) {
 		return nil
 	}
 	return r.mayAdmin()
@@ -40,8 +40,8 @@ func showQuota(r *request) (answer, error) {
 	if err := r.mayReadQuota(project); err != nil {
 		return answer{}, err
 	}
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	return quotaAnswer(r, http.StatusOK, project), nil
 }
 
@@ -51,13 +51,13 @@ func showDefaultQuota(r *request) (answer, error) {
 	if err := r.mayReadQuota(r.PathValue("project")); err != nil {
 		return answer{}, err
 	}
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	return quotaAnswer(r, http.StatusOK, ""), nil
 }
 
 func quotaAnswer(r *request, status int, project string) answer {
-	return answer{status, view.Quota(r.document(), func(resource string) int { return r.State.Quotas.Limit(project, resource) })}
+	return answer{status, view.Quota(r.document(), func(resource string) int { return r.state.Quotas.Limit(project, resource) })}
 }
 
 func updateQuota(r *request) (answer, error) {
@@ -68,10 +68,10 @@ func updateQuota(r *request) (answer, error) {
 	if err := r.mayWriteQuota(); err != nil {
 		return answer{}, err
 	}
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	project := r.PathValue("project")
-	own := r.State.Quotas.Change(project)
+	own := r.state.Quotas.Change(project)
 	for _, n := range model.QuotaNames {
 		for _, name := range []string{n.Attribute, n.Older} {
 			switch {
@@ -89,26 +89,26 @@ func deleteQuota(r *request) (answer, error) {
 	if err := r.mayWriteQuota(); err != nil {
 		return answer{}, err
 	}
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	project := r.PathValue("project")
-	if r.State.Quotas.Own(project) == nil {
+	if r.state.Quotas.Own(project) == nil {
 		return answer{}, fault.NotFound("Quotas", project)
 	}
-	r.State.Quotas.Reset(project)
+	r.state.Quotas.Reset(project)
 	return answer{status: http.StatusAccepted}, nil
 }
 
 // listQuotas lists the projects that have a quota of their own.
 func listQuotas(r *request) (answer, error) {
-	only := r.Caller.ProjectID
-	if r.seesAll() || r.Caller.HasRole(roleQuotaAdmin) {
+	only := r.checks.Caller.ProjectID
+	if r.seesAll() || r.checks.Caller.HasRole(roleQuotaAdmin) {
 		only = ""
 	} else if err := r.mayRead(only); err != nil {
 		return answer{}, err
 	}
-	r.State.RLock()
-	defer r.State.RUnlock()
-	projects := slices.DeleteFunc(r.State.Quotas.Projects(), func(project string) bool { return only != "" && project != only })
-	return answer{http.StatusOK, view.Quotas(r.document(), projects, r.State.Quotas.Own)}, nil
+	r.state.RLock()
+	defer r.state.RUnlock()
+	projects := slices.DeleteFunc(r.state.Quotas.Projects(), func(project string) bool { return only != "" && project != only })
+	return answer{http.StatusOK, view.Quotas(r.document(), projects, r.state.Quotas.Own)}, nil
 }

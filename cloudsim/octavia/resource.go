@@ -48,13 +48,13 @@ func (res *resource[T]) routes(route router) {
 }
 
 func (res *resource[T]) list(r *request) (answer, error) {
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	rows, err := res.rows(r)
 	if err != nil {
 		return answer{}, err
 	}
-	body, err := res.kind.List(r.document(), r.Request, r.query, rows, res.known(r.State).Find)
+	body, err := res.kind.List(r.document(), r.Request, r.query, rows, res.known(r.state).Find)
 	return answer{http.StatusOK, body}, err
 }
 
@@ -68,8 +68,8 @@ func (res *resource[T]) add(r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	item, err := res.create(r, v)
 	if err != nil {
 		return answer{}, err
@@ -78,8 +78,8 @@ func (res *resource[T]) add(r *request) (answer, error) {
 }
 
 func (res *resource[T]) show(r *request) (answer, error) {
-	r.State.RLock()
-	defer r.State.RUnlock()
+	r.state.RLock()
+	defer r.state.RUnlock()
 	item, err := res.find(r, false)
 	if err != nil {
 		return answer{}, err
@@ -92,8 +92,8 @@ func (res *resource[T]) change(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	item, err := res.find(r, true)
 	if err != nil {
 		return answer{}, err
@@ -105,8 +105,8 @@ func (res *resource[T]) change(r *request) (answer, error) {
 }
 
 func (res *resource[T]) delete(r *request) (answer, error) {
-	r.State.Lock()
-	defer r.State.Unlock()
+	r.state.Lock()
+	defer r.state.Unlock()
 	item, err := res.find(r, true)
 	if err != nil {
 		return answer{}, err

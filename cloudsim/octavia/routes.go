@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -22,9 +23,11 @@ import (
 // request is one call of the API, with what it can be checked against.
 type request struct {
 	*http.Request
-	*validate.Checks
-	query url.Values
-	body  []byte
+	state   *state.State
+	network VIPNetwork
+	checks  *validate.Checks
+	query   url.Values
+	body    []byte
 }
 
 // answer is what a call is answered with; an empty body sends none.
@@ -99,7 +102,7 @@ func oddRoutes(route router, show map[string]handler) {
 func since(minor int, route router) router {
 	return func(method, path string, h handler) {
 		route(method, path, func(r *request) (answer, error) {
-			if r.Minor < minor {
+			if r.checks.Minor < minor {
 				return answer{}, fault.New(http.StatusNotFound, "The resource could not be found.")
 			}
 			return h(r)
@@ -114,7 +117,7 @@ func (s *Service) serve(h handler) http.HandlerFunc {
 			return // the client has gone away
 		}
 		who := wire.Caller(r.Context())
-		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, Checks: &validate.Checks{
+		a, err := h(&request{Request: r, query: r.URL.Query(), body: body, state: s.state, network: s.network, checks: &validate.Checks{
 			State: s.state, Network: s.network, Secrets: s.secrets, Minor: int(s.minor.Load()),
 			Caller: who, Admin: who.Admin() || who.HasRole(roleAdmin),
 		}})
@@ -159,14 +162,14 @@ func writeFault(w http.ResponseWriter, err error) {
 // GET only.
 func (r *request) document() *view.Document {
 	if r.Method != http.MethodGet {
-		return view.NewDocument(r.Minor, nil)
+		return view.NewDocument(r.checks.Minor, nil)
 	}
-	return view.NewDocument(r.Minor, r.query["fields"])
+	return view.NewDocument(r.checks.Minor, r.query["fields"])
 }
 
 // parse reads a body of one object.
 func (r *request) parse(root, key string, of []schema.Attribute) (schema.Values, error) {
-	return schema.Parse(r.Minor, r.body, root, key, of, false)
+	return schema.Parse(r.checks.Minor, r.body, root, key, of, false)
 }
 
 // flag reads a boolean query parameter the way Octavia does: what is not

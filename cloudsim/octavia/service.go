@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
@@ -25,6 +26,8 @@ const newestMinor = 27
 // any lock of this package held.
 type VIPNetwork interface {
 	validate.Network
+	// AllocateVIP makes the VIP port, or takes the one the request names.
+	AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error)
 	// ReleaseVIP deletes a VIP port that AllocateVIP made; another port is kept
 	// and let go.
 	ReleaseVIP(portID string) error

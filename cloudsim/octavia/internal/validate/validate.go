@@ -18,8 +18,6 @@ import (
 // Network is what Octavia asks of Neutron, as an admin, when it checks a request. It is
 // called without the lock of the state held.
 type Network interface {
-	// AllocateVIP makes the VIP port, or takes the one the request names.
-	AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error)
 	// Subnet finds a subnet that the project may use.
 	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
 	// Network reports whether the project may use a network.

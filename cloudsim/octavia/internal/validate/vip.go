@@ -6,12 +6,10 @@ package validate
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
-	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
 )
 
@@ -83,9 +81,9 @@ func (c *Checks) additionalVIPs(req *neutron.VIPRequest, v schema.Values) error 
 	return nil
 }
 
-// vipFault words a refusal of Neutron. Apart from ports that are not there,
+// VIPFault words a refusal of Neutron. Apart from ports that are not there,
 // they reach the client as errors of the provider.
-func vipFault(err error, req neutron.VIPRequest) error {
+func VIPFault(err error, req neutron.VIPRequest) error {
 	onlyNetwork := req.SubnetID == "" && req.PortID == ""
 	text := "Error creating neutron port on network " + req.NetworkID + "."
 	var used *neutron.PortInUseError
@@ -116,23 +114,6 @@ func vipFault(err error, req neutron.VIPRequest) error {
 		text = "No more IP addresses available on network " + req.NetworkID + "."
 	}
 	return fault.New(http.StatusInternalServerError, "Provider '%s' reports error: %s", req.Provider, text)
-}
-
-// AllocateVIP gives a load balancer its VIPs.
-func (c *Checks) AllocateVIP(lb *model.LoadBalancer, req neutron.VIPRequest) error {
-	req.LoadBalancerID, req.ProjectID, req.Provider = lb.ID.String(), lb.Project, lb.Provider
-	vip, err := c.Network.AllocateVIP(req)
-	if err != nil {
-		return vipFault(err, req)
-	}
-	lb.Port, lb.Network, lb.Subnet, lb.Address = vip.PortID, vip.NetworkID, vip.SubnetID, vip.Address
-	for _, a := range vip.Additional {
-		lb.Additional = append(lb.Additional, model.AdditionalVIP{Subnet: a.SubnetID, Address: a.Address})
-	}
-	if sub, ok := c.Network.Subnet("", vip.SubnetID); ok {
-		lb.CIDR, _ = netip.ParsePrefix(sub.CIDR) // Neutron's own CIDRs are valid
-	}
-	return nil
 }
 
 // CheckSubnets refuses subnets that members name and that are not there for the caller.
