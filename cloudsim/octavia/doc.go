@@ -10,7 +10,7 @@
 // them.
 //
 // Timestamps have whole seconds, as with the real service on MySQL: of two
-// changes within one second updated_at tells only one.
+// changes within one second updated_at shows only one.
 //
 // The package has the routes of the API: a table for each resource (see the type
 // resource), and what is done in which order when it is created, changed and

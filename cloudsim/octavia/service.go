@@ -73,7 +73,7 @@ type Options struct {
 	// changed, while a PUT on the listener or pool itself is taken and ends in
 	// ACTIVE, and any change of a pool ends with all listeners ACTIVE.
 	StuckChildren bool
-	// MonitorsReport says that SetMemberStatus tells how members with a health
+	// MonitorsReport says that SetMemberStatus reports how members with a health
 	// monitor are doing: they are OFFLINE until then. When false they are ONLINE
 	// once they are ACTIVE.
 	MonitorsReport bool

@@ -34,7 +34,7 @@ type link struct {
 	Rel  string `json:"rel"`
 }
 
-// Unnumbered tells which answers bear no request id: refusals for want of a
+// Unnumbered reports which answers bear no request id: refusals for want of a
 // token, which are made before Octavia sees the request.
 func Unnumbered(_ string, refused bool) bool { return refused }
 

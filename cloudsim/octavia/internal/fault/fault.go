@@ -69,6 +69,7 @@ func Unsupported(provider, format string, args ...any) *Fault {
 	return New(http.StatusNotImplemented, "Provider '%s' does not support a requested option: %s", provider, fmt.Sprintf(format, args...))
 }
 
+// The refusals that say the same of everything.
 var (
 	ErrForbidden = New(http.StatusForbidden, "Policy does not allow this request to be performed.")
 	ErrFilter    = New(http.StatusBadRequest, "One or more arguments are either duplicate or invalid")

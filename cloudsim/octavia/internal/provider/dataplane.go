@@ -22,16 +22,16 @@ func DataPlane(lb *model.LoadBalancer) dataplane.LoadBalancer {
 		}
 	}
 	for _, l := range lb.Listeners {
-		if lb.AdminUp && l.AdminUp && !unborn(lb, &l.Object) {
+		if lb.AdminUp && l.AdminUp && !beingCreated(lb, &l.Object) {
 			plane.Listeners = append(plane.Listeners, listenerPlane(l))
 		}
 	}
 	return plane
 }
 
-// unborn reports whether a part is just being created. Parts that are stuck in
+// beingCreated reports whether a part is just being created. Parts that are stuck in
 // PENDING_CREATE work.
-func unborn(lb *model.LoadBalancer, o *model.Object) bool {
+func beingCreated(lb *model.LoadBalancer, o *model.Object) bool {
 	return lb.Changing && o.Provisioning == model.PendingCreate
 }
 
@@ -48,7 +48,7 @@ func listenerPlane(l *model.Listener) dataplane.Listener {
 			plane.AllowedCIDRs = append(plane.AllowedCIDRs, prefix)
 		}
 	}
-	if l.Pool != nil && l.Pool.AdminUp && !unborn(l.LB, &l.Pool.Object) {
+	if l.Pool != nil && l.Pool.AdminUp && !beingCreated(l.LB, &l.Pool.Object) {
 		plane.Pool = poolPlane(l.Pool)
 	}
 	return plane
@@ -63,7 +63,7 @@ func poolPlane(p *model.Pool) *dataplane.Pool {
 	}
 	for _, m := range p.Members {
 		address, err := netip.ParseAddr(m.Address.Value())
-		if err != nil || unborn(p.LB, &m.Object) {
+		if err != nil || beingCreated(p.LB, &m.Object) {
 			continue
 		}
 		member := dataplane.Member{
@@ -73,7 +73,7 @@ func poolPlane(p *model.Pool) *dataplane.Pool {
 		member.MonitorAddress, _ = netip.ParseAddr(m.MonitorAddress.Value()) // zero if there is none
 		plane.Members = append(plane.Members, member)
 	}
-	if m := p.Monitor; m != nil && !unborn(p.LB, &m.Object) {
+	if m := p.Monitor; m != nil && !beingCreated(p.LB, &m.Object) {
 		plane.Monitor = &dataplane.Monitor{
 			ID: m.ID.String(), Type: m.Kind, Delay: time.Duration(m.Delay) * time.Second, Timeout: time.Duration(m.Timeout) * time.Second,
 			MaxRetries: m.Retries, MaxRetriesDown: m.RetriesDown,

@@ -385,7 +385,7 @@ func (p *parser) word(a *Attribute, x any) (any, error) {
 	return text, nil
 }
 
-// problem tells what is wrong with a text, "" if nothing is.
+// problem says what is wrong with a text, "" if nothing is.
 func (p *parser) problem(a *Attribute, text string) string {
 	switch {
 	case a.kind == idKind:

@@ -31,7 +31,7 @@ func checkCondition(c *model.Condition) error {
 	return nil
 }
 
-// conditionProblem tells what is wrong with the condition, "" if nothing is.
+// conditionProblem says what is wrong with the condition, "" if nothing is.
 func conditionProblem(c *model.Condition) string {
 	if c.Value == "" {
 		return badRule("L7 rule type requires a value")
@@ -122,7 +122,7 @@ func nameProblem(c *model.Condition) string {
 	return ""
 }
 
-// regexProblem tells what Python finds wrong with a regular expression, "" for
+// regexProblem says what Python finds wrong with a regular expression, "" for
 // nothing. It knows the usual mistakes, and takes what Go has no words for, such
 // as a look-ahead.
 func regexProblem(pattern string) string {

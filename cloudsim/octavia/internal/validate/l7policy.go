@@ -18,10 +18,10 @@ func badPolicy(problem string) error {
 	return fault.New(http.StatusBadRequest, "Invalid L7 Policy arguments: %s", problem)
 }
 
-// aim gives a policy its target as a request says it, given where it sent
+// setTarget gives a policy its target as a request says it, given where it sent
 // requests before. Attributes of another action than the one named are dropped,
 // or, some of them, change the action.
-func aim(t *model.Target, v schema.Values, p *model.Pool) error {
+func setTarget(t *model.Target, v schema.Values, p *model.Pool) error {
 	url, prefix := v.Text("redirect_url"), v.Text("redirect_prefix")
 	named := v.Text("action")
 	switch {
@@ -89,7 +89,7 @@ func (c *Checks) NewPolicy(l *model.Listener, v schema.Values, p *model.Pool) (*
 		Object: model.NewObject(c.State.Now(), tags), Listener: l, Name: v.Text("name"), Description: v.Text("description"),
 		AdminUp: v.Flag("admin_state_up", true),
 	}
-	if err := aim(&policy.Target, v, p); err != nil {
+	if err := setTarget(&policy.Target, v, p); err != nil {
 		return nil, err
 	}
 	rules := v.Objects("rules")
@@ -141,7 +141,7 @@ func (c *Checks) ChangePolicy(policy *model.L7Policy, v schema.Values) error {
 	if err != nil {
 		return err
 	}
-	if err := aim(&policy.Target, v, p); err != nil {
+	if err := setTarget(&policy.Target, v, p); err != nil {
 		return err
 	}
 	v.Set("name", &policy.Name)

@@ -102,7 +102,7 @@ func poolsOf(listeners []schema.Values) []schema.Values {
 	return all
 }
 
-// isReference tells a pool that is only named from one that is defined. What
+// isReference reports whether a pool is only named, not defined. What
 // has a default does not make a definition.
 func isReference(p schema.Values) bool {
 	for name := range p {

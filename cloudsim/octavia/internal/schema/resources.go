@@ -68,6 +68,7 @@ var persistenceAttributes = []Attribute{
 	{name: "persistence_granularity", kind: addressKind, since: 1},
 }
 
+// The attributes of members.
 var (
 	MemberUpdate = with(named,
 		Attribute{name: "weight", kind: numberKind, max: 256},
@@ -83,6 +84,7 @@ var (
 	MemberCreate = with(memberInPool, owned...)
 )
 
+// The attributes of health monitors.
 var (
 	MonitorUpdate = with(named,
 		Attribute{name: "delay", kind: numberKind, checked: true},
@@ -125,6 +127,7 @@ func checkDomain(name string) string {
 	return ""
 }
 
+// The attributes of pools.
 var (
 	PoolUpdate = with(named,
 		Attribute{name: "description", longest: 255},
@@ -163,6 +166,7 @@ var (
 	oneLine       = regexp.MustCompile(`^[^\r\n]*$`)
 )
 
+// The attributes of L7 rules and policies.
 var (
 	RuleUpdate = with(without(named, "name"),
 		Attribute{name: "type", oneOf: ruleTypes, nullable: true},
@@ -205,6 +209,7 @@ func timeout(name string) Attribute {
 	return Attribute{name: name, kind: numberKind, max: maxTimeout, since: 1}
 }
 
+// The attributes of listeners.
 var (
 	ListenerUpdate = with(named,
 		Attribute{name: "description", longest: 255},
@@ -235,6 +240,7 @@ var (
 	ListenerCreate = with(listenerInTree, append(owned, Attribute{name: "loadbalancer_id", kind: idKind, required: true})...)
 )
 
+// The attributes of load balancers.
 var (
 	LoadBalancerUpdate = with(named,
 		Attribute{name: "description", longest: 255},
@@ -261,6 +267,7 @@ func profileAttributes(data string) []Attribute {
 	return []Attribute{{name: "name", longest: 255}, {name: "provider_name", longest: 255}, {name: data, longest: 4096}}
 }
 
+// The attributes of flavors, availability zones and their profiles.
 var (
 	FlavorProfileUpdate = profileAttributes("flavor_data")
 	FlavorProfileCreate = required(FlavorProfileUpdate, "name", "provider_name", "flavor_data")
