@@ -4,15 +4,14 @@
 package barbican
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -37,16 +36,9 @@ var (
 
 func (v *vault) do(t *testing.T, who wire.Identity, method, path, body string) (int, map[string]any) {
 	t.Helper()
-	r := httptest.NewRequest(method, "http://barbican.test"+path, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	w := httptest.NewRecorder()
-	v.Mux().ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), who)))
-	var answer map[string]any
-	if w.Body.Len() > 0 && json.Unmarshal(w.Body.Bytes(), &answer) != nil {
-		t.Fatalf("%s %s: not JSON: %s", method, path, w.Body)
-	}
-	return w.Code, answer
+	r := apitest.Request(method, "http://barbican.test"+path, body, "Content-Type", "application/json", "Accept", "application/json")
+	got := apitest.Do(t, v.Mux(), apitest.As(who, r))
+	return got.Status, got.Body
 }
 
 // secret makes a secret of alice's and returns its reference.

@@ -4,16 +4,15 @@
 package keystone
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -41,20 +40,9 @@ func newHouse(t *testing.T) *house {
 // do makes a request and returns its answer's status, header and body.
 func (h *house) do(t *testing.T, token, method, path, body string, header ...string) (int, http.Header, map[string]any) {
 	t.Helper()
-	r := httptest.NewRequest(method, "http://keystone.test"+path, strings.NewReader(body))
-	r.Header.Set("X-Auth-Token", token)
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.frame.ServeHTTP(w, r)
-	var decoded map[string]any
-	if w.Body.Len() > 0 {
-		if err := json.Unmarshal(w.Body.Bytes(), &decoded); err != nil {
-			t.Fatalf("%s %s: %v in %s", method, path, err, w.Body)
-		}
-	}
-	return w.Code, w.Header(), decoded
+	header = append([]string{"X-Auth-Token", token}, header...)
+	got := apitest.Do(t, h.frame, apitest.Request(method, "http://keystone.test"+path, body, header...))
+	return got.Status, got.Header, got.Body
 }
 
 // login asks for a token with the given identity and scope.

@@ -5,7 +5,6 @@ package neutron
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,20 +18,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // client is gophercloud on a served Neutron, as alice.
 func (c *cloud) client() *gophercloud.ServiceClient {
-	handler := wire.New(wire.Options{
-		Service: "network", Mux: c.Mux(), Public: Public, NotFound: NotFound,
-		Authenticate: func(token string) (wire.Identity, bool) { return alice, token == "alice" },
-	})
-	server := httptest.NewServer(handler)
-	c.t.Cleanup(server.Close)
-	return &gophercloud.ServiceClient{
-		ProviderClient: &gophercloud.ProviderClient{TokenID: "alice"}, Endpoint: server.URL + "/", ResourceBase: server.URL + "/v2.0/", Type: "network",
-	}
+	return apitest.Gophercloud(c.t, wire.Options{Service: "network", Mux: c.Mux(), Public: Public, NotFound: NotFound}, alice)
 }
 
 func TestGophercloudManagesFloatingIPs(t *testing.T) {

@@ -4,16 +4,14 @@
 package neutron
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -74,19 +72,8 @@ type answer struct {
 // call makes a request; body is JSON text, headers are name, value, ...
 func (c *cloud) call(who wire.Identity, method, path, body string, headers ...string) answer {
 	c.t.Helper()
-	r := httptest.NewRequest(method, path, bytes.NewBufferString(body))
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	c.mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), who)))
-	a := answer{t: c.t, status: w.Code}
-	if w.Body.Len() > 0 {
-		if err := json.Unmarshal(w.Body.Bytes(), &a.body); err != nil {
-			c.t.Fatalf("%s %s answers %q: %v", method, path, w.Body, err)
-		}
-	}
-	return a
+	got := apitest.Do(c.t, c.mux, apitest.As(who, apitest.Request(method, path, body, headers...)))
+	return answer{t: c.t, status: got.Status, body: got.Body}
 }
 
 // must checks the status and returns the body's only object.

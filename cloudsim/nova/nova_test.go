@@ -4,10 +4,8 @@
 package nova
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
@@ -53,18 +52,9 @@ func newOffice() *office {
 
 func (o *office) get(t *testing.T, path string, header ...string) (int, http.Header, map[string]any) {
 	t.Helper()
-	r := httptest.NewRequest("GET", "http://nova.test"+path, nil)
-	r.Header.Set("X-Auth-Token", "token")
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	o.frame.ServeHTTP(w, r)
-	var body map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
-		t.Fatalf("%s: %v in %s", path, err, w.Body)
-	}
-	return w.Code, w.Header(), body
+	header = append([]string{"X-Auth-Token", "token"}, header...)
+	got := apitest.Do(t, o.frame, apitest.Request("GET", "http://nova.test"+path, "", header...))
+	return got.Status, got.Header, got.Body
 }
 
 func names(body map[string]any, key string) string {

@@ -6,7 +6,6 @@ package octavia
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -16,26 +15,17 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
 	providerapi "github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/providers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/quotas"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // client is a gophercloud client that calls as alice.
 func (c *cloud) client() *gophercloud.ServiceClient {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), alice)))
-	}))
-	transport := &http.Transport{}
-	c.t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		server.Close()
-	})
-	return &gophercloud.ServiceClient{
-		ProviderClient: &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: transport}},
-		Endpoint:       server.URL + "/", ResourceBase: server.URL + "/v2.0/", Type: "load-balancer",
-	}
+	return apitest.Gophercloud(c.t, wire.Options{Service: "load-balancer", Mux: c.Mux(), Public: func(route string) bool { return route == "/" }}, alice)
 }
 
 // ok returns a function that gives up when a call fails.

@@ -10,8 +10,21 @@
 // them.
 //
 // Timestamps have whole seconds, as with the real service on MySQL: of two
-// changes within one second updated_at tells only one.
+// changes within one second updated_at shows only one.
 //
-// Of the project it imports package wire, the types of package neutron in the
-// VIP calls, and the model of package dataplane.
+// The package has the routes of the API: a table for each resource (see the type
+// resource), and what is done in which order when it is created, changed and
+// deleted. What else there is to it has packages of its own. They import only those
+// below them, which a test holds:
+//
+//	view      documents and lists in JSON
+//	validate  makes objects of requests, and refuses what makes no sense
+//	schema    bodies of requests: their attributes, types and limits
+//	state     the objects, quotas, the lock of a load balancer and its changes
+//	provider  what amphora and ovn refuse, and what comes of a change with them
+//	model     the types of the objects
+//	fault     refusals in Octavia's words
+//
+// Of the simulator they import package wire, the types of package neutron in the
+// VIP calls, the errors of package barbican, and the model of package dataplane.
 package octavia

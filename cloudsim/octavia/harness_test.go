@@ -4,8 +4,6 @@
 package octavia
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/internal/apitest"
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -112,7 +111,7 @@ type reply struct {
 
 func (c *cloud) as(who wire.Identity, method, path, body string) reply {
 	c.t.Helper()
-	return c.send(httptest.NewRequest(method, "/v2.0/lbaas"+path, strings.NewReader(body)), who)
+	return c.send(apitest.Request(method, "/v2.0/lbaas"+path, body), who)
 }
 
 func (c *cloud) call(method, path, body string) reply {
@@ -122,15 +121,8 @@ func (c *cloud) call(method, path, body string) reply {
 
 func (c *cloud) send(r *http.Request, who wire.Identity) reply {
 	c.t.Helper()
-	w := httptest.NewRecorder()
-	c.mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), who)))
-	a := reply{t: c.t, status: w.Code, text: w.Body.String()}
-	if w.Body.Len() > 0 && bytes.HasPrefix(w.Body.Bytes(), []byte("{")) {
-		if err := json.Unmarshal(w.Body.Bytes(), &a.body); err != nil {
-			c.t.Fatalf("%s %s answers %q: %v", r.Method, r.URL, w.Body, err)
-		}
-	}
-	return a
+	got := apitest.Do(c.t, c.mux, apitest.As(who, r))
+	return reply{t: c.t, status: got.Status, text: got.Text, body: got.Body}
 }
 
 // must checks the status.

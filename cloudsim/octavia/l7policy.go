@@ -4,378 +4,86 @@
 package octavia
 
 import (
-	"net/http"
-	"slices"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-// The actions of L7 policies.
-const (
-	reject           = "REJECT"
-	redirectToURL    = "REDIRECT_TO_URL"
-	redirectToPool   = "REDIRECT_TO_POOL"
-	redirectToPrefix = "REDIRECT_PREFIX"
-)
-
-// redirectCode is the status of a redirection that names none.
-const redirectCode = 302
-
-// l7policy says what a listener does with requests that fit its rules. The data
-// plane does not follow it.
-type l7policy struct {
-	object
-	listener          *listener
-	name, description string
-	target
-	adminUp bool
-	rules   []*l7rule
-	tags    []string
+var policyResource = &resource[*model.L7Policy]{
+	kind: view.Policies, path: "/l7policies", item: "/l7policies/{id}",
+	root: "l7policy_", attributes: schema.PolicyCreate, changes: schema.PolicyUpdate,
+	known: func(s *state.State) state.Index[*model.L7Policy] { return s.Policies },
+	find:  byID((*request).policy),
+	rows: parts(func(lb *model.LoadBalancer) []*model.L7Policy {
+		var all []*model.L7Policy
+		for _, l := range lb.Listeners {
+			all = append(all, l.Policies...)
+		}
+		return all
+	}),
+	create: createPolicy, update: updatePolicy, remove: deletePolicy,
 }
 
-// target is where a policy sends requests.
-type target struct {
-	action      string
-	pool        *pool
-	url, prefix string
-	code        int // of a redirection, 0 is none
-}
-
-func badPolicy(problem string) error {
-	return faultf(http.StatusBadRequest, "Invalid L7 Policy arguments: %s", problem)
-}
-
-// aim gives a policy its target as a request says it, given where it sent
-// requests before. Attributes of another action than the one named are dropped,
-// or, some of them, change the action.
-func (t *target) aim(v values, p *pool) error {
-	url, prefix := v.text("redirect_url"), v.text("redirect_prefix")
-	named := v.text("action")
-	switch {
-	case v.has("action") && named == "":
-		return faultf(http.StatusBadRequest, "Invalid L7 Policy action specified: None")
-	case named == reject:
-		url, p = "", nil
-	case named == redirectToURL && url == "":
-		return badPolicy("redirect_url must not be None")
-	case named == redirectToURL:
-		p = nil
-	case named == redirectToPool && p == nil:
-		return badPolicy("redirect_pool_id or redirect_pool must not be None")
-	case named == redirectToPool:
-		url = ""
-	case named == redirectToPrefix && prefix == "":
-		return badPolicy("redirect_prefix must not be None")
-	}
-	if p != nil && (url != "" || prefix != "") {
-		return badPolicy("Cannot specify redirect_pool_id and redirect_url or redirect_prefix at the same time")
-	}
-	code := v.number("redirect_http_code", 0)
-	switch {
-	case p != nil:
-		*t = target{action: redirectToPool, pool: p}
-	case url != "":
-		*t = target{action: redirectToURL, url: url, code: orCode(code)}
-	case prefix != "":
-		*t = target{action: redirectToPrefix, prefix: prefix, code: orCode(code)}
-	case named == reject:
-		*t = target{action: reject, code: code}
-	default:
-		t.clear(v)
-	}
-	return nil
-}
-
-func orCode(code int) int {
-	if code == 0 {
-		return redirectCode
-	}
-	return code
-}
-
-// clear takes what a request gives as null, and the status; the action stays.
-func (t *target) clear(v values) {
-	if v.has("redirect_pool_id") {
-		t.pool = nil
-	}
-	setText(&t.url, v, "redirect_url")
-	setText(&t.prefix, v, "redirect_prefix")
-	if v.has("redirect_http_code") {
-		t.code = v.number("redirect_http_code", 0)
-	}
-}
-
-// newPolicy makes a policy with the rules that the request has, without putting
-// it into the state.
-func (s *Service) newPolicy(l *listener, v values, p *pool) (*l7policy, error) {
-	tags, err := newTags(v)
+func createPolicy(r *request, v schema.Values) (*model.L7Policy, error) {
+	l, err := r.listener(v.Text("listener_id"), r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	policy := &l7policy{
-		object: s.newObject(), listener: l, name: v.text("name"), description: v.text("description"),
-		adminUp: v.flag("admin_state_up", true), tags: tags,
+	if l.Protocol == "PROMETHEUS" {
+		return nil, fault.ErrNoChildren
 	}
-	if err := policy.aim(v, p); err != nil {
+	p, err := r.checks.RedirectPool(l, v)
+	if err != nil {
 		return nil, err
 	}
-	rules := v.objects("rules")
-	if len(rules) > mostRules {
-		return nil, tooManyRules(policy)
+	if err := r.state.Quotas.Check(l.LB.Project, model.PolicyQuota, 1); err != nil {
+		return nil, err
 	}
-	for _, spec := range rules {
-		rule, err := s.newRule(policy, spec)
-		if err != nil {
-			return nil, err
-		}
-		policy.rules = append(policy.rules, rule)
+	policy, err := r.checks.NewPolicy(l, v, p)
+	if err != nil {
+		return nil, err
 	}
+	if err := validate.CheckMutable(l.LB); err != nil {
+		return nil, err
+	}
+	if err := validate.CheckTarget(policy); err != nil {
+		return nil, err
+	}
+	if len(policy.Rules) > 0 {
+		return nil, fault.ErrNestedCreate
+	}
+	if err := provider.CheckPolicy(policy); err != nil {
+		return nil, err
+	}
+	r.state.Begin(r.Context(), l.LB, model.PendingUpdate).CreatePolicy(policy, v.Number("position", schema.LastPosition))
 	return policy, nil
 }
 
-// placePolicy puts a policy among those of its listener: at a position, counted
-// from 1, or at the end. Policies are always numbered without gaps.
-func (l *listener) placePolicy(policy *l7policy, position int) {
-	at := min(max(position-1, 0), len(l.policies))
-	l.policies = slices.Insert(l.policies, at, policy)
-}
-
-func (l *listener) removePolicy(policy *l7policy) {
-	l.policies = slices.DeleteFunc(l.policies, func(other *l7policy) bool { return other == policy })
-}
-
-func (policy *l7policy) position() int { return slices.Index(policy.listener.policies, policy) + 1 }
-
-// registerPolicy puts a policy and its rules into the state.
-func (s *Service) registerPolicy(policy *l7policy) {
-	u := s.used(policy.listener.lb.project)
-	s.policies[policy.id] = policy
-	u.policies++
-	for _, rule := range policy.rules {
-		s.rules[rule.id] = rule
-	}
-	u.rules += len(policy.rules)
-}
-
-// dropPolicy takes a policy and its rules out of the state, but not out of its
-// listener's list.
-func (s *Service) dropPolicy(policy *l7policy) {
-	u := s.used(policy.listener.lb.project)
-	for _, rule := range policy.rules {
-		delete(s.rules, rule.id)
-	}
-	u.rules -= len(policy.rules)
-	delete(s.policies, policy.id)
-	u.policies--
-}
-
-func (s *Service) createPolicy(r *request) (answer, error) {
-	v, err := s.parse(r.body, "l7policy_", "l7policy", policyCreate, false)
-	if err != nil {
-		return answer{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, err := s.listener(v.text("listener_id"), r.mayWrite)
-	if err != nil {
-		return answer{}, err
-	}
-	if l.protocol == "PROMETHEUS" {
-		return answer{}, errNoChildren
-	}
-	p, err := s.redirectPool(l, v)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := s.checkQuota(l.lb.project, policyQuota, 1); err != nil {
-		return answer{}, err
-	}
-	policy, err := s.newPolicy(l, v, p)
-	if err != nil {
-		return answer{}, err
-	}
-	if l.lb.prov != active {
-		return answer{}, immutable("Load Balancer", l.lb.id.String())
-	}
-	if err := checkTarget(policy); err != nil {
-		return answer{}, err
-	}
-	if len(policy.rules) > 0 {
-		return answer{}, errNestedCreate
-	}
-	if err := providers[l.lb.provider].policy(policy); err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), l.lb, pendingUpdate)
-	s.touch(c, &l.object, pendingUpdate)
-	l.placePolicy(policy, v.number("position", lastPosition))
-	s.registerPolicy(policy)
-	s.add(c, &policy.object)
-	s.start(c)
-	return s.one(r, http.StatusCreated, "l7policy", func(d *document) { policy.render(d, false) }), nil
-}
-
-// redirectPool finds the pool that a policy's request names; nil is none. That it
-// is the load balancer's own is checked only later.
-func (s *Service) redirectPool(l *listener, v values) (*pool, error) {
-	id := v.text("redirect_pool_id")
-	if id == "" {
-		return nil, nil
-	}
-	p := s.pools[parseID(id)]
-	if p == nil {
-		return nil, notFound("Pool", id)
-	}
-	return p, checkProtocols(l.protocol, p.protocol)
-}
-
-// checkTarget refuses pools of other load balancers.
-func checkTarget(policy *l7policy) error {
-	if p := policy.pool; p != nil && p.lb != policy.listener.lb {
-		return notFound("Pool", p.id.String())
-	}
-	return nil
-}
-
-func (s *Service) listPolicies(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	l := listing[*l7policy]{
-		key: "l7policies", known: s.policies, sample: &l7policy{listener: &listener{lb: &loadBalancer{}}},
-		render: func(d *document, policy *l7policy) { policy.render(d, false) },
-	}
-	err := s.visible(r, func(lb *loadBalancer) {
-		for _, listener := range lb.listeners {
-			l.rows = append(l.rows, listener.policies...)
-		}
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	return l.answer(s, r)
-}
-
-func (s *Service) showPolicy(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	policy, err := s.policy(r.PathValue("id"), r.mayRead)
-	if err != nil {
-		return answer{}, err
-	}
-	return s.one(r, http.StatusOK, "l7policy", func(d *document) { policy.render(d, false) }), nil
-}
-
-func (s *Service) updatePolicy(r *request) (answer, error) {
-	v, err := s.parse(r.body, "l7policy_", "l7policy", policyUpdate, false)
-	if err != nil {
-		return answer{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	policy, err := s.policy(r.PathValue("id"), r.mayWrite)
-	if err != nil {
-		return answer{}, err
-	}
+func updatePolicy(r *request, policy *model.L7Policy, v schema.Values) error {
 	changed := *policy
-	if err := s.changePolicy(&changed, v); err != nil {
-		return answer{}, err
-	}
-	l := policy.listener
-	if l.lb.prov != active {
-		return answer{}, immutable("Load Balancer", l.lb.id.String())
-	}
-	if err := checkTarget(&changed); err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), l.lb, pendingUpdate)
-	*policy = changed
-	if position := v.number("position", 0); position > 0 {
-		l.removePolicy(policy)
-		l.placePolicy(policy, position)
-	}
-	s.touch(c, &l.object, pendingUpdate)
-	s.touch(c, &policy.object, pendingUpdate)
-	s.start(c)
-	return s.one(r, http.StatusOK, "l7policy", func(d *document) { policy.render(d, false) }), nil
-}
-
-// changePolicy applies and checks an update.
-func (s *Service) changePolicy(policy *l7policy, v values) error {
-	if len(v) == 0 {
-		return badPolicy("Invalid update options")
-	}
-	tags, err := newTags(v)
-	if err != nil {
+	if err := r.checks.ChangePolicy(&changed, v); err != nil {
 		return err
 	}
-	p, err := s.redirectPool(policy.listener, v)
-	if err != nil {
+	lb := policy.Tree()
+	if err := validate.CheckMutable(lb); err != nil {
 		return err
 	}
-	if err := policy.aim(v, p); err != nil {
+	if err := validate.CheckTarget(&changed); err != nil {
 		return err
 	}
-	setText(&policy.name, v, "name")
-	setText(&policy.description, v, "description")
-	policy.adminUp = v.flag("admin_state_up", policy.adminUp)
-	if tags != nil {
-		policy.tags = tags
-	}
-	if policy.action == reject {
-		policy.code = 0
-	}
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).UpdatePolicy(policy, changed, v.Number("position", 0))
 	return nil
 }
 
-func (s *Service) deletePolicy(r *request) (answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	policy, err := s.policy(r.PathValue("id"), r.mayWrite)
-	if err != nil {
-		return answer{}, err
+func deletePolicy(r *request, policy *model.L7Policy) error {
+	lb := policy.Tree()
+	if err := validate.CheckMutable(lb); err != nil {
+		return err
 	}
-	l := policy.listener
-	c := s.lock(r.Context(), l.lb, pendingUpdate)
-	if c == nil {
-		return answer{}, immutable("Load Balancer", l.lb.id.String())
-	}
-	s.touch(c, &l.object, pendingUpdate)
-	s.touch(c, &policy.object, pendingDelete)
-	c.remove = func() {
-		l.removePolicy(policy)
-		s.dropPolicy(policy)
-	}
-	s.start(c)
-	return answer{status: http.StatusNoContent}, nil
-}
-
-func (policy *l7policy) tagList() []string { return policy.tags }
-
-func (policy *l7policy) column(name string) cell {
-	switch name {
-	case "name":
-		return textCell(policy.name)
-	case "description":
-		return textCell(policy.description)
-	case "project_id", "tenant_id":
-		return textCell(policy.listener.lb.project)
-	case "listener_id":
-		return idCell(policy.listener.id)
-	case "action":
-		return textCell(policy.action)
-	case "redirect_pool_id":
-		if policy.pool == nil {
-			return textCell("")
-		}
-		return idCell(policy.pool.id)
-	case "redirect_url":
-		return textCell(policy.url)
-	case "redirect_prefix":
-		return textCell(policy.prefix)
-	case "redirect_http_code":
-		return numberCell(policy.code)
-	case "position":
-		return numberCell(policy.position())
-	case "admin_state_up", "enabled":
-		return flagCell(policy.adminUp)
-	}
-	return policy.cell(name)
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).DeletePolicy(policy)
+	return nil
 }

@@ -4,234 +4,75 @@
 package octavia
 
 import (
-	"net/http"
-	"slices"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-// mostRules is how many rules a policy may have.
-const mostRules = 50
-
-// l7rule is one condition of a policy.
-type l7rule struct {
-	object
-	policy *l7policy
-	condition
-	adminUp bool
-	tags    []string
+var ruleResource = &resource[*model.L7Rule]{
+	kind: view.Rules, path: "/l7policies/{id}/rules", item: "/l7policies/{id}/rules/{rule}",
+	root: "rule_", changeRoot: "l7rule_", attributes: schema.RuleCreate, changes: schema.RuleUpdate,
+	known: func(s *state.State) state.Index[*model.L7Rule] { return s.Rules },
+	find:  func(r *request, write bool) (*model.L7Rule, error) { return r.rule(r.may(write)) },
+	rows: func(r *request) ([]*model.L7Rule, error) {
+		policy, err := r.policyInPath(r.mayRead)
+		if err != nil {
+			return nil, err
+		}
+		return policy.Rules, nil
+	},
+	create: createRule, update: updateRule, remove: deleteRule,
 }
 
-func tooManyRules(policy *l7policy) error {
-	return faultf(http.StatusConflict, "Too many rules on L7 policy %s", policy.id)
-}
-
-// newRule makes and checks a rule without putting it into the state.
-func (s *Service) newRule(policy *l7policy, v values) (*l7rule, error) {
-	tags, err := newTags(v)
+func createRule(r *request, v schema.Values) (*model.L7Rule, error) {
+	policy, err := r.policyInPath(r.mayWrite)
 	if err != nil {
 		return nil, err
 	}
-	rule := &l7rule{
-		object: s.newObject(), policy: policy, adminUp: v.flag("admin_state_up", true), tags: tags,
-		condition: condition{
-			kind: v.text("type"), compare: v.text("compare_type"), key: v.text("key"),
-			value: v.text("value"), invert: v.flag("invert", false),
-		},
+	rule, err := r.checks.NewRule(policy, v)
+	if err != nil {
+		return nil, err
 	}
-	return rule, rule.check()
+	if len(policy.Rules) >= validate.MostRules {
+		return nil, validate.TooManyRules(policy)
+	}
+	lb := policy.Tree()
+	if err := r.state.Quotas.Check(lb.Project, model.RuleQuota, 1); err != nil {
+		return nil, err
+	}
+	if err := validate.CheckPolicyParents(policy); err != nil {
+		return nil, err
+	}
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreateRule(rule)
+	return rule, nil
 }
 
-// checkParents refuses changes in a policy that is not ACTIVE itself, or whose
-// load balancer is not.
-func (policy *l7policy) checkParents() error {
-	if policy.prov != active {
-		return immutable("L7Policy", policy.id.String())
-	}
-	if lb := policy.listener.lb; lb.prov != active {
-		return immutable("Load Balancer", lb.id.String())
-	}
-	return nil
-}
-
-// touchPolicy marks a policy and its listener, as every change in it does.
-func (s *Service) touchPolicy(c *change, policy *l7policy) {
-	s.touch(c, &policy.listener.object, pendingUpdate)
-	s.touch(c, &policy.object, pendingUpdate)
-}
-
-// policyInPath finds the policy whose rules the path names.
-func (s *Service) policyInPath(r *request, may func(string) error) (*l7policy, error) {
-	id := r.PathValue("id")
-	if s.policies[parseID(id)] == nil {
-		return nil, outsideFault(http.StatusNotFound, "L7Policy %s not found.", id)
-	}
-	return s.policy(id, may)
-}
-
-// rule finds a rule and the policy that the path names. Nobody asks whether the
-// rule is that policy's.
-func (s *Service) rule(r *request, may func(string) error) (*l7policy, *l7rule, error) {
-	policy, err := s.policyInPath(r, may)
+func updateRule(r *request, rule *model.L7Rule, v schema.Values) error {
+	policy, err := r.policyInPath(r.mayWrite)
 	if err != nil {
-		return nil, nil, err
-	}
-	id := r.PathValue("rule")
-	found, ok := s.rules[parseID(id)]
-	rule, err := access(found, ok, "L7 Rule", id, func(rule *l7rule) string { return rule.policy.listener.lb.project }, may)
-	return policy, rule, err
-}
-
-func (s *Service) createRule(r *request) (answer, error) {
-	v, err := s.parse(r.body, "rule_", "rule", ruleCreate, false)
-	if err != nil {
-		return answer{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	policy, err := s.policyInPath(r, r.mayWrite)
-	if err != nil {
-		return answer{}, err
-	}
-	rule, err := s.newRule(policy, v)
-	if err != nil {
-		return answer{}, err
-	}
-	if len(policy.rules) >= mostRules {
-		return answer{}, tooManyRules(policy)
-	}
-	lb := policy.listener.lb
-	if err := s.checkQuota(lb.project, ruleQuota, 1); err != nil {
-		return answer{}, err
-	}
-	if err := policy.checkParents(); err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), lb, pendingUpdate)
-	policy.rules = append(policy.rules, rule)
-	s.rules[rule.id] = rule
-	s.used(lb.project).rules++
-	s.touchPolicy(c, policy)
-	s.add(c, &rule.object)
-	s.start(c)
-	return s.one(r, http.StatusCreated, "rule", rule.render), nil
-}
-
-func (s *Service) listRules(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	policy, err := s.policyInPath(r, r.mayRead)
-	if err != nil {
-		return answer{}, err
-	}
-	l := listing[*l7rule]{
-		key: "rules", known: s.rules, rows: slices.Clone(policy.rules), sample: &l7rule{policy: policy},
-		render: func(d *document, rule *l7rule) { rule.render(d) },
-	}
-	return l.answer(s, r)
-}
-
-func (s *Service) showRule(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, rule, err := s.rule(r, r.mayRead)
-	if err != nil {
-		return answer{}, err
-	}
-	return s.one(r, http.StatusOK, "rule", rule.render), nil
-}
-
-func (s *Service) updateRule(r *request) (answer, error) {
-	v, err := s.parse(r.body, "l7rule_", "rule", ruleUpdate, false)
-	if err != nil {
-		return answer{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	policy, rule, err := s.rule(r, r.mayWrite)
-	if err != nil {
-		return answer{}, err
+		return err
 	}
 	changed := *rule
-	if err := changed.change(v); err != nil {
-		return answer{}, err
-	}
-	if err := policy.checkParents(); err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), policy.listener.lb, pendingUpdate)
-	*rule = changed
-	s.touchPolicy(c, policy)
-	s.touch(c, &rule.object, pendingUpdate)
-	s.start(c)
-	return s.one(r, http.StatusOK, "rule", rule.render), nil
-}
-
-// change applies and checks an update.
-func (rule *l7rule) change(v values) error {
-	tags, err := newTags(v)
-	if err != nil {
+	if err := validate.ChangeRule(&changed, v); err != nil {
 		return err
 	}
-	if tags != nil {
-		rule.tags = tags
-	}
-	setText(&rule.kind, v, "type")
-	setText(&rule.compare, v, "compare_type")
-	setText(&rule.key, v, "key")
-	setText(&rule.value, v, "value")
-	rule.invert = v.flag("invert", rule.invert)
-	rule.adminUp = v.flag("admin_state_up", rule.adminUp)
-	if err := rule.check(); err != nil {
+	if err := validate.CheckPolicyParents(policy); err != nil {
 		return err
 	}
-	if !rule.usesKey() {
-		rule.key = ""
-	}
+	r.state.Begin(r.Context(), policy.Tree(), model.PendingUpdate).UpdateRule(policy, rule, changed)
 	return nil
 }
 
-func (s *Service) deleteRule(r *request) (answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	policy, rule, err := s.rule(r, r.mayWrite)
+func deleteRule(r *request, rule *model.L7Rule) error {
+	policy, err := r.policyInPath(r.mayWrite)
 	if err != nil {
-		return answer{}, err
+		return err
 	}
-	if err := policy.checkParents(); err != nil {
-		return answer{}, err
+	if err := validate.CheckPolicyParents(policy); err != nil {
+		return err
 	}
-	c := s.lock(r.Context(), policy.listener.lb, pendingUpdate)
-	s.touchPolicy(c, policy)
-	s.touch(c, &rule.object, pendingDelete)
-	c.remove = func() {
-		own := rule.policy
-		own.rules = slices.DeleteFunc(own.rules, func(other *l7rule) bool { return other == rule })
-		delete(s.rules, rule.id)
-		s.used(own.listener.lb.project).rules--
-	}
-	s.start(c)
-	return answer{status: http.StatusNoContent}, nil
-}
-
-func (rule *l7rule) tagList() []string { return rule.tags }
-
-func (rule *l7rule) column(name string) cell {
-	switch name {
-	case "project_id", "tenant_id":
-		return textCell(rule.policy.listener.lb.project)
-	case "l7policy_id":
-		return idCell(rule.policy.id)
-	case "type":
-		return textCell(rule.kind)
-	case "compare_type":
-		return textCell(rule.compare)
-	case "key":
-		return textCell(rule.key)
-	case "value":
-		return textCell(rule.value)
-	case "invert":
-		return flagCell(rule.invert)
-	case "admin_state_up", "enabled":
-		return flagCell(rule.adminUp)
-	}
-	return rule.cell(name)
+	r.state.Begin(r.Context(), policy.Tree(), model.PendingUpdate).DeleteRule(policy, rule)
+	return nil
 }

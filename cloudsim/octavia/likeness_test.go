@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -42,7 +43,7 @@ func TestAnswersAreThoseOfARealOctavia(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCloud(t, Options{APIVersion: "2.26"})
-	c.options.Network = forgetful{c.options.Network, map[string]string{}}
+	c.network = forgetful{c.network, map[string]string{}}
 	known := map[string]string{"project": alice.ProjectID, "subnet": c.ids.PrivateSubnetID, "network": c.ids.PublicNetworkID}
 	for i, s := range steps {
 		path := s.Path
@@ -88,7 +89,7 @@ func (n forgetful) AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error) {
 
 // names returns the names, the longest first, as one may begin another.
 func names(known map[string]string) []string {
-	sorted := sortedKeys(known)
+	sorted := slices.Sorted(maps.Keys(known))
 	slices.SortStableFunc(sorted, func(a, b string) int { return len(b) - len(a) })
 	return sorted
 }

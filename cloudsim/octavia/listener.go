@@ -4,357 +4,83 @@
 package octavia
 
 import (
-	"context"
 	"net/http"
-	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-// newListener makes and checks a listener with its default pool (nil for none),
-// without putting it into the state.
-func (s *Service) newListener(ctx context.Context, lb *loadBalancer, v values, p *pool) (*listener, error) {
-	tags, err := newTags(v)
+var listenerResource = &resource[*model.Listener]{
+	kind: view.Listeners, path: "/listeners", item: "/listeners/{id}",
+	root: "listener_", attributes: schema.ListenerCreate, changes: schema.ListenerUpdate,
+	known:  func(s *state.State) state.Index[*model.Listener] { return s.Listeners },
+	find:   byID((*request).listener),
+	rows:   parts(func(lb *model.LoadBalancer) []*model.Listener { return lb.Listeners }),
+	create: createListener, update: updateListener, remove: deleteListener,
+}
+
+func createListener(r *request, v schema.Values) (*model.Listener, error) {
+	lb, err := r.loadBalancer(v.Text("loadbalancer_id"), r.mayWrite)
 	if err != nil {
-		return nil, duplicateListener(v.text("protocol"), v.number("protocol_port", 0)) // whatever the database refuses
-	}
-	l := &listener{
-		object: s.newObject(), lb: lb, name: v.text("name"), description: v.text("description"),
-		protocol: v.text("protocol"), port: v.number("protocol_port", 0),
-		limit: v.number("connection_limit", -1), adminUp: v.flag("admin_state_up", true),
-		timeouts: defaultTimeouts, headers: v.headers(), cidrs: slices.Compact(slices.Sorted(slices.Values(v.texts("allowed_cidrs")))), tags: tags,
-	}
-	l.timeouts.set(v)
-	if p != nil {
-		if err := checkDefaultPool(l, p); err != nil {
-			return nil, err
-		}
-		l.pool = p
-		l.updated = l.created // the real service writes such a listener twice
-	}
-	if err := checkHeaders(l); err != nil {
 		return nil, err
 	}
-	if err := s.setListenerTLS(ctx, l, v); err != nil {
+	if err := r.state.Quotas.Check(lb.Project, model.ListenerQuota, 1); err != nil {
 		return nil, err
 	}
-	for _, other := range lb.listeners {
-		if other.port == l.port && s.portsCollide(other, l) {
-			return nil, duplicateListener(other.protocol, l.port)
-		}
-	}
-	return l, checkCIDRs(lb, l.cidrs)
-}
-
-func duplicateListener(protocol string, port int) error {
-	return faultf(http.StatusConflict, "Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", protocol, port)
-}
-
-func (l *listener) overUDP() bool { return l.protocol == "UDP" || l.protocol == "SCTP" }
-
-// set takes the timeouts of a request; null stands for the default.
-func (t *timeouts) set(v values) {
-	for name, field := range map[string]struct {
-		value     *int
-		otherwise int
-	}{
-		"timeout_client_data":    {&t.clientData, defaultTimeouts.clientData},
-		"timeout_member_connect": {&t.memberConnect, defaultTimeouts.memberConnect},
-		"timeout_member_data":    {&t.memberData, defaultTimeouts.memberData},
-		"timeout_tcp_inspect":    {&t.tcpInspect, defaultTimeouts.tcpInspect},
-	} {
-		if v.has(name) {
-			*field.value = v.number(name, field.otherwise)
-		}
-	}
-}
-
-// portsCollide reports whether two listeners cannot have the same port. TCP and
-// UDP may since 2.13.
-func (s *Service) portsCollide(a, b *listener) bool {
-	return s.version() < 13 || transport(a.protocol) == transport(b.protocol)
-}
-
-func transport(protocol string) string {
-	if protocol == "UDP" || protocol == "SCTP" {
-		return protocol
-	}
-	return "TCP"
-}
-
-// poolsOfListeners says which pool protocols a listener's default pool may have.
-var poolsOfListeners = map[string][]string{
-	"TCP":              {"HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"},
-	"HTTP":             {"HTTP", "PROXY", "PROXYV2"},
-	"HTTPS":            {"HTTPS", "PROXY", "PROXYV2", "TCP"},
-	"TERMINATED_HTTPS": {"HTTP", "PROXY", "PROXYV2"},
-	"UDP":              {"UDP"},
-	"SCTP":             {"SCTP"},
-}
-
-func checkDefaultPool(l *listener, p *pool) error {
-	if l.protocol == "PROMETHEUS" {
-		return errNoChildren
-	}
-	return checkProtocols(l.protocol, p.protocol)
-}
-
-func checkProtocols(listener, pool string) error {
-	if !slices.Contains(poolsOfListeners[listener], pool) {
-		return invalid("The pool protocol '%s' is invalid while the listener protocol is '%s'.", pool, listener)
-	}
-	return nil
-}
-
-// checkCIDRs refuses source ranges of another family than the VIP's. Additional
-// VIPs do not count.
-func checkCIDRs(lb *loadBalancer, cidrs []string) error {
-	for _, cidr := range cidrs {
-		prefix, err := parsePrefix(cidr)
-		if err != nil || prefix.Addr().Is6() != isIPv6(lb.address) {
-			return invalid("CIDR %s IP version incompatible with VIP %s IP version.", cidr, lb.address)
-		}
-	}
-	return nil
-}
-
-// rulesFit reports whether Octavia can make the rules of the VIP's security group.
-// It makes each for the families of all VIPs, so that a source range makes it
-// fail when there are both.
-func (lb *loadBalancer) rulesFit() bool {
-	both := slices.ContainsFunc(lb.additional, func(a additionalVIP) bool { return isIPv6(a.address) != isIPv6(lb.address) })
-	return !both || !slices.ContainsFunc(lb.listeners, func(l *listener) bool { return len(l.cidrs) > 0 })
-}
-
-var (
-	httpHeaders = []string{"X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"}
-	sslHeaders  = []string{
-		"X-SSL-Client-Verify", "X-SSL-Client-Has-Cert", "X-SSL-Client-DN", "X-SSL-Client-CN",
-		"X-SSL-Issuer", "X-SSL-Client-SHA1", "X-SSL-Client-Not-Before", "X-SSL-Client-Not-After",
-	}
-)
-
-func checkHeaders(l *listener) error {
-	if len(l.headers) == 0 {
-		return nil
-	}
-	if l.protocol != "HTTP" && l.protocol != "TERMINATED_HTTPS" {
-		return invalidOption("insert-headers", "a "+l.protocol+" protocol listener.")
-	}
-	var names, ssl []any
-	unknown := false
-	for _, name := range sortedKeys(l.headers) {
-		names = append(names, name)
-		if slices.Contains(sslHeaders, name) {
-			ssl = append(ssl, name)
-		} else if !slices.Contains(httpHeaders, name) {
-			unknown = true
-		}
-	}
-	if unknown {
-		return invalidOption("dict_keys("+python(names)+")", "insert_headers")
-	}
-	if len(ssl) > 0 && l.protocol == "HTTP" {
-		return invalidOption(python(ssl), "HTTP protocol listener.")
-	}
-	return nil
-}
-
-func (s *Service) registerListener(l *listener) {
-	s.listeners[l.id] = l
-	s.used(l.lb.project).listeners++
-	for _, policy := range l.policies {
-		s.registerPolicy(policy)
-	}
-}
-
-// dropListener takes a listener and its policies out of the state, but not out of
-// its load balancer's list.
-func (s *Service) dropListener(l *listener) {
-	for _, policy := range l.policies {
-		s.dropPolicy(policy)
-	}
-	delete(s.listeners, l.id)
-	s.used(l.lb.project).listeners--
-}
-
-func (s *Service) createListener(r *request) (answer, error) {
-	v, err := s.parse(r.body, "listener_", "listener", listenerCreate, false)
+	p, err := r.checks.DefaultPool(lb, v, v.Text("protocol"))
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lb, err := s.loadBalancer(v.text("loadbalancer_id"), r.mayWrite)
+	if err := validate.CheckMutable(lb); err != nil {
+		return nil, err
+	}
+	l, err := r.checks.NewListener(lb, v, p)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	if err := s.checkQuota(lb.project, listenerQuota, 1); err != nil {
-		return answer{}, err
+	if v.Object("default_pool") != nil || len(v.Objects("l7policies")) > 0 {
+		return nil, fault.ErrNestedCreate
 	}
-	p, err := s.defaultPool(lb, v, v.text("protocol"))
-	if err != nil {
-		return answer{}, err
+	if err := provider.CheckListener(l); err != nil {
+		return nil, err
 	}
-	if lb.prov != active {
-		return answer{}, immutable("Load Balancer", lb.id.String())
-	}
-	l, err := s.newListener(r.Context(), lb, v, p)
-	if err != nil {
-		return answer{}, err
-	}
-	if v.object("default_pool") != nil || len(v.objects("l7policies")) > 0 {
-		return answer{}, errNestedCreate
-	}
-	if err := providers[lb.provider].listener(l); err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), lb, pendingUpdate)
-	lb.listeners = append(lb.listeners, l)
-	s.registerListener(l)
-	s.add(c, &l.object)
-	c.fail = c.fail || !lb.rulesFit()
-	s.start(c)
-	return s.one(r, http.StatusCreated, "listener", func(d *document) { l.render(d, false) }), nil
+	r.state.Begin(r.Context(), lb, model.PendingUpdate).CreateListener(l)
+	return l, nil
 }
 
-// defaultPool finds the pool that a listener's request names; nil is none.
-func (s *Service) defaultPool(lb *loadBalancer, v values, protocol string) (*pool, error) {
-	id := v.text("default_pool_id")
-	if id == "" {
-		return nil, nil
+func listenerStats(r *request) (answer, error) {
+	r.state.RLock()
+	defer r.state.RUnlock()
+	if _, err := r.listener(r.PathValue("id"), r.mayRead); err != nil {
+		return answer{}, err
 	}
-	p := s.pools[parseID(id)]
-	if protocol == "PROMETHEUS" {
-		return nil, checkDefaultPool(&listener{protocol: protocol}, p)
-	}
-	if p == nil || p.lb != lb {
-		return nil, notFound("Pool", id)
-	}
-	return p, checkProtocols(protocol, p.protocol)
+	return answer{http.StatusOK, view.Stats(r.document())}, nil
 }
 
-func (s *Service) listListeners(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	l := listing[*listener]{
-		key: "listeners", known: s.listeners, sample: &listener{lb: &loadBalancer{}},
-		render: func(d *document, l *listener) { l.render(d, false) },
-	}
-	err := s.visible(r, func(lb *loadBalancer) { l.rows = append(l.rows, lb.listeners...) })
-	if err != nil {
-		return answer{}, err
-	}
-	return l.answer(s, r)
-}
-
-func (s *Service) showListener(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	l, err := s.listener(r.PathValue("id"), r.mayRead)
-	if err != nil {
-		return answer{}, err
-	}
-	return s.one(r, http.StatusOK, "listener", func(d *document) { l.render(d, false) }), nil
-}
-
-func (s *Service) listenerStats(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if _, err := s.listener(r.PathValue("id"), r.mayRead); err != nil {
-		return answer{}, err
-	}
-	return s.one(r, http.StatusOK, "stats", renderStats), nil
-}
-
-func (s *Service) updateListener(r *request) (answer, error) {
-	v, err := s.parse(r.body, "listener_", "listener", listenerUpdate, false)
-	if err != nil {
-		return answer{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, err := s.listener(r.PathValue("id"), r.mayWrite)
-	if err != nil {
-		return answer{}, err
-	}
+func updateListener(r *request, l *model.Listener, v schema.Values) error {
 	changed := *l
-	if err := s.changeListener(r.Context(), &changed, v); err != nil {
-		return answer{}, err
-	}
-	if l.lb.prov != active {
-		return answer{}, immutable("Load Balancer", l.lb.id.String())
-	}
-	if err := providers[l.lb.provider].listener(&changed); err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), l.lb, pendingUpdate)
-	*l = changed
-	s.touch(c, &l.object, pendingUpdate)
-	c.fail = c.fail || !l.lb.rulesFit()
-	s.start(c)
-	return s.one(r, http.StatusOK, "listener", func(d *document) { l.render(d, false) }), nil
-}
-
-// changeListener applies and checks an update.
-func (s *Service) changeListener(ctx context.Context, l *listener, v values) error {
-	tags, err := changedTags(v)
-	if err != nil {
+	if err := r.checks.ChangeListener(&changed, v); err != nil {
 		return err
 	}
-	if l.overUDP() && (len(v.headers()) > 0 || v.text("default_tls_container_ref") != "" || len(v.texts("sni_container_refs")) > 0) {
-		return invalid("%s protocol listener does not support TLS or header insertion.", l.protocol)
-	}
-	setText(&l.name, v, "name")
-	setText(&l.description, v, "description")
-	l.adminUp = v.flag("admin_state_up", l.adminUp)
-	if v.has("connection_limit") {
-		l.limit = v.number("connection_limit", -1)
-	}
-	l.timeouts.set(v)
-	if tags != nil {
-		l.tags = tags
-	}
-	if v.has("insert_headers") {
-		l.headers = v.headers()
-		if err := checkHeaders(l); err != nil {
-			return err
-		}
-	}
-	if v.has("allowed_cidrs") {
-		l.cidrs = v.texts("allowed_cidrs")
-		if err := checkCIDRs(l.lb, l.cidrs); err != nil {
-			return err
-		}
-		if len(slices.Compact(slices.Sorted(slices.Values(l.cidrs)))) < len(l.cidrs) {
-			return faultf(http.StatusInternalServerError, "duplicate source range") // unlike with a create
-		}
-	}
-	if err := s.setListenerTLS(ctx, l, v); err != nil {
+	if err := validate.CheckMutable(l.LB); err != nil {
 		return err
 	}
-	if v.has("default_pool_id") {
-		if l.pool, err = s.defaultPool(l.lb, v, l.protocol); err != nil {
-			return err
-		}
+	if err := provider.CheckListener(&changed); err != nil {
+		return err
 	}
+	r.state.Begin(r.Context(), l.LB, model.PendingUpdate).UpdateListener(l, changed)
 	return nil
 }
 
-func (s *Service) deleteListener(r *request) (answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, err := s.listener(r.PathValue("id"), r.mayWrite)
-	if err != nil {
-		return answer{}, err
+func deleteListener(r *request, l *model.Listener) error {
+	if err := validate.CheckMutable(l.LB); err != nil {
+		return err
 	}
-	c := s.lock(r.Context(), l.lb, pendingUpdate)
-	if c == nil {
-		return answer{}, immutable("Load Balancer", l.lb.id.String())
-	}
-	s.touch(c, &l.object, pendingDelete)
-	c.remove = func() {
-		l.lb.listeners = slices.DeleteFunc(l.lb.listeners, func(other *listener) bool { return other == l })
-		s.dropListener(l)
-	}
-	s.start(c)
-	return answer{status: http.StatusNoContent}, nil
+	r.state.Begin(r.Context(), l.LB, model.PendingUpdate).DeleteListener(l)
+	return nil
 }

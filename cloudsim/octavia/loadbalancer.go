@@ -4,311 +4,169 @@
 package octavia
 
 import (
-	"context"
+	"cmp"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
 )
 
-func (s *Service) newObject() object {
-	return object{id: uuid.New(), created: s.now(), prov: pendingCreate}
+var loadBalancerResource = &resource[*model.LoadBalancer]{
+	kind: view.LoadBalancers, path: "/loadbalancers", item: "/loadbalancers/{id}",
+	root: "load_balancer", attributes: schema.LoadBalancerCreate, changes: schema.LoadBalancerUpdate,
+	known: func(s *state.State) state.Index[*model.LoadBalancer] { return s.LoadBalancers },
+	find:  byID((*request).loadBalancer),
+	rows:  (*request).visible, update: updateLoadBalancer, remove: deleteLoadBalancer,
 }
 
-func (s *Service) createLoadBalancer(r *request) (answer, error) {
-	v, err := s.parse(r.body, "load_balancer", "loadbalancer", loadBalancerCreate, false)
+// loadBalancerRoutes has a create of its own, which asks Neutron without the lock.
+func loadBalancerRoutes(route router) {
+	loadBalancerResource.routes(route)
+	route("POST", "/loadbalancers", createLoadBalancer)
+	route("GET", "/loadbalancers/{id}/status", loadBalancerStatus)
+	route("GET", "/loadbalancers/{id}/statuses", loadBalancerStatus)
+	route("GET", "/loadbalancers/{id}/stats", loadBalancerStats)
+	route("PUT", "/loadbalancers/{id}/failover", failover)
+}
+
+func createLoadBalancer(r *request) (answer, error) {
+	v, err := r.parse("load_balancer", "loadbalancer", schema.LoadBalancerCreate)
 	if err != nil {
 		return answer{}, err
 	}
-	project := orDefault(orDefault(v.text("project_id"), v.text("tenant_id")), r.who.ProjectID)
+	project := cmp.Or(v.Text("project_id"), v.Text("tenant_id"), r.checks.Caller.ProjectID)
 	if err := r.mayWrite(project); err != nil {
 		return answer{}, err
 	}
-	vip, err := s.vipRequest(r, v)
+	vip, err := r.checks.VIPRequest(v)
 	if err != nil {
 		return answer{}, err
 	}
-	lb, err := s.newLoadBalancer(v, project)
+	r.state.RLock()
+	lb, err := r.checks.NewLoadBalancer(v, project)
+	r.state.RUnlock()
 	if err != nil {
 		return answer{}, err
 	}
-	vip.LoadBalancerID, vip.ProjectID, vip.Provider = lb.id.String(), project, lb.provider
-	given, err := s.options.Network.AllocateVIP(vip)
+	if err := allocateVIP(r, lb, vip); err != nil {
+		return answer{}, err
+	}
+	lost := r.checks.SubnetsLost(v)
+	r.state.Lock()
+	defer r.state.Unlock()
+	// The real service leaves the VIP port of what it refuses now, too.
+	if err := r.state.Quotas.Check(project, model.LoadBalancerQuota, 1); err != nil {
+		return answer{}, err
+	}
+	if err := r.checks.BuildTree(lb, v); err != nil {
+		return answer{}, err
+	}
+	r.state.Build(r.Context(), lb, lost)
+	return answer{http.StatusCreated, view.NewLoadBalancer(r.document(), lb)}, nil
+}
+
+// allocateVIP gives a load balancer its VIPs.
+func allocateVIP(r *request, lb *model.LoadBalancer, req neutron.VIPRequest) error {
+	req.LoadBalancerID, req.ProjectID, req.Provider = lb.ID.String(), lb.Project, lb.Provider
+	vip, err := r.network.AllocateVIP(req)
 	if err != nil {
-		return answer{}, vipFault(err, vip)
+		return validate.VIPFault(err, req)
 	}
-	s.placeVIP(lb, given)
-	lost := len(v.objects("listeners")) > 0 && slices.ContainsFunc(treeSubnets(v), func(id string) bool {
-		_, found := s.options.Network.Subnet("", id)
-		return id != "" && !found
-	})
-
-	s.mu.Lock()
-	err = s.plant(r.Context(), lb, v, lost)
-	var a answer
-	if err == nil {
-		a = s.one(r, http.StatusCreated, "loadbalancer", func(d *document) { lb.render(d, true) })
-	}
-	s.mu.Unlock()
-	return a, err // the real service leaves the VIP port of what it refuses, too
-}
-
-// newLoadBalancer makes a load balancer of the request, with no VIP yet.
-func (s *Service) newLoadBalancer(v values, project string) (*loadBalancer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if v.text("vip_qos_policy_id") != "" {
-		return nil, invalid("VIP QoS policy is not allowed in this deployment.")
-	}
-	provider, err := s.chooseProvider(v)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.checkQuota(project, loadBalancerQuota, 1); err != nil {
-		return nil, err
-	}
-	tags, err := newTags(v)
-	if err != nil {
-		return nil, err
-	}
-	return &loadBalancer{
-		object: s.newObject(), name: v.text("name"), description: v.text("description"), project: project,
-		provider: provider, flavor: v.text("flavor_id"), zone: v.text("availability_zone"),
-		adminUp: v.flag("admin_state_up", true), tags: tags,
-	}, nil
-}
-
-// plant puts a new load balancer with all its children into the state, or
-// nothing of it. lost says that a member's subnet is not there: Octavia finds
-// out only when it builds, and looks only if there are listeners.
-func (s *Service) plant(ctx context.Context, lb *loadBalancer, v values, lost bool) error {
-	if err := s.checkQuota(lb.project, loadBalancerQuota, 1); err != nil {
-		return err
-	}
-	if err := s.buildTree(ctx, lb, v); err != nil {
-		return err
-	}
-	lb.prov = active // so that it can be locked
-	c := s.lock(ctx, lb, pendingCreate)
-	lb.updated = 0
-	c.fail = c.fail || lost || !lb.rulesFit()
-	s.lbs[lb.id] = lb
-	s.byPort[lb.port] = lb
-	s.used(lb.project).loadBalancers++
-	for _, p := range lb.pools {
-		s.registerPool(p)
-	}
-	for _, l := range lb.listeners {
-		s.registerListener(l)
-	}
-	c.touched = lb.children()
-	s.unfinish(c)
-	s.start(c)
-	return nil
-}
-
-// children returns all parts of a load balancer that Octavia brings to ACTIVE
-// with it. With amphorae it forgets pools that no listener and no policy uses.
-func (lb *loadBalancer) children() []*object {
-	var all []*object
-	used := map[*pool]bool{}
-	for _, l := range lb.listeners {
-		all = append(all, &l.object)
-		used[l.pool] = true
-		for _, policy := range l.policies {
-			all = append(all, &policy.object)
-			used[policy.pool] = true
-			for _, rule := range policy.rules {
-				all = append(all, &rule.object)
-			}
-		}
-	}
-	for _, p := range lb.pools {
-		if used[p] || lb.provider == ovn {
-			all = append(all, p.parts()...)
-		}
-	}
-	return all
-}
-
-// parts returns a pool and what is in it.
-func (p *pool) parts() []*object {
-	all := []*object{&p.object}
-	if p.monitor != nil {
-		all = append(all, &p.monitor.object)
-	}
-	for _, m := range p.members {
-		all = append(all, &m.object)
-	}
-	return all
-}
-
-func (s *Service) placeVIP(lb *loadBalancer, vip neutron.VIP) {
-	lb.port, lb.network, lb.subnet, lb.address = vip.PortID, vip.NetworkID, vip.SubnetID, vip.Address
+	lb.Port, lb.Network, lb.Subnet, lb.Address = vip.PortID, vip.NetworkID, vip.SubnetID, vip.Address
 	for _, a := range vip.Additional {
-		lb.additional = append(lb.additional, additionalVIP{subnet: a.SubnetID, address: a.Address})
+		lb.Additional = append(lb.Additional, model.AdditionalVIP{Subnet: a.SubnetID, Address: a.Address})
 	}
-	if sub, ok := s.options.Network.Subnet("", vip.SubnetID); ok {
-		lb.cidr, _ = netip.ParsePrefix(sub.CIDR) // Neutron's own CIDRs are valid
-	}
-}
-
-func (s *Service) listLoadBalancers(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	l := listing[*loadBalancer]{
-		key: "loadbalancers", known: s.lbs, sample: &loadBalancer{},
-		render: func(d *document, lb *loadBalancer) { lb.render(d, false) },
-	}
-	err := s.visible(r, func(lb *loadBalancer) { l.rows = append(l.rows, lb) })
-	if err != nil {
-		return answer{}, err
-	}
-	return l.answer(s, r)
-}
-
-// visible visits the load balancers that a list may show parts of.
-func (s *Service) visible(r *request, visit func(*loadBalancer)) error {
-	project := r.query.Get("project_id")
-	if !r.seesAll() {
-		project = orDefault(project, r.who.ProjectID)
-		if err := r.mayRead(project); err != nil {
-			return err
-		}
-	}
-	for _, key := range []string{"loadbalancer_id", "load_balancer_id"} {
-		if !r.query.Has(key) {
-			continue
-		}
-		if lb := s.lbs[parseID(r.query.Get(key))]; lb != nil && (project == "" || lb.project == project) {
-			visit(lb)
-		}
-		return nil
-	}
-	for _, lb := range s.lbs {
-		if project == "" || lb.project == project {
-			visit(lb)
-		}
+	if sub, ok := r.network.Subnet("", vip.SubnetID); ok {
+		lb.CIDR, _ = netip.ParsePrefix(sub.CIDR) // Neutron's own CIDRs are valid
 	}
 	return nil
 }
 
-func (s *Service) showLoadBalancer(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	lb, err := s.loadBalancer(r.PathValue("id"), r.mayRead)
+func loadBalancerStatus(r *request) (answer, error) {
+	for _, name := range slices.Sorted(maps.Keys(r.query)) {
+		return answer{}, fault.New(http.StatusBadRequest, "Unknown argument: %q", name)
+	}
+	r.state.RLock()
+	defer r.state.RUnlock()
+	lb, err := r.loadBalancer(r.PathValue("id"), r.mayRead)
 	if err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "loadbalancer", func(d *document) { lb.render(d, false) }), nil
+	return answer{http.StatusOK, view.Statuses(r.document(), lb)}, nil
 }
 
-func (s *Service) loadBalancerStatus(r *request) (answer, error) {
-	if names := sortedKeys(r.query); len(names) > 0 {
-		return answer{}, faultf(http.StatusBadRequest, "Unknown argument: %q", names[0])
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	lb, err := s.loadBalancer(r.PathValue("id"), r.mayRead)
-	if err != nil {
+func loadBalancerStats(r *request) (answer, error) {
+	r.state.RLock()
+	defer r.state.RUnlock()
+	if _, err := r.loadBalancer(r.PathValue("id"), r.mayRead); err != nil {
 		return answer{}, err
 	}
-	return s.one(r, http.StatusOK, "statuses", func(d *document) {
-		d.nested("loadbalancer", func() { lb.renderStatus(d) })
-	}), nil
+	return answer{http.StatusOK, view.Stats(r.document())}, nil
 }
 
-func (s *Service) loadBalancerStats(r *request) (answer, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if _, err := s.loadBalancer(r.PathValue("id"), r.mayRead); err != nil {
-		return answer{}, err
+func updateLoadBalancer(r *request, lb *model.LoadBalancer, v schema.Values) error {
+	if v.Has("vip_qos_policy_id") {
+		return fault.Invalid("VIP QoS policy is not allowed in this deployment.")
 	}
-	return s.one(r, http.StatusOK, "stats", renderStats), nil
-}
-
-// renderStats writes zeros: nothing counts the traffic.
-func renderStats(d *document) {
-	for _, name := range []string{"bytes_in", "bytes_out", "active_connections", "total_connections", "request_errors"} {
-		d.number(name, 0)
-	}
-}
-
-func (s *Service) updateLoadBalancer(r *request) (answer, error) {
-	v, err := s.parse(r.body, "load_balancer", "loadbalancer", loadBalancerUpdate, false)
+	tags, err := validate.ChangedTags(v)
 	if err != nil {
-		return answer{}, err
+		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lb, err := s.loadBalancer(r.PathValue("id"), r.mayWrite)
-	if err != nil {
-		return answer{}, err
-	}
-	if v.has("vip_qos_policy_id") {
-		return answer{}, invalid("VIP QoS policy is not allowed in this deployment.")
-	}
-	tags, err := changedTags(v)
-	if err != nil {
-		return answer{}, err
-	}
-	c := s.lock(r.Context(), lb, pendingUpdate)
+	c := r.state.Begin(r.Context(), lb, model.PendingUpdate)
 	if c == nil {
-		return answer{}, wrongState(lb)
+		return wrongState(lb)
 	}
-	setText(&lb.name, v, "name")
-	setText(&lb.description, v, "description")
-	lb.adminUp = v.flag("admin_state_up", lb.adminUp)
+	v.Set("name", &lb.Name)
+	v.Set("description", &lb.Description)
+	lb.AdminUp = v.Flag("admin_state_up", lb.AdminUp)
 	if tags != nil {
-		lb.tags = tags
+		lb.Tags = tags
 	}
-	s.start(c)
-	return s.one(r, http.StatusOK, "loadbalancer", func(d *document) { lb.render(d, false) }), nil
+	c.Start()
+	return nil
 }
 
-// setText sets an attribute that the request gives; null empties it.
-func setText(field *string, v values, name string) {
-	if v.has(name) {
-		*field = v.text(name)
+func deleteLoadBalancer(r *request, lb *model.LoadBalancer) error {
+	if !r.flag("cascade") && len(lb.Listeners)+len(lb.Pools) > 0 {
+		return fault.Invalid("Cannot delete Load Balancer %s - it has children", lb.ID)
 	}
+	c := r.state.Begin(r.Context(), lb, model.PendingDelete, model.InError)
+	if c == nil {
+		return wrongState(lb)
+	}
+	c.Start()
+	return nil
 }
 
-func (s *Service) deleteLoadBalancer(r *request) (answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lb, err := s.loadBalancer(r.PathValue("id"), r.mayWrite)
+func failover(r *request) (answer, error) {
+	r.state.Lock()
+	defer r.state.Unlock()
+	lb, err := r.loadBalancer(r.PathValue("id"), func(string) error { return r.mayAdmin() })
 	if err != nil {
 		return answer{}, err
 	}
-	if !r.flag("cascade") && len(lb.listeners)+len(lb.pools) > 0 {
-		return answer{}, invalid("Cannot delete Load Balancer %s - it has children", lb.id)
+	if lb.Provisioning == model.Active || lb.Provisioning == model.InError {
+		if err := provider.CheckFailover(lb); err != nil {
+			return answer{}, err
+		}
 	}
-	c := s.lock(r.Context(), lb, pendingDelete, inError)
+	c := r.state.Begin(r.Context(), lb, model.PendingUpdate, model.InError)
 	if c == nil {
 		return answer{}, wrongState(lb)
 	}
-	s.start(c)
-	return answer{status: http.StatusNoContent}, nil
-}
-
-func (s *Service) failover(r *request) (answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lb, err := s.loadBalancer(r.PathValue("id"), func(string) error { return r.mayAdmin() })
-	if err != nil {
-		return answer{}, err
-	}
-	if lb.provider == ovn && (lb.prov == active || lb.prov == inError) {
-		return answer{}, unsupported(ovn, "OVN provider does not support loadbalancer failover")
-	}
-	c := s.lock(r.Context(), lb, pendingUpdate, inError)
-	if c == nil {
-		return answer{}, wrongState(lb)
-	}
-	c.touched = lb.children() // a failover mends them all
-	s.start(c)
+	c.Failover()
 	return answer{status: http.StatusAccepted}, nil
+}
+
+func wrongState(lb *model.LoadBalancer) error {
+	return fault.New(http.StatusConflict, "Invalid state %s of loadbalancer resource %s", lb.Provisioning, lb.ID)
 }

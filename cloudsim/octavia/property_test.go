@@ -5,74 +5,81 @@ package octavia
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
 )
 
-// check tells what is inconsistent in the state: every object must be found
+// check reports what is inconsistent in the state: every object must be found
 // under its id and in its parent, and be counted once.
 func (s *Service) check() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.state.RLock()
+	defer s.state.RUnlock()
 	var got Counts
-	counted := map[string]usage{}
-	for id, lb := range s.lbs {
-		if lb.id != id || s.byPort[lb.port] != lb {
-			return fmt.Errorf("load balancer %s is not where it belongs", id)
+	for lb := range s.state.LoadBalancers.All() {
+		if by, _ := s.state.OfPort(lb.Port); by != lb {
+			return fmt.Errorf("load balancer %s is not found by its port", lb.ID)
 		}
-		u := counted[lb.project]
-		u.loadBalancers++
-		for _, l := range lb.listeners {
-			if s.listeners[l.id] != l || l.lb != lb || l.pool != nil && s.pools[l.pool.id] != l.pool {
-				return fmt.Errorf("listener %s is not where it belongs, or its pool is gone", l.id)
+		got.LoadBalancers++
+		for _, l := range lb.Listeners {
+			if !known(s.state.Listeners, l) || l.LB != lb || l.Pool != nil && !known(s.state.Pools, l.Pool) {
+				return fmt.Errorf("listener %s is not where it belongs, or its pool is gone", l.ID)
 			}
-			u.listeners++
+			got.Listeners++
 		}
-		for _, p := range lb.pools {
-			if s.pools[p.id] != p || p.lb != lb {
-				return fmt.Errorf("pool %s is not where it belongs", p.id)
+		for _, p := range lb.Pools {
+			if !known(s.state.Pools, p) || p.LB != lb {
+				return fmt.Errorf("pool %s is not where it belongs", p.ID)
 			}
-			u.pools++
+			got.Pools++
 			places := map[string]bool{}
-			for _, m := range p.members {
-				at := fmt.Sprint(m.address.Value(), m.port)
-				if s.members[m.id] != m || m.pool != p || places[at] {
-					return fmt.Errorf("member %s is not where it belongs, or twice", m.id)
+			for _, m := range p.Members {
+				at := fmt.Sprint(m.Address.Value(), m.Port)
+				if !known(s.state.Members, m) || m.Pool != p || places[at] {
+					return fmt.Errorf("member %s is not where it belongs, or twice", m.ID)
 				}
 				places[at] = true
-				u.members++
+				got.Members++
 			}
-			if m := p.monitor; m != nil {
-				if s.monitors[m.id] != m || m.pool != p {
-					return fmt.Errorf("monitor %s is not where it belongs", m.id)
+			if m := p.Monitor; m != nil {
+				if !known(s.state.Monitors, m) || m.Pool != p {
+					return fmt.Errorf("monitor %s is not where it belongs", m.ID)
 				}
-				u.monitors++
+				got.HealthMonitors++
 			}
 		}
-		for _, o := range lb.children() {
-			if lb.prov == active && o.prov != active {
-				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.id, o.prov)
+		for _, o := range provider.Children(lb) {
+			if lb.Provisioning == model.Active && o.Provisioning != model.Active {
+				return fmt.Errorf("%s is %s in an ACTIVE load balancer", o.ID, o.Provisioning)
 			}
 		}
-		counted[lb.project] = u
 	}
-	for project, u := range s.usage {
-		if counted[project] != *u {
-			return fmt.Errorf("project %s has %+v, but %+v is counted", project, counted[project], *u)
-		}
-		got.LoadBalancers += u.loadBalancers
-		got.Listeners += u.listeners
-		got.Pools += u.pools
-		got.Members += u.members
-		got.HealthMonitors += u.monitors
+	used := func(resource string) int {
+		return s.state.Quotas.Used(alice.ProjectID, resource) + s.state.Quotas.Used(admin.ProjectID, resource)
 	}
-	if want := (Counts{len(s.lbs), len(s.listeners), len(s.pools), len(s.members), len(s.monitors)}); got != want {
-		return fmt.Errorf("%+v are in trees, %+v under their ids", got, want)
+	counted := Counts{used(model.LoadBalancerQuota), used(model.ListenerQuota), used(model.PoolQuota), used(model.MemberQuota), used(model.MonitorQuota)}
+	byID := Counts{s.state.LoadBalancers.Len(), s.state.Listeners.Len(), s.state.Pools.Len(), s.state.Members.Len(), s.state.Monitors.Len()}
+	if got != counted || got != byID {
+		return fmt.Errorf("%+v are in trees, %+v under their ids, and %+v are counted", got, byID, counted)
 	}
 	return nil
+}
+
+// known reports whether an object is found by its id.
+func known[T interface {
+	model.Item
+	comparable
+}](x state.Index[T], o T) bool {
+	found, _ := x.Find(o.Base().ID.String())
+	return found == o
 }
 
 func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
@@ -114,7 +121,7 @@ func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
 			"delete monitor":  func() reply { return c.call("DELETE", "/healthmonitors/"+pick("healthmonitors"), "") },
 		}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
-			name := rapid.SampledFrom(sortedKeys(act)).Draw(rt, "step")
+			name := rapid.SampledFrom(slices.Sorted(maps.Keys(act))).Draw(rt, "step")
 			if a := act[name](); a.status >= http.StatusInternalServerError {
 				rt.Fatalf("%s answers %d %s", name, a.status, a.text)
 			}
@@ -134,10 +141,10 @@ func TestTheStateStaysConsistentWhateverIsDone(t *testing.T) {
 }
 
 func (s *Service) pending() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, lb := range s.lbs {
-		if lb.change != nil {
+	s.state.RLock()
+	defer s.state.RUnlock()
+	for lb := range s.state.LoadBalancers.All() {
+		if lb.Changing {
 			return true
 		}
 	}

@@ -4,17 +4,19 @@
 package octavia
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/validate"
 )
 
 // newestMinor is the newest API version that is simulated, 2.newestMinor.
@@ -23,15 +25,29 @@ const newestMinor = 27
 // VIPNetwork is what Octavia asks of Neutron, as an admin. It is called without
 // any lock of this package held.
 type VIPNetwork interface {
+	validate.Network
 	// AllocateVIP makes the VIP port, or takes the one the request names.
 	AllocateVIP(req neutron.VIPRequest) (neutron.VIP, error)
 	// ReleaseVIP deletes a VIP port that AllocateVIP made; another port is kept
 	// and let go.
 	ReleaseVIP(portID string) error
-	// Subnet finds a subnet that the project may use.
-	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
-	// Network reports whether the project may use a network.
-	Network(projectID, id string) bool
+}
+
+// SecretReader reads certificates out of Barbican.
+type SecretReader = validate.SecretReader
+
+// Quota is how many objects a project may have; -1 is unlimited.
+type Quota struct{ LoadBalancers, Listeners, Pools, Members, HealthMonitors int }
+
+// limits are the quota by resource; nil limits nothing.
+func (q *Quota) limits() map[string]int {
+	if q == nil {
+		return nil
+	}
+	return map[string]int{
+		model.LoadBalancerQuota: q.LoadBalancers, model.ListenerQuota: q.Listeners, model.PoolQuota: q.Pools,
+		model.MemberQuota: q.Members, model.MonitorQuota: q.HealthMonitors,
+	}
 }
 
 // Options are what New makes a Service of. Only Network is needed.
@@ -57,7 +73,7 @@ type Options struct {
 	// changed, while a PUT on the listener or pool itself is taken and ends in
 	// ACTIVE, and any change of a pool ends with all listeners ACTIVE.
 	StuckChildren bool
-	// MonitorsReport says that SetMemberStatus tells how members with a health
+	// MonitorsReport says that SetMemberStatus reports how members with a health
 	// monitor are doing: they are OFFLINE until then. When false they are ONLINE
 	// once they are ACTIVE.
 	MonitorsReport bool
@@ -73,60 +89,50 @@ type Options struct {
 
 // Service is a simulated Octavia. It is safe for use by many goroutines.
 type Service struct {
-	options Options
+	state   *state.State
+	network VIPNetwork
+	secrets SecretReader
 	minor   atomic.Int32 // of the newest API version; it may change
-
-	mu        sync.RWMutex
-	closed    bool
-	holdAll   bool
-	times     changeTimes
-	running   sync.WaitGroup // timers and goroutines of changes
-	lbs       map[uuid.UUID]*loadBalancer
-	listeners map[uuid.UUID]*listener
-	pools     map[uuid.UUID]*pool
-	members   map[uuid.UUID]*member
-	monitors  map[uuid.UUID]*monitor
-	policies  map[uuid.UUID]*l7policy
-	rules     map[uuid.UUID]*l7rule
-	byPort    map[string]*loadBalancer
-	usage     map[string]*usage
-	quotas    map[string]*quota
-	offers    catalogue
 }
 
 // New makes a Service. Close must be called when it is no longer needed.
 func New(o Options) (*Service, error) {
-	minor, err := parseVersion(o.APIVersion)
-	if err != nil {
-		return nil, err
-	}
 	if o.Network == nil {
 		return nil, errors.New("the simulated Octavia needs a Network to allocate VIPs from")
-	}
-	o.Provider = orDefault(o.Provider, amphora)
-	if _, ok := providers[o.Provider]; !ok {
-		return nil, fmt.Errorf("unknown default provider %q: use amphora or ovn", o.Provider)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	s := &Service{
-		options:   o,
-		times:     changeTimes{build: o.BuildTime, update: o.UpdateTime, delete: o.DeleteTime},
-		lbs:       map[uuid.UUID]*loadBalancer{},
-		listeners: map[uuid.UUID]*listener{},
-		pools:     map[uuid.UUID]*pool{},
-		members:   map[uuid.UUID]*member{},
-		monitors:  map[uuid.UUID]*monitor{},
-		policies:  map[uuid.UUID]*l7policy{},
-		rules:     map[uuid.UUID]*l7rule{},
-		byPort:    map[string]*loadBalancer{},
-		usage:     map[string]*usage{},
-		quotas:    map[string]*quota{},
+		network: o.Network, secrets: o.Secrets,
+		state: state.New(state.Options{
+			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
+			Now: o.Now, ReleaseVIP: o.Network.ReleaseVIP, OnChange: o.OnChange,
+		}),
 	}
-	s.minor.Store(int32(minor))
-	s.offers.init()
+	s.SetTimes(o.BuildTime, o.UpdateTime, o.DeleteTime)
+	if err := s.SetOffer(o.APIVersion, o.Provider); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// SetOffer changes Options.APIVersion and Options.Provider: both, or none and an
+// error. What was made with features of a later version stays, but is not shown.
+func (s *Service) SetOffer(apiVersion, defaultProvider string) error {
+	minor, err := parseVersion(apiVersion)
+	if err != nil {
+		return err
+	}
+	defaultProvider = cmp.Or(defaultProvider, provider.Amphora)
+	if !provider.Known(defaultProvider) {
+		return fmt.Errorf("unknown provider %q: use amphora or ovn", defaultProvider)
+	}
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.state.Provider = defaultProvider
+	s.minor.Store(int32(minor))
+	return nil
 }
 
 func parseVersion(v string) (minor int, err error) {
@@ -138,93 +144,4 @@ func parseVersion(v string) (minor int, err error) {
 		return 0, fmt.Errorf("cannot simulate Octavia API version %q: use 2.0 to 2.%d", v, newestMinor)
 	}
 	return minor, nil
-}
-
-func (s *Service) version() int { return int(s.minor.Load()) }
-
-// SetOffer changes Options.APIVersion and Options.Provider: both, or none and an
-// error. What was made with features of a later version stays, but is not shown.
-func (s *Service) SetOffer(apiVersion, provider string) error {
-	minor, err := parseVersion(apiVersion)
-	if err != nil {
-		return err
-	}
-	provider = orDefault(provider, amphora)
-	if _, ok := providers[provider]; !ok {
-		return fmt.Errorf("unknown provider %q: use amphora or ovn", provider)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.options.Provider = provider
-	s.minor.Store(int32(minor))
-	return nil
-}
-
-// Close ends all changes under way where they stand and waits for them. The
-// service goes on answering, but no change is carried out any more.
-func (s *Service) Close() {
-	s.mu.Lock()
-	s.closed = true
-	for _, lb := range s.lbs {
-		if c := lb.change; c != nil && c.timer != nil && c.timer.Stop() {
-			s.running.Done()
-		}
-	}
-	s.mu.Unlock()
-	s.running.Wait()
-}
-
-// Counts is the number of objects there are.
-type Counts struct{ LoadBalancers, Listeners, Pools, Members, HealthMonitors int }
-
-// Counts returns how many objects there are, in all projects.
-func (s *Service) Counts() Counts {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return Counts{len(s.lbs), len(s.listeners), len(s.pools), len(s.members), len(s.monitors)}
-}
-
-// VIPPortID returns the id of the Neutron port that holds a load balancer's
-// VIPs.
-func (s *Service) VIPPortID(loadBalancerID string) (string, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	lb := s.lbs[parseID(loadBalancerID)]
-	if lb == nil {
-		return "", false
-	}
-	return lb.port, true
-}
-
-// LoadBalancerOfPort returns the id of the load balancer that has its VIPs on a
-// Neutron port.
-func (s *Service) LoadBalancerOfPort(portID string) (string, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	lb := s.byPort[portID]
-	if lb == nil {
-		return "", false
-	}
-	return lb.id.String(), true
-}
-
-func (s *Service) now() int64 { return s.options.Now().Unix() }
-
-// parseID returns the zero id, which nothing has, for what is no id.
-func parseID(text string) uuid.UUID {
-	if len(text) != 36 {
-		return uuid.UUID{}
-	}
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return uuid.UUID{}
-	}
-	return id
-}
-
-func orDefault(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

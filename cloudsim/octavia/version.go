@@ -34,7 +34,7 @@ type link struct {
 	Rel  string `json:"rel"`
 }
 
-// Unnumbered tells which answers bear no request id: refusals for want of a
+// Unnumbered reports which answers bear no request id: refusals for want of a
 // token, which are made before Octavia sees the request.
 func Unnumbered(_ string, refused bool) bool { return refused }
 
@@ -58,7 +58,7 @@ func writeOutside(w http.ResponseWriter, status int, description any) {
 
 // versions answers which API versions there are, from the oldest to the newest.
 func (s *Service) versions(w http.ResponseWriter, r *http.Request) {
-	newest := s.version()
+	newest := int(s.minor.Load())
 	all := make([]version, newest+1)
 	for i := range all {
 		all[i] = version{

@@ -1,0 +1,29 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import "net/netip"
+
+// LoadBalancer is a load balancer with its VIPs, listeners and pools.
+type LoadBalancer struct {
+	Object
+	Name, Description, Project string
+	Provider, Flavor, Zone     string
+	Subnet, Network, Port      string
+	Address                    string
+	CIDR                       netip.Prefix // of the VIP's subnet
+	Additional                 []AdditionalVIP
+	AdminUp                    bool
+	Listeners                  []*Listener
+	Pools                      []*Pool
+	Changing                   bool // a change of it is under way
+	Held                       bool // its changes do not end
+	Built                      bool // has been ACTIVE once
+}
+
+// Tree is the load balancer.
+func (lb *LoadBalancer) Tree() *LoadBalancer { return lb }
+
+// AdditionalVIP is a VIP besides the first.
+type AdditionalVIP struct{ Subnet, Address string }

@@ -1,0 +1,137 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
+
+// What a change comes to. Octavia's worker and its providers say for each part when
+// it is ACTIVE, and forget some.
+
+// ChangeTime is what a change takes that takes an amphora so long.
+func ChangeTime(lb *model.LoadBalancer, amphorae time.Duration) time.Duration {
+	if lb.Provider == OVN {
+		return amphorae / 10
+	}
+	return amphorae
+}
+
+// SecurityGroupFits reports whether Octavia can make the rules of the VIP's security group.
+// It makes each for the families of all VIPs, so that a source range makes it
+// fail when there are both.
+func SecurityGroupFits(lb *model.LoadBalancer) bool {
+	both := slices.ContainsFunc(lb.Additional, func(a model.AdditionalVIP) bool { return IsIPv6(a.Address) != IsIPv6(lb.Address) })
+	return !both || !slices.ContainsFunc(lb.Listeners, func(l *model.Listener) bool { return len(l.CIDRs) > 0 })
+}
+
+// Children returns all parts of a load balancer that Octavia brings to ACTIVE
+// with it. With amphorae it forgets pools that no listener and no policy uses.
+func Children(lb *model.LoadBalancer) []*model.Object {
+	var all []*model.Object
+	used := map[*model.Pool]bool{}
+	for _, l := range lb.Listeners {
+		all = append(all, &l.Object)
+		used[l.Pool] = true
+		for _, policy := range l.Policies {
+			all = append(all, &policy.Object)
+			used[policy.Pool] = true
+			for _, rule := range policy.Rules {
+				all = append(all, &rule.Object)
+			}
+		}
+	}
+	for _, p := range lb.Pools {
+		if used[p] || lb.Provider == OVN {
+			all = append(all, poolParts(p)...)
+		}
+	}
+	return all
+}
+
+// poolParts returns a pool and what is in it.
+func poolParts(p *model.Pool) []*model.Object {
+	all := []*model.Object{&p.Object}
+	if p.Monitor != nil {
+		all = append(all, &p.Monitor.Object)
+	}
+	for _, m := range p.Members {
+		all = append(all, &m.Object)
+	}
+	return all
+}
+
+// Finished returns the parts that become ACTIVE with a new load balancer. The others
+// stay in PENDING_CREATE: with provider ovn the health monitors, which it never makes,
+// and with amphorae everything if stuck says so.
+func Finished(lb *model.LoadBalancer, stuck bool) []*model.Object {
+	if lb.Provider != OVN {
+		if stuck {
+			return nil
+		}
+		return Children(lb)
+	}
+	all := Children(lb)
+	for _, p := range lb.Pools {
+		if p.Monitor != nil {
+			p.Monitor.Unmade = true
+			all = slices.DeleteFunc(all, func(o *model.Object) bool { return o == &p.Monitor.Object })
+		}
+	}
+	return all
+}
+
+// ActiveBesides returns what becomes ACTIVE besides the parts that a change touched: the
+// worker for amphorae, when it has changed anything about a pool, says so of all
+// listeners that are just being created.
+func ActiveBesides(lb *model.LoadBalancer, touched []*model.Object) []*model.Object {
+	if lb.Provider == OVN || !slices.ContainsFunc(lb.Pools, func(p *model.Pool) bool { return slices.Contains(touched, &p.Object) }) {
+		return nil
+	}
+	var also []*model.Object
+	for _, l := range lb.Listeners {
+		if l.Provisioning == model.PendingCreate {
+			also = append(also, &l.Object)
+		}
+	}
+	return also
+}
+
+// AboveMonitor returns what a change of the pool's monitor puts into PENDING_UPDATE, and
+// what of it becomes ACTIVE afterwards. Provider ovn does not say so of the listeners,
+// and when the monitor is deleted it says so of the first pool that it finds, not of
+// this one.
+func AboveMonitor(p *model.Pool, deletes bool) (pending, finished []*model.Object) {
+	pending = AbovePool(p)
+	if p.LB.Provider != OVN {
+		return pending, pending
+	}
+	if !deletes {
+		return pending, []*model.Object{&p.Object}
+	}
+	first := slices.MinFunc(p.LB.Pools, func(a, b *model.Pool) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return pending, []*model.Object{&first.Object}
+}
+
+// AbovePool returns what a change of something in the pool puts into PENDING_UPDATE
+// with it: the pool and the listeners it serves.
+func AbovePool(p *model.Pool) []*model.Object {
+	above := []*model.Object{&p.Object}
+	for _, l := range p.Listeners() {
+		above = append(above, &l.Object)
+	}
+	return above
+}
+
+// MonitorNeverEnds reports whether a change of the monitor locks the load balancer for ever: one
+// that provider ovn has not made it does not find.
+func MonitorNeverEnds(m *model.Monitor) bool { return m.Unmade }
+
+// DuplicateNeverEnds reports whether a batch that names a member twice locks the load
+// balancer for ever, as the worker for amphorae does.
+func DuplicateNeverEnds(lb *model.LoadBalancer) bool { return lb.Provider != OVN }

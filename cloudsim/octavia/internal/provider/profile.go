@@ -1,0 +1,54 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+)
+
+// Check refuses a provider that is not there, or that does not have what is asked of it:
+// flavors or availability zones.
+func Check(name string, flavor, zone bool) error {
+	switch {
+	case !Known(name):
+		return fault.New(http.StatusBadRequest, "Provider '%s' is not enabled.", name)
+	case name == OVN && flavor:
+		return notSupported("This provider does not support validating flavors.")
+	case name == OVN && zone:
+		return notSupported("This provider does not support availability zones.")
+	}
+	return nil
+}
+
+// notSupported is ovn's refusal of what it has not.
+func notSupported(reason string) error {
+	return fault.New(http.StatusNotImplemented, "Provider '%s' does not support a requested action: %s", OVN, reason)
+}
+
+// CheckProfile refuses profile data that is no JSON or that the provider does
+// not take.
+func CheckProfile(provider, data, option string) error {
+	var features map[string]any
+	if json.Unmarshal([]byte(data), &features) != nil {
+		return fault.InvalidOption(data, option)
+	}
+	if err := Check(provider, option == "flavor_data", option != "flavor_data"); err != nil {
+		return err
+	}
+	known := []string{
+		"loadbalancer_topology", "compute_flavor", "amp_image_tag", "sriov_vip",
+		"compute_zone", "management_network", "valid_vip_networks", "volume_zone",
+	}
+	for _, name := range slices.Sorted(maps.Keys(features)) {
+		if !slices.Contains(known, name) {
+			return fault.Unsupported(provider, "Additional properties are not allowed ('%s' was unexpected)", name)
+		}
+	}
+	return nil
+}

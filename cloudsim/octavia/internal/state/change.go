@@ -1,0 +1,199 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+type changeTimes struct{ build, update, delete time.Duration }
+
+// Change is what Octavia's worker is doing to one load balancer. The load
+// balancer is locked meanwhile: it is in a PENDING state.
+type Change struct {
+	state   *State
+	lb      *model.LoadBalancer
+	touched []*model.Object // become ACTIVE, or ERROR when it fails
+	remove  func()          // takes deleted children out of the state; may be nil
+	fail    bool
+	due     bool // its time is over, but the load balancer is held
+	stuck   bool // it never ends
+	timer   *time.Timer
+}
+
+// SetTimes sets how long changes take that begin from now on.
+func (s *State) SetTimes(build, update, remove time.Duration) {
+	s.times = changeTimes{build: build, update: update, delete: remove}
+}
+
+// Begin begins a change: it puts the load balancer into the state if it is
+// ACTIVE or in one of the other states named, and returns nil if not. One of the
+// change's methods then says what is changed, and lets it run.
+func (s *State) Begin(ctx context.Context, lb *model.LoadBalancer, to model.ProvisioningStatus, or ...model.ProvisioningStatus) *Change {
+	if lb.Provisioning != model.Active && !slices.Contains(or, lb.Provisioning) {
+		return nil
+	}
+	c := &Change{state: s, lb: lb, fail: wire.FaultError(ctx)}
+	s.changes[lb] = c
+	lb.Changing = true
+	s.mark(&lb.Object, to)
+	return c
+}
+
+func (s *State) mark(o *model.Object, to model.ProvisioningStatus) {
+	o.Provisioning = to
+	o.Updated = s.Now()
+}
+
+// touch puts an object that the change is about into a PENDING state.
+func (c *Change) touch(o *model.Object, to model.ProvisioningStatus) {
+	c.state.mark(o, to)
+	c.touched = append(c.touched, o)
+}
+
+// add takes a new object, in PENDING_CREATE, into the change.
+func (c *Change) add(o *model.Object) { c.touched = append(c.touched, o) }
+
+// touchPool marks a pool and the listeners it serves, as every change to the
+// pool or to something in it does.
+func (c *Change) touchPool(p *model.Pool) {
+	for _, o := range provider.AbovePool(p) {
+		c.touch(o, model.PendingUpdate)
+	}
+}
+
+// touchMonitored is touchPool for a change of the pool's monitor.
+func (c *Change) touchMonitored(m *model.Monitor, deletes bool) {
+	pending, finished := provider.AboveMonitor(m.Pool, deletes)
+	for _, o := range pending {
+		c.state.mark(o, model.PendingUpdate)
+	}
+	c.touched = append(c.touched, finished...)
+	c.stuck = provider.MonitorNeverEnds(m)
+}
+
+// touchPolicy marks a policy and its listener, as every change in it does.
+func (c *Change) touchPolicy(policy *model.L7Policy) {
+	c.touch(&policy.Listener.Object, model.PendingUpdate)
+	c.touch(&policy.Object, model.PendingUpdate)
+}
+
+// Start lets the change run: it ends after its time, never before the caller
+// has given up the lock.
+func (c *Change) Start() {
+	s := c.state
+	if s.closed || c.stuck {
+		return
+	}
+	d := s.times.update
+	switch c.lb.Provisioning {
+	case model.PendingCreate:
+		d = s.times.build
+	case model.PendingDelete:
+		d = s.times.delete
+	}
+	s.running.Add(1)
+	c.timer = time.AfterFunc(provider.ChangeTime(c.lb, d), func() {
+		defer s.running.Done()
+		c.finish()
+	})
+}
+
+// finish ends a change, unless its load balancer is held.
+func (c *Change) finish() {
+	s, lb := c.state, c.lb
+	s.Lock()
+	if s.closed || s.changes[lb] != c {
+		s.Unlock()
+		return
+	}
+	if lb.Held || s.held {
+		c.due = true
+		s.Unlock()
+		return
+	}
+	if lb.Provisioning == model.PendingDelete && !c.fail {
+		// The VIP goes first: a load balancer is gone only when its port is.
+		// Neutron calls back, so it must be asked without the lock.
+		s.Unlock()
+		err := s.options.ReleaseVIP(lb.Port)
+		s.Lock()
+		c.fail = c.fail || err != nil
+	}
+	c.settle()
+	s.Unlock()
+	if s.options.OnChange != nil {
+		s.options.OnChange(lb.ID.String())
+	}
+}
+
+// settle puts the outcome of a change into the state.
+func (c *Change) settle() {
+	s, lb := c.state, c.lb
+	delete(s.changes, lb)
+	lb.Changing = false
+	if lb.Provisioning == model.PendingDelete && !c.fail {
+		s.drop(lb)
+		return
+	}
+	if c.fail {
+		// A load balancer that could not be built leaves its children PENDING.
+		if lb.Provisioning != model.PendingCreate {
+			for _, o := range c.touched {
+				s.mark(o, model.InError)
+			}
+		}
+		s.mark(&lb.Object, model.InError)
+		return
+	}
+	for _, o := range append(c.touched, provider.ActiveBesides(lb, c.touched)...) {
+		s.mark(o, model.Active)
+	}
+	if c.remove != nil {
+		c.remove()
+	}
+	lb.Built = true
+	s.mark(&lb.Object, model.Active)
+	s.rollUp(lb)
+}
+
+// Hold keeps the load balancer's changes from ending, also those that begin later.
+// Without hold they may end again, and a change whose time is over ends at once.
+func (s *State) Hold(lb *model.LoadBalancer, hold bool) {
+	lb.Held = hold
+	s.resume(lb)
+}
+
+// HoldAll is Hold for all load balancers, besides those that are held one by one.
+func (s *State) HoldAll(hold bool) {
+	s.held = hold
+	for lb := range s.LoadBalancers.All() {
+		s.resume(lb)
+	}
+}
+
+func (s *State) resume(lb *model.LoadBalancer) {
+	c := s.changes[lb]
+	if c == nil || !c.due || lb.Held || s.held || s.closed {
+		return
+	}
+	c.due = false
+	s.running.Go(c.finish)
+}
+
+// Fail puts a load balancer into ERROR: at once, or, while a change is under way,
+// when that ends.
+func (s *State) Fail(lb *model.LoadBalancer) {
+	if c := s.changes[lb]; c != nil {
+		c.fail = true
+		return
+	}
+	s.mark(&lb.Object, model.InError)
+}

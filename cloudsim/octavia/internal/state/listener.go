@@ -1,0 +1,147 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+)
+
+// CreateListener adds a listener.
+func (c *Change) CreateListener(l *model.Listener) {
+	l.LB.Listeners = append(l.LB.Listeners, l)
+	c.state.registerListener(l)
+	c.add(&l.Object)
+	c.startListener()
+}
+
+// UpdateListener makes the listener what changed says.
+func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
+	*l = changed
+	c.touch(&l.Object, model.PendingUpdate)
+	c.startListener()
+}
+
+// startListener starts a change of source ranges, which may not fit.
+func (c *Change) startListener() {
+	c.fail = c.fail || !provider.SecurityGroupFits(c.lb)
+	c.Start()
+}
+
+// DeleteListener removes the listener with its policies.
+func (c *Change) DeleteListener(l *model.Listener) {
+	c.touch(&l.Object, model.PendingDelete)
+	c.remove = func() {
+		l.LB.Listeners = slices.DeleteFunc(l.LB.Listeners, func(other *model.Listener) bool { return other == l })
+		c.state.dropListener(l)
+	}
+	c.Start()
+}
+
+func (s *State) registerListener(l *model.Listener) {
+	s.Listeners.Add(l)
+	s.Quotas.used(l.LB.Project)[model.ListenerQuota]++
+	for _, policy := range l.Policies {
+		s.registerPolicy(policy)
+	}
+}
+
+// dropListener takes a listener and its policies out of the state, but not out of
+// its load balancer's list.
+func (s *State) dropListener(l *model.Listener) {
+	for _, policy := range l.Policies {
+		s.dropPolicy(policy)
+	}
+	s.Listeners.Remove(l)
+	s.Quotas.used(l.LB.Project)[model.ListenerQuota]--
+}
+
+// CreatePolicy adds a policy to its listener, at a position.
+func (c *Change) CreatePolicy(policy *model.L7Policy, position int) {
+	c.touch(&policy.Listener.Object, model.PendingUpdate)
+	policy.Listener.PlacePolicy(policy, position)
+	c.state.registerPolicy(policy)
+	c.add(&policy.Object)
+	c.Start()
+}
+
+// UpdatePolicy makes the policy what changed says, and moves it if the position is
+// not 0.
+func (c *Change) UpdatePolicy(policy *model.L7Policy, changed model.L7Policy, position int) {
+	*policy = changed
+	if position > 0 {
+		policy.Listener.RemovePolicy(policy)
+		policy.Listener.PlacePolicy(policy, position)
+	}
+	c.touchPolicy(policy)
+	c.Start()
+}
+
+// DeletePolicy removes the policy with its rules.
+func (c *Change) DeletePolicy(policy *model.L7Policy) {
+	c.touch(&policy.Listener.Object, model.PendingUpdate)
+	c.touch(&policy.Object, model.PendingDelete)
+	c.remove = func() {
+		policy.Listener.RemovePolicy(policy)
+		c.state.dropPolicy(policy)
+	}
+	c.Start()
+}
+
+// registerPolicy puts a policy and its rules into the state.
+func (s *State) registerPolicy(policy *model.L7Policy) {
+	u := s.Quotas.used(policy.Tree().Project)
+	s.Policies.Add(policy)
+	u[model.PolicyQuota]++
+	for _, rule := range policy.Rules {
+		s.Rules.Add(rule)
+	}
+	u[model.RuleQuota] += len(policy.Rules)
+}
+
+// dropPolicy takes a policy and its rules out of the state, but not out of its
+// listener's list.
+func (s *State) dropPolicy(policy *model.L7Policy) {
+	u := s.Quotas.used(policy.Tree().Project)
+	for _, rule := range policy.Rules {
+		s.Rules.Remove(rule)
+	}
+	u[model.RuleQuota] -= len(policy.Rules)
+	s.Policies.Remove(policy)
+	u[model.PolicyQuota]--
+}
+
+// CreateRule adds a rule to its policy.
+func (c *Change) CreateRule(rule *model.L7Rule) {
+	rule.Policy.Rules = append(rule.Policy.Rules, rule)
+	c.state.Rules.Add(rule)
+	c.state.Quotas.used(c.lb.Project)[model.RuleQuota]++
+	c.touchPolicy(rule.Policy)
+	c.add(&rule.Object)
+	c.Start()
+}
+
+// UpdateRule makes the rule what changed says. policy is the one that the request
+// names, which need not be the rule's.
+func (c *Change) UpdateRule(policy *model.L7Policy, rule *model.L7Rule, changed model.L7Rule) {
+	*rule = changed
+	c.touchPolicy(policy)
+	c.touch(&rule.Object, model.PendingUpdate)
+	c.Start()
+}
+
+// DeleteRule removes the rule; policy is as with UpdateRule.
+func (c *Change) DeleteRule(policy *model.L7Policy, rule *model.L7Rule) {
+	c.touchPolicy(policy)
+	c.touch(&rule.Object, model.PendingDelete)
+	c.remove = func() {
+		own := rule.Policy
+		own.Rules = slices.DeleteFunc(own.Rules, func(other *model.L7Rule) bool { return other == rule })
+		c.state.Rules.Remove(rule)
+		c.state.Quotas.used(own.Listener.LB.Project)[model.RuleQuota]--
+	}
+	c.Start()
+}

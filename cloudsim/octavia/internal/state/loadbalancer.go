@@ -1,0 +1,53 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+)
+
+// Build puts a new load balancer with all its children into the state and lets
+// Octavia build it. lost says that a member's subnet is not there, so that the
+// build fails.
+func (s *State) Build(ctx context.Context, lb *model.LoadBalancer, lost bool) {
+	lb.Provisioning = model.Active // so that it can be locked
+	c := s.Begin(ctx, lb, model.PendingCreate)
+	lb.Updated = 0
+	c.fail = c.fail || lost || !provider.SecurityGroupFits(lb)
+	s.LoadBalancers.Add(lb)
+	s.byPort[lb.Port] = lb
+	s.Quotas.used(lb.Project)[model.LoadBalancerQuota]++
+	for _, p := range lb.Pools {
+		s.registerPool(p)
+	}
+	for _, l := range lb.Listeners {
+		s.registerListener(l)
+	}
+	c.touched = provider.Finished(lb, s.options.StuckChildren)
+	c.Start()
+}
+
+// Failover builds the load balancer anew, which mends all its children.
+func (c *Change) Failover() {
+	c.touched = provider.Children(c.lb)
+	c.Start()
+}
+
+// drop takes a load balancer and all it has out of the state.
+func (s *State) drop(lb *model.LoadBalancer) {
+	for _, l := range lb.Listeners {
+		s.dropListener(l)
+	}
+	for _, p := range lb.Pools {
+		s.dropPool(p)
+	}
+	s.LoadBalancers.Remove(lb)
+	if s.byPort[lb.Port] == lb {
+		delete(s.byPort, lb.Port)
+	}
+	s.Quotas.used(lb.Project)[model.LoadBalancerQuota]--
+}

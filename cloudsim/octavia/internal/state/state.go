@@ -1,0 +1,92 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"sync"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+)
+
+// Options are what newState makes a State of; see the options of the service.
+type Options struct {
+	DefaultQuota                  map[string]int // by resource
+	StuckChildren, MonitorsReport bool
+	Now                           func() time.Time
+	// ReleaseVIP lets a load balancer's port go. It is called without the lock.
+	ReleaseVIP func(portID string) error
+	// OnChange is called without the lock when a change has ended.
+	OnChange func(loadBalancerID string)
+}
+
+// State is what Octavia knows, and what its workers are doing. Whoever uses it
+// holds its lock.
+type State struct {
+	sync.RWMutex
+	options Options
+
+	LoadBalancers Index[*model.LoadBalancer]
+	Listeners     Index[*model.Listener]
+	Pools         Index[*model.Pool]
+	Members       Index[*model.Member]
+	Monitors      Index[*model.Monitor]
+	Policies      Index[*model.L7Policy]
+	Rules         Index[*model.L7Rule]
+	Quotas        Quotas
+
+	// What the cloud offers for load balancers. Provider is what they have whose
+	// request names none.
+	Provider       string
+	Flavors        Index[*model.Offer]
+	FlavorProfiles Index[*model.Profile]
+	Zones          Index[*model.Offer]
+	ZoneProfiles   Index[*model.Profile]
+
+	byPort  map[string]*model.LoadBalancer
+	changes map[*model.LoadBalancer]*Change // those under way
+	times   changeTimes
+	held    bool // all load balancers are
+	closed  bool
+	running sync.WaitGroup // timers and goroutines of changes
+}
+
+// New makes a State with nothing in it. Close must be called when it is no
+// longer needed.
+func New(o Options) *State {
+	return &State{
+		options:       o,
+		LoadBalancers: newIndex[*model.LoadBalancer](),
+		Listeners:     newIndex[*model.Listener](), Pools: newIndex[*model.Pool](),
+		Members: newIndex[*model.Member](), Monitors: newIndex[*model.Monitor](),
+		Policies: newIndex[*model.L7Policy](), Rules: newIndex[*model.L7Rule](),
+		Quotas:  Quotas{standard: o.DefaultQuota, own: map[string]map[string]int{}, usage: map[string]map[string]int{}},
+		Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
+		Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
+		byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
+	}
+}
+
+// Close ends all changes under way where they stand and waits for them. It takes
+// the lock itself.
+func (s *State) Close() {
+	s.Lock()
+	s.closed = true
+	for lb := range s.LoadBalancers.All() {
+		if c, ok := s.changes[lb]; ok && c.timer != nil && c.timer.Stop() {
+			s.running.Done()
+		}
+	}
+	s.Unlock()
+	s.running.Wait()
+}
+
+// Now is the time, in Unix seconds.
+func (s *State) Now() int64 { return s.options.Now().Unix() }
+
+// OfPort finds the load balancer that has its VIPs on a Neutron port.
+func (s *State) OfPort(portID string) (*model.LoadBalancer, bool) {
+	lb, ok := s.byPort[portID]
+	return lb, ok
+}

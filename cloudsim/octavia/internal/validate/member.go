@@ -1,0 +1,198 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+)
+
+// reservedAddress is the metadata service's, which no member may have.
+const reservedAddress = "169.254.169.254"
+
+// NewMember makes a member without putting it into the state.
+func (c *Checks) NewMember(p *model.Pool, v schema.Values) (*model.Member, error) {
+	tags, err := newTags(v)
+	m := &model.Member{
+		Object: model.NewObject(c.State.Now(), tags), Pool: p,
+		Name: model.Share(v.Text("name")), Address: model.Share(v.Text("address")),
+		Port: uint16(v.Number("protocol_port", 0)), Subnet: model.Share(v.Text("subnet_id")),
+	}
+	if err != nil {
+		return nil, DuplicateMember(m) // Octavia takes one duplicate for another
+	}
+	m.Operating = model.NoMonitor
+	if p.Monitor != nil {
+		m.Operating = model.Offline
+	}
+	setMemberDefaults(m, v)
+	if v.Text("address") == reservedAddress {
+		return nil, fault.InvalidOption(reservedAddress, "member address")
+	}
+	return m, nil
+}
+
+// setMemberDefaults sets what has a default: what is not given is reset.
+func setMemberDefaults(m *model.Member, v schema.Values) {
+	m.AdminUp = v.Flag("admin_state_up", true)
+	m.Weight = uint16(v.Number("weight", 1))
+	m.Backup = v.Flag("backup", false)
+	m.MonitorAddress = model.Share(v.Text("monitor_address"))
+	m.MonitorPort = uint16(v.Number("monitor_port", 0))
+}
+
+// DuplicateMember refuses a second member with the address and the port.
+func DuplicateMember(m *model.Member) error {
+	return fault.New(http.StatusConflict, "Another member on this pool is already using ip %s on protocol_port %d", m.Address.Value(), m.Port)
+}
+
+// CheckPoolParents refuses changes in a pool that is not ACTIVE itself, or whose
+// load balancer is not.
+func CheckPoolParents(p *model.Pool) error {
+	if p.Provisioning != model.Active {
+		return fault.Immutable("Pool", p.ID.String())
+	}
+	return CheckMutable(p.LB)
+}
+
+// ChangeMember applies an update.
+func ChangeMember(m *model.Member, v schema.Values) error {
+	tags, err := newTags(v)
+	if err != nil {
+		return err
+	}
+	if tags != nil {
+		m.Tags = tags
+	}
+	if v.Has("name") {
+		m.Name = model.Share(v.Text("name"))
+	}
+	m.AdminUp = v.Flag("admin_state_up", m.AdminUp)
+	m.Backup = v.Flag("backup", m.Backup)
+	if v.Has("weight") {
+		m.Weight = uint16(v.Number("weight", 1))
+	}
+	if v.Has("monitor_address") {
+		m.MonitorAddress = model.Share(v.Text("monitor_address"))
+	}
+	if v.Has("monitor_port") {
+		m.MonitorPort = uint16(v.Number("monitor_port", 0))
+	}
+	return nil
+}
+
+// replacement is a PUT of a pool's whole set of members, sorted out.
+type replacement struct {
+	state.Batch
+	matched []match
+}
+
+// match is a member that is there already, and what the request says of it.
+type match struct {
+	member *model.Member
+	values schema.Values
+}
+
+// NewBatch checks a PUT of a pool's whole set of members: they become the given ones,
+// matched by address (as a text) and port; with additive nothing is removed. Members
+// that are matched are written whether they differ or not. A batch of nothing is nil.
+func (c *Checks) NewBatch(p *model.Pool, given []schema.Values, additive bool) (*state.Batch, error) {
+	b, err := c.sortOut(p, given)
+	if err != nil || len(b.Fresh)+len(b.matched)+len(b.Gone) == 0 {
+		return nil, err
+	}
+	more := len(b.Fresh)
+	if !additive {
+		more -= len(b.Gone)
+	}
+	if err := c.State.Quotas.Check(p.LB.Project, model.MemberQuota, more); err != nil {
+		return nil, err
+	}
+	for _, m := range b.Fresh {
+		if err := provider.CheckMember(m); err != nil {
+			return nil, err
+		}
+	}
+	latest := map[*model.Member]model.Member{} // one may be matched twice
+	for _, u := range b.matched {
+		changed, ok := latest[u.member]
+		if !ok {
+			changed = *u.member
+		}
+		if err := replaceMember(&changed, u.values); err != nil {
+			return nil, err
+		}
+		if err := provider.CheckMember(&changed); err != nil {
+			return nil, err
+		}
+		latest[u.member] = changed
+		b.Updated = append(b.Updated, state.MemberUpdate{Member: u.member, Changed: changed})
+	}
+	if additive {
+		b.Gone = nil
+	}
+	return &b.Batch, nil
+}
+
+func (c *Checks) sortOut(p *model.Pool, given []schema.Values) (replacement, error) {
+	type place struct {
+		address string
+		port    int
+	}
+	old := make(map[place]*model.Member, len(p.Members))
+	for _, m := range p.Members {
+		old[place{m.Address.Value(), int(m.Port)}] = m
+	}
+	var b replacement
+	seen := make(map[place]bool, len(given))
+	for _, v := range given {
+		at := place{v.Text("address"), v.Number("protocol_port", 0)}
+		if m := old[at]; m != nil {
+			b.Duplicate = b.Duplicate || seen[at]
+			seen[at] = true
+			b.matched = append(b.matched, match{m, v})
+			continue
+		}
+		m, err := c.NewMember(p, v)
+		if err != nil {
+			return b, err
+		}
+		if seen[at] {
+			return b, DuplicateMember(m)
+		}
+		seen[at] = true
+		b.Fresh = append(b.Fresh, m)
+	}
+	for at, m := range old {
+		if !seen[at] {
+			b.Gone = append(b.Gone, m)
+		}
+	}
+	return b, nil
+}
+
+// replaceMember writes the values over the member. Unlike with a PUT of one member,
+// what has a default is reset when it is not given.
+func replaceMember(m *model.Member, v schema.Values) error {
+	tags, err := newTags(v)
+	if err != nil {
+		return err
+	}
+	setMemberDefaults(m, v)
+	if v.Has("name") {
+		m.Name = model.Share(v.Text("name"))
+	}
+	if v.Has("subnet_id") {
+		m.Subnet = model.Share(v.Text("subnet_id"))
+	}
+	if tags != nil {
+		m.Tags = tags
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"cmp"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/barbican"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// SecretReader reads what references of listeners and pools lead to: as Octavia,
+// to which whoever makes the request gives access.
+type SecretReader interface {
+	// Certificate checks that a reference leads to a certificate with its key.
+	// The error is barbican.ErrUnreadablePKCS12 when it leads to something else, and
+	// barbican.ErrNoCommonName for a certificate that has none.
+	Certificate(caller wire.Identity, ref string) error
+	// Payload is what the secret that is referred to holds.
+	Payload(caller wire.Identity, ref string) ([]byte, error)
+}
+
+// checkCertificates refuses references that lead to no certificate with its
+// key. One that leads to something else is told of before any that leads
+// nowhere, and one without a common name after all of these.
+func (c *Checks) checkCertificates(refs ...string) error {
+	if c.Secrets == nil {
+		return nil
+	}
+	var bad []any
+	nameless := ""
+	for _, ref := range refs {
+		switch err := c.Secrets.Certificate(c.Caller, ref); {
+		case errors.Is(err, barbican.ErrNoCommonName):
+			nameless = cmp.Or(nameless, ref)
+		case errors.Is(err, barbican.ErrUnreadablePKCS12):
+			return fault.New(http.StatusBadRequest, "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. "+
+				"In addition, make sure it does not require a pass phrase. Error: [('%v')]", err)
+		case err != nil:
+			bad = append(bad, ref)
+		}
+	}
+	if err := unreadable(bad); err != nil || nameless == "" {
+		return err
+	}
+	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", nameless) // by the driver, of one
+}
+
+func unreadable(refs []any) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	return fault.New(http.StatusBadRequest, "Could not retrieve certificate: %s", fault.Python(refs))
+}
+
+// checkAuthority refuses references to a certificate authority and its
+// revocation list (each "" for none) that lead to something else.
+func (c *Checks) checkAuthority(ca, crl string) error {
+	if c.Secrets == nil || ca == "" {
+		return nil
+	}
+	payloads := map[string][]byte{}
+	var bad []any
+	for _, ref := range slices.DeleteFunc([]string{ca, crl}, func(ref string) bool { return ref == "" }) {
+		payload, err := c.Secrets.Payload(c.Caller, ref)
+		if err != nil {
+			bad = append(bad, ref)
+		}
+		payloads[ref] = payload
+	}
+	if len(bad) > 0 {
+		return unreadable(bad)
+	}
+	authority, err := parseAuthority(payloads[ca])
+	if err != nil {
+		return fault.Invalid("The client authentication CA certificate is invalid. It must be a valid x509 PEM format certificate. Error: Unable to load PEM file. %v", err)
+	}
+	if crl == "" {
+		return nil
+	}
+	list, err := parseRevocations(payloads[crl])
+	switch {
+	case err != nil:
+		return fault.Invalid("The client authentication certificate revocation list is invalid. It must be a valid x509 PEM format certificate revocation list. "+
+			"Error: Unable to load PEM file. %v", err)
+	case list.CheckSignatureFrom(authority) != nil:
+		return fault.Invalid("The CRL specified is not valid for client certificate authority reference supplied.")
+	}
+	return nil
+}
+
+var errNoPEM = errors.New("MalformedFraming")
+
+func parseAuthority(text []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errNoPEM
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+func parseRevocations(text []byte) (*x509.RevocationList, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errNoPEM
+	}
+	return x509.ParseRevocationList(block.Bytes)
+}

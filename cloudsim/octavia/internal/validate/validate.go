@@ -1,0 +1,69 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// Network is what Octavia asks of Neutron, as an admin, when it checks a request. It is
+// called without the lock of the state held.
+type Network interface {
+	// Subnet finds a subnet that the project may use.
+	Subnet(projectID, id string) (neutron.SubnetInfo, bool)
+	// Network reports whether the project may use a network.
+	Network(projectID, id string) bool
+}
+
+// Checks are what one request is checked against.
+type Checks struct {
+	State   *state.State
+	Network Network
+	Secrets SecretReader // nil takes every reference
+	Minor   int          // of the API's version
+	Caller  wire.Identity
+	Admin   bool // whether the caller is one, for Octavia
+}
+
+// CheckMutable refuses changes in a load balancer that is not ACTIVE.
+func CheckMutable(lb *model.LoadBalancer) error {
+	if lb.Provisioning != model.Active {
+		return fault.Immutable("Load Balancer", lb.ID.String())
+	}
+	return nil
+}
+
+// newTags copies the tags of a request for a new object, in the order in which Octavia's
+// database keeps them; a tag that comes twice is refused.
+func newTags(v schema.Values) ([]string, error) {
+	tags := v.Texts("tags")
+	seen := make(map[string]bool, len(tags))
+	for _, t := range tags {
+		if seen[t] {
+			return nil, fault.ErrDuplicateID
+		}
+		seen[t] = true
+	}
+	tags = slices.Clone(tags)
+	slices.Sort(tags)
+	return tags, nil
+}
+
+// ChangedTags copies the tags of a request to change an object. Here the real
+// service does not expect its database to refuse a tag that comes twice.
+func ChangedTags(v schema.Values) ([]string, error) {
+	tags, err := newTags(v)
+	if err != nil {
+		return nil, fault.New(http.StatusInternalServerError, "duplicate tag")
+	}
+	return tags, nil
+}

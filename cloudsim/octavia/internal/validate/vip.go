@@ -1,0 +1,164 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/fault"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+)
+
+// networkView is the project whose networks the caller sees, "" for all.
+func (c *Checks) networkView() string {
+	if c.Admin {
+		return ""
+	}
+	return c.Caller.ProjectID
+}
+
+// subnet finds a subnet as Octavia does for a check: it asks Neutron with the
+// caller's own token, which may be for an application credential that has no
+// access rule for that.
+func (c *Checks) subnet(id string) (neutron.SubnetInfo, bool) {
+	if !c.mayAskNetwork("subnets", id) {
+		return neutron.SubnetInfo{}, false
+	}
+	return c.Network.Subnet(c.networkView(), id)
+}
+
+func (c *Checks) mayAskNetwork(collection, id string) bool {
+	return c.Caller.May("network", http.MethodGet, "/v2.0/"+collection+"/"+id)
+}
+
+// VIPRequest reads and checks where the request wants its VIPs.
+func (c *Checks) VIPRequest(v schema.Values) (neutron.VIPRequest, error) {
+	req := neutron.VIPRequest{
+		SubnetID: v.Text("vip_subnet_id"), NetworkID: v.Text("vip_network_id"),
+		PortID: v.Text("vip_port_id"), Address: v.Text("vip_address"),
+	}
+	if req.SubnetID == "" && req.NetworkID == "" && req.PortID == "" {
+		return req, fault.Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
+	}
+	if req.PortID != "" && !c.mayAskNetwork("ports", req.PortID) {
+		return req, fault.BadSubresource("Port", req.PortID)
+	}
+	if req.PortID == "" && req.NetworkID != "" &&
+		(!c.mayAskNetwork("networks", req.NetworkID) || !c.Network.Network(c.networkView(), req.NetworkID)) {
+		return req, fault.BadSubresource("Network", req.NetworkID)
+	}
+	if req.SubnetID != "" {
+		sub, ok := c.subnet(req.SubnetID)
+		if !ok || req.PortID == "" && req.NetworkID != "" && sub.NetworkID != req.NetworkID {
+			return req, fault.BadSubresource("Subnet", req.SubnetID)
+		}
+		req.NetworkID = sub.NetworkID
+	}
+	return req, c.additionalVIPs(&req, v)
+}
+
+func (c *Checks) additionalVIPs(req *neutron.VIPRequest, v schema.Values) error {
+	seen := map[string]bool{req.SubnetID: true}
+	for _, a := range v.Objects("additional_vips") {
+		id := a.Text("subnet_id")
+		if seen[id] {
+			return fault.Invalid("Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet.")
+		}
+		seen[id] = true
+		sub, ok := c.Network.Subnet("", id)
+		if !ok {
+			return fault.New(http.StatusInternalServerError, "subnet not found (subnet id: %s).", id)
+		}
+		if req.NetworkID != "" && sub.NetworkID != req.NetworkID {
+			return fault.Invalid("All VIP subnets must belong to the same network.")
+		}
+		req.Additional = append(req.Additional, neutron.VIPAddress{SubnetID: id, Address: a.Text("ip_address")})
+	}
+	return nil
+}
+
+// VIPFault words a refusal of Neutron. Apart from ports that are not there,
+// they reach the client as errors of the provider.
+func VIPFault(err error, req neutron.VIPRequest) error {
+	onlyNetwork := req.SubnetID == "" && req.PortID == ""
+	text := "Error creating neutron port on network " + req.NetworkID + "."
+	var used *neutron.PortInUseError
+	switch {
+	case errors.As(err, &used):
+		return fault.Invalid("Port %s is already used by device %s ", used.PortID, used.DeviceID)
+	case errors.Is(err, neutron.ErrAmbiguous):
+		return fault.Invalid("VIP port's subnet could not be determined. Please specify either a VIP subnet or address.")
+	case errors.Is(err, neutron.ErrInvalidAddress) && req.PortID != "" && req.SubnetID != "":
+		return fault.Invalid("No VIP address found on the specified VIP port within the specified subnet.")
+	case errors.Is(err, neutron.ErrNotFound) && req.PortID != "":
+		return fault.BadSubresource("Port", req.PortID)
+	case errors.Is(err, neutron.ErrNotFound):
+		return fault.BadSubresource("Subnet", req.SubnetID)
+	case errors.Is(err, neutron.ErrInvalidAddress) && req.PortID != "":
+		return fault.Invalid("Specified VIP address not found on the specified VIP port.")
+	case errors.Is(err, neutron.ErrInvalidAddress) && onlyNetwork && req.Address != "":
+		return fault.Invalid("Supplied network does not contain a subnet for VIP address specified.")
+	case errors.Is(err, neutron.ErrInvalidAddress) && onlyNetwork:
+		return fault.Invalid("Supplied network does not contain a subnet.")
+	case errors.Is(err, neutron.ErrInvalidAddress):
+		text = "IP address " + req.Address + " is not a valid IP for the specified subnet."
+	case errors.Is(err, neutron.ErrAddressInUse):
+		text = "IP address " + req.Address + " already allocated in subnet " + req.SubnetID
+	case errors.Is(err, neutron.ErrQuota):
+		text = "Quota exceeded for resources: ['port']."
+	case errors.Is(err, neutron.ErrNoAddresses):
+		text = "No more IP addresses available on network " + req.NetworkID + "."
+	}
+	return fault.New(http.StatusInternalServerError, "Provider '%s' reports error: %s", req.Provider, text)
+}
+
+// CheckSubnets refuses subnets that members name and that are not there for the caller.
+func (c *Checks) CheckSubnets(ids []string) error {
+	seen := map[string]bool{"": true}
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if _, ok := c.subnet(id); !ok {
+			return fault.BadSubresource("Subnet", id)
+		}
+	}
+	return nil
+}
+
+// SubnetsLost reports whether a subnet is not there that a member of a fully populated
+// create names: Octavia finds out only when it builds, and looks only if there are
+// listeners.
+func (c *Checks) SubnetsLost(v schema.Values) bool {
+	return len(v.Objects("listeners")) > 0 && slices.ContainsFunc(treeSubnets(v), func(id string) bool {
+		_, found := c.Network.Subnet("", id)
+		return id != "" && !found
+	})
+}
+
+// treeSubnets lists the member subnets of a fully populated create.
+func treeSubnets(v schema.Values) []string {
+	var ids []string
+	pools := v.Objects("pools")
+	for _, l := range v.Objects("listeners") {
+		pools = append(pools, l.Object("default_pool"))
+	}
+	for _, p := range pools {
+		ids = append(ids, MemberSubnets(p)...)
+	}
+	return ids
+}
+
+// MemberSubnets are the subnets that a request's members name.
+func MemberSubnets(v schema.Values) []string {
+	var ids []string
+	for _, m := range v.Objects("members") {
+		ids = append(ids, m.Text("subnet_id"))
+	}
+	return ids
+}

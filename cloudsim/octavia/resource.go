@@ -1,0 +1,115 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package octavia
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/schema"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/state"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/view"
+)
+
+// resource is one kind of resource of the API. Its functions are called with the
+// state's lock held, find and rows perhaps for reading only.
+type resource[T model.Item] struct {
+	kind view.Kind[T]
+	// path is where the resources are, item where one is.
+	path, item string
+	// root names the body in faults; so does changeRoot in those of an update, if it
+	// is another.
+	root, changeRoot string
+	// attributes are those of a create, changes those of an update.
+	attributes, changes []schema.Attribute
+	known               func(*state.State) state.Index[T]
+	// find finds the resource that the path names, to be read or to be changed.
+	find func(r *request, write bool) (T, error)
+	// rows are what a list may show.
+	rows func(r *request) ([]T, error)
+	// admit refuses a create before the lock is taken; may be nil.
+	admit func(r *request, v schema.Values) error
+	// create may be nil: the route is another one.
+	create func(r *request, v schema.Values) (T, error)
+	update func(r *request, item T, v schema.Values) error
+	remove func(r *request, item T) error
+}
+
+func (res *resource[T]) routes(route router) {
+	route("GET", res.path, res.list)
+	if res.create != nil {
+		route("POST", res.path, res.add)
+	}
+	route("GET", res.item, res.show)
+	route("PUT", res.item, res.change)
+	route("DELETE", res.item, res.delete)
+}
+
+func (res *resource[T]) list(r *request) (answer, error) {
+	r.state.RLock()
+	defer r.state.RUnlock()
+	rows, err := res.rows(r)
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := res.kind.List(r.document(), r.Request, r.query, rows, res.known(r.state).Find)
+	return answer{http.StatusOK, body}, err
+}
+
+func (res *resource[T]) add(r *request) (answer, error) {
+	v, err := r.parse(res.root, res.kind.One, res.attributes)
+	if err != nil {
+		return answer{}, err
+	}
+	if res.admit != nil {
+		if err := res.admit(r, v); err != nil {
+			return answer{}, err
+		}
+	}
+	r.state.Lock()
+	defer r.state.Unlock()
+	item, err := res.create(r, v)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusCreated, res.kind.Show(r.document(), item)}, nil
+}
+
+func (res *resource[T]) show(r *request) (answer, error) {
+	r.state.RLock()
+	defer r.state.RUnlock()
+	item, err := res.find(r, false)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusOK, res.kind.Show(r.document(), item)}, nil
+}
+
+func (res *resource[T]) change(r *request) (answer, error) {
+	v, err := r.parse(cmp.Or(res.changeRoot, res.root), res.kind.One, res.changes)
+	if err != nil {
+		return answer{}, err
+	}
+	r.state.Lock()
+	defer r.state.Unlock()
+	item, err := res.find(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := res.update(r, item, v); err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusOK, res.kind.Show(r.document(), item)}, nil
+}
+
+func (res *resource[T]) delete(r *request) (answer, error) {
+	r.state.Lock()
+	defer r.state.Unlock()
+	item, err := res.find(r, true)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, res.remove(r, item)
+}
