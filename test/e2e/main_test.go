@@ -32,6 +32,7 @@ package e2e_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"testing"
@@ -54,6 +55,10 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if sharded() {
 		os.Exit(runShards())
+	}
+	if err := chooseFreePorts(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.
