@@ -25,6 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
@@ -55,6 +56,8 @@ type stage struct {
 	cloud       cloud
 	nodes       *node.Nodes
 	session     *openstack.Session
+	// port is the Service's and the Pods'.
+	port int32
 	// before is what the cloud had when the demo began.
 	before  inventory
 	stop    context.CancelFunc
@@ -64,7 +67,12 @@ type stage struct {
 
 func newStage(ctx context.Context, n *narrator, cloud, kubeconfig string) (*stage, error) {
 	s := &stage{kubeconfig: kubeconfig}
-	var err error
+	// Above 1023, a load balancer may listen without root.
+	offset, err := freeport.Offset(0, 8080)
+	if err != nil {
+		return s, err
+	}
+	s.port = int32(8080 + offset)
 	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
 		return s, err
 	}
@@ -162,7 +170,7 @@ func (s *stage) addNode(ctx context.Context, i int) error {
 		return err
 	}
 	_, err = s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
-		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}}})
+		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: s.port}}})
 	return err
 }
 

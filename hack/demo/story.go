@@ -26,25 +26,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// port is above 1023, so that the load balancer may listen on it without root, and no other
-// program's: one that listens on 0.0.0.0 has it on every VIP, and on 127.0.0.1.
-var port = freePort(8080)
-
-// freePort returns the port, or another one if a program has it.
-func freePort(preferred int) int32 {
-	for _, candidate := range []int{preferred, 0} {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", candidate))
-		if err != nil {
-			continue
-		}
-		_ = l.Close() // only the number is wanted
-		if at, ok := l.Addr().(*net.TCPAddr); ok {
-			return int32(at.Port)
-		}
-	}
-	return int32(preferred)
-}
-
 // patience bounds the wait for one thing to happen.
 const patience = time.Minute
 
@@ -70,7 +51,7 @@ func serviceIsPending(ctx context.Context, n *narrator, s *stage) error {
 			Type:              corev1.ServiceTypeLoadBalancer,
 			LoadBalancerClass: ptr.To(class),
 			Selector:          map[string]string{"app": "hello"},
-			Ports:             []corev1.ServicePort{{Name: "http", Port: port}},
+			Ports:             []corev1.ServicePort{{Name: "http", Port: s.port}},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -213,7 +194,7 @@ func (s *stage) address(ctx context.Context) (string, error) {
 	if len(service.Status.LoadBalancer.Ingress) == 0 {
 		return "", fmt.Errorf("the Service has no address")
 	}
-	return net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, fmt.Sprint(port)), nil
+	return net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, fmt.Sprint(s.port)), nil
 }
 
 // answersFrom asks until every one of the nodes has answered, four times at

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 )
 
 // stopTime bounds the end of a controller that was told to stop; it allows
@@ -41,10 +42,10 @@ type controller struct {
 func startController(binary, log string, flags []string) (*controller, error) {
 	c := &controller{log: log, ended: make(chan struct{})}
 	var err error
-	if c.metrics, err = freeAddress(); err != nil {
+	if c.metrics, err = freeport.Address(); err != nil {
 		return nil, err
 	}
-	if c.health, err = freeAddress(); err != nil {
+	if c.health, err = freeport.Address(); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -201,13 +202,4 @@ func get(address string) (string, error) {
 		err = fmt.Errorf("%s answers %s", address, response.Status)
 	}
 	return string(page), err
-}
-
-// freeAddress is a loopback address with a port on which nobody listens.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

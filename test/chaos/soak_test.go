@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 )
 
 var (
@@ -103,7 +104,7 @@ func (s *soak) begin() error {
 	w.cloud.Recorder().Reset()
 	w.proxy.recorder.Reset()
 	var err error
-	if s.metrics, err = freeAddress(); err != nil {
+	if s.metrics, err = freeport.Address(); err != nil {
 		return err
 	}
 	// Where each hundredth call is answered with a plea for patience, the usual rate
@@ -114,15 +115,6 @@ func (s *soak) begin() error {
 	}
 	s.t.Cleanup(s.controller.kill)
 	return s.poll(s.controller.works)
-}
-
-// freeAddress is where nobody listens.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // rounds goes round after round until the time is over: first with a kill in each,

@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/kube-octavia/kube-octavia/test/freeport"
 )
@@ -42,3 +43,13 @@ func testPort(number int) int { return number - portOffset }
 
 // openPort is how messages name the work of opening a TCP port.
 func openPort(number int) string { return fmt.Sprintf("open port TCP/%d", freePort(number)) }
+
+// freeAddress is an address of this machine with a port that no program has.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	address, err := freeport.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}

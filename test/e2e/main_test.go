@@ -21,6 +21,9 @@
 // by every controller of the cluster, so the tests of a process run one after the
 // other. The whole suite runs in two processes, each with a cluster; see -shards.
 //
+// On the simulator a port that a test names, 8080, is not the port of the Service, which is one
+// that no program of the machine has; see portOffset.
+//
 // TestServiceSurvivesAControllerThatIsKilled kills the controller at random
 // moments, three times by default; -kill-rounds=20 does so more often.
 //

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package freeport finds ports for servers that listen on addresses of 127.0.0.0/8, such as
-// simulated load balancers and Pods. A program that listens on 0.0.0.0 has its port on all of
-// these addresses.
+// simulated load balancers and Pods, and on 127.0.0.1. A program that listens on 0.0.0.0 has
+// its port on all of these addresses.
 package freeport
 
 import (
@@ -11,6 +11,15 @@ import (
 	"net"
 	"strconv"
 )
+
+// Address returns an address of this machine with a port that no program has.
+func Address() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
 
 // maximum is below the ports that Kubernetes gives to NodePorts and Linux to clients.
 const maximum = 29999

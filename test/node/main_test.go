@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
@@ -82,14 +83,18 @@ func (w *world) add(suffix string) node.Node {
 	return nd
 }
 
-// pod runs a Pod with a TCP port 8080 and a UDP port 5353.
+// pod runs a Pod with a TCP port and a UDP port.
 func (w *world) pod(name string, on node.Node) *corev1.Pod {
 	w.t.Helper()
+	offset, err := freeport.Offset(0, 8080, 5353)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	pod, err := w.nodes.RunPod(w.t.Context(), node.Pod{
 		Namespace: w.namespace, Name: name, Node: on.Name, Labels: map[string]string{"app": "web"},
 		Ports: []corev1.ContainerPort{
-			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
-			{Name: "dns", ContainerPort: 5353, Protocol: corev1.ProtocolUDP},
+			{Name: "http", ContainerPort: int32(8080 + offset), Protocol: corev1.ProtocolTCP},
+			{Name: "dns", ContainerPort: int32(5353 + offset), Protocol: corev1.ProtocolUDP},
 		},
 	})
 	if err != nil {
