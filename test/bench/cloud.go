@@ -4,14 +4,13 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // holdings are what the controller's project has in the cloud.
@@ -33,7 +32,7 @@ func (s *stage) holdings() (holdings, error) {
 			DeviceID string `json:"device_id"`
 		}
 	}
-	err := s.ask(s.cloud.Neutron().Mux(), "/v2.0/ports", &answer)
+	err := s.get(cloudsim.Network, "/v2.0/ports", &answer)
 	for _, p := range answer.Ports {
 		if strings.HasPrefix(p.DeviceID, "lb-") {
 			h.VIPPorts++
@@ -53,7 +52,7 @@ func (s *stage) unsettled(members int) error {
 			ProvisioningStatus string `json:"provisioning_status"`
 		}
 	}
-	if err := s.ask(s.cloud.Octavia().Mux(), "/v2.0/lbaas/loadbalancers?fields=provisioning_status", &answer); err != nil {
+	if err := s.get(cloudsim.LoadBalancer, "/v2.0/lbaas/loadbalancers?fields=provisioning_status", &answer); err != nil {
 		return err
 	}
 	for _, l := range answer.LoadBalancers {
@@ -64,15 +63,7 @@ func (s *stage) unsettled(members int) error {
 	return nil
 }
 
-// ask reads from a service of the cloud as the controller's user.
-func (s *stage) ask(mux http.Handler, path string, answer any) error {
-	r := httptest.NewRequest(http.MethodGet, path, nil)
-	caller := wire.Identity{UserID: s.cloud.IDs().User, ProjectID: s.cloud.IDs().Project,
-		Roles: []string{"member", "reader", "load-balancer_member"}}
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
-	if w.Code != http.StatusOK {
-		return fmt.Errorf("GET %s: %d: %s", path, w.Code, w.Body)
-	}
-	return json.Unmarshal(w.Body.Bytes(), answer)
+// get reads from a service of the cloud as the controller's user.
+func (s *stage) get(service, path string, answer any) error {
+	return openstack.Call(context.Background(), openstack.SimulatedUser(s.cloud), service, http.MethodGet, path, nil, answer)
 }

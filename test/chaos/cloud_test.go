@@ -4,8 +4,7 @@
 package chaos_test
 
 import (
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // cloud is the OpenStack of a world. What a case itself reads and writes does not
@@ -40,8 +40,8 @@ type backend interface {
 	// Recorder has the controller's calls, and Faults disturb them.
 	Recorder() *wire.Recorder
 	Faults() *wire.Faults
-	// request makes a request as the controller's user, past what records.
-	request(service, method, path string, body []byte) (status int, answer []byte, err error)
+	// user makes requests as the controller's user, past what records.
+	user() openstack.Requester
 	// subnet is where VIPs are, publicNetwork where floating IPs are.
 	subnet() string
 	publicNetwork() string
@@ -63,28 +63,8 @@ func (c *cloud) barbican(method, path string, body, answer any) error {
 	return c.call(cloudsim.KeyManager, method, "/v1/"+path, body, answer)
 }
 
-// errNotFound says that the cloud has no such object.
-var errNotFound = errors.New("404")
-
 func (c *cloud) call(service, method, path string, body, answer any) error {
-	var encoded []byte
-	if body != nil {
-		encoded, _ = json.Marshal(body) // of maps and texts
-	}
-	status, text, err := c.request(service, method, path, encoded)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if status == http.StatusNotFound {
-		return fmt.Errorf("%s %s: %w: %s", method, path, errNotFound, text)
-	}
-	if status >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.Unmarshal(text, answer)
+	return openstack.Call(context.Background(), c.user(), service, method, path, body, answer)
 }
 
 // flavorName is how a flavor of load balancers is called that every cloud has.

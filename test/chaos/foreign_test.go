@@ -4,6 +4,7 @@
 package chaos_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -57,8 +58,10 @@ func (c *cloud) addForeign(namespace string) (foreign, error) {
 
 // looks is how the other cluster's objects are shown.
 func (c *cloud) looks(f foreign) map[string]string {
-	_, b, _ := c.request("load-balancer", http.MethodGet, "/v2.0/lbaas/loadbalancers/"+f.balancer.ID, nil)
-	_, a, _ := c.request("network", http.MethodGet, "/v2.0/floatingips/"+f.floatingIP.ID, nil)
+	var b, a json.RawMessage
+	// If one cannot be read, it does not look as before.
+	_ = c.octavia(http.MethodGet, "loadbalancers/"+f.balancer.ID, nil, &b)
+	_ = c.neutron(http.MethodGet, "floatingips/"+f.floatingIP.ID, nil, &a)
 	return map[string]string{"load balancer": string(b), "floating IP": string(a)}
 }
 

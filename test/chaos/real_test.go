@@ -17,8 +17,8 @@ import (
 // the test's own, which is where calls are disturbed.
 type real struct {
 	*openstack.Proxy
-	cloud *openstack.Cloud
-	user  *openstack.Client
+	cloud  *openstack.Cloud
+	client *openstack.Client
 }
 
 // openReal opens the way to the one with its state in the directory.
@@ -28,10 +28,10 @@ func openReal(dir string) (*cloud, error) {
 	if r.cloud, err = openstack.Load(dir); err != nil {
 		return nil, err
 	}
-	if r.user, err = openstack.Connect(context.Background(), r.cloud.LoginAsUser()); err != nil {
+	if r.client, err = openstack.Connect(context.Background(), r.cloud.LoginAsUser()); err != nil {
 		return nil, err
 	}
-	if r.Proxy, err = openstack.StartProxy(r.cloud.AuthURL, r.user.Endpoints()); err != nil {
+	if r.Proxy, err = openstack.StartProxy(r.cloud.AuthURL, r.client.Endpoints()); err != nil {
 		return nil, err
 	}
 	c := &cloud{backend: r}
@@ -74,11 +74,7 @@ func (c *cloud) clear() error {
 // CloudConf leads to the proxy.
 func (r real) CloudConf() string { return r.cloud.CloudConf(r.AuthURL()) }
 
-func (r real) request(service, method, path string, body []byte) (status int, answer []byte, err error) {
-	a, err := r.user.Do(context.Background(), service, method, path, body)
-	return a.Status, a.Body, err
-}
-
-func (r real) subnet() string        { return r.cloud.Subnet }
-func (r real) publicNetwork() string { return r.cloud.PublicNetwork }
-func (r real) close() error          { return r.Close() }
+func (r real) user() openstack.Requester { return r.client }
+func (r real) subnet() string            { return r.cloud.Subnet }
+func (r real) publicNetwork() string     { return r.cloud.PublicNetwork }
+func (r real) close() error              { return r.Close() }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // tampering is what somebody else does to what a Service has in the cloud, or what
@@ -207,7 +209,7 @@ func (p *play) tampered(by tampering) {
 	} else {
 		err = errUnfit
 	}
-	if errors.Is(err, errNotFound) {
+	if failed := new(openstack.StatusError); errors.As(err, &failed) && failed.Status == http.StatusNotFound {
 		err = errUnfit // the controller was faster
 	}
 	if errors.Is(err, errUnfit) {

@@ -76,8 +76,7 @@ type Response struct {
 	Body   []byte
 }
 
-// Do makes a request to a service; path begins after the host: "/v2.0/ports". A
-// token that is no longer valid is renewed. Answers of any status are no error.
+// Do implements Requester. It renews a token that is no longer valid.
 func (c *Client) Do(ctx context.Context, service, method, path string, body []byte) (Response, error) {
 	root := origin(c.Endpoints()[service])
 	if root == "" {
