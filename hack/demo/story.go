@@ -26,8 +26,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// patience bounds the wait for one thing to happen.
-const patience = time.Minute
+// waitTimeout bounds the wait for one thing to happen.
+const waitTimeout = time.Minute
 
 // play tells the story. It ends with an error at the first thing that does not
 // happen as it should.
@@ -244,7 +244,7 @@ func (s *stage) ask(ctx context.Context, address string) (node.Answer, error) {
 
 // until waits for something to happen.
 func until(ctx context.Context, happened func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

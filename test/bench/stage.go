@@ -27,8 +27,8 @@ const (
 	nodePorts = "10000-32767"
 	// nodeCount is how many nodes there are at the beginning.
 	nodeCount = 2
-	// patience bounds each wait: what has not happened by then does not happen.
-	patience = 3 * time.Minute
+	// waitTimeout bounds each wait: what has not happened by then does not happen.
+	waitTimeout = 3 * time.Minute
 	// quiet is how long no call means that the watcher has nothing to watch: it
 	// looks every 2 s at the least.
 	quiet = 2500 * time.Millisecond
@@ -151,7 +151,7 @@ func (s *stage) addNode(ctx context.Context) error {
 
 // await asks again and again until check finds nothing wrong.
 func (s *stage) await(ctx context.Context, what string, check func() error) error {
-	late := time.After(patience)
+	late := time.After(waitTimeout)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -168,7 +168,7 @@ func (s *stage) await(ctx context.Context, what string, check func() error) erro
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
 		case <-late:
-			return fmt.Errorf("waited %v for %s: %w; the end of the controller's log:\n%s", patience, what, err, s.controller.tail())
+			return fmt.Errorf("waited %v for %s: %w; the end of the controller's log:\n%s", waitTimeout, what, err, s.controller.tail())
 		case <-tick.C:
 		}
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// patience bounds one request.
-const patience = 10 * time.Second
+// requestTimeout bounds one request.
+const requestTimeout = 10 * time.Second
 
 // client is where requests come from: a network namespace, that of the test if
 // it is empty, and a source address, any if it is empty.
@@ -32,7 +32,7 @@ type client struct{ namespace, address string }
 
 // dial opens a connection, "tcp" or "udp", to an IP address with a port.
 func (from client) dial(ctx context.Context, network, to string) (c net.Conn, err error) {
-	dialer := net.Dialer{Timeout: patience}
+	dialer := net.Dialer{Timeout: requestTimeout}
 	if from.address != "" {
 		local := netip.AddrPortFrom(netip.MustParseAddr(from.address), 0)
 		dialer.LocalAddr = net.TCPAddrFromAddrPort(local)
@@ -55,7 +55,7 @@ func endpoint(address string, port int) string {
 // ask makes one HTTP request on a connection of its own and returns what the Pod
 // answered.
 func ask(ctx context.Context, from client, address string, port int) (node.Answer, error) {
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial}}
+	client := http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial}}
 	var a node.Answer
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint(address, port), nil)
 	if err != nil {
