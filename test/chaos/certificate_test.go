@@ -27,15 +27,15 @@ import (
 const secretName = "web-tls"
 
 // encrypted are the ports of a Service of which one ends TLS.
-var encrypted = []change{tcp(80), tcp(443), annotated(secretKey, secretName), annotated(protocolsKey, "80=TCP")}
+var tlsPorts = []change{tcp(80), tcp(443), annotated(secretKey, secretName), annotated(protocolsKey, "80=TCP")}
 
-func inTheClear(v *corev1.Service) {
+func withoutTLS(v *corev1.Service) {
 	delete(v.Annotations, secretKey)
 	delete(v.Annotations, protocolsKey)
 }
 
 // newCertificate puts another certificate into the Secret.
-func newCertificate(p *play) error {
+func newCertificate(r *run) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -54,20 +54,20 @@ func newCertificate(p *play) error {
 		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}}
-	secrets := p.world.client.CoreV1().Secrets(p.namespace)
-	_, err = secrets.Update(p.ctx, wish, metav1.UpdateOptions{})
+	secrets := r.env.client.CoreV1().Secrets(r.namespace)
+	_, err = secrets.Update(r.ctx, wish, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = secrets.Create(p.ctx, wish, metav1.CreateOptions{})
+		_, err = secrets.Create(r.ctx, wish, metav1.CreateOptions{})
 	}
 	return err
 }
 
 // certified reports whether Barbican has anything but the certificate that the Service asks
 // for, and whether its port has that.
-func (p *play) certified(s state, v *corev1.Service) error {
+func (r *run) checkCertificate(s state, v *corev1.Service) error {
 	var want []string
 	if v != nil && v.DeletionTimestamp == nil && v.Annotations[secretKey] != "" {
-		secret, err := p.world.client.CoreV1().Secrets(p.namespace).Get(p.ctx, secretName, metav1.GetOptions{})
+		secret, err := r.env.client.CoreV1().Secrets(r.namespace).Get(r.ctx, secretName, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

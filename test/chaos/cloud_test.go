@@ -224,7 +224,7 @@ func (c *cloud) members(poolID string) []member {
 }
 
 // empty tells what the project still has.
-func (s state) empty() error {
+func (s state) checkEmpty() error {
 	if n := len(s.Balancers); n > 0 {
 		return fmt.Errorf("load balancer %s (%s) is left, of %d", s.Balancers[0].ID, s.Balancers[0].Status, n)
 	}

@@ -43,7 +43,7 @@ type kubeProxy struct {
 	latency  wire.Latency
 	// written is told of each write that was answered with success, before the
 	// controller has the answer.
-	written atomic.Pointer[func(method, path string, answer []byte)]
+	onWrite atomic.Pointer[func(method, path string, answer []byte)]
 
 	address   string
 	server    *http.Server
@@ -79,7 +79,7 @@ func startKubeProxy(to *rest.Config) (*kubeProxy, error) {
 		mux.Handle(pattern, forward)
 	}
 	writes := wire.New(wire.Options{
-		Service: kubernetes, Mux: mux, Handler: p.telling(forward), Recorder: &p.recorder, Faults: &p.faults, Latency: &p.latency,
+		Service: kubernetes, Mux: mux, Handler: p.reportingWrites(forward), Recorder: &p.recorder, Faults: &p.faults, Latency: &p.latency,
 		Unnumbered: func(string, bool) bool { return true },
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,31 +100,31 @@ func startKubeProxy(to *rest.Config) (*kubeProxy, error) {
 }
 
 // telling tells of writes that succeeded.
-func (p *kubeProxy) telling(to http.Handler) http.Handler {
+func (p *kubeProxy) reportingWrites(to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		k := &keeping{ResponseWriter: w, status: http.StatusOK}
+		k := &answerKeeper{ResponseWriter: w, status: http.StatusOK}
 		to.ServeHTTP(k, r)
-		if written := p.written.Load(); k.status < http.StatusMultipleChoices && written != nil {
+		if written := p.onWrite.Load(); k.status < http.StatusMultipleChoices && written != nil {
 			(*written)(r.Method, r.URL.Path, k.body)
 		}
 	})
 }
 
 // keeping keeps the answer that passes.
-type keeping struct {
+type answerKeeper struct {
 	http.ResponseWriter
 	status int
 	body   []byte
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (k *keeping) WriteHeader(status int) {
+func (k *answerKeeper) WriteHeader(status int) {
 	k.status = status
 	k.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements io.Writer.
-func (k *keeping) Write(p []byte) (int, error) {
+func (k *answerKeeper) Write(p []byte) (int, error) {
 	k.body = append(k.body, p...)
 	return k.ResponseWriter.Write(p)
 }

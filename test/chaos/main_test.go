@@ -40,17 +40,17 @@ import (
 )
 
 var (
-	full      = flag.Bool("full", false, "play all cases, not a part of them")
-	stateDir  = flag.String("openstack", "", "play on the real OpenStack with its state in this directory")
-	worldsMax = flag.Int("worlds", 4, "how many cases are played at once, each in a cluster and cloud of its own")
+	full            = flag.Bool("full", false, "play all cases, not a part of them")
+	stateDir        = flag.String("openstack", "", "play on the real OpenStack with its state in this directory")
+	maxEnvironments = flag.Int("worlds", 4, "how many cases are played at once, each in a cluster and cloud of its own")
 )
 
 // playController is set in the environment of a process of this program that is to
 // be the controller.
-const playController = "KUBE_OCTAVIA_CHAOS_CONTROLLER"
+const controllerVariable = "KUBE_OCTAVIA_CHAOS_CONTROLLER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(playController) != "" {
+	if os.Getenv(controllerVariable) != "" {
 		os.Exit(runController())
 	}
 	flag.Parse()
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 func runController() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: pace().timing})
+	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: cloudDurations().delays})
 }
 
 // reporting says after the tests how many cases there were, and stops what they
@@ -71,7 +71,7 @@ type reporting struct{ m *testing.M }
 // Run runs the tests.
 func (r reporting) Run() int {
 	code := r.m.Run()
-	if err := worlds.close(); err != nil {
+	if err := environments.close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
@@ -80,7 +80,7 @@ func (r reporting) Run() int {
 }
 
 // report tells how many cases were played, and how to play again what failed.
-func (c *count) report(w io.Writer) {
+func (c *results) report(w io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cases == 0 {

@@ -22,7 +22,7 @@ type real struct {
 }
 
 // openReal opens the way to the one with its state in the directory.
-func openReal(dir string) (*cloud, error) {
+func connectReal(dir string) (*cloud, error) {
 	var r real
 	var err error
 	if r.cloud, err = openstack.Load(dir); err != nil {
@@ -37,7 +37,7 @@ func openReal(dir string) (*cloud, error) {
 	c := &cloud{backend: r}
 	s, err := c.state()
 	if err == nil {
-		err = s.empty()
+		err = s.checkEmpty()
 	}
 	if err != nil {
 		return nil, errors.Join(errors.New("the project has to have nothing at first"), err, r.close())
@@ -47,11 +47,11 @@ func openReal(dir string) (*cloud, error) {
 
 // clear deletes everything that the project has.
 func (c *cloud) clear() error {
-	late := time.After(pace().deadline)
+	late := time.After(cloudDurations().deadline)
 	for {
 		s, err := c.state()
 		if err == nil {
-			err = s.empty()
+			err = s.checkEmpty()
 		}
 		if err == nil {
 			return nil

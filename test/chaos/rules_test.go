@@ -34,7 +34,7 @@ const (
 
 // shape is what the cloud has to have for one Service, said in the Service's words:
 // the same question is asked of the Service and of the cloud, and compared.
-type shape struct {
+type resources struct {
 	Balancers int
 	// Ports by PROTOCOL/port.
 	Ports map[string]openPort
@@ -54,11 +54,11 @@ type openPort struct {
 	// Limit, ClientData and Method are those of the annotations, as text.
 	Limit, ClientData, Method string
 	// Speaks are the protocols of listener and pool.
-	Speaks string
+	Protocols string
 }
 
 // spoken is what a port of the Service is to speak, as far as the scenarios go.
-func spoken(v *corev1.Service, p corev1.ServicePort) string {
+func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 	switch {
 	case v.Annotations[protocolsKey] == fmt.Sprintf("%d=HTTP", p.Port):
 		return "HTTP HTTP"
@@ -72,11 +72,11 @@ func spoken(v *corev1.Service, p corev1.ServicePort) string {
 
 // wanted is the shape that a Service asks for with these nodes. A Service that is
 // nil or of another type asks for nothing.
-func wanted(v *corev1.Service, nodes []string) shape {
+func expected(v *corev1.Service, nodes []string) resources {
 	if v == nil || v.DeletionTimestamp != nil || v.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		return shape{}
+		return resources{}
 	}
-	s := shape{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Annotations[internalKey] != "true"}
+	s := resources{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Annotations[internalKey] != "true"}
 	sources := slices.Sorted(slices.Values(v.Spec.LoadBalancerSourceRanges))
 	if len(sources) == 0 {
 		sources = []string{"0.0.0.0/0"}
@@ -92,7 +92,7 @@ func wanted(v *corev1.Service, nodes []string) shape {
 			Limit:      annotationOr(v, limitKey, "-1"),
 			ClientData: annotationOr(v, timeoutKey, "50000"),
 			Method:     annotationOr(v, methodKey, "ROUND_ROBIN"),
-			Speaks:     spoken(v, p),
+			Protocols:  protocolsOf(v, p),
 		}
 	}
 	return s
@@ -107,8 +107,8 @@ func annotationOr(v *corev1.Service, key, otherwise string) string {
 }
 
 // had is the shape that the cloud has of the Service with this uid.
-func (s state) had(uid string) shape {
-	var have shape
+func (s state) actual(uid string) resources {
+	var have resources
 	for _, b := range s.Balancers {
 		if !slices.Contains(b.Tags, "kube-octavia.service="+uid) {
 			continue
@@ -136,7 +136,7 @@ func (b balancer) ports() map[string]openPort {
 		}
 		if l.Pool != nil {
 			o.Sticky, o.Method = l.Pool.Persistence != nil, l.Pool.Algorithm
-			o.Speaks = l.Protocol + " " + l.Pool.Protocol
+			o.Protocols = l.Protocol + " " + l.Pool.Protocol
 			for _, m := range l.Pool.Members {
 				o.Members = append(o.Members, fmt.Sprintf("%s:%d", m.Address, m.Port))
 			}
@@ -152,15 +152,15 @@ func (b balancer) ports() map[string]openPort {
 }
 
 // serves tells what the cloud lacks of what the Service asks for, or has too much.
-func (s state) serves(v *corev1.Service, nodes []string) error {
+func (s state) checkServes(v *corev1.Service, nodes []string) error {
 	if v == nil {
 		return nil
 	}
-	want := wanted(v, nodes)
-	if d := cmp.Diff(want, s.had(string(v.UID))); d != "" {
+	want := expected(v, nodes)
+	if d := cmp.Diff(want, s.actual(string(v.UID))); d != "" {
 		return fmt.Errorf("the cloud has not what Service %s asks for (-wanted +had):\n%s", v.Name, d)
 	}
-	if err := s.flavored(v); err != nil && want.Balancers > 0 {
+	if err := s.checkFlavor(v); err != nil && want.Balancers > 0 {
 		return err
 	}
 	if address := v.Spec.LoadBalancerIP; address != "" && want.Balancers > 0 && !s.leadsTo(address, string(v.UID)) {
@@ -171,7 +171,7 @@ func (s state) serves(v *corev1.Service, nodes []string) error {
 
 // flavored reports whether the load balancer that the Service names is not of the flavor that
 // it asks for.
-func (s state) flavored(v *corev1.Service) error {
+func (s state) checkFlavor(v *corev1.Service) error {
 	for _, b := range s.Balancers {
 		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Flavor != v.Annotations[flavorKey] {
 			return fmt.Errorf("load balancer %s is of flavor %q, and Service %s asks for %q", b.ID, b.Flavor, v.Name, v.Annotations[flavorKey])
@@ -196,11 +196,11 @@ func (s state) leadsTo(address, uid string) bool {
 // honest reports whether what a Service's conditions say is true of the cloud. Who
 // reads Programmed relies on everything being there; whether members are those of
 // the present nodes it does not say.
-func (s state) honest(v *corev1.Service) error {
+func (s state) checkProgrammed(v *corev1.Service) error {
 	if !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed) {
 		return nil
 	}
-	want, have := wanted(v, nil), s.had(string(v.UID))
+	want, have := expected(v, nil), s.actual(string(v.UID))
 	for _, ports := range []map[string]openPort{want.Ports, have.Ports} {
 		for key, p := range ports {
 			p.Members = nil
@@ -212,7 +212,7 @@ func (s state) honest(v *corev1.Service) error {
 	if d := cmp.Diff(want, have); d != "" {
 		return fmt.Errorf("Service %s is said to be Programmed, and is not (-wanted +had):\n%s", v.Name, d)
 	}
-	if err := s.flavored(v); err != nil {
+	if err := s.checkFlavor(v); err != nil {
 		return fmt.Errorf("Service %s is said to be Programmed: %w", v.Name, err)
 	}
 	for _, b := range s.Balancers {
@@ -225,8 +225,8 @@ func (s state) honest(v *corev1.Service) error {
 
 // steady tells which of the ports that are to stay are not open, or have nobody
 // behind them. Where the load balancer itself was taken away there are none.
-func (s state) steady(uid string, keys []string) error {
-	have := s.had(uid)
+func (s state) checkUninterrupted(uid string, keys []string) error {
+	have := s.actual(uid)
 	if have.Balancers == 0 {
 		return nil
 	}

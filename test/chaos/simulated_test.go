@@ -27,7 +27,7 @@ type simulated struct {
 }
 
 // simulate starts one.
-func simulate() (*cloud, error) {
+func startSimulated() (*cloud, error) {
 	c := &cloud{}
 	// Octavia's times are whole seconds, and of two changes within one the sweep
 	// sees one. Here each has a second of its own.

@@ -28,7 +28,7 @@ type figures struct {
 // writes is how many writes to the cloud there were in this round.
 func (s *soak) writes() int {
 	n := 0
-	for operation, times := range s.world.cloud.Recorder().Counts() {
+	for operation, times := range s.env.cloud.Recorder().Counts() {
 		if method, route, _ := strings.Cut(operation, " "); method != http.MethodGet && !strings.HasPrefix(route, "/v3/") {
 			n += times
 		}
@@ -40,7 +40,7 @@ func (s *soak) writes() int {
 // then forgotten.
 func (s *soak) count() int {
 	before := s.figures.calls
-	for _, r := range []*wire.Recorder{s.world.cloud.Recorder(), &s.world.proxy.recorder} {
+	for _, r := range []*wire.Recorder{s.env.cloud.Recorder(), &s.env.proxy.recorder} {
 		for _, c := range r.Calls() {
 			s.figures.calls++
 			if c.Fault != "" {
@@ -57,9 +57,9 @@ func (s *soak) report() {
 	f := &s.figures
 	itself := strings.Count(s.controller.log.String(), "--- the controller ended")
 	fmt.Printf("soak: services %d, changes %d, calls %d, of %d disturbed ones faulty %d, kills %d, tamperings %d, addresses taken %d, rounds %d, ends of the controller by itself %d, differences %d, leaks %d\n",
-		len(s.plays), f.changes.Load(), f.calls, f.disturbed, f.faulty, f.kills, f.tamperings.Load(), f.addresses, f.rounds, itself, f.differences, f.leaks)
+		len(s.runs), f.changes.Load(), f.calls, f.disturbed, f.faulty, f.kills, f.tamperings.Load(), f.addresses, f.rounds, itself, f.differences, f.leaks)
 	if n := len(s.samples); n > 0 {
-		fmt.Printf("soak: begin: %v\nsoak: without kills: %v\nsoak: end: %v\n", s.samples[0], s.samples[s.quiet], s.samples[n-1])
+		fmt.Printf("soak: begin: %v\nsoak: without kills: %v\nsoak: end: %v\n", s.samples[0], s.samples[s.lastController], s.samples[n-1])
 	}
 	fmt.Printf("soak: again: go test ./test/chaos -run TestSoak -soak=%v -services=%d -seed=%d\n", *soakTime, *soakServices, s.seed)
 	if !s.t.Failed() {

@@ -25,11 +25,11 @@ func (s state) differences(services []corev1.Service, nodes []string, given []fl
 	wants := map[string]bool{}
 	for i := range services {
 		v := &services[i]
-		wants["kube-octavia.service="+string(v.UID)] = wanted(v, nodes).Balancers > 0
-		if err := s.serves(v, nodes); err != nil {
+		wants["kube-octavia.service="+string(v.UID)] = expected(v, nodes).Balancers > 0
+		if err := s.checkServes(v, nodes); err != nil {
 			all = append(all, err)
 		}
-		if err := told(v); err != nil {
+		if err := checkConditions(v); err != nil {
 			all = append(all, err)
 		}
 	}
@@ -71,15 +71,15 @@ func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 
 // settle waits until the cloud has what all Services want, and the controller has
 // nothing more to do.
-func (s *soak) settle() error {
+func (s *soak) pollSettled() error {
 	var left []error
-	calm, writes, next := 0, -1, time.Now().Add(soakWord)
+	calm, writes, next := 0, -1, time.Now().Add(soakLogInterval)
 	err := s.poll(func() error {
 		if left = s.differences(); len(left) > 0 {
 			calm = 0
 			s.giveUpAddresses()
 			if time.Now().After(next) {
-				next = time.Now().Add(soakWord)
+				next = time.Now().Add(soakLogInterval)
 				s.t.Logf("round %d: %d differences, among them: %v", s.figures.rounds, len(left), left[0])
 			}
 			return fmt.Errorf("%d differences", len(left))
@@ -96,7 +96,7 @@ func (s *soak) settle() error {
 	if err != nil {
 		return errors.Join(append([]error{err}, left[:min(len(left), 5)]...)...)
 	}
-	return s.untouched()
+	return s.checkOtherClusters()
 }
 
 // giveUpAddresses does what the condition asks of a person: the address of an internal
@@ -111,7 +111,7 @@ func (s *soak) giveUpAddresses() {
 			continue
 		}
 		without := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotation.VIPAddress)
-		_, err := s.world.client.CoreV1().Services(v.Namespace).Patch(s.ctx, v.Name, types.MergePatchType, without, metav1.PatchOptions{})
+		_, err := s.env.client.CoreV1().Services(v.Namespace).Patch(s.ctx, v.Name, types.MergePatchType, without, metav1.PatchOptions{})
 		if err != nil {
 			continue // it is asked for again
 		}
@@ -125,7 +125,7 @@ func (s *soak) differences() []error {
 	if err != nil {
 		return []error{err}
 	}
-	nodes, err := s.world.nodes(s.ctx)
+	nodes, err := s.env.nodes(s.ctx)
 	if err != nil {
 		return []error{err}
 	}
@@ -138,11 +138,11 @@ func (s *soak) differences() []error {
 
 // state is what the cloud has, but for what is another cluster's.
 func (s *soak) state() (state, error) {
-	now, err := s.world.cloud.state()
-	for _, f := range s.foreign {
-		now.Balancers = slices.DeleteFunc(now.Balancers, func(b balancer) bool { return b.ID == f.balancer.ID })
-		now.FloatingIPs = slices.DeleteFunc(now.FloatingIPs, func(o floatingIP) bool { return o.ID == f.floatingIP.ID })
-		now.VIPPorts = slices.DeleteFunc(now.VIPPorts, func(o port) bool { return o.ID == f.balancer.Port })
+	now, err := s.env.cloud.state()
+	for _, other := range s.otherClusters {
+		now.Balancers = slices.DeleteFunc(now.Balancers, func(b balancer) bool { return b.ID == other.balancer.ID })
+		now.FloatingIPs = slices.DeleteFunc(now.FloatingIPs, func(o floatingIP) bool { return o.ID == other.floatingIP.ID })
+		now.VIPPorts = slices.DeleteFunc(now.VIPPorts, func(o port) bool { return o.ID == other.balancer.Port })
 	}
 	return now, err
 }
@@ -150,9 +150,9 @@ func (s *soak) state() (state, error) {
 // given are the floating IPs that persons made.
 func (s *soak) given() []floatingIP {
 	var all []floatingIP
-	for _, p := range s.plays {
-		if p.given.ID != "" {
-			all = append(all, p.given)
+	for _, r := range s.runs {
+		if r.given.ID != "" {
+			all = append(all, r.given)
 		}
 	}
 	return all
@@ -162,12 +162,12 @@ func (s *soak) given() []floatingIP {
 func (s *soak) services() ([]corev1.Service, error) {
 	var all []corev1.Service
 	namespaces := map[string]bool{}
-	for _, p := range s.plays {
-		if namespaces[p.namespace] {
+	for _, r := range s.runs {
+		if namespaces[r.namespace] {
 			continue
 		}
-		namespaces[p.namespace] = true
-		list, err := p.services().List(s.ctx, metav1.ListOptions{})
+		namespaces[r.namespace] = true
+		list, err := r.services().List(s.ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -177,10 +177,10 @@ func (s *soak) services() ([]corev1.Service, error) {
 }
 
 // untouched reports whether anybody has written to the other cluster's objects.
-func (s *soak) untouched() error {
+func (s *soak) checkOtherClusters() error {
 	var errs []error
-	for _, f := range s.foreign {
-		errs = append(errs, s.world.cloud.untouched(f))
+	for _, other := range s.otherClusters {
+		errs = append(errs, s.env.cloud.checkOtherCluster(other))
 	}
 	return errors.Join(errs...)
 }

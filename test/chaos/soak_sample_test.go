@@ -36,7 +36,7 @@ const (
 
 // flat reports whether one process has not grown from one sample to a later one by more
 // than what it may have.
-func flat(begin, end sample) error {
+func checkGrowth(begin, end sample) error {
 	most := begin.rss*(1+spareShare) + spareMiB + serviceMiB*float64(max(0, end.services-begin.services))
 	switch {
 	case begin.starts != end.starts:
@@ -51,7 +51,7 @@ func flat(begin, end sample) error {
 
 // sample asks the controller how large it is.
 func (s *soak) sample(ctx context.Context, services int) (sample, error) {
-	m := sample{starts: s.controller.started(), services: services}
+	m := sample{starts: s.controller.startCount(), services: services}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", nil)
 	if err != nil {
 		return m, err

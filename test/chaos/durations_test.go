@@ -11,28 +11,28 @@ import (
 )
 
 // tempo is how fast things are expected to go.
-type tempo struct {
+type durations struct {
 	// deadline bounds every wait, and pause lies between two looks.
-	deadline, pause time.Duration
+	deadline, pollInterval time.Duration
 	// request is how long the controller waits for an answer of the cloud.
-	request time.Duration
+	requestTimeout time.Duration
 	// timing is the controller's patience.
-	timing timing.Delays
+	delays timing.Delays
 }
 
 // realCloud is set in the environment of a controller whose cloud is a real one.
-const realCloud = "KUBE_OCTAVIA_CHAOS_REAL"
+const realCloudVariable = "KUBE_OCTAVIA_CHAOS_REAL"
 
 // pace is that of a cloud whose changes take milliseconds, or of a real one.
-func pace() tempo {
-	if *stateDir == "" && os.Getenv(realCloud) == "" {
-		return tempo{deadline: 40 * time.Second, pause: 20 * time.Millisecond, request: time.Second, timing: scaled(1)}
+func cloudDurations() durations {
+	if *stateDir == "" && os.Getenv(realCloudVariable) == "" {
+		return durations{deadline: 40 * time.Second, pollInterval: 20 * time.Millisecond, requestTimeout: time.Second, delays: delaysTimes(1)}
 	}
-	return tempo{deadline: 4 * time.Minute, pause: 250 * time.Millisecond, request: 10 * time.Second, timing: scaled(15)}
+	return durations{deadline: 4 * time.Minute, pollInterval: 250 * time.Millisecond, requestTimeout: 10 * time.Second, delays: delaysTimes(15)}
 }
 
 // scaled is the controller's patience with a simulated cloud, so many times.
-func scaled(by time.Duration) timing.Delays {
+func delaysTimes(by time.Duration) timing.Delays {
 	return timing.Delays{
 		FirstBackoff: by * 50 * time.Millisecond, LastBackoff: by * time.Second,
 		SlowRetry:      by * 500 * time.Millisecond,
