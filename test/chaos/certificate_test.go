@@ -26,7 +26,7 @@ import (
 // secretName is the name of the Secret with a certificate.
 const secretName = "web-tls"
 
-// encrypted are the ports of a Service of which one ends TLS.
+// tlsPorts are the ports of a Service of which one terminates TLS.
 var tlsPorts = []change{tcp(80), tcp(443), annotated(secretKey, secretName), annotated(protocolsKey, "80=TCP")}
 
 func withoutTLS(v *corev1.Service) {
@@ -50,20 +50,20 @@ func newCertificate(r *run) error {
 	if err != nil {
 		return err
 	}
-	wish := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
 		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}}
 	secrets := r.env.client.CoreV1().Secrets(r.namespace)
-	_, err = secrets.Update(r.ctx, wish, metav1.UpdateOptions{})
+	_, err = secrets.Update(r.ctx, secret, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = secrets.Create(r.ctx, wish, metav1.CreateOptions{})
+		_, err = secrets.Create(r.ctx, secret, metav1.CreateOptions{})
 	}
 	return err
 }
 
-// certified reports whether Barbican has anything but the certificate that the Service asks
-// for, and whether its port has that.
+// checkCertificate returns an error if Barbican has anything but the certificate that the
+// Service requests, or the listener has another one.
 func (r *run) checkCertificate(s state, v *corev1.Service) error {
 	var want []string
 	if v != nil && v.DeletionTimestamp == nil && v.Annotations[secretKey] != "" {
@@ -76,16 +76,16 @@ func (r *run) checkCertificate(s state, v *corev1.Service) error {
 		want = []string{hex.EncodeToString(sum[:])}
 	}
 	if len(s.Certificates) != len(want) {
-		return fmt.Errorf("Barbican has %v and is to have %q", s.Certificates, want)
+		return fmt.Errorf("Barbican has %v, want %q", s.Certificates, want)
 	}
 	for i, c := range s.Certificates {
 		if !strings.HasSuffix(c.Name, "_"+want[i]) {
-			return fmt.Errorf("Barbican has %s and is to have %s", c.Name, want[i])
+			return fmt.Errorf("Barbican has %s, want %s", c.Name, want[i])
 		}
 		for _, b := range s.Balancers {
 			for _, l := range b.Listeners {
 				if l.Protocol == "TERMINATED_HTTPS" && path.Base(l.Certificate) != path.Base(c.Ref) {
-					return fmt.Errorf("the port has %s and is to have %s", l.Certificate, c.Ref)
+					return fmt.Errorf("the listener has %s, want %s", l.Certificate, c.Ref)
 				}
 			}
 		}

@@ -10,20 +10,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// tempo is how fast things are expected to go.
+// durations depend on the cloud.
 type durations struct {
-	// deadline bounds every wait, and pause lies between two looks.
+	// deadline bounds every wait, and pollInterval is the time between two checks.
 	deadline, pollInterval time.Duration
-	// request is how long the controller waits for an answer of the cloud.
+	// requestTimeout is how long the controller waits for an answer of the cloud.
 	requestTimeout time.Duration
-	// timing is the controller's patience.
+	// delays are the controller's.
 	delays timing.Delays
 }
 
-// realCloud is set in the environment of a controller whose cloud is a real one.
+// realCloudVariable is set in the environment of a controller whose cloud is a real one.
 const realCloudVariable = "KUBE_OCTAVIA_CHAOS_REAL"
 
-// pace is that of a cloud whose changes take milliseconds, or of a real one.
+// cloudDurations are for a cloud whose changes take milliseconds, or for a real one.
 func cloudDurations() durations {
 	if *stateDir == "" && os.Getenv(realCloudVariable) == "" {
 		return durations{deadline: 40 * time.Second, pollInterval: 20 * time.Millisecond, requestTimeout: time.Second, delays: delaysTimes(1)}
@@ -31,7 +31,7 @@ func cloudDurations() durations {
 	return durations{deadline: 4 * time.Minute, pollInterval: 250 * time.Millisecond, requestTimeout: 10 * time.Second, delays: delaysTimes(15)}
 }
 
-// scaled is the controller's patience with a simulated cloud, so many times.
+// delaysTimes are the controller's delays with a simulated cloud, multiplied.
 func delaysTimes(by time.Duration) timing.Delays {
 	return timing.Delays{
 		FirstBackoff: by * 50 * time.Millisecond, LastBackoff: by * time.Second,
@@ -45,7 +45,7 @@ func delaysTimes(by time.Duration) timing.Delays {
 		QuotaRetry:     by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
 		Unfinished:      timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},
 		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
-		// Nobody who tampers in these tests is another controller.
+		// Tampering here is never another controller's.
 		ConflictLimit: 5, ConflictWindow: by * 2 * time.Second,
 		ConflictWait: timing.Backoff{First: by * 20 * time.Millisecond, Last: by * 200 * time.Millisecond},
 		ConflictStop: timing.Backoff{First: by * time.Second, Last: by * 2 * time.Second},

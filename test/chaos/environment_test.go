@@ -20,9 +20,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-// world is where cases are played, one after the other: a cluster with two nodes,
-// and a cloud. A controller sees all Services and nodes of its cluster, so cases
-// that are played at the same time are in different worlds.
+// environment is a cluster with two nodes, and a cloud. Cases use it one after the other:
+// a controller sees all Services and nodes of its cluster, so cases that run at the same
+// time need different environments.
 type environment struct {
 	cluster *kube.Cluster
 	client  *clientgo.Clientset
@@ -30,25 +30,25 @@ type environment struct {
 	cloud   *cloud
 	dir     string
 	cases   int
-	// foreign is what another cluster has in a real cloud, where it takes long to
-	// make; else each case makes it anew.
+	// otherCluster has the objects of another cluster in a real cloud, where it takes long
+	// to create them; else each case creates its own.
 	otherCluster *otherCluster
 }
 
-// worlds are those that were made so far and are not in use.
+// environments are those of all cases.
 var environments environmentCache
 
-// pond lends worlds.
+// environmentCache keeps environments for the next case.
 type environmentCache struct {
 	mu   sync.Mutex
 	free []*environment
 	all  []*environment
-	// turns has room for as many as may be in use.
+	// slots has room for as many as may be in use.
 	slots chan struct{}
 	once  sync.Once
 }
 
-// take lends a world to the test until it ends.
+// acquire returns an environment that is the test's until it ends.
 func (c *environmentCache) acquire(t *testing.T) *environment {
 	t.Helper()
 	c.once.Do(func() {
@@ -76,7 +76,7 @@ func (c *environmentCache) acquire(t *testing.T) *environment {
 			c.free = append(c.free, e)
 			return
 		}
-		// What a case that failed left behind is not the next one's trouble.
+		// What a case that failed left behind must not make the next one fail.
 		if *stateDir != "" {
 			if err := e.cloud.clear(); err != nil {
 				t.Error(err)
@@ -110,7 +110,7 @@ func (c *environmentCache) close() error {
 	return errors.Join(errs...)
 }
 
-// startCloud starts the cloud of a world, or opens the way to the one there is.
+// startCloud starts a simulated cloud, or connects to the real one.
 func startCloud() (*cloud, error) {
 	if *stateDir != "" {
 		return connectReal(*stateDir)
@@ -118,7 +118,7 @@ func startCloud() (*cloud, error) {
 	return startSimulated()
 }
 
-// The nodes that every world has.
+// nodeAddresses are those of the nodes that every environment has.
 var nodeAddresses = map[string]string{"node-1": "10.250.0.11", "node-2": "10.250.0.12"}
 
 func newEnvironment() (*environment, error) {
@@ -134,7 +134,7 @@ func (e *environment) start() error {
 	if e.dir, err = os.MkdirTemp("", "kube-octavia-chaos-"); err != nil {
 		return err
 	}
-	// No controllers of Kubernetes' own: nothing here depends on them.
+	// Without the controllers of Kubernetes: nothing here depends on them.
 	if e.cluster, err = kube.Start(context.Background(), kube.Options{Controllers: []string{}}); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (e *environment) close() error {
 	return errors.Join(append(errs, os.RemoveAll(e.dir))...)
 }
 
-// addNode lets a node join the cluster.
+// addNode adds a node to the cluster.
 func (e *environment) addNode(name, address string) error {
 	ctx := context.Background()
 	n, err := e.client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -206,7 +206,7 @@ func (e *environment) nodes(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// count adds up what became of the cases.
+// results counts the cases.
 type results struct {
 	mu     sync.Mutex
 	cases  int
@@ -215,7 +215,7 @@ type results struct {
 
 var totals results
 
-// add notes how a case ended when its test does.
+// record notes how a case ended when its test does.
 func (c *results) record(t *testing.T) {
 	t.Cleanup(func() {
 		c.mu.Lock()
@@ -230,7 +230,7 @@ func (c *results) record(t *testing.T) {
 	})
 }
 
-// controllerArgs are those of a controller of the world.
+// controllerArgs are the arguments of a controller in the environment.
 func (e *environment) controllerArgs() []string {
 	return []string{"controller",
 		"--cloud-config=" + filepath.Join(e.dir, "cloud.conf"), "--kubeconfig=" + filepath.Join(e.dir, "kubeconfig"),
@@ -239,7 +239,8 @@ func (e *environment) controllerArgs() []string {
 	}
 }
 
-// namespace makes a namespace for a case, and what another cluster has for the same.
+// namespace creates a namespace for a case, and the objects of another cluster for the same
+// name.
 func (e *environment) namespace(ctx context.Context) (string, otherCluster, error) {
 	if e.otherCluster != nil {
 		return "case-1", *e.otherCluster, nil

@@ -15,13 +15,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// place is a call that a scenario takes: the nth of its kind.
+// target is a call of a scenario: the nth of its kind.
 type target struct {
 	service, method, route string
 	nth                    int
 }
 
-// String is how the place is named in a case: POST-loadbalancers-1.
+// String is the name of the call in a case: POST-loadbalancers-1.
 func (c target) String() string {
 	route := c.route
 	for _, prefix := range []string{"/v2.0/lbaas/", "/v2.0/", "/api/v1/namespaces/{namespace}/", "/apis/events.k8s.io/v1/namespaces/{namespace}/"} {
@@ -31,7 +31,7 @@ func (c target) String() string {
 	return fmt.Sprintf("%s-%s-%d", c.method, strings.Trim(route, "-"), c.nth)
 }
 
-// read reports whether the call changes nothing.
+// isRead reports whether the call changes nothing.
 func (c target) isRead() bool { return c.method == http.MethodGet }
 
 // faults are those of the proxy or the cloud that the call goes through.
@@ -42,28 +42,28 @@ func (r *run) faults(c target) *wire.Faults {
 	return r.env.cloud.Faults()
 }
 
-// at is a fault of the place.
+// faultOf is the fault for this call.
 func (c target) faultOf(f wire.Fault) wire.Fault {
 	f.Service, f.Method, f.Route, f.Skip = c.service, c.method, c.route, c.nth-1
 	return f
 }
 
-// disturbance is a way in which a call goes wrong.
+// injection is a way to make a call fail.
 type injection struct {
 	name string
-	// fits tells for which calls it is; nil is for all.
+	// applies reports whether the call can fail in this way; nil means that all can.
 	applies func(target) bool
-	// disturb arms what is to happen, lets the scenario change, and returns when
-	// what was to happen is over.
+	// inject prepares the fault, makes the change of the scenario, and returns when the
+	// fault is over.
 	inject func(r *run, c target, change func() error) error
-	// fault is what happens to the call, where that is all there is to it.
+	// fault is the only fault of the injection, nil if it does more than that.
 	fault *wire.Fault
 }
 
-// errUnmet says that the call which was to be disturbed was never made.
+// errNotHit says that the call which was to fail was never made.
 var errNotHit = errors.New("the call was not made")
 
-// once lets one call go wrong.
+// single makes one call fail.
 func single(name string, f wire.Fault) injection {
 	f.Times = 1
 	return injection{name: name, fault: &f, inject: func(r *run, c target, change func() error) error {
@@ -80,7 +80,8 @@ func isActive(faults *wire.Faults, id string) bool {
 	return slices.ContainsFunc(faults.List(), func(f wire.Fault) bool { return f.ID == id })
 }
 
-// met waits until a fault has hit. If all is done long since, it will not.
+// pollHit waits until a fault has hit. It gives up without an error when the cloud has had
+// everything for a while: then the call will not be made.
 func (r *run) pollHit(hit func() bool) error {
 	settled := 0
 	return r.poll(func() error {
@@ -100,7 +101,7 @@ func (r *run) pollHit(hit func() bool) error {
 	})
 }
 
-// refused is an answer of OpenStack's.
+// cloudAnswers makes OpenStack answer with an error.
 func cloudAnswers(code int, header map[string]string) injection {
 	name := fmt.Sprint(code)
 	if header != nil {
@@ -112,10 +113,10 @@ func cloudAnswers(code int, header map[string]string) injection {
 	return inj
 }
 
-// disturbed is what a disturbed call is answered with.
-const faultMessage = "disturbed by the test"
+// faultMessage is in the answer to a call that fails.
+const faultMessage = "injected by the test"
 
-// refusedByKubernetes is an answer of the Kubernetes API's.
+// kubernetesAnswers makes the Kubernetes API answer with an error.
 func kubernetesAnswers(code int, reason string) injection {
 	body := fmt.Sprintf(`{"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "%s", "reason": "%s", "code": %d}`, faultMessage, reason, code)
 	inj := single(fmt.Sprint(code), wire.Fault{Kind: wire.FaultStatus, Status: code, Body: body})
@@ -126,7 +127,7 @@ func kubernetesAnswers(code int, reason string) injection {
 func isCloudCall(c target) bool      { return c.service != kubernetes }
 func isKubernetesCall(c target) bool { return c.service == kubernetes }
 
-// disturbances are all that there are.
+// injections are all kinds.
 var injections = []injection{
 	killedAt("killed-before", wire.FaultHang),
 	killedAt("killed-after-commit", wire.FaultHangAfter),
@@ -147,12 +148,13 @@ var injections = []injection{
 	untilReported(400), untilReported(403), untilReported(500), untilReported(503),
 }
 
+// retryAfter is a header of answers that ask for a later request.
 var retryAfter = map[string]string{"Retry-After": "1"}
 
-// lasting lets a write be refused until the Service says so.
+// untilReported rejects a write until the Service reports it.
 func untilReported(code int) injection {
 	return injection{
-		name:    fmt.Sprintf("%d-until-told", code),
+		name:    fmt.Sprintf("%d-until-reported", code),
 		applies: func(c target) bool { return isCloudCall(c) && !c.isRead() && c.nth == 1 && c.service != "identity" },
 		inject: func(r *run, c target, change func() error) error {
 			body := fmt.Sprintf(`{"faultcode": "Client", "faultstring": "%s", "debuginfo": null, "NeutronError": {"type": "Chaos", "message": "%[1]s", "detail": ""}}`, faultMessage)
@@ -161,7 +163,7 @@ func untilReported(code int) injection {
 			if err := change(); err != nil {
 				return err
 			}
-			// A call that a later change has made needless is never made.
+			// A call may have become unnecessary by a later change.
 			return r.pollHit(func() bool {
 				v, err := r.service()
 				return err == nil && (v == nil || strings.Contains(strings.Join(conditionsOf(v), "\n"), faultMessage))
@@ -170,7 +172,7 @@ func untilReported(code int) injection {
 	}
 }
 
-// killedAt kills the controller while the call is under way.
+// killedAt kills the controller in the middle of the call.
 func killedAt(name string, kind wire.FaultKind) injection {
 	return injection{name: name, inject: func(r *run, c target, change func() error) error {
 		faults := r.faults(c)
@@ -187,7 +189,7 @@ func killedAt(name string, kind wire.FaultKind) injection {
 	}}
 }
 
-// killedAfterAnswer kills the controller when the call was answered.
+// killedAfterAnswer kills the controller after the answer to the call.
 var killedAfterAnswer = injection{name: "killed-after-answer", inject: func(r *run, c target, change func() error) error {
 	recorder := r.env.cloud.Recorder()
 	if c.service == kubernetes {
@@ -204,10 +206,9 @@ var killedAfterAnswer = injection{name: "killed-after-answer", inject: func(r *r
 	return r.controller.restart()
 }}
 
-// handedOver freezes the controller in a write, as a machine does that is short of
-// everything, until another one has taken over and done all there is to do. Then
-// the write goes on, and the first controller with it, until it notices that it
-// leads no more.
+// handedOver stops the controller (SIGSTOP) in a write until another one has taken over and
+// done everything. Then the write continues, and the first controller with it, until it
+// notices that it is not the leader any more.
 func handedOver(name string, kind wire.FaultKind) injection {
 	return injection{name: name, applies: func(c target) bool { return !c.isRead() }, inject: func(r *run, c target, change func() error) error {
 		faults := r.faults(c)
@@ -229,8 +230,8 @@ func handedOver(name string, kind wire.FaultKind) injection {
 		if err := r.pollStable(r.checkConverged); err != nil {
 			return fmt.Errorf("under the second controller: %w", err)
 		}
-		// To read a real cloud takes seconds. What the write changes meanwhile, after it was
-		// read and before Programmed is written, nobody can know.
+		// To read a real cloud takes seconds. The controller cannot know what the write changes
+		// between that and the write of Programmed.
 		r.mu.Lock()
 		r.ignoreConditions = *stateDir != ""
 		r.mu.Unlock()
@@ -249,5 +250,5 @@ func handedOver(name string, kind wire.FaultKind) injection {
 	}}
 }
 
-// reaction is how long a controller that has lost its Lease goes on before it ends.
+// leaderStopTime is how long a controller that has lost its Lease continues before it ends.
 const leaderStopTime = 100 * time.Millisecond

@@ -36,13 +36,13 @@ var kubernetesWrites = []string{
 }
 
 // kubeProxy stands in front of a Kubernetes API. Writes are recorded and can be
-// disturbed; reads, among them watches, are handed on as they are.
+// made to fail; reads, among them watches, are forwarded as they are.
 type kubeProxy struct {
 	recorder wire.Recorder
 	faults   wire.Faults
 	latency  wire.Latency
-	// written is told of each write that was answered with success, before the
-	// controller has the answer.
+	// onWrite is called after each write that succeeded, before the controller has the
+	// answer.
 	onWrite atomic.Pointer[func(method, path string, answer []byte)]
 
 	address   string
@@ -99,7 +99,7 @@ func startKubeProxy(to *rest.Config) (*kubeProxy, error) {
 	return p, nil
 }
 
-// telling tells of writes that succeeded.
+// reportingWrites calls onWrite after writes that succeeded.
 func (p *kubeProxy) reportingWrites(to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k := &answerKeeper{ResponseWriter: w, status: http.StatusOK}
@@ -110,7 +110,7 @@ func (p *kubeProxy) reportingWrites(to http.Handler) http.Handler {
 	})
 }
 
-// keeping keeps the answer that passes.
+// answerKeeper keeps a copy of the answer.
 type answerKeeper struct {
 	http.ResponseWriter
 	status int
@@ -145,7 +145,7 @@ func (p *kubeProxy) close() error {
 	defer cancel()
 	err := p.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = p.server.Close() // a watch that nobody ended
+		err = p.server.Close() // a watch is still open
 	}
 	p.running.Wait()
 	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok {

@@ -14,30 +14,29 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// share is the part of the cases that is played without -full, one in so many, and
-// realShare that with a real cloud.
+// Without -full one case in oneIn runs, and with a real cloud one in realOneIn.
 const (
 	oneIn     = 16
 	realOneIn = 80
 )
 
-// TestMatrix plays each scenario undisturbed, and then with each disturbance at
-// each call that it took.
+// TestMatrix runs each scenario without faults, and then with each injection at each of its
+// calls.
 func TestMatrix(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			var places []target
-			most := 0
-			t.Run("undisturbed", func(t *testing.T) {
+			var calls []target
+			writes := 0
+			t.Run("no-fault", func(t *testing.T) {
 				totals.record(t)
 				r := startRun(t, s)
 				r.requireNoError(s.change(r))
 				r.requireNoError(r.pollStable(r.checkConverged))
-				places, most = r.targets(), r.writes()
+				calls, writes = r.targets(), r.writes()
 				r.requireNoError(r.finish())
 			})
-			for _, c := range places {
+			for _, c := range calls {
 				for _, inj := range injections {
 					if inj.applies != nil && !inj.applies(c) || !selected(s.name, c, inj.name) {
 						continue
@@ -46,7 +45,7 @@ func TestMatrix(t *testing.T) {
 						t.Parallel()
 						totals.record(t)
 						r := startRun(t, s)
-						r.maxWrites = 4*most + 12
+						r.maxWrites = 4*writes + 12
 						r.requireNoError(inj.inject(r, c, func() error { return s.change(r) }))
 						r.requireNoError(r.finish())
 					})
@@ -56,10 +55,10 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// played reports whether a case is played; which are does not change.
-func selected(scenario string, c target, disturbance string) bool {
+// selected reports whether a case runs; the same ones always do.
+func selected(scenario string, c target, injection string) bool {
 	h := fnv.New32a()
-	fmt.Fprint(h, scenario, c, disturbance)
+	fmt.Fprint(h, scenario, c, injection)
 	part := uint32(oneIn)
 	if *stateDir != "" {
 		part = realOneIn
@@ -67,9 +66,9 @@ func selected(scenario string, c target, disturbance string) bool {
 	return *full || h.Sum32()%part == 0
 }
 
-// places are the calls that were recorded, each kind of read once: how often the
-// controller looks depends on how fast the cloud is, and with a real one so does how often
-// it has something to tell.
+// targets are the calls that were recorded, each kind of read once: how often the controller
+// reads depends on how fast the cloud is, and with a real one so does how often it writes an
+// event.
 func (r *run) targets() []target {
 	calls := slices.Concat(r.env.cloud.Recorder().Calls(), r.env.proxy.recorder.Calls())
 	slices.SortStableFunc(calls, func(a, b wire.Call) int { return a.At.Compare(b.At) })

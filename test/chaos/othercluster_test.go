@@ -14,19 +14,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// foreign is what another cluster of the same name has in the same project, for a
-// Service of the same name.
+// otherCluster has the objects of another cluster of the same name in the same project, for
+// a Service of the same name.
 type otherCluster struct {
 	balancer   balancer
 	floatingIP floatingIP
-	// before is how all of it looked at first.
+	// before has the objects as they were first.
 	before map[string]string
 }
 
 const otherClusterTag = "kube-octavia.cluster=8f5e2f7c-0000-4000-8000-00000000beef"
 const otherServiceTag = "kube-octavia.service=8f5e2f7c-0000-4000-8000-00000000cafe"
 
-// addForeign makes another cluster's load balancer and floating IP.
+// createOtherCluster creates another cluster's load balancer and floating IP.
 func (c *cloud) createOtherCluster(namespace string) (otherCluster, error) {
 	var other otherCluster
 	name := "kube_service_kubernetes_" + namespace + "_" + serviceName
@@ -56,16 +56,16 @@ func (c *cloud) createOtherCluster(namespace string) (otherCluster, error) {
 	return other, errors.New("another cluster's load balancer does not become ACTIVE")
 }
 
-// looks is how the other cluster's objects are shown.
+// otherClusterNow has the other cluster's objects as they are now.
 func (c *cloud) otherClusterNow(other otherCluster) map[string]string {
 	var b, a json.RawMessage
-	// If one cannot be read, it does not look as before.
+	// One that cannot be read differs from what it was before.
 	_ = c.octavia(http.MethodGet, "loadbalancers/"+other.balancer.ID, nil, &b)
 	_ = c.neutron(http.MethodGet, "floatingips/"+other.floatingIP.ID, nil, &a)
 	return map[string]string{"load balancer": string(b), "floating IP": string(a)}
 }
 
-// untouched reports whether anybody has written to the other cluster's objects.
+// checkOtherCluster returns an error if the other cluster's objects were written to.
 func (c *cloud) checkOtherCluster(other otherCluster) error {
 	if d := cmp.Diff(other.before, c.otherClusterNow(other)); d != "" {
 		return fmt.Errorf("another cluster's objects were changed (-before +now):\n%s", d)

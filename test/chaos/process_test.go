@@ -14,17 +14,16 @@ import (
 	"time"
 )
 
-// process is a controller. One that ends by itself is started again, as a kubelet
-// would do.
+// process is a controller. If it ends by itself it is started again, as by a kubelet.
 type process struct {
 	args []string
 	log  log
 
 	mu         sync.Mutex
 	command    *exec.Cmd
-	ended      chan struct{} // of the present one
+	ended      chan struct{} // closed when command has ended
 	starts     int
-	stopped    bool // it is not to be started again
+	stopped    bool // it is not started again
 	startError error
 }
 
@@ -51,7 +50,7 @@ func (l *log) String() string {
 // restartPause lies between the end of a controller and the start of the next.
 const restartPause = 50 * time.Millisecond
 
-// launch starts a controller with these arguments.
+// startProcess starts a controller with these arguments.
 func startProcess(args []string) (*process, error) {
 	p := &process{args: args}
 	return p, p.start()
@@ -82,7 +81,7 @@ func (p *process) start() error {
 }
 
 func (p *process) wait(c *exec.Cmd, ended chan struct{}) {
-	_ = c.Wait() // what it is is read from ProcessState
+	_ = c.Wait() // the result is read from ProcessState
 	close(ended)
 	p.mu.Lock()
 	again := !p.stopped && p.command == c && p.starts < 50
@@ -104,7 +103,7 @@ func (p *process) wait(c *exec.Cmd, ended chan struct{}) {
 	}
 }
 
-// kill ends the controller with no chance to do anything, and starts no other.
+// kill ends the controller with SIGKILL, and does not start it again.
 func (p *process) kill() {
 	p.mu.Lock()
 	p.stopped = true
@@ -122,7 +121,7 @@ func (p *process) signal(s syscall.Signal) {
 	_ = p.command.Process.Signal(s) // it may have ended
 }
 
-// again starts the controller that was killed.
+// restart starts the controller that was killed.
 func (p *process) restart() error {
 	p.mu.Lock()
 	p.stopped = false
@@ -130,14 +129,14 @@ func (p *process) restart() error {
 	return p.start()
 }
 
-// started is how often a controller was started.
+// startCount is how often a controller was started.
 func (p *process) startCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts
 }
 
-// works reports whether as many controllers as were started have begun to work.
+// checkWorking returns an error until the controller that was started last works.
 func (p *process) checkWorking() error {
 	p.mu.Lock()
 	broken := p.startError

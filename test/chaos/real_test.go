@@ -14,14 +14,14 @@ import (
 )
 
 // real is a real OpenStack that was brought up on this machine, behind a proxy of
-// the test's own, which is where calls are disturbed.
+// the test's own, in which calls fail.
 type real struct {
 	*openstack.Proxy
 	cloud  *openstack.Cloud
 	client *openstack.Client
 }
 
-// openReal opens the way to the one with its state in the directory.
+// connectReal connects to the one with its state in the directory.
 func connectReal(dir string) (*cloud, error) {
 	var r real
 	var err error
@@ -56,7 +56,7 @@ func (c *cloud) clear() error {
 		if err == nil {
 			return nil
 		}
-		// What is refused now is tried again.
+		// What is rejected now is tried again.
 		for _, b := range s.Balancers {
 			_ = c.octavia(http.MethodDelete, "loadbalancers/"+b.ID+"?cascade=true", nil, nil)
 		}

@@ -32,14 +32,13 @@ const (
 	secretKey    = "loadbalancer.openstack.org/tls-secret"
 )
 
-// shape is what the cloud has to have for one Service, said in the Service's words:
-// the same question is asked of the Service and of the cloud, and compared.
+// resources are what the cloud has, or has to have, for one Service.
 type resources struct {
 	Balancers int
 	// Ports by PROTOCOL/port.
 	Ports map[string]openPort
-	// Floating is whether a floating IP leads to the VIP, and Unused how many pools
-	// are no port's.
+	// Floating is whether a floating IP leads to the VIP, and Unused how many pools have no
+	// listener.
 	Floating bool
 	Unused   int
 }
@@ -53,11 +52,12 @@ type openPort struct {
 	Status  string
 	// Limit, ClientData and Method are those of the annotations, as text.
 	Limit, ClientData, Method string
-	// Speaks are the protocols of listener and pool.
+	// Protocols are those of listener and pool.
 	Protocols string
 }
 
-// spoken is what a port of the Service is to speak, as far as the scenarios go.
+// protocolsOf are the protocols of a port of the Service, with the annotations that scenarios
+// use.
 func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 	switch {
 	case v.Annotations[protocolsKey] == fmt.Sprintf("%d=HTTP", p.Port):
@@ -70,8 +70,8 @@ func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 	return fmt.Sprintf("%s %s", p.Protocol, p.Protocol)
 }
 
-// wanted is the shape that a Service asks for with these nodes. A Service that is
-// nil or of another type asks for nothing.
+// expected are the resources that a Service requests with these nodes. A Service that is
+// nil or of another type requests nothing.
 func expected(v *corev1.Service, nodes []string) resources {
 	if v == nil || v.DeletionTimestamp != nil || v.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return resources{}
@@ -106,7 +106,7 @@ func annotationOr(v *corev1.Service, key, otherwise string) string {
 	return otherwise
 }
 
-// had is the shape that the cloud has of the Service with this uid.
+// actual are the resources that the cloud has for the Service with this uid.
 func (s state) actual(uid string) resources {
 	var have resources
 	for _, b := range s.Balancers {
@@ -151,30 +151,30 @@ func (b balancer) ports() map[string]openPort {
 	return open
 }
 
-// serves tells what the cloud lacks of what the Service asks for, or has too much.
+// checkServes returns an error if the cloud has less or more than the Service requests.
 func (s state) checkServes(v *corev1.Service, nodes []string) error {
 	if v == nil {
 		return nil
 	}
 	want := expected(v, nodes)
 	if d := cmp.Diff(want, s.actual(string(v.UID))); d != "" {
-		return fmt.Errorf("the cloud has not what Service %s asks for (-wanted +had):\n%s", v.Name, d)
+		return fmt.Errorf("the cloud does not have what Service %s requests (-want +have):\n%s", v.Name, d)
 	}
 	if err := s.checkFlavor(v); err != nil && want.Balancers > 0 {
 		return err
 	}
 	if address := v.Spec.LoadBalancerIP; address != "" && want.Balancers > 0 && !s.leadsTo(address, string(v.UID)) {
-		return fmt.Errorf("Service %s is not at %s, which it asks for", v.Name, address)
+		return fmt.Errorf("Service %s does not have the address %s that it requests", v.Name, address)
 	}
 	return nil
 }
 
-// flavored reports whether the load balancer that the Service names is not of the flavor that
-// it asks for.
+// checkFlavor returns an error if the Service's load balancer has another flavor than the
+// Service requests.
 func (s state) checkFlavor(v *corev1.Service) error {
 	for _, b := range s.Balancers {
 		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Flavor != v.Annotations[flavorKey] {
-			return fmt.Errorf("load balancer %s is of flavor %q, and Service %s asks for %q", b.ID, b.Flavor, v.Name, v.Annotations[flavorKey])
+			return fmt.Errorf("load balancer %s has flavor %q, and Service %s requests %q", b.ID, b.Flavor, v.Name, v.Annotations[flavorKey])
 		}
 	}
 	return nil
@@ -193,9 +193,8 @@ func (s state) leadsTo(address, uid string) bool {
 	return false
 }
 
-// honest reports whether what a Service's conditions say is true of the cloud. Who
-// reads Programmed relies on everything being there; whether members are those of
-// the present nodes it does not say.
+// checkProgrammed returns an error if Programmed is True and the cloud does not have
+// everything. Whether members are those of the present nodes, Programmed does not say.
 func (s state) checkProgrammed(v *corev1.Service) error {
 	if !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed) {
 		return nil
@@ -207,24 +206,24 @@ func (s state) checkProgrammed(v *corev1.Service) error {
 			ports[key] = p
 		}
 	}
-	// Another one that nobody uses yet, or any more, takes nothing from what is said.
+	// Another load balancer that is not used yet, or not any more, does not make it wrong.
 	have.Balancers = min(have.Balancers, want.Balancers)
 	if d := cmp.Diff(want, have); d != "" {
-		return fmt.Errorf("Service %s is said to be Programmed, and is not (-wanted +had):\n%s", v.Name, d)
+		return fmt.Errorf("Service %s has Programmed=True, and is not (-want +have):\n%s", v.Name, d)
 	}
 	if err := s.checkFlavor(v); err != nil {
-		return fmt.Errorf("Service %s is said to be Programmed: %w", v.Name, err)
+		return fmt.Errorf("Service %s has Programmed=True: %w", v.Name, err)
 	}
 	for _, b := range s.Balancers {
 		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Status != "ACTIVE" {
-			return fmt.Errorf("Service %s is said to be Programmed while load balancer %s is in %s", v.Name, b.ID, b.Status)
+			return fmt.Errorf("Service %s has Programmed=True while load balancer %s is in %s", v.Name, b.ID, b.Status)
 		}
 	}
 	return nil
 }
 
-// steady tells which of the ports that are to stay are not open, or have nobody
-// behind them. Where the load balancer itself was taken away there are none.
+// checkUninterrupted returns an error if one of the ports has no listener or no members. If
+// the load balancer itself was deleted, there are none.
 func (s state) checkUninterrupted(uid string, keys []string) error {
 	have := s.actual(uid)
 	if have.Balancers == 0 {
@@ -233,9 +232,9 @@ func (s state) checkUninterrupted(uid string, keys []string) error {
 	for _, key := range keys {
 		switch p, open := have.Ports[key]; {
 		case !open:
-			return fmt.Errorf("port %s was to stay and is closed; open are %s", key, strings.Join(slices.Sorted(maps.Keys(have.Ports)), ", "))
+			return fmt.Errorf("port %s must stay open and is closed; open are %s", key, strings.Join(slices.Sorted(maps.Keys(have.Ports)), ", "))
 		case len(p.Members) == 0:
-			return fmt.Errorf("port %s was to stay and has no members", key)
+			return fmt.Errorf("port %s must stay open and has no members", key)
 		}
 	}
 	return nil

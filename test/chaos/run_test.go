@@ -25,7 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// play is one scenario under way in a world, undisturbed or not.
+// run is one run of a scenario in an environment, with or without a fault.
 type run struct {
 	ctx       context.Context
 	t         *testing.T
@@ -35,25 +35,25 @@ type run struct {
 	name         string
 	controller   *process
 	otherCluster otherCluster
-	// given is a floating IP that a person made.
+	// given is a floating IP that was created by hand.
 	given floatingIP
-	// most is how many writes to the cloud may be made at most; 0 is no bound.
+	// maxWrites bounds the writes to the cloud; 0 is no bound.
 	maxWrites int
 
 	mu sync.Mutex
-	// lenient leaves the rule alone that steady ports stay open, and candid the one
-	// that conditions are true at any moment: somebody has harmed what the
-	// controller relies on.
+	// ignorePorts leaves out the check that unchanged ports stay open, and
+	// ignoreConditions the one that conditions are true at any moment: after tampering
+	// neither is promised.
 	ignorePorts, ignoreConditions bool
-	retrying                      int // for what later does
+	retrying                      int // functions of keepTrying
 	violations                    []error
 	uid                           string
 	unchanged                     []string
-	// kept is the floating IP that is to stay, or "".
+	// keptAddress is the floating IP that must not change, or "".
 	keptAddress string
 }
 
-// breach notes that a rule was broken.
+// addViolation notes that a rule was broken.
 func (r *run) addViolation(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *run) checkViolations() error {
 	return errors.Join(r.violations...)
 }
 
-// begin starts a controller, and the scenario up to where it is to change.
+// startRun starts a controller, and creates what the scenario starts with.
 func startRun(t *testing.T, s scenario) *run {
 	t.Helper()
 	r := &run{ctx: t.Context(), t: t, env: environments.acquire(t), name: serviceName}
@@ -82,8 +82,8 @@ func (r *run) prepare(s scenario) error {
 	if r.namespace, r.otherCluster, err = e.namespace(r.ctx); err != nil {
 		return err
 	}
-	judge := r.inspectStatus
-	e.proxy.onWrite.Store(&judge)
+	inspect := r.inspectStatus
+	e.proxy.onWrite.Store(&inspect)
 	if r.controller, err = startProcess(e.controllerArgs()); err != nil {
 		return err
 	}
@@ -112,15 +112,15 @@ func (r *run) prepare(s scenario) error {
 	return nil
 }
 
-// watch begins to look after the ports that are to stay.
-func (r *run) watchPorts(steady []string, keeps bool) error {
+// watchPorts inspects the unchanged ports after every change of the cloud from now on.
+func (r *run) watchPorts(unchanged []string, keepsFloatingIP bool) error {
 	v, err := r.service()
 	if err != nil || v == nil {
 		return err
 	}
 	r.mu.Lock()
-	r.uid, r.unchanged = string(v.UID), steady
-	if keeps {
+	r.uid, r.unchanged = string(v.UID), unchanged
+	if keepsFloatingIP {
 		r.keptAddress = v.Status.LoadBalancer.Ingress[0].IP
 	}
 	r.mu.Unlock()
@@ -134,34 +134,34 @@ func (r *run) watchPorts(steady []string, keeps bool) error {
 	return nil
 }
 
-// look notes if a port that is to stay does not serve.
+// inspectState notes if an unchanged port is interrupted.
 func (r *run) inspectState(s state) {
 	r.mu.Lock()
-	uid, steady, kept, lenient := r.uid, r.unchanged, r.keptAddress, r.ignorePorts
+	uid, unchanged, kept, ignore := r.uid, r.unchanged, r.keptAddress, r.ignorePorts
 	r.mu.Unlock()
-	if uid == "" || lenient {
+	if uid == "" || ignore {
 		return
 	}
-	if err := s.checkUninterrupted(uid, steady); err != nil {
+	if err := s.checkUninterrupted(uid, unchanged); err != nil {
 		r.addViolation(err)
 	}
 	if kept != "" && !s.leadsTo(kept, uid) {
-		r.addViolation(fmt.Errorf("the floating IP %s, which was to stay, leads nowhere: %+v", kept, s.FloatingIPs))
+		r.addViolation(fmt.Errorf("the floating IP %s, which must not change, leads nowhere: %+v", kept, s.FloatingIPs))
 	}
 }
 
-// judge looks at a status that the controller has written.
+// inspectStatus notes if a status that the controller has written is not true.
 func (r *run) inspectStatus(method, path string, answer []byte) {
 	r.mu.Lock()
-	candid := r.ignoreConditions
+	ignore := r.ignoreConditions
 	r.mu.Unlock()
-	if method != http.MethodPatch || !strings.HasSuffix(path, "/status") || candid {
+	if method != http.MethodPatch || !strings.HasSuffix(path, "/status") || ignore {
 		return
 	}
 	o, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
 	v, ok := o.(*corev1.Service)
 	if err != nil || !ok {
-		r.addViolation(fmt.Errorf("the answer to %s %s is no Service: %w", method, path, err))
+		r.addViolation(fmt.Errorf("the answer to %s %s is not a Service: %w", method, path, err))
 		return
 	}
 	s, err := r.state()
@@ -173,8 +173,8 @@ func (r *run) inspectStatus(method, path string, answer []byte) {
 	}
 }
 
-// end waits until all is as it should be, looks whether any rule was broken, and
-// takes everything away, which must leave nothing.
+// finish waits until the cloud has what the Service requests, checks that no rule was broken,
+// and deletes the Service, which must leave nothing.
 func (r *run) finish() error {
 	if err := r.pollStable(r.checkConverged); err != nil {
 		return errors.Join(err, r.checkViolations())
@@ -195,7 +195,7 @@ func (r *run) finish() error {
 	return errors.Join(r.checkViolations(), r.env.cloud.checkOtherCluster(r.otherCluster), r.cleanUp())
 }
 
-// clear takes away what the case made.
+// cleanUp deletes what the case created.
 func (r *run) cleanUp() error {
 	r.controller.kill()
 	var errs []error
@@ -221,7 +221,7 @@ func (r *run) cleanUp() error {
 	return errors.Join(errs...)
 }
 
-// state is what the cloud has, but for what is somebody else's.
+// state is what the cloud has, without another cluster's objects.
 func (r *run) state() (state, error) {
 	s, err := r.env.cloud.state()
 	s.Balancers = slices.DeleteFunc(s.Balancers, func(b balancer) bool { return b.ID == r.otherCluster.balancer.ID })
@@ -230,10 +230,10 @@ func (r *run) state() (state, error) {
 	return s, err
 }
 
-// converged tells what is not yet as it should be.
+// checkConverged returns an error while the Service and the cloud are not as they should be.
 func (r *run) checkConverged() error {
 	if r.retries() > 0 {
-		return errors.New("the change goes on")
+		return errors.New("the change is not made yet")
 	}
 	v, err := r.service()
 	if err != nil {
@@ -252,19 +252,19 @@ func (r *run) checkConverged() error {
 		return fmt.Errorf("%w\nconditions: %v", err, conditionsOf(v))
 	}
 	if r.keptAddress != "" && v != nil && !slices.ContainsFunc(v.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool { return i.IP == r.keptAddress }) {
-		return fmt.Errorf("the addresses of Service %s are %v, and %s was to stay", v.Name, v.Status.LoadBalancer.Ingress, r.keptAddress)
+		return fmt.Errorf("the addresses of Service %s are %v, and %s must not change", v.Name, v.Status.LoadBalancer.Ingress, r.keptAddress)
 	}
 	return checkConditions(v)
 }
 
-// exactly reports whether there is more in the cloud than is wanted.
+// checkNothingElse returns an error if the cloud has more than the expected resources.
 func (r *run) checkNothingElse(s state, want resources) error {
 	floating, listeners, pools := 0, 0, 0
 	if want.Floating {
 		floating++
 	}
 	if r.given.ID != "" && !slices.ContainsFunc(s.FloatingIPs, func(f floatingIP) bool { return f.ID == r.given.ID }) {
-		return fmt.Errorf("the floating IP %s, which a person made, is gone", r.given.Address)
+		return fmt.Errorf("the floating IP %s, which was created by hand, is gone", r.given.Address)
 	}
 	if r.given.ID != "" && !(want.Floating && s.isAttached(r.given.ID)) {
 		floating++
@@ -285,7 +285,7 @@ func (s state) isAttached(floatingIPID string) bool {
 	return slices.ContainsFunc(s.FloatingIPs, func(f floatingIP) bool { return f.ID == floatingIPID && f.Port != "" })
 }
 
-// told reports whether the Service says what has become of it.
+// checkConditions returns an error if the Service does not report that it is served.
 func checkConditions(v *corev1.Service) error {
 	switch {
 	case v == nil:
@@ -293,7 +293,7 @@ func checkConditions(v *corev1.Service) error {
 	case v.DeletionTimestamp != nil:
 		return fmt.Errorf("Service %s is not gone; finalizers %v, conditions %v", v.Name, v.Finalizers, conditionsOf(v))
 	case v.Spec.Type != corev1.ServiceTypeLoadBalancer && (len(v.Finalizers) > 0 || len(v.Status.Conditions) > 0 || len(v.Annotations) > 0):
-		return fmt.Errorf("Service %s, of another type by now, still has finalizers %v, annotations %v, conditions %v", v.Name, v.Finalizers, v.Annotations, conditionsOf(v))
+		return fmt.Errorf("Service %s, which has another type now, still has finalizers %v, annotations %v, conditions %v", v.Name, v.Finalizers, v.Annotations, conditionsOf(v))
 	case v.Spec.Type != corev1.ServiceTypeLoadBalancer:
 		return nil
 	case !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed), !meta.IsStatusConditionTrue(v.Status.Conditions, status.Accepted):
@@ -315,7 +315,7 @@ func conditionsOf(v *corev1.Service) []string {
 	return all
 }
 
-// gone tells what is left of the Service.
+// checkGone returns an error if something of the Service is left.
 func (r *run) checkGone() error {
 	v, err := r.service()
 	if err != nil {
@@ -331,10 +331,10 @@ func (r *run) checkGone() error {
 	return errors.Join(r.checkNothingElse(s, resources{}), r.checkCertificate(s, nil))
 }
 
-// bounded reports whether more was written than can be right.
+// checkWriteCount returns an error if there were more writes than allowed.
 func (r *run) checkWriteCount() error {
 	if n := r.writes(); r.maxWrites > 0 && n > r.maxWrites {
-		return fmt.Errorf("%d writes to the cloud, of %d at most", n, r.maxWrites)
+		return fmt.Errorf("%d writes to the cloud, and at most %d are allowed", n, r.maxWrites)
 	}
 	return nil
 }
@@ -350,7 +350,7 @@ func (r *run) writes() int {
 	return n
 }
 
-// later does again and again what may not be possible yet, until it is.
+// keepTrying calls do in the background until it succeeds.
 func (r *run) keepTrying(do func() error) {
 	r.mu.Lock()
 	r.retrying++
@@ -371,28 +371,27 @@ func (r *run) retries() int {
 	return r.retrying
 }
 
-// eventually waits until check finds nothing wrong, and goes on finding nothing
-// while no more is written.
+// pollStable polls until check returns no error several times in a row, without a write to the
+// cloud in between.
 func (r *run) pollStable(check func() error) error {
-	const calm = 3
-	quiet, writes := 0, -1
+	const enough = 3
+	times, writes := 0, -1
 	return r.poll(func() error {
 		if err := check(); err != nil {
-			quiet = 0
+			times = 0
 			return err
 		}
 		if n := r.writes(); n != writes {
-			quiet, writes = 0, n
+			times, writes = 0, n
 		}
-		if quiet++; quiet < calm {
+		if times++; times < enough {
 			return errors.New("it may not last")
 		}
 		return nil
 	})
 }
 
-// poll asks again and again until check finds nothing wrong, and returns what it
-// found last when the deadline has passed.
+// poll calls check until it returns no error, and returns its last error at the deadline.
 func (r *run) poll(check func() error) error {
 	late := time.After(cloudDurations().deadline)
 	for {
@@ -405,7 +404,7 @@ func (r *run) poll(check func() error) error {
 		case <-r.ctx.Done():
 			return r.ctx.Err()
 		case <-late:
-			return fmt.Errorf("waited %v in vain: %w", cloudDurations().deadline, err)
+			return fmt.Errorf("after %v: %w", cloudDurations().deadline, err)
 		}
 	}
 }

@@ -16,25 +16,26 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
-// scenario is something that becomes of a Service. What is wanted at its end needs
-// no words: it is what the Service asks for then, or nothing if it is gone.
+// scenario is a change of a Service. What is expected at its end is not written down: it is
+// what the Service requests then, or nothing if it is gone.
 type scenario struct {
 	name string
-	// start makes what is there before; it is served then. Nil starts from nothing.
+	// start creates what is there before. Nil starts with nothing.
 	start func(*run) error
-	// change is what happens.
+	// change makes the change.
 	change func(*run) error
-	// steady are the ports, as PROTOCOL/port, that serve all the while.
+	// unchanged are the ports, as PROTOCOL/port, that must not be interrupted.
 	unchanged []string
-	// keeps is whether the floating IP stays the same, and leads somewhere at any moment.
+	// keepsFloatingIP is whether the floating IP stays the same, and leads to the Service at
+	// any moment.
 	keepsFloatingIP bool
-	// ends is whether the Service has nothing in the cloud when it is over.
+	// leavesNothing is whether the Service has nothing in the cloud at the end.
 	leavesNothing bool
-	// inherits is whether openstack-cloud-controller-manager makes what is there.
+	// fromOCCM is whether the load balancer is one of openstack-cloud-controller-manager.
 	fromOCCM bool
 }
 
-// scenarios are all that there are. A new feature adds what users do with it.
+// scenarios are all scenarios. A new feature adds its own.
 var scenarios = []scenario{
 	{name: "create-external", change: create(tcp(80))},
 	{name: "create-several-ports", change: create(tcp(80), tcp(443), udp(80))},
@@ -79,7 +80,7 @@ var scenarios = []scenario{
 	{name: "same-name-again", start: create(tcp(80)), change: steps(remove, createWhenGone(tcp(80), tcp(81)))},
 }
 
-// steps does one after the other.
+// steps calls the functions one after the other.
 func steps(all ...func(*run) error) func(*run) error {
 	return func(r *run) error {
 		for _, step := range all {
@@ -94,10 +95,10 @@ func steps(all ...func(*run) error) func(*run) error {
 // serviceName is the name of the Service of every case of the matrix.
 const serviceName = "web"
 
-// change is how a Service is to differ.
+// change changes a field of a Service.
 type change func(*corev1.Service)
 
-// create makes the Service.
+// create creates the Service.
 func create(changes ...change) func(*run) error {
 	return func(r *run) error {
 		v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: r.name, Namespace: r.namespace},
@@ -110,7 +111,7 @@ func create(changes ...change) func(*run) error {
 	}
 }
 
-// createWhenGone makes the Service again as soon as its name is free.
+// createWhenGone creates the Service again as soon as its name is free.
 func createWhenGone(changes ...change) func(*run) error {
 	return func(r *run) error {
 		r.keepTrying(func() error { return create(changes...)(r) })
@@ -118,7 +119,7 @@ func createWhenGone(changes ...change) func(*run) error {
 	}
 }
 
-// edit changes the Service, whoever else does so meanwhile.
+// edit changes the Service, and repeats it after a conflict.
 func edit(changes ...change) func(*run) error {
 	return func(r *run) error {
 		return r.update(func(v *corev1.Service) {
@@ -153,7 +154,7 @@ func internal(v *corev1.Service) { metav1.SetMetaDataAnnotation(&v.ObjectMeta, i
 func external(v *corev1.Service) { delete(v.Annotations, internalKey) }
 func sticky(v *corev1.Service)   { v.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }
 
-// tuned changes what the Service's listeners and its pools are set to.
+// tuned changes the settings of listeners and pools.
 func tuned(v *corev1.Service) {
 	for key, value := range map[string]string{limitKey: "1000", timeoutKey: "600000", methodKey: "LEAST_CONNECTIONS"} {
 		metav1.SetMetaDataAnnotation(&v.ObjectMeta, key, value)
@@ -181,7 +182,7 @@ func ofType(t corev1.ServiceType) change {
 	}
 }
 
-// joining is the node that comes and goes.
+// joiningNode is the node that joins and leaves.
 const joiningNode, joiningAddress = "node-3", "10.250.0.13"
 
 func nodeJoins(r *run) error { return r.env.addNode(joiningNode, joiningAddress) }
@@ -190,7 +191,7 @@ func nodeLeaves(r *run) error {
 	return r.env.client.CoreV1().Nodes().Delete(r.ctx, joiningNode, metav1.DeleteOptions{})
 }
 
-// toFlavor asks for a load balancer of the cloud's flavor.
+// requestFlavor requests a load balancer of the cloud's flavor.
 func requestFlavor(r *run) error {
 	flavor, err := r.env.cloud.flavor()
 	if err != nil {
@@ -199,7 +200,7 @@ func requestFlavor(r *run) error {
 	return edit(annotated(flavorKey, flavor))(r)
 }
 
-// giveFloatingIP makes a floating IP as a person would.
+// giveFloatingIP creates a floating IP by hand.
 func giveFloatingIP(r *run) error {
 	var answer struct{ FloatingIP floatingIP }
 	err := r.env.cloud.neutron("POST", "floatingips", map[string]any{"floatingip": map[string]any{
@@ -218,9 +219,8 @@ func deleteBalancer(r *run) error {
 	return r.env.cloud.octavia("DELETE", "loadbalancers/"+b.ID+"?cascade=true", nil, nil)
 }
 
-// takeOver makes a load balancer and a floating IP as openstack-cloud-controller-manager made
-// them long ago, and lets the Service have them: one port is right, one is missing, and one is
-// too many.
+// takeOver creates a load balancer and a floating IP as openstack-cloud-controller-manager
+// does, and names them in the Service: one port is right, one is missing, and one is too many.
 func takeOver(r *run) error {
 	cloud, name := r.env.cloud, "kube_service_kubernetes_"+r.namespace+"_"+r.name
 	listeners := []map[string]any{}

@@ -26,7 +26,7 @@ type simulated struct {
 	client *openstack.SimulatedClient
 }
 
-// simulate starts one.
+// startSimulated starts a simulated cloud.
 func startSimulated() (*cloud, error) {
 	c := &cloud{}
 	// Octavia's times are whole seconds, and of two changes within one the sweep

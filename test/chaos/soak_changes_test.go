@@ -16,20 +16,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// hand is somebody who changes Services of a soak, one after the other; each has
-// Services of its own, so that nobody comes between what it reads and what it does.
+// worker changes Services of a soak, one after the other. No other worker changes the same
+// Services.
 type worker struct {
 	soak   *soak
 	random *rand.Rand
 	runs   []*run
-	// nodes is whether this hand also lets a node join and leave.
+	// nodes is whether this worker also adds and removes a node.
 	nodes bool
 }
 
-// changePause lies between two changes of a hand.
+// changePause is the time between two changes of a worker.
 const changePause = 200 * time.Millisecond
 
-// work changes one Service after the other until the time is over.
+// run changes one Service after the other until the time is over.
 func (w *worker) run(ctx context.Context) {
 	for {
 		select {
@@ -44,7 +44,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// change does something to the Service, or to the cluster.
+// change changes the Service, or the cluster.
 func (w *worker) change(r *run) error {
 	if w.nodes && w.random.IntN(200) == 0 {
 		return w.counted(&w.soak.figures.changes, w.toggleNode(r))
@@ -63,8 +63,8 @@ func (w *worker) change(r *run) error {
 	return w.counted(&w.soak.figures.changes, w.randomChange(v)(r))
 }
 
-// counted adds a change to the figure if it was made. Some cannot be: the Service has
-// gone meanwhile, or its name is not free yet.
+// counted adds a change to the figure if it was made. Some are not possible: the Service is
+// gone, or its name is not free yet.
 func (w *worker) counted(figure *atomic.Int64, err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		return nil
@@ -75,7 +75,7 @@ func (w *worker) counted(figure *atomic.Int64, err error) error {
 	return err
 }
 
-// exchangeNode lets the node that comes and goes do the one or the other.
+// toggleNode removes the node if it is there, and adds it otherwise.
 func (w *worker) toggleNode(r *run) error {
 	err := nodeLeaves(r)
 	if apierrors.IsNotFound(err) {
@@ -84,7 +84,7 @@ func (w *worker) toggleNode(r *run) error {
 	return err
 }
 
-// create makes the Service, of any kind.
+// create creates the Service, with random fields.
 func (w *worker) create(r *run) error {
 	changes := []change{tcp(80)}
 	for _, more := range []change{tcp(443), udp(80), udp(53)} {
@@ -110,7 +110,7 @@ func (w *worker) create(r *run) error {
 	return create(changes...)(r)
 }
 
-// pick chooses what becomes of the Service, which is there.
+// randomChange chooses a change of the Service.
 func (w *worker) randomChange(v *corev1.Service) func(*run) error {
 	of := func(all ...change) func(*run) error { return edit(all...) }
 	loadBalancer := v.Spec.Type == corev1.ServiceTypeLoadBalancer
@@ -135,13 +135,13 @@ func (w *worker) randomChange(v *corev1.Service) func(*run) error {
 		return options[w.random.IntN(len(options))]
 	}
 	options = append(options, of(openTo()), of(openTo("192.0.2.0/24", "198.51.100.0/24")), of(openTo("203.0.113.0/25")))
-	if v.Spec.LoadBalancerIP == "" { // which is a public one
+	if v.Spec.LoadBalancerIP == "" { // that is a public address
 		options = append(options, of(internal), of(external))
 	}
 	return options[w.random.IntN(len(options))]
 }
 
-// freePort is a port that the Service has not, 0 if it was a bad guess.
+// freePort is a random port that the Service does not have, or 0.
 func (w *worker) freePort(v *corev1.Service) int32 {
 	free := int32(81 + w.random.IntN(8))
 	if slices.ContainsFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == free }) {
@@ -150,7 +150,7 @@ func (w *worker) freePort(v *corev1.Service) int32 {
 	return free
 }
 
-// createSoon makes the Service again as soon as its name is free, if that is soon.
+// recreate creates the Service again if its name is free within two seconds.
 func (w *worker) recreate(r *run) error {
 	late := time.After(2 * time.Second)
 	for {
@@ -172,21 +172,20 @@ func unsticky(v *corev1.Service) {
 	v.Spec.SessionAffinity, v.Spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
 }
 
-// ofAnotherType makes a load balancer of what was none, and the other way round.
+// ofAnotherType changes the type to LoadBalancer, or from LoadBalancer to another one.
 func ofAnotherType(v *corev1.Service, random *rand.Rand) change {
 	if v.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return ofType(corev1.ServiceTypeLoadBalancer)
 	}
 	to := []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort}[random.IntN(2)]
 	return func(v *corev1.Service) {
-		openTo()(v) // only load balancers have these
+		openTo()(v) // only Services of type LoadBalancer have source ranges
 		external(v)
 		ofType(to)(v)
 	}
 }
 
-// tamper lets somebody tamper with what the Service has in the cloud, if Octavia lets
-// them.
+// tamper tampers with the objects of the Service in the cloud, if Octavia allows it.
 func (w *worker) tamper(r *run, v *corev1.Service) error {
 	s, err := r.state()
 	if err != nil {
@@ -199,15 +198,14 @@ func (w *worker) tamper(r *run, v *corev1.Service) error {
 	b, by := s.Balancers[i], tamperings[w.random.IntN(len(tamperings))]
 	if err := by.do(r, b); err != nil {
 		r.env.cloud.sim().Octavia().Release(b.ID)
-		return nil // Octavia was at work on it, or it does not fit
+		return nil // Octavia was changing it, or it is not possible here
 	}
 	w.soak.figures.tamperings.Add(1)
 	return nil
 }
 
-// whole reports whether the load balancer has what can be tampered with. One that lost
-// its name to somebody keeps its tags, and the other way round: nobody could tell whose
-// one is that has lost both.
+// isComplete reports whether the load balancer has everything that tampering needs. One
+// without its name or its tags is left alone: nothing shows whose it is if it loses both.
 func (b balancer) isComplete() bool {
 	return strings.HasPrefix(b.Name, "kube_service_") && b.Status == "ACTIVE" && len(b.Listeners) > 0 && b.Listeners[0].Pool != nil && len(b.Listeners[0].Pool.Members) > 0
 }

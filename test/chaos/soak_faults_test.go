@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// faultyOneIn is how many calls there are for one that goes wrong.
+	// callsPerFault is how many calls there are for one that fails.
 	callsPerFault = 20
-	// ahead is how many faults are kept ready: more than there are calls in the time
-	// between two looks, divided by faultyOneIn.
+	// preparedFaults is how many faults are prepared: enough for the calls between two
+	// refills.
 	preparedFaults = 200
 )
 
-// unrest lets calls go wrong.
+// faultInjector makes calls fail at random.
 type faultInjector struct {
 	faults *wire.Faults
-	// kinds are the ways in which they do.
+	// kinds are the faults.
 	kinds  []wire.Fault
 	random *rand.Rand
 }
 
-// unrestOf is one among the calls of a service of these kinds; kubernetes is one, any
-// other stands for the cloud's.
+// newFaultInjector is for the calls to a service: kubernetes, or any other for those to the
+// cloud.
 func newFaultInjector(service string, faults *wire.Faults, random *rand.Rand) *faultInjector {
 	fi := &faultInjector{faults: faults, random: random}
 	for _, inj := range injections {
@@ -39,7 +39,7 @@ func newFaultInjector(service string, faults *wire.Faults, random *rand.Rand) *f
 	return fi
 }
 
-// rage lets calls go wrong until the time is over.
+// run makes calls fail until the time is over.
 func (fi *faultInjector) run(ctx context.Context) {
 	defer fi.faults.Clear()
 	for {
@@ -52,13 +52,13 @@ func (fi *faultInjector) run(ctx context.Context) {
 	}
 }
 
-// prepare keeps faults ready, each for one call, at random distances.
+// refill prepares faults, each for one call, at random distances.
 func (fi *faultInjector) refill() {
 	ready := len(fi.faults.List())
 	if ready > preparedFaults/2 {
 		return
 	}
-	// A fault counts calls from when it was added; what is ready has yet to hit.
+	// A fault counts calls from when it was added; those that are ready hit first.
 	at := ready * callsPerFault
 	for range preparedFaults - ready {
 		at += 1 + fi.random.IntN(2*callsPerFault-1)

@@ -17,9 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// differences are between what the Services ask for and what the cloud has, of all
-// Services and of everything in the cloud. Given are the floating IPs that a person
-// made, which stay whatever becomes of the Services.
+// differences are between what all Services request and everything that the cloud has. Given
+// are the floating IPs that were created by hand, which must stay.
 func (s state) differences(services []corev1.Service, nodes []string, given []floatingIP) []error {
 	var all []error
 	wants := map[string]bool{}
@@ -36,19 +35,20 @@ func (s state) differences(services []corev1.Service, nodes []string, given []fl
 	return append(all, s.leaks(wants, given)...)
 }
 
-// leaks are what the cloud has that none of the Services with these tags wants.
+// leaks are the objects of the cloud that no Service requests. The keys of wants are the tags
+// of Services.
 func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 	var all []error
 	ports := map[string]bool{}
 	for _, b := range s.Balancers {
 		ports[b.Port] = true
 		if !slices.ContainsFunc(b.Tags, func(tag string) bool { return wants[tag] }) {
-			all = append(all, fmt.Errorf("load balancer %s (%s, %s, tags %v) is no Service's", b.ID, b.Name, b.Status, b.Tags))
+			all = append(all, fmt.Errorf("load balancer %s (%s, %s, tags %v) belongs to no Service", b.ID, b.Name, b.Status, b.Tags))
 		}
 	}
 	for _, o := range s.VIPPorts {
 		if !ports[o.ID] {
-			all = append(all, fmt.Errorf("port %s of %s is no load balancer's", o.ID, o.DeviceID))
+			all = append(all, fmt.Errorf("port %s of %s belongs to no load balancer", o.ID, o.DeviceID))
 		}
 	}
 	there := map[string]bool{}
@@ -60,23 +60,23 @@ func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 	}
 	for _, f := range given {
 		if !there[f.ID] {
-			all = append(all, fmt.Errorf("the floating IP %s, which a person made, is gone", f.Address))
+			all = append(all, fmt.Errorf("the floating IP %s, which was created by hand, is gone", f.Address))
 		}
 	}
 	if s.Monitors > 0 {
-		all = append(all, fmt.Errorf("there are %d monitors that nobody wants", s.Monitors))
+		all = append(all, fmt.Errorf("there are %d monitors that no Service requests", s.Monitors))
 	}
 	return all
 }
 
-// settle waits until the cloud has what all Services want, and the controller has
+// pollSettled waits until the cloud has what all Services request, and the controller has
 // nothing more to do.
 func (s *soak) pollSettled() error {
 	var left []error
-	calm, writes, next := 0, -1, time.Now().Add(soakLogInterval)
+	times, writes, next := 0, -1, time.Now().Add(soakLogInterval)
 	err := s.poll(func() error {
 		if left = s.differences(); len(left) > 0 {
-			calm = 0
+			times = 0
 			s.giveUpAddresses()
 			if time.Now().After(next) {
 				next = time.Now().Add(soakLogInterval)
@@ -85,9 +85,9 @@ func (s *soak) pollSettled() error {
 			return fmt.Errorf("%d differences", len(left))
 		}
 		if n := s.writes(); n != writes {
-			calm, writes = 0, n
+			times, writes = 0, n
 		}
-		if calm++; calm < 4 {
+		if times++; times < 4 {
 			return errors.New("it may not last")
 		}
 		return nil
@@ -99,8 +99,8 @@ func (s *soak) pollSettled() error {
 	return s.checkOtherClusters()
 }
 
-// giveUpAddresses does what the condition asks of a person: the address of an internal
-// Service was taken while its load balancer, which had failed, was replaced.
+// giveUpAddresses does what the condition asks the operator to do: another client got the
+// address of an internal Service while its failed load balancer was replaced.
 func (s *soak) giveUpAddresses() {
 	services, err := s.services()
 	if err != nil {
@@ -113,13 +113,13 @@ func (s *soak) giveUpAddresses() {
 		without := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotation.VIPAddress)
 		_, err := s.env.client.CoreV1().Services(v.Namespace).Patch(s.ctx, v.Name, types.MergePatchType, without, metav1.PatchOptions{})
 		if err != nil {
-			continue // it is asked for again
+			continue // it is tried again
 		}
 		s.figures.addresses++
 	}
 }
 
-// differences are what is not yet as it should be.
+// differences are those of all Services now.
 func (s *soak) differences() []error {
 	services, err := s.services()
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *soak) differences() []error {
 	return now.differences(services, nodes, s.given())
 }
 
-// state is what the cloud has, but for what is another cluster's.
+// state is what the cloud has, without another cluster's objects.
 func (s *soak) state() (state, error) {
 	now, err := s.env.cloud.state()
 	for _, other := range s.otherClusters {
@@ -147,7 +147,7 @@ func (s *soak) state() (state, error) {
 	return now, err
 }
 
-// given are the floating IPs that persons made.
+// given are the floating IPs that were created by hand.
 func (s *soak) given() []floatingIP {
 	var all []floatingIP
 	for _, r := range s.runs {
@@ -158,7 +158,7 @@ func (s *soak) given() []floatingIP {
 	return all
 }
 
-// services are all Services that the soak has made.
+// services are all Services of the soak.
 func (s *soak) services() ([]corev1.Service, error) {
 	var all []corev1.Service
 	namespaces := map[string]bool{}
@@ -176,7 +176,7 @@ func (s *soak) services() ([]corev1.Service, error) {
 	return all, nil
 }
 
-// untouched reports whether anybody has written to the other cluster's objects.
+// checkOtherClusters returns an error if another cluster's objects were written to.
 func (s *soak) checkOtherClusters() error {
 	var errs []error
 	for _, other := range s.otherClusters {

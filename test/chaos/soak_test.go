@@ -21,26 +21,26 @@ import (
 )
 
 var (
-	soakTime     = flag.Duration("soak", 20*time.Second, "how long the soak goes on")
-	soakServices = flag.Int("services", 15, "how many Services the soak has")
-	soakSeed     = flag.Uint64("seed", 0, "what the soak's choices follow from; 0 takes another one each time")
+	soakTime     = flag.Duration("soak", 20*time.Second, "how long the soak test takes")
+	soakServices = flag.Int("services", 15, "how many Services the soak test has")
+	soakSeed     = flag.Uint64("seed", 0, "seed of the random choices of the soak test; 0 chooses one")
 )
 
 const (
-	// soakNamespaces and soakHands are how many share the Services, and the changes.
+	// soakNamespaces and soakWorkers are how many namespaces have the Services, and how many
+	// workers change them.
 	soakNamespaces, soakWorkers = 5, 3
-	// soakKills is the part of the time in which the controller is killed in each
-	// round; the rest shows whether one that lives long stays as it is.
+	// killShare is the part of the time in which the controller is killed in each round. The
+	// rest shows whether a controller grows.
 	killShare = 2.0 / 3
-	// soakLimit bounds how long it may take until all Services are served after a
-	// round.
+	// soakTimeout bounds the time until all Services are served after a round.
 	soakTimeout      = 3 * time.Minute
 	soakPollInterval = 250 * time.Millisecond
-	// soakWord is how often it is said what is not yet as it should be.
+	// soakLogInterval is how often the remaining differences are logged.
 	soakLogInterval = 20 * time.Second
 )
 
-// soak is a long time in which everything happens at once.
+// soak is one run of the soak test.
 type soak struct {
 	ctx            context.Context
 	t              *testing.T
@@ -53,18 +53,17 @@ type soak struct {
 	seed           uint64
 	figures        figures
 	samples        []sample
-	lastController int // the first of samples of the controller that lives to the end
+	lastController int // the first sample of the controller that is not killed
 
 	mu         sync.Mutex
 	violations []error
 }
 
-// TestSoak lets hundreds of Services be changed, tampered with and deleted while calls
-// fail and the controller is killed. In the end nothing may be missing, and nothing
-// left.
+// TestSoak changes and deletes hundreds of Services and tampers with them, while calls fail and
+// the controller is killed. In the end nothing may be missing, and nothing left.
 func TestSoak(t *testing.T) {
 	if *stateDir != "" || testing.Short() {
-		t.Skip("it takes a cloud that is fast and can be made to fail, and its time")
+		t.Skip("it needs time, and a fast cloud that can be made to fail")
 	}
 	t.Parallel()
 	s := &soak{ctx: t.Context(), t: t, env: environments.acquire(t), seed: *soakSeed}
@@ -79,7 +78,7 @@ func TestSoak(t *testing.T) {
 	s.requireNoError(s.finish())
 }
 
-// begin makes the namespaces, and starts the controller.
+// prepare creates the namespaces, and starts the controller.
 func (s *soak) prepare() error {
 	e := s.env
 	for _, resource := range []string{"port", "floatingip", "security_group"} {
@@ -95,7 +94,7 @@ func (s *soak) prepare() error {
 		s.otherClusters = append(s.otherClusters, other)
 		for i := len(s.otherClusters) - 1; i < *soakServices; i += soakNamespaces {
 			r := &run{ctx: s.ctx, t: s.t, env: e, namespace: name, name: serviceName, otherCluster: other}
-			if i >= soakNamespaces { // one has the name that another cluster's has
+			if i >= soakNamespaces { // the first of a namespace has the name of another cluster's Service
 				r.name = fmt.Sprintf("%s-%d", serviceName, i/soakNamespaces)
 			}
 			s.runs = append(s.runs, r)
@@ -107,8 +106,8 @@ func (s *soak) prepare() error {
 	if s.metrics, err = freeport.Address(); err != nil {
 		return err
 	}
-	// Where each hundredth call is answered with a plea for patience, the usual rate
-	// would soon be a few calls a second.
+	// One call in a hundred is answered with Retry-After, which would soon reduce the usual
+	// rate to a few calls a second.
 	args := append(e.controllerArgs(), "--metrics-bind-address="+s.metrics, "--cloud-rate=500", "--cloud-burst=500")
 	if s.controller, err = startProcess(args); err != nil {
 		return err
@@ -117,11 +116,10 @@ func (s *soak) prepare() error {
 	return s.poll(s.controller.checkWorking)
 }
 
-// rounds goes round after round until the time is over: first with a kill in each,
-// then without.
+// rounds makes rounds until the time is over: first with a kill in each, then without.
 func (s *soak) rounds() {
 	begun := time.Now()
-	hands := s.workers()
+	workers := s.workers()
 	round := min(time.Minute, *soakTime/6)
 	for {
 		gone := time.Since(begun)
@@ -129,15 +127,15 @@ func (s *soak) rounds() {
 		if kill {
 			s.lastController = len(s.samples)
 		}
-		// There are two samples at least of the one that is not killed.
+		// At least two samples are needed of the controller that is not killed.
 		if gone >= *soakTime && len(s.samples) > s.lastController+1 {
 			return
 		}
-		s.requireNoError(s.round(hands, round, kill))
+		s.requireNoError(s.round(workers, round, kill))
 	}
 }
 
-// branch is a source of choices for somebody who makes them at the same time as others.
+// newRandom is a source of random choices for one goroutine.
 func (s *soak) newRandom() *rand.Rand { return rand.New(rand.NewPCG(s.seed, s.random.Uint64())) }
 
 func (s *soak) workers() []*worker {
@@ -152,9 +150,9 @@ func (s *soak) workers() []*worker {
 	return all
 }
 
-// round lets everything happen for a while, and then waits until all is as it should
-// be.
-func (s *soak) round(hands []*worker, length time.Duration, kill bool) error {
+// round makes changes and injects faults for a while, and then waits until all Services are
+// served.
+func (s *soak) round(workers []*worker, length time.Duration, kill bool) error {
 	s.figures.rounds++
 	ctx, cancel := context.WithTimeout(s.ctx, length)
 	defer cancel()
@@ -164,11 +162,11 @@ func (s *soak) round(hands []*worker, length time.Duration, kill bool) error {
 	} {
 		running.Go(func() { fi.run(ctx) })
 	}
-	for _, w := range hands {
+	for _, w := range workers {
 		running.Go(func() { w.run(ctx) })
 	}
 	if kill {
-		// Late enough for there to be something to do, whenever it is.
+		// Not before there is something to do.
 		after := length/4 + time.Duration(s.random.Int64N(int64(length/2)))
 		running.Go(func() { s.kill(ctx, after) })
 	}
@@ -176,7 +174,7 @@ func (s *soak) round(hands []*worker, length time.Duration, kill bool) error {
 	if err := errors.Join(s.checkViolations(), s.checkOtherClusters()); err != nil {
 		return err
 	}
-	s.figures.disturbed += s.count()
+	s.figures.exposed += s.count()
 	if err := s.pollSettled(); err != nil {
 		return fmt.Errorf("round %d: %w", s.figures.rounds, err)
 	}
@@ -198,7 +196,7 @@ func (s *soak) kill(ctx context.Context, after time.Duration) {
 	}
 }
 
-// end deletes all Services, which must leave nothing but what is not theirs.
+// finish deletes all Services, which must leave nothing of theirs.
 func (s *soak) finish() error {
 	services, err := s.services()
 	if err != nil {
@@ -228,7 +226,7 @@ func (s *soak) finish() error {
 	return errors.Join(append([]error{err, s.checkOtherClusters(), s.cleanUp()}, left[:min(len(left), 5)]...)...)
 }
 
-// clear takes away what the soak itself made.
+// cleanUp deletes what the soak itself created.
 func (s *soak) cleanUp() error {
 	s.controller.kill()
 	var errs []error
@@ -251,7 +249,7 @@ func (s *soak) cleanUp() error {
 	}))...)
 }
 
-// poll asks again and again until check finds nothing wrong.
+// poll calls check until it returns no error.
 func (s *soak) poll(check func() error) error {
 	late := time.After(soakTimeout)
 	for {
@@ -264,12 +262,12 @@ func (s *soak) poll(check func() error) error {
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case <-late:
-			return fmt.Errorf("waited %v in vain: %w", soakTimeout, err)
+			return fmt.Errorf("after %v: %w", soakTimeout, err)
 		}
 	}
 }
 
-// breach notes something that must not be.
+// addViolation notes that a rule was broken.
 func (s *soak) addViolation(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,18 +14,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// tampering is what somebody else does to what a Service has in the cloud, or what
-// becomes of it there by itself.
+// tampering is a change that another client, or the cloud itself, makes to the objects of a
+// Service in the cloud.
 type tampering struct {
 	name string
-	// harms is whether ports that are to stay may suffer until it is repaired.
+	// interrupts is whether unchanged ports may be interrupted until it is repaired.
 	interrupts bool
-	// anyTime is whether it can be done while Octavia is at work.
+	// whilePending is whether it is possible while Octavia changes the load balancer.
 	whilePending bool
 	do           func(r *run, b balancer) error
 }
 
-// tamperings are all that there are.
+// tamperings are all kinds.
 var tamperings = []tampering{
 	{name: "error", interrupts: true, whilePending: true, do: func(r *run, b balancer) error {
 		if !r.env.cloud.sim().Octavia().SetError(b.ID) {
@@ -48,7 +48,7 @@ var tamperings = []tampering{
 		return r.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"name": "by hand"})
 	}},
 	{name: "tags-taken-away", do: func(r *run, b balancer) error {
-		r.ignoreAddress() // it leads to what bears the tags
+		r.ignoreAddress() // it leads to the load balancer that had the tags
 		return r.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": []string{}})
 	}},
 	{name: "tag-added", do: func(r *run, b balancer) error {
@@ -91,7 +91,7 @@ var tamperings = []tampering{
 	}},
 	{name: "floating-ip-deleted", do: onFloatingIP(func(r *run, f floatingIP) error {
 		if f.ID == r.given.ID {
-			return errNotApplicable // it could not be got back
+			return errNotApplicable // nobody can create it again
 		}
 		r.ignoreAddress()
 		return r.env.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil)
@@ -105,10 +105,10 @@ var tamperings = []tampering{
 	}), whilePending: true},
 }
 
-// errUnfit says that a tampering makes no sense where it was tried.
-var errNotApplicable = errors.New("that cannot be done here")
+// errNotApplicable says that a tampering is not possible here.
+var errNotApplicable = errors.New("not possible here")
 
-// octavia makes a request as a person would; key is what a body is wrapped in.
+// octavia makes a request to Octavia; key is the name of the object in the body.
 func (r *run) octavia(method, path, key string, body any) error {
 	if key == "" {
 		return r.env.cloud.octavia(method, path, nil, nil)
@@ -116,15 +116,14 @@ func (r *run) octavia(method, path, key string, body any) error {
 	return r.env.cloud.octavia(method, path, map[string]any{key: body}, nil)
 }
 
-// keepsNoAddress leaves the rule alone that the floating IP stays: somebody takes it away, or
-// the marks of where it leads to.
+// ignoreAddress leaves out the check that the floating IP does not change.
 func (r *run) ignoreAddress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keptAddress = ""
 }
 
-// onFloatingIP does it to the floating IP of the load balancer.
+// onFloatingIP applies it to the floating IP of the load balancer.
 func onFloatingIP(do func(*run, floatingIP) error) func(*run, balancer) error {
 	return func(r *run, b balancer) error {
 		s, err := r.state()
@@ -140,16 +139,15 @@ func onFloatingIP(do func(*run, floatingIP) error) func(*run, balancer) error {
 	}
 }
 
-// TestTampering plays each scenario, and when all is done, or in the middle of it,
-// somebody tampers with what it made.
+// TestTampering runs each scenario, and tampers at the end or in the middle of it.
 func TestTampering(t *testing.T) {
 	if *stateDir != "" {
-		t.Skip("it takes a cloud that can be made to wait and to fail")
+		t.Skip("it needs a cloud that can be made to wait and to fail")
 	}
 	for _, s := range scenarios {
 		for _, by := range tamperings {
 			if s.fromOCCM && by.name == "floating-ip-described" {
-				continue // by its description alone it is known to be the Service's; without that it is a person's, and stays
+				continue // only its description shows that it is the Service's; without that it stays
 			}
 			if !s.leavesNothing && selected(s.name, target{}, "after-"+by.name) {
 				t.Run(s.name+"/after-"+by.name, func(t *testing.T) {
@@ -157,8 +155,8 @@ func TestTampering(t *testing.T) {
 					tamperAfter(t, s, by)
 				})
 			}
-			if by.whilePending && !s.fromOCCM && selected(s.name, target{}, "amid-"+by.name) {
-				t.Run(s.name+"/amid-"+by.name, func(t *testing.T) {
+			if by.whilePending && !s.fromOCCM && selected(s.name, target{}, "during-"+by.name) {
+				t.Run(s.name+"/during-"+by.name, func(t *testing.T) {
 					t.Parallel()
 					tamperDuring(t, s, by)
 				})
@@ -167,7 +165,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// afterwards tampers when the scenario has come to its end.
+// tamperAfter tampers at the end of the scenario.
 func tamperAfter(t *testing.T, s scenario, by tampering) {
 	totals.record(t)
 	r := startRun(t, s)
@@ -177,7 +175,7 @@ func tamperAfter(t *testing.T, s scenario, by tampering) {
 	r.requireNoError(r.finish())
 }
 
-// amid tampers while Octavia is at work for the scenario, or has just been.
+// tamperDuring tampers while Octavia makes the changes of the scenario, or just after.
 func tamperDuring(t *testing.T, s scenario, by tampering) {
 	totals.record(t)
 	r := startRun(t, s)
@@ -190,14 +188,14 @@ func tamperDuring(t *testing.T, s scenario, by tampering) {
 		if err == nil && slices.ContainsFunc(s.Balancers, func(b balancer) bool { return b.Status != "ACTIVE" }) || r.checkConverged() == nil {
 			return nil
 		}
-		return errors.New("Octavia is not at work")
+		return errors.New("Octavia changes nothing")
 	}))
 	r.tamper(by)
 	octavia.Release("")
 	r.requireNoError(r.finish())
 }
 
-// tampered lets somebody tamper with the Service's load balancer.
+// tamper tampers with the Service's load balancer.
 func (r *run) tamper(by tampering) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -214,7 +212,7 @@ func (r *run) tamper(by tampering) {
 	}
 	if errors.Is(err, errNotApplicable) {
 		r.env.cloud.sim().Octavia().Release("")
-		r.requireNoError(r.finish()) // the world is to be used again
+		r.requireNoError(r.finish()) // the next case uses the environment
 		r.t.Skip(err)
 	}
 	r.requireNoError(err)
