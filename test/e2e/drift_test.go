@@ -130,7 +130,7 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 			s.cloud.octavia("POST", "listeners", map[string]any{"listener": map[string]any{
 				"loadbalancer_id": have.ID, "protocol": "TCP", "protocol_port": freePort(9999), "name": "by hand",
 			}}, nil)
-		}, "close port TCP/9999"},
+		}, fmt.Sprintf("close port TCP/%d", freePort(9999))},
 		{"the load balancer was switched off", "loadbalancer", func(have tree) {
 			s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"admin_state_up": false}}, nil)
 		}, "admin down"},

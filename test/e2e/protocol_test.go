@@ -200,7 +200,7 @@ func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 	for _, key := range []string{"TCP/8080", "TCP/8081", "UDP/8081"} {
 		web.requireSameListener(have, key)
 	}
-	for value, words := range map[string]string{"8443=HTTP": "no port 8443", "udp-8081=HTTP": "over TCP", fmt.Sprintf("%d=UDP", freePort(8082)): "over UDP"} {
+	for value, words := range map[string]string{"8443=HTTP": "no port 8443", "udp-8081=HTTP": "needs a TCP port", fmt.Sprintf("%d=UDP", freePort(8082)): "needs a UDP port"} {
 		web.change(annotated(protocolsKey, value))
 		web.eventually(func() error {
 			if c := web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation"); !strings.Contains(c.Message, words) {
