@@ -13,17 +13,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// holdings are what the controller's project has in the cloud.
-type holdings struct {
+// inventory is what the controller's project has in the cloud.
+type inventory struct {
 	LoadBalancers int `json:"loadBalancers"`
 	FloatingIPs   int `json:"floatingIPs"`
 	VIPPorts      int `json:"vipPorts"`
 }
 
-// holdings counts what there is. What the bench asks does not go over the
-// network, so that the record of calls has the controller's only.
-func (s *stage) holdings() (holdings, error) {
-	h := holdings{
+// inventory counts it. The requests of the bench do not go over the network, so that the record of calls has the controller's only.
+func (s *stage) inventory() (inventory, error) {
+	h := inventory{
 		LoadBalancers: s.cloud.State()[cloudsim.LoadBalancer]["loadbalancers"],
 		FloatingIPs:   s.cloud.State()[cloudsim.Network]["floatingips"],
 	}
@@ -41,9 +40,9 @@ func (s *stage) holdings() (holdings, error) {
 	return h, err
 }
 
-// unsettled is nil when there are that many members and Octavia is not working
-// on any load balancer.
-func (s *stage) unsettled(members int) error {
+// checkSettled returns an error until there are that many members and Octavia changes no
+// load balancer.
+func (s *stage) checkSettled(members int) error {
 	if n := s.cloud.State()[cloudsim.LoadBalancer]["members"]; n != members {
 		return fmt.Errorf("there are %d members instead of %d", n, members)
 	}
