@@ -55,7 +55,7 @@ func (s *soak) count() int {
 func (s *soak) report() {
 	f := &s.figures
 	itself := strings.Count(s.controller.log.String(), "--- the controller ended")
-	fmt.Printf("soak: services %d, changes %d, calls %d, of %d while faults were injected failed %d, kills %d, tamperings %d, addresses given up %d, rounds %d, ends of the controller by itself %d, differences %d, leaks %d\n",
+	fmt.Printf("soak: services %d, changes %d, calls %d, of these %d while faults were injected, of which %d failed, kills %d, tamperings %d, addresses given up %d, rounds %d, ends of the controller by itself %d, differences %d, leaks %d\n",
 		len(s.runs), f.changes.Load(), f.calls, f.exposed, f.faulty, f.kills, f.tamperings.Load(), f.addresses, f.rounds, itself, f.differences, f.leaks)
 	if n := len(s.samples); n > 0 {
 		fmt.Printf("soak: begin: %v\nsoak: without kills: %v\nsoak: end: %v\n", s.samples[0], s.samples[s.lastController], s.samples[n-1])

@@ -98,7 +98,7 @@ func (s *soak) measure() error {
 	}
 	s.samples = append(s.samples, m)
 	f := &s.figures
-	s.t.Logf("round %d: %v; so far %d changes, %d kills, %d tamperings, %d calls, %d of %d while faults were injected failed",
-		f.rounds, m, f.changes.Load(), f.kills, f.tamperings.Load(), f.calls, f.faulty, f.exposed)
+	s.t.Logf("round %d: %v; so far %d changes, %d kills, %d tamperings, %d calls; of %d calls while faults were injected %d failed",
+		f.rounds, m, f.changes.Load(), f.kills, f.tamperings.Load(), f.calls, f.exposed, f.faulty)
 	return nil
 }

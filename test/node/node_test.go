@@ -70,17 +70,17 @@ func TestHealthCheckNodePortTellsWhetherThePodIsLocal(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(local)
 	f.pod("one", f.a)
-	f.awaitHealth(f.a, svc, 200, 1)
-	f.awaitHealth(f.b, svc, 503, 0)
+	f.waitForHealth(f.a, svc, 200, 1)
+	f.waitForHealth(f.b, svc, 503, 0)
 
 	if err := f.nodes.SetPodReady(t.Context(), f.namespace, "one", false); err != nil {
 		t.Fatal(err)
 	}
-	f.awaitHealth(f.a, svc, 503, 0)
+	f.waitForHealth(f.a, svc, 503, 0)
 	if err := f.nodes.SetPodReady(t.Context(), f.namespace, "one", true); err != nil {
 		t.Fatal(err)
 	}
-	f.awaitHealth(f.a, svc, 200, 1)
+	f.waitForHealth(f.a, svc, 200, 1)
 
 	svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
 	if _, err := kubetest.Client(t).CoreV1().Services(f.namespace).Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
@@ -105,7 +105,7 @@ func health(nd node.Node, svc *corev1.Service) (int, string, error) {
 	return resp.StatusCode, string(body), err
 }
 
-func (f *fixture) awaitHealth(nd node.Node, svc *corev1.Service, status, endpoints int) {
+func (f *fixture) waitForHealth(nd node.Node, svc *corev1.Service, status, endpoints int) {
 	f.t.Helper()
 	want := fmt.Sprintf(`{"service":{"namespace":%q,"name":"web"},"localEndpoints":%d,"serviceProxyHealthy":true}`+"\n", f.namespace, endpoints)
 	eventually(f.t, fmt.Sprintf("%s to answer %d %s", nd.Name, status, want), func() bool {
@@ -273,7 +273,7 @@ func TestCrashedNodeIsSilentAndItsObjectsStay(t *testing.T) {
 	f := newFixture(t)
 	svc := f.service(local)
 	f.pod("one", f.a)
-	f.awaitHealth(f.a, svc, 200, 1)
+	f.waitForHealth(f.a, svc, 200, 1)
 	f.waitForPods(url(f.a, svc), "one")
 	if err := f.nodes.Crash(f.a.Name); err != nil {
 		t.Fatal(err)
