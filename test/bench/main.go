@@ -15,8 +15,8 @@
 // end; that alone is no failure. Exit status 1 says that a scenario could not be
 // carried out, or that something was wrong that no machine excuses.
 //
-// The command may import cloudsim, test/kube and, for the names of conditions,
-// internal/status; it knows nothing else of the product.
+// The command may import cloudsim, test/kube, test/openstack, test/freeport and, for the
+// names of conditions, internal/status; it knows nothing else of the product.
 package main
 
 import (

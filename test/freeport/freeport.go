@@ -4,6 +4,8 @@
 // Package freeport finds ports for servers that listen on addresses of 127.0.0.0/8, such as
 // simulated load balancers and Pods, and on 127.0.0.1. A program that listens on 0.0.0.0 has
 // its port on all of these addresses.
+//
+// The package imports nothing of the project.
 package freeport
 
 import (
