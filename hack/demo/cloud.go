@@ -17,10 +17,10 @@ import (
 
 // cloud is the OpenStack of the demo.
 type cloud interface {
-	// what tells the audience which one it is.
+	// what describes it.
 	what() string
 	// start brings it up.
-	start(ctx context.Context, n *narrator) error
+	start(ctx context.Context, p *printer) error
 	authURL() string
 	// cloudConf is the content of a cloud.conf for it.
 	cloudConf() string
@@ -59,7 +59,7 @@ type simulated struct {
 
 func (c *simulated) what() string { return "simulated, its load balancers really forward" }
 
-func (c *simulated) start(context.Context, *narrator) (err error) {
+func (c *simulated) start(context.Context, *printer) (err error) {
 	c.Cloud, err = cloudsim.Start(cloudsim.Options{
 		DataPlane: true, BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: deleteTime,
 		Nodes: []cloudsim.Node{{Name: nodeName(1)}, {Name: nodeName(2)}},

@@ -32,10 +32,10 @@ func main() {
 	fmt.Println("demo: ok")
 }
 
-// run sets the stage, plays the story, and clears the stage whatever happened.
+// run starts everything, runs the steps, and removes everything whatever happened.
 func run(ctx context.Context, cloud, kubeconfig string, once bool) (err error) {
-	n := newNarrator(os.Stdout)
-	s, err := newStage(ctx, n, cloud, kubeconfig)
+	p := newPrinter(os.Stdout)
+	s, err := newStage(ctx, p, cloud, kubeconfig)
 	defer func() {
 		if closed := s.close(); err == nil {
 			err = closed
@@ -44,8 +44,8 @@ func run(ctx context.Context, cloud, kubeconfig string, once bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := play(ctx, n, s); err != nil {
-		n.say("The controller's log: %s", s.logTail())
+	if err := runSteps(ctx, p, s); err != nil {
+		p.say("The controller's log: %s", s.logTail())
 		return err
 	}
 	if once {
@@ -55,7 +55,7 @@ func run(ctx context.Context, cloud, kubeconfig string, once bool) (err error) {
 		return err
 	}
 	clouds, name := s.cloud.clientConfig()
-	n.say(`
+	p.say(`
 Now it is yours. In another terminal:
 
   export KUBECONFIG=%s
@@ -70,6 +70,6 @@ Services of class %s get a load balancer; ports from 1024 on need no root.
 Ctrl-C ends the demo and removes everything.`,
 		s.kubeconfig, clouds, name, s.kubectlPath, namespace, s.path("controller.log"), class)
 	<-ctx.Done()
-	n.say("\nRemoving everything.")
+	p.say("\nRemoving everything.")
 	return nil
 }

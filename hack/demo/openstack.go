@@ -39,7 +39,7 @@ type real struct {
 
 func (c *real) what() string { return "real, from Debian's packages, with OVN" }
 
-func (c *real) start(ctx context.Context, n *narrator) (err error) {
+func (c *real) start(ctx context.Context, p *printer) (err error) {
 	c.state = os.Getenv("OPENSTACK_STATE")
 	if c.state == "" {
 		c.state = openstackState
@@ -49,7 +49,7 @@ func (c *real) start(ctx context.Context, n *narrator) (err error) {
 	}
 	if _, err := c.script(ctx, "status.sh"); err != nil {
 		c.ours = true
-		n.note("bringing it up: some 30 s, or a few minutes when its packages have to be installed")
+		p.note("bringing it up: some 30 s, or a few minutes when its packages have to be installed")
 		output, err := c.script(ctx, "up.sh")
 		if err != nil {
 			return fmt.Errorf("bring OpenStack up: %w:\n%s", err, output)

@@ -25,6 +25,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
@@ -43,8 +44,8 @@ const (
 	deleteTime = time.Second
 )
 
-// stage is everything that the story plays on. Its parts are nil until they are
-// there.
+// stage has the cluster, the cloud, the nodes and the controller of the demo. Its parts are
+// nil until they are started.
 type stage struct {
 	dir         string
 	kubeconfig  string
@@ -55,6 +56,8 @@ type stage struct {
 	cloud       cloud
 	nodes       *node.Nodes
 	session     *openstack.Session
+	// port is the Service's and the Pods'.
+	port int32
 	// before is what the cloud had when the demo began.
 	before  inventory
 	stop    context.CancelFunc
@@ -62,32 +65,37 @@ type stage struct {
 	log     *os.File
 }
 
-func newStage(ctx context.Context, n *narrator, cloud, kubeconfig string) (*stage, error) {
+func newStage(ctx context.Context, p *printer, cloud, kubeconfig string) (*stage, error) {
 	s := &stage{kubeconfig: kubeconfig}
-	var err error
+	// Above 1023, a load balancer may listen without root.
+	offset, err := freeport.Offset(0, 8080)
+	if err != nil {
+		return s, err
+	}
+	s.port = int32(8080 + offset)
 	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
 		return s, err
 	}
 	if s.cloud, err = newCloud(cloud, s.dir); err != nil {
 		return s, err
 	}
-	if err := s.startCluster(ctx, n); err != nil {
+	if err := s.startCluster(ctx, p); err != nil {
 		return s, err
 	}
-	n.step("OpenStack (%s): Keystone, Neutron, Nova, Octavia", s.cloud.what())
-	if err := s.startCloud(ctx, n); err != nil {
+	p.step("OpenStack (%s): Keystone, Neutron, Nova, Octavia", s.cloud.what())
+	if err := s.startCloud(ctx, p); err != nil {
 		return s, err
 	}
-	n.note("Keystone answers at %s", s.cloud.authURL())
-	n.step("Two nodes, and a Pod on each")
-	return s, s.startNodes(ctx, n)
+	p.note("Keystone answers at %s", s.cloud.authURL())
+	p.step("Two nodes, and a Pod on each")
+	return s, s.startNodes(ctx, p)
 }
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *stage) startCluster(ctx context.Context, n *narrator) (err error) {
+func (s *stage) startCluster(ctx context.Context, p *printer) (err error) {
 	if s.kubeconfig == "" {
-		n.step("Kubernetes: etcd, kube-apiserver and kube-controller-manager")
+		p.step("Kubernetes: etcd, kube-apiserver and kube-controller-manager")
 		if s.cluster, err = kube.Start(ctx, kube.Options{}); err != nil {
 			return err
 		}
@@ -97,7 +105,7 @@ func (s *stage) startCluster(ctx context.Context, n *narrator) (err error) {
 		}
 		s.config = s.cluster.Config()
 	} else {
-		n.step("Kubernetes: the cluster of %s", s.kubeconfig)
+		p.step("Kubernetes: the cluster of %s", s.kubeconfig)
 		if s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig); err != nil {
 			return err
 		}
@@ -112,14 +120,14 @@ func (s *stage) startCluster(ctx context.Context, n *narrator) (err error) {
 	if err != nil {
 		return fmt.Errorf("reach the cluster: %w", err)
 	}
-	n.note("Kubernetes %s answers at %s", v.GitVersion, s.config.Host)
+	p.note("Kubernetes %s answers at %s", v.GitVersion, s.config.Host)
 	_, err = s.client.CoreV1().Namespaces().Create(ctx,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	return err
 }
 
-func (s *stage) startCloud(ctx context.Context, n *narrator) error {
-	if err := s.cloud.start(ctx, n); err != nil {
+func (s *stage) startCloud(ctx context.Context, p *printer) error {
+	if err := s.cloud.start(ctx, p); err != nil {
 		return err
 	}
 	if err := cloudsim.WriteFile(s.path("cloud.conf"), s.cloud.cloudConf()); err != nil {
@@ -136,7 +144,7 @@ func (s *stage) startCloud(ctx context.Context, n *narrator) error {
 	return err
 }
 
-func (s *stage) startNodes(ctx context.Context, n *narrator) (err error) {
+func (s *stage) startNodes(ctx context.Context, p *printer) (err error) {
 	if s.nodes, err = node.New(ctx, node.Options{Config: s.config, PodNetwork: s.cloud.podNetwork()}); err != nil {
 		return err
 	}
@@ -145,8 +153,8 @@ func (s *stage) startNodes(ctx context.Context, n *narrator) (err error) {
 			return err
 		}
 	}
-	n.show("kubectl get nodes", s.kubectl(ctx, "get", "nodes"))
-	n.show("kubectl get pods -o wide", s.kubectl(ctx, "get", "pods", "-o", "wide"))
+	p.show("kubectl get nodes", s.kubectl(ctx, "get", "nodes"))
+	p.show("kubectl get pods -o wide", s.kubectl(ctx, "get", "pods", "-o", "wide"))
 	return nil
 }
 
@@ -162,7 +170,7 @@ func (s *stage) addNode(ctx context.Context, i int) error {
 		return err
 	}
 	_, err = s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
-		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}}})
+		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: s.port}}})
 	return err
 }
 

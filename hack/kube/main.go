@@ -123,7 +123,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	told := false
+	announced := false
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -132,9 +132,9 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 		}
-		if !told {
+		if !announced {
 			fmt.Println("Another process builds the Kubernetes API for tests and demo; waiting for it.")
-			told = true
+			announced = true
 		}
 		select {
 		case <-ctx.Done():

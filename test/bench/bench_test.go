@@ -20,37 +20,37 @@ import (
 const (
 	octaviaRoute = "/v2.0/lbaas/loadbalancers"
 	reqPass      = "req-00000000-0000-4000-8000-000000000001"
-	reqLook      = "req-00000000-0000-4000-8000-000000000002"
+	reqWatcher   = "req-00000000-0000-4000-8000-000000000002"
 )
 
-func TestCallsOfPassesAreToldFromLooks(t *testing.T) {
+func TestCallsOfPassesAreDistinguished(t *testing.T) {
 	call := func(service, method, route, query, id string) wire.Call {
 		return wire.Call{Service: service, Method: method, Route: route, Query: query, GlobalRequestID: id}
 	}
-	head := call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "fields=id&limit=1000", reqLook)
+	head := call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "fields=id&limit=1000", reqWatcher)
 	tests := map[string]struct {
-		calls                 []wire.Call
-		passes, writes, looks int
+		calls                      []wire.Call
+		passes, writes, background int
 	}{
-		"a list of heads is a look":        {[]wire.Call{head}, 0, 0, 1},
-		"a question for ports is a look":   {[]wire.Call{call(cloudsim.Network, http.MethodGet, "/v2.0/ports", "id=1", reqLook)}, 0, 0, 1},
-		"one load balancer is a look":      {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute+"/{id}", "", reqLook)}, 0, 0, 1},
-		"a list by name is a pass's":       {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "name=x", reqPass)}, 1, 0, 0},
-		"ports of an address are a pass's": {[]wire.Call{call(cloudsim.Network, http.MethodGet, "/v2.0/ports", "fixed_ips=x", reqPass)}, 1, 0, 0},
+		"a list of heads is the watcher's":       {[]wire.Call{head}, 0, 0, 1},
+		"a list of ports by id is the sweeper's": {[]wire.Call{call(cloudsim.Network, http.MethodGet, "/v2.0/ports", "id=1", reqWatcher)}, 0, 0, 1},
+		"one load balancer is the watcher's":     {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute+"/{id}", "", reqWatcher)}, 0, 0, 1},
+		"a list by name is a pass's":             {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "name=x", reqPass)}, 1, 0, 0},
+		"ports of an address are a pass's":       {[]wire.Call{call(cloudsim.Network, http.MethodGet, "/v2.0/ports", "fixed_ips=x", reqPass)}, 1, 0, 0},
 		"one load balancer within a pass is a pass's": {[]wire.Call{
 			call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "name=x", reqPass),
 			call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute+"/{id}", "", reqPass),
 		}, 2, 0, 0},
-		"a write is a pass's":            {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodPost, octaviaRoute, "", reqPass)}, 1, 1, 0},
-		"a token is no write":            {[]wire.Call{call(cloudsim.Identity, http.MethodPost, "/v3/auth/tokens", "", reqPass)}, 1, 0, 0},
-		"a look that bears no id counts": {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "fields=id", "")}, 1, 0, 0},
+		"a write is a pass's":                     {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodPost, octaviaRoute, "", reqPass)}, 1, 1, 0},
+		"a token is no write":                     {[]wire.Call{call(cloudsim.Identity, http.MethodPost, "/v3/auth/tokens", "", reqPass)}, 1, 0, 0},
+		"a list without a request id is a pass's": {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "fields=id", "")}, 1, 0, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := countOf(test.calls)
-			want := []int{test.passes, test.writes, test.looks}
-			if diff := cmp.Diff(want, []int{got.Passes, got.Writes, got.Looks}); diff != "" {
-				t.Errorf("passes, writes, looks (-want +got):\n%s", diff)
+			want := []int{test.passes, test.writes, test.background}
+			if diff := cmp.Diff(want, []int{got.Passes, got.Writes, got.Background}); diff != "" {
+				t.Errorf("passes, writes, background (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -21,13 +21,13 @@ const resyncs = 5
 // A Service before it has paid for what is looked up once.
 func budget(ctx context.Context, b *bench, r *result) error {
 	cloud := cloudsim.Options{BuildTime: time.Second, UpdateTime: 300 * time.Millisecond, DeleteTime: time.Second}
-	return b.on(ctx, cloud, alone, func(s *stage) error {
-		first, err := s.costOf(ctx, func() (made, error) { return s.created(ctx, "first", 1, 1) })
+	return b.withStage(ctx, cloud, alone, func(s *stage) error {
+		first, err := s.costOf(ctx, func() (batch, error) { return s.createAndWait(ctx, "first", 1, 1) })
 		if err != nil {
 			return err
 		}
 		r.calls("create, P=1, the first of all", first.count)
-		if _, err := s.costOf(ctx, func() (made, error) { return first.made, s.removed(ctx, first.made) }); err != nil {
+		if _, err := s.costOf(ctx, func() (batch, error) { return first.batch, s.deleteAndWait(ctx, first.batch) }); err != nil {
 			return err
 		}
 		for _, ports := range []int{1, 5} {
@@ -44,90 +44,90 @@ func budgetOf(ctx context.Context, s *stage, r *result, ports int) error {
 		during := fmt.Sprintf("%s, P=%d", what, ports)
 		r.calls(during, c.count)
 		r.add(float64(c.count.Passes), "calls", "%s", during).atMost(float64(most), of)
-		s.bench.say("%s: %d calls, of them %d writes; %d of the watcher", during, c.count.Passes, c.count.Writes, c.count.Looks)
+		s.bench.say("%s: %d calls, of them %d writes; %d of the watcher", during, c.count.Passes, c.count.Writes, c.count.Background)
 	}
-	create, err := s.costOf(ctx, func() (made, error) { return s.created(ctx, fmt.Sprintf("p%d", ports), 1, ports) })
+	create, err := s.costOf(ctx, func() (batch, error) { return s.createAndWait(ctx, fmt.Sprintf("p%d", ports), 1, ports) })
 	if err != nil {
 		return err
 	}
 	note("create, external", 4, "design: 2 writes and at most 2 reads", create)
-	resync, err := s.costOf(ctx, func() (made, error) { return create.made, s.touched(ctx, create.made) })
+	resync, err := s.costOf(ctx, func() (batch, error) { return create.batch, s.touchAndWait(ctx, create.batch) })
 	if err != nil {
 		return err
 	}
 	note(fmt.Sprintf("unchanged, %d resyncs", resyncs), 0, "design", resync)
-	join, err := s.costOf(ctx, func() (made, error) {
+	join, err := s.costOf(ctx, func() (batch, error) {
 		if err := s.addNode(ctx); err != nil {
-			return made{}, err
+			return batch{}, err
 		}
-		return create.made, s.await(ctx, "the members", func() error { return s.unsettled(ports * s.nodes) })
+		return create.batch, s.waitFor(ctx, "the members", func() error { return s.checkSettled(ports * s.nodes) })
 	})
 	if err != nil {
 		return err
 	}
 	note("a node joins", ports+2, "design: P writes and at most 2 reads", join)
-	remove, err := s.costOf(ctx, func() (made, error) { return create.made, s.removed(ctx, create.made) })
+	remove, err := s.costOf(ctx, func() (batch, error) { return create.batch, s.deleteAndWait(ctx, create.batch) })
 	if err != nil {
 		return err
 	}
 	note("delete", 3, "issue: at most 3; design: 2 writes", remove)
-	return s.empty()
+	return s.checkEmpty()
 }
 
 // cost is what was done to which Services, and the calls that this took.
 type cost struct {
-	made  made
+	batch batch
 	count count
 }
 
 // costOf counts the calls from the beginning of what is done until the
 // controller has settled.
-func (s *stage) costOf(ctx context.Context, do func() (made, error)) (cost, error) {
-	s.forget()
-	m, err := do()
+func (s *stage) costOf(ctx context.Context, do func() (batch, error)) (cost, error) {
+	s.resetCalls()
+	made, err := do()
 	if err != nil {
 		return cost{}, err
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitUntilSettled(ctx); err != nil {
 		return cost{}, err
 	}
-	return cost{made: m, count: s.count()}, nil
+	return cost{batch: made, count: s.count()}, nil
 }
 
-// created creates Services and waits until all are Programmed.
-func (s *stage) created(ctx context.Context, prefix string, n, ports int) (made, error) {
-	m, err := s.services.create(ctx, prefix, n, ports)
+// createAndWait creates Services and waits until all are Programmed.
+func (s *stage) createAndWait(ctx context.Context, prefix string, n, ports int) (batch, error) {
+	made, err := s.services.createBatch(ctx, prefix, n, ports)
 	if err != nil {
-		return m, err
+		return made, err
 	}
-	return m, s.await(ctx, "the Services to be Programmed", func() error { return s.services.programmedAll(m) })
+	return made, s.waitFor(ctx, "the Services to be Programmed", func() error { return s.services.checkProgrammed(made) })
 }
 
-// removed deletes Services and waits until all are gone.
-func (s *stage) removed(ctx context.Context, m made) error {
-	if err := s.services.remove(ctx, m); err != nil {
+// deleteAndWait deletes Services and waits until all are gone.
+func (s *stage) deleteAndWait(ctx context.Context, made batch) error {
+	if err := s.services.deleteBatch(ctx, made); err != nil {
 		return err
 	}
-	return s.await(ctx, "the Services to go", func() error { return s.services.gone(m) })
+	return s.waitFor(ctx, "the Services to go", func() error { return s.services.checkGone(made) })
 }
 
-// touched changes each Service several times in a way that means nothing, each
+// touchAndWait changes each Service several times in a way that means nothing, each
 // time waiting for the pass that follows.
-func (s *stage) touched(ctx context.Context, m made) error {
+func (s *stage) touchAndWait(ctx context.Context, made batch) error {
 	const passes = "controller_runtime_reconcile_total"
 	for i := range resyncs {
 		before, err := s.controller.metric(passes)
 		if err != nil {
 			return err
 		}
-		for name := range m.at {
+		for name := range made.at {
 			if err := s.services.touch(ctx, name, fmt.Sprint(i)); err != nil {
 				return err
 			}
 		}
-		err = s.await(ctx, "passes over the Services", func() error {
+		err = s.waitFor(ctx, "passes over the Services", func() error {
 			now, err := s.controller.metric(passes)
-			if err == nil && int(now-before) < len(m.at) {
+			if err == nil && int(now-before) < len(made.at) {
 				err = fmt.Errorf("%v passes", now-before)
 			}
 			return err
@@ -139,10 +139,10 @@ func (s *stage) touched(ctx context.Context, m made) error {
 	return nil
 }
 
-// empty fails when anything of a Service is left in the cloud.
-func (s *stage) empty() error {
-	left, err := s.holdings()
-	if err == nil && left != (holdings{}) {
+// checkEmpty returns an error if anything of a Service is left in the cloud.
+func (s *stage) checkEmpty() error {
+	left, err := s.inventory()
+	if err == nil && left != (inventory{}) {
 		err = fmt.Errorf("all Services are gone, and the cloud still has %+v", left)
 	}
 	return err

@@ -20,36 +20,36 @@ type count struct {
 	// here, requests for tokens too.
 	Passes int `json:"passes"`
 	Writes int `json:"writesOfPasses"`
-	// Looks are the calls of the watcher and the sweeper, which all Services
+	// Background are the calls of the watcher and the sweeper, which all Services
 	// share.
-	Looks int `json:"watcherAndSweeper"`
-	// PassRoutes and LookRoutes have them by "METHOD route".
-	PassRoutes map[string]int `json:"passesByRoute,omitempty"`
-	LookRoutes map[string]int `json:"watcherAndSweeperByRoute,omitempty"`
+	Background int `json:"watcherAndSweeper"`
+	// PassRoutes and BackgroundRoutes have them by "METHOD route".
+	PassRoutes       map[string]int `json:"passesByRoute,omitempty"`
+	BackgroundRoutes map[string]int `json:"watcherAndSweeperByRoute,omitempty"`
 }
 
-// forget begins the count anew.
-func (s *stage) forget() { s.cloud.Recorder().Reset() }
+// resetCalls forgets the calls so far.
+func (s *stage) resetCalls() { s.cloud.Recorder().Reset() }
 
-// count counts the calls since forget.
+// count counts the calls since resetCalls.
 func (s *stage) count() count { return countOf(s.cloud.Recorder().Calls()) }
 
 // countOf tells the calls of passes from those of the watcher and the sweeper.
 //
 // All calls of one pass carry the same global request id, and every other call
-// has one of its own. So a look of the watcher or the sweeper is a read of the
+// has one of its own. So a call of the watcher or the sweeper is a read of the
 // kinds that those make whose id is on no other call.
 func countOf(recorded []wire.Call) count {
-	alike := map[string]int{}
+	sameID := map[string]int{}
 	for _, c := range recorded {
-		alike[c.GlobalRequestID]++
+		sameID[c.GlobalRequestID]++
 	}
-	n := count{PassRoutes: map[string]int{}, LookRoutes: map[string]int{}}
+	n := count{PassRoutes: map[string]int{}, BackgroundRoutes: map[string]int{}}
 	for _, c := range recorded {
 		operation := c.Method + " " + c.Route
-		if looks(c) && c.GlobalRequestID != "" && alike[c.GlobalRequestID] == 1 {
-			n.Looks++
-			n.LookRoutes[operation]++
+		if isBackground(c) && c.GlobalRequestID != "" && sameID[c.GlobalRequestID] == 1 {
+			n.Background++
+			n.BackgroundRoutes[operation]++
 			continue
 		}
 		n.Passes++
@@ -61,10 +61,10 @@ func countOf(recorded []wire.Call) count {
 	return n
 }
 
-// looks reports whether the call is of a kind that the watcher or the sweeper
-// makes: the list of load balancers with few fields, one load balancer, or the
-// question whether VIP ports are still there.
-func looks(c wire.Call) bool {
+// isBackground reports whether the call is of a kind that the watcher or the sweeper
+// makes: the list of load balancers with few fields, one load balancer, or VIP ports
+// by id.
+func isBackground(c wire.Call) bool {
 	query, err := url.ParseQuery(c.Query)
 	if err != nil || c.Method != http.MethodGet {
 		return false
@@ -80,7 +80,7 @@ func looks(c wire.Call) bool {
 	return false
 }
 
-// lastCall is when the operation, "METHOD route", was last called since forget,
+// lastCall is when the operation, "METHOD route", was last called since resetCalls,
 // or zero.
 func (s *stage) lastCall(operation string) time.Time {
 	var last time.Time
@@ -92,11 +92,11 @@ func (s *stage) lastCall(operation string) time.Time {
 	return last
 }
 
-// lastPassCall is when a pass made its last call since forget, or zero.
+// lastPassCall is when a pass made its last call since resetCalls, or zero.
 func (s *stage) lastPassCall() time.Time {
 	var last time.Time
 	for _, c := range s.cloud.Recorder().Calls() {
-		if !looks(c) {
+		if !isBackground(c) {
 			last = c.At
 		}
 	}

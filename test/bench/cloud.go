@@ -4,27 +4,25 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// holdings are what the controller's project has in the cloud.
-type holdings struct {
+// inventory is what the controller's project has in the cloud.
+type inventory struct {
 	LoadBalancers int `json:"loadBalancers"`
 	FloatingIPs   int `json:"floatingIPs"`
 	VIPPorts      int `json:"vipPorts"`
 }
 
-// holdings counts what there is. What the bench asks does not go over the
-// network, so that the record of calls has the controller's only.
-func (s *stage) holdings() (holdings, error) {
-	h := holdings{
+// inventory counts it. The requests of the bench do not go over the network, so that the record of calls has the controller's only.
+func (s *stage) inventory() (inventory, error) {
+	h := inventory{
 		LoadBalancers: s.cloud.State()[cloudsim.LoadBalancer]["loadbalancers"],
 		FloatingIPs:   s.cloud.State()[cloudsim.Network]["floatingips"],
 	}
@@ -33,7 +31,7 @@ func (s *stage) holdings() (holdings, error) {
 			DeviceID string `json:"device_id"`
 		}
 	}
-	err := s.ask(s.cloud.Neutron().Mux(), "/v2.0/ports", &answer)
+	err := s.get(cloudsim.Network, "/v2.0/ports", &answer)
 	for _, p := range answer.Ports {
 		if strings.HasPrefix(p.DeviceID, "lb-") {
 			h.VIPPorts++
@@ -42,9 +40,9 @@ func (s *stage) holdings() (holdings, error) {
 	return h, err
 }
 
-// unsettled is nil when there are that many members and Octavia is not working
-// on any load balancer.
-func (s *stage) unsettled(members int) error {
+// checkSettled returns an error until there are that many members and Octavia changes no
+// load balancer.
+func (s *stage) checkSettled(members int) error {
 	if n := s.cloud.State()[cloudsim.LoadBalancer]["members"]; n != members {
 		return fmt.Errorf("there are %d members instead of %d", n, members)
 	}
@@ -53,7 +51,7 @@ func (s *stage) unsettled(members int) error {
 			ProvisioningStatus string `json:"provisioning_status"`
 		}
 	}
-	if err := s.ask(s.cloud.Octavia().Mux(), "/v2.0/lbaas/loadbalancers?fields=provisioning_status", &answer); err != nil {
+	if err := s.get(cloudsim.LoadBalancer, "/v2.0/lbaas/loadbalancers?fields=provisioning_status", &answer); err != nil {
 		return err
 	}
 	for _, l := range answer.LoadBalancers {
@@ -64,15 +62,7 @@ func (s *stage) unsettled(members int) error {
 	return nil
 }
 
-// ask reads from a service of the cloud as the controller's user.
-func (s *stage) ask(mux http.Handler, path string, answer any) error {
-	r := httptest.NewRequest(http.MethodGet, path, nil)
-	caller := wire.Identity{UserID: s.cloud.IDs().User, ProjectID: s.cloud.IDs().Project,
-		Roles: []string{"member", "reader", "load-balancer_member"}}
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
-	if w.Code != http.StatusOK {
-		return fmt.Errorf("GET %s: %d: %s", path, w.Code, w.Body)
-	}
-	return json.Unmarshal(w.Body.Bytes(), answer)
+// get reads from a service of the cloud as the controller's user.
+func (s *stage) get(service, path string, answer any) error {
+	return openstack.Call(context.Background(), openstack.SimulatedUser(s.cloud), service, http.MethodGet, path, nil, answer)
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 )
 
 // stopTime bounds the end of a controller that was told to stop; it allows
@@ -41,10 +42,10 @@ type controller struct {
 func startController(binary, log string, flags []string) (*controller, error) {
 	c := &controller{log: log, ended: make(chan struct{})}
 	var err error
-	if c.metrics, err = freeAddress(); err != nil {
+	if c.metrics, err = freeport.Address(); err != nil {
 		return nil, err
 	}
-	if c.health, err = freeAddress(); err != nil {
+	if c.health, err = freeport.Address(); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -75,8 +76,8 @@ func startController(binary, log string, flags []string) (*controller, error) {
 	return c, nil
 }
 
-// alive is nil while the controller runs.
-func (c *controller) alive() error {
+// checkAlive returns an error if the controller has ended.
+func (c *controller) checkAlive() error {
 	select {
 	case <-c.ended:
 		return fmt.Errorf("the controller has ended (%v); the end of its log:\n%s", c.cmd.ProcessState, c.tail())
@@ -87,7 +88,7 @@ func (c *controller) alive() error {
 
 // stop tells the controller to stop, which it has to do with exit status 0.
 func (c *controller) stop() error {
-	if err := c.alive(); err != nil {
+	if err := c.checkAlive(); err != nil {
 		return err
 	}
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -106,7 +107,7 @@ func (c *controller) stop() error {
 
 // kill ends the controller at once, as kill -9 does.
 func (c *controller) kill() error {
-	if err := c.alive(); err != nil {
+	if err := c.checkAlive(); err != nil {
 		return err
 	}
 	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -116,8 +117,8 @@ func (c *controller) kill() error {
 	return nil
 }
 
-// ready is nil when the readiness probe says yes and the metrics can be read.
-func (c *controller) ready() error {
+// checkReady returns an error until the controller is ready and serves metrics.
+func (c *controller) checkReady() error {
 	if _, err := get("http://" + c.health + "/readyz"); err != nil {
 		return err
 	}
@@ -125,8 +126,8 @@ func (c *controller) ready() error {
 	return err
 }
 
-// busy is nil when no Service is worked on and none is due now.
-func (c *controller) busy() error {
+// checkIdle returns an error while a pass over a Service is under way or due.
+func (c *controller) checkIdle() error {
 	for _, name := range []string{"workqueue_depth", "controller_runtime_active_workers"} {
 		if n, err := c.metric(name); err != nil {
 			return err
@@ -201,13 +202,4 @@ func get(address string) (string, error) {
 		err = fmt.Errorf("%s answers %s", address, response.Status)
 	}
 	return string(page), err
-}
-
-// freeAddress is a loopback address with a port on which nobody listens.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

@@ -17,34 +17,34 @@ const (
 	fullPorts    = 5
 )
 
-// full is a stage with many Services that the controller is done with.
-func (b *bench) full(ctx context.Context, cloud cloudsim.Options, play func(*stage, made) error) error {
+// withServices measures on a stage with many Services that the controller has finished.
+func (b *bench) withServices(ctx context.Context, cloud cloudsim.Options, measure func(*stage, batch) error) error {
 	cloud.BuildTime = time.Second
-	return b.on(ctx, cloud, alone, func(s *stage) error {
-		m, err := s.created(ctx, "full", fullServices, fullPorts)
+	return b.withStage(ctx, cloud, alone, func(s *stage) error {
+		made, err := s.createAndWait(ctx, "full", fullServices, fullPorts)
 		if err != nil {
 			return err
 		}
-		if err := s.settle(ctx); err != nil {
+		if err := s.waitUntilSettled(ctx); err != nil {
 			return err
 		}
 		b.say("%d Services are Programmed", fullServices)
-		return play(s, m)
+		return measure(s, made)
 	})
 }
 
 // nodeJoin lets a node join and measures until every pool has it and Octavia is
 // done, for each of the times that Octavia takes for an update.
 func nodeJoin(ctx context.Context, b *bench, r *result) error {
-	return b.full(ctx, cloudsim.Options{}, func(s *stage, _ made) error {
+	return b.withServices(ctx, cloudsim.Options{}, func(s *stage, _ batch) error {
 		for _, update := range b.updateTimes {
 			s.cloud.SetUpdateTime(update)
-			s.forget()
+			s.resetCalls()
 			began := time.Now()
 			if err := s.addNode(ctx); err != nil {
 				return err
 			}
-			err := s.await(ctx, "all members", func() error { return s.unsettled(fullServices * fullPorts * s.nodes) })
+			err := s.waitFor(ctx, "all members", func() error { return s.checkSettled(fullServices * fullPorts * s.nodes) })
 			if err != nil {
 				return err
 			}
@@ -54,14 +54,14 @@ func nodeJoin(ctx context.Context, b *bench, r *result) error {
 			if update == 4*time.Second {
 				ratio.atMost(1.1, "design")
 			}
-			if err := s.settle(ctx); err != nil {
+			if err := s.waitUntilSettled(ctx); err != nil {
 				return err
 			}
 			c := s.count()
 			r.calls(fmt.Sprintf("%v an update", update), c)
 			r.add(float64(c.Passes)/fullServices, "calls", "%v an update: calls of passes for each Service", update).
 				atMost(fullPorts+2, "design: P writes and at most 2 reads")
-			r.add(float64(c.Looks), "calls", "%v an update: calls of the watcher for all Services together", update)
+			r.add(float64(c.Background), "calls", "%v an update: calls of the watcher for all Services together", update)
 		}
 		return r.throttled(s)
 	})
@@ -70,16 +70,16 @@ func nodeJoin(ctx context.Context, b *bench, r *result) error {
 // restart stops the controller of a full cluster, starts another, and counts
 // what that one calls until it is done and, later, while there is nothing to do.
 func restart(ctx context.Context, b *bench, r *result) error {
-	return b.full(ctx, cloudsim.Options{}, func(s *stage, _ made) error {
+	return b.withServices(ctx, cloudsim.Options{}, func(s *stage, _ batch) error {
 		if err := s.controller.stop(); err != nil {
 			return err
 		}
-		s.forget()
+		s.resetCalls()
 		began := time.Now()
 		if err := s.start(); err != nil {
 			return err
 		}
-		err := s.await(ctx, "a pass over every Service", func() error {
+		err := s.waitFor(ctx, "a pass over every Service", func() error {
 			n, err := s.controller.metric("controller_runtime_reconcile_total")
 			if err == nil && n < fullServices {
 				err = fmt.Errorf("%v passes", n)
@@ -89,13 +89,13 @@ func restart(ctx context.Context, b *bench, r *result) error {
 		if err != nil {
 			return err
 		}
-		if err := s.settle(ctx); err != nil {
+		if err := s.waitUntilSettled(ctx); err != nil {
 			return err
 		}
 		c := s.count()
 		r.calls("restart", c)
 		r.add(seconds(s.lastPassCall().Sub(began)), "s", "from the start of the process to its last call for a Service")
-		r.add(float64(c.Passes+c.Looks), "calls", "calls from the start until settled").atMost(fullServices+4, "design: M and 4 for each 1,000 objects")
+		r.add(float64(c.Passes+c.Background), "calls", "calls from the start until settled").atMost(fullServices+4, "design: M and 4 for each 1,000 objects")
 		r.add(float64(c.Writes), "calls", "writes from the start until settled").atMost(0, "design: what is as it should be is not written")
 		if err := r.throttled(s); err != nil {
 			return err
@@ -107,26 +107,26 @@ func restart(ctx context.Context, b *bench, r *result) error {
 // idle counts what the controller calls while there is nothing to do.
 func idle(ctx context.Context, s *stage, r *result) error {
 	s.bench.say("%v without work", s.bench.idle)
-	s.forget()
+	s.resetCalls()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(s.bench.idle):
 	}
-	if err := s.controller.alive(); err != nil {
+	if err := s.controller.checkAlive(); err != nil {
 		return err
 	}
 	c := s.count()
 	r.calls("idle", c)
 	r.add(float64(c.Passes), "calls", "calls of passes in %v without work", s.bench.idle).atMost(0, "design")
-	r.add(float64(c.Looks), "calls", "calls of the sweeper in %v without work", s.bench.idle).
+	r.add(float64(c.Background), "calls", "calls of the sweeper in %v without work", s.bench.idle).
 		atMost(float64(1+int(s.bench.idle/time.Minute)), "design: 1 for each 1,000 load balancers and sweep, a sweep a minute")
 	return r.memory(s, "after the restart and the time without work")
 }
 
-// memory looks at the controller's memory once it is done with a full cluster.
+// memory measures the controller's memory with a full cluster.
 func memory(ctx context.Context, b *bench, r *result) error {
-	return b.full(ctx, cloudsim.Options{}, func(s *stage, _ made) error {
+	return b.withServices(ctx, cloudsim.Options{}, func(s *stage, _ batch) error {
 		return r.memory(s, "with all Services settled")
 	})
 }

@@ -34,15 +34,15 @@ type round struct {
 	KilledAfterSeconds float64 `json:"killedAfterSeconds"`
 	// AtKill is what the cloud had right after the kill, Programmed whether the
 	// Service was by then.
-	AtKill     holdings `json:"atKill"`
-	Programmed bool     `json:"programmedAtKill"`
+	AtKill     inventory `json:"atKill"`
+	Programmed bool      `json:"programmedAtKill"`
 	// ProgrammedAfter is the time from the restart until the Service is
 	// Programmed and the controller done with it, and WithService what the cloud
 	// then has: one of each.
-	ProgrammedAfterSeconds float64  `json:"programmedAfterRestartSeconds"`
-	WithService            holdings `json:"withService"`
+	ProgrammedAfterSeconds float64   `json:"programmedAfterRestartSeconds"`
+	WithService            inventory `json:"withService"`
 	// AfterDelete is what the cloud has when the Service is gone: nothing.
-	AfterDelete holdings `json:"afterDelete"`
+	AfterDelete inventory `json:"afterDelete"`
 }
 
 // kill kills a controller that needs no Lease.
@@ -61,7 +61,7 @@ func killLeader(ctx context.Context, b *bench, r *result) error {
 func killRounds(ctx context.Context, b *bench, r *result, rounds int, flags []string) error {
 	random := rand.New(rand.NewPCG(b.seed, b.seed))
 	cloud := cloudsim.Options{BuildTime: killBuildTime, DeleteTime: 300 * time.Millisecond}
-	return b.on(ctx, cloud, flags, func(s *stage) error {
+	return b.withStage(ctx, cloud, flags, func(s *stage) error {
 		b.say("seed of the random moments: %d", b.seed)
 		for _, within := range []time.Duration{lifeTime, writeTime} {
 			if within == writeTime {
@@ -76,23 +76,23 @@ func killRounds(ctx context.Context, b *bench, r *result, rounds int, flags []st
 			}
 			b.say("%d rounds with a kill within %v", rounds, within)
 		}
-		r.sumUp()
+		r.addTotals()
 		return nil
 	})
 }
 
-// sumUp adds how often the kill met which state of the cloud.
-func (r *result) sumUp() {
-	met := map[holdings]int{}
+// addTotals adds how often the cloud had what at the kill.
+func (r *result) addTotals() {
+	totals := map[inventory]int{}
 	var took []time.Duration
 	for _, done := range r.Rounds {
-		met[done.AtKill]++
+		totals[done.AtKill]++
 		took = append(took, time.Duration(done.ProgrammedAfterSeconds*float64(time.Second)))
 	}
 	r.add(float64(len(r.Rounds)), "1", "rounds, each ended with one load balancer, one floating IP and one VIP port, and then with none")
-	r.add(float64(met[holdings{}]), "1", "rounds killed before anything was in the cloud")
-	r.add(float64(met[holdings{LoadBalancers: 1, VIPPorts: 1}]), "1", "rounds killed with a load balancer and no floating IP")
-	r.add(float64(met[holdings{LoadBalancers: 1, FloatingIPs: 1, VIPPorts: 1}]), "1", "rounds killed with a load balancer and a floating IP")
+	r.add(float64(totals[inventory{}]), "1", "rounds killed before anything was in the cloud")
+	r.add(float64(totals[inventory{LoadBalancers: 1, VIPPorts: 1}]), "1", "rounds killed with a load balancer and no floating IP")
+	r.add(float64(totals[inventory{LoadBalancers: 1, FloatingIPs: 1, VIPPorts: 1}]), "1", "rounds killed with a load balancer and a floating IP")
 	r.spread(took, "from the restart until Programmed and settled")
 }
 
@@ -101,51 +101,51 @@ func (r *result) sumUp() {
 func (s *stage) killRound(ctx context.Context, name string, delay time.Duration) (round, error) {
 	var done round
 	done.KilledAfterSeconds = seconds(delay)
-	if err := s.await(ctx, "the controller to work", s.leads); err != nil {
+	if err := s.waitFor(ctx, "the controller to work", s.checkLeader); err != nil {
 		return done, err
 	}
-	m, err := s.services.create(ctx, name, 1, 1)
+	made, err := s.services.createBatch(ctx, name, 1, 1)
 	if err != nil {
 		return done, err
 	}
 	select {
 	case <-ctx.Done():
 		return done, context.Cause(ctx)
-	case <-time.After(time.Until(m.began.Add(delay))):
+	case <-time.After(time.Until(made.began.Add(delay))):
 	}
 	if err := s.controller.kill(); err != nil {
 		return done, err
 	}
-	if done.AtKill, err = s.holdings(); err != nil {
+	if done.AtKill, err = s.inventory(); err != nil {
 		return done, err
 	}
-	done.Programmed = s.services.programmedAll(m) == nil
+	done.Programmed = s.services.checkProgrammed(made) == nil
 	began := time.Now()
 	if err := s.start(); err != nil {
 		return done, err
 	}
-	if err := s.await(ctx, "the controller to be done with the Service", func() error { return s.doneWith(ctx, m) }); err != nil {
+	if err := s.waitFor(ctx, "the controller to be done with the Service", func() error { return s.checkDone(ctx, made) }); err != nil {
 		return done, err
 	}
 	done.ProgrammedAfterSeconds = seconds(time.Since(began))
-	if done.WithService, err = s.holdings(); err != nil {
+	if done.WithService, err = s.inventory(); err != nil {
 		return done, err
 	}
-	if one := (holdings{LoadBalancers: 1, FloatingIPs: 1, VIPPorts: 1}); done.WithService != one {
+	if one := (inventory{LoadBalancers: 1, FloatingIPs: 1, VIPPorts: 1}); done.WithService != one {
 		return done, fmt.Errorf("killed after %v: the cloud has %+v instead of %+v", delay, done.WithService, one)
 	}
-	if err := s.removed(ctx, m); err != nil {
+	if err := s.deleteAndWait(ctx, made); err != nil {
 		return done, err
 	}
-	if done.AfterDelete, err = s.holdings(); err != nil {
+	if done.AfterDelete, err = s.inventory(); err != nil {
 		return done, err
 	}
-	return done, s.empty()
+	return done, s.checkEmpty()
 }
 
-// leads is nil when the controller has become the leader and works: only then
-// does it make passes, and cloudless Services are passed over too.
-func (s *stage) leads() error {
+// checkLeader returns an error until the controller is the leader: only then does it make
+// passes, also over Services without a load balancer.
+func (s *stage) checkLeader() error {
 	n, err := s.controller.metric("controller_runtime_reconcile_total")
 	if err == nil && n == 0 {
 		err = fmt.Errorf("no pass was made")
@@ -153,14 +153,14 @@ func (s *stage) leads() error {
 	return err
 }
 
-// doneWith is nil when this controller has passed over the Service, which is
-// Programmed with an address, and nothing is in its hands. That the condition is
-// there may be the work of the one that was killed.
-func (s *stage) doneWith(ctx context.Context, m made) error {
-	if err := s.leads(); err != nil {
+// checkDone returns an error until this controller has passed over the Service, which is
+// Programmed with an address, and has nothing else to do. The condition alone may be of the
+// controller that was killed.
+func (s *stage) checkDone(ctx context.Context, made batch) error {
+	if err := s.checkLeader(); err != nil {
 		return err
 	}
-	for name := range m.at {
+	for name := range made.at {
 		service, err := s.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (s *stage) doneWith(ctx context.Context, m made) error {
 			return fmt.Errorf("the Service %s has conditions %+v", name, service.Status.Conditions)
 		}
 	}
-	return s.controller.busy()
+	return s.controller.checkIdle()
 }
 
 func programmed(service *corev1.Service) bool {

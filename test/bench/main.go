@@ -3,7 +3,7 @@
 
 // Command bench measures what the controller costs: OpenStack calls, time and
 // memory. `make bench` runs it. It prints one JSON document to standard output
-// and tells how far it is on standard error.
+// and its progress to standard error.
 //
 // Everything is on loopback: a real Kubernetes API, a simulated OpenStack inside
 // this process, and the controller as a process of its own, with the flags that
@@ -15,8 +15,8 @@
 // end; that alone is no failure. Exit status 1 says that a scenario could not be
 // carried out, or that something was wrong that no machine excuses.
 //
-// The command may import cloudsim, test/kube and, for the names of conditions,
-// internal/status; it knows nothing else of the product.
+// The command may import cloudsim, test/kube, test/openstack, test/freeport and, for the
+// names of conditions, internal/status; it knows nothing else of the product.
 package main
 
 import (
@@ -118,7 +118,7 @@ func (b *bench) parse(args []string) ([]scenario, error) {
 	flags.IntVar(&b.rounds, "rounds", 20, "rounds of each kind (over the whole create, over its writes) in kill; kill-leader makes a quarter")
 	flags.Uint64Var(&b.seed, "seed", 0, "for the random moments of kill; 0 takes a new one")
 	flags.StringVar(&times, "update-times", "1s,4s", "how long Octavia takes for an update in nodejoin, separated by commas")
-	flags.DurationVar(&b.idle, "idle", time.Minute, "how long restart looks at the controller without work")
+	flags.DurationVar(&b.idle, "idle", time.Minute, "how long restart measures the controller without work")
 	flags.StringVar(&extra, "controller-flags", "", "further flags of the controller, separated by spaces; by default it has its default ones")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// say tells how far the bench is.
+// say prints the progress.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench: %6.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }

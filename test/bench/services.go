@@ -30,23 +30,23 @@ type services struct {
 	stop    chan struct{}
 
 	mu sync.Mutex
-	// programmed is when each Service was first seen Programmed, and there are
+	// programmed is when each Service was first seen Programmed, and existing are
 	// those that exist.
 	programmed map[string]time.Time
-	there      map[string]bool
+	existing   map[string]bool
 }
 
 // watchServices begins to watch. close must be called.
 func watchServices(ctx context.Context, client kubernetes.Interface) (*services, error) {
 	s := &services{
 		client: client, factory: informers.NewSharedInformerFactory(client, 0), stop: make(chan struct{}),
-		programmed: map[string]time.Time{}, there: map[string]bool{},
+		programmed: map[string]time.Time{}, existing: map[string]bool{},
 	}
 	informer := s.factory.Core().V1().Services().Informer()
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    s.see,
-		UpdateFunc: func(_, changed any) { s.see(changed) },
-		DeleteFunc: s.lose,
+		AddFunc:    s.add,
+		UpdateFunc: func(_, changed any) { s.add(changed) },
+		DeleteFunc: s.remove,
 	})
 	if err != nil {
 		return nil, err
@@ -64,41 +64,40 @@ func (s *services) close() {
 	s.factory.Shutdown()
 }
 
-func (s *services) see(object any) {
+func (s *services) add(object any) {
 	service, ok := object.(*corev1.Service)
 	if !ok {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.there[service.Name] = true
+	s.existing[service.Name] = true
 	if _, seen := s.programmed[service.Name]; !seen && meta.IsStatusConditionTrue(service.Status.Conditions, status.Programmed) {
 		s.programmed[service.Name] = time.Now()
 	}
 }
 
-func (s *services) lose(object any) {
+func (s *services) remove(object any) {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
 	}
 	if service, ok := object.(*corev1.Service); ok {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.there, service.Name)
+		delete(s.existing, service.Name)
 		delete(s.programmed, service.Name)
 	}
 }
 
-// made are Services that were created together, by name, with the time before
-// each was.
-type made struct {
+// batch are Services that were created together, by name, with the time before each create.
+type batch struct {
 	began time.Time
 	at    map[string]time.Time
 }
 
-// create creates n Services with the ports at once.
-func (s *services) create(ctx context.Context, prefix string, n, ports int) (made, error) {
-	m := made{began: time.Now(), at: map[string]time.Time{}}
+// createBatch creates n Services with the ports at once.
+func (s *services) createBatch(ctx context.Context, prefix string, n, ports int) (batch, error) {
+	made := batch{began: time.Now(), at: map[string]time.Time{}}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range n {
@@ -116,36 +115,36 @@ func (s *services) create(ctx context.Context, prefix string, n, ports int) (mad
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			m.at[service.Name] = began
+			made.at[service.Name] = began
 			return nil
 		})
 	}
-	return m, group.Wait()
+	return made, group.Wait()
 }
 
-// programmedAll is nil when all of them are Programmed.
-func (s *services) programmedAll(m made) error {
+// checkProgrammed returns an error until all of them are Programmed.
+func (s *services) checkProgrammed(made batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := 0
-	for name := range m.at {
+	for name := range made.at {
 		if _, seen := s.programmed[name]; !seen {
 			left++
 		}
 	}
 	if left > 0 {
-		return fmt.Errorf("%d of %d Services are not programmed", left, len(m.at))
+		return fmt.Errorf("%d of %d Services are not programmed", left, len(made.at))
 	}
 	return nil
 }
 
 // times are how long it took until each was Programmed: since the first of them
 // was created, and since it was itself.
-func (s *services) times(m made) (sinceFirst, sinceOwn []time.Duration) {
+func (s *services) times(made batch) (sinceFirst, sinceOwn []time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, began := range m.at {
-		sinceFirst = append(sinceFirst, s.programmed[name].Sub(m.began))
+	for name, began := range made.at {
+		sinceFirst = append(sinceFirst, s.programmed[name].Sub(made.began))
 		sinceOwn = append(sinceOwn, s.programmed[name].Sub(began))
 	}
 	return sinceFirst, sinceOwn
@@ -159,9 +158,9 @@ func (s *services) touch(ctx context.Context, name, value string) error {
 	return err
 }
 
-// remove deletes the Services.
-func (s *services) remove(ctx context.Context, m made) error {
-	for name := range m.at {
+// deleteBatch deletes the Services.
+func (s *services) deleteBatch(ctx context.Context, made batch) error {
+	for name := range made.at {
 		if err := s.client.CoreV1().Services(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("delete Service %s: %w", name, err)
 		}
@@ -169,12 +168,12 @@ func (s *services) remove(ctx context.Context, m made) error {
 	return nil
 }
 
-// gone is nil when none of them exists any more.
-func (s *services) gone(m made) error {
+// checkGone returns an error while one of them exists.
+func (s *services) checkGone(made batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range m.at {
-		if s.there[name] {
+	for name := range made.at {
+		if s.existing[name] {
 			return errors.New("the Service " + name + " is still there")
 		}
 	}

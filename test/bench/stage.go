@@ -27,11 +27,11 @@ const (
 	nodePorts = "10000-32767"
 	// nodeCount is how many nodes there are at the beginning.
 	nodeCount = 2
-	// patience bounds each wait: what has not happened by then does not happen.
-	patience = 3 * time.Minute
-	// quiet is how long no call means that the watcher has nothing to watch: it
-	// looks every 2 s at the least.
-	quiet = 2500 * time.Millisecond
+	// waitTimeout bounds each wait.
+	waitTimeout = 3 * time.Minute
+	// settleTime without a call means that the watcher has nothing to watch: it reads every
+	// 2 s at least.
+	settleTime = 2500 * time.Millisecond
 )
 
 // stage is a cluster, a cloud, and a controller between them.
@@ -47,15 +47,15 @@ type stage struct {
 	nodes      int
 }
 
-// on sets up a stage with a controller that is ready, plays on it, and takes it
+// withStage sets up a stage with a controller that is ready, measures on it, and takes it
 // down. The flags are given to the controller in addition to those of the stage.
-func (b *bench) on(ctx context.Context, cloud cloudsim.Options, flags []string, play func(*stage) error) (err error) {
+func (b *bench) withStage(ctx context.Context, cloud cloudsim.Options, flags []string, measure func(*stage) error) (err error) {
 	s := &stage{bench: b}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx, cloud, flags); err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	return play(s)
+	return measure(s)
 }
 
 func (s *stage) open(ctx context.Context, cloud cloudsim.Options, flags []string) (err error) {
@@ -91,7 +91,7 @@ func (s *stage) open(ctx context.Context, cloud cloudsim.Options, flags []string
 	if err := s.start(); err != nil {
 		return err
 	}
-	return s.ready(ctx)
+	return s.waitUntilReady(ctx)
 }
 
 // start starts a controller and does not wait for it.
@@ -100,9 +100,9 @@ func (s *stage) start() (err error) {
 	return err
 }
 
-// ready waits until the controller's caches are filled.
-func (s *stage) ready(ctx context.Context) error {
-	return s.await(ctx, "the controller to be ready", s.controller.ready)
+// waitUntilReady waits until the controller's caches are filled.
+func (s *stage) waitUntilReady(ctx context.Context) error {
+	return s.waitFor(ctx, "the controller to be ready", s.controller.checkReady)
 }
 
 // close takes down what there is, the controller first.
@@ -149,9 +149,9 @@ func (s *stage) addNode(ctx context.Context) error {
 	return err
 }
 
-// await asks again and again until check finds nothing wrong.
-func (s *stage) await(ctx context.Context, what string, check func() error) error {
-	late := time.After(patience)
+// waitFor calls check until it returns no error.
+func (s *stage) waitFor(ctx context.Context, what string, check func() error) error {
+	late := time.After(waitTimeout)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -160,7 +160,7 @@ func (s *stage) await(ctx context.Context, what string, check func() error) erro
 			return nil
 		}
 		if s.controller != nil {
-			if ended := s.controller.alive(); ended != nil {
+			if ended := s.controller.checkAlive(); ended != nil {
 				return fmt.Errorf("wait for %s: %w", what, ended)
 			}
 		}
@@ -168,22 +168,22 @@ func (s *stage) await(ctx context.Context, what string, check func() error) erro
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
 		case <-late:
-			return fmt.Errorf("waited %v for %s: %w; the end of the controller's log:\n%s", patience, what, err, s.controller.tail())
+			return fmt.Errorf("waited %v for %s: %w; the end of the controller's log:\n%s", waitTimeout, what, err, s.controller.tail())
 		case <-tick.C:
 		}
 	}
 }
 
-// settle waits until the controller has nothing in hand and nothing to watch.
-func (s *stage) settle(ctx context.Context) error {
+// waitUntilSettled waits until the controller has nothing to do and nothing to watch.
+func (s *stage) waitUntilSettled(ctx context.Context) error {
 	calls, since := -1, time.Now()
-	return s.await(ctx, "the controller to settle", func() error {
+	return s.waitFor(ctx, "the controller to settle", func() error {
 		if n := len(s.cloud.Recorder().Calls()); n != calls {
 			calls, since = n, time.Now()
 		}
-		if time.Since(since) < quiet {
+		if time.Since(since) < settleTime {
 			return fmt.Errorf("the last of %d calls was made just now", calls)
 		}
-		return s.controller.busy()
+		return s.controller.checkIdle()
 	})
 }

@@ -26,16 +26,16 @@ import (
 // secretName is the name of the Secret with a certificate.
 const secretName = "web-tls"
 
-// encrypted are the ports of a Service of which one ends TLS.
-var encrypted = []change{tcp(80), tcp(443), annotated(secretKey, secretName), annotated(protocolsKey, "80=TCP")}
+// tlsPorts are the ports of a Service of which one terminates TLS.
+var tlsPorts = []change{tcp(80), tcp(443), annotated(secretKey, secretName), annotated(protocolsKey, "80=TCP")}
 
-func inTheClear(v *corev1.Service) {
+func withoutTLS(v *corev1.Service) {
 	delete(v.Annotations, secretKey)
 	delete(v.Annotations, protocolsKey)
 }
 
 // newCertificate puts another certificate into the Secret.
-func newCertificate(p *play) error {
+func newCertificate(r *run) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -50,24 +50,24 @@ func newCertificate(p *play) error {
 	if err != nil {
 		return err
 	}
-	wish := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
 		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}}
-	secrets := p.world.client.CoreV1().Secrets(p.namespace)
-	_, err = secrets.Update(p.ctx, wish, metav1.UpdateOptions{})
+	secrets := r.env.client.CoreV1().Secrets(r.namespace)
+	_, err = secrets.Update(r.ctx, secret, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = secrets.Create(p.ctx, wish, metav1.CreateOptions{})
+		_, err = secrets.Create(r.ctx, secret, metav1.CreateOptions{})
 	}
 	return err
 }
 
-// certified reports whether Barbican has anything but the certificate that the Service asks
-// for, and whether its port has that.
-func (p *play) certified(s state, v *corev1.Service) error {
+// checkCertificate returns an error if Barbican has anything but the certificate that the
+// Service requests, or the listener has another one.
+func (r *run) checkCertificate(s state, v *corev1.Service) error {
 	var want []string
 	if v != nil && v.DeletionTimestamp == nil && v.Annotations[secretKey] != "" {
-		secret, err := p.world.client.CoreV1().Secrets(p.namespace).Get(p.ctx, secretName, metav1.GetOptions{})
+		secret, err := r.env.client.CoreV1().Secrets(r.namespace).Get(r.ctx, secretName, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -76,16 +76,16 @@ func (p *play) certified(s state, v *corev1.Service) error {
 		want = []string{hex.EncodeToString(sum[:])}
 	}
 	if len(s.Certificates) != len(want) {
-		return fmt.Errorf("Barbican has %v and is to have %q", s.Certificates, want)
+		return fmt.Errorf("Barbican has %v, want %q", s.Certificates, want)
 	}
 	for i, c := range s.Certificates {
 		if !strings.HasSuffix(c.Name, "_"+want[i]) {
-			return fmt.Errorf("Barbican has %s and is to have %s", c.Name, want[i])
+			return fmt.Errorf("Barbican has %s, want %s", c.Name, want[i])
 		}
 		for _, b := range s.Balancers {
 			for _, l := range b.Listeners {
 				if l.Protocol == "TERMINATED_HTTPS" && path.Base(l.Certificate) != path.Base(c.Ref) {
-					return fmt.Errorf("the port has %s and is to have %s", l.Certificate, c.Ref)
+					return fmt.Errorf("the listener has %s, want %s", l.Certificate, c.Ref)
 				}
 			}
 		}

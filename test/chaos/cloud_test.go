@@ -4,8 +4,7 @@
 package chaos_test
 
 import (
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,17 +13,18 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// cloud is the OpenStack of a world. What a case itself reads and writes does not
-// go the way of the controller's calls.
+// cloud is the OpenStack of an environment. Requests of a case itself are neither recorded
+// nor do they fail.
 type cloud struct {
 	backend
-	// observer is told of each change of a simulated load balancer that has ended.
+	// observer is called after each change of a simulated load balancer.
 	observer atomic.Pointer[func()]
 }
 
-// observe lets f be told of each change from now on; nil ends that.
+// observe has f called after each change from now on; nil ends that.
 func (c *cloud) observe(f func()) { c.observer.Store(&f) }
 
 func (c *cloud) changed(string) {
@@ -35,13 +35,13 @@ func (c *cloud) changed(string) {
 
 // backend is what the simulator and a real OpenStack do in different ways.
 type backend interface {
-	// CloudConf is what the controller is told of the cloud.
+	// CloudConf is the controller's cloud.conf.
 	CloudConf() string
-	// Recorder has the controller's calls, and Faults disturb them.
+	// Recorder has the controller's calls, and Faults make them fail.
 	Recorder() *wire.Recorder
 	Faults() *wire.Faults
-	// request makes a request as the controller's user, past what records.
-	request(service, method, path string, body []byte) (status int, answer []byte, err error)
+	// user makes the case's requests, as the controller's user.
+	user() openstack.Requester
 	// subnet is where VIPs are, publicNetwork where floating IPs are.
 	subnet() string
 	publicNetwork() string
@@ -63,31 +63,11 @@ func (c *cloud) barbican(method, path string, body, answer any) error {
 	return c.call(cloudsim.KeyManager, method, "/v1/"+path, body, answer)
 }
 
-// errNotFound says that the cloud has no such object.
-var errNotFound = errors.New("404")
-
 func (c *cloud) call(service, method, path string, body, answer any) error {
-	var encoded []byte
-	if body != nil {
-		encoded, _ = json.Marshal(body) // of maps and texts
-	}
-	status, text, err := c.request(service, method, path, encoded)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if status == http.StatusNotFound {
-		return fmt.Errorf("%s %s: %w: %s", method, path, errNotFound, text)
-	}
-	if status >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.Unmarshal(text, answer)
+	return openstack.Call(context.Background(), c.user(), service, method, path, body, answer)
 }
 
-// flavorName is how a flavor of load balancers is called that every cloud has.
+// flavorName is the name of a flavor of load balancers that every cloud has.
 const flavorName = "test"
 
 // flavor is its id.
@@ -102,7 +82,7 @@ func (c *cloud) flavor() (id string, err error) {
 	return answer.Flavors[0].ID, nil
 }
 
-// Objects of the cloud, as far as cases look at them.
+// Objects of the cloud, with the fields that cases read.
 type (
 	balancer struct {
 		ID, Name, Description string
@@ -243,8 +223,8 @@ func (c *cloud) members(poolID string) []member {
 	return answer.Members
 }
 
-// empty tells what the project still has.
-func (s state) empty() error {
+// checkEmpty returns an error if the project still has something.
+func (s state) checkEmpty() error {
 	if n := len(s.Balancers); n > 0 {
 		return fmt.Errorf("load balancer %s (%s) is left, of %d", s.Balancers[0].ID, s.Balancers[0].Status, n)
 	}

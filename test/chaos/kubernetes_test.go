@@ -36,14 +36,14 @@ var kubernetesWrites = []string{
 }
 
 // kubeProxy stands in front of a Kubernetes API. Writes are recorded and can be
-// disturbed; reads, among them watches, are handed on as they are.
+// made to fail; reads, among them watches, are forwarded as they are.
 type kubeProxy struct {
 	recorder wire.Recorder
 	faults   wire.Faults
 	latency  wire.Latency
-	// written is told of each write that was answered with success, before the
-	// controller has the answer.
-	written atomic.Pointer[func(method, path string, answer []byte)]
+	// onWrite is called after each write that succeeded, before the controller has the
+	// answer.
+	onWrite atomic.Pointer[func(method, path string, answer []byte)]
 
 	address   string
 	server    *http.Server
@@ -79,7 +79,7 @@ func startKubeProxy(to *rest.Config) (*kubeProxy, error) {
 		mux.Handle(pattern, forward)
 	}
 	writes := wire.New(wire.Options{
-		Service: kubernetes, Mux: mux, Handler: p.telling(forward), Recorder: &p.recorder, Faults: &p.faults, Latency: &p.latency,
+		Service: kubernetes, Mux: mux, Handler: p.reportingWrites(forward), Recorder: &p.recorder, Faults: &p.faults, Latency: &p.latency,
 		Unnumbered: func(string, bool) bool { return true },
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,32 +99,32 @@ func startKubeProxy(to *rest.Config) (*kubeProxy, error) {
 	return p, nil
 }
 
-// telling tells of writes that succeeded.
-func (p *kubeProxy) telling(to http.Handler) http.Handler {
+// reportingWrites calls onWrite after writes that succeeded.
+func (p *kubeProxy) reportingWrites(to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		k := &keeping{ResponseWriter: w, status: http.StatusOK}
+		k := &answerKeeper{ResponseWriter: w, status: http.StatusOK}
 		to.ServeHTTP(k, r)
-		if written := p.written.Load(); k.status < http.StatusMultipleChoices && written != nil {
+		if written := p.onWrite.Load(); k.status < http.StatusMultipleChoices && written != nil {
 			(*written)(r.Method, r.URL.Path, k.body)
 		}
 	})
 }
 
-// keeping keeps the answer that passes.
-type keeping struct {
+// answerKeeper keeps a copy of the answer.
+type answerKeeper struct {
 	http.ResponseWriter
 	status int
 	body   []byte
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (k *keeping) WriteHeader(status int) {
+func (k *answerKeeper) WriteHeader(status int) {
 	k.status = status
 	k.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements io.Writer.
-func (k *keeping) Write(p []byte) (int, error) {
+func (k *answerKeeper) Write(p []byte) (int, error) {
 	k.body = append(k.body, p...)
 	return k.ResponseWriter.Write(p)
 }
@@ -145,7 +145,7 @@ func (p *kubeProxy) close() error {
 	defer cancel()
 	err := p.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = p.server.Close() // a watch that nobody ended
+		err = p.server.Close() // a watch is still open
 	}
 	p.running.Wait()
 	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok {

@@ -1,27 +1,30 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos_test walks a matrix: each thing that can become of a Service (a
-// scenario), disturbed in each way at each call that it takes. The controller is a
+// Package chaos_test injects each kind of fault into each call of each scenario. A
+// scenario is a change of a Service, such as a port that is added. The controller is a
 // process of its own that is really killed; Kubernetes is real, with a proxy in
 // front of it; the cloud is the simulator, or a real OpenStack behind a proxy.
 //
-// A scenario is a value in scenario_test.go, a disturbance one in fault_test.go,
-// kill_test.go or tamper_test.go; cases are what they make together. The calls of a
-// scenario are not written down: it is played once undisturbed, and the record of
-// that says which calls there are. After each case the cloud must have exactly what
-// the Services want, nobody else's objects may have been written to, and no port
-// that was to stay may have been without listener or members at any moment; see
+// A scenario is a value in scenario_test.go, a kind of fault one in injection_test.go, and
+// a change of the cloud by another client (tampering) one in tamper_test.go. A case is a
+// scenario with one of them. The calls of a scenario are not listed: it runs once without
+// faults, and its calls are recorded. After each case the cloud must have exactly what
+// the Services request, no object of others may have been written to, and no port
+// that did not change may have been without listener or members at any moment; see
 // rules_test.go.
 //
-// A soak is the other way to go about it: everything that scenarios, disturbances and
-// tampering do happens at random and at once, to many Services, for long; see
-// soak_test.go.
+// The soak test does all this at random and at the same time, to many Services, for a
+// long time; see soak_test.go.
 //
-// Without -full only a part of the cases is played, always the same. A single case
-// is played again by
+// Without -full only a part of the cases runs, always the same. A single case is
+// repeated with
 //
 //	go test ./test/chaos -full -run 'TestMatrix/SCENARIO/CASE'
+//
+// The words of methods: check... return an error, for poll and pollStable, which call them
+// until they return none and return the last error otherwise; require... fail the test at
+// once; nouns read; other verbs act.
 package chaos_test
 
 import (
@@ -40,38 +43,37 @@ import (
 )
 
 var (
-	full      = flag.Bool("full", false, "play all cases, not a part of them")
-	stateDir  = flag.String("openstack", "", "play on the real OpenStack with its state in this directory")
-	worldsMax = flag.Int("worlds", 4, "how many cases are played at once, each in a cluster and cloud of its own")
+	full            = flag.Bool("full", false, "run all cases, not a part of them")
+	stateDir        = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
+	maxEnvironments = flag.Int("environments", 4, "how many cases run at once, each with a cluster and a cloud of its own")
 )
 
-// playController is set in the environment of a process of this program that is to
+// controllerVariable is set in the environment of a process of this program that is to
 // be the controller.
-const playController = "KUBE_OCTAVIA_CHAOS_CONTROLLER"
+const controllerVariable = "KUBE_OCTAVIA_CHAOS_CONTROLLER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(playController) != "" {
+	if os.Getenv(controllerVariable) != "" {
 		os.Exit(runController())
 	}
 	flag.Parse()
 	goleak.VerifyTestMain(reporting{m})
 }
 
-// runController is the controller with a sense of time that suits the cloud.
+// runController is the controller, with delays that suit the cloud.
 func runController() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: pace().timing})
+	return cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: "chaos", Timing: cloudDurations().delays})
 }
 
-// reporting says after the tests how many cases there were, and stops what they
-// shared.
+// reporting prints the number of cases after the tests, and stops the environments.
 type reporting struct{ m *testing.M }
 
 // Run runs the tests.
 func (r reporting) Run() int {
 	code := r.m.Run()
-	if err := worlds.close(); err != nil {
+	if err := environments.close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
@@ -79,8 +81,8 @@ func (r reporting) Run() int {
 	return code
 }
 
-// report tells how many cases were played, and how to play again what failed.
-func (c *count) report(w io.Writer) {
+// report prints how many cases ran, and the commands to repeat those that failed.
+func (c *results) report(w io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cases == 0 {

@@ -14,41 +14,40 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// share is the part of the cases that is played without -full, one in so many, and
-// realShare that with a real cloud.
+// Without -full one case in oneIn runs, and with a real cloud one in realOneIn.
 const (
-	share     = 16
-	realShare = 80
+	oneIn     = 16
+	realOneIn = 80
 )
 
-// TestMatrix plays each scenario undisturbed, and then with each disturbance at
-// each call that it took.
+// TestMatrix runs each scenario without faults, and then with each injection at each of its
+// calls.
 func TestMatrix(t *testing.T) {
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			var places []place
-			most := 0
-			t.Run("undisturbed", func(t *testing.T) {
-				totals.add(t)
-				p := begin(t, s)
-				p.check(s.change(p))
-				p.check(p.eventually(p.converged))
-				places, most = p.places(), p.writes()
-				p.check(p.end())
+			var calls []target
+			writes := 0
+			t.Run("no-fault", func(t *testing.T) {
+				totals.record(t)
+				r := startRun(t, s)
+				r.requireNoError(s.change(r))
+				r.requireNoError(r.pollStable(r.checkConverged))
+				calls, writes = r.targets(), r.writes()
+				r.requireNoError(r.finish())
 			})
-			for _, c := range places {
-				for _, d := range disturbances {
-					if d.fits != nil && !d.fits(c) || !played(s.name, c, d.name) {
+			for _, c := range calls {
+				for _, inj := range injections {
+					if inj.applies != nil && !inj.applies(c) || !selected(s.name, c, inj.name) {
 						continue
 					}
-					t.Run(fmt.Sprintf("%s-%s", c, d.name), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s-%s", c, inj.name), func(t *testing.T) {
 						t.Parallel()
-						totals.add(t)
-						p := begin(t, s)
-						p.most = 4*most + 12
-						p.check(d.disturb(p, c, func() error { return s.change(p) }))
-						p.check(p.end())
+						totals.record(t)
+						r := startRun(t, s)
+						r.maxWrites = 4*writes + 12
+						r.requireNoError(inj.inject(r, c, func() error { return s.change(r) }))
+						r.requireNoError(r.finish())
 					})
 				}
 			}
@@ -56,32 +55,32 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// played reports whether a case is played; which are does not change.
-func played(scenario string, c place, disturbance string) bool {
+// selected reports whether a case runs; the same ones always do.
+func selected(scenario string, c target, injection string) bool {
 	h := fnv.New32a()
-	fmt.Fprint(h, scenario, c, disturbance)
-	part := uint32(share)
+	fmt.Fprint(h, scenario, c, injection)
+	part := uint32(oneIn)
 	if *stateDir != "" {
-		part = realShare
+		part = realOneIn
 	}
 	return *full || h.Sum32()%part == 0
 }
 
-// places are the calls that were recorded, each kind of read once: how often the
-// controller looks depends on how fast the cloud is, and with a real one so does how often
-// it has something to tell.
-func (p *play) places() []place {
-	calls := slices.Concat(p.world.cloud.Recorder().Calls(), p.world.proxy.recorder.Calls())
+// targets are the calls that were recorded, each kind of read once: how often the controller
+// reads depends on how fast the cloud is, and with a real one so does how often it writes an
+// event.
+func (r *run) targets() []target {
+	calls := slices.Concat(r.env.cloud.Recorder().Calls(), r.env.proxy.recorder.Calls())
 	slices.SortStableFunc(calls, func(a, b wire.Call) int { return a.At.Compare(b.At) })
-	var all []place
-	seen := map[place]int{}
+	var all []target
+	seen := map[target]int{}
 	for _, c := range calls {
-		kind := place{service: c.Service, method: c.Method, route: c.Route}
+		kind := target{service: c.Service, method: c.Method, route: c.Route}
 		varies := c.Method == http.MethodGet || *stateDir != "" && strings.HasSuffix(c.Route, "/events")
 		if seen[kind]++; varies && seen[kind] > 1 {
 			continue
 		}
-		kind.nth = seen[place{service: c.Service, method: c.Method, route: c.Route}]
+		kind.nth = seen[target{service: c.Service, method: c.Method, route: c.Route}]
 		all = append(all, kind)
 	}
 	return all

@@ -14,18 +14,17 @@ import (
 	"time"
 )
 
-// process is a controller. One that ends by itself is started again, as a kubelet
-// would do.
+// process is a controller. If it ends by itself it is started again, as by a kubelet.
 type process struct {
 	args []string
 	log  log
 
-	mu      sync.Mutex
-	command *exec.Cmd
-	ended   chan struct{} // of the present one
-	starts  int
-	over    bool // it is not to be started again
-	broken  error
+	mu         sync.Mutex
+	command    *exec.Cmd
+	ended      chan struct{} // closed when command has ended
+	starts     int
+	stopped    bool // it is not started again
+	startError error
 }
 
 // log collects what a process writes. It is safe for concurrent use.
@@ -51,8 +50,8 @@ func (l *log) String() string {
 // restartPause lies between the end of a controller and the start of the next.
 const restartPause = 50 * time.Millisecond
 
-// launch starts a controller with these arguments.
-func launch(args []string) (*process, error) {
+// startProcess starts a controller with these arguments.
+func startProcess(args []string) (*process, error) {
 	p := &process{args: args}
 	return p, p.start()
 }
@@ -65,9 +64,9 @@ func (p *process) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := exec.Command(program, p.args...)
-	c.Env = append(os.Environ(), playController+"=1")
+	c.Env = append(os.Environ(), controllerVariable+"=1")
 	if *stateDir != "" {
-		c.Env = append(c.Env, realCloud+"=1")
+		c.Env = append(c.Env, realCloudVariable+"=1")
 	}
 	c.Stdout, c.Stderr = &p.log, &p.log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -82,10 +81,10 @@ func (p *process) start() error {
 }
 
 func (p *process) wait(c *exec.Cmd, ended chan struct{}) {
-	_ = c.Wait() // what it is is read from ProcessState
+	_ = c.Wait() // the result is read from ProcessState
 	close(ended)
 	p.mu.Lock()
-	again := !p.over && p.command == c && p.starts < 50
+	again := !p.stopped && p.command == c && p.starts < 50
 	p.mu.Unlock()
 	if !again {
 		return
@@ -93,21 +92,21 @@ func (p *process) wait(c *exec.Cmd, ended chan struct{}) {
 	fmt.Fprintf(&p.log, "--- the controller ended: %v\n", c.ProcessState)
 	time.Sleep(restartPause) // as a kubelet waits
 	p.mu.Lock()
-	again = !p.over && p.command == c
+	again = !p.stopped && p.command == c
 	p.mu.Unlock()
 	if again {
 		if err := p.start(); err != nil {
 			p.mu.Lock()
-			p.broken = err
+			p.startError = err
 			p.mu.Unlock()
 		}
 	}
 }
 
-// kill ends the controller with no chance to do anything, and starts no other.
+// kill ends the controller with SIGKILL, and does not start it again.
 func (p *process) kill() {
 	p.mu.Lock()
-	p.over = true
+	p.stopped = true
 	c, ended := p.command, p.ended
 	p.mu.Unlock()
 	_ = c.Process.Kill() // it may have ended
@@ -122,25 +121,25 @@ func (p *process) signal(s syscall.Signal) {
 	_ = p.command.Process.Signal(s) // it may have ended
 }
 
-// again starts the controller that was killed.
-func (p *process) again() error {
+// restart starts the controller that was killed.
+func (p *process) restart() error {
 	p.mu.Lock()
-	p.over = false
+	p.stopped = false
 	p.mu.Unlock()
 	return p.start()
 }
 
-// started is how often a controller was started.
-func (p *process) started() int {
+// startCount is how often a controller was started.
+func (p *process) startCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts
 }
 
-// works reports whether as many controllers as were started have begun to work.
-func (p *process) works() error {
+// checkWorking returns an error until the controller that was started last works.
+func (p *process) checkWorking() error {
 	p.mu.Lock()
-	broken := p.broken
+	broken := p.startError
 	p.mu.Unlock()
 	text := p.log.String()
 	if last := strings.LastIndex(text, "--- the controller"); last >= 0 {

@@ -14,30 +14,30 @@ import (
 )
 
 // real is a real OpenStack that was brought up on this machine, behind a proxy of
-// the test's own, which is where calls are disturbed.
+// the test's own, in which calls fail.
 type real struct {
 	*openstack.Proxy
-	cloud *openstack.Cloud
-	user  *openstack.Client
+	cloud  *openstack.Cloud
+	client *openstack.Client
 }
 
-// openReal opens the way to the one with its state in the directory.
-func openReal(dir string) (*cloud, error) {
+// connectReal connects to the one with its state in the directory.
+func connectReal(dir string) (*cloud, error) {
 	var r real
 	var err error
 	if r.cloud, err = openstack.Load(dir); err != nil {
 		return nil, err
 	}
-	if r.user, err = openstack.Connect(context.Background(), r.cloud.LoginAsUser()); err != nil {
+	if r.client, err = openstack.Connect(context.Background(), r.cloud.LoginAsUser()); err != nil {
 		return nil, err
 	}
-	if r.Proxy, err = openstack.StartProxy(r.cloud.AuthURL, r.user.Endpoints()); err != nil {
+	if r.Proxy, err = openstack.StartProxy(r.cloud.AuthURL, r.client.Endpoints()); err != nil {
 		return nil, err
 	}
 	c := &cloud{backend: r}
 	s, err := c.state()
 	if err == nil {
-		err = s.empty()
+		err = s.checkEmpty()
 	}
 	if err != nil {
 		return nil, errors.Join(errors.New("the project has to have nothing at first"), err, r.close())
@@ -47,16 +47,16 @@ func openReal(dir string) (*cloud, error) {
 
 // clear deletes everything that the project has.
 func (c *cloud) clear() error {
-	late := time.After(pace().deadline)
+	late := time.After(cloudDurations().deadline)
 	for {
 		s, err := c.state()
 		if err == nil {
-			err = s.empty()
+			err = s.checkEmpty()
 		}
 		if err == nil {
 			return nil
 		}
-		// What is refused now is tried again.
+		// What is rejected now is tried again.
 		for _, b := range s.Balancers {
 			_ = c.octavia(http.MethodDelete, "loadbalancers/"+b.ID+"?cascade=true", nil, nil)
 		}
@@ -74,11 +74,7 @@ func (c *cloud) clear() error {
 // CloudConf leads to the proxy.
 func (r real) CloudConf() string { return r.cloud.CloudConf(r.AuthURL()) }
 
-func (r real) request(service, method, path string, body []byte) (status int, answer []byte, err error) {
-	a, err := r.user.Do(context.Background(), service, method, path, body)
-	return a.Status, a.Body, err
-}
-
-func (r real) subnet() string        { return r.cloud.Subnet }
-func (r real) publicNetwork() string { return r.cloud.PublicNetwork }
-func (r real) close() error          { return r.Close() }
+func (r real) user() openstack.Requester { return r.client }
+func (r real) subnet() string            { return r.cloud.Subnet }
+func (r real) publicNetwork() string     { return r.cloud.PublicNetwork }
+func (r real) close() error              { return r.Close() }

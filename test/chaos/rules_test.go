@@ -32,14 +32,13 @@ const (
 	secretKey    = "loadbalancer.openstack.org/tls-secret"
 )
 
-// shape is what the cloud has to have for one Service, said in the Service's words:
-// the same question is asked of the Service and of the cloud, and compared.
-type shape struct {
+// resources are what the cloud has, or has to have, for one Service.
+type resources struct {
 	Balancers int
 	// Ports by PROTOCOL/port.
 	Ports map[string]openPort
-	// Floating is whether a floating IP leads to the VIP, and Unused how many pools
-	// are no port's.
+	// Floating is whether a floating IP leads to the VIP, and Unused how many pools have no
+	// listener.
 	Floating bool
 	Unused   int
 }
@@ -53,12 +52,13 @@ type openPort struct {
 	Status  string
 	// Limit, ClientData and Method are those of the annotations, as text.
 	Limit, ClientData, Method string
-	// Speaks are the protocols of listener and pool.
-	Speaks string
+	// Protocols are those of listener and pool.
+	Protocols string
 }
 
-// spoken is what a port of the Service is to speak, as far as the scenarios go.
-func spoken(v *corev1.Service, p corev1.ServicePort) string {
+// protocolsOf are the protocols of a port of the Service, with the annotations that scenarios
+// use.
+func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 	switch {
 	case v.Annotations[protocolsKey] == fmt.Sprintf("%d=HTTP", p.Port):
 		return "HTTP HTTP"
@@ -70,13 +70,13 @@ func spoken(v *corev1.Service, p corev1.ServicePort) string {
 	return fmt.Sprintf("%s %s", p.Protocol, p.Protocol)
 }
 
-// wanted is the shape that a Service asks for with these nodes. A Service that is
-// nil or of another type asks for nothing.
-func wanted(v *corev1.Service, nodes []string) shape {
+// expected are the resources that a Service requests with these nodes. A Service that is
+// nil or of another type requests nothing.
+func expected(v *corev1.Service, nodes []string) resources {
 	if v == nil || v.DeletionTimestamp != nil || v.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		return shape{}
+		return resources{}
 	}
-	s := shape{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Annotations[internalKey] != "true"}
+	s := resources{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Annotations[internalKey] != "true"}
 	sources := slices.Sorted(slices.Values(v.Spec.LoadBalancerSourceRanges))
 	if len(sources) == 0 {
 		sources = []string{"0.0.0.0/0"}
@@ -92,7 +92,7 @@ func wanted(v *corev1.Service, nodes []string) shape {
 			Limit:      annotationOr(v, limitKey, "-1"),
 			ClientData: annotationOr(v, timeoutKey, "50000"),
 			Method:     annotationOr(v, methodKey, "ROUND_ROBIN"),
-			Speaks:     spoken(v, p),
+			Protocols:  protocolsOf(v, p),
 		}
 	}
 	return s
@@ -106,9 +106,9 @@ func annotationOr(v *corev1.Service, key, otherwise string) string {
 	return otherwise
 }
 
-// had is the shape that the cloud has of the Service with this uid.
-func (s state) had(uid string) shape {
-	var have shape
+// actual are the resources that the cloud has for the Service with this uid.
+func (s state) actual(uid string) resources {
+	var have resources
 	for _, b := range s.Balancers {
 		if !slices.Contains(b.Tags, "kube-octavia.service="+uid) {
 			continue
@@ -136,7 +136,7 @@ func (b balancer) ports() map[string]openPort {
 		}
 		if l.Pool != nil {
 			o.Sticky, o.Method = l.Pool.Persistence != nil, l.Pool.Algorithm
-			o.Speaks = l.Protocol + " " + l.Pool.Protocol
+			o.Protocols = l.Protocol + " " + l.Pool.Protocol
 			for _, m := range l.Pool.Members {
 				o.Members = append(o.Members, fmt.Sprintf("%s:%d", m.Address, m.Port))
 			}
@@ -151,30 +151,30 @@ func (b balancer) ports() map[string]openPort {
 	return open
 }
 
-// serves tells what the cloud lacks of what the Service asks for, or has too much.
-func (s state) serves(v *corev1.Service, nodes []string) error {
+// checkServes returns an error if the cloud has less or more than the Service requests.
+func (s state) checkServes(v *corev1.Service, nodes []string) error {
 	if v == nil {
 		return nil
 	}
-	want := wanted(v, nodes)
-	if d := cmp.Diff(want, s.had(string(v.UID))); d != "" {
-		return fmt.Errorf("the cloud has not what Service %s asks for (-wanted +had):\n%s", v.Name, d)
+	want := expected(v, nodes)
+	if d := cmp.Diff(want, s.actual(string(v.UID))); d != "" {
+		return fmt.Errorf("the cloud does not have what Service %s requests (-want +have):\n%s", v.Name, d)
 	}
-	if err := s.flavored(v); err != nil && want.Balancers > 0 {
+	if err := s.checkFlavor(v); err != nil && want.Balancers > 0 {
 		return err
 	}
 	if address := v.Spec.LoadBalancerIP; address != "" && want.Balancers > 0 && !s.leadsTo(address, string(v.UID)) {
-		return fmt.Errorf("Service %s is not at %s, which it asks for", v.Name, address)
+		return fmt.Errorf("Service %s does not have the address %s that it requests", v.Name, address)
 	}
 	return nil
 }
 
-// flavored reports whether the load balancer that the Service names is not of the flavor that
-// it asks for.
-func (s state) flavored(v *corev1.Service) error {
+// checkFlavor returns an error if the Service's load balancer has another flavor than the
+// Service requests.
+func (s state) checkFlavor(v *corev1.Service) error {
 	for _, b := range s.Balancers {
 		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Flavor != v.Annotations[flavorKey] {
-			return fmt.Errorf("load balancer %s is of flavor %q, and Service %s asks for %q", b.ID, b.Flavor, v.Name, v.Annotations[flavorKey])
+			return fmt.Errorf("load balancer %s has flavor %q, and Service %s requests %q", b.ID, b.Flavor, v.Name, v.Annotations[flavorKey])
 		}
 	}
 	return nil
@@ -193,49 +193,48 @@ func (s state) leadsTo(address, uid string) bool {
 	return false
 }
 
-// honest reports whether what a Service's conditions say is true of the cloud. Who
-// reads Programmed relies on everything being there; whether members are those of
-// the present nodes it does not say.
-func (s state) honest(v *corev1.Service) error {
+// checkProgrammed returns an error if Programmed is True and the cloud does not have
+// everything. Whether members are those of the present nodes, Programmed does not say.
+func (s state) checkProgrammed(v *corev1.Service) error {
 	if !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed) {
 		return nil
 	}
-	want, have := wanted(v, nil), s.had(string(v.UID))
+	want, have := expected(v, nil), s.actual(string(v.UID))
 	for _, ports := range []map[string]openPort{want.Ports, have.Ports} {
 		for key, p := range ports {
 			p.Members = nil
 			ports[key] = p
 		}
 	}
-	// Another one that nobody uses yet, or any more, takes nothing from what is said.
+	// Another load balancer that is not used yet, or not any more, does not make it wrong.
 	have.Balancers = min(have.Balancers, want.Balancers)
 	if d := cmp.Diff(want, have); d != "" {
-		return fmt.Errorf("Service %s is said to be Programmed, and is not (-wanted +had):\n%s", v.Name, d)
+		return fmt.Errorf("Service %s has Programmed=True, and is not (-want +have):\n%s", v.Name, d)
 	}
-	if err := s.flavored(v); err != nil {
-		return fmt.Errorf("Service %s is said to be Programmed: %w", v.Name, err)
+	if err := s.checkFlavor(v); err != nil {
+		return fmt.Errorf("Service %s has Programmed=True: %w", v.Name, err)
 	}
 	for _, b := range s.Balancers {
 		if b.ID == v.Annotations[annotation.LoadBalancerID] && b.Status != "ACTIVE" {
-			return fmt.Errorf("Service %s is said to be Programmed while load balancer %s is in %s", v.Name, b.ID, b.Status)
+			return fmt.Errorf("Service %s has Programmed=True while load balancer %s is in %s", v.Name, b.ID, b.Status)
 		}
 	}
 	return nil
 }
 
-// steady tells which of the ports that are to stay are not open, or have nobody
-// behind them. Where the load balancer itself was taken away there are none.
-func (s state) steady(uid string, keys []string) error {
-	have := s.had(uid)
+// checkUninterrupted returns an error if one of the ports has no listener or no members. If
+// the load balancer itself was deleted, there are none.
+func (s state) checkUninterrupted(uid string, keys []string) error {
+	have := s.actual(uid)
 	if have.Balancers == 0 {
 		return nil
 	}
 	for _, key := range keys {
 		switch p, open := have.Ports[key]; {
 		case !open:
-			return fmt.Errorf("port %s was to stay and is closed; open are %s", key, strings.Join(slices.Sorted(maps.Keys(have.Ports)), ", "))
+			return fmt.Errorf("port %s must stay open and is closed; open are %s", key, strings.Join(slices.Sorted(maps.Keys(have.Ports)), ", "))
 		case len(p.Members) == 0:
-			return fmt.Errorf("port %s was to stay and has no members", key)
+			return fmt.Errorf("port %s must stay open and has no members", key)
 		}
 	}
 	return nil

@@ -4,18 +4,17 @@
 package chaos_test
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia"
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // How long the simulated Octavia takes.
@@ -24,11 +23,11 @@ const buildTime, updateTime = 20 * time.Millisecond, 10 * time.Millisecond
 // simulated is a simulated OpenStack.
 type simulated struct {
 	*cloudsim.Cloud
-	balancers, networks, secrets http.Handler
+	client *openstack.SimulatedClient
 }
 
-// simulate starts one.
-func simulate() (*cloud, error) {
+// startSimulated starts a simulated cloud.
+func startSimulated() (*cloud, error) {
 	c := &cloud{}
 	// Octavia's times are whole seconds, and of two changes within one the sweep
 	// sees one. Here each has a second of its own.
@@ -44,7 +43,7 @@ func simulate() (*cloud, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := simulated{Cloud: sim, balancers: sim.Octavia().Mux(), networks: sim.Neutron().Mux(), secrets: sim.Barbican().Mux()}
+	s := simulated{Cloud: sim, client: openstack.SimulatedUser(sim)}
 	c.backend = s
 	return c, s.makeFlavor()
 }
@@ -54,43 +53,21 @@ func (c *cloud) sim() simulated { return c.backend.(simulated) }
 
 // makeFlavor makes the flavor as the cloud's administrator would.
 func (s simulated) makeFlavor() error {
+	admin := openstack.SimulatedAdmin(s.Cloud)
 	var made map[string]struct{ ID string }
 	for _, o := range []struct{ collection, body string }{
 		{"flavorprofiles", `{"flavorprofile": {"name": "test", "provider_name": "amphora", "flavor_data": "{\"loadbalancer_topology\": \"SINGLE\"}"}}`},
 		{"flavors", `{"flavor": {"name": "` + flavorName + `", "flavor_profile_id": "%s", "enabled": true}}`},
 	} {
-		body := strings.Replace(o.body, "%s", made["flavorprofile"].ID, 1)
-		status, answer, _ := s.as("admin", cloudsim.LoadBalancer, http.MethodPost, "/v2.0/lbaas/"+o.collection, []byte(body))
-		if err := json.Unmarshal(answer, &made); err != nil || status != http.StatusCreated {
-			return fmt.Errorf("make the flavor: %d: %s %w", status, answer, err)
+		body := json.RawMessage(strings.Replace(o.body, "%s", made["flavorprofile"].ID, 1))
+		if err := openstack.Call(context.Background(), admin, cloudsim.LoadBalancer, http.MethodPost, "/v2.0/lbaas/"+o.collection, body, &made); err != nil {
+			return fmt.Errorf("make the flavor: %w", err)
 		}
 	}
 	return nil
 }
 
-// request does not go over the network.
-func (s simulated) request(service, method, path string, body []byte) (status int, answer []byte, err error) {
-	return s.as("load-balancer_member", service, method, path, body)
-}
-
-// as makes a request of a user with the role.
-func (s simulated) as(role, service, method, path string, body []byte) (status int, answer []byte, err error) {
-	ids := s.IDs()
-	caller := wire.Identity{UserID: ids.User, ProjectID: ids.Project, Roles: []string{"member", "reader", "creator", role}}
-	handler := s.balancers
-	switch service {
-	case cloudsim.Network:
-		handler = s.networks
-	case cloudsim.KeyManager:
-		handler = s.secrets
-	}
-	r := httptest.NewRequest(method, path, bytes.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
-	return w.Code, w.Body.Bytes(), nil
-}
-
-func (s simulated) subnet() string        { return s.IDs().PrivateSubnet }
-func (s simulated) publicNetwork() string { return s.IDs().PublicNetwork }
-func (s simulated) close() error          { return s.Close() }
+func (s simulated) user() openstack.Requester { return s.client }
+func (s simulated) subnet() string            { return s.IDs().PrivateSubnet }
+func (s simulated) publicNetwork() string     { return s.IDs().PublicNetwork }
+func (s simulated) close() error              { return s.Close() }

@@ -16,56 +16,56 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// hand is somebody who changes Services of a soak, one after the other; each has
-// Services of its own, so that nobody comes between what it reads and what it does.
-type hand struct {
+// worker changes Services of a soak, one after the other. No other worker changes the same
+// Services.
+type worker struct {
 	soak   *soak
 	random *rand.Rand
-	plays  []*play
-	// nodes is whether this hand also lets a node join and leave.
+	runs   []*run
+	// nodes is whether this worker also adds and removes a node.
 	nodes bool
 }
 
-// changePause lies between two changes of a hand.
+// changePause is the time between two changes of a worker.
 const changePause = 200 * time.Millisecond
 
-// work changes one Service after the other until the time is over.
-func (h *hand) work(ctx context.Context) {
+// run changes one Service after the other until the time is over.
+func (w *worker) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(changePause):
 		}
-		p := h.plays[h.random.IntN(len(h.plays))]
-		if err := h.change(p); err != nil && ctx.Err() == nil {
-			h.soak.breach(fmt.Errorf("change Service %s/%s: %w", p.namespace, p.name, err))
+		r := w.runs[w.random.IntN(len(w.runs))]
+		if err := w.change(r); err != nil && ctx.Err() == nil {
+			w.soak.addViolation(fmt.Errorf("change Service %s/%s: %w", r.namespace, r.name, err))
 		}
 	}
 }
 
-// change does something to the Service, or to the cluster.
-func (h *hand) change(p *play) error {
-	if h.nodes && h.random.IntN(200) == 0 {
-		return h.counted(&h.soak.figures.changes, h.exchangeNode(p))
+// change changes the Service, or the cluster.
+func (w *worker) change(r *run) error {
+	if w.nodes && w.random.IntN(200) == 0 {
+		return w.counted(&w.soak.figures.changes, w.toggleNode(r))
 	}
-	v, err := p.service()
+	v, err := r.service()
 	switch {
 	case err != nil:
 		return err
 	case v == nil:
-		return h.counted(&h.soak.figures.changes, h.create(p))
+		return w.counted(&w.soak.figures.changes, w.create(r))
 	case v.DeletionTimestamp != nil:
 		return nil
-	case v.Spec.Type == corev1.ServiceTypeLoadBalancer && h.random.IntN(12) == 0:
-		return h.tamper(p, v)
+	case v.Spec.Type == corev1.ServiceTypeLoadBalancer && w.random.IntN(12) == 0:
+		return w.tamper(r, v)
 	}
-	return h.counted(&h.soak.figures.changes, h.pick(v)(p))
+	return w.counted(&w.soak.figures.changes, w.randomChange(v)(r))
 }
 
-// counted adds a change to the figure if it was made. Some cannot be: the Service has
-// gone meanwhile, or its name is not free yet.
-func (h *hand) counted(figure *atomic.Int64, err error) error {
+// counted adds a change to the figure if it was made. Some are not possible: the Service is
+// gone, or its name is not free yet.
+func (w *worker) counted(figure *atomic.Int64, err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -75,55 +75,55 @@ func (h *hand) counted(figure *atomic.Int64, err error) error {
 	return err
 }
 
-// exchangeNode lets the node that comes and goes do the one or the other.
-func (h *hand) exchangeNode(p *play) error {
-	err := nodeLeaves(p)
+// toggleNode removes the node if it is there, and adds it otherwise.
+func (w *worker) toggleNode(r *run) error {
+	err := nodeLeaves(r)
 	if apierrors.IsNotFound(err) {
-		return nodeJoins(p)
+		return nodeJoins(r)
 	}
 	return err
 }
 
-// create makes the Service, of any kind.
-func (h *hand) create(p *play) error {
+// create creates the Service, with random fields.
+func (w *worker) create(r *run) error {
 	changes := []change{tcp(80)}
 	for _, more := range []change{tcp(443), udp(80), udp(53)} {
-		if h.random.IntN(3) == 0 {
+		if w.random.IntN(3) == 0 {
 			changes = append(changes, more)
 		}
 	}
-	switch h.random.IntN(8) {
+	switch w.random.IntN(8) {
 	case 0:
 		changes = append(changes, internal)
 	case 1:
-		if p.given.ID == "" {
-			if err := giveFloatingIP(p); err != nil {
+		if r.given.ID == "" {
+			if err := giveFloatingIP(r); err != nil {
 				return err
 			}
 		}
-		changes = append(changes, at(p.given.Address))
+		changes = append(changes, at(r.given.Address))
 	case 2:
 		changes = append(changes, sticky, openTo("192.0.2.0/24"))
 	case 3:
 		changes = append(changes, ofType(corev1.ServiceTypeClusterIP))
 	}
-	return create(changes...)(p)
+	return create(changes...)(r)
 }
 
-// pick chooses what becomes of the Service, which is there.
-func (h *hand) pick(v *corev1.Service) func(*play) error {
-	of := func(all ...change) func(*play) error { return edit(all...) }
+// randomChange chooses a change of the Service.
+func (w *worker) randomChange(v *corev1.Service) func(*run) error {
+	of := func(all ...change) func(*run) error { return edit(all...) }
 	loadBalancer := v.Spec.Type == corev1.ServiceTypeLoadBalancer
 	ports := v.Spec.Ports
-	options := []func(*play) error{
+	options := []func(*run) error{
 		remove,
-		steps(remove, h.createSoon),
-		of(ofAnotherType(v, h.random)),
+		steps(remove, w.recreate),
+		of(ofAnotherType(v, w.random)),
 	}
-	if free := h.freePort(v); free != 0 && len(ports) < 5 {
+	if free := w.freePort(v); free != 0 && len(ports) < 5 {
 		options = append(options, of(tcp(free)), of(udp(free)), of(tcp(free)))
 	}
-	if one := ports[h.random.IntN(len(ports))]; !slices.ContainsFunc(ports, func(p corev1.ServicePort) bool { return p.Port == one.Port && p.Protocol != one.Protocol }) {
+	if one := ports[w.random.IntN(len(ports))]; !slices.ContainsFunc(ports, func(p corev1.ServicePort) bool { return p.Port == one.Port && p.Protocol != one.Protocol }) {
 		other := map[corev1.Protocol]corev1.Protocol{corev1.ProtocolTCP: corev1.ProtocolUDP, corev1.ProtocolUDP: corev1.ProtocolTCP}
 		options = append(options, of(without(one.Port), open(other[one.Protocol], one.Port)))
 		if len(ports) > 1 {
@@ -132,38 +132,38 @@ func (h *hand) pick(v *corev1.Service) func(*play) error {
 	}
 	options = append(options, of(sticky), of(unsticky))
 	if !loadBalancer {
-		return options[h.random.IntN(len(options))]
+		return options[w.random.IntN(len(options))]
 	}
 	options = append(options, of(openTo()), of(openTo("192.0.2.0/24", "198.51.100.0/24")), of(openTo("203.0.113.0/25")))
-	if v.Spec.LoadBalancerIP == "" { // which is a public one
+	if v.Spec.LoadBalancerIP == "" { // that is a public address
 		options = append(options, of(internal), of(external))
 	}
-	return options[h.random.IntN(len(options))]
+	return options[w.random.IntN(len(options))]
 }
 
-// freePort is a port that the Service has not, 0 if it was a bad guess.
-func (h *hand) freePort(v *corev1.Service) int32 {
-	free := int32(81 + h.random.IntN(8))
+// freePort is a random port that the Service does not have, or 0.
+func (w *worker) freePort(v *corev1.Service) int32 {
+	free := int32(81 + w.random.IntN(8))
 	if slices.ContainsFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == free }) {
 		return 0
 	}
 	return free
 }
 
-// createSoon makes the Service again as soon as its name is free, if that is soon.
-func (h *hand) createSoon(p *play) error {
+// recreate creates the Service again if its name is free within two seconds.
+func (w *worker) recreate(r *run) error {
 	late := time.After(2 * time.Second)
 	for {
-		err := h.create(p)
+		err := w.create(r)
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 		select {
 		case <-late:
 			return nil
-		case <-p.ctx.Done():
+		case <-r.ctx.Done():
 			return nil
-		case <-time.After(pace().pause):
+		case <-time.After(cloudDurations().pollInterval):
 		}
 	}
 }
@@ -172,42 +172,40 @@ func unsticky(v *corev1.Service) {
 	v.Spec.SessionAffinity, v.Spec.SessionAffinityConfig = corev1.ServiceAffinityNone, nil
 }
 
-// ofAnotherType makes a load balancer of what was none, and the other way round.
+// ofAnotherType changes the type to LoadBalancer, or from LoadBalancer to another one.
 func ofAnotherType(v *corev1.Service, random *rand.Rand) change {
 	if v.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return ofType(corev1.ServiceTypeLoadBalancer)
 	}
 	to := []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort}[random.IntN(2)]
 	return func(v *corev1.Service) {
-		openTo()(v) // only load balancers have these
+		openTo()(v) // only Services of type LoadBalancer have source ranges
 		external(v)
 		ofType(to)(v)
 	}
 }
 
-// tamper lets somebody tamper with what the Service has in the cloud, if Octavia lets
-// them.
-func (h *hand) tamper(p *play, v *corev1.Service) error {
-	s, err := p.state()
+// tamper tampers with the objects of the Service in the cloud, if Octavia allows it.
+func (w *worker) tamper(r *run, v *corev1.Service) error {
+	s, err := r.state()
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(s.Balancers, func(b balancer) bool { return slices.Contains(b.Tags, "kube-octavia.service="+string(v.UID)) })
-	if i < 0 || !s.Balancers[i].whole() {
+	if i < 0 || !s.Balancers[i].isComplete() {
 		return nil
 	}
-	b, by := s.Balancers[i], tamperings[h.random.IntN(len(tamperings))]
-	if err := by.do(p, b); err != nil {
-		p.world.cloud.sim().Octavia().Release(b.ID)
-		return nil // Octavia was at work on it, or it does not fit
+	b, by := s.Balancers[i], tamperings[w.random.IntN(len(tamperings))]
+	if err := by.do(r, b); err != nil {
+		r.env.cloud.sim().Octavia().Release(b.ID)
+		return nil // Octavia was changing it, or it is not possible here
 	}
-	h.soak.figures.tamperings.Add(1)
+	w.soak.figures.tamperings.Add(1)
 	return nil
 }
 
-// whole reports whether the load balancer has what can be tampered with. One that lost
-// its name to somebody keeps its tags, and the other way round: nobody could tell whose
-// one is that has lost both.
-func (b balancer) whole() bool {
+// isComplete reports whether the load balancer has everything that tampering needs. One
+// without its name or its tags is left alone: nothing shows whose it is if it loses both.
+func (b balancer) isComplete() bool {
 	return strings.HasPrefix(b.Name, "kube_service_") && b.Status == "ACTIVE" && len(b.Listeners) > 0 && b.Listeners[0].Pool != nil && len(b.Listeners[0].Pool.Members) > 0
 }

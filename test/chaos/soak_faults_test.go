@@ -12,38 +12,38 @@ import (
 )
 
 const (
-	// faultyOneIn is how many calls there are for one that goes wrong.
-	faultyOneIn = 20
-	// ahead is how many faults are kept ready: more than there are calls in the time
-	// between two looks, divided by faultyOneIn.
-	ahead = 200
+	// callsPerFault is how many calls there are for one that fails.
+	callsPerFault = 20
+	// preparedFaults is how many faults are prepared: enough for the calls between two
+	// refills.
+	preparedFaults = 200
 )
 
-// unrest lets calls go wrong.
-type unrest struct {
+// faultInjector makes calls fail at random.
+type faultInjector struct {
 	faults *wire.Faults
-	// kinds are the ways in which they do.
+	// kinds are the faults.
 	kinds  []wire.Fault
 	random *rand.Rand
 }
 
-// unrestOf is one among the calls of a service of these kinds; kubernetes is one, any
-// other stands for the cloud's.
-func unrestOf(service string, faults *wire.Faults, random *rand.Rand) *unrest {
-	u := &unrest{faults: faults, random: random}
-	for _, d := range disturbances {
-		if d.fault != nil && (d.fits == nil || d.fits(place{service: service})) {
-			u.kinds = append(u.kinds, *d.fault)
+// newFaultInjector is for the calls to a service: kubernetes, or any other for those to the
+// cloud.
+func newFaultInjector(service string, faults *wire.Faults, random *rand.Rand) *faultInjector {
+	fi := &faultInjector{faults: faults, random: random}
+	for _, inj := range injections {
+		if inj.fault != nil && (inj.applies == nil || inj.applies(target{service: service})) {
+			fi.kinds = append(fi.kinds, *inj.fault)
 		}
 	}
-	return u
+	return fi
 }
 
-// rage lets calls go wrong until the time is over.
-func (u *unrest) rage(ctx context.Context) {
-	defer u.faults.Clear()
+// run makes calls fail until the time is over.
+func (fi *faultInjector) run(ctx context.Context) {
+	defer fi.faults.Clear()
 	for {
-		u.prepare()
+		fi.refill()
 		select {
 		case <-ctx.Done():
 			return
@@ -52,18 +52,18 @@ func (u *unrest) rage(ctx context.Context) {
 	}
 }
 
-// prepare keeps faults ready, each for one call, at random distances.
-func (u *unrest) prepare() {
-	ready := len(u.faults.List())
-	if ready > ahead/2 {
+// refill prepares faults, each for one call, at random distances.
+func (fi *faultInjector) refill() {
+	ready := len(fi.faults.List())
+	if ready > preparedFaults/2 {
 		return
 	}
-	// A fault counts calls from when it was added; what is ready has yet to hit.
-	at := ready * faultyOneIn
-	for range ahead - ready {
-		at += 1 + u.random.IntN(2*faultyOneIn-1)
-		f := u.kinds[u.random.IntN(len(u.kinds))]
+	// A fault counts calls from when it was added; those that are ready hit first.
+	at := ready * callsPerFault
+	for range preparedFaults - ready {
+		at += 1 + fi.random.IntN(2*callsPerFault-1)
+		f := fi.kinds[fi.random.IntN(len(fi.kinds))]
 		f.Skip = at
-		u.faults.Add(f)
+		fi.faults.Add(f)
 	}
 }

@@ -17,38 +17,38 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// differences are between what the Services ask for and what the cloud has, of all
-// Services and of everything in the cloud. Given are the floating IPs that a person
-// made, which stay whatever becomes of the Services.
+// differences are between what all Services request and everything that the cloud has. Given
+// are the floating IPs that were created by hand, which must stay.
 func (s state) differences(services []corev1.Service, nodes []string, given []floatingIP) []error {
 	var all []error
 	wants := map[string]bool{}
 	for i := range services {
 		v := &services[i]
-		wants["kube-octavia.service="+string(v.UID)] = wanted(v, nodes).Balancers > 0
-		if err := s.serves(v, nodes); err != nil {
+		wants["kube-octavia.service="+string(v.UID)] = expected(v, nodes).Balancers > 0
+		if err := s.checkServes(v, nodes); err != nil {
 			all = append(all, err)
 		}
-		if err := told(v); err != nil {
+		if err := checkConditions(v); err != nil {
 			all = append(all, err)
 		}
 	}
 	return append(all, s.leaks(wants, given)...)
 }
 
-// leaks are what the cloud has that none of the Services with these tags wants.
+// leaks are the objects of the cloud that no Service requests. The keys of wants are the tags
+// of Services.
 func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 	var all []error
 	ports := map[string]bool{}
 	for _, b := range s.Balancers {
 		ports[b.Port] = true
 		if !slices.ContainsFunc(b.Tags, func(tag string) bool { return wants[tag] }) {
-			all = append(all, fmt.Errorf("load balancer %s (%s, %s, tags %v) is no Service's", b.ID, b.Name, b.Status, b.Tags))
+			all = append(all, fmt.Errorf("load balancer %s (%s, %s, tags %v) belongs to no Service", b.ID, b.Name, b.Status, b.Tags))
 		}
 	}
 	for _, o := range s.VIPPorts {
 		if !ports[o.ID] {
-			all = append(all, fmt.Errorf("port %s of %s is no load balancer's", o.ID, o.DeviceID))
+			all = append(all, fmt.Errorf("port %s of %s belongs to no load balancer", o.ID, o.DeviceID))
 		}
 	}
 	there := map[string]bool{}
@@ -60,34 +60,34 @@ func (s state) leaks(wants map[string]bool, given []floatingIP) []error {
 	}
 	for _, f := range given {
 		if !there[f.ID] {
-			all = append(all, fmt.Errorf("the floating IP %s, which a person made, is gone", f.Address))
+			all = append(all, fmt.Errorf("the floating IP %s, which was created by hand, is gone", f.Address))
 		}
 	}
 	if s.Monitors > 0 {
-		all = append(all, fmt.Errorf("there are %d monitors that nobody wants", s.Monitors))
+		all = append(all, fmt.Errorf("there are %d monitors that no Service requests", s.Monitors))
 	}
 	return all
 }
 
-// settle waits until the cloud has what all Services want, and the controller has
+// pollSettled waits until the cloud has what all Services request, and the controller has
 // nothing more to do.
-func (s *soak) settle() error {
+func (s *soak) pollSettled() error {
 	var left []error
-	calm, writes, next := 0, -1, time.Now().Add(soakWord)
+	times, writes, next := 0, -1, time.Now().Add(soakLogInterval)
 	err := s.poll(func() error {
 		if left = s.differences(); len(left) > 0 {
-			calm = 0
+			times = 0
 			s.giveUpAddresses()
 			if time.Now().After(next) {
-				next = time.Now().Add(soakWord)
+				next = time.Now().Add(soakLogInterval)
 				s.t.Logf("round %d: %d differences, among them: %v", s.figures.rounds, len(left), left[0])
 			}
 			return fmt.Errorf("%d differences", len(left))
 		}
 		if n := s.writes(); n != writes {
-			calm, writes = 0, n
+			times, writes = 0, n
 		}
-		if calm++; calm < 4 {
+		if times++; times < 4 {
 			return errors.New("it may not last")
 		}
 		return nil
@@ -96,11 +96,11 @@ func (s *soak) settle() error {
 	if err != nil {
 		return errors.Join(append([]error{err}, left[:min(len(left), 5)]...)...)
 	}
-	return s.untouched()
+	return s.checkOtherClusters()
 }
 
-// giveUpAddresses does what the condition asks of a person: the address of an internal
-// Service was taken while its load balancer, which had failed, was replaced.
+// giveUpAddresses does what the condition asks the operator to do: another client got the
+// address of an internal Service while its failed load balancer was replaced.
 func (s *soak) giveUpAddresses() {
 	services, err := s.services()
 	if err != nil {
@@ -111,21 +111,21 @@ func (s *soak) giveUpAddresses() {
 			continue
 		}
 		without := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, annotation.VIPAddress)
-		_, err := s.world.client.CoreV1().Services(v.Namespace).Patch(s.ctx, v.Name, types.MergePatchType, without, metav1.PatchOptions{})
+		_, err := s.env.client.CoreV1().Services(v.Namespace).Patch(s.ctx, v.Name, types.MergePatchType, without, metav1.PatchOptions{})
 		if err != nil {
-			continue // it is asked for again
+			continue // it is tried again
 		}
 		s.figures.addresses++
 	}
 }
 
-// differences are what is not yet as it should be.
+// differences are those of all Services now.
 func (s *soak) differences() []error {
 	services, err := s.services()
 	if err != nil {
 		return []error{err}
 	}
-	nodes, err := s.world.nodes(s.ctx)
+	nodes, err := s.env.nodes(s.ctx)
 	if err != nil {
 		return []error{err}
 	}
@@ -136,38 +136,38 @@ func (s *soak) differences() []error {
 	return now.differences(services, nodes, s.given())
 }
 
-// state is what the cloud has, but for what is another cluster's.
+// state is what the cloud has, without another cluster's objects.
 func (s *soak) state() (state, error) {
-	now, err := s.world.cloud.state()
-	for _, f := range s.foreign {
-		now.Balancers = slices.DeleteFunc(now.Balancers, func(b balancer) bool { return b.ID == f.balancer.ID })
-		now.FloatingIPs = slices.DeleteFunc(now.FloatingIPs, func(o floatingIP) bool { return o.ID == f.floatingIP.ID })
-		now.VIPPorts = slices.DeleteFunc(now.VIPPorts, func(o port) bool { return o.ID == f.balancer.Port })
+	now, err := s.env.cloud.state()
+	for _, other := range s.otherClusters {
+		now.Balancers = slices.DeleteFunc(now.Balancers, func(b balancer) bool { return b.ID == other.balancer.ID })
+		now.FloatingIPs = slices.DeleteFunc(now.FloatingIPs, func(o floatingIP) bool { return o.ID == other.floatingIP.ID })
+		now.VIPPorts = slices.DeleteFunc(now.VIPPorts, func(o port) bool { return o.ID == other.balancer.Port })
 	}
 	return now, err
 }
 
-// given are the floating IPs that persons made.
+// given are the floating IPs that were created by hand.
 func (s *soak) given() []floatingIP {
 	var all []floatingIP
-	for _, p := range s.plays {
-		if p.given.ID != "" {
-			all = append(all, p.given)
+	for _, r := range s.runs {
+		if r.given.ID != "" {
+			all = append(all, r.given)
 		}
 	}
 	return all
 }
 
-// services are all Services that the soak has made.
+// services are all Services of the soak.
 func (s *soak) services() ([]corev1.Service, error) {
 	var all []corev1.Service
 	namespaces := map[string]bool{}
-	for _, p := range s.plays {
-		if namespaces[p.namespace] {
+	for _, r := range s.runs {
+		if namespaces[r.namespace] {
 			continue
 		}
-		namespaces[p.namespace] = true
-		list, err := p.services().List(s.ctx, metav1.ListOptions{})
+		namespaces[r.namespace] = true
+		list, err := r.services().List(s.ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -176,11 +176,11 @@ func (s *soak) services() ([]corev1.Service, error) {
 	return all, nil
 }
 
-// untouched reports whether anybody has written to the other cluster's objects.
-func (s *soak) untouched() error {
+// checkOtherClusters returns an error if another cluster's objects were written to.
+func (s *soak) checkOtherClusters() error {
 	var errs []error
-	for _, f := range s.foreign {
-		errs = append(errs, s.world.cloud.untouched(f))
+	for _, other := range s.otherClusters {
+		errs = append(errs, s.env.cloud.checkOtherCluster(other))
 	}
 	return errors.Join(errs...)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// sample is how large the controller was at a moment when it had nothing to do.
+// sample is the size of the controller at a moment when it had nothing to do.
 type sample struct {
 	starts     int // which process
 	services   int
@@ -24,9 +24,8 @@ func (m sample) String() string {
 	return fmt.Sprintf("process %d, %d Services: %.1f MiB, %d goroutines", m.starts, m.services, m.rss, m.goroutines)
 }
 
-// What a controller may have more at the end of the time without kills than at its
-// begin. A Service takes some KiB in the caches; the rest is what a garbage collector
-// may leave.
+// How much a controller may grow in the time without kills. A Service takes some KiB in the
+// caches; the rest is for the garbage collector.
 const (
 	spareShare      = 0.25
 	spareMiB        = 16
@@ -34,9 +33,9 @@ const (
 	spareGoroutines = 20
 )
 
-// flat reports whether one process has not grown from one sample to a later one by more
-// than what it may have.
-func flat(begin, end sample) error {
+// checkGrowth returns an error if the process has grown by more than it may between two
+// samples.
+func checkGrowth(begin, end sample) error {
 	most := begin.rss*(1+spareShare) + spareMiB + serviceMiB*float64(max(0, end.services-begin.services))
 	switch {
 	case begin.starts != end.starts:
@@ -49,9 +48,9 @@ func flat(begin, end sample) error {
 	return nil
 }
 
-// sample asks the controller how large it is.
+// sample reads the size of the controller from its metrics.
 func (s *soak) sample(ctx context.Context, services int) (sample, error) {
-	m := sample{starts: s.controller.started(), services: services}
+	m := sample{starts: s.controller.startCount(), services: services}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", nil)
 	if err != nil {
 		return m, err
@@ -82,12 +81,12 @@ func (s *soak) sample(ctx context.Context, services int) (sample, error) {
 		return m, err
 	}
 	if m.rss == 0 || m.goroutines == 0 {
-		return m, fmt.Errorf("the controller does not tell how large it is")
+		return m, fmt.Errorf("the metrics of the controller do not have its size")
 	}
 	return m, nil
 }
 
-// measure takes a sample of the controller, which is at rest.
+// measure takes a sample of the controller while it has nothing to do.
 func (s *soak) measure() error {
 	services, err := s.services()
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *soak) measure() error {
 	}
 	s.samples = append(s.samples, m)
 	f := &s.figures
-	s.t.Logf("round %d: %v; so far %d changes, %d kills, %d tamperings, %d calls, %d of %d disturbed ones faulty",
-		f.rounds, m, f.changes.Load(), f.kills, f.tamperings.Load(), f.calls, f.faulty, f.disturbed)
+	s.t.Logf("round %d: %v; so far %d changes, %d kills, %d tamperings, %d calls; of %d calls while faults were injected %d failed",
+		f.rounds, m, f.changes.Load(), f.kills, f.tamperings.Load(), f.calls, f.exposed, f.faulty)
 	return nil
 }

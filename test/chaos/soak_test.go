@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -17,175 +16,166 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 )
 
 var (
-	soakTime     = flag.Duration("soak", 20*time.Second, "how long the soak goes on")
-	soakServices = flag.Int("services", 15, "how many Services the soak has")
-	soakSeed     = flag.Uint64("seed", 0, "what the soak's choices follow from; 0 takes another one each time")
+	soakTime     = flag.Duration("soak", 20*time.Second, "how long the soak test takes")
+	soakServices = flag.Int("services", 15, "how many Services the soak test has")
+	soakSeed     = flag.Uint64("seed", 0, "seed of the random choices of the soak test; 0 chooses one")
 )
 
 const (
-	// soakNamespaces and soakHands are how many share the Services, and the changes.
-	soakNamespaces, soakHands = 5, 3
-	// soakKills is the part of the time in which the controller is killed in each
-	// round; the rest shows whether one that lives long stays as it is.
-	soakKills = 2.0 / 3
-	// soakLimit bounds how long it may take until all Services are served after a
-	// round.
-	soakLimit = 3 * time.Minute
-	soakPause = 250 * time.Millisecond
-	// soakWord is how often it is said what is not yet as it should be.
-	soakWord = 20 * time.Second
+	// soakNamespaces and soakWorkers are how many namespaces have the Services, and how many
+	// workers change them.
+	soakNamespaces, soakWorkers = 5, 3
+	// killShare is the part of the time in which the controller is killed in each round. The
+	// rest shows whether a controller grows.
+	killShare = 2.0 / 3
+	// soakTimeout bounds the time until all Services are served after a round.
+	soakTimeout      = 3 * time.Minute
+	soakPollInterval = 250 * time.Millisecond
+	// soakLogInterval is how often the remaining differences are logged.
+	soakLogInterval = 20 * time.Second
 )
 
-// soak is a long time in which everything happens at once.
+// soak is one run of the soak test.
 type soak struct {
-	ctx        context.Context
-	t          *testing.T
-	world      *world
-	controller *process
-	metrics    string // host:port
-	foreign    []foreign
-	plays      []*play
-	random     *rand.Rand
-	seed       uint64
-	figures    figures
-	samples    []sample
-	quiet      int // the first of samples of the controller that lives to the end
+	ctx            context.Context
+	t              *testing.T
+	env            *environment
+	controller     *process
+	metrics        string // host:port
+	otherClusters  []otherCluster
+	runs           []*run
+	random         *rand.Rand
+	seed           uint64
+	figures        figures
+	samples        []sample
+	lastController int // the first sample of the controller that is not killed
 
-	mu     sync.Mutex
-	broken []error
+	mu         sync.Mutex
+	violations []error
 }
 
-// TestSoak lets hundreds of Services be changed, tampered with and deleted while calls
-// fail and the controller is killed. In the end nothing may be missing, and nothing
-// left.
+// TestSoak changes and deletes hundreds of Services and tampers with them, while calls fail and
+// the controller is killed. In the end nothing may be missing, and nothing left.
 func TestSoak(t *testing.T) {
 	if *stateDir != "" || testing.Short() {
-		t.Skip("it takes a cloud that is fast and can be made to fail, and its time")
+		t.Skip("it needs time, and a fast cloud that can be made to fail")
 	}
 	t.Parallel()
-	s := &soak{ctx: t.Context(), t: t, world: worlds.take(t), seed: *soakSeed}
+	s := &soak{ctx: t.Context(), t: t, env: environments.acquire(t), seed: *soakSeed}
 	for s.seed == 0 {
 		s.seed = rand.Uint64()
 	}
 	s.random = rand.New(rand.NewPCG(s.seed, 0))
-	s.check(s.begin())
+	s.requireNoError(s.prepare())
 	t.Cleanup(s.report)
 	s.rounds()
-	s.check(flat(s.samples[s.quiet], s.samples[len(s.samples)-1]))
-	s.check(s.end())
+	s.requireNoError(checkGrowth(s.samples[s.lastController], s.samples[len(s.samples)-1]))
+	s.requireNoError(s.finish())
 }
 
-// begin makes the namespaces, and starts the controller.
-func (s *soak) begin() error {
-	w := s.world
+// prepare creates the namespaces, and starts the controller.
+func (s *soak) prepare() error {
+	e := s.env
 	for _, resource := range []string{"port", "floatingip", "security_group"} {
-		w.cloud.sim().Neutron().SetQuota(w.cloud.sim().IDs().Project, resource, -1)
+		e.cloud.sim().Neutron().SetQuota(e.cloud.sim().IDs().Project, resource, -1)
 	}
-	w.cloud.observe(nil)
-	w.proxy.written.Store(nil)
+	e.cloud.observe(nil)
+	e.proxy.onWrite.Store(nil)
 	for range soakNamespaces {
-		name, f, err := w.namespace(s.ctx)
+		name, other, err := e.namespace(s.ctx)
 		if err != nil {
 			return err
 		}
-		s.foreign = append(s.foreign, f)
-		for i := len(s.foreign) - 1; i < *soakServices; i += soakNamespaces {
-			p := &play{ctx: s.ctx, t: s.t, world: w, namespace: name, name: serviceName, foreign: f}
-			if i >= soakNamespaces { // one has the name that another cluster's has
-				p.name = fmt.Sprintf("%s-%d", serviceName, i/soakNamespaces)
+		s.otherClusters = append(s.otherClusters, other)
+		for i := len(s.otherClusters) - 1; i < *soakServices; i += soakNamespaces {
+			r := &run{ctx: s.ctx, t: s.t, env: e, namespace: name, name: serviceName, otherCluster: other}
+			if i >= soakNamespaces { // the first of a namespace has the name of another cluster's Service
+				r.name = fmt.Sprintf("%s-%d", serviceName, i/soakNamespaces)
 			}
-			s.plays = append(s.plays, p)
+			s.runs = append(s.runs, r)
 		}
 	}
-	w.cloud.Recorder().Reset()
-	w.proxy.recorder.Reset()
+	e.cloud.Recorder().Reset()
+	e.proxy.recorder.Reset()
 	var err error
-	if s.metrics, err = freeAddress(); err != nil {
+	if s.metrics, err = freeport.Address(); err != nil {
 		return err
 	}
-	// Where each hundredth call is answered with a plea for patience, the usual rate
-	// would soon be a few calls a second.
-	args := append(w.controllerArgs(), "--metrics-bind-address="+s.metrics, "--cloud-rate=500", "--cloud-burst=500")
-	if s.controller, err = launch(args); err != nil {
+	// One call in a hundred is answered with Retry-After, which would soon reduce the usual
+	// rate to a few calls a second.
+	args := append(e.controllerArgs(), "--metrics-bind-address="+s.metrics, "--cloud-rate=500", "--cloud-burst=500")
+	if s.controller, err = startProcess(args); err != nil {
 		return err
 	}
 	s.t.Cleanup(s.controller.kill)
-	return s.poll(s.controller.works)
+	return s.poll(s.controller.checkWorking)
 }
 
-// freeAddress is where nobody listens.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// rounds goes round after round until the time is over: first with a kill in each,
-// then without.
+// rounds makes rounds until the time is over: first with a kill in each, then without.
 func (s *soak) rounds() {
 	begun := time.Now()
-	hands := s.hands()
+	workers := s.workers()
 	round := min(time.Minute, *soakTime/6)
 	for {
 		gone := time.Since(begun)
-		kill := float64(gone) < soakKills*float64(*soakTime)
+		kill := float64(gone) < killShare*float64(*soakTime)
 		if kill {
-			s.quiet = len(s.samples)
+			s.lastController = len(s.samples)
 		}
-		// There are two samples at least of the one that is not killed.
-		if gone >= *soakTime && len(s.samples) > s.quiet+1 {
+		// At least two samples are needed of the controller that is not killed.
+		if gone >= *soakTime && len(s.samples) > s.lastController+1 {
 			return
 		}
-		s.check(s.round(hands, round, kill))
+		s.requireNoError(s.round(workers, round, kill))
 	}
 }
 
-// branch is a source of choices for somebody who makes them at the same time as others.
-func (s *soak) branch() *rand.Rand { return rand.New(rand.NewPCG(s.seed, s.random.Uint64())) }
+// newRandom is a source of random choices for one goroutine.
+func (s *soak) newRandom() *rand.Rand { return rand.New(rand.NewPCG(s.seed, s.random.Uint64())) }
 
-func (s *soak) hands() []*hand {
-	var all []*hand
-	for i := range soakHands {
-		h := &hand{soak: s, random: s.branch(), nodes: i == 0}
-		for n := i; n < len(s.plays); n += soakHands {
-			h.plays = append(h.plays, s.plays[n])
+func (s *soak) workers() []*worker {
+	var all []*worker
+	for i := range soakWorkers {
+		w := &worker{soak: s, random: s.newRandom(), nodes: i == 0}
+		for n := i; n < len(s.runs); n += soakWorkers {
+			w.runs = append(w.runs, s.runs[n])
 		}
-		all = append(all, h)
+		all = append(all, w)
 	}
 	return all
 }
 
-// round lets everything happen for a while, and then waits until all is as it should
-// be.
-func (s *soak) round(hands []*hand, length time.Duration, kill bool) error {
+// round makes changes and injects faults for a while, and then waits until all Services are
+// served.
+func (s *soak) round(workers []*worker, length time.Duration, kill bool) error {
 	s.figures.rounds++
 	ctx, cancel := context.WithTimeout(s.ctx, length)
 	defer cancel()
 	var running sync.WaitGroup
-	for _, u := range []*unrest{
-		unrestOf("", s.world.cloud.Faults(), s.branch()), unrestOf(kubernetes, &s.world.proxy.faults, s.branch()),
+	for _, fi := range []*faultInjector{
+		newFaultInjector("", s.env.cloud.Faults(), s.newRandom()), newFaultInjector(kubernetes, &s.env.proxy.faults, s.newRandom()),
 	} {
-		running.Go(func() { u.rage(ctx) })
+		running.Go(func() { fi.run(ctx) })
 	}
-	for _, h := range hands {
-		running.Go(func() { h.work(ctx) })
+	for _, w := range workers {
+		running.Go(func() { w.run(ctx) })
 	}
 	if kill {
-		// Late enough for there to be something to do, whenever it is.
+		// Not before there is something to do.
 		after := length/4 + time.Duration(s.random.Int64N(int64(length/2)))
 		running.Go(func() { s.kill(ctx, after) })
 	}
 	running.Wait()
-	if err := errors.Join(s.breaches(), s.untouched()); err != nil {
+	if err := errors.Join(s.checkViolations(), s.checkOtherClusters()); err != nil {
 		return err
 	}
-	s.figures.disturbed += s.count()
-	if err := s.settle(); err != nil {
+	s.figures.exposed += s.count()
+	if err := s.pollSettled(); err != nil {
 		return fmt.Errorf("round %d: %w", s.figures.rounds, err)
 	}
 	s.count()
@@ -201,19 +191,19 @@ func (s *soak) kill(ctx context.Context, after time.Duration) {
 	}
 	s.controller.kill()
 	s.figures.kills++
-	if err := s.controller.again(); err != nil {
-		s.breach(err)
+	if err := s.controller.restart(); err != nil {
+		s.addViolation(err)
 	}
 }
 
-// end deletes all Services, which must leave nothing but what is not theirs.
-func (s *soak) end() error {
+// finish deletes all Services, which must leave nothing of theirs.
+func (s *soak) finish() error {
 	services, err := s.services()
 	if err != nil {
 		return err
 	}
 	for _, v := range services {
-		if err := s.world.client.CoreV1().Services(v.Namespace).Delete(s.ctx, v.Name, metav1.DeleteOptions{}); err != nil {
+		if err := s.env.client.CoreV1().Services(v.Namespace).Delete(s.ctx, v.Name, metav1.DeleteOptions{}); err != nil {
 			return err
 		}
 	}
@@ -233,64 +223,64 @@ func (s *soak) end() error {
 	})
 	s.figures.leaks = len(left)
 	s.count()
-	return errors.Join(append([]error{err, s.untouched(), s.clear()}, left[:min(len(left), 5)]...)...)
+	return errors.Join(append([]error{err, s.checkOtherClusters(), s.cleanUp()}, left[:min(len(left), 5)]...)...)
 }
 
-// clear takes away what the soak itself made.
-func (s *soak) clear() error {
+// cleanUp deletes what the soak itself created.
+func (s *soak) cleanUp() error {
 	s.controller.kill()
 	var errs []error
 	for _, f := range s.given() {
-		errs = append(errs, s.world.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil))
+		errs = append(errs, s.env.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil))
 	}
-	for _, f := range s.foreign {
-		errs = append(errs, s.world.cloud.removeForeign(f))
+	for _, other := range s.otherClusters {
+		errs = append(errs, s.env.cloud.deleteOtherCluster(other))
 	}
-	nodes, err := s.world.nodes(s.ctx)
+	nodes, err := s.env.nodes(s.ctx)
 	if errs = append(errs, err); slices.Contains(nodes, joiningAddress) {
-		errs = append(errs, nodeLeaves(s.plays[0]))
+		errs = append(errs, nodeLeaves(s.runs[0]))
 	}
 	return errors.Join(append(errs, s.poll(func() error {
-		now, err := s.world.cloud.state()
+		now, err := s.env.cloud.state()
 		if err != nil {
 			return err
 		}
-		return now.empty()
+		return now.checkEmpty()
 	}))...)
 }
 
-// poll asks again and again until check finds nothing wrong.
+// poll calls check until it returns no error.
 func (s *soak) poll(check func() error) error {
-	late := time.After(soakLimit)
+	late := time.After(soakTimeout)
 	for {
 		err := check()
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-time.After(soakPause):
+		case <-time.After(soakPollInterval):
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case <-late:
-			return fmt.Errorf("waited %v in vain: %w", soakLimit, err)
+			return fmt.Errorf("after %v: %w", soakTimeout, err)
 		}
 	}
 }
 
-// breach notes something that must not be.
-func (s *soak) breach(err error) {
+// addViolation notes that a rule was broken.
+func (s *soak) addViolation(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken = append(s.broken, err)
+	s.violations = append(s.violations, err)
 }
 
-func (s *soak) breaches() error {
+func (s *soak) checkViolations() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(s.broken...)
+	return errors.Join(s.violations...)
 }
 
-func (s *soak) check(err error) {
+func (s *soak) requireNoError(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)

@@ -10,210 +10,210 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
-// tampering is what somebody else does to what a Service has in the cloud, or what
-// becomes of it there by itself.
+// tampering is a change that another client, or the cloud itself, makes to the objects of a
+// Service in the cloud.
 type tampering struct {
 	name string
-	// harms is whether ports that are to stay may suffer until it is repaired.
-	harms bool
-	// anyTime is whether it can be done while Octavia is at work.
-	anyTime bool
-	do      func(p *play, b balancer) error
+	// interrupts is whether unchanged ports may be interrupted until it is repaired.
+	interrupts bool
+	// whilePending is whether it is possible while Octavia changes the load balancer.
+	whilePending bool
+	do           func(r *run, b balancer) error
 }
 
-// tamperings are all that there are.
+// tamperings are all kinds.
 var tamperings = []tampering{
-	{name: "error", harms: true, anyTime: true, do: func(p *play, b balancer) error {
-		if !p.world.cloud.sim().Octavia().SetError(b.ID) {
+	{name: "error", interrupts: true, whilePending: true, do: func(r *run, b balancer) error {
+		if !r.env.cloud.sim().Octavia().SetError(b.ID) {
 			return fmt.Errorf("load balancer %s does not fail", b.ID)
 		}
 		return nil
 	}},
-	{name: "pending-for-long", do: func(p *play, b balancer) error {
-		p.world.cloud.sim().Octavia().HoldPending(b.ID)
-		if err := p.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"description": b.Description}); err != nil {
+	{name: "pending-for-long", do: func(r *run, b balancer) error {
+		r.env.cloud.sim().Octavia().HoldPending(b.ID)
+		if err := r.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"description": b.Description}); err != nil {
 			return err
 		}
-		time.AfterFunc(time.Second, func() { p.world.cloud.sim().Octavia().Release(b.ID) })
+		time.AfterFunc(time.Second, func() { r.env.cloud.sim().Octavia().Release(b.ID) })
 		return nil
 	}},
-	{name: "balancer-deleted", harms: true, do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodDelete, "loadbalancers/"+b.ID+"?cascade=true", "", nil)
+	{name: "balancer-deleted", interrupts: true, do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodDelete, "loadbalancers/"+b.ID+"?cascade=true", "", nil)
 	}},
-	{name: "balancer-renamed", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"name": "by hand"})
+	{name: "balancer-renamed", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"name": "by hand"})
 	}},
-	{name: "tags-taken-away", do: func(p *play, b balancer) error {
-		p.keepsNoAddress() // it leads to what bears the tags
-		return p.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": []string{}})
+	{name: "tags-taken-away", do: func(r *run, b balancer) error {
+		r.ignoreAddress() // it leads to the load balancer that had the tags
+		return r.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": []string{}})
 	}},
-	{name: "tag-added", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": append(slices.Clone(b.Tags), "by-hand")})
+	{name: "tag-added", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPut, "loadbalancers/"+b.ID, "loadbalancer", map[string]any{"tags": append(slices.Clone(b.Tags), "by-hand")})
 	}},
-	{name: "listener-deleted", harms: true, do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodDelete, "listeners/"+b.Listeners[0].ID, "", nil)
+	{name: "listener-deleted", interrupts: true, do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodDelete, "listeners/"+b.Listeners[0].ID, "", nil)
 	}},
-	{name: "listener-added", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPost, "listeners", "listener", map[string]any{
+	{name: "listener-added", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPost, "listeners", "listener", map[string]any{
 			"loadbalancer_id": b.ID, "protocol": "TCP", "protocol_port": 9999, "name": "by hand"})
 	}},
-	{name: "source-ranges-changed", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPut, "listeners/"+b.Listeners[0].ID, "listener", map[string]any{"allowed_cidrs": []string{"203.0.113.0/24"}})
+	{name: "source-ranges-changed", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPut, "listeners/"+b.Listeners[0].ID, "listener", map[string]any{"allowed_cidrs": []string{"203.0.113.0/24"}})
 	}},
-	{name: "pool-deleted", harms: true, do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodDelete, "pools/"+b.Listeners[0].PoolID, "", nil)
+	{name: "pool-deleted", interrupts: true, do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodDelete, "pools/"+b.Listeners[0].PoolID, "", nil)
 	}},
-	{name: "pool-added", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPost, "pools", "pool", map[string]any{
+	{name: "pool-added", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPost, "pools", "pool", map[string]any{
 			"loadbalancer_id": b.ID, "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN", "name": "by hand", "tags": b.Tags})
 	}},
-	{name: "pool-changed", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPut, "pools/"+b.Listeners[0].PoolID, "pool", map[string]any{"lb_algorithm": "LEAST_CONNECTIONS",
+	{name: "pool-changed", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPut, "pools/"+b.Listeners[0].PoolID, "pool", map[string]any{"lb_algorithm": "LEAST_CONNECTIONS",
 			"session_persistence": map[string]any{"type": "SOURCE_IP"}})
 	}},
-	{name: "member-deleted", do: func(p *play, b balancer) error {
+	{name: "member-deleted", do: func(r *run, b balancer) error {
 		pool := b.Listeners[0].Pool
-		return p.octavia(http.MethodDelete, "pools/"+pool.ID+"/members/"+pool.Members[0].ID, "", nil)
+		return r.octavia(http.MethodDelete, "pools/"+pool.ID+"/members/"+pool.Members[0].ID, "", nil)
 	}},
-	{name: "member-added", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPost, "pools/"+b.Listeners[0].PoolID+"/members", "member", map[string]any{"address": "10.250.0.99", "protocol_port": 9999})
+	{name: "member-added", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPost, "pools/"+b.Listeners[0].PoolID+"/members", "member", map[string]any{"address": "10.250.0.99", "protocol_port": 9999})
 	}},
-	{name: "members-emptied", harms: true, do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPut, "pools/"+b.Listeners[0].PoolID+"/members", "members", []any{})
+	{name: "members-emptied", interrupts: true, do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPut, "pools/"+b.Listeners[0].PoolID+"/members", "members", []any{})
 	}},
-	{name: "monitor-added", do: func(p *play, b balancer) error {
-		return p.octavia(http.MethodPost, "healthmonitors", "healthmonitor", map[string]any{
+	{name: "monitor-added", do: func(r *run, b balancer) error {
+		return r.octavia(http.MethodPost, "healthmonitors", "healthmonitor", map[string]any{
 			"pool_id": b.Listeners[0].PoolID, "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1})
 	}},
-	{name: "floating-ip-deleted", do: onFloatingIP(func(p *play, f floatingIP) error {
-		if f.ID == p.given.ID {
-			return errUnfit // it could not be got back
+	{name: "floating-ip-deleted", do: onFloatingIP(func(r *run, f floatingIP) error {
+		if f.ID == r.given.ID {
+			return errNotApplicable // nobody can create it again
 		}
-		p.keepsNoAddress()
-		return p.world.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil)
-	}), anyTime: true},
-	{name: "floating-ip-detached", do: onFloatingIP(func(p *play, f floatingIP) error {
-		p.keepsNoAddress()
-		return p.world.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
-	}), anyTime: true},
-	{name: "floating-ip-described", do: onFloatingIP(func(p *play, f floatingIP) error {
-		return p.world.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"description": f.Description + "!"}}, nil)
-	}), anyTime: true},
+		r.ignoreAddress()
+		return r.env.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil)
+	}), whilePending: true},
+	{name: "floating-ip-detached", do: onFloatingIP(func(r *run, f floatingIP) error {
+		r.ignoreAddress()
+		return r.env.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"port_id": nil}}, nil)
+	}), whilePending: true},
+	{name: "floating-ip-described", do: onFloatingIP(func(r *run, f floatingIP) error {
+		return r.env.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"description": f.Description + "!"}}, nil)
+	}), whilePending: true},
 }
 
-// errUnfit says that a tampering makes no sense where it was tried.
-var errUnfit = errors.New("that cannot be done here")
+// errNotApplicable says that a tampering is not possible here.
+var errNotApplicable = errors.New("not possible here")
 
-// octavia makes a request as a person would; key is what a body is wrapped in.
-func (p *play) octavia(method, path, key string, body any) error {
+// octavia makes a request to Octavia; key is the name of the object in the body.
+func (r *run) octavia(method, path, key string, body any) error {
 	if key == "" {
-		return p.world.cloud.octavia(method, path, nil, nil)
+		return r.env.cloud.octavia(method, path, nil, nil)
 	}
-	return p.world.cloud.octavia(method, path, map[string]any{key: body}, nil)
+	return r.env.cloud.octavia(method, path, map[string]any{key: body}, nil)
 }
 
-// keepsNoAddress leaves the rule alone that the floating IP stays: somebody takes it away, or
-// the marks of where it leads to.
-func (p *play) keepsNoAddress() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.kept = ""
+// ignoreAddress leaves out the check that the floating IP does not change.
+func (r *run) ignoreAddress() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keptAddress = ""
 }
 
-// onFloatingIP does it to the floating IP of the load balancer.
-func onFloatingIP(do func(*play, floatingIP) error) func(*play, balancer) error {
-	return func(p *play, b balancer) error {
-		s, err := p.state()
+// onFloatingIP applies it to the floating IP of the load balancer.
+func onFloatingIP(do func(*run, floatingIP) error) func(*run, balancer) error {
+	return func(r *run, b balancer) error {
+		s, err := r.state()
 		if err != nil {
 			return err
 		}
 		for _, f := range s.FloatingIPs {
 			if f.Port == b.Port {
-				return do(p, f)
+				return do(r, f)
 			}
 		}
-		return errUnfit
+		return errNotApplicable
 	}
 }
 
-// TestTampering plays each scenario, and when all is done, or in the middle of it,
-// somebody tampers with what it made.
+// TestTampering runs each scenario, and tampers at the end or in the middle of it.
 func TestTampering(t *testing.T) {
 	if *stateDir != "" {
-		t.Skip("it takes a cloud that can be made to wait and to fail")
+		t.Skip("it needs a cloud that can be made to wait and to fail")
 	}
 	for _, s := range scenarios {
 		for _, by := range tamperings {
-			if s.inherits && by.name == "floating-ip-described" {
-				continue // by its description alone it is known to be the Service's; without that it is a person's, and stays
+			if s.fromOCCM && by.name == "floating-ip-described" {
+				continue // only its description shows that it is the Service's; without that it stays
 			}
-			if !s.ends && played(s.name, place{}, "after-"+by.name) {
+			if !s.leavesNothing && selected(s.name, target{}, "after-"+by.name) {
 				t.Run(s.name+"/after-"+by.name, func(t *testing.T) {
 					t.Parallel()
-					afterwards(t, s, by)
+					tamperAfter(t, s, by)
 				})
 			}
-			if by.anyTime && !s.inherits && played(s.name, place{}, "amid-"+by.name) {
-				t.Run(s.name+"/amid-"+by.name, func(t *testing.T) {
+			if by.whilePending && !s.fromOCCM && selected(s.name, target{}, "during-"+by.name) {
+				t.Run(s.name+"/during-"+by.name, func(t *testing.T) {
 					t.Parallel()
-					amid(t, s, by)
+					tamperDuring(t, s, by)
 				})
 			}
 		}
 	}
 }
 
-// afterwards tampers when the scenario has come to its end.
-func afterwards(t *testing.T, s scenario, by tampering) {
-	totals.add(t)
-	p := begin(t, s)
-	p.check(s.change(p))
-	p.check(p.eventually(p.converged))
-	p.tampered(by)
-	p.check(p.end())
+// tamperAfter tampers at the end of the scenario.
+func tamperAfter(t *testing.T, s scenario, by tampering) {
+	totals.record(t)
+	r := startRun(t, s)
+	r.requireNoError(s.change(r))
+	r.requireNoError(r.pollStable(r.checkConverged))
+	r.tamper(by)
+	r.requireNoError(r.finish())
 }
 
-// amid tampers while Octavia is at work for the scenario, or has just been.
-func amid(t *testing.T, s scenario, by tampering) {
-	totals.add(t)
-	p := begin(t, s)
-	octavia := p.world.cloud.sim().Octavia()
+// tamperDuring tampers while Octavia makes the changes of the scenario, or just after.
+func tamperDuring(t *testing.T, s scenario, by tampering) {
+	totals.record(t)
+	r := startRun(t, s)
+	octavia := r.env.cloud.sim().Octavia()
 	octavia.HoldPending("")
 	defer octavia.Release("")
-	p.check(s.change(p))
-	p.check(p.poll(func() error {
-		s, err := p.state()
-		if err == nil && slices.ContainsFunc(s.Balancers, func(b balancer) bool { return b.Status != "ACTIVE" }) || p.converged() == nil {
+	r.requireNoError(s.change(r))
+	r.requireNoError(r.poll(func() error {
+		s, err := r.state()
+		if err == nil && slices.ContainsFunc(s.Balancers, func(b balancer) bool { return b.Status != "ACTIVE" }) || r.checkConverged() == nil {
 			return nil
 		}
-		return errors.New("Octavia is not at work")
+		return errors.New("Octavia changes nothing")
 	}))
-	p.tampered(by)
+	r.tamper(by)
 	octavia.Release("")
-	p.check(p.end())
+	r.requireNoError(r.finish())
 }
 
-// tampered lets somebody tamper with the Service's load balancer.
-func (p *play) tampered(by tampering) {
-	p.t.Helper()
-	p.mu.Lock()
-	p.candid, p.lenient = true, by.harms
-	p.mu.Unlock()
-	b, err := p.balancer()
+// tamper tampers with the Service's load balancer.
+func (r *run) tamper(by tampering) {
+	r.t.Helper()
+	r.mu.Lock()
+	r.ignoreConditions, r.ignorePorts = true, by.interrupts
+	r.mu.Unlock()
+	b, err := r.balancer()
 	if err == nil {
-		err = by.do(p, b)
+		err = by.do(r, b)
 	} else {
-		err = errUnfit
+		err = errNotApplicable
 	}
-	if errors.Is(err, errNotFound) {
-		err = errUnfit // the controller was faster
+	if failed := new(openstack.StatusError); errors.As(err, &failed) && failed.Status == http.StatusNotFound {
+		err = errNotApplicable // the controller was faster
 	}
-	if errors.Is(err, errUnfit) {
-		p.world.cloud.sim().Octavia().Release("")
-		p.check(p.end()) // the world is to be used again
-		p.t.Skip(err)
+	if errors.Is(err, errNotApplicable) {
+		r.env.cloud.sim().Octavia().Release("")
+		r.requireNoError(r.finish()) // the next case uses the environment
+		r.t.Skip(err)
 	}
-	p.check(err)
+	r.requireNoError(err)
 }

@@ -96,7 +96,7 @@ func (a answer) inTheWay() bool {
 			strings.Contains(a.Text, "An unexpected error prevented the server from fulfilling your request"))
 }
 
-// do makes a call. The path is that of the service's API: see client.send.
+// do makes a call. The path is that of the service's API: see send.
 // Headers are given as "Name: value".
 func (u caller) do(service, method, path string, body any, headers ...string) answer {
 	u.c.Helper()

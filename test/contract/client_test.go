@@ -13,15 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-)
 
-// httpClient makes a connection for each call: the services of a real cloud close theirs
-// after an answer, and a request that meets such a connection has no answer.
-var httpClient = &http.Client{
-	Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute,
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
+	"github.com/kube-octavia/kube-octavia/test/openstack"
+)
 
 // answer is what a service answered.
 type answer struct {
@@ -64,17 +58,12 @@ func send(t testing.TB, url, method string, body any, headers ...string) answer 
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	resp, err := httpClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	got, err := openstack.Send(r)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, url, err)
 	}
-	a := answer{t: t, what: method + " " + url, Status: resp.StatusCode, Header: resp.Header, Text: string(text)}
-	if json.Unmarshal(text, &a.Body) != nil {
+	a := answer{t: t, what: method + " " + url, Status: got.Status, Header: got.Header, Text: string(got.Body)}
+	if json.Unmarshal(got.Body, &a.Body) != nil {
 		a.Body = nil
 	}
 	return a

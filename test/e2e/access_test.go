@@ -121,7 +121,7 @@ func TestWhatTheOperatorSaysThatAProviderLacksIsNotAskedOfIt(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud is not asked")
 	s := newStage(t, settings{conf: []string{`[LoadBalancerProvider "amphora"]`, "lacks=allowed-cidrs,timeouts"}})
 	web := s.service("web", tcp(8080), openTo("192.0.2.0/24"))
-	if said := web.waitForCondition(accepted, conditionFalse, "Unsupported").Message; !strings.Contains(said, `lack allowed-cidrs, says section [LoadBalancerProvider "amphora"]`) {
+	if said := web.waitForCondition(accepted, conditionFalse, "Unsupported").Message; !strings.Contains(said, `lack allowed-cidrs according to section [LoadBalancerProvider "amphora"]`) {
 		t.Errorf("it is told %q", said)
 	}
 	s.requireUntouched()

@@ -286,7 +286,7 @@ func TestNothingIsDoneForServicesThatAreOnlyObservedUntilTheyAreTakenOver(t *tes
 	more.change(tcp(8081))
 	leaves.delete()
 	fresh.waitForMessage(metav1.ConditionUnknown, changes, "create load balancer "+fresh.lbName())
-	more.waitForMessage(metav1.ConditionUnknown, changes, "open port TCP/8081")
+	more.waitForMessage(metav1.ConditionUnknown, changes, openPort(8081))
 	leaves.waitForMessage(metav1.ConditionUnknown, changes, "delete load balancer "+leaves.made.ID)
 	s.addNode("c")
 	grows.waitForMessage(metav1.ConditionUnknown, changes, "1 added, 0 removed")
@@ -513,7 +513,7 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		"tcp":              {"adopted", "tags"},
 		"internal":         {"adopted", "tags"},
 		"name-of-old":      {"adopted", "tags"},
-		"several-ports":    {"changed", "open port TCP/8083"},
+		"several-ports":    {"changed", openPort(8083)},
 		"connection-limit": {"released", "delete load balancer " + leaves.made.ID},
 		"hostname":         {"refused", "maybe"},
 		"fresh":            {"created", "create load balancer"},
@@ -548,7 +548,7 @@ func TestMigrateTellsWhatWouldBecomeOfEveryServiceAndDoesNothing(t *testing.T) {
 		t.Errorf("others: %+v", m.Others)
 	}
 	status, text, errs := s.run("migrate")
-	for _, part := range []string{"13 Services:", "5   adopted", all[0].made.ID, "open port TCP/8083", theirs, unknown} {
+	for _, part := range []string{"13 Services:", "5   adopted", all[0].made.ID, openPort(8083), theirs, unknown} {
 		if status != 2 || !strings.Contains(text, part) {
 			t.Errorf("status %d; %q is not in the text:\n%s%s", status, part, text, errs)
 		}

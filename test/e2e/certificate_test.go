@@ -104,7 +104,7 @@ func TestCertificateThatOctaviaRefusesLeavesOnePortBehindAndHoldsUpNoLoadBalance
 	skipOnRealOpenStack(t, "what Octavia leaves behind is in the contract")
 	s := newStage(t, settings{password: true})
 	ref := s.opaque([]byte("no bundle"))
-	web := s.service("web", tcp(8080, 8081), annotated(protocolsKey, "8080=TCP"), annotated(sniKey, ref), annotated(tlsKey, ref))
+	web := s.service("web", tcp(8080, 8081), annotated(protocolsKey, "tcp-8080=TCP"), annotated(sniKey, ref), annotated(tlsKey, ref))
 	refused := func() {
 		t.Helper()
 		c := web.waitForCondition(programmed, conditionFalse, "RejectedByCloud")
@@ -156,7 +156,7 @@ func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	skipOnRealOpenStack(t, "another pool for another protocol is in the contract, and so are listeners with certificates")
 	s := newStage(t, settings{password: true})
 	one, two := s.bundle(), s.container()
-	web := s.service("web", tcp(8080, 8081), udp(8080), annotated(protocolsKey, "8081=TCP"))
+	web := s.service("web", tcp(8080, 8081), udp(8080), annotated(protocolsKey, "tcp-8081=TCP"))
 	address := web.waitUntilProgrammed()
 	was := web.tree()
 	visitor := s.visit(address, 8081)
@@ -173,7 +173,7 @@ func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 	web.waitForTree(all(ends("TCP/8080", two), adds("TCP/8080", forwardedFor)))
 	web.change(annotated(sniKey, one), notAnnotated(forwardedKey))
 	web.waitForTree(all(ends("TCP/8080", two, one), adds("TCP/8080", nil)))
-	web.change(annotated(protocolsKey, "8080=TERMINATED_HTTPS,8081=TCP"))
+	web.change(annotated(protocolsKey, "tcp-8080=TERMINATED_HTTPS,tcp-8081=TCP"))
 	web.waitForTree(all(ends("TCP/8080", two, one), adds("TCP/8080", map[string]string{"X-Forwarded-For": "true", "X-Forwarded-Proto": "true"})))
 	web.waitUntilProgrammed()
 	web.requireSameListener(now, "TCP/8080")
@@ -181,10 +181,10 @@ func TestTogglingTLSOnALiveServiceClosesNoOtherPort(t *testing.T) {
 		t.Errorf("two certificates were looked up by %v", calls)
 	}
 
-	web.change(annotated(protocolsKey, "8080=HTTP,8081=TCP"), notAnnotated(sniKey))
+	web.change(annotated(protocolsKey, "tcp-8080=HTTP,tcp-8081=TCP"), notAnnotated(sniKey))
 	web.waitForTree(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"), adds("TCP/8080", forwardedFor)))
 	s.answers(address, 8080)
-	web.change(annotated(protocolsKey, "8081=TCP"), notAnnotated(tlsKey))
+	web.change(annotated(protocolsKey, "tcp-8081=TCP"), notAnnotated(tlsKey))
 	web.waitForTree(speaks("TCP/8080 TCP TCP", "TCP/8081 TCP TCP", "UDP/8080 UDP UDP"))
 	s.answers(address, 8080)
 	web.waitUntilProgrammed()
@@ -333,7 +333,7 @@ func (s *stage) asBefore(v *service, listener, pool string, extra map[string]any
 		members = append(members, map[string]any{"name": s.node(suffix), "address": s.address(suffix),
 			"protocol_port": v.now().Spec.Ports[0].NodePort, "subnet_id": s.cloud.IDs().PrivateSubnet})
 	}
-	l := map[string]any{"name": "listener_0_" + name, "protocol": listener, "protocol_port": 8080, "connection_limit": -1, "tags": []string{name},
+	l := map[string]any{"name": "listener_0_" + name, "protocol": listener, "protocol_port": freePort(8080), "connection_limit": -1, "tags": []string{name},
 		"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
 		"allowed_cidrs": []string{"0.0.0.0/0"},
 		"default_pool":  map[string]any{"name": "pool_0_" + name, "protocol": pool, "lb_algorithm": "ROUND_ROBIN", "members": members}}

@@ -63,7 +63,7 @@ func pick(v *corev1.Service, numbers ...int32) []corev1.ServicePort {
 	var found []corev1.ServicePort
 	for _, n := range numbers {
 		for _, p := range v.Spec.Ports {
-			if p.Port == n {
+			if p.Port == int32(freePort(int(n))) {
 				found = append(found, p)
 			}
 		}
@@ -108,7 +108,7 @@ func TestTargetPortMeansNothingToTheLoadBalancer(t *testing.T) {
 	web.waitUntilProgrammed()
 	s.resetCalls()
 	s.waitForPassAfter(func() {
-		web.change(func(v *corev1.Service) { v.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) })
+		web.change(func(v *corev1.Service) { v.Spec.Ports[0].TargetPort = intstr.FromInt(freePort(8080)) })
 	})
 	if calls := s.calls(); len(calls) > 0 {
 		t.Errorf("calls were made: %v", calls)

@@ -4,7 +4,7 @@
 package e2e_test
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,8 +55,8 @@ type backend interface {
 	// Secrets are the passwords and tokens that nobody may see.
 	Secrets() []string
 
-	// request makes a request of the test's own.
-	request(as person, service, method, path string, body []byte) (status int, answer []byte, err error)
+	// requester makes requests of the test's own.
+	requester(as person) openstack.Requester
 	// server gives the stage a server that can be the node of the name.
 	server(name string) (node.Node, error)
 
@@ -166,24 +166,8 @@ func (s *stage) needsPackets() {
 // call makes a request to Octavia, Neutron or Barbican (cloudsim.LoadBalancer,
 // cloudsim.Network, cloudsim.KeyManager) and decodes the answer into it unless that is nil.
 func (c *cloud) call(as person, service, method, path string, body, answer any) error {
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		encoded = nil
-	}
-	status, text, err := c.request(as, service, method, path, encoded)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if status >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %d: %s", method, path, status, text)
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.Unmarshal(text, answer)
+	// A test that has ended cleans up.
+	return openstack.Call(context.WithoutCancel(c.t.Context()), c.requester(as), service, method, path, body, answer)
 }
 
 // octavia makes a request to Octavia that has to succeed.
@@ -348,9 +332,9 @@ func (c *cloud) clear(text string) error {
 	}
 	for _, path := range c.made {
 		// It may have been the test's to delete it.
-		status, answer, err := c.request(asUser, cloudsim.Network, http.MethodDelete, "/v2.0/"+path, nil)
-		if err != nil || status >= http.StatusMultipleChoices && status != http.StatusNotFound {
-			errs = append(errs, fmt.Errorf("delete %s: %d: %s %w", path, status, answer, err))
+		err := c.call(asUser, cloudsim.Network, http.MethodDelete, "/v2.0/"+path, nil, nil)
+		if failed := new(openstack.StatusError); !errors.As(err, &failed) || failed.Status != http.StatusNotFound {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

@@ -370,7 +370,7 @@ func TestLoadBalancerThatAnotherControllerChangesIsLeftToIt(t *testing.T) {
 		{"deletes-a-port", func(have tree) bool {
 			l := have.listener("TCP/8081")
 			return l.ID != "" && call("DELETE", "listeners/"+l.ID, nil)
-		}, "open port TCP/8081", "POST /v2.0/lbaas/listeners", ports("TCP/8080", "TCP/8081")},
+		}, openPort(8081), "POST /v2.0/lbaas/listeners", ports("TCP/8080", "TCP/8081")},
 		{"sets-other-members", func(have tree) bool {
 			l := have.listener("TCP/8080")
 			if l.Pool == nil || len(l.Pool.Members) == 1 {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -140,16 +139,6 @@ func (s *stage) stop() {
 	if c.status != 0 {
 		s.t.Errorf("the controller ended with status %d", c.status)
 	}
-}
-
-// freeAddress is a loopback address with a port on which nobody listens.
-func freeAddress(t interface{ Fatal(...any) }) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // gauge is the sum of all values of one of the controller's own metrics.

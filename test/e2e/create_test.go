@@ -40,9 +40,9 @@ func TestServiceGetsALoadBalancerThatCarriesTraffic(t *testing.T) {
 			}
 			for _, p := range web.now().Spec.Ports {
 				if p.Protocol == corev1.ProtocolUDP {
-					s.echoes(address, int(p.Port))
+					s.echoes(address, testPort(int(p.Port)))
 				} else {
-					s.waitForAnswersThrough(address, int(p.Port), s.addresses("a", "b")...)
+					s.waitForAnswersThrough(address, testPort(int(p.Port)), s.addresses("a", "b")...)
 				}
 			}
 		})

@@ -210,7 +210,7 @@ func (s *stage) keystone(token, path string, body, answer any) http.Header {
 	}
 	request.Header.Set("X-Auth-Token", token)
 	request.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: requestTimeout}
 	resp, err := client.Do(request)
 	if err != nil {
 		s.t.Fatal(err)

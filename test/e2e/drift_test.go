@@ -109,7 +109,7 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 	}{
 		{"a listener was deleted", "listener", func(have tree) {
 			s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
-		}, "open port TCP/8081"},
+		}, openPort(8081)},
 		{"a pool was deleted", "pool", func(have tree) {
 			s.cloud.octavia("DELETE", "pools/"+have.listener("TCP/8081").PoolID, nil, nil)
 		}, "create pool"},
@@ -128,9 +128,9 @@ func TestSweepRepairsWhatSomebodyChangedByHand(t *testing.T) {
 		}, "allowed sources"},
 		{"a port was added", "listener", func(have tree) {
 			s.cloud.octavia("POST", "listeners", map[string]any{"listener": map[string]any{
-				"loadbalancer_id": have.ID, "protocol": "TCP", "protocol_port": 9999, "name": "by hand",
+				"loadbalancer_id": have.ID, "protocol": "TCP", "protocol_port": freePort(9999), "name": "by hand",
 			}}, nil)
-		}, "close port TCP/9999"},
+		}, fmt.Sprintf("close port TCP/%d", freePort(9999))},
 		{"the load balancer was switched off", "loadbalancer", func(have tree) {
 			s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"admin_state_up": false}}, nil)
 		}, "admin down"},
@@ -320,7 +320,7 @@ func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
 	listeners := s.metricFor(driftReported, "listener")
 	s.cloud.octavia("DELETE", "listeners/"+have.listener("TCP/8081").ID, nil, nil)
 	c := web.waitForCondition(programmed, conditionFalse, "Drifted")
-	if !strings.Contains(c.Message, "open port TCP/8081") {
+	if !strings.Contains(c.Message, openPort(8081)) {
 		t.Errorf("the condition does not say what differs: %s", c.Message)
 	}
 	if n := s.metricFor(driftReported, "listener") - listeners; n != 1 {
@@ -329,7 +329,7 @@ func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
 	// More of it is told, too.
 	s.lead(s.cloud.floatingIP(address), nil)
 	s.eventually(func() error {
-		if told := web.eventTexts("Drifted"); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "open port TCP/8081") }) {
+		if told := web.eventTexts("Drifted"); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, openPort(8081)) }) {
 			return fmt.Errorf("events: %q", told)
 		}
 		if text := web.waitForCondition(programmed, conditionFalse, "Drifted").Message; !strings.Contains(text, "attach floating IP "+address) {

@@ -89,7 +89,7 @@ func TestServicesOfAGroupShareOneLoadBalancerHoweverTheyComeAndGo(t *testing.T) 
 	// The one for which it was made goes first.
 	i := slices.IndexFunc(served, func(v *service) bool { return len(s.cloud.balancers(v.lbName())) == 1 })
 	first, rest := served[i], slices.Delete(slices.Clone(served), i, i+1)
-	visitor := s.visit(address, int(rest[0].now().Spec.Ports[0].Port))
+	visitor := s.visit(address, testPort(int(rest[0].now().Spec.Ports[0].Port)))
 	first.delete()
 	first.waitUntilGone()
 	if got := refused.waitUntilProgrammed(); got != address {

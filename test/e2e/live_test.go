@@ -41,14 +41,14 @@ func liveValues(s *stage, made map[string]string) map[string][]string {
 		prefix + "health-monitor-timeout":          {"4"},
 		prefix + "health-monitor-max-retries":      {"2"},
 		prefix + "health-monitor-max-retries-down": {"4"},
-		protocolsKey:                               {"8081=HTTP,8080=TCP", "8080=TCP"}, // 8080 is the port that stays
+		protocolsKey:                               {"tcp-8081=HTTP,tcp-8080=TCP", "tcp-8080=TCP"}, // 8080 is the port that stays
 		proxyKey:                                   {"true", "v2", "false"},
 		forwardedKey:                               {"true", "false"},
 		tlsKey:                                     {made["certificate"]},
 		secretKey:                                  {"web-tls"},
 		sniKey:                                     {made["another"]},
 		metricsSourcesKey:                          {"127.0.0.0/8", "10.0.0.0/8"},
-		metricsKey:                                 {"9100", "9101"},
+		metricsKey:                                 {fmt.Sprint(freePort(9100)), fmt.Sprint(freePort(9101))},
 		prefix + "load-balancer-tags":              {"a,b", "b,c", ""},
 		prefix + "listener-tags":                   {"a,b", "b,c"},
 		prefix + "pool-tags":                       {"a,b", "b,c"},

@@ -21,6 +21,9 @@
 // by every controller of the cluster, so the tests of a process run one after the
 // other. The whole suite runs in two processes, each with a cluster; see -shards.
 //
+// On the simulator a port that a test names, 8080, is not the port of the Service, which is one
+// that no program of the machine has; see portOffset.
+//
 // TestServiceSurvivesAControllerThatIsKilled kills the controller at random
 // moments, three times by default; -kill-rounds=20 does so more often.
 //
@@ -32,6 +35,7 @@ package e2e_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"testing"
@@ -54,6 +58,10 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if sharded() {
 		os.Exit(runShards())
+	}
+	if err := chooseFreePorts(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.

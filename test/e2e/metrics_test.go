@@ -6,10 +6,8 @@ package e2e_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +25,7 @@ func measured(port int, sources ...string) func(tree) error {
 		for _, l := range have.Listeners {
 			switch {
 			case l.Protocol != "PROMETHEUS":
-			case l.Port != port || !slices.Equal(l.Sources, sources) || l.PoolID != "" || l.Status != "ACTIVE":
+			case testPort(l.Port) != port || !slices.Equal(l.Sources, sources) || l.PoolID != "" || l.Status != "ACTIVE":
 				return fmt.Errorf("there is %+v, want port %d for %v", l, port, sources)
 			default:
 				return nil
@@ -43,7 +41,7 @@ func measured(port int, sources ...string) func(tree) error {
 // scrape reads metrics, as Prometheus does.
 func scrape(address string, port int) error {
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get("http://" + net.JoinHostPort(address, strconv.Itoa(port)) + "/metrics")
+	answer, err := client.Get("http://" + endpoint(address, port) + "/metrics")
 	if err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 
-	web.change(annotated(metricsKey, "9100"))
+	web.change(annotated(metricsKey, fmt.Sprint(freePort(9100))))
 	t.Log(web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation").Message)
 	if err := measured(0)(web.tree()); err != nil {
 		t.Error(err)
@@ -89,7 +87,7 @@ func TestMetricsAreOpenOnlyToThoseWhoMayReadThem(t *testing.T) {
 		})
 	}
 
-	web.change(annotated(metricsKey, "8080"))
+	web.change(annotated(metricsKey, fmt.Sprint(freePort(8080))))
 	t.Log(web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation").Message)
 	web.waitForTree(measured(9100, "192.0.2.0/24"))
 	web.change(notAnnotated(metricsKey))
@@ -102,10 +100,10 @@ func TestMetricsComeWithALoadBalancerAndAreNotForGuests(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn has no metrics")
 	skipOnRealOpenStack(t, "the listener for metrics is in the contract")
 	s := newStage(t, settings{conf: []string{"metrics-allowed-cidrs=10.0.0.0/8"}})
-	web := s.service("web", tcp(8080), annotated(metricsKey, "9100"))
+	web := s.service("web", tcp(8080), annotated(metricsKey, fmt.Sprint(freePort(9100))))
 	address := web.waitUntilProgrammed()
 	have := web.waitForTree(measured(9100, "10.0.0.0/8"))
-	api := s.service("api", tcp(9090), annotated(idKey, have.ID), annotated(metricsKey, "9101"))
+	api := s.service("api", tcp(9090), annotated(idKey, have.ID), annotated(metricsKey, fmt.Sprint(freePort(9101))))
 	t.Log(api.waitForCondition(accepted, conditionFalse, "SharingRefused").Message)
 	api.change(notAnnotated(metricsKey), tcp(9100))
 	t.Log(api.waitForCondition(accepted, conditionFalse, "PortInUse").Message)

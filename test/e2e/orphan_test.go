@@ -365,7 +365,7 @@ func TestObjectsThatDoNotBearOnlyThisClustersMarkAreLeft(t *testing.T) {
 	// One whose mark is right, with a listener that bears another's.
 	shared := s.makeBalancer(name, []string{name, cluster, service})
 	s.cloud.octavia("POST", "listeners", map[string]any{"listener": map[string]any{
-		"loadbalancer_id": shared, "protocol": "TCP", "protocol_port": 80, "tags": []string{"kube-octavia.cluster=other"},
+		"loadbalancer_id": shared, "protocol": "TCP", "protocol_port": freePort(9000), "tags": []string{"kube-octavia.cluster=other"},
 	}}, nil)
 	kept = append(kept, shared)
 	begin := "Floating IP for Kubernetes external service " + s.namespace + "/gone "

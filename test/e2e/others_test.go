@@ -28,7 +28,7 @@ func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
 	s.cloud.octavia("PUT", "loadbalancers/"+have.ID, map[string]any{"loadbalancer": map[string]any{"tags": append(slices.Clone(have.Tags), tag)}}, nil)
 	s.eventually(s.cloud.pending)
 	s.cloud.octavia("POST", "listeners", map[string]any{"listener": map[string]any{
-		"loadbalancer_id": have.ID, "protocol": "TCP", "protocol_port": 9000, "name": "listener_0_" + tag, "tags": []string{tag},
+		"loadbalancer_id": have.ID, "protocol": "TCP", "protocol_port": freePort(9000), "name": "listener_0_" + tag, "tags": []string{tag},
 	}}, nil)
 	s.eventually(s.cloud.pending)
 	web.change(touched("and so it is looked at"))
@@ -37,7 +37,7 @@ func TestLoadBalancerThatAnotherServiceSharesStaysWhenItsOwnGoes(t *testing.T) {
 	web.delete()
 	web.waitUntilGone()
 	balancers := s.cloud.trees(have.Name)
-	if len(balancers) != 1 || len(balancers[0].Listeners) != 1 || balancers[0].Listeners[0].Port != 9000 || len(balancers[0].Unused) > 0 {
+	if len(balancers) != 1 || len(balancers[0].Listeners) != 1 || balancers[0].Listeners[0].key() != "TCP/9000" || len(balancers[0].Unused) > 0 {
 		t.Fatalf("left: %+v", balancers)
 	}
 	if tags := balancers[0].Tags; !slices.Equal(tags, []string{"kube-octavia.cluster=" + s.clusterUID(), tag}) {

@@ -82,7 +82,7 @@ func TestMonitorThatDropsAllTrafficIsTold(t *testing.T) {
 	web.waitForTree(monitored(&monitor{Type: "TCP", Delay: 5, Timeout: 3, Retries: 1, Down: 3}))
 	web.change(tcp(8081))
 	s.eventually(func() error {
-		if c := web.waitForCondition(accepted, conditionFalse, "MetadataPortMissing"); !strings.Contains(c.Message, "port TCP/8081 cannot be opened") {
+		if c := web.waitForCondition(accepted, conditionFalse, "MetadataPortMissing"); !strings.Contains(c.Message, fmt.Sprintf("port TCP/%d cannot be opened", freePort(8081))) {
 			return fmt.Errorf("the port that is not opened is not told of: %s", c.Message)
 		}
 		return nil

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,10 +104,6 @@ func (s *stage) requireNoAnswer(from client, protocol corev1.Protocol, address s
 	if a, err := request(s.t.Context(), from, protocol, address, port); err == nil {
 		s.t.Errorf("%s to %s is answered: %+v", protocol, endpoint(address, port), a)
 	}
-}
-
-func endpoint(address string, port int) string {
-	return net.JoinHostPort(address, strconv.Itoa(port))
 }
 
 // String says where the client is.

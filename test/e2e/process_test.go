@@ -236,7 +236,7 @@ func (s *stage) holder() string {
 
 // fetch returns the body of a good answer.
 func fetch(url string) (string, error) {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: requestTimeout}
 	resp, err := client.Get(url)
 	if err != nil {
 		return "", err

@@ -126,7 +126,7 @@ func TestTogglingXForwardedForOnALiveServiceNeverEndsIn409(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "that a listener gets a pool of another protocol is in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
-	web := s.service("web", tcp(8080, 8081), udp(5300), annotated(protocolsKey, "8081=TCP"))
+	web := s.service("web", tcp(8080, 8081), udp(5300), annotated(protocolsKey, "tcp-8081=TCP"))
 	address := web.waitUntilProgrammed()
 	was := web.tree()
 	visitor := s.visit(address, 8081)
@@ -185,7 +185,7 @@ func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 	onlyWithProvider(t, "amphora", "ovn looks into no connection")
 	skipOnRealOpenStack(t, "the protocols are in the contract")
 	s := newStage(t, settings{})
-	web := s.service("web", tcp(8080, 8081, 8082), udp(8081), annotated(protocolsKey, "8080=HTTP, tcp-8081=PROXY, 8081=UDP"), func(v *corev1.Service) {
+	web := s.service("web", tcp(8080, 8081, 8082), udp(8081), annotated(protocolsKey, fmt.Sprintf("%d=HTTP, tcp-8081=PROXY, %d=UDP", freePort(8080), freePort(8081))), func(v *corev1.Service) {
 		v.Spec.Ports[2].AppProtocol = ptr.To("http")
 	})
 	address := web.waitUntilProgrammed()
@@ -194,13 +194,13 @@ func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 	s.echoes(address, 8081)
 	visitor := s.visit(address, 8081)
 
-	web.change(annotated(protocolsKey, "appProtocol,8080=HTTP,tcp-8081=PROXY"))
+	web.change(annotated(protocolsKey, fmt.Sprintf("appProtocol,%d=HTTP,tcp-8081=PROXY", freePort(8080))))
 	web.waitForTree(all(speaks("TCP/8080 HTTP HTTP", "TCP/8081 TCP PROXY", "TCP/8082 HTTP HTTP", "UDP/8081 UDP UDP"), adds("TCP/8082", forwardedFor)))
 	s.answers(address, 8082)
 	for _, key := range []string{"TCP/8080", "TCP/8081", "UDP/8081"} {
 		web.requireSameListener(have, key)
 	}
-	for value, words := range map[string]string{"8443=HTTP": "no port 8443", "udp-8081=HTTP": "over TCP", "8082=UDP": "over UDP"} {
+	for value, words := range map[string]string{"8443=HTTP": "no port 8443", "udp-8081=HTTP": "needs a TCP port", fmt.Sprintf("%d=UDP", freePort(8082)): "needs a UDP port"} {
 		web.change(annotated(protocolsKey, value))
 		web.eventually(func() error {
 			if c := web.waitForCondition(accepted, conditionFalse, "InvalidAnnotation"); !strings.Contains(c.Message, words) {
@@ -209,7 +209,7 @@ func TestPortsSpeakWhatTheyAreNamedFor(t *testing.T) {
 			return nil
 		})
 	}
-	web.change(annotated(protocolsKey, "8080=HTTP,8082=HTTP,tcp-8081=PROXY"))
+	web.change(annotated(protocolsKey, fmt.Sprintf("%d=HTTP,%d=HTTP,tcp-8081=PROXY", freePort(8080), freePort(8082))))
 	web.waitForCondition(accepted, conditionTrue, "Accepted")
 	web.waitUntilProgrammed()
 	s.requireNoFailedRequest(visitor)
@@ -242,7 +242,7 @@ func TestProviderOVNIsNotAskedForWhatItWouldNotDo(t *testing.T) {
 	address := web.waitUntilProgrammed()
 	visitor := s.visit(address, 8080)
 	s.resetCalls()
-	for _, asked := range [][2]string{{proxyKey, "true"}, {proxyKey, "v2"}, {forwardedKey, "true"}, {protocolsKey, "8080=PROXY"},
+	for _, asked := range [][2]string{{proxyKey, "true"}, {proxyKey, "v2"}, {forwardedKey, "true"}, {protocolsKey, "tcp-8080=PROXY"},
 		{tlsKey, "https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}} {
 		web.change(annotated(asked[0], asked[1]))
 		c := web.waitForCondition(accepted, conditionFalse, "Unsupported")
@@ -260,7 +260,7 @@ func TestSCTPPortsAreOpened(t *testing.T) {
 	skipOnRealOpenStack(t, "the protocols are in the contract")
 	s := newStage(t, settings{conf: []string{"create-monitor=true"}})
 	onSCTP := func(v *corev1.Service) {
-		v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{Name: "m3ua", Port: 2905, Protocol: corev1.ProtocolSCTP})
+		v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{Name: "m3ua", Port: int32(freePort(2905)), Protocol: corev1.ProtocolSCTP})
 	}
 	web := s.service("web", tcp(8080), onSCTP)
 	if s.cloud.provider() == "ovn" {

@@ -72,11 +72,7 @@ func (c *real) IDs() cloudsim.IDs {
 	}
 }
 
-// request is made also when the test has ended, to clean up.
-func (c *real) request(as person, service, method, path string, body []byte) (status int, answer []byte, err error) {
-	a, err := c.people[as].Do(context.WithoutCancel(c.t.Context()), service, method, path, body)
-	return a.Status, a.Body, err
-}
+func (c *real) requester(as person) openstack.Requester { return c.people[as] }
 
 // server takes one of the servers that the cloud has. A name of the cluster's
 // does not matter to Nova.

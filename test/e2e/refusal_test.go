@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,8 +55,8 @@ func TestServicesThatCannotBeServedSayWhy(t *testing.T) {
 			annotated(proxyKey, "v2")(v)
 		}, "InvalidAnnotation", []string{forwardedKey, proxyKey}},
 		{"source-ranges", openTo("2001:db8::/32"), "InvalidSourceRanges", []string{"2001:db8::/32", "IPv4"}},
-		{"protocol", annotated(protocolsKey, "8080=UDP"), "InvalidAnnotation", []string{protocolsKey, "8080=UDP", "TCP"}},
-		{"no-node-port", func(v *corev1.Service) { v.Spec.AllocateLoadBalancerNodePorts = new(bool) }, "NoNodePort", []string{"8080"}},
+		{"protocol", annotated(protocolsKey, "tcp-8080=UDP"), "InvalidAnnotation", []string{protocolsKey, "tcp-8080=UDP", "TCP"}},
+		{"no-node-port", func(v *corev1.Service) { v.Spec.AllocateLoadBalancerNodePorts = new(bool) }, "NoNodePort", []string{strconv.Itoa(freePort(8080))}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			web := s.service(c.name, tcp(8080), c.edit)

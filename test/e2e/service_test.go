@@ -52,7 +52,7 @@ func addPorts(protocol corev1.Protocol, target string, ports []int32) edit {
 	return func(v *corev1.Service) {
 		for _, p := range ports {
 			v.Spec.Ports = append(v.Spec.Ports, corev1.ServicePort{
-				Name: fmt.Sprintf("%s-%d", strings.ToLower(string(protocol)), p), Port: p,
+				Name: fmt.Sprintf("%s-%d", strings.ToLower(string(protocol)), p), Port: int32(freePort(int(p))),
 				Protocol: protocol, TargetPort: intstr.FromString(target),
 			})
 		}
@@ -62,7 +62,7 @@ func addPorts(protocol corev1.Protocol, target string, ports []int32) edit {
 // without takes a port away.
 func without(port int32) edit {
 	return func(v *corev1.Service) {
-		v.Spec.Ports = slices.DeleteFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+		v.Spec.Ports = slices.DeleteFunc(v.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == int32(freePort(int(port))) })
 	}
 }
 

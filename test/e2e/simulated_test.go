@@ -4,17 +4,14 @@
 package e2e_test
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
-	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/test/node"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // simulated is a simulated OpenStack with a data plane.
@@ -25,8 +22,8 @@ type simulated struct {
 	conf string
 	// unfinished is set where Octavia does not end what one call began.
 	unfinished bool
-	// balancers and networks answer the tests themselves.
-	balancers, networks, secrets http.Handler
+	// people make the test's own requests.
+	people map[person]openstack.Requester
 }
 
 func newSimulated(t testing.TB, o cloudsim.Options) simulated {
@@ -42,52 +39,14 @@ func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 		}
 	})
 	return simulated{Cloud: c, t: t, conf: restrictedConf(t, c, "kube-octavia"), unfinished: o.Octavia.StuckChildren,
-		balancers: c.Octavia().Mux(), networks: c.Neutron().Mux(), secrets: c.Barbican().Mux()}
-}
-
-// restrictedConf is a cloud.conf with an application credential that may make the
-// calls of the table and no others. So all tests prove that the table is complete.
-func restrictedConf(t testing.TB, c *cloudsim.Cloud, name string) string {
-	t.Helper()
-	conf, err := config.Parse("cloud.conf", []byte(c.CloudConf()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	made, err := session.CreateApplicationCredential(t.Context(), openstack.ApplicationCredential{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := config.WithGlobal([]byte(c.CloudConf()), config.Global{AuthURL: conf.Global.AuthURL, Region: conf.Global.Region,
-		EndpointType: conf.Global.EndpointType, ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Recorder().Reset()
-	return text
+		people: map[person]openstack.Requester{asUser: openstack.SimulatedUser(c), asAdmin: openstack.SimulatedAdmin(c)}}
 }
 
 // CloudConf has an application credential, PasswordConf the user's password.
 func (c simulated) CloudConf() string    { return c.conf }
 func (c simulated) PasswordConf() string { return c.Cloud.CloudConf() }
 
-// request does not go over the network, where it would be recorded.
-func (c simulated) request(as person, service, method, path string, body []byte) (status int, answer []byte, err error) {
-	caller := wire.Identity{UserID: c.IDs().User, ProjectID: c.IDs().Project, Roles: []string{"member", "reader", "load-balancer_member", "creator"}}
-	if as == asAdmin {
-		caller = wire.Identity{UserID: c.IDs().AdminUser, ProjectID: c.IDs().AdminProject, Roles: []string{"admin", "load-balancer_admin"}}
-	}
-	r := httptest.NewRequest(method, path, bytes.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	handler := map[string]http.Handler{cloudsim.LoadBalancer: c.balancers, cloudsim.Network: c.networks, cloudsim.KeyManager: c.secrets}[service]
-	handler.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), caller)))
-	return w.Code, w.Body.Bytes(), nil
-}
+func (c simulated) requester(as person) openstack.Requester { return c.people[as] }
 
 func (c simulated) server(name string) (node.Node, error) {
 	id, err := c.AddServer(name)
@@ -129,8 +88,8 @@ func (c simulated) fail(loadBalancerID string) { c.Octavia().SetError(loadBalanc
 func (c simulated) repair(loadBalancerID string) {
 	c.t.Helper()
 	path := "/v2.0/lbaas/loadbalancers/" + loadBalancerID + "/failover"
-	if status, text, err := c.request(asAdmin, cloudsim.LoadBalancer, http.MethodPut, path, nil); err != nil || status >= http.StatusMultipleChoices {
-		c.t.Fatalf("PUT %s: %d: %s %v", path, status, text, err)
+	if err := openstack.Call(c.t.Context(), c.people[asAdmin], cloudsim.LoadBalancer, http.MethodPut, path, nil, nil); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

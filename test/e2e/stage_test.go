@@ -173,8 +173,8 @@ func (s *stage) runPod(name, nodeSuffix string) {
 	_, err := s.nodes.RunPod(s.t.Context(), node.Pod{
 		Namespace: s.namespace, Name: name, Node: s.node(nodeSuffix), Labels: map[string]string{"app": "web"},
 		Ports: []corev1.ContainerPort{
-			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
-			{Name: "dns", ContainerPort: 5353, Protocol: corev1.ProtocolUDP},
+			{Name: "http", ContainerPort: int32(freePort(8080)), Protocol: corev1.ProtocolTCP},
+			{Name: "dns", ContainerPort: int32(freePort(5353)), Protocol: corev1.ProtocolUDP},
 		},
 	})
 	if err != nil {

@@ -159,7 +159,7 @@ func TestCertificateOfASecretIsStoredFollowedAndDeleted(t *testing.T) {
 	s := newStage(t, settings{password: true, program: curious(), flags: sweeping})
 	s.mayRead("web-tls")
 	s.renew(time.Hour)
-	web := s.service("web", tcp(8080, 8081), annotated(secretKey, "web-tls"), annotated(protocolsKey, "8081=TCP"))
+	web := s.service("web", tcp(8080, 8081), annotated(secretKey, "web-tls"), annotated(protocolsKey, "tcp-8081=TCP"))
 	address := web.waitUntilProgrammed()
 	one := web.waitForCertificate("TCP/8080")
 	was := web.tree()

@@ -23,8 +23,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// patience bounds one request.
-const patience = 10 * time.Second
+// requestTimeout bounds one request.
+const requestTimeout = 10 * time.Second
 
 // client is where requests come from: a network namespace, that of the test if
 // it is empty, and a source address, any if it is empty.
@@ -32,7 +32,7 @@ type client struct{ namespace, address string }
 
 // dial opens a connection, "tcp" or "udp", to an IP address with a port.
 func (from client) dial(ctx context.Context, network, to string) (c net.Conn, err error) {
-	dialer := net.Dialer{Timeout: patience}
+	dialer := net.Dialer{Timeout: requestTimeout}
 	if from.address != "" {
 		local := netip.AddrPortFrom(netip.MustParseAddr(from.address), 0)
 		dialer.LocalAddr = net.TCPAddrFromAddrPort(local)
@@ -47,12 +47,17 @@ func (from client) dial(ctx context.Context, network, to string) (c net.Conn, er
 	return c, err
 }
 
+// endpoint is where requests to a port go.
+func endpoint(address string, port int) string {
+	return net.JoinHostPort(address, strconv.Itoa(freePort(port)))
+}
+
 // ask makes one HTTP request on a connection of its own and returns what the Pod
 // answered.
 func ask(ctx context.Context, from client, address string, port int) (node.Answer, error) {
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial}}
+	client := http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true, DialContext: from.dial}}
 	var a node.Answer
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, strconv.Itoa(port)), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint(address, port), nil)
 	if err != nil {
 		return a, err
 	}
@@ -69,7 +74,7 @@ func ask(ctx context.Context, from client, address string, port int) (node.Answe
 // stays unanswered for a second is an error.
 func askUDP(ctx context.Context, from client, address string, port int) (node.Answer, error) {
 	var a node.Answer
-	c, err := from.dial(ctx, "udp", net.JoinHostPort(address, strconv.Itoa(port)))
+	c, err := from.dial(ctx, "udp", endpoint(address, port))
 	if err != nil {
 		return a, err
 	}
@@ -114,7 +119,7 @@ func (s *stage) waitForAnswersThrough(address string, port int, nodes ...string)
 	})
 }
 
-// tcpKey is the port as people write it.
+// tcpKey is the port as tests write it.
 func tcpKey(port int) string { return fmt.Sprintf("TCP/%d", port) }
 
 // answers waits until requests to the address are answered. The answer has

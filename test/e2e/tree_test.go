@@ -167,13 +167,13 @@ func (c *cloud) monitor(id string) *monitor {
 	return answer.HealthMonitor
 }
 
-// key is the listener's port as people write it: TCP/8080.
+// key is the listener's port as tests write it: TCP/8080.
 func (l listener) key() string {
 	transport := "TCP"
 	if l.Protocol == "UDP" || l.Protocol == "SCTP" {
 		transport = l.Protocol
 	}
-	return fmt.Sprintf("%s/%d", transport, l.Port)
+	return fmt.Sprintf("%s/%d", transport, testPort(l.Port))
 }
 
 // listener is the one with the port, such as TCP/8080; its ID is empty when

@@ -95,7 +95,7 @@ func TestEndpointSlicesGoWithTheirService(t *testing.T) {
 		Selector: map[string]string{"app": "web"},
 		Ports:    []corev1.ServicePort{{Port: 80}},
 	})
-	await := func(number int) {
+	waitForSlices := func(number int) {
 		t.Helper()
 		eventually(t, func(ctx context.Context) error {
 			slices, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{})
@@ -105,11 +105,11 @@ func TestEndpointSlicesGoWithTheirService(t *testing.T) {
 			return err
 		})
 	}
-	await(1)
+	waitForSlices(1)
 	if err := client.CoreV1().Services(namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(0)
+	waitForSlices(0)
 }
 
 func TestDeletedNamespaceGoesWithWhatItHolds(t *testing.T) {

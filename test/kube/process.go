@@ -20,13 +20,13 @@ const logTail = 2000
 
 // process is a program that runs in a directory and logs into a file there.
 type process struct {
-	name    string
-	logPath string
-	cmd     *exec.Cmd
-	onExit  func()        // called by stop at its end; may be nil
-	done    chan struct{} // closed when the program has ended
-	exit    error         // of Wait; to be read after done
-	told    bool          // await has returned failure
+	name     string
+	logPath  string
+	cmd      *exec.Cmd
+	onExit   func()        // called by stop at its end; may be nil
+	done     chan struct{} // closed when the program has ended
+	exit     error         // of Wait; to be read after done
+	reported bool          // waitFor has returned failure
 }
 
 // startProcess runs the program. It is killed when this process dies.
@@ -68,10 +68,10 @@ func startProcess(path, dir string, args []string) (*process, error) {
 	return p, nil
 }
 
-// await calls ready every pollInterval until it returns nil. It fails when the
+// waitFor calls ready every pollInterval until it returns nil. It fails when the
 // program ends before, or when ctx ends; the error has the last lines of the
 // log and what ready returned last.
-func (p *process) await(ctx context.Context, what string, ready func(context.Context) error) error {
+func (p *process) waitFor(ctx context.Context, what string, ready func(context.Context) error) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	var last error
@@ -81,7 +81,7 @@ func (p *process) await(ctx context.Context, what string, ready func(context.Con
 		}
 		select {
 		case <-p.done:
-			p.told = true
+			p.reported = true
 			return p.failure()
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s %s: %w (last answer: %w)%s", p.name, what, context.Cause(ctx), last, p.tail())
@@ -91,12 +91,12 @@ func (p *process) await(ctx context.Context, what string, ready func(context.Con
 }
 
 // stop kills the program and waits until it has ended. It fails if the program
-// had ended before and await has not said so.
+// had ended before and waitFor has not returned that.
 func (p *process) stop() error {
 	var err error
 	select {
 	case <-p.done:
-		if !p.told {
+		if !p.reported {
 			err = p.failure()
 		}
 	default:
@@ -111,7 +111,7 @@ func (p *process) stop() error {
 	return err
 }
 
-// failure tells how the program ended by itself. Call it after done.
+// failure says how the program ended by itself. Call it after done.
 func (p *process) failure() error {
 	how := "exit status 0"
 	if p.exit != nil {

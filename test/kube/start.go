@@ -47,7 +47,7 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if err := c.awaitAPI(ctx, apiserver); err != nil {
+	if err := c.waitForAPI(ctx, apiserver); err != nil {
 		return err
 	}
 	return c.startControllers(ctx, opts)
@@ -134,10 +134,10 @@ func (c *Cluster) startAPIServer(opts Options) (*process, error) {
 	return p, nil
 }
 
-// awaitAPI waits until kube-apiserver serves and has made its namespaces, and
+// waitForAPI waits until kube-apiserver serves and has made its namespaces, and
 // learns the certificate that it made for itself.
-func (c *Cluster) awaitAPI(ctx context.Context, apiserver *process) error {
-	err := apiserver.await(ctx, "to make its certificate", func(context.Context) error {
+func (c *Cluster) waitForAPI(ctx context.Context, apiserver *process) error {
+	err := apiserver.waitFor(ctx, "to make its certificate", func(context.Context) error {
 		// The key is written after the certificate.
 		if _, err := os.Stat(filepath.Join(c.dir, certDir, "apiserver.key")); err != nil {
 			return err
@@ -214,5 +214,5 @@ func (c *Cluster) poll(ctx context.Context, p *process, what string, ready func(
 	if err != nil {
 		return err
 	}
-	return p.await(ctx, what, func(ctx context.Context) error { return ready(ctx, client) })
+	return p.waitFor(ctx, what, func(ctx context.Context) error { return ready(ctx, client) })
 }

@@ -1,10 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mutate changes documents of JSON as a fuzzer says: a real answer of a
-// cloud goes in, with a string of bytes that chooses what becomes of it, and
-// comes out as JSON that nobody has seen yet. Bytes that are changed at random
-// rarely are JSON any more; these always are.
+// Package mutate changes documents of JSON for fuzz targets: bytes of the fuzzer choose the
+// changes of a real answer of a cloud. The result is always JSON, which it would rarely be if
+// random bytes of it were changed.
 //
 // It is for fuzz targets and imports nothing of the project.
 package mutate
@@ -17,8 +16,8 @@ import (
 	"strings"
 )
 
-// Document is a value of JSON. It never changes: an edit makes another one, which
-// shares with it all that stayed. A fuzz target wants a million of them.
+// Document is a value of JSON. It is immutable: an edit returns another one, which shares all
+// unchanged parts with it. A fuzz target makes a million of them.
 type Document struct {
 	keys     []string // of an object, sorted
 	children []*Document

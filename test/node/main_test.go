@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kube-octavia/kube-octavia/test/freeport"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
@@ -29,7 +30,7 @@ func randomAddr() netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(15)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 }
 
-// eventually waits until ok, which it asks again and again, is true.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -39,22 +40,22 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// world is a namespace of the test's own and two nodes, a and b.
-type world struct {
+// fixture is a namespace of the test's own and two nodes, a and b.
+type fixture struct {
 	t         *testing.T
 	namespace string
 	nodes     *node.Nodes
 	a, b      node.Node
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{t: t, namespace: kubetest.Namespace(t)}
+	f := &fixture{t: t, namespace: kubetest.Namespace(t)}
 	nodes, err := node.New(t.Context(), node.Options{Config: kubetest.Cluster(t).Config()})
 	if err != nil {
 		t.Fatal(err)
@@ -64,45 +65,49 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w.nodes = nodes
-	w.a, w.b = w.add("a"), w.add("b")
-	return w
+	f.nodes = nodes
+	f.a, f.b = f.add("a"), f.add("b")
+	return f
 }
 
 // add adds a node whose name ends with suffix.
-func (w *world) add(suffix string) node.Node {
-	w.t.Helper()
+func (f *fixture) add(suffix string) node.Node {
+	f.t.Helper()
 	nd := node.Node{
-		Name: w.namespace + "-" + suffix, Address: randomAddr(), ServerID: "server-" + suffix,
+		Name: f.namespace + "-" + suffix, Address: randomAddr(), ServerID: "server-" + suffix,
 		Labels: map[string]string{"rack": suffix},
 	}
-	if err := w.nodes.Add(w.t.Context(), nd); err != nil {
-		w.t.Fatal(err)
+	if err := f.nodes.Add(f.t.Context(), nd); err != nil {
+		f.t.Fatal(err)
 	}
 	return nd
 }
 
-// pod runs a Pod with a TCP port 8080 and a UDP port 5353.
-func (w *world) pod(name string, on node.Node) *corev1.Pod {
-	w.t.Helper()
-	pod, err := w.nodes.RunPod(w.t.Context(), node.Pod{
-		Namespace: w.namespace, Name: name, Node: on.Name, Labels: map[string]string{"app": "web"},
+// pod runs a Pod with a TCP port and a UDP port.
+func (f *fixture) pod(name string, on node.Node) *corev1.Pod {
+	f.t.Helper()
+	offset, err := freeport.Offset(0, 8080, 5353)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	pod, err := f.nodes.RunPod(f.t.Context(), node.Pod{
+		Namespace: f.namespace, Name: name, Node: on.Name, Labels: map[string]string{"app": "web"},
 		Ports: []corev1.ContainerPort{
-			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
-			{Name: "dns", ContainerPort: 5353, Protocol: corev1.ProtocolUDP},
+			{Name: "http", ContainerPort: int32(8080 + offset), Protocol: corev1.ProtocolTCP},
+			{Name: "dns", ContainerPort: int32(5353 + offset), Protocol: corev1.ProtocolUDP},
 		},
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return pod
 }
 
 // service makes a Service of type LoadBalancer for the Pods.
-func (w *world) service(change func(*corev1.ServiceSpec)) *corev1.Service {
-	w.t.Helper()
+func (f *fixture) service(change func(*corev1.ServiceSpec)) *corev1.Service {
+	f.t.Helper()
 	svc := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: w.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: f.namespace},
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeLoadBalancer,
 			Selector: map[string]string{"app": "web"},
@@ -115,9 +120,9 @@ func (w *world) service(change func(*corev1.ServiceSpec)) *corev1.Service {
 	if change != nil {
 		change(&svc.Spec)
 	}
-	svc, err := kubetest.Client(w.t).CoreV1().Services(w.namespace).Create(w.t.Context(), svc, metav1.CreateOptions{})
+	svc, err := kubetest.Client(f.t).CoreV1().Services(f.namespace).Create(f.t.Context(), svc, metav1.CreateOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return svc
 }
@@ -154,23 +159,23 @@ func ask(from netip.Addr, url string) (node.Answer, error) {
 }
 
 // pods counts which Pods answer n requests.
-func (w *world) pods(n int, url string) map[string]int {
-	w.t.Helper()
+func (f *fixture) pods(n int, url string) map[string]int {
+	f.t.Helper()
 	got := map[string]int{}
 	for range n {
 		a, err := ask(netip.Addr{}, url)
 		if err != nil {
-			w.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		got[a.Pod]++
 	}
 	return got
 }
 
-// awaitPods waits until the Pods that answer are these.
-func (w *world) awaitPods(url string, want ...string) {
-	w.t.Helper()
-	eventually(w.t, fmt.Sprintf("%s answered by %v", url, want), func() bool {
+// waitForPods waits until the Pods that answer are these.
+func (f *fixture) waitForPods(url string, want ...string) {
+	f.t.Helper()
+	eventually(f.t, fmt.Sprintf("%s answered by %v", url, want), func() bool {
 		got := map[string]bool{}
 		for range 2 * max(len(want), 1) {
 			a, err := ask(netip.Addr{}, url)

@@ -47,8 +47,8 @@ func ip(t *testing.T, command string) {
 	}
 }
 
-// newNamespacedWorld has one node, in a network namespace, and a client there.
-func newNamespacedWorld(t *testing.T) *world {
+// newNamespacedFixture has one node, in a network namespace, and a client there.
+func newNamespacedFixture(t *testing.T) *fixture {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces take root")
@@ -57,9 +57,9 @@ func newNamespacedWorld(t *testing.T) *world {
 		t.Skip("there is no ip(8): install iproute2")
 	}
 	pods := networkNamespace(t, "pods", "route add local 0.0.0.0/0 dev lo")
-	w := &world{t: t, namespace: kubetest.Namespace(t)}
-	w.a = node.Node{
-		Name: w.namespace + "-a", Address: nodeAddress,
+	f := &fixture{t: t, namespace: kubetest.Namespace(t)}
+	f.a = node.Node{
+		Name: f.namespace + "-a", Address: nodeAddress,
 		Namespace: networkNamespace(t, "a",
 			"address add "+nodeAddress.String()+"/32 dev lo", "address add "+clientAddress.String()+"/32 dev lo"),
 	}
@@ -72,12 +72,12 @@ func newNamespacedWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w.nodes = nodes
-	if err := nodes.Add(t.Context(), w.a); err != nil {
+	f.nodes = nodes
+	if err := nodes.Add(t.Context(), f.a); err != nil {
 		t.Fatal(err)
 	}
-	w.pod("one", w.a)
-	return w
+	f.pod("one", f.a)
+	return f
 }
 
 // within makes a client whose connections begin in the namespace, at the
@@ -105,16 +105,16 @@ func get(client *http.Client, url string) (status int, body string, err error) {
 }
 
 func TestNodeInANamespaceAnswersThereAndNowhereElse(t *testing.T) {
-	w := newNamespacedWorld(t)
-	svc := w.service(nil)
-	client := within(w.a.Namespace)
+	f := newNamespacedFixture(t)
+	svc := f.service(nil)
+	client := within(f.a.Namespace)
 	var body string
 	eventually(t, "an answer in the namespace", func() (ok bool) {
 		var err error
-		_, body, err = get(client, url(w.a, svc))
+		_, body, err = get(client, url(f.a, svc))
 		return err == nil
 	})
-	want := fmt.Sprintf(`{"pod":"one","node":"%s","client":"%s"}`+"\n", w.a.Name, nodeAddress)
+	want := fmt.Sprintf(`{"pod":"one","node":"%s","client":"%s"}`+"\n", f.a.Name, nodeAddress)
 	if d := cmp.Diff(want, body); d != "" {
 		t.Errorf("the Pod says (-want +is): %s", d)
 	}
@@ -125,21 +125,21 @@ func TestNodeInANamespaceAnswersThereAndNowhereElse(t *testing.T) {
 	} else {
 		_ = ln.Close()
 	}
-	if err := w.nodes.Crash(w.a.Name); err != nil {
+	if err := f.nodes.Crash(f.a.Name); err != nil {
 		t.Fatal(err)
 	}
-	if _, body, err := get(client, url(w.a, svc)); err == nil {
+	if _, body, err := get(client, url(f.a, svc)); err == nil {
 		t.Errorf("the crashed node answers %s", body)
 	}
 }
 
 func TestPodOfANamespacedNodeSeesTheClientWithThePolicyLocal(t *testing.T) {
-	w := newNamespacedWorld(t)
-	svc := w.service(local)
-	client := within(w.a.Namespace)
-	want := fmt.Sprintf(`{"pod":"one","node":"%s","client":"%s"}`+"\n", w.a.Name, clientAddress)
+	f := newNamespacedFixture(t)
+	svc := f.service(local)
+	client := within(f.a.Namespace)
+	want := fmt.Sprintf(`{"pod":"one","node":"%s","client":"%s"}`+"\n", f.a.Name, clientAddress)
 	eventually(t, "an answer that names the client", func() bool {
-		_, body, err := get(client, url(w.a, svc))
+		_, body, err := get(client, url(f.a, svc))
 		return err == nil && body == want
 	})
 	eventually(t, "a healthy health check node port", func() bool {
@@ -149,10 +149,10 @@ func TestPodOfANamespacedNodeSeesTheClientWithThePolicyLocal(t *testing.T) {
 }
 
 func TestUDPReachesThePodOfANamespacedNode(t *testing.T) {
-	w := newNamespacedWorld(t)
-	svc := w.service(local)
+	f := newNamespacedFixture(t)
+	svc := f.service(local)
 	var c net.Conn
-	err := netns.In(w.a.Namespace, func() (err error) {
+	err := netns.In(f.a.Namespace, func() (err error) {
 		c, err = net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(clientAddress, 0)),
 			net.UDPAddrFromAddrPort(netip.AddrPortFrom(nodeAddress, uint16(svc.Spec.Ports[1].NodePort))))
 		return err
@@ -161,7 +161,7 @@ func TestUDPReachesThePodOfANamespacedNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	want := fmt.Sprintf(`{"pod":"one","node":"%s","client":"%s","data":"hello"}`+"\n", w.a.Name, clientAddress)
+	want := fmt.Sprintf(`{"pod":"one","node":"%s","client":"%s","data":"hello"}`+"\n", f.a.Name, clientAddress)
 	buffer := make([]byte, 1024)
 	eventually(t, "an answer that names the client", func() bool {
 		if _, err := io.WriteString(c, "hello"); err != nil {
@@ -173,12 +173,12 @@ func TestUDPReachesThePodOfANamespacedNode(t *testing.T) {
 }
 
 func TestUnservedNodeIsRegisteredAndSilent(t *testing.T) {
-	w := newWorld(t)
-	nd := node.Node{Name: w.namespace + "-c", Address: netip.MustParseAddr("192.0.2.1"), Unserved: true}
-	if err := w.nodes.Add(t.Context(), nd); err != nil {
+	f := newFixture(t)
+	nd := node.Node{Name: f.namespace + "-c", Address: netip.MustParseAddr("192.0.2.1"), Unserved: true}
+	if err := f.nodes.Add(t.Context(), nd); err != nil {
 		t.Fatal(err)
 	}
-	w.pod("one", nd)
-	svc := w.service(nil)
-	w.awaitPods(url(w.a, svc), "one")
+	f.pod("one", nd)
+	svc := f.service(nil)
+	f.waitForPods(url(f.a, svc), "one")
 }

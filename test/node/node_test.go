@@ -25,20 +25,20 @@ import (
 )
 
 func TestNodePortAnswersOnEveryNodeFromEveryPod(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(nil)
-	w.pod("one", w.a)
-	w.pod("two", w.b)
-	for _, nd := range []node.Node{w.a, w.b} {
-		w.awaitPods(url(nd, svc), "one", "two")
-		if diff := cmp.Diff(map[string]int{"one": 3, "two": 3}, w.pods(6, url(nd, svc))); diff != "" {
+	f := newFixture(t)
+	svc := f.service(nil)
+	f.pod("one", f.a)
+	f.pod("two", f.b)
+	for _, nd := range []node.Node{f.a, f.b} {
+		f.waitForPods(url(nd, svc), "one", "two")
+		if diff := cmp.Diff(map[string]int{"one": 3, "two": 3}, f.pods(6, url(nd, svc))); diff != "" {
 			t.Errorf("%s: %s", nd.Name, diff)
 		}
 		got, err := ask(randomAddr(), url(nd, svc))
 		if err != nil {
 			t.Fatal(err)
 		}
-		on := map[string]node.Node{"one": w.a, "two": w.b}[got.Pod]
+		on := map[string]node.Node{"one": f.a, "two": f.b}[got.Pod]
 		if diff := cmp.Diff(node.Answer{Pod: got.Pod, Node: on.Name, Client: nd.Address.String()}, got); diff != "" {
 			t.Error(diff)
 		}
@@ -46,51 +46,51 @@ func TestNodePortAnswersOnEveryNodeFromEveryPod(t *testing.T) {
 }
 
 func TestLocalPolicyAnswersOnlyWhereAPodIsAndKeepsTheSource(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(local)
-	w.pod("one", w.a)
-	w.awaitPods(url(w.a, svc), "one")
+	f := newFixture(t)
+	svc := f.service(local)
+	f.pod("one", f.a)
+	f.waitForPods(url(f.a, svc), "one")
 	from := randomAddr()
-	got, err := ask(from, url(w.a, svc))
+	got, err := ask(from, url(f.a, svc))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(node.Answer{Pod: "one", Node: w.a.Name, Client: from.String()}, got); diff != "" {
+	if diff := cmp.Diff(node.Answer{Pod: "one", Node: f.a.Name, Client: from.String()}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := ask(netip.Addr{}, url(w.b, svc)); err == nil {
+	if got, err := ask(netip.Addr{}, url(f.b, svc)); err == nil {
 		t.Errorf("the node without a Pod answered: %+v", got)
 	}
-	w.pod("two", w.b)
-	w.awaitPods(url(w.b, svc), "two")
-	w.awaitPods(url(w.a, svc), "one")
+	f.pod("two", f.b)
+	f.waitForPods(url(f.b, svc), "two")
+	f.waitForPods(url(f.a, svc), "one")
 }
 
 func TestHealthCheckNodePortTellsWhetherThePodIsLocal(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(local)
-	w.pod("one", w.a)
-	w.awaitHealth(w.a, svc, 200, 1)
-	w.awaitHealth(w.b, svc, 503, 0)
+	f := newFixture(t)
+	svc := f.service(local)
+	f.pod("one", f.a)
+	f.waitForHealth(f.a, svc, 200, 1)
+	f.waitForHealth(f.b, svc, 503, 0)
 
-	if err := w.nodes.SetPodReady(t.Context(), w.namespace, "one", false); err != nil {
+	if err := f.nodes.SetPodReady(t.Context(), f.namespace, "one", false); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitHealth(w.a, svc, 503, 0)
-	if err := w.nodes.SetPodReady(t.Context(), w.namespace, "one", true); err != nil {
+	f.waitForHealth(f.a, svc, 503, 0)
+	if err := f.nodes.SetPodReady(t.Context(), f.namespace, "one", true); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitHealth(w.a, svc, 200, 1)
+	f.waitForHealth(f.a, svc, 200, 1)
 
 	svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
-	if _, err := kubetest.Client(t).CoreV1().Services(w.namespace).Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
+	if _, err := kubetest.Client(t).CoreV1().Services(f.namespace).Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the health check node port to close", func() bool {
-		_, _, err := health(w.a, svc)
+		_, _, err := health(f.a, svc)
 		return err != nil
 	})
-	w.awaitPods(url(w.b, svc), "one")
+	f.waitForPods(url(f.b, svc), "one")
 }
 
 // health asks the health check node port.
@@ -105,21 +105,21 @@ func health(nd node.Node, svc *corev1.Service) (int, string, error) {
 	return resp.StatusCode, string(body), err
 }
 
-func (w *world) awaitHealth(nd node.Node, svc *corev1.Service, status, endpoints int) {
-	w.t.Helper()
-	want := fmt.Sprintf(`{"service":{"namespace":%q,"name":"web"},"localEndpoints":%d,"serviceProxyHealthy":true}`+"\n", w.namespace, endpoints)
-	eventually(w.t, fmt.Sprintf("%s to answer %d %s", nd.Name, status, want), func() bool {
+func (f *fixture) waitForHealth(nd node.Node, svc *corev1.Service, status, endpoints int) {
+	f.t.Helper()
+	want := fmt.Sprintf(`{"service":{"namespace":%q,"name":"web"},"localEndpoints":%d,"serviceProxyHealthy":true}`+"\n", f.namespace, endpoints)
+	eventually(f.t, fmt.Sprintf("%s to answer %d %s", nd.Name, status, want), func() bool {
 		got, body, err := health(nd, svc)
 		return err == nil && got == status && body == want
 	})
 }
 
 func TestUDPNodePortEchoes(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(nil)
-	w.pod("one", w.a)
-	w.awaitPods(url(w.b, svc), "one")
-	c, err := net.Dial("udp", netip.AddrPortFrom(w.b.Address, uint16(svc.Spec.Ports[1].NodePort)).String())
+	f := newFixture(t)
+	svc := f.service(nil)
+	f.pod("one", f.a)
+	f.waitForPods(url(f.b, svc), "one")
+	c, err := net.Dial("udp", netip.AddrPortFrom(f.b.Address, uint16(svc.Spec.Ports[1].NodePort)).String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,64 +132,64 @@ func TestUDPNodePortEchoes(t *testing.T) {
 		c.SetReadDeadline(time.Now().Add(time.Second))
 		return json.NewDecoder(c).Decode(&got) == nil
 	})
-	if diff := cmp.Diff(node.Answer{Pod: "one", Node: w.a.Name, Client: w.b.Address.String(), Data: "hello"}, got); diff != "" {
+	if diff := cmp.Diff(node.Answer{Pod: "one", Node: f.a.Name, Client: f.b.Address.String(), Data: "hello"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestNodePortFollowsPodsAndService(t *testing.T) {
-	w := newWorld(t)
-	w.pod("one", w.a)
-	svc := w.service(nil)
-	w.awaitPods(url(w.a, svc), "one")
-	w.pod("two", w.b)
-	w.awaitPods(url(w.a, svc), "one", "two")
-	if err := w.nodes.SetPodReady(t.Context(), w.namespace, "one", false); err != nil {
+	f := newFixture(t)
+	f.pod("one", f.a)
+	svc := f.service(nil)
+	f.waitForPods(url(f.a, svc), "one")
+	f.pod("two", f.b)
+	f.waitForPods(url(f.a, svc), "one", "two")
+	if err := f.nodes.SetPodReady(t.Context(), f.namespace, "one", false); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitPods(url(w.a, svc), "two")
-	if err := w.nodes.DeletePod(t.Context(), w.namespace, "two"); err != nil {
+	f.waitForPods(url(f.a, svc), "two")
+	if err := f.nodes.DeletePod(t.Context(), f.namespace, "two"); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitPods(url(w.a, svc))
-	if err := w.nodes.SetPodReady(t.Context(), w.namespace, "one", true); err != nil {
+	f.waitForPods(url(f.a, svc))
+	if err := f.nodes.SetPodReady(t.Context(), f.namespace, "one", true); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitPods(url(w.a, svc), "one")
-	if err := kubetest.Client(t).CoreV1().Services(w.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+	f.waitForPods(url(f.a, svc), "one")
+	if err := kubetest.Client(t).CoreV1().Services(f.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitPods(url(w.a, svc))
+	f.waitForPods(url(f.a, svc))
 }
 
 func TestSessionAffinityKeepsAClientOnItsPod(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(func(s *corev1.ServiceSpec) { s.SessionAffinity = corev1.ServiceAffinityClientIP })
-	w.pod("one", w.a)
-	w.pod("two", w.b)
+	f := newFixture(t)
+	svc := f.service(func(s *corev1.ServiceSpec) { s.SessionAffinity = corev1.ServiceAffinityClientIP })
+	f.pod("one", f.a)
+	f.pod("two", f.b)
 	eventually(t, "both Pods to have clients", func() bool {
-		one, _ := ask(randomAddr(), url(w.a, svc))
-		two, _ := ask(randomAddr(), url(w.a, svc))
+		one, _ := ask(randomAddr(), url(f.a, svc))
+		two, _ := ask(randomAddr(), url(f.a, svc))
 		return one.Pod != "" && two.Pod != "" && one.Pod != two.Pod
 	})
 	from := randomAddr()
-	first, err := ask(from, url(w.a, svc))
+	first, err := ask(from, url(f.a, svc))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if again, err := ask(from, url(w.a, svc)); err != nil || again.Pod != first.Pod {
+		if again, err := ask(from, url(f.a, svc)); err != nil || again.Pod != first.Pod {
 			t.Errorf("the client went from %s to %s (%v)", first.Pod, again.Pod, err)
 		}
 	}
 }
 
 func TestPodUnderstandsAProxyHeader(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(nil)
-	w.pod("one", w.a)
-	w.awaitPods(url(w.a, svc), "one")
-	c, err := net.Dial("tcp", strings.TrimPrefix(url(w.a, svc), "http://"))
+	f := newFixture(t)
+	svc := f.service(nil)
+	f.pod("one", f.a)
+	f.waitForPods(url(f.a, svc), "one")
+	c, err := net.Dial("tcp", strings.TrimPrefix(url(f.a, svc), "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,15 +209,15 @@ func TestPodUnderstandsAProxyHeader(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatalf("%v in %q", err, all)
 	}
-	want := node.Answer{Pod: "one", Node: w.a.Name, Client: "192.0.2.7", Proxied: true, ForwardedFor: "192.0.2.8"}
+	want := node.Answer{Pod: "one", Node: f.a.Name, Client: "192.0.2.7", Proxied: true, ForwardedFor: "192.0.2.8"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestNodeObjectIsThatOfAHealthyNode(t *testing.T) {
-	w := newWorld(t)
-	obj, err := kubetest.Client(t).CoreV1().Nodes().Get(t.Context(), w.a.Name, metav1.GetOptions{})
+	f := newFixture(t)
+	obj, err := kubetest.Client(t).CoreV1().Nodes().Get(t.Context(), f.a.Name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,85 +227,85 @@ func TestNodeObjectIsThatOfAHealthyNode(t *testing.T) {
 	if len(obj.Spec.Taints) > 0 {
 		t.Errorf("taints %v", obj.Spec.Taints)
 	}
-	if obj.Labels["rack"] != "a" || obj.Labels[corev1.LabelHostname] != w.a.Name {
+	if obj.Labels["rack"] != "a" || obj.Labels[corev1.LabelHostname] != f.a.Name {
 		t.Errorf("labels %v", obj.Labels)
 	}
 	if len(obj.Status.Conditions) != 1 || obj.Status.Conditions[0].Type != corev1.NodeReady || obj.Status.Conditions[0].Status != corev1.ConditionTrue {
 		t.Errorf("conditions %v", obj.Status.Conditions)
 	}
-	want := []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: w.a.Address.String()}, {Type: corev1.NodeHostName, Address: w.a.Name}}
+	want := []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: f.a.Address.String()}, {Type: corev1.NodeHostName, Address: f.a.Name}}
 	if diff := cmp.Diff(want, obj.Status.Addresses); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestNodeThatLeavesGoesInSteps(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(nil)
-	w.pod("one", w.a)
-	w.pod("two", w.b)
-	w.awaitPods(url(w.b, svc), "one", "two")
+	f := newFixture(t)
+	svc := f.service(nil)
+	f.pod("one", f.a)
+	f.pod("two", f.b)
+	f.waitForPods(url(f.b, svc), "one", "two")
 
-	if err := w.nodes.Unregister(t.Context(), w.b.Name); err != nil {
+	if err := f.nodes.Unregister(t.Context(), f.b.Name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kubetest.Client(t).CoreV1().Nodes().Get(t.Context(), w.b.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := kubetest.Client(t).CoreV1().Nodes().Get(t.Context(), f.b.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Node object is still there: %v", err)
 	}
-	if _, err := ask(netip.Addr{}, url(w.b, svc)); err != nil {
+	if _, err := ask(netip.Addr{}, url(f.b, svc)); err != nil {
 		t.Errorf("the node that is leaving does not answer: %v", err)
 	}
-	if err := w.nodes.Remove(t.Context(), w.b.Name); err != nil {
+	if err := f.nodes.Remove(t.Context(), f.b.Name); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ask(netip.Addr{}, url(w.b, svc)); err == nil {
+	if got, err := ask(netip.Addr{}, url(f.b, svc)); err == nil {
 		t.Errorf("the removed node answers: %+v", got)
 	}
-	w.awaitPods(url(w.a, svc), "one")
+	f.waitForPods(url(f.a, svc), "one")
 
-	if err := w.nodes.Add(t.Context(), w.b); err != nil {
+	if err := f.nodes.Add(t.Context(), f.b); err != nil {
 		t.Errorf("it cannot come back: %v", err)
 	}
-	w.awaitPods(url(w.b, svc), "one")
+	f.waitForPods(url(f.b, svc), "one")
 }
 
 func TestCrashedNodeIsSilentAndItsObjectsStay(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(local)
-	w.pod("one", w.a)
-	w.awaitHealth(w.a, svc, 200, 1)
-	w.awaitPods(url(w.a, svc), "one")
-	if err := w.nodes.Crash(w.a.Name); err != nil {
+	f := newFixture(t)
+	svc := f.service(local)
+	f.pod("one", f.a)
+	f.waitForHealth(f.a, svc, 200, 1)
+	f.waitForPods(url(f.a, svc), "one")
+	if err := f.nodes.Crash(f.a.Name); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ask(netip.Addr{}, url(w.a, svc)); err == nil {
+	if got, err := ask(netip.Addr{}, url(f.a, svc)); err == nil {
 		t.Errorf("the crashed node answers: %+v", got)
 	}
-	if _, _, err := health(w.a, svc); err == nil {
+	if _, _, err := health(f.a, svc); err == nil {
 		t.Error("the crashed node's health check node port answers")
 	}
 	client := kubetest.Client(t)
-	if _, err := client.CoreV1().Nodes().Get(t.Context(), w.a.Name, metav1.GetOptions{}); err != nil {
+	if _, err := client.CoreV1().Nodes().Get(t.Context(), f.a.Name, metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := client.CoreV1().Pods(w.namespace).Get(t.Context(), "one", metav1.GetOptions{}); err != nil {
+	if _, err := client.CoreV1().Pods(f.namespace).Get(t.Context(), "one", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(nil)
-	w.pod("one", w.a)
-	w.awaitPods(url(w.b, svc), "one")
-	if err := w.nodes.Close(); err != nil {
+	f := newFixture(t)
+	svc := f.service(nil)
+	f.pod("one", f.a)
+	f.waitForPods(url(f.b, svc), "one")
+	if err := f.nodes.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := w.nodes.Close(); err != nil {
+	if err := f.nodes.Close(); err != nil {
 		t.Error(err)
 	}
 	client := kubetest.Client(t)
-	for _, nd := range []node.Node{w.a, w.b} {
+	for _, nd := range []node.Node{f.a, f.b} {
 		if _, err := client.CoreV1().Nodes().Get(t.Context(), nd.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("node %s: %v", nd.Name, err)
 		}
@@ -313,57 +313,57 @@ func TestCloseLeavesNothing(t *testing.T) {
 			t.Errorf("%s answers: %+v", nd.Name, got)
 		}
 	}
-	pods, err := client.CoreV1().Pods(w.namespace).List(t.Context(), metav1.ListOptions{})
+	pods, err := client.CoreV1().Pods(f.namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(pods.Items) > 0 {
 		t.Errorf("%d Pods left, %v", len(pods.Items), err)
 	}
 }
 
 func TestPodAppliedByAUserIsRunAndReplaced(t *testing.T) {
-	w := newWorld(t)
-	svc := w.service(nil)
-	pods := kubetest.Client(t).CoreV1().Pods(w.namespace)
+	f := newFixture(t)
+	svc := f.service(nil)
+	pods := kubetest.Client(t).CoreV1().Pods(f.namespace)
 	// RunPod first: it waits for the namespace's service account.
-	pod := w.pod("one", w.a)
-	if err := w.nodes.DeletePod(t.Context(), w.namespace, "one"); err != nil {
+	pod := f.pod("one", f.a)
+	if err := f.nodes.DeletePod(t.Context(), f.namespace, "one"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		again := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: pod.Labels}, Spec: pod.Spec}
-		again.Spec.NodeName = w.b.Name
+		again.Spec.NodeName = f.b.Name
 		if _, err := pods.Create(t.Context(), again, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.awaitPods(url(w.a, svc), "one")
+		f.waitForPods(url(f.a, svc), "one")
 		zero := int64(0)
 		if err := pods.Delete(t.Context(), "one", metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.awaitPods(url(w.a, svc))
+	f.waitForPods(url(f.a, svc))
 }
 
 func TestRefusals(t *testing.T) {
-	w := newWorld(t)
+	f := newFixture(t)
 	ctx := t.Context()
 	cases := map[string]struct {
 		err  error
 		want string
 	}{
-		"address not loopback": {w.nodes.Add(ctx, node.Node{Name: "x", Address: netip.MustParseAddr("192.0.2.1")}), "a loopback address"},
-		"no address":           {w.nodes.Add(ctx, node.Node{Name: "x"}), "needs a name and an address"},
-		"namespace without one for Pods": {w.nodes.Add(ctx, node.Node{Name: "x", Address: netip.MustParseAddr("192.0.2.1"), Namespace: "x"}),
+		"address not loopback": {f.nodes.Add(ctx, node.Node{Name: "x", Address: netip.MustParseAddr("192.0.2.1")}), "a loopback address"},
+		"no address":           {f.nodes.Add(ctx, node.Node{Name: "x"}), "needs a name and an address"},
+		"namespace without one for Pods": {f.nodes.Add(ctx, node.Node{Name: "x", Address: netip.MustParseAddr("192.0.2.1"), Namespace: "x"}),
 			"Options.PodNetwork"},
-		"no name":             {w.nodes.Add(ctx, node.Node{Address: randomAddr()}), "needs a name"},
-		"name taken":          {w.nodes.Add(ctx, node.Node{Name: w.a.Name, Address: randomAddr()}), "exists already"},
-		"address taken":       {w.nodes.Add(ctx, node.Node{Name: "x", Address: w.a.Address}), "exists already"},
-		"remove unknown":      {w.nodes.Remove(ctx, "x"), "not in the set"},
-		"unregister unknown":  {w.nodes.Unregister(ctx, "x"), "not in the set"},
-		"crash unknown":       {w.nodes.Crash("x"), "not in the set"},
-		"pod on unknown node": {runPod(w, "x", nil), `node "x" is not in the set`},
-		"pod with SCTP":       {runPod(w, w.a.Name, []corev1.ContainerPort{{ContainerPort: 80, Protocol: corev1.ProtocolSCTP}}), "cannot start: container port 80"},
-		"unready unknown pod": {w.nodes.SetPodReady(ctx, w.namespace, "x", true), "not found"},
-		"delete unknown pod":  {w.nodes.DeletePod(ctx, w.namespace, "x"), ""},
+		"no name":             {f.nodes.Add(ctx, node.Node{Address: randomAddr()}), "needs a name"},
+		"name taken":          {f.nodes.Add(ctx, node.Node{Name: f.a.Name, Address: randomAddr()}), "exists already"},
+		"address taken":       {f.nodes.Add(ctx, node.Node{Name: "x", Address: f.a.Address}), "exists already"},
+		"remove unknown":      {f.nodes.Remove(ctx, "x"), "not in the set"},
+		"unregister unknown":  {f.nodes.Unregister(ctx, "x"), "not in the set"},
+		"crash unknown":       {f.nodes.Crash("x"), "not in the set"},
+		"pod on unknown node": {runPod(f, "x", nil), `node "x" is not in the set`},
+		"pod with SCTP":       {runPod(f, f.a.Name, []corev1.ContainerPort{{ContainerPort: 80, Protocol: corev1.ProtocolSCTP}}), "cannot start: container port 80"},
+		"unready unknown pod": {f.nodes.SetPodReady(ctx, f.namespace, "x", true), "not found"},
+		"delete unknown pod":  {f.nodes.DeletePod(ctx, f.namespace, "x"), ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -374,7 +374,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func runPod(w *world, on string, ports []corev1.ContainerPort) error {
-	_, err := w.nodes.RunPod(w.t.Context(), node.Pod{Namespace: w.namespace, Name: "refused", Node: on, Ports: ports})
+func runPod(f *fixture, on string, ports []corev1.ContainerPort) error {
+	_, err := f.nodes.RunPod(f.t.Context(), node.Pod{Namespace: f.namespace, Name: "refused", Node: on, Ports: ports})
 	return err
 }

@@ -23,8 +23,8 @@ type Pod struct {
 	// Node is the name of a node of the set.
 	Node   string
 	Labels map[string]string
-	// Ports are the container ports. TCP ports serve HTTP, UDP ports echo;
-	// none means TCP 8080. Ports below 1024 need root.
+	// Ports are the container ports. TCP ports serve HTTP, UDP ports echo.
+	// Ports below 1024 need root.
 	Ports []corev1.ContainerPort
 }
 
@@ -78,9 +78,6 @@ func (n *Nodes) RunPod(ctx context.Context, p Pod) (*corev1.Pod, error) {
 
 // podObject is the Pod as a user would write it, but for the node's name.
 func podObject(p Pod) *corev1.Pod {
-	if len(p.Ports) == 0 {
-		p.Ports = []corev1.ContainerPort{{ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
-	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: p.Labels},
 		Spec: corev1.PodSpec{

@@ -15,8 +15,13 @@ import (
 	"time"
 )
 
-// patience bounds one request; a create may take seconds on a busy machine.
-const patience = 60 * time.Second
+// httpClient makes a connection for each request: the services of a real cloud close theirs
+// after an answer, and a request that meets such a connection has no answer. A create may take
+// seconds on a busy machine.
+var httpClient = &http.Client{
+	Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 // Login is who a client is: a user of the domain Default, in a project, which
 // has an id or a name.
@@ -40,7 +45,6 @@ func (c *Cloud) LoginAsAdmin() Login {
 // goroutines.
 type Client struct {
 	login Login
-	http  http.Client
 
 	mu        sync.Mutex
 	token     string
@@ -50,8 +54,7 @@ type Client struct {
 
 // Connect logs in.
 func Connect(ctx context.Context, login Login) (*Client, error) {
-	// Connections are not kept: the services' servers end them without a word.
-	c := &Client{login: login, http: http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
+	c := &Client{login: login}
 	return c, c.authenticate(ctx)
 }
 
@@ -76,17 +79,16 @@ type Response struct {
 	Body   []byte
 }
 
-// Do makes a request to a service; path begins after the host: "/v2.0/ports". A
-// token that is no longer valid is renewed. Answers of any status are no error.
+// Do implements Requester. It renews a token that is no longer valid.
 func (c *Client) Do(ctx context.Context, service, method, path string, body []byte) (Response, error) {
 	root := origin(c.Endpoints()[service])
 	if root == "" {
 		return Response{}, fmt.Errorf("%s %s: the catalogue has no service %s", method, path, service)
 	}
-	answer, err := c.send(ctx, method, root+path, c.valid(), body)
+	answer, err := send(ctx, method, root+path, c.valid(), body)
 	if err == nil && answer.Status == http.StatusUnauthorized {
 		if err = c.authenticate(ctx); err == nil {
-			answer, err = c.send(ctx, method, root+path, c.valid(), body)
+			answer, err = send(ctx, method, root+path, c.valid(), body)
 		}
 	}
 	return answer, err
@@ -99,7 +101,7 @@ func (c *Client) valid() string {
 	return c.token
 }
 
-func (c *Client) send(ctx context.Context, method, url, token string, body []byte) (Response, error) {
+func send(ctx context.Context, method, url, token string, body []byte) (Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return Response{}, err
@@ -108,7 +110,12 @@ func (c *Client) send(ctx context.Context, method, url, token string, body []byt
 	if token != "" {
 		request.Header.Set("X-Auth-Token", token)
 	}
-	response, err := c.http.Do(request)
+	return Send(request)
+}
+
+// Send makes a request and reads the answer. Redirects are not followed.
+func Send(request *http.Request) (Response, error) {
+	response, err := httpClient.Do(request)
 	if err != nil {
 		return Response{}, err
 	}
@@ -132,7 +139,7 @@ func (c *Client) authenticate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.send(ctx, http.MethodPost, strings.TrimSuffix(c.login.AuthURL, "/")+"/auth/tokens", "", body)
+	answer, err := send(ctx, http.MethodPost, strings.TrimSuffix(c.login.AuthURL, "/")+"/auth/tokens", "", body)
 	if err != nil {
 		return fmt.Errorf("log in as %s: %w: is the cloud up?", c.login.User, err)
 	}

@@ -61,7 +61,7 @@ func (c *Cloud) Hold(ctx context.Context) (release func() error, err error) {
 	}
 	_, err = io.WriteString(in, "START TRANSACTION; SELECT COUNT(*) FROM (SELECT id FROM amphora FOR UPDATE) AS held; SELECT 'held';\n")
 	if err == nil {
-		err = awaits(out, "held\n")
+		err = readUntil(out, "held\n")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("hold load balancers: %w", err), release())
@@ -70,8 +70,8 @@ func (c *Cloud) Hold(ctx context.Context) (release func() error, err error) {
 	return release, nil
 }
 
-// awaits reads until the text ends what was read.
-func awaits(r io.Reader, end string) error {
+// readUntil reads until the text ends what was read.
+func readUntil(r io.Reader, end string) error {
 	var read []byte
 	for !bytes.HasSuffix(read, []byte(end)) {
 		var b [1]byte

@@ -5,6 +5,7 @@ package openstack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -245,5 +246,29 @@ func TestLoadReadsWhatTheCloudHas(t *testing.T) {
 		if !strings.Contains(conf, part) {
 			t.Errorf("cloud.conf has no %s:\n%s", part, conf)
 		}
+	}
+}
+
+func TestCallsOfATestAreNotRecorded(t *testing.T) {
+	cloud, _, _ := upstream(t)
+	cloud.Recorder().Reset()
+	user, admin := SimulatedUser(cloud), SimulatedAdmin(cloud)
+	var made struct{ Port struct{ ID string } }
+	body := map[string]any{"port": map[string]any{"network_id": cloud.IDs().PrivateNetwork}}
+	if err := Call(t.Context(), user, network, http.MethodPost, "/v2.0/ports", body, &made); err != nil || made.Port.ID == "" {
+		t.Fatalf("the port %+v, %v", made, err)
+	}
+	if err := Call(t.Context(), admin, network, http.MethodDelete, "/v2.0/ports/"+made.Port.ID, nil, nil); err != nil {
+		t.Error(err)
+	}
+	err := Call(t.Context(), user, network, http.MethodGet, "/v2.0/ports/"+made.Port.ID, nil, nil)
+	if failed := new(StatusError); !errors.As(err, &failed) || failed.Status != http.StatusNotFound || !strings.Contains(err.Error(), made.Port.ID) {
+		t.Errorf("the port that was deleted: %v", err)
+	}
+	if err := Call(t.Context(), user, "object-store", http.MethodGet, "/", nil, nil); err == nil {
+		t.Error("there is a service that the simulator does not have")
+	}
+	if calls := cloud.Recorder().Calls(); len(calls) > 0 {
+		t.Errorf("recorded: %v", calls)
 	}
 }

@@ -131,12 +131,15 @@ func (p *Proxy) ExpireTokens() { p.tokens.expire() }
 // Tokens are all tokens with which calls came through the proxy.
 func (p *Proxy) Tokens() []string { return p.tokens.all() }
 
+// closeTimeout bounds how long Close waits for requests under way.
+const closeTimeout = time.Minute
+
 // Close ends the proxy. Requests under way are given up.
 func (p *Proxy) Close() error {
 	p.faults.Clear()
 	var errs []error
 	for _, s := range p.servers {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		errs = append(errs, s.Shutdown(ctx))
 		cancel()
 	}

@@ -26,76 +26,57 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/node"
 )
 
-// port is above 1023, so that the load balancer may listen on it without root, and no other
-// program's: one that listens on 0.0.0.0 has it on every VIP, and on 127.0.0.1.
-var port = freePort(8080)
+// waitTimeout bounds each wait.
+const waitTimeout = time.Minute
 
-// freePort returns the port, or another one if a program has it.
-func freePort(preferred int) int32 {
-	for _, candidate := range []int{preferred, 0} {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", candidate))
-		if err != nil {
-			continue
-		}
-		_ = l.Close() // only the number is wanted
-		if at, ok := l.Addr().(*net.TCPAddr); ok {
-			return int32(at.Port)
-		}
-	}
-	return int32(preferred)
-}
-
-// patience bounds the wait for one thing to happen.
-const patience = time.Minute
-
-// play tells the story. It ends with an error at the first thing that does not
-// happen as it should.
-func play(ctx context.Context, n *narrator, s *stage) error {
-	scenes := []func(context.Context, *narrator, *stage) error{
+// runSteps runs the steps of the demo. It ends with an error at the first step that does not
+// do what it should.
+func runSteps(ctx context.Context, p *printer, s *stage) error {
+	steps := []func(context.Context, *printer, *stage) error{
 		serviceIsPending, opsArePlanned, loadBalancerIsBuilt, trafficFlows, nodeLeaves, serviceGoes,
 	}
-	for _, scene := range scenes {
-		if err := scene(ctx, n, s); err != nil {
+	for _, step := range steps {
+		if err := step(ctx, p, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func serviceIsPending(ctx context.Context, n *narrator, s *stage) error {
-	n.step("A Service of type LoadBalancer")
+func serviceIsPending(ctx context.Context, p *printer, s *stage) error {
+	p.step("A Service of type LoadBalancer")
 	_, err := s.client.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
 		Spec: corev1.ServiceSpec{
 			Type:              corev1.ServiceTypeLoadBalancer,
 			LoadBalancerClass: ptr.To(class),
 			Selector:          map[string]string{"app": "hello"},
-			Ports:             []corev1.ServicePort{{Name: "http", Port: port}},
+			Ports:             []corev1.ServicePort{{Name: "http", Port: s.port}},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
 	output := s.kubectl(ctx, "get", "service", "hello")
-	n.show("kubectl get service hello", output)
+	p.show("kubectl get service hello", output)
 	if !strings.Contains(output, "<pending>") {
 		return fmt.Errorf("the Service is not pending")
 	}
 	return nil
 }
 
-func opsArePlanned(ctx context.Context, n *narrator, s *stage) error {
-	n.step("What the controller would do")
+func opsArePlanned(ctx context.Context, p *printer, s *stage) error {
+	p.step("What the controller would do")
 	exit, output := s.plan(ctx)
-	n.show("kube-octavia plan", output)
+	p.show("kube-octavia plan", output)
 	if exit != 2 || !strings.Contains(output, "create load balancer") || !strings.Contains(output, "create floating IP") {
 		return fmt.Errorf("the plan (exit status %d) does not create a load balancer and a floating IP", exit)
 	}
 	return nil
 }
 
-func loadBalancerIsBuilt(ctx context.Context, n *narrator, s *stage) error {
-	n.step("The controller starts")
+func loadBalancerIsBuilt(ctx context.Context, p *printer, s *stage) error {
+	p.step("The controller starts")
 	if err := s.startController(); err != nil {
 		return err
 	}
@@ -119,11 +100,11 @@ func loadBalancerIsBuilt(ctx context.Context, n *narrator, s *stage) error {
 		}
 		if state != "" && !seen[state] {
 			seen[state] = true
-			n.note("Octavia says %s", state)
+			p.note("Octavia says %s", state)
 		}
 		if c != nil && c.Message != last {
 			last = c.Message
-			n.note("%s=%s: %s", status.Programmed, c.Status, c.Message)
+			p.note("%s=%s: %s", status.Programmed, c.Status, c.Message)
 		}
 		return c != nil && c.Status == metav1.ConditionTrue, nil
 	})
@@ -133,7 +114,7 @@ func loadBalancerIsBuilt(ctx context.Context, n *narrator, s *stage) error {
 	if !seen["ACTIVE"] || s.cloud.builds() && !seen["PENDING_CREATE"] {
 		return fmt.Errorf("the load balancer was not seen being built and then ACTIVE")
 	}
-	n.show("kubectl get service hello", s.kubectl(ctx, "get", "service", "hello"))
+	p.show("kubectl get service hello", s.kubectl(ctx, "get", "service", "hello"))
 	return nil
 }
 
@@ -146,17 +127,17 @@ func (s *stage) loadBalancerStatus(ctx context.Context) (string, error) {
 	return string(heads[0].ProvisioningStatus), nil
 }
 
-func trafficFlows(ctx context.Context, n *narrator, s *stage) error {
-	n.step("Traffic through the floating IP, over both nodes to both Pods")
+func trafficFlows(ctx context.Context, p *printer, s *stage) error {
+	p.step("Traffic through the floating IP, over both nodes to both Pods")
 	address, err := s.address(ctx)
 	if err != nil {
 		return err
 	}
-	return s.answersFrom(ctx, n, address, nodeName(1), nodeName(2))
+	return s.answersFrom(ctx, p, address, nodeName(1), nodeName(2))
 }
 
-func nodeLeaves(ctx context.Context, n *narrator, s *stage) error {
-	n.step("%s leaves, and traffic goes on", nodeName(2))
+func nodeLeaves(ctx context.Context, p *printer, s *stage) error {
+	p.step("%s leaves, and traffic goes on", nodeName(2))
 	address, err := s.address(ctx)
 	if err != nil {
 		return err
@@ -176,19 +157,19 @@ func nodeLeaves(ctx context.Context, n *narrator, s *stage) error {
 	if err != nil {
 		return fmt.Errorf("wait for the member to go: %w", err)
 	}
-	n.note("%d requests meanwhile, %d failed", asked, failed)
+	p.note("%d requests meanwhile, %d failed", asked, failed)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d requests failed", failed, asked)
 	}
 	if err := s.nodes.Remove(ctx, nodeName(2)); err != nil {
 		return err
 	}
-	return s.answersFrom(ctx, n, address, nodeName(1))
+	return s.answersFrom(ctx, p, address, nodeName(1))
 }
 
-func serviceGoes(ctx context.Context, n *narrator, s *stage) error {
-	n.step("The Service is deleted")
-	n.show("kubectl delete service hello", s.kubectl(ctx, "delete", "service", "hello", "--timeout=60s"))
+func serviceGoes(ctx context.Context, p *printer, s *stage) error {
+	p.step("The Service is deleted")
+	p.show("kubectl delete service hello", s.kubectl(ctx, "delete", "service", "hello", "--timeout=60s"))
 	_, err := s.client.CoreV1().Services(namespace).Get(ctx, "hello", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("the Service is still there (%v)", err)
@@ -197,7 +178,7 @@ func serviceGoes(ctx context.Context, n *narrator, s *stage) error {
 	if err != nil {
 		return err
 	}
-	n.note("the cloud has %v", left)
+	p.note("the cloud has %v", left)
 	if left != s.before {
 		return fmt.Errorf("the cloud is not as it was before: it had %v", s.before)
 	}
@@ -213,13 +194,13 @@ func (s *stage) address(ctx context.Context) (string, error) {
 	if len(service.Status.LoadBalancer.Ingress) == 0 {
 		return "", fmt.Errorf("the Service has no address")
 	}
-	return net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, fmt.Sprint(port)), nil
+	return net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, fmt.Sprint(s.port)), nil
 }
 
 // answersFrom asks until every one of the nodes has answered, four times at
 // least; an answer of anybody else's is an error. Which node answers is chance
 // where the load balancer goes by the source's port.
-func (s *stage) answersFrom(ctx context.Context, n *narrator, address string, nodes ...string) error {
+func (s *stage) answersFrom(ctx context.Context, p *printer, address string, nodes ...string) error {
 	const most = 50
 	answered := map[string]bool{}
 	for asked := 0; asked < 4 || len(answered) < len(nodes); asked++ {
@@ -233,7 +214,7 @@ func (s *stage) answersFrom(ctx context.Context, n *narrator, address string, no
 		if !slices.Contains(nodes, a.Node) {
 			return fmt.Errorf("%s answered, and not one of %v", a.Node, nodes)
 		}
-		n.note("curl http://%s/  ->  Pod %s on %s", address, a.Pod, a.Node)
+		p.note("curl http://%s/  ->  Pod %s on %s", address, a.Pod, a.Node)
 		answered[a.Node] = true
 	}
 	return nil
@@ -263,7 +244,7 @@ func (s *stage) ask(ctx context.Context, address string) (node.Answer, error) {
 
 // until waits for something to happen.
 func until(ctx context.Context, happened func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -10,29 +10,29 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// tempo is how fast things are expected to go.
-type tempo struct {
-	// deadline bounds every wait, and pause lies between two looks.
-	deadline, pause time.Duration
-	// request is how long the controller waits for an answer of the cloud.
-	request time.Duration
-	// timing is the controller's patience.
-	timing timing.Delays
+// durations depend on the cloud.
+type durations struct {
+	// deadline bounds every wait, and pollInterval is the time between two checks.
+	deadline, pollInterval time.Duration
+	// requestTimeout is how long the controller waits for an answer of the cloud.
+	requestTimeout time.Duration
+	// delays are the controller's.
+	delays timing.Delays
 }
 
-// realCloud is set in the environment of a controller whose cloud is a real one.
-const realCloud = "KUBE_OCTAVIA_CHAOS_REAL"
+// realCloudVariable is set in the environment of a controller whose cloud is a real one.
+const realCloudVariable = "KUBE_OCTAVIA_CHAOS_REAL"
 
-// pace is that of a cloud whose changes take milliseconds, or of a real one.
-func pace() tempo {
-	if *stateDir == "" && os.Getenv(realCloud) == "" {
-		return tempo{deadline: 40 * time.Second, pause: 20 * time.Millisecond, request: time.Second, timing: scaled(1)}
+// cloudDurations are for a cloud whose changes take milliseconds, or for a real one.
+func cloudDurations() durations {
+	if *stateDir == "" && os.Getenv(realCloudVariable) == "" {
+		return durations{deadline: 40 * time.Second, pollInterval: 20 * time.Millisecond, requestTimeout: time.Second, delays: delaysTimes(1)}
 	}
-	return tempo{deadline: 4 * time.Minute, pause: 250 * time.Millisecond, request: 10 * time.Second, timing: scaled(15)}
+	return durations{deadline: 4 * time.Minute, pollInterval: 250 * time.Millisecond, requestTimeout: 10 * time.Second, delays: delaysTimes(15)}
 }
 
-// scaled is the controller's patience with a simulated cloud, so many times.
-func scaled(by time.Duration) timing.Delays {
+// delaysTimes are the controller's delays with a simulated cloud, multiplied.
+func delaysTimes(by time.Duration) timing.Delays {
 	return timing.Delays{
 		FirstBackoff: by * 50 * time.Millisecond, LastBackoff: by * time.Second,
 		SlowRetry:      by * 500 * time.Millisecond,
@@ -45,7 +45,7 @@ func scaled(by time.Duration) timing.Delays {
 		QuotaRetry:     by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
 		Unfinished:      timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},
 		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
-		// Nobody who tampers in these tests is another controller.
+		// Tampering here is never another controller's.
 		ConflictLimit: 5, ConflictWindow: by * 2 * time.Second,
 		ConflictWait: timing.Backoff{First: by * 20 * time.Millisecond, Last: by * 200 * time.Millisecond},
 		ConflictStop: timing.Backoff{First: by * time.Second, Last: by * 2 * time.Second},
