@@ -4,51 +4,47 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"golang.org/x/time/rate"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
-// Rate bounds the calls to one service.
+// Rate limits the calls to one service.
 type Rate struct {
-	// PerSecond is how many calls a second are made in the long run; 0 means 20.
+	// PerSecond is the long-term rate; 0 means 20.
 	PerSecond float64
 	// Burst is how many calls may be made at once after a quiet time; 0 means 40.
 	Burst int
-	// MaxWait is how long a call waits for its turn. A call whose turn comes later is not made: it fails at once with class
-	// Throttled and says when to come back, so that nobody is kept waiting. 0 means 5 s.
+	// MaxWait is how long a call waits for the rate limit. A call that would wait longer fails at once with class
+	// Throttled and the time to come back, so that it blocks no worker. 0 means 5 s.
 	MaxWait time.Duration
 }
 
 func (r Rate) withDefaults() Rate {
-	if r.PerSecond <= 0 {
-		r.PerSecond = 20
+	return Rate{
+		PerSecond: cmp.Or(max(r.PerSecond, 0), 20),
+		Burst:     cmp.Or(max(r.Burst, 0), 40),
+		MaxWait:   cmp.Or(max(r.MaxWait, 0), 5*time.Second),
 	}
-	if r.Burst <= 0 {
-		r.Burst = 40
-	}
-	if r.MaxWait <= 0 {
-		r.MaxWait = 5 * time.Second
-	}
-	return r
 }
 
 const (
-	// defaultPause is how long a service is left alone that asks for patience and does not say how much.
+	// defaultPause is the pause after a throttled call whose response names no time.
 	defaultPause = time.Second
-	// recoveryStep is how often the rate grows again, each time by a tenth of the full one.
+	// recoveryStep is how often the rate grows again, each time by a tenth of the full rate.
 	recoveryStep = 5 * time.Second
-	// slowest is the part of the full rate below which no service's rate falls.
+	// slowest is the part of the full rate below which the rate never falls.
 	slowest = 1.0 / 16
 )
 
-// clock tells the time and passes it. Tests have their own.
+// clock tells the time and sleeps. Tests have their own.
 type clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error
@@ -69,25 +65,25 @@ func (realClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// bucket holds the calls to one service to its rate, and stops them all while the service asks for patience.
+// bucket limits the rate of the calls to one service, and stops them while the service asks for a pause.
 type bucket struct {
 	rate  Rate
 	clock clock
 
 	mu      sync.Mutex
 	limiter *rate.Limiter
-	until   time.Time // no call before
+	until   time.Time // end of the pause
 	pauses  int       // counts the changes of until
 	halved  time.Time // when the rate was last halved
-	grown   time.Time // from when the next growth is counted
+	grown   time.Time // when the rate last grew, or the last pause ends
 }
 
 func newBucket(r Rate, c clock) *bucket {
 	return &bucket{rate: r, clock: c, limiter: rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)}
 }
 
-// wait returns when the call may be made. If that would take longer than MaxWait it fails at once with the time that is
-// left and the reason; it fails with the context's error when that ends.
+// wait returns when the call may be made. If that would take longer than MaxWait, it returns at once the time that
+// is left and the reason. It fails with the error of the context.
 func (b *bucket) wait(ctx context.Context) (left time.Duration, reason string, err error) {
 	start := b.clock.Now()
 	for {
@@ -111,12 +107,12 @@ func (b *bucket) wait(ctx context.Context) (left time.Duration, reason string, e
 		if reservation != nil && !b.pausedSince(pauses) {
 			return 0, "", nil
 		}
-		// There was a pause, or one began while this call was waiting: its turn is void.
+		// There was a pause, or one began while this call waited: its reservation is void.
 	}
 }
 
-// reserve takes a turn at the service. Without a reservation the delay is what is left of a pause. A delay above patience
-// takes no turn.
+// reserve reserves a call. Without a reservation, the delay is the rest of a pause. A delay above patience reserves
+// nothing.
 func (b *bucket) reserve(now time.Time, patience time.Duration) (time.Duration, *rate.Reservation, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,8 +134,8 @@ func (b *bucket) pausedSince(pauses int) bool {
 	return b.pauses != pauses
 }
 
-// pause stops all calls to the service for d, and halves the rate, unless it was halved after this call began: the calls
-// that were under way together are refused together, and that is one refusal.
+// pause stops all calls to the service for d. It halves the rate, unless that was done after this call began: calls
+// that were in progress at the same time are throttled together and count as one.
 func (b *bucket) pause(began time.Time, d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,11 +151,11 @@ func (b *bucket) pause(began time.Time, d time.Duration) {
 	if b.until.After(b.grown) {
 		b.grown = b.until
 	}
-	// No turns are saved up during a pause: otherwise its end would be a burst.
+	// No reservations accumulate during a pause: otherwise a burst would follow it.
 	b.limiter.ReserveN(b.until, int(b.limiter.TokensAt(b.until)))
 }
 
-// grow gives back a part of the rate for each recoveryStep without a refusal. b.mu is held.
+// grow restores a part of the rate for each recoveryStep without throttling. b.mu is held.
 func (b *bucket) grow(now time.Time) {
 	full := rate.Limit(b.rate.PerSecond)
 	if b.limiter.Limit() >= full {
@@ -173,7 +169,7 @@ func (b *bucket) grow(now time.Time) {
 	b.limiter.SetLimitAt(now, min(full, b.limiter.Limit()+full/10*rate.Limit(steps)))
 }
 
-// throttled holds calls to the rate of their service.
+// throttled limits the rate of calls per service.
 type throttled struct {
 	next    http.RoundTripper
 	routes  *calltable.Routes
@@ -228,7 +224,7 @@ func (t *throttled) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// refused is the error of a call that was not made.
+// refused returns the error of a call that was not made.
 func refused(service, reason string, left time.Duration) *Error {
 	message := "not sent: too many calls to the " + service + " service are waiting"
 	if reason == "pause" {
