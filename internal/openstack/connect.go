@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/ratelimit"
 	"github.com/kube-octavia/kube-octavia/internal/redact"
 )
 
@@ -27,7 +28,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 		o.RequestTimeout = time.Minute
 	}
 	if o.clock == nil {
-		o.clock = realClock{}
+		o.clock = ratelimit.RealClock{}
 	}
 	where := withoutPassword(o.Config.AuthURL)
 	provider, err := gophercloudopenstack.NewClient(o.Config.AuthURL)
@@ -70,9 +71,7 @@ func (o Options) chain(s *Session, known *calltable.Routes) http.RoundTripper {
 	var next http.RoundTripper = attempts{next: s.connections, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
 	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
-	next = &throttled{
-		next: next, routes: known, rate: o.Rate.withDefaults(), clock: o.clock, metrics: s.metrics, buckets: map[string]*bucket{},
-	}
+	next = &throttled{next: next, routes: known, rate: o.Rate, clock: o.clock, metrics: s.metrics, limiters: map[string]*ratelimit.Limiter{}}
 	return redact.New(requestIDs{next: next})
 }
 

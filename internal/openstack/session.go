@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/ratelimit"
 )
 
 // Options configure a Session. Only Config is required.
@@ -41,7 +42,7 @@ type Options struct {
 	// call fails. It may be nil.
 	Reread func() (config.Global, error)
 
-	clock clock // tests pass their own time
+	clock ratelimit.Clock // set by tests
 }
 
 // Session is an authenticated connection to one region of a cloud, for one project. It is safe for concurrent use.
