@@ -72,7 +72,7 @@ func SetUp(m manager.Manager, o Options) error {
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:      o.Planner.Heads,
 		Get:        o.Planner.Octavia.Head,
-		PortsThere: o.Planner.Neutron.PortsThere,
+		ExistingPorts: o.Planner.Neutron.ExistingPorts,
 		Interval:   o.WatchInterval,
 		Logger:     o.Logger.WithName("watcher"),
 		Changed:    func(id string, head octavia.Head) { reconciler.Settled(id, head) },

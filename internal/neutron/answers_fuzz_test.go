@@ -97,7 +97,7 @@ func lookUp(t *testing.T, client *neutron.Client) {
 	classified(t, err)
 	_, err = client.HasMetadataPort(t.Context(), subnet)
 	classified(t, err)
-	_, err = client.PortsThere(t.Context(), vipPorts)
+	_, err = client.ExistingPorts(t.Context(), vipPorts)
 	classified(t, err)
 }
 

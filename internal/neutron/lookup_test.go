@@ -28,7 +28,7 @@ func TestABrokenListOfPortsIsAnErrorAndNeverEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fault.Route = "/v2.0/ports"
 			defer c.Faults().Remove(c.Faults().Add(fault))
-			if there, err := c.PortsThere(t.Context(), []string{port}); openstack.Classify(err) != openstack.Transient || there != nil {
+			if there, err := c.ExistingPorts(t.Context(), []string{port}); openstack.Classify(err) != openstack.Transient || there != nil {
 				t.Errorf("there %v, class %q: %v", there, openstack.Classify(err), err)
 			}
 			if id, err := c.SubnetOfAddress(t.Context(), "10.0.200.1"); openstack.Classify(err) != openstack.Transient || id != "" {

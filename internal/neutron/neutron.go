@@ -178,10 +178,10 @@ func (c *Client) lead(ctx context.Context, id, portID, description string) error
 	return err
 }
 
-// PortsThere returns those of the VIP ports that exist, in one call per hundred.
+// ExistingPorts returns those of the VIP ports that exist, in one call per hundred.
 // A port that a person made for a VIP outlives its load balancer and does not
 // count.
-func (c *Client) PortsThere(ctx context.Context, ids []string) ([]string, error) {
+func (c *Client) ExistingPorts(ctx context.Context, ids []string) ([]string, error) {
 	const op = "look whether VIP ports are gone"
 	var there []string
 	for some := range slices.Chunk(ids, idsPerCall) {

@@ -180,7 +180,7 @@ func TestNoPortAndNoAddressHaveNoFloatingIPAndTakeNoCall(t *testing.T) {
 	client := against(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("called %s", r.URL) })
 	on, err := client.FloatingIPsOn(t.Context(), "")
 	with, err2 := client.FloatingIPsWithAddress(t.Context(), "")
-	there, err3 := client.PortsThere(t.Context(), nil)
+	there, err3 := client.ExistingPorts(t.Context(), nil)
 	if len(on)+len(with)+len(there) > 0 || errors.Join(err, err2, err3) != nil {
 		t.Errorf("%v, %v, %v, %v", on, with, there, errors.Join(err, err2, err3))
 	}
@@ -202,7 +202,7 @@ func TestAllPortsAreLookedForInOneCall(t *testing.T) {
 	s := newCloud(t, simulator.Options{})
 	a, b := s.port(), s.port()
 	s.Recorder().Reset()
-	there, err := s.PortsThere(t.Context(), []string{a, "11111111-1111-1111-1111-111111111111", b})
+	there, err := s.ExistingPorts(t.Context(), []string{a, "11111111-1111-1111-1111-111111111111", b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
 		asked = append(asked, some...)
 		answer(w, 200, fmt.Sprintf(`{"ports": [{"id": %q, "name": "ovn-lb-vip-1"}]}`, some[0]))
 	})
-	there, err := client.PortsThere(t.Context(), ids)
+	there, err := client.ExistingPorts(t.Context(), ids)
 	if diff := cmp.Diff(ids, asked); diff != "" || err != nil {
 		t.Errorf("%v: asked for (-want +got):\n%s", err, diff)
 	}
@@ -243,7 +243,7 @@ func TestAPortThatAPersonMadeForAVIPIsNotWaitedFor(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"ports": [{"id": "p1", "name": "mine", "device_owner": ""}, {"id": "p2", "name": "", "device_owner": "Octavia"}]}`)
 	})
-	if there, err := client.PortsThere(t.Context(), []string{"p1", "p2"}); err != nil || !slices.Equal(there, []string{"p2"}) {
+	if there, err := client.ExistingPorts(t.Context(), []string{"p1", "p2"}); err != nil || !slices.Equal(there, []string{"p2"}) {
 		t.Errorf("%v (%v)", there, err)
 	}
 }

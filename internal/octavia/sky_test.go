@@ -57,7 +57,7 @@ func watch(t *testing.T, interval time.Duration, test func(*sky)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sky{t: t, status: map[string]lb.ProvisioningStatus{}, unlisted: map[string]bool{}}
 		s.Watcher = octavia.NewWatcher(octavia.WatcherOptions{
-			Heads: s.list, Get: s.get, PortsThere: s.portsThere, Changed: s.tell, Interval: interval,
+			Heads: s.list, Get: s.get, ExistingPorts: s.portsThere, Changed: s.tell, Interval: interval,
 			Logger: funcr.New(s.log, funcr.Options{}),
 		})
 		ctx, stop := context.WithCancel(t.Context())

@@ -168,7 +168,7 @@ func (f *Finder) certificates(found Inventory) (all []Object) {
 // balancer for ever whose certificate is gone. Whose certificate it is says its name, which
 // nobody can change.
 func (f *Finder) checkCertificate(ctx context.Context, o Object) (stays string, _ error) {
-	listeners, err := f.Octavia.EndingTLS(ctx)
+	listeners, err := f.Octavia.TLSListeners(ctx)
 	return certificate(o).InUse(listeners), err
 }
 
