@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -113,8 +114,8 @@ func TestOfExternalNetworksTheFirstByNameWithIPv4IsTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCloud(t, simulator.Options{})
 			c.listed("networks", one.networks)
-			for _, s := range one.subnets {
-				c.listed("subnets", s)
+			for i, s := range one.subnets {
+				c.listed("subnets", strings.ReplaceAll(s, `"n"`, strconv.Quote(strconv.Itoa(i+1))))
 			}
 			id, err := c.ExternalNetwork(t.Context())
 			if id != one.want {
