@@ -205,7 +205,7 @@ func TestThatCredentialsExpireIsSaidInTimeAndNotAllTheTime(t *testing.T) {
 	now := time.Now()
 	said := func(at time.Time) bool {
 		before := k.log.String()
-		k.tellExpiry(at)
+		k.logExpiry(at)
 		return k.log.String() != before
 	}
 	if said(now) {
@@ -226,14 +226,14 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 	k := newKept(t)
 	person := k.session
 	right := k.cloud.Credentials().Password
-	k.tellRefusal()
+	k.logRefusal()
 	k.cloud.ExpireTokens()
 	k.cloud.Keystone().SetPassword(k.cloud.Credentials().UserID, "another")
 	if err := person.Renew(t.Context()); err == nil {
 		t.Fatal("the password is still good")
 	}
-	k.tellRefusal()
-	k.tellRefusal()
+	k.logRefusal()
+	k.logRefusal()
 	if n := strings.Count(k.log.String(), "Keystone rejects the credentials"); n != 1 {
 		t.Errorf("said %d times: %s", n, k.log.String())
 	}
@@ -241,7 +241,7 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 	if err := person.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	k.tellRefusal()
+	k.logRefusal()
 	if !strings.Contains(k.log.String(), "accepts the credentials again") {
 		t.Errorf("said %s", k.log.String())
 	}
@@ -253,18 +253,18 @@ func TestWhatAnApplicationCredentialDoesNotAllowIsSaidOnce(t *testing.T) {
 	const complaint = "was created for an older version"
 	k.reload(old)
 	for range 3 {
-		k.learn(t.Context())
+		k.readExpiry(t.Context())
 	}
 	if n := strings.Count(k.log.String(), complaint); n != 1 {
 		t.Errorf("said %d times: %s", n, k.log.String())
 	}
 	k.reload(made)
-	k.learn(t.Context())
+	k.readExpiry(t.Context())
 	if n := strings.Count(k.log.String(), complaint); n != 1 {
 		t.Errorf("said of one that allows all: %s", k.log.String())
 	}
 	k.reload(old)
-	k.learn(t.Context())
+	k.readExpiry(t.Context())
 	if n := strings.Count(k.log.String(), complaint); n != 2 {
 		t.Errorf("it is so again, and was said %d times: %s", n, k.log.String())
 	}
@@ -277,7 +277,7 @@ func TestThatNobodySaysWhenCredentialsExpireIsSaidOnce(t *testing.T) {
 	k.Keeper.log = funcr.New(func(_, text string) { said = append(said, text) }, funcr.Options{Verbosity: 1})
 	k.cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodGet, Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 2})
 	for range 2 {
-		k.learn(t.Context())
+		k.readExpiry(t.Context())
 	}
 	if len(said) != 1 || !strings.Contains(said[0], "cannot read when") {
 		t.Errorf("said %q", said)

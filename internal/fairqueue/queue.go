@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue is a work queue in which namespaces take turns. It imports nothing of
-// the project.
+// Package fairqueue is a work queue in which namespaces take turns. It imports nothing of this project.
 package fairqueue
 
 import (
@@ -14,11 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// queue hands out items so that no namespace keeps another one waiting: the namespaces
-// take turns. An item waits for the passes under way, for one pass of each other namespace
-// that has work, and for earlier items of its own namespace.
+// queue hands out items so that no namespace blocks another: the namespaces take turns. An item waits for the
+// passes in progress, for one pass of each other namespace with work, and for earlier items of its own namespace.
 //
-// Within a namespace, items of a start or a resync come after items that changed.
+// Within a namespace, items that changed come before those of a start or a resync.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	turns *turns
@@ -26,7 +24,7 @@ type queue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = queue{}
 
-// New returns such a queue. It is a NewQueue of controller-runtime's Options.
+// New returns such a queue, as NewQueue of controller-runtime's Options.
 func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	t := newTurns()
 	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: t})
@@ -35,8 +33,8 @@ func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) wor
 		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})}
 }
 
-// AddWithOpts implements priorityqueue.PriorityQueue. A priority below zero is
-// what controller-runtime gives to what nobody changed.
+// AddWithOpts implements priorityqueue.PriorityQueue. controller-runtime gives items that did not change a priority
+// below zero.
 func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		q.turns.note(item, o.Priority != nil && *o.Priority < 0)
@@ -51,47 +49,43 @@ func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) 
 	}
 }
 
-// Add asks for a pass because something changed.
+// Add requests a pass because something changed.
 func (q queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// GetWithPriority implements priorityqueue.PriorityQueue. What comes back from a
-// pass counts as changed.
+// GetWithPriority implements priorityqueue.PriorityQueue. Items that a pass returns count as changed.
 func (q queue) GetWithPriority() (reconcile.Request, int, bool) {
 	item, shutdown := q.Get()
 	return item, 0, shutdown
 }
 
-// turns is the order of a queue: one line for each namespace, and the namespaces
-// in turn. Each item is in it once at most.
+// turns is the order of a queue: one line per namespace, and the namespaces in turn. It holds each item at most
+// once.
 type turns struct {
 	mu sync.Mutex
-	// order has the namespaces that have something to do, the next one first.
+	// order holds the namespaces with work, the next one first.
 	order []string
 	lines map[string]*line
-	// unhurried has what was noted of items that are not handed out yet.
-	unhurried map[reconcile.Request]bool
-	length    int
+	// lowPriority records, for items that were not handed out yet, whether they did not change.
+	lowPriority map[reconcile.Request]bool
+	length      int
 }
 
-// line is what waits in one namespace.
-type line struct{ soon, later []reconcile.Request }
+// line holds the waiting items of one namespace.
+type line struct{ changed, unchanged []reconcile.Request }
 
 func newTurns() *turns {
-	return &turns{lines: map[string]*line{}, unhurried: map[reconcile.Request]bool{}}
+	return &turns{lines: map[string]*line{}, lowPriority: map[reconcile.Request]bool{}}
 }
 
-// note says of an item that is about to be added whether it has time. Who asks
-// for it without having time decides.
-func (t *turns) note(item reconcile.Request, hasTime bool) {
+// note records the priority of an item that is about to be added. The higher priority wins.
+func (t *turns) note(item reconcile.Request, low bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if before, noted := t.unhurried[item]; noted {
-		hasTime = hasTime && before
-	}
-	t.unhurried[item] = hasTime
+	before, noted := t.lowPriority[item]
+	t.lowPriority[item] = low && (before || !noted)
 }
 
-// Push adds an item at the end of its line.
+// Push appends an item to its line.
 func (t *turns) Push(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,29 +95,29 @@ func (t *turns) Push(item reconcile.Request) {
 		t.lines[item.Namespace] = l
 		t.order = append(t.order, item.Namespace)
 	}
-	if t.unhurried[item] {
-		l.later = append(l.later, item)
+	if t.lowPriority[item] {
+		l.unchanged = append(l.unchanged, item)
 	} else {
-		l.soon = append(l.soon, item)
+		l.changed = append(l.changed, item)
 	}
 	t.length++
 }
 
-// Touch is told of an item that was added once more while it waits.
+// Touch is called for an item that is added again while it waits.
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
-	if l == nil || t.unhurried[item] {
+	if l == nil || t.lowPriority[item] {
 		return
 	}
-	if i := slices.Index(l.later, item); i >= 0 {
-		l.later = slices.Delete(l.later, i, i+1)
-		l.soon = append(l.soon, item)
+	if i := slices.Index(l.unchanged, item); i >= 0 {
+		l.unchanged = slices.Delete(l.unchanged, i, i+1)
+		l.changed = append(l.changed, item)
 	}
 }
 
-// Len is how many items wait.
+// Len returns how many items wait.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,19 +130,19 @@ func (t *turns) Pop() reconcile.Request {
 	defer t.mu.Unlock()
 	namespace := t.order[0]
 	l := t.lines[namespace]
-	from := &l.soon
-	if len(l.soon) == 0 {
-		from = &l.later
+	from := &l.changed
+	if len(l.changed) == 0 {
+		from = &l.unchanged
 	}
 	item := (*from)[0]
 	*from = (*from)[1:]
 	t.order = t.order[1:]
-	if len(l.soon)+len(l.later) > 0 {
+	if len(l.changed)+len(l.unchanged) > 0 {
 		t.order = append(t.order, namespace)
 	} else {
 		delete(t.lines, namespace)
 	}
-	delete(t.unhurried, item)
+	delete(t.lowPriority, item)
 	t.length--
 	return item
 }

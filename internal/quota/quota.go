@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota lets Services wait for quota in turn, and wakes them when something was
-// freed. It may import openstack and timing.
+// Package quota queues Services that wait for quota, and wakes them when quota was freed. It may import openstack
+// and timing.
 package quota
 
 import (
@@ -19,24 +19,22 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// Freed is how many Services that wait for quota come back when something was freed. Of
-// many that wait for one thing all but one would be refused again; with a few, no Service
-// that cannot be helped holds up those behind it.
+// Freed is how many waiting Services are woken when quota was freed. All but one of many would be refused again;
+// with a few, a Service that needs more than was freed does not block those behind it.
 const Freed = 8
 
-// Waiters are the Services that wait for quota, in the order in which they began to. It is
-// safe for concurrent use.
+// Waiters are the Services that wait for quota, in the order of their arrival. It is safe for concurrent use.
 type Waiters struct {
 	mu    sync.Mutex
 	order []types.NamespacedName
 	woken map[types.NamespacedName]bool
 }
 
-// NewWaiters returns Waiters of which none waits.
+// NewWaiters returns empty Waiters.
 func NewWaiters() *Waiters { return &Waiters{woken: map[types.NamespacedName]bool{}} }
 
-// Wait notes that the Service was refused, and reports whether it had come back because
-// something was freed. It waits behind all others then.
+// Wait records that the Service was refused, and reports whether it had been woken. If so, it goes to the end of
+// the queue.
 func (w *Waiters) Wait(key types.NamespacedName) (woken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,20 +50,17 @@ func (w *Waiters) Wait(key types.NamespacedName) (woken bool) {
 	return woken
 }
 
-// Leave notes that the Service waits no more, and reports whether it did.
+// Leave records that the Service no longer waits, and reports whether it did.
 func (w *Waiters) Leave(key types.NamespacedName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.woken, key)
-	i := slices.Index(w.order, key)
-	if i >= 0 {
-		w.order = slices.Delete(w.order, i, i+1)
-	}
-	return i >= 0
+	before := len(w.order)
+	w.order = slices.DeleteFunc(w.order, func(k types.NamespacedName) bool { return k == key })
+	return len(w.order) < before
 }
 
-// Wake returns up to n Services, those that have waited the longest first, except those
-// that were woken and have not come back yet.
+// Wake returns up to n Services, in order, without those that were woken before and have not returned.
 func (w *Waiters) Wake(n int) []types.NamespacedName {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,8 +74,8 @@ func (w *Waiters) Wake(n int) []types.NamespacedName {
 	return keys
 }
 
-// Delay is how long a Service waits that was refused so often in a row: longer and longer,
-// but one that came back because something was freed asks once more soon.
+// Delay returns how long a Service waits after so many refusals in a row: longer and longer, but briefly if it had
+// been woken.
 func Delay(refusals int, woken bool, t timing.Delays) time.Duration {
 	if woken && t.QuotaRetry > 0 {
 		return timing.Jitter(t.QuotaRetry)
@@ -88,11 +83,11 @@ func Delay(refusals int, woken bool, t timing.Delays) time.Duration {
 	return timing.Jitter(max(t.SlowRetry, min(t.SlowRetry<<max(refusals-1, 0), t.LastQuotaRetry)))
 }
 
-// octaviaRefusal is how Octavia says of what there can be no more.
+// octaviaRefusal matches Octavia's message for an exhausted quota.
 var octaviaRefusal = regexp.MustCompile(`Quota has been met for resources: ([A-Za-z ]+)`)
 
-// OfPart reports whether Octavia refused a part of a load balancer, such as a listener,
-// rather than the load balancer itself.
+// OfPart reports whether Octavia refused a part of a load balancer, such as a listener, rather than the load
+// balancer.
 func OfPart(failure error) bool {
 	var cloud *openstack.Error
 	if !errors.As(failure, &cloud) {
