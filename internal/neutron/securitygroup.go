@@ -244,9 +244,9 @@ func (g groupAnswer) group() securitygroup.Group {
 	return group
 }
 
-// rule parses a rule. It is Odd if it does not have the form of our rules: one protocol, one port and one source.
+// rule parses a rule. It is Foreign if it does not have the form of our rules: one protocol, one port and one source.
 func (r ruleAnswer) rule() securitygroup.FoundRule {
-	odd := securitygroup.FoundRule{ID: r.ID, Odd: true}
+	odd := securitygroup.FoundRule{ID: r.ID, Foreign: true}
 	if r.Direction != "ingress" || r.RemoteGroupID != nil || r.RemoteAddressGroupID != nil || r.Protocol == nil ||
 		r.PortRangeMin == nil || r.PortRangeMax == nil || *r.PortRangeMin != *r.PortRangeMax {
 		return odd

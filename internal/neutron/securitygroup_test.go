@@ -30,7 +30,7 @@ func ruleFor(transport lb.Transport, port int, source string) securitygroup.Rule
 func plainRules(g securitygroup.Group) []securitygroup.Rule {
 	var all []securitygroup.Rule
 	for _, r := range g.Rules {
-		if !r.Odd {
+		if !r.Foreign {
 			all = append(all, r.Rule)
 		}
 	}
@@ -167,7 +167,7 @@ func TestRuleThatSaysMoreThanOursIsOdd(t *testing.T) {
 			answer(w, http.StatusOK, `{"security_groups":[{"id":"`+id+`","security_group_rules":[`+text+`]}]}`)
 		})
 		found, err := client.SecurityGroups(t.Context(), id)
-		if err != nil || len(found) != 1 || len(found[0].Rules) != 1 || found[0].Rules[0].Odd != odd {
+		if err != nil || len(found) != 1 || len(found[0].Rules) != 1 || found[0].Rules[0].Foreign != odd {
 			t.Errorf("%s: %+v, %v; want odd %v", text, found, err, odd)
 		}
 	}

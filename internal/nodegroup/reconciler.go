@@ -275,7 +275,7 @@ func (r *Reconciler) lookUpSubnets(ctx context.Context, p *pass) error {
 
 // advance brings the cloud to what is wanted, as far as it goes.
 func (r *Reconciler) advance(ctx context.Context, p *pass) error {
-	defer func() { r.requirements.waitForPools(securitygroup.Leaving(p.wanted, r.observed)) }()
+	defer func() { r.requirements.waitForPools(securitygroup.Draining(p.wanted, r.observed)) }()
 	for range mostRounds {
 		if err := r.observe(ctx, p); err != nil {
 			return err
@@ -310,7 +310,7 @@ func (r *Reconciler) tell(p *pass, failure error) {
 			continue
 		}
 		rules, ok := was.Rules(r.subnets)
-		opened := ok && r.observed.Lets(r.use(claim.owner), rules)
+		opened := ok && r.observed.HasRules(r.use(claim.owner), rules)
 		why, sure := p.closed[key], true
 		if why == "" && failure != nil {
 			// Of a group that was never read it is not known that it does not.

@@ -549,7 +549,7 @@ func TestSubnetThatTheProjectDoesNotSeeConcernsOneService(t *testing.T) {
 func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
 	s := newGroupStage(t)
 	s.pass()
-	s.sky.groups[0].Rules = append(s.sky.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Odd: true})
+	s.sky.groups[0].Rules = append(s.sky.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Foreign: true})
 	i := slices.IndexFunc(s.sky.ports, func(p securitygroup.Port) bool { return p.ID == "port-a" })
 	s.sky.ports[i].Groups = []string{"default"}
 	s.clock = s.clock.Add(time.Hour)
@@ -571,7 +571,7 @@ func TestWhatSomebodyDidToTheGroupIsPutRight(t *testing.T) {
 func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
 	s := newGroupStage(t)
 	theirs := lb.NodesGroup{ClusterName: "kubernetes", ClusterUID: "other", Class: "class"}
-	s.sky.groups = []securitygroup.Group{{ID: "theirs", Name: s.identity().Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Odd: true}}}}
+	s.sky.groups = []securitygroup.Group{{ID: "theirs", Name: s.identity().Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Foreign: true}}}}
 	s.sky.before = func(op securitygroup.Op) {
 		if add, ok := op.(securitygroup.AddRules); ok && add.GroupID == "theirs" {
 			t.Errorf("%s", op)

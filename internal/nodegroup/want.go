@@ -102,12 +102,12 @@ func (r *Reconciler) want(p *pass) {
 	}
 	if r.perService() {
 		// What it lets in, those of all Services have to let in.
-		main.Going, main.Replaced = true, true
+		main.Delete, main.Replaced = true, true
 	} else {
 		main.Rules, main.Keep = securitygroup.Claimed(claims, r.subnets)
 	}
 	p.wanted.Groups = nil
-	if !main.Going || sure {
+	if !main.Delete || sure {
 		p.wanted.Groups = append(p.wanted.Groups, main)
 	}
 	for _, key := range keys {
@@ -122,7 +122,7 @@ func (r *Reconciler) want(p *pass) {
 func (r *Reconciler) wantOfService(key types.NamespacedName, c serviceClaim) (w securitygroup.WantedGroup, known bool) {
 	w = securitygroup.WantedGroup{For: c.owner.ServiceUID, Name: c.owner.SecurityGroupName(), Description: c.owner.SecurityGroupDescription()}
 	if c.released {
-		w.Going = true
+		w.Delete = true
 		return w, true
 	}
 	if !r.sure(c) {
@@ -130,7 +130,7 @@ func (r *Reconciler) wantOfService(key types.NamespacedName, c serviceClaim) (w 
 	}
 	w.Held, w.Unsure = r.Members.MemberAddresses([]types.NamespacedName{key})
 	if !r.perService() {
-		w.Going, w.Replaced = true, true
+		w.Delete, w.Replaced = true, true
 		return w, true
 	}
 	w.Rules, _ = c.Need.Rules(r.subnets)

@@ -104,15 +104,15 @@ func TestNodeThatLeftKeepsTheGroupWhileItIsAMember(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}}
 	wanted := wantedFor([]Node{node("a")}, claim(serviceOn(tcp(1))))
 	wanted.Groups[0].Held = []netip.Addr{addressOf("b")}
-	if ops := Diff(wanted, o); len(ops) > 0 || !Leaving(wanted, o) {
-		t.Errorf("while a pool has it: %v, leaving %v", texts(ops), Leaving(wanted, o))
+	if ops := Diff(wanted, o); len(ops) > 0 || !Draining(wanted, o) {
+		t.Errorf("while a pool has it: %v, leaving %v", texts(ops), Draining(wanted, o))
 	}
 	wanted.Groups[0].Held, wanted.Groups[0].Unsure = nil, true
-	if ops := Diff(wanted, o); len(ops) > 0 || !Leaving(wanted, o) {
+	if ops := Diff(wanted, o); len(ops) > 0 || !Draining(wanted, o) {
 		t.Errorf("while that is not known: %v", texts(ops))
 	}
 	wanted.Groups[0].Unsure = false
-	if ops := Diff(wanted, o); len(ops) != 1 || Leaving(wanted, o) {
+	if ops := Diff(wanted, o); len(ops) != 1 || Draining(wanted, o) {
 		t.Errorf("after that: %v", texts(ops))
 	}
 }
@@ -189,7 +189,7 @@ func anyWorld(t *rapid.T) (Wanted, sky) {
 			g.Rules = append(g.Rules, FoundRule{ID: fmt.Sprint(g.ID, "-", j), Rule: r})
 		}
 		if rapid.Bool().Draw(t, "odd") {
-			g.Rules = append(g.Rules, FoundRule{ID: g.ID + "-odd", Odd: true})
+			g.Rules = append(g.Rules, FoundRule{ID: g.ID + "-odd", Foreign: true})
 		}
 		s.Groups = append(s.Groups, g)
 	}
@@ -257,7 +257,7 @@ func letsIn(o Observed, n Node, r Rule) bool {
 			continue
 		}
 		for _, g := range o.Groups {
-			if slices.Contains(p.Groups, g.ID) && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
+			if slices.Contains(p.Groups, g.ID) && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Foreign && f.Rule == r }) {
 				return true
 			}
 		}

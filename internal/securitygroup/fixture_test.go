@@ -60,7 +60,7 @@ func (s *sky) apply(op Op) error {
 	made := Made{}
 	switch op := op.(type) {
 	case CreateGroup:
-		made.Group = Group{ID: id, Name: op.Name, Description: op.Description, Rules: []FoundRule{{ID: id + "-out", Odd: true}}}
+		made.Group = Group{ID: id, Name: op.Name, Description: op.Description, Rules: []FoundRule{{ID: id + "-out", Foreign: true}}}
 	case AddRules:
 		for i, r := range op.Rules {
 			if s.lets(op.GroupID, r) {
@@ -86,7 +86,7 @@ func (s *sky) apply(op Op) error {
 
 func (s *sky) lets(groupID string, r Rule) bool {
 	for _, g := range s.Groups {
-		if g.ID == groupID && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
+		if g.ID == groupID && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Foreign && f.Rule == r }) {
 			return true
 		}
 	}

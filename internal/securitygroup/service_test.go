@@ -33,7 +33,7 @@ func wantedOwn(uid string, ports ...PortKey) WantedGroup {
 
 // goes is that a group is to go.
 func goes(uid string, replaced bool) WantedGroup {
-	return WantedGroup{For: uid, Going: true, Replaced: replaced}
+	return WantedGroup{For: uid, Delete: true, Replaced: replaced}
 }
 
 // inCluster is what two nodes want for one Service, in whose stead a group is to go.
@@ -122,7 +122,7 @@ func TestChangingOverNeverShutsOutAService(t *testing.T) {
 		for _, name := range names {
 			wanted.Nodes = append(wanted.Nodes, node(name))
 		}
-		main := WantedGroup{For: OfNodes, Name: "ours", Going: !cluster, Replaced: !cluster}
+		main := WantedGroup{For: OfNodes, Name: "ours", Delete: !cluster, Replaced: !cluster}
 		var s sky
 		s.Groups = []Group{groupWith(), groupFor("web", tcp(1)), groupFor("shop", tcp(2))}
 		for _, uid := range []string{"shop", "web"} {
