@@ -39,15 +39,15 @@ type Input struct {
 	// Found is the load balancer that is there, nil when none is. Only what is
 	// withheld depends on it.
 	Found *lb.LoadBalancer
-	// Guest reports whether that was created for another owner, and HostAddress the address at
+	// Sharer reports whether that was created for another owner, and FoundAddress the address at
 	// which clients reach it.
-	Guest       bool
-	HostAddress string
-	// HostExternal is whether the Service that Found was made for asks for a floating IP.
-	HostExternal bool
-	// WouldOpen are the internal Services that have ports on Found and that a floating IP
+	Sharer       bool
+	FoundAddress string
+	// OwnerExternal is whether the Service that Found was made for asks for a floating IP.
+	OwnerExternal bool
+	// WouldExpose are the internal Services that have ports on Found and that a floating IP
 	// for it would open to everybody.
-	WouldOpen []string
+	WouldExpose []string
 	// Certificate is the one that annotation tls-secret leads to.
 	Certificate SecretCertificate
 
@@ -251,12 +251,12 @@ func Wanted(in Input) (lb.Wanted, error) {
 	balancer.Listeners = append(balancer.Listeners, metrics...)
 	wanted := lb.Wanted{
 		LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners),
-		SubnetsMatter:   in.Service.Annotations[annotation.MemberSubnetID] != "",
-		MonitorsAsFound: !in.Capabilities.Has(lb.FeatureMonitor),
+		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
+		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
 	wanted.Withheld = slices.Concat(stack, unmeasured, in.withheld(options, wanted))
-	if in.Guest {
-		wanted.AddressAsFound = true
+	if in.Sharer {
+		wanted.KeepAddress = true
 		return wanted, nil
 	}
 	return in.addressed(wanted, options, floating, address, external), nil
@@ -281,7 +281,7 @@ func (in Input) check(options annotation.Options, floating string, address netip
 
 // withheld is what the Service asks for and the provider cannot do.
 func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (withheld []lb.Withheld) {
-	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(wanted.LoadBalancer.Listeners) {
+	if options.Monitor && wanted.KeepMonitors && !in.allMonitored(wanted.LoadBalancer.Listeners) {
 		withheld = append(withheld, monitorWithheld(in.Capabilities))
 	}
 	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {
@@ -316,7 +316,7 @@ func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating
 // may lack a pool there, which leaves them as they are.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
-		return lb.Wanted{KeepFloatingIP: true, AddressAsFound: true}
+		return lb.Wanted{KeepFloatingIP: true, KeepAddress: true}
 	}
 	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
 	in.Nodes = selected(in.Nodes, selector)
@@ -340,7 +340,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		}
 		kept.Listeners = append(kept.Listeners, l)
 	}
-	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, MonitorsAsFound: !in.Capabilities.Has(lb.FeatureMonitor)}
+	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor)}
 	for _, f := range observed.FloatingIPs {
 		if f.PortID != "" && f.PortID == kept.VIP.PortID {
 			wanted.FloatingIP = &f
@@ -348,7 +348,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	}
 	// Where a Service is reached, and which of two serves, is not for one to change that
 	// is refused.
-	wanted.AddressAsFound = true
+	wanted.KeepAddress = true
 	return wanted
 }
 

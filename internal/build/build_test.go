@@ -113,7 +113,7 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 		"metrics at a port of the Service": {input(annotate(annotation.MetricsPort, "80"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")),
 			ReasonInvalidAnnotation, []string{annotation.MetricsPort, "80"}},
 		"metrics of another's load balancer": {input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8"), func(in *Input) {
-			in.Guest, in.Config.MaxShared, in.HostAddress = true, 2, "203.0.113.9"
+			in.Sharer, in.Config.MaxShared, in.FoundAddress = true, 2, "203.0.113.9"
 			in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}
 		}),
 			ReasonSharingRefused, []string{"lb-of-another", annotation.MetricsPort}},
@@ -186,7 +186,7 @@ func TestMetricsThatCannotBeHadAreToldAndNotOpened(t *testing.T) {
 
 func TestTagsThatAreNotSetAreTold(t *testing.T) {
 	host := func(in *Input) {
-		in.Guest, in.Owner.Guest, in.Config.MaxShared, in.HostAddress = true, true, 2, "203.0.113.9"
+		in.Sharer, in.Owner.Sharer, in.Config.MaxShared, in.FoundAddress = true, true, 2, "203.0.113.9"
 		in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}
 	}
 	for name, c := range map[string]struct {

@@ -78,7 +78,7 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 	case found != nil && found.DualStack():
 		// Source ranges are refused then, whichever the policy.
 		return nil
-	case found != nil && in.Guest:
+	case found != nil && in.Sharer:
 		return &Invalid{ReasonRequiresReplacement, fmt.Sprintf(
 			"load balancer %s of annotation %s has no %s address; name one that has, or remove the annotation to get a separate load balancer", found.ID, annotation.LoadBalancerID, second)}
 	case !can.Has(lb.FeatureAdditionalVIPs):
@@ -102,7 +102,7 @@ func (in Input) obstacle(options annotation.Options) *Invalid {
 // additionalVIPKept says that a load balancer is reached at an address that the Service
 // has given up.
 func (in Input) additionalVIPKept() []lb.Withheld {
-	if in.Found == nil || in.Guest || !in.Found.DualStack() {
+	if in.Found == nil || in.Sharer || !in.Found.DualStack() {
 		return nil
 	}
 	vip, _ := in.Found.VIPOf(in.Family() != corev1.IPv4Protocol)

@@ -275,7 +275,7 @@ func TestTheSubnetsOfBothVIPsCannotBeChanged(t *testing.T) {
 
 func TestAGuestOfALoadBalancerIsServedByTheFamiliesThatItHas(t *testing.T) {
 	guest := func(in *Input) {
-		in.Guest, in.Owner.Guest, in.HostAddress, in.Config.MaxShared = true, true, "203.0.113.5", 2
+		in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared = true, true, "203.0.113.5", 2
 	}
 	wanted, err := Wanted(input(prefer, found("10.0.0.9", "fd00::9"), guest))
 	if err != nil || len(wanted.LoadBalancer.AdditionalVIPs) != 1 || len(wanted.Withheld) > 0 {

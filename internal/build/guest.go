@@ -18,7 +18,7 @@ import (
 // from inside only is not opened to the outside.
 func (in Input) checkGuest(options annotation.Options, address string, vip netip.Addr, external bool) error {
 	host := in.Found
-	if !in.Guest || host == nil {
+	if !in.Sharer || host == nil {
 		return nil
 	}
 	refuse := func(format string, args ...any) error {
@@ -28,23 +28,23 @@ func (in Input) checkGuest(options annotation.Options, address string, vip netip
 		}
 		return &Invalid{ReasonSharingRefused, fmt.Sprintf("load balancer %s of %s: ", host.ID, named) + fmt.Sprintf(format, args...)}
 	}
-	users := lb.Users(*host)
-	floating := in.HostAddress != host.VIP.Address
+	users := lb.NameTags(*host)
+	floating := in.FoundAddress != host.VIP.Address
 	switch {
 	case !in.Capabilities.Has(lb.FeatureTags):
 		return refuse("sharing needs %s; this cloud has version %s", lb.FeatureTags.Needs(), in.Capabilities.APIVersion)
 	case len(users) >= in.Config.MaxShared && !slices.Contains(users, in.Owner.LoadBalancerName()):
 		return refuse("%d Services use it, and [LoadBalancer] max-shared-lb allows %d", len(users), in.Config.MaxShared)
 	case options.Internal && floating:
-		return refuse("it has floating IP %s, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer", in.HostAddress)
-	case options.Internal && in.HostExternal && !slices.Contains(users, in.Owner.LoadBalancerName()):
+		return refuse("it has floating IP %s, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer", in.FoundAddress)
+	case options.Internal && in.OwnerExternal && !slices.Contains(users, in.Owner.LoadBalancerName()):
 		return refuse("the Service that it was created for requests a floating IP, which would expose the ports of an internal Service; make the Service external, or give it a separate load balancer")
 	case external && !floating:
 		return refuse("it has no floating IP, so an external Service would be unreachable; attach one to port %s, or make the Service internal", host.VIP.PortID)
 	case vip.IsValid() && !host.Has(vip.String()):
-		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.HostAddress, vip)
-	case address != "" && address != in.HostAddress:
-		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.HostAddress, address)
+		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.FoundAddress, vip)
+	case address != "" && address != in.FoundAddress:
+		return refuse("its address is %s, and the Service requests %s; request that address, or none", in.FoundAddress, address)
 	}
 	return nil
 }
@@ -52,10 +52,10 @@ func (in Input) checkGuest(options annotation.Options, address string, vip netip
 // checkOpening refuses to give a load balancer a floating IP that internal Services share:
 // they were promised that nobody from outside reaches them.
 func (in Input) checkOpening(external bool) error {
-	if !external || len(in.WouldOpen) == 0 {
+	if !external || len(in.WouldExpose) == 0 {
 		return nil
 	}
 	return &Invalid{ReasonSharingRefused, fmt.Sprintf(
 		"load balancer %s is shared with internal Services (%s), whose ports a floating IP would expose; move them to another load balancer, or make them external first, or make this Service internal",
-		in.Found.ID, strings.Join(in.WouldOpen, ", "))}
+		in.Found.ID, strings.Join(in.WouldExpose, ", "))}
 }

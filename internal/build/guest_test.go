@@ -17,13 +17,13 @@ func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
 	guest := func(address string, tags ...string) change {
 		return func(in *Input) {
 			found("10.0.0.9")(in)
-			in.Guest, in.Owner.Guest, in.HostAddress, in.Config.MaxShared, in.Found.Tags = true, true, address, 2, tags
+			in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared, in.Found.Tags = true, true, address, 2, tags
 		}
 	}
-	asksForFloating := func(in *Input) { in.HostExternal = true }
+	asksForFloating := func(in *Input) { in.OwnerExternal = true }
 	opens := func(in *Input) {
 		found("10.0.0.9")(in)
-		in.WouldOpen = []string{"shop/api", "shop/db"}
+		in.WouldExpose = []string{"shop/api", "shop/db"}
 	}
 	for what, c := range map[string]struct {
 		in   Input

@@ -35,7 +35,7 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 	switch {
 	case taken:
 		return nil, nil, invalid("it is a port of the Service; choose another")
-	case in.Guest && in.Found != nil:
+	case in.Sharer && in.Found != nil:
 		return nil, nil, &Invalid{ReasonSharingRefused, fmt.Sprintf(
 			"load balancer %s was not created for this Service, and its metrics include other Services; remove annotation %s", in.Found.ID, annotation.MetricsPort)}
 	case len(options.MetricsAllowedCIDRs) == 0:

@@ -14,8 +14,8 @@ import (
 
 // placed is the load balancer without listeners: its names, and where it is made.
 func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
-	if in.Guest {
-		return &lb.LoadBalancer{Tags: in.Owner.GuestTags(), AdditionalVIPs: in.additionalVIPs(), AdminDown: in.Found != nil && in.Found.AdminDown}
+	if in.Sharer {
+		return &lb.LoadBalancer{Tags: in.Owner.SharerTags(), AdditionalVIPs: in.additionalVIPs(), AdminDown: in.Found != nil && in.Found.AdminDown}
 	}
 	balancer := &lb.LoadBalancer{
 		Name:        in.Owner.LoadBalancerName(),
@@ -43,7 +43,7 @@ func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 // from then on.
 func (in Input) checkPlacement(options annotation.Options) error {
 	have := in.Found
-	if have == nil || in.Guest {
+	if have == nil || in.Sharer {
 		return nil
 	}
 	type placement struct{ key, what, want, have string }

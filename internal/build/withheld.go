@@ -104,7 +104,7 @@ func (in Input) tagsWithheld() []lb.Withheld {
 			"tags need %s; this cloud has %s. The Service is served without them; to accept that, remove annotation %s",
 			lb.FeatureTags.Needs(), in.Capabilities.Lacking(lb.FeatureTags), strings.Join(keys, " and "))})
 	}
-	if keys := asked(annotation.LoadBalancerTags, annotation.FloatingIPTags); len(keys) > 0 && in.Guest && in.Found != nil {
+	if keys := asked(annotation.LoadBalancerTags, annotation.FloatingIPTags); len(keys) > 0 && in.Sharer && in.Found != nil {
 		withheld = append(withheld, lb.Withheld{Reason: ReasonLoadBalancerNotTagged, Message: fmt.Sprintf(
 			"load balancer %s and its floating IP were not created for this Service and do not get its tags; its own listeners and pools do. To accept that, remove annotation %s",
 			in.Found.ID, strings.Join(keys, " and "))})

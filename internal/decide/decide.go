@@ -71,7 +71,7 @@ func resolve(f Facts) (w Wish, action Action, record memory.Record, need Need) {
 	if built.Input.Service == nil {
 		return w, action, record, ""
 	}
-	if o.LoadBalancer != nil && !o.Guest && (built.Err == nil || misplaced(built.Input)) {
+	if o.LoadBalancer != nil && !o.Sharer && (built.Err == nil || misplaced(built.Input)) {
 		of := f.fit()
 		switch action = of.action(); action {
 		case TakeBack:

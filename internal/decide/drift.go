@@ -26,7 +26,7 @@ import (
 // settings included, and for nothing that the cloud has. It is empty for a Service that is
 // refused.
 func digest(in build.Input) string {
-	in.Found, in.Serial, in.WouldOpen = nil, false, nil
+	in.Found, in.Serial, in.WouldExpose = nil, false, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	in.Networks = build.NetworksOf(options)

@@ -64,7 +64,7 @@ func (f Facts) ForOwner(o lb.Owner) Facts {
 // Owner is the Service as the owner of objects in the cloud.
 func (f Facts) Owner() lb.Owner {
 	o := f.owner
-	o.Guest = f.Record.Cloud.Observed.Guest
+	o.Sharer = f.Record.Cloud.Observed.Sharer
 	return o
 }
 

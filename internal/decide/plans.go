@@ -28,7 +28,7 @@ func besidePlan(w Wish, o lb.Observed, owner lb.Owner) diff.Plan {
 		plan.Refused = append(plan.Refused, diff.Refusal(withheld))
 	}
 	if l.ProvisioningStatus == lb.Active && len(o.Duplicates)+len(o.Unsettled) == 0 {
-		plan.Ops = append(plan.Ops, diff.Beside(w.Wanted, l.ID).Ops...)
+		plan.Ops = append(plan.Ops, diff.Replacement(w.Wanted, l.ID).Ops...)
 	}
 	return plan
 }
@@ -53,7 +53,7 @@ func keepServing(w Wish, l lb.LoadBalancer, owner lb.Owner) []diff.Op {
 		return nil // it was seen after what its members depend on was gathered
 	}
 	sources := w.Wanted
-	sources.AddressAsFound = true
+	sources.KeepAddress = true
 	return urgentOps(sources, *w.old, lb.Observed{LoadBalancer: &l}, owner)
 }
 

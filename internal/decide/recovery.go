@@ -68,10 +68,10 @@ func recovery(f Facts, d Decision) Decision {
 		d.Plan.Ops = []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}
 		return d
 	case ReplaceFailed:
-		d.Plan = diff.Beside(d.Wish.Wanted, "")
+		d.Plan = diff.Replacement(d.Wish.Wanted, "")
 		return d
 	case ReplaceInPlace:
-		d.Plan = diff.New(lb.Wanted{AddressAsFound: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
+		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
 	}
 	action, wait := d.Action, r.Replacements.Wait(f.Now)
@@ -93,7 +93,7 @@ func restarted(r memory.Recovery) memory.Recovery {
 // failure gathers what it depends on how the load balancer recovers.
 func (f Facts) failure(w Wish, l lb.LoadBalancer) failure {
 	r := f.Record.Recovery
-	if f.observed().Guest {
+	if f.observed().Sharer {
 		return failure{} // the Service that owns it is to recover it
 	}
 	mayWrite := !f.leavesDrift(w)

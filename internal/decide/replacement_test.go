@@ -40,7 +40,7 @@ func TestWhatIsInTheWayOfAReplacementIsNamed(t *testing.T) {
 		"the same address": {old(), []lb.VIP{{Address: "10.0.0.9"}}, tagged, "10.0.0.9"},
 		"the additional one's": {old(func(l *lb.LoadBalancer) { l.AdditionalVIPs = []lb.VIP{{Address: "fd00::9"}} }),
 			[]lb.VIP{{Address: "10.0.0.8"}, {Address: "fd00::9"}}, tagged, "fd00::9"},
-		"a guest":              {old(func(l *lb.LoadBalancer) { l.Tags = append(l.Tags, guest.GuestTags()...) }), nil, tagged, guest.LoadBalancerName()},
+		"a guest":              {old(func(l *lb.LoadBalancer) { l.Tags = append(l.Tags, guest.SharerTags()...) }), nil, tagged, guest.LoadBalancerName()},
 		"a person's listener":  {old(func(l *lb.LoadBalancer) { l.Listeners[0].Tags = []string{"mine"} }), nil, tagged, "listener l-1"},
 		"a cloud without tags": {old(), nil, lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 4}}, "2.5"},
 	} {

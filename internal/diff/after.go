@@ -41,7 +41,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 		l.ID, l.VIP, l.AdditionalVIPs, l.ProjectID = made.ID, made.VIP, made.AdditionalVIPs, made.ProjectID
 		l.ProvisioningStatus = lb.PendingCreate
 		// One that is there already is what the new one takes the place of.
-		next.LoadBalancer, next.Predecessor, next.Guest = &l, next.LoadBalancer, false
+		next.LoadBalancer, next.Predecessor, next.Sharer = &l, next.LoadBalancer, false
 	case DeleteLoadBalancer:
 		if next.Predecessor != nil && next.Predecessor.ID == op.ID {
 			next.Predecessor = nil
@@ -51,7 +51,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 			next.Duplicates = slices.DeleteFunc(next.Duplicates, func(id string) bool { return id == op.ID })
 			break
 		}
-		next.LoadBalancer, next.Guest = nil, false
+		next.LoadBalancer, next.Sharer = nil, false
 		for i := range next.FloatingIPs {
 			if next.FloatingIPs[i].PortID == observed.LoadBalancer.VIP.PortID {
 				next.FloatingIPs[i].PortID = ""

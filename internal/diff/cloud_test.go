@@ -60,7 +60,7 @@ func (c *cloud) observe() lb.Observed {
 	}
 	l := *c.balancer
 	l.Tags = slices.Clone(l.Tags)
-	o.Guest = !c.owner.Owns(l)
+	o.Sharer = !c.owner.Owns(l)
 	used := map[string]bool{}
 	for _, row := range slices.SortedFunc(maps.Values(c.listeners), func(a, b listenerRow) int { return a.born - b.born }) {
 		listener := row.Listener

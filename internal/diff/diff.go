@@ -62,7 +62,7 @@ const (
 // the plan: doing so again and again ends with an empty one.
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	var t *tree
-	owner.Guest = observed.Guest || observed.LoadBalancer != nil && !owner.Owns(*observed.LoadBalancer)
+	owner.Sharer = observed.Sharer || observed.LoadBalancer != nil && !owner.Owns(*observed.LoadBalancer)
 	if have := observed.LoadBalancer; wanted.LoadBalancer != nil && have != nil && have.ProvisioningStatus == lb.Active {
 		t = compare(wanted, *have, owner)
 	}
@@ -117,7 +117,7 @@ func duplicates(observed lb.Observed) []Op {
 // create makes the wanted load balancer, by one call if that can be.
 func create(wanted lb.Wanted) CreateLoadBalancer {
 	op := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
-	if wanted.MonitorsAsFound {
+	if wanted.KeepMonitors {
 		op.LoadBalancer = withoutMonitors(op.LoadBalancer)
 	}
 	if wanted.Serial || losesAddress(op.LoadBalancer) {
@@ -179,7 +179,7 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
 				"port %s of load balancer %s is used by %s (listener %s, %s, tags %q); use another port",
 				portText(l.Key()), have.ID, holder(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
-		case opens && t.wanted.MonitorsAsFound && hasMonitor(have):
+		case opens && t.wanted.KeepMonitors && hasMonitor(have):
 			t.refused = append(t.refused, monitorInTheWay(l, have))
 		case i < 0:
 			gone = t.open(l, gone)
@@ -241,12 +241,12 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 
 // marked returns the tags that the load balancer is to have.
 func (t *tree) marked(want, have []string) []string {
-	if !t.owner.Guest {
+	if !t.owner.Sharer {
 		return lb.Retag(have, want)
 	}
 	// Objects of other owners never get our tags and keep their own.
 	tags := slices.Clone(have)
-	for _, tag := range t.owner.GuestTags() {
+	for _, tag := range t.owner.SharerTags() {
 		if slices.Contains(want, tag) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
@@ -322,7 +322,7 @@ func (t *tree) serves(want, have *lb.Pool) bool {
 // Octavia cannot move a member from one to the other. One without a subnet is where the
 // VIP is.
 func (t *tree) elsewhere(want, have lb.Pool) bool {
-	return t.wanted.SubnetsMatter && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
+	return t.wanted.MoveMembers && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
 		i := slices.IndexFunc(want.Members, func(w lb.Member) bool { return w.Key() == m.Key() })
 		return i >= 0 && m.SubnetID != "" && m.SubnetID != want.Members[i].SubnetID
 	})

@@ -48,7 +48,7 @@ func TestAdditionalVIPsAreMadeWithTheLoadBalancerAndNeverChanged(t *testing.T) {
 }
 
 func TestMembersThatHaveToBeInAnotherSubnetAreReplacedEachInItsOwn(t *testing.T) {
-	matter := func(w *lb.Wanted) { w.SubnetsMatter = true }
+	matter := func(w *lb.Wanted) { w.MoveMembers = true }
 	have := cloudWith(usual(twoVIPs, bothFamilies("subnet-6"))).observe()
 	if plan := New(usual(twoVIPs, matter, bothFamilies("subnet-6")), have, web); len(plan.Ops) > 0 {
 		t.Errorf("members of two subnets, as they are to be: %v", plan.Ops)

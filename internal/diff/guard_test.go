@@ -196,7 +196,7 @@ func (j *journey) arrived() {
 	}
 	for _, w := range want.Listeners {
 		got := find(l.Listeners, w.Key())
-		if got == nil && j.wanted.MonitorsAsFound && hasMonitor(*l) {
+		if got == nil && j.wanted.KeepMonitors && hasMonitor(*l) {
 			continue // to open it would lock the load balancer for ever
 		}
 		if got == nil {
@@ -207,7 +207,7 @@ func (j *journey) arrived() {
 	}
 	for _, got := range l.Listeners {
 		owner := j.cloud.owner
-		owner.Guest = !owner.Owns(*l)
+		owner.Sharer = !owner.Owns(*l)
 		if owner.OwnsListener(got) && find(want.Listeners, got.Key()) == nil {
 			j.Errorf("listener %s for %v is left%s", got.ID, got.Key(), j)
 		}
@@ -226,13 +226,13 @@ func (j *journey) withdrawn(l lb.LoadBalancer) {
 		return
 	}
 	owner := j.cloud.owner
-	owner.Guest = !owner.Owns(l)
+	owner.Sharer = !owner.Owns(l)
 	for _, tag := range []string{owner.LoadBalancerName(), owner.ServiceTag()} {
 		if slices.Contains(l.Tags, tag) {
 			j.Errorf("the load balancer bears our marks: %v", l.Tags)
 		}
 	}
-	if !owner.Guest && lb.CustomDiffer(l.Tags, nil) {
+	if !owner.Sharer && lb.CustomDiffer(l.Tags, nil) {
 		j.Errorf("the load balancer bears our custom tags: %v", l.Tags)
 	}
 	used := map[string]bool{}
@@ -268,7 +268,7 @@ func (j *journey) floatingIPArrived(have lb.Observed) {
 	}
 	want := j.wanted.FloatingIP
 	switch {
-	case refused, j.wanted.AddressAsFound, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
+	case refused, j.wanted.KeepAddress, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
 	case want == nil && len(on) > 0:
 		j.Errorf("floating IP %s is still attached%s", on[0].ID, j)
 	case want != nil && len(on) != 1:

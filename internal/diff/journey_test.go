@@ -65,7 +65,7 @@ func (j *journey) travel() Plan {
 	}
 	serially := j.start.LoadBalancer == nil && (j.wanted.Serial || j.wanted.LoadBalancer != nil && losesAddress(*j.wanted.LoadBalancer))
 	// What a monitor is in the way of is planned once it is gone.
-	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.MonitorsAsFound) {
+	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.KeepMonitors) {
 		// Pool, members, monitor and listener.
 		limit += 4 * len(l.Listeners)
 	}

@@ -60,10 +60,10 @@ func UnfinishedIDs(l lb.LoadBalancer, owner lb.Owner) []string {
 	return ids
 }
 
-// LeftAtBirth reports whether parts of ours are in PENDING_CREATE. When they were
+// LeftBehindAtCreation reports whether parts of ours are in PENDING_CREATE. When they were
 // left behind, so will be others that are created together with their load
 // balancer.
-func LeftAtBirth(l lb.LoadBalancer, owner lb.Owner) bool {
+func LeftBehindAtCreation(l lb.LoadBalancer, owner lb.Owner) bool {
 	return anyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.PendingCreate })
 }
 

@@ -87,7 +87,7 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 			if got := LeftBehind(l, web); got != test.left {
 				t.Errorf("left behind: %t", got)
 			}
-			if got := LeftAtBirth(*l, web); test.left && got != test.birth {
+			if got := LeftBehindAtCreation(*l, web); test.left && got != test.birth {
 				t.Errorf("left at birth: %t", got)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func asFound(w *lb.Wanted) { w.MonitorsAsFound = true }
+func asFound(w *lb.Wanted) { w.KeepMonitors = true }
 
 // asFoundPasses carries out plan after plan until nothing is left to do, and
 // returns the ops by pass and the refusals' reasons at the start and at the end.
@@ -135,7 +135,7 @@ func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
 func TestMonitorsAreLeftAloneWhateverIsThereAndWanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wanted := anyWanted(t, true)
-		wanted.FloatingIP, wanted.MonitorsAsFound = nil, true
+		wanted.FloatingIP, wanted.KeepMonitors = nil, true
 		asFoundPasses(t, anyCloud(t, wanted, true), wanted)
 	})
 }

@@ -16,7 +16,7 @@ import (
 // lacks least.
 func (t *tree) makePool(want lb.Pool) (id string) {
 	want = unmade(want)
-	if t.wanted.MonitorsAsFound {
+	if t.wanted.KeepMonitors {
 		want.Monitor = nil
 	}
 	best, completion := -1, []Op(nil)
@@ -52,7 +52,7 @@ func (t *tree) makePool(want lb.Pool) (id string) {
 // goes before the members change and comes after it, because it may look at
 // another port then: the members would be taken for dead meanwhile.
 func (t *tree) pool(want, have lb.Pool) {
-	if t.wanted.MonitorsAsFound {
+	if t.wanted.KeepMonitors {
 		want.Monitor = have.Monitor
 	}
 	monitor := have.Monitor

@@ -13,7 +13,7 @@ import (
 // traffic: that failed, or that works, has this id and cannot be changed. What New
 // plans from then on completes the new one, lets the floating IP lead to it, and
 // ends the old one, in this order.
-func Beside(wanted lb.Wanted, replaces string) Plan {
+func Replacement(wanted lb.Wanted, replaces string) Plan {
 	op := create(wanted)
 	if replaces != "" {
 		op.LoadBalancer.Tags = append(slices.Clone(op.LoadBalancer.Tags), lb.ReplacesTag(replaces))
@@ -45,7 +45,7 @@ func whole(l lb.LoadBalancer) bool {
 // addressPlan is floatingIPs for a load balancer that may have a predecessor,
 // which has the Service's address until the new one takes over, or that is adopted.
 func addressPlan(wanted lb.Wanted, observed lb.Observed, owner lb.Owner, takesOver bool) addresses {
-	if wanted.AddressAsFound {
+	if wanted.KeepAddress {
 		return addresses{}
 	}
 	if unmarked(wanted, observed, owner) {
@@ -117,7 +117,7 @@ func leadsTo(o lb.Observed, port, address string) bool {
 // taken over, or when nothing is wanted any more.
 func endOfPredecessor(wanted lb.Wanted, observed lb.Observed, a addresses, takesOver bool) []Op {
 	old := observed.Predecessor
-	if old == nil || old.ProvisioningStatus.Pending() || wanted.AddressAsFound {
+	if old == nil || old.ProvisioningStatus.Pending() || wanted.KeepAddress {
 		return nil
 	}
 	if wanted.LoadBalancer != nil && (!takesOver || a.waits) {

@@ -82,7 +82,7 @@ func TestTheAddressMovesWhenTheNewLoadBalancerIsCompleteAndThenTheOldOneGoes(t *
 			another(o)
 			o.FloatingIPs[1].PortID = "port-elsewhere"
 		}), []Op{end}},
-		"the Service is refused": {func() lb.Wanted { w := usual(); w.AddressAsFound = true; return w }(), successor(), nil},
+		"the Service is refused": {func() lb.Wanted { w := usual(); w.KeepAddress = true; return w }(), successor(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(written(t, c.want), written(t, New(c.wanted, c.observed, web).Ops)); d != "" {
@@ -140,7 +140,7 @@ func TestAnOpWithinTheOneThatIsReplacedChangesThatOne(t *testing.T) {
 
 func TestALoadBalancerThatIsCreatedBesideAnotherTakesItsPlace(t *testing.T) {
 	o := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, VIP: lb.VIP{PortID: "port-old"}}}
-	plan := Beside(usual(), "")
+	plan := Replacement(usual(), "")
 	o = After(o, plan.Ops[0], Created{ID: "new", VIP: lb.VIP{PortID: "port-new"}})
 	if o.LoadBalancer.ID != "new" || o.Predecessor == nil || o.Predecessor.ID != "old" {
 		t.Errorf("%+v has the predecessor %+v", o.LoadBalancer, o.Predecessor)

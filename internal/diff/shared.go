@@ -60,7 +60,7 @@ func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	plan.Ops = append(plan.Ops, pools...)
 	// The mark of the cluster stays: by it the last one knows that nobody else has a use for it.
 	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return t == owner.LoadBalancerName() || t == owner.ServiceTag() })
-	if !owner.Guest {
+	if !owner.Sharer {
 		tags = lb.Retag(tags, nil)
 	}
 	if !sameTags(tags, have.Tags) {
@@ -81,7 +81,7 @@ func bequeath(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
 	var ops []Op
 	for _, f := range observed.FloatingIPs {
 		port := observed.LoadBalancer.VIP.PortID
-		if owner.Guest || port == "" || f.PortID != port {
+		if owner.Sharer || port == "" || f.PortID != port {
 			continue
 		}
 		ops = append(ops, retagged(f, nil)...)

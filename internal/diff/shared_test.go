@@ -73,9 +73,9 @@ func hosted(tags ...string) *cloud {
 
 // guest wants ports on a load balancer of somebody else.
 func guest(w *lb.Wanted) {
-	w.LoadBalancer.Name, w.LoadBalancer.Description, w.LoadBalancer.Tags = "", "", web.GuestTags()
+	w.LoadBalancer.Name, w.LoadBalancer.Description, w.LoadBalancer.Tags = "", "", web.SharerTags()
 	w.LoadBalancer.VIP = lb.VIP{}
-	w.FloatingIP, w.AddressAsFound = nil, true
+	w.FloatingIP, w.KeepAddress = nil, true
 }
 
 func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAFloatingIPThatStaysWithTheOthersIsDescribedAsTheOneThatLeavesWantsIt(t
 func TestWhatIsSomebodyElsesIsNeverMarkedAsOurs(t *testing.T) {
 	cloud := hosted()
 	observed := cloud.observe()
-	observed.Guest = false // as if that had been forgotten
+	observed.Sharer = false // as if that had been forgotten
 	for _, op := range New(usual(), observed, web).Ops {
 		if update, ok := op.(UpdateLoadBalancer); ok && update.Tags != nil && slices.Contains(*update.Tags, web.ServiceTag()) {
 			t.Errorf("planned: %s", op)

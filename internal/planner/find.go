@@ -103,13 +103,13 @@ func (p *Planner) find(ctx context.Context, service *corev1.Service, owner lb.Ow
 	if id != "" && !contains(ours, id) {
 		found, host, err := p.annotated(ctx, id, service, owner, before, len(ours) > 0)
 		if host != nil || err != nil {
-			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
+			return lb.Observed{LoadBalancer: host, Sharer: host != nil}, err
 		}
 		ours = append(ours, found...)
 	}
 	if len(ours) == 0 {
 		if host, err := p.shared(ctx, id, service, owner, before); host != nil || err != nil {
-			return lb.Observed{LoadBalancer: host, Guest: host != nil}, err
+			return lb.Observed{LoadBalancer: host, Sharer: host != nil}, err
 		}
 		// A Service that publishes no address never had one with the name of long ago.
 		if status.Published(service) != "" {

@@ -115,7 +115,7 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 // and why not.
 func (p *Planner) mayShare(ctx context.Context, service *corev1.Service, l lb.LoadBalancer) (allowed bool, why string, err error) {
 	scope := p.Config.SharedScope
-	if scope == config.ShareAny || lb.Shares(l.Tags, service.Namespace) {
+	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, service.Namespace) {
 		return true, "", nil
 	}
 	var all corev1.ServiceList
@@ -149,20 +149,20 @@ func (p *Planner) uses(s *corev1.Service, l lb.LoadBalancer) bool {
 // want of it: a floating IP would open the ports of all of them to everybody.
 func (p *Planner) lookAtSharers(ctx context.Context, in *build.Input) error {
 	options, _ := annotation.Parse(in.Service.Annotations, p.Config)
-	if l := in.Found; l == nil || options.Internal != in.Guest || in.HostAddress != l.VIP.Address {
+	if l := in.Found; l == nil || options.Internal != in.Sharer || in.FoundAddress != l.VIP.Address {
 		return nil
 	}
 	var all corev1.ServiceList
 	if err := p.Reader.List(ctx, &all); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}
-	if in.Guest {
-		in.HostExternal = slices.ContainsFunc(all.Items, func(s corev1.Service) bool {
+	if in.Sharer {
+		in.OwnerExternal = slices.ContainsFunc(all.Items, func(s corev1.Service) bool {
 			return s.UID == types.UID(lb.ServiceUIDOf(in.Found.Tags)) && !p.internal(&s)
 		})
 		return nil
 	}
-	in.WouldOpen = p.wouldOpen(*in, all.Items)
+	in.WouldExpose = p.wouldOpen(*in, all.Items)
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (p *Planner) lookAtSharers(ctx context.Context, in *build.Input) error {
 // was internal, too.
 func (p *Planner) wouldOpen(in build.Input, all []corev1.Service) []string {
 	var opened []string
-	unknown := slices.DeleteFunc(lb.Users(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
+	unknown := slices.DeleteFunc(lb.NameTags(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
 	for i := range all {
 		s, name := &all[i], p.Owner(&all[i]).LoadBalancerName()
 		comes := p.Claimed(s) && s.Annotations[annotation.LoadBalancerID] == in.Found.ID && !Refused(*s)

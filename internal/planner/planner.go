@@ -78,7 +78,7 @@ func (p *Planner) LeavesParts() bool { return !p.leavesParts.Swap(true) }
 // the controller sets both, but on one that the Service shares.
 func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
 	taken := p.Claimed(service)
-	if l := observed.LoadBalancer; l != nil && !observed.Guest && p.Capabilities.Has(lb.FeatureTags) {
+	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
 		taken = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 	}
 	return p.Adopt == claim.AdoptObserve && !taken
@@ -131,7 +131,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	}
 	before := remembered{others: c.Others}
 	if l := c.Observed.LoadBalancer; l != nil {
-		before.id, before.guest = l.ID, c.Observed.Guest
+		before.id, before.guest = l.ID, c.Observed.Sharer
 	}
 	found, err := p.read(ctx, f.Service, f.Owner(), before)
 	if err != nil {
@@ -204,7 +204,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	if !failed {
 		in.Found = l
 	}
-	in.Guest, in.Owner.Guest, in.HostAddress = observed.Guest, observed.Guest, observed.Address()
+	in.Sharer, in.Owner.Sharer, in.FoundAddress = observed.Sharer, observed.Sharer, observed.Address()
 	if l != nil {
 		// What is there decides, whatever the settings say by now; of one that failed
 		// nothing but its place.
@@ -291,7 +291,7 @@ func (p *Planner) build(ctx context.Context, in *build.Input, observed lb.Observ
 	if err == nil {
 		err = p.awaitGroup(ctx, in.Service, observed)
 	}
-	if err != nil || !wanted.MonitorsAsFound {
+	if err != nil || !wanted.KeepMonitors {
 		return wanted, err
 	}
 	err = p.lookAtMonitors(ctx, *in, observed, &wanted)

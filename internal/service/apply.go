@@ -169,7 +169,7 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	case l == nil:
 		return nil
 	case opens(op) && f.Remembered && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
-	case !setsTags(op) || !f.Remembered && !f.Owner().Guest && !diff.Shared(*l, f.Owner()):
+	case !setsTags(op) || !f.Remembered && !f.Owner().Sharer && !diff.Shared(*l, f.Owner()):
 		return nil
 	}
 	var now, before []string
@@ -360,7 +360,7 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left parts of the load balancer unfinished; they are replaced, or written to once more",
 		"loadBalancerID", l.ID, "parts", diff.UnfinishedIDs(*l, f.Owner()))
-	if f.Record.Cloud.MadeComplete == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.LeavesParts() {
+	if f.Record.Cloud.MadeComplete == l.ID && diff.LeftBehindAtCreation(*l, f.Owner()) && r.LeavesParts() {
 		log.Info("this cloud leaves parts of load balancers unfinished that are created by one call; from now on they are created step by step")
 	}
 }
