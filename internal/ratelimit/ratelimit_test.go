@@ -145,7 +145,7 @@ func TestNoCallIsMadeDuringAPauseNorAboveTheRate(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if waited := time.Now().Sub(before); waited > r.MaxWait {
+					if waited := time.Since(before); waited > r.MaxWait {
 						t.Fatalf("waited %v, above %v", waited, r.MaxWait)
 					}
 					if left > 0 {
@@ -155,7 +155,7 @@ func TestNoCallIsMadeDuringAPauseNorAboveTheRate(t *testing.T) {
 					if time.Now().Before(until) {
 						t.Fatalf("a call at %v, in a pause until %v", time.Now(), until)
 					}
-					if most := float64(r.Burst) + r.PerSecond*time.Now().Sub(start).Seconds(); float64(made) > most+1e-6 {
+					if most := float64(r.Burst) + r.PerSecond*time.Since(start).Seconds(); float64(made) > most+1e-6 {
 						t.Fatalf("%d calls, above %f", made, most)
 					}
 				}
