@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// dual asks for both families, in this order, and for a policy.
+// dual requests both families, in this order, with a policy.
 func dual(policy corev1.IPFamilyPolicy, first, second corev1.IPFamily) change {
 	return func(in *Input) {
 		in.Service.Spec.IPFamilies = []corev1.IPFamily{first, second}
@@ -35,7 +35,7 @@ func require(in *Input) {
 	dual(corev1.IPFamilyPolicyRequireDualStack, corev1.IPv4Protocol, corev1.IPv6Protocol)(in)
 }
 
-// found is a load balancer that is there, with VIPs of these addresses.
+// found is an existing load balancer with VIPs of these addresses.
 func found(vip string, more ...string) change {
 	return func(in *Input) {
 		in.Found = &lb.LoadBalancer{ID: "lb-1", VIP: lb.VIP{Address: vip, SubnetID: "subnet-vip"}}

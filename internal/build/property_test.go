@@ -22,8 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// anyInput draws Services that the API server lets pass, nodes, and clouds. Odd
-// ones are such that many cannot be served.
+// anyInput draws Services that the API server accepts, nodes, and clouds. With odd, many cannot be served.
 func anyInput(t *rapid.T, odd bool) Input {
 	oneOf := func(label string, usual, unusual []string) string {
 		if odd {

@@ -30,7 +30,7 @@ var (
 	secret      = annotate(annotation.TLSSecret, "web-tls")
 )
 
-// stored is where the certificate of the Secret is kept.
+// stored is the reference to the certificate of the Secret.
 func stored(in *Input) { in.Certificate.Certificate = lb.Certificate{Name: "name-of-it", Ref: refB} }
 
 func asked(value string) change { return annotate(annotation.ProtocolsKey, value) }
@@ -83,8 +83,8 @@ func TestWhatPortsSpeak(t *testing.T) {
 	}
 }
 
-// openstack-cloud-controller-manager asks for the PROXY protocol of UDP ports, too,
-// which Octavia refuses, and with it the whole Service.
+// openstack-cloud-controller-manager requests the PROXY protocol for UDP ports, too, which makes Octavia reject the
+// whole Service.
 func TestUDPPortsOfAProxyProtocolServiceStayPlain(t *testing.T) {
 	for _, all := range []change{proxyV1, proxyV2, forwarded, certificate} {
 		wanted, err := Wanted(input(all, ports(port(corev1.ProtocolTCP, 443, 30443), port(corev1.ProtocolUDP, 443, 30444), port(corev1.ProtocolSCTP, 443, 30445))))

@@ -78,7 +78,7 @@ func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// One whose place it takes reaches the nodes until then.
+	// Until then, the predecessor reaches the nodes.
 	old := moved
 	old.VIP.SubnetID = "subnet-vip-old"
 	old.Listeners = []lb.Listener{{Pool: &lb.Pool{Members: []lb.Member{{SubnetID: "subnet-old"}}}}}
@@ -89,7 +89,7 @@ func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
 	}
 }
 
-// Until the one that it replaces goes, packets come from both.
+// Until the predecessor is deleted, packets come from both load balancers.
 func TestSecurityGroupNeedIsThatOfBothProvidersDuringAReplacement(t *testing.T) {
 	for from, to := range map[string]string{lb.ProviderOVN: "amphora", "amphora": lb.ProviderOVN} {
 		in := input(managed, provider(to), ranges("192.0.2.0/24"))

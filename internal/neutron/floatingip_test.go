@@ -135,8 +135,8 @@ func TestFloatingIPsOfOtherProjectsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn lets the Client's
-// user see everything, and one of another project lead to a port of his.
+// TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn lets the Client's user see everything, and attaches
+// one of another project to a port of his.
 func TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn(t *testing.T) {
 	c := newCloud(t, simulator.Options{}, "admin")
 	port := c.port()

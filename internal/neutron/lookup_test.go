@@ -42,7 +42,7 @@ func TestABrokenListOfPortsIsAnErrorAndNeverEmpty(t *testing.T) {
 	}
 }
 
-// listed answers the next list of the collection with these objects.
+// listed makes the next list of the collection return these objects.
 func (c *cloud) listed(collection string, objects string) {
 	c.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Route: "/v2.0/" + collection, Times: 1,
 		Body: fmt.Sprintf(`{%q: [%s]}`, collection, objects)})
@@ -50,7 +50,7 @@ func (c *cloud) listed(collection string, objects string) {
 
 func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
-	// The first question is held until all have asked.
+	// The first call is held until all callers wait.
 	hang := c.Faults().Add(wire.Fault{Kind: wire.FaultHang, Route: "/v2.0/networks"})
 	var all sync.WaitGroup
 	for range 50 {
@@ -60,7 +60,7 @@ func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the question is held", func() bool { return c.Faults().Held() == 1 })
+	eventually(t, "the call is held", func() bool { return c.Faults().Held() == 1 })
 	c.Faults().Remove(hang)
 	all.Wait()
 	counts := c.Recorder().Counts()

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answering is a Neutron of one answer for each collection, without a network,
-// so that it can be asked in a bubble of time. It counts the questions.
+// answering is a Neutron with one response for each collection. It uses no network, so that it works in a synctest
+// bubble, and counts calls.
 type answering struct {
 	collections map[string]string // JSON, by path
 	asked       map[string]int
@@ -61,7 +61,7 @@ func TestALookupIsRememberedForTenMinutes(t *testing.T) {
 			}
 		}
 		for i, after := range []struct {
-			wait time.Duration // in the bubble's own time
+			wait time.Duration // in fake time
 			want int
 		}{{0, 1}, {10*time.Minute - 1, 1}, {1, 2}, {10*time.Minute - 1, 2}, {time.Hour, 3}} {
 			time.Sleep(after.wait)

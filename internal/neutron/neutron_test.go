@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 )
 
-// handler answers requests without a network.
+// handler serves requests without a network.
 type handler func(w http.ResponseWriter, r *http.Request)
 
 // RoundTrip implements http.RoundTripper.
@@ -32,7 +32,7 @@ func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// against returns a client of a Neutron that handle answers for.
+// against returns a client of a Neutron that handle implements.
 func against(handle handler) *neutron.Client {
 	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: handle}}
 	return neutron.New(&gophercloud.ServiceClient{
@@ -59,7 +59,7 @@ func plain(t *testing.T, text string) any {
 	return v
 }
 
-// request is what one call said, its body as plain JSON.
+// request is one call, with its body as plain JSON.
 type request struct {
 	Method, Address string
 	Body            any

@@ -26,7 +26,7 @@ func ruleFor(transport lb.Transport, port int, source string) securitygroup.Rule
 	return securitygroup.Rule{PortKey: securitygroup.PortKey{Transport: transport, Port: port}, Source: netip.MustParsePrefix(source)}
 }
 
-// plainRules are the rules that are not odd.
+// plainRules are the rules of our form.
 func plainRules(g securitygroup.Group) []securitygroup.Rule {
 	var all []securitygroup.Rule
 	for _, r := range g.Rules {
@@ -37,7 +37,7 @@ func plainRules(g securitygroup.Group) []securitygroup.Rule {
 	return all
 }
 
-// apply carries out an op that has to succeed.
+// apply carries out an op that must succeed.
 func (c *cloud) apply(op securitygroup.Op) securitygroup.Made {
 	c.t.Helper()
 	made, err := c.ApplySecurityGroup(c.t.Context(), op)
@@ -72,7 +72,7 @@ func TestSecurityGroupIsMadeFilledReadAndDeleted(t *testing.T) {
 	}
 	for _, r := range append(group.Rules, made.Rules...) {
 		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r})
-		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r}) // gone is gone
+		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r}) // the second time, it does not exist
 	}
 	c.apply(securitygroup.DeleteGroup{ID: group.ID})
 	if groups, err := c.SecurityGroups(t.Context(), group.ID); err != nil || len(groups) > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// request is what one call said, its body as plain JSON.
+// request is one call, with its body as plain JSON.
 type request struct {
 	Method, Address string
 	Body            any

@@ -19,14 +19,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-// node is an object of a status tree, as it is sent.
+// node is an object of a status tree.
 type node = map[string]any
 
 func status(id, name string, s lb.ProvisioningStatus) node {
 	return node{"id": id, "name": name, "provisioning_status": string(s), "operating_status": "ONLINE"}
 }
 
-// shown is the status tree that Octavia would show of the load balancer.
+// shown is Octavia's status tree of the load balancer.
 func shown(l lb.LoadBalancer) node {
 	n := status(l.ID, l.Name, l.ProvisioningStatus)
 	n["operating_status"] = l.OperatingStatus
@@ -71,7 +71,7 @@ func treeOf(t interface{ Fatal(...any) }, n node) octavia.Tree {
 	return tree
 }
 
-// small is an observed load balancer with two ports and one pool aside.
+// small is an observed load balancer with two ports and one detached pool.
 func small() lb.LoadBalancer {
 	pool := func(i int) *lb.Pool {
 		p := newPool(i, []lb.Member{
@@ -91,8 +91,7 @@ func small() lb.LoadBalancer {
 	return l
 }
 
-// forget returns the load balancer as it is predicted: without statuses, and
-// without the ids that drop says are not known yet.
+// forget returns the load balancer as predicted: without statuses, and without the ids that drop selects.
 func forget(l lb.LoadBalancer, drop func(id string) bool) lb.LoadBalancer {
 	l = *diff.Clone(lb.Observed{LoadBalancer: &l}).LoadBalancer
 	unknown := func(id *string, s *lb.ProvisioningStatus) {
@@ -150,7 +149,7 @@ func TestAPredictionIsConfirmedWithTheIDsAndStatusesOfTheTree(t *testing.T) {
 
 func TestATreeThatDiffersIsNotConfirmedAndSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(l *lb.LoadBalancer) // of what is there
+		change func(l *lb.LoadBalancer) // of the predicted load balancer
 		why    string
 	}{
 		"another load balancer": {func(l *lb.LoadBalancer) { l.ID = "lb2" }, "lb2"},
@@ -292,7 +291,7 @@ func TestAnyOnePartAddedTakenOrReplacedIsADifference(t *testing.T) {
 	})
 }
 
-// lists are the keys below which a tree has further parts.
+// lists are the keys of children in a tree.
 var lists = []string{"listeners", "pools", "members"}
 
 // ids are those of all parts.
@@ -310,7 +309,7 @@ func ids(n node) []string {
 	return all
 }
 
-// editsOf are all changes of one part that may be made to the tree.
+// editsOf returns all changes of one part of the tree.
 func editsOf(n node) []func() {
 	edits := []func(){func() { n["id"] = "another" }}
 	if m, there := n["health_monitor"].(node); there {

@@ -22,11 +22,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// firstPoll is when a Watcher that was idle looks first.
+// firstPoll is when an idle Watcher polls first.
 const firstPoll = 250 * time.Millisecond
 
-// fakeCloud is what a Watcher sees of a cloud, and the Watcher itself, in a bubble in
-// which time passes only when the test lets it.
+// fakeCloud is the cloud of a Watcher, and the Watcher itself, in a synctest bubble.
 type fakeCloud struct {
 	*octavia.Watcher
 	t     *testing.T
@@ -34,24 +33,24 @@ type fakeCloud struct {
 	ended func() bool
 
 	mu       sync.Mutex
-	status   map[string]lb.ProvisioningStatus // "" or absent: there is none
+	status   map[string]lb.ProvisioningStatus // "" or absent: it does not exist
 	unlisted map[string]bool
 	ports    []string
-	failing  []string // "list", "ports", or the ids of load balancers
+	failing  []string // "list", "ports", or ids of load balancers
 	held     chan struct{}
 	calls    []call
-	heads    []octavia.Head // that were told of
+	heads    []octavia.Head // of calls of Changed
 	changed  func(octavia.Head)
 	lines    []string
 }
 
-// call is one question of a Watcher: "list", "get" or "ports".
+// call is one call of a Watcher: "list", "get" or "ports".
 type call struct {
 	kind string
 	at   time.Time
 }
 
-// watch runs a Watcher for the time of the test.
+// watch runs a test with a Watcher.
 func watch(t *testing.T, interval time.Duration, test func(*fakeCloud)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,14 +81,13 @@ func watch(t *testing.T, interval time.Duration, test func(*fakeCloud)) {
 	})
 }
 
-// pass lets the time go by.
+// advance lets time pass.
 func (s *fakeCloud) advance(d time.Duration) {
 	time.Sleep(d) // no time passes outside the bubble
 	synctest.Wait()
 }
 
-// nextPoll lets the time go by until the Watcher has looked, and forgets what
-// was asked before.
+// nextPoll lets time pass until the Watcher has polled, and forgets earlier calls.
 func (s *fakeCloud) nextPoll() {
 	s.t.Helper()
 	s.forgetCalls()
@@ -116,15 +114,14 @@ func (s *fakeCloud) setPorts(ids ...string) {
 	s.ports = ids
 }
 
-// fail makes these fail, and no others.
+// fail makes these calls fail, and no others.
 func (s *fakeCloud) fail(what ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing = what
 }
 
-// hold keeps back answers, which are decided already, until the function it
-// returns is called.
+// hold delays answers, which are already decided, until release is called.
 func (s *fakeCloud) hold() (release func()) {
 	held := make(chan struct{})
 	s.mu.Lock()
@@ -138,7 +135,7 @@ func (s *fakeCloud) hold() (release func()) {
 	}
 }
 
-// question counts a question and returns its failure.
+// called records a call and returns its error.
 func (s *fakeCloud) called(kind, about string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +226,7 @@ func (s *fakeCloud) logged() []string {
 	return slices.Clone(s.lines)
 }
 
-// count returns how often the kind of question was asked; "" is any.
+// count returns the number of calls of the kind; "" is any.
 func (s *fakeCloud) count(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +239,7 @@ func (s *fakeCloud) count(kind string) int {
 	return n
 }
 
-// asked checks what was asked since the last time, and forgets it.
+// wantCalls checks and forgets the calls.
 func (s *fakeCloud) wantCalls(lists, gets, ports int) {
 	s.t.Helper()
 	want := map[string]int{"list": lists, "get": gets, "ports": ports}
@@ -262,7 +259,7 @@ func (s *fakeCloud) forgetCalls() {
 	s.calls = nil
 }
 
-// apart checks how far looks are apart, of which there must be many.
+// wantInterval checks the time between polls, of which there must be many.
 func (s *fakeCloud) wantInterval(least, most time.Duration) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -277,7 +274,7 @@ func (s *fakeCloud) wantInterval(least, most time.Duration) {
 	}
 }
 
-// told checks what was told since the last time, in any order, and forgets it.
+// wantChanged checks and forgets the calls of Changed, in any order.
 func (s *fakeCloud) wantChanged(want ...octavia.Head) {
 	s.t.Helper()
 	s.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// faults are ways in which the answer to a read can go wrong.
+// faults are ways in which the response to a read can be broken.
 func faults() map[string]wire.Fault {
 	answer := func(text string) wire.Fault {
 		return wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Body: text, Header: map[string]string{"Content-Type": "application/json"}}

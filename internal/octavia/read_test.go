@@ -166,8 +166,7 @@ func TestADeletedLoadBalancerIsGoneEvenIfItsRowIsStillShown(t *testing.T) {
 	}
 }
 
-// pages answers a list of n load balancers in pages, as Octavia does: its links
-// lose everything but the limit.
+// pages serves a list of n load balancers in pages, as Octavia does: the links lose everything but the limit.
 func pages(n, most int, queries *[]url.Values) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
