@@ -274,18 +274,18 @@ func TestTheSubnetsOfBothVIPsCannotBeChanged(t *testing.T) {
 }
 
 func TestAGuestOfALoadBalancerIsServedByTheFamiliesThatItHas(t *testing.T) {
-	guest := func(in *Input) {
+	sharer := func(in *Input) {
 		in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared = true, true, "203.0.113.5", 2
 	}
-	wanted, err := Wanted(input(prefer, found("10.0.0.9", "fd00::9"), guest))
+	wanted, err := Wanted(input(prefer, found("10.0.0.9", "fd00::9"), sharer))
 	if err != nil || len(wanted.LoadBalancer.AdditionalVIPs) != 1 || len(wanted.Withheld) > 0 {
 		t.Errorf("on one of both: %+v, %v", wanted, err)
 	}
-	wanted, err = Wanted(input(found("10.0.0.9", "fd00::9"), guest))
+	wanted, err = Wanted(input(found("10.0.0.9", "fd00::9"), sharer))
 	if err != nil || len(wanted.LoadBalancer.AdditionalVIPs) > 0 || len(wanted.Withheld) > 0 {
 		t.Errorf("on one of both, with one asked for: %+v, %v", wanted, err)
 	}
-	wanted, err = Wanted(input(prefer, found("10.0.0.9"), guest))
+	wanted, err = Wanted(input(prefer, found("10.0.0.9"), sharer))
 	if err != nil || len(wanted.Withheld) != 1 || !strings.Contains(wanted.Withheld[0].Message, annotation.LoadBalancerID) {
 		t.Errorf("on one of one: %+v, %v", wanted.Withheld, err)
 	}

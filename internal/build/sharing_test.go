@@ -14,7 +14,7 @@ import (
 func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
 	const name = "kube_service_kubernetes_"
 	internal := annotate("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")
-	guest := func(address string, tags ...string) change {
+	sharer := func(address string, tags ...string) change {
 		return func(in *Input) {
 			found("10.0.0.9")(in)
 			in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared, in.Found.Tags = true, true, address, 2, tags
@@ -29,13 +29,13 @@ func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
 		in   Input
 		told string
 	}{
-		"a guest":                         {input(guest("203.0.113.5")), ""},
-		"an internal guest":               {input(internal, guest("10.0.0.9")), ""},
-		"one too many":                    {input(guest("203.0.113.5", name+"a_b", name+"a_c")), "max-shared-lb allows 2"},
-		"one too many of a group":         {input(annotate(annotation.LoadBalancerGroup, "shop"), guest("203.0.113.5", name+"a_b", name+"a_c")), `of group "shop"`},
-		"an internal one, opened":         {input(internal, guest("203.0.113.5")), "would expose the ports"},
-		"an internal one, to be opened":   {input(internal, guest("10.0.0.9"), asksForFloating), "requests a floating IP"},
-		"an external one, not opened":     {input(guest("10.0.0.9")), "no floating IP"},
+		"a sharer":                        {input(sharer("203.0.113.5")), ""},
+		"an internal sharer":              {input(internal, sharer("10.0.0.9")), ""},
+		"one too many":                    {input(sharer("203.0.113.5", name+"a_b", name+"a_c")), "max-shared-lb allows 2"},
+		"one too many of a group":         {input(annotate(annotation.LoadBalancerGroup, "shop"), sharer("203.0.113.5", name+"a_b", name+"a_c")), `of group "shop"`},
+		"an internal one, opened":         {input(internal, sharer("203.0.113.5")), "would expose the ports"},
+		"an internal one, to be opened":   {input(internal, sharer("10.0.0.9"), asksForFloating), "requests a floating IP"},
+		"an external one, not opened":     {input(sharer("10.0.0.9")), "no floating IP"},
 		"a floating IP that opens others": {input(opens), "(shop/api, shop/db)"},
 		"none, beside others":             {input(internal, opens), ""},
 	} {
@@ -45,7 +45,7 @@ func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	there := input(internal, guest("10.0.0.9"), asksForFloating)
+	there := input(internal, sharer("10.0.0.9"), asksForFloating)
 	there.Found.Tags = []string{there.Owner.LoadBalancerName()}
 	if _, err := Wanted(there); err != nil {
 		t.Errorf("one that has its ports there already, before it is opened: %v", err)

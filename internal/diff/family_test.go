@@ -13,7 +13,7 @@ import (
 // twoVIPs is a load balancer with VIPs of both families.
 func twoVIPs(w *lb.Wanted) { w.LoadBalancer.AdditionalVIPs = []lb.VIP{{SubnetID: "subnet-6"}} }
 
-// bothFamilies gives the pools members of both, each in the subnet of its family.
+// bothFamilies gives the pools members of both families, each in the subnet of its family.
 func bothFamilies(subnet6 string) edit {
 	return each(func(l *lb.Listener) {
 		l.Pool.Members = append(l.Pool.Members, lb.Member{Name: "node-11", Address: "2001:db8::11", Port: 30080, SubnetID: subnet6, Weight: 1})

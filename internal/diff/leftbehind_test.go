@@ -54,7 +54,7 @@ func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
 			after: []edit{withAddress, func(w *lb.Wanted) { w.LoadBalancer.VIP.PortID = "port-1" }, speak(443, terminated("cert-a"))}},
 		"how_it_would_be_created_does_not_matter_to_one_there": {after: []edit{serial}},
 	} {
-		t.Run(name, func(t *testing.T) { c.travel(t, name) })
+		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
 }
 
@@ -132,7 +132,7 @@ func TestAReplacementIsMadeWithoutTheStatusesOfWhatItReplaces(t *testing.T) {
 	c.leaveBehind()
 	observed := c.observe()
 	wanted := usual()
-	wanted.LoadBalancer = observed.LoadBalancer // what is wanted of a Service that is refused
+	wanted.LoadBalancer = observed.LoadBalancer // as for a Service that is refused
 	for range 3 {
 		op := New(wanted, observed, web).Ops[0]
 		made, err := c.apply(op)

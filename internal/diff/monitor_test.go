@@ -16,10 +16,10 @@ import (
 
 func asFound(w *lb.Wanted) { w.KeepMonitors = true }
 
-// asFoundPasses carries out plan after plan until nothing is left to do, and
-// returns the ops by pass and the refusals' reasons at the start and at the end.
-// It watches that monitors are left alone and nothing is opened beside one.
-func asFoundPasses(t reporter, c *cloud, wanted lb.Wanted) (passes [][]string, first, last []string) {
+// passesWithMonitors carries out plans until nothing is left to do, and returns the ops by pass and the reasons of
+// refusals at the start and at the end. It checks that monitors are not touched and no port is opened while one
+// exists.
+func passesWithMonitors(t reporter, c *cloud, wanted lb.Wanted) (passes [][]string, first, last []string) {
 	t.Helper()
 	for len(passes) < 100 {
 		c.settle()
@@ -116,7 +116,7 @@ func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
 			if c.drift != nil {
 				c.drift(cloud)
 			}
-			passes, first, last := asFoundPasses(t, cloud, usual(append(c.after, asFound)...))
+			passes, first, last := passesWithMonitors(t, cloud, usual(append(c.after, asFound)...))
 			if len(passes) != len(c.passes)+1 {
 				t.Fatalf("passes: %q", passes)
 			}
@@ -136,7 +136,7 @@ func TestMonitorsAreLeftAloneWhateverIsThereAndWanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wanted := anyWanted(t, true)
 		wanted.FloatingIP, wanted.KeepMonitors = nil, true
-		asFoundPasses(t, anyCloud(t, wanted, true), wanted)
+		passesWithMonitors(t, anyCloud(t, wanted, true), wanted)
 	})
 }
 

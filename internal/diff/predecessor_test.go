@@ -12,8 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// successor is what is observed when a complete load balancer is beside one that
-// failed and has the Service's floating IP.
+// successor is observed when a complete load balancer is to replace one that failed and has the Service's floating
+// IP.
 func successor(changes ...func(*lb.Observed)) lb.Observed {
 	o := cloudWith(usual()).observe()
 	old := lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, Tags: web.Tags(), VIP: lb.VIP{PortID: "port-old"}}
