@@ -26,7 +26,7 @@ func cidr(text string) change {
 	return func(in *Input) { in.Networks.MemberCIDR = netip.MustParsePrefix(text) }
 }
 
-func TestMembersHaveTheAddressesThatSubnetAndTypeChoose(t *testing.T) {
+func TestSubnetAndTypeSelectTheAddressesOfMembers(t *testing.T) {
 	external := func(in *Input) { in.Config.NodeAddressType = "ExternalIP" }
 	named := annotate(annotation.MemberSubnetID, nodesSubnet)
 	two := "10.0.0.2:30080 0"

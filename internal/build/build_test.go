@@ -17,7 +17,7 @@ import (
 )
 
 // Each case is a sentence and a golden file that shows what it means.
-func TestWhatAServiceIsToHave(t *testing.T) {
+func TestTheWantedLoadBalancerOfAService(t *testing.T) {
 	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
 	monitor := annotate(keyMonitor, "true")
 	limited, patient := annotate(annotation.ConnectionLimit, "1000"), annotate(annotation.TimeoutPrefix+"client-data", "600000")
@@ -153,7 +153,7 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
-func TestMetricsThatCannotBeHadAreToldAndNotOpened(t *testing.T) {
+func TestUnsupportedMetricsAreReportedAndNotOpened(t *testing.T) {
 	asked := []change{annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")}
 	for name, c := range map[string]struct {
 		changes []change
@@ -184,7 +184,7 @@ func TestMetricsThatCannotBeHadAreToldAndNotOpened(t *testing.T) {
 	}
 }
 
-func TestTagsThatAreNotSetAreTold(t *testing.T) {
+func TestTagsThatAreNotSetAreReported(t *testing.T) {
 	ownedByOther := func(in *Input) {
 		in.Sharer, in.Owner.Sharer, in.Config.MaxShared, in.FoundAddress = true, true, 2, "203.0.113.9"
 		in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}

@@ -48,7 +48,7 @@ func found(vip string, more ...string) change {
 // noOtherSubnet is a network with a subnet of one family.
 func noOtherSubnet(in *Input) { in.Networks.AdditionalSubnetID = "" }
 
-func TestWhatKeepsASecondFamilyAwayIsToldOrTheServiceIsRefused(t *testing.T) {
+func TestAnObstacleToTheSecondFamilyIsReportedOrTheServiceIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		obstacle         []change
 		withheld, reason string
@@ -98,7 +98,7 @@ func TestWhatKeepsASecondFamilyAwayIsToldOrTheServiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerOfBothFamiliesHasNoSourceRangesAndNeverGetsAny(t *testing.T) {
+func TestADualStackLoadBalancerNeverHasSourceRanges(t *testing.T) {
 	for name, in := range map[string]Input{
 		"new":                           input(require),
 		"there":                         input(require, found("10.0.0.9", "fd00::9")),
@@ -126,7 +126,7 @@ func TestALoadBalancerOfBothFamiliesHasNoSourceRangesAndNeverGetsAny(t *testing.
 	}
 }
 
-func TestAVIPOfAFamilyThatWasGivenUpIsTold(t *testing.T) {
+func TestAVIPOfAnUnusedFamilyIsReported(t *testing.T) {
 	for first, want := range map[corev1.IPFamily]string{corev1.IPv4Protocol: "fd00::9", corev1.IPv6Protocol: "10.0.0.9"} {
 		wanted, err := Wanted(input(families(first), found("10.0.0.9", "fd00::9")))
 		if err != nil {
@@ -212,7 +212,7 @@ func TestMembersOfBothFamiliesFollowTheNodesOfAServiceThatIsRefused(t *testing.T
 	}
 }
 
-func TestAnAddressIsAskedForWhereItsFamilyIs(t *testing.T) {
+func TestARequestedAddressBelongsToTheVIPOfItsFamily(t *testing.T) {
 	four, six := corev1.IPv4Protocol, corev1.IPv6Protocol
 	of := func(first, second corev1.IPFamily) change {
 		return dual(corev1.IPFamilyPolicyRequireDualStack, first, second)
@@ -273,7 +273,7 @@ func TestTheSubnetsOfBothVIPsCannotBeChanged(t *testing.T) {
 	}
 }
 
-func TestAGuestOfALoadBalancerIsServedByTheFamiliesThatItHas(t *testing.T) {
+func TestASharerIsServedByTheFamiliesOfTheLoadBalancer(t *testing.T) {
 	sharer := func(in *Input) {
 		in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared = true, true, "203.0.113.5", 2
 	}

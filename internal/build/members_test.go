@@ -105,7 +105,7 @@ func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
 	}
 }
 
-func TestANodeThatComesToAnEmptyPoolIsAskedForItsHealthWhereTheMonitorLooks(t *testing.T) {
+func TestANewMemberOfAnEmptyPoolGetsTheMonitorPort(t *testing.T) {
 	in := input(local, annotate(keyMonitor, "true"), func(in *Input) { in.Nodes = nil })
 	have := observed(t, in)
 	in.Nodes = []corev1.Node{node("node-a", "10.0.0.11")}
@@ -124,7 +124,7 @@ func TestARefusedServiceKeepsPortsThatItsSpecNoLongerHas(t *testing.T) {
 	}
 }
 
-func TestARefusedServiceLeavesOthersListenersAndOnesWithoutAPoolAlone(t *testing.T) {
+func TestARefusedServiceDoesNotChangeListenersOfOthersOrWithoutAPool(t *testing.T) {
 	have := observed(t, input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 443, 30443))))
 	have.LoadBalancer.Listeners[0].Tags = []string{"by-hand"}
 	have.LoadBalancer.Listeners[1].Pool = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
+func TestHarmfulMonitorsAreLeftOutAndTheRestIsWanted(t *testing.T) {
 	monitor := annotate(keyMonitor, "true")
 	for name, c := range map[string]struct {
 		in                           Input
@@ -53,7 +53,7 @@ func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
 	}
 }
 
-func TestARepairForARefusedServiceMakesNoMonitorsThatDoHarm(t *testing.T) {
+func TestARepairForARefusedServiceCreatesNoHarmfulMonitors(t *testing.T) {
 	for name, c := range map[string]struct {
 		cloud change
 		made  bool

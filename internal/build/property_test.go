@@ -87,7 +87,7 @@ func anyInput(t *rapid.T, odd bool) Input {
 	return in
 }
 
-func TestWhatIsWantedIsAlwaysWhole(t *testing.T) {
+func TestTheWantedLoadBalancerIsAlwaysComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t, rapid.Bool().Draw(t, "odd"))
 		service := in.Service.DeepCopy()

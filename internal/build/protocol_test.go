@@ -46,7 +46,7 @@ func speaking(appProtocol string, p corev1.ServicePort) corev1.ServicePort {
 }
 
 // Each case is a sentence and a golden file that shows what it means.
-func TestWhatPortsSpeak(t *testing.T) {
+func TestProtocolsOfPorts(t *testing.T) {
 	tcp, udp, sctp := corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP
 	quic := ports(port(tcp, 443, 30443), port(udp, 443, 30444), port(sctp, 36412, 30412))
 	for name, in := range map[string]Input{
@@ -103,7 +103,7 @@ func TestUDPPortsOfAProxyProtocolServiceStayPlain(t *testing.T) {
 	}
 }
 
-func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
+func TestPortsWithAnUnsupportedProtocolAreRefused(t *testing.T) {
 	tcp, udp := corev1.ProtocolTCP, corev1.ProtocolUDP
 	both := ports(called("web", port(tcp, 80, 30080)), port(udp, 53, 30053))
 	ovn := provider(lb.ProviderOVN)
@@ -146,7 +146,7 @@ func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
 	}
 }
 
-func TestReferencesToElsewhereAreTakenAsTheyAre(t *testing.T) {
+func TestReferencesToOtherStoresAreNotChanged(t *testing.T) {
 	wanted, err := Wanted(input(annotate(annotation.TLSContainer, "my-certificate"), func(in *Input) { in.Config.ContainerStore = "external" }))
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestReferencesToElsewhereAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatWouldBeMisreadWithoutTheLoadBalancerHasToPassIt(t *testing.T) {
+func TestOnlyTrafficThatServersWouldMisreadMustPassTheLoadBalancer(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Input
 		want bool

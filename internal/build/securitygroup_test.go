@@ -63,7 +63,7 @@ func TestSecurityGroupNeedOfAService(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
+func TestSecurityGroupNeedCoversExistingAndWantedMembers(t *testing.T) {
 	in := input(managed)
 	wanted, err := Wanted(in)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestSecurityGroupNeedIsThatOfBothProvidersDuringAReplacement(t *testing.T) 
 	}
 }
 
-func TestRefusedServiceWithOVNDoesNotTellWhoMayConnect(t *testing.T) {
+func TestNeedOfARefusedServiceWithOVNIsUnknown(t *testing.T) {
 	in := input(managed, provider(lb.ProviderOVN), annotate(keySources, "all"))
 	have := lb.LoadBalancer{Provider: lb.ProviderOVN, Listeners: []lb.Listener{{Protocol: lb.ListenerTCP, Port: 80, Pool: &lb.Pool{}}}}
 	observed := lb.Observed{LoadBalancer: &have}
@@ -118,7 +118,7 @@ func TestRefusedServiceWithOVNDoesNotTellWhoMayConnect(t *testing.T) {
 	}
 }
 
-func TestSourceRangesWithOVNAreTakenOnlyWhereASecurityGroupEnforcesThem(t *testing.T) {
+func TestSourceRangesWithOVNNeedManagedSecurityGroups(t *testing.T) {
 	restricted := []change{provider(lb.ProviderOVN), ranges("192.0.2.0/24")}
 	if _, err := Wanted(input(restricted...)); err == nil {
 		t.Error("without a group they are taken")
@@ -143,7 +143,7 @@ func TestPortsOfAServiceAreKnownWhateverElseIsNot(t *testing.T) {
 	}
 }
 
-func TestMetricsNeedNothingOfTheNodes(t *testing.T) {
+func TestMetricsNeedNoAccessToTheNodes(t *testing.T) {
 	need := func(in Input) securitygroup.Need {
 		wanted, err := Wanted(in)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 )
 
-func TestSharingIsRefusedWithWhatIsInItsWay(t *testing.T) {
+func TestARefusalToShareSaysWhatPreventsIt(t *testing.T) {
 	const name = "kube_service_kubernetes_"
 	internal := annotate("service.beta.kubernetes.io/openstack-internal-load-balancer", "true")
 	sharer := func(address string, tags ...string) change {

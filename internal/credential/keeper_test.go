@@ -125,7 +125,7 @@ func (k *kept) reload(c openstack.ApplicationCredential) {
 	}
 }
 
-func TestChangesThatOnlyARestartAppliesAreNamedOnce(t *testing.T) {
+func TestChangesThatNeedARestartAreLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	changed := k.conf + "create-monitor = true\nmonitor-delay = 7s\n"
 	if said := k.says(changed); !strings.Contains(said, "[LoadBalancer] create-monitor, [LoadBalancer] monitor-delay") {
@@ -139,7 +139,7 @@ func TestChangesThatOnlyARestartAppliesAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithTheFileIsSaidOnce(t *testing.T) {
+func TestAnUnreadableFileIsLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	if said := k.says("[Global]\nauth-ulr = x\n"); !strings.Contains(said, "keeping the previous configuration") || !strings.Contains(said, "auth-ulr") {
 		t.Errorf("said %q", said)
@@ -155,7 +155,7 @@ func TestWhatIsWrongWithTheFileIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatAreNoGoodAreTriedAgainWithGrowingPauses(t *testing.T) {
+func TestRejectedCredentialsAreTriedAgainWithGrowingPauses(t *testing.T) {
 	k := newKept(t)
 	k.cloud.Recorder().Reset()
 	wrong := strings.Replace(k.conf, k.cloud.Credentials().Password, "wrong", 1)
@@ -200,7 +200,7 @@ func TestCredentialsOfAnotherKeystoneAreNotSentToThisOne(t *testing.T) {
 	}
 }
 
-func TestThatCredentialsExpireIsSaidInTimeAndNotAllTheTime(t *testing.T) {
+func TestTheExpiryOfCredentialsIsLoggedInTimeAndNotTooOften(t *testing.T) {
 	k := newKept(t)
 	now := time.Now()
 	said := func(at time.Time) bool {
@@ -222,7 +222,7 @@ func TestThatCredentialsExpireIsSaidInTimeAndNotAllTheTime(t *testing.T) {
 	}
 }
 
-func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) {
+func TestRejectedCredentialsAreLoggedOnceAndWhenAcceptedAgain(t *testing.T) {
 	k := newKept(t)
 	person := k.session
 	right := k.cloud.Credentials().Password
@@ -247,7 +247,7 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 	}
 }
 
-func TestWhatAnApplicationCredentialDoesNotAllowIsSaidOnce(t *testing.T) {
+func TestCallsThatAreNotAllowedAreLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	made, old := k.credential(), k.olderCredential()
 	const complaint = "was created for an older version"
@@ -270,7 +270,7 @@ func TestWhatAnApplicationCredentialDoesNotAllowIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestThatNobodySaysWhenCredentialsExpireIsSaidOnce(t *testing.T) {
+func TestAnUnknownExpiryIsLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	k.reload(k.credential())
 	var said []string

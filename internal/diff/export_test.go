@@ -39,7 +39,7 @@ func NewCloud(t *rapid.T, wanted *lb.LoadBalancer, sharedPorts bool) *Cloud {
 // Observe returns the state of the cloud.
 func (c *cloud) Observe() lb.Observed { return c.observe() }
 
-// Converge runs passes until everything wanted is done, as TestWhateverIsThere... does, and shows every state to
+// Converge runs passes until everything wanted is done, as TestAnyStateBecomesTheWantedOneInLegalSteps does, and shows every state to
 // see.
 func Converge(t *rapid.T, c *Cloud, decide func(lb.Observed) lb.Wanted, see func(Plan, lb.Observed)) {
 	c.settle()

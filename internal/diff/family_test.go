@@ -20,7 +20,7 @@ func bothFamilies(subnet6 string) edit {
 	})
 }
 
-func TestAdditionalVIPsAreMadeWithTheLoadBalancerAndNeverChanged(t *testing.T) {
+func TestAdditionalVIPsAreCreatedWithTheLoadBalancerAndNeverChanged(t *testing.T) {
 	create, ok := New(usual(twoVIPs), lb.Observed{}, web).Ops[0].(CreateLoadBalancer)
 	if !ok || len(create.LoadBalancer.AdditionalVIPs) != 1 {
 		t.Fatalf("the first op is %+v", create)
@@ -47,7 +47,7 @@ func TestAdditionalVIPsAreMadeWithTheLoadBalancerAndNeverChanged(t *testing.T) {
 	}
 }
 
-func TestMembersThatHaveToBeInAnotherSubnetAreReplacedEachInItsOwn(t *testing.T) {
+func TestPoolsWithMembersInAnotherSubnetAreReplaced(t *testing.T) {
 	matter := func(w *lb.Wanted) { w.MoveMembers = true }
 	have := cloudWith(usual(twoVIPs, bothFamilies("subnet-6"))).observe()
 	if plan := New(usual(twoVIPs, matter, bothFamilies("subnet-6")), have, web); len(plan.Ops) > 0 {

@@ -97,7 +97,7 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 	}
 }
 
-func TestPoolsThatAreFinishedFollowTheNodesBeforeAnythingElseIsDone(t *testing.T) {
+func TestMembersOfFinishedPoolsAreUpdatedFirst(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.changePool(443, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingCreate })
 	observed := c.observe()
@@ -111,7 +111,7 @@ func TestPoolsThatAreFinishedFollowTheNodesBeforeAnythingElseIsDone(t *testing.T
 	}
 }
 
-func TestAccessToPortsThatAreFinishedIsChangedBeforeAnythingElseIsDone(t *testing.T) {
+func TestSourcesOfFinishedListenersAreUpdatedFirst(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.changePool(80, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingCreate })
 	c.changeListener(80, func(l *listenerRow) { l.ConnectionLimit = 5 })
@@ -127,7 +127,7 @@ func TestAccessToPortsThatAreFinishedIsChangedBeforeAnythingElseIsDone(t *testin
 	}
 }
 
-func TestAReplacementIsMadeWithoutTheStatusesOfWhatItReplaces(t *testing.T) {
+func TestAReplacementPoolHasNoStatusesOfTheOldOne(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.leaveBehind()
 	observed := c.observe()

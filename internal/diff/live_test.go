@@ -135,7 +135,7 @@ func tagAll(tag string) func(*cloud) {
 	}
 }
 
-func TestWhatOthersDidToTheLoadBalancer(t *testing.T) {
+func TestChangesOfOthersToTheLoadBalancer(t *testing.T) {
 	tags := func(all ...string) func(*cloud) { return func(c *cloud) { c.balancer.Tags = all } }
 	foreign := func(number int) lb.Listener {
 		l := port(lb.TCP, number, 31000)
@@ -228,7 +228,7 @@ func TestWhatOthersDidToTheLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestNothingIsPlannedForALoadBalancerThatOctaviaIsAtWorkOnOrThatFailed(t *testing.T) {
+func TestNothingIsPlannedForAPendingOrFailedLoadBalancer(t *testing.T) {
 	for _, status := range []lb.ProvisioningStatus{lb.PendingCreate, lb.PendingUpdate, lb.PendingDelete, lb.Error} {
 		for name, wanted := range map[string]lb.Wanted{"changes": usual(nodes("13"), internal), "its end": usual(nothing)} {
 			if status == lb.Error && name == "its end" {

@@ -64,7 +64,7 @@ func leavesMonitorsAlone(t reporter, op Op, there *lb.LoadBalancer) {
 	}
 }
 
-func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
+func TestMonitorsThatMustNotBeTouchedAreNot(t *testing.T) {
 	eighty := func(change ...edit) []edit {
 		return append([]edit{internal, ports(port(lb.TCP, 80, 30080))}, change...)
 	}
@@ -132,7 +132,7 @@ func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
 	}
 }
 
-func TestMonitorsAreLeftAloneWhateverIsThereAndWanted(t *testing.T) {
+func TestMonitorsAreNotTouchedWhateverIsObservedAndWanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wanted := anyWanted(t, true)
 		wanted.FloatingIP, wanted.KeepMonitors = nil, true
@@ -140,7 +140,7 @@ func TestMonitorsAreLeftAloneWhateverIsThereAndWanted(t *testing.T) {
 	})
 }
 
-func TestWhatIsWithheldIsRefusedInWords(t *testing.T) {
+func TestWithheldPartsAreReportedAsRefused(t *testing.T) {
 	w := usual(func(w *lb.Wanted) { w.Withheld = []lb.Withheld{{Reason: "Because", Message: "in words"}} })
 	plan := New(w, lb.Observed{}, web)
 	if d := cmp.Diff([]Refusal{{Reason: "Because", Message: "in words"}}, plan.Refused); d != "" {

@@ -41,7 +41,7 @@ func written(t *testing.T, ops []Op) []string {
 	return all
 }
 
-func TestTheAddressMovesWhenTheNewLoadBalancerIsCompleteAndThenTheOldOneGoes(t *testing.T) {
+func TestTheAddressMovesToTheCompleteLoadBalancerBeforeThePredecessorIsDeleted(t *testing.T) {
 	moved := func(o *lb.Observed) { o.FloatingIPs[0].PortID = o.LoadBalancer.VIP.PortID }
 	status := func(s lb.ProvisioningStatus) func(*lb.Observed) {
 		return func(o *lb.Observed) { o.LoadBalancer.ProvisioningStatus = s }
@@ -115,7 +115,7 @@ func TestNoAddressMovesToALoadBalancerThatLacksAPort(t *testing.T) {
 	}
 }
 
-func TestAnOpWithinTheOneThatIsReplacedChangesThatOne(t *testing.T) {
+func TestAnOpWithinThePredecessorChangesIt(t *testing.T) {
 	old := cloudWith(usual()).observe().LoadBalancer
 	old.ID = "old"
 	for i := range old.Listeners {
@@ -138,7 +138,7 @@ func TestAnOpWithinTheOneThatIsReplacedChangesThatOne(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatIsCreatedBesideAnotherTakesItsPlace(t *testing.T) {
+func TestAReplacementMakesTheOldLoadBalancerItsPredecessor(t *testing.T) {
 	o := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, VIP: lb.VIP{PortID: "port-old"}}}
 	plan := Replacement(usual(), "")
 	o = After(o, plan.Ops[0], Created{ID: "new", VIP: lb.VIP{PortID: "port-new"}})

@@ -12,7 +12,7 @@ import (
 )
 
 // What must hold in every state is in converge_test.go and guard_test.go.
-func TestWhateverIsThereBecomesWhatIsWantedStepByLegalStep(t *testing.T) {
+func TestAnyStateBecomesTheWantedOneInLegalSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sharedPorts := rapid.Bool().Draw(t, "sharedPorts")
 		wanted := anyWanted(t, sharedPorts)
@@ -57,7 +57,7 @@ func TestWhenNothingIsWantedNothingOfOursIsLeft(t *testing.T) {
 
 // If a Service changes while an earlier change is carried out, it does not wait for that, and nothing of the
 // earlier change remains.
-func TestAChangeOnTheWayIsFoldedIn(t *testing.T) {
+func TestAChangeDuringAnotherChangeIsIncluded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		earlier, later := anyWanted(t, true), anyWanted(t, true)
 		c := anyCloud(t, earlier, true)

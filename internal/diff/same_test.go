@@ -12,7 +12,7 @@ import (
 )
 
 // Each field that was changed by hand is reset with one op, if everything else is as wanted.
-func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
+func TestEveryRelevantFieldIsReset(t *testing.T) {
 	member := func(do func(*lb.Member)) func(*lb.Pool) { return func(p *lb.Pool) { do(&p.Members[0]) } }
 	monitor := func(do func(*lb.HealthMonitor)) func(*lb.Pool) { return func(p *lb.Pool) { do(p.Monitor) } }
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
 }
 
 // Octavia may show timeouts that cannot be set.
-func TestTimeoutsThatAreNotWantedAreLeftAsTheyAre(t *testing.T) {
+func TestUnwantedTimeoutsAreNotChanged(t *testing.T) {
 	c := cloudWith(usual())
 	c.changeListener(80, func(l *listenerRow) { l.Timeouts = &lb.Timeouts{MemberData: 1} })
 	plan := New(usual(func(w *lb.Wanted) {

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestALoadBalancerThatOthersUseStaysWhenTheServiceGoes(t *testing.T) {
+func TestASharedLoadBalancerStaysWhenTheServiceIsDeleted(t *testing.T) {
 	const other = "kube_service_kubernetes_shop_api"
 	theirs := func(c *cloud) {
 		l := port(lb.TCP, 9000, 30900)
@@ -77,7 +77,7 @@ func sharer(w *lb.Wanted) {
 	w.FloatingIP, w.KeepAddress = nil, true
 }
 
-func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
+func TestASharerGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	cloud := sharedCloud()
 	bare := port(lb.TCP, 9001, 30901)
 	bare.Name, bare.Tags = "by hand", nil
@@ -103,7 +103,7 @@ func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	}
 }
 
-func TestTheOwnerThatLeavesTakesItsCustomTagsOff(t *testing.T) {
+func TestTheOwnerRemovesItsCustomTagsWhenItLeaves(t *testing.T) {
 	cloud := cloudWith(usual(tagged("a")))
 	cloud.balancer.Tags = append(cloud.balancer.Tags, "kube_service_kubernetes_shop_api", "by-hand")
 	(&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
@@ -113,7 +113,7 @@ func TestTheOwnerThatLeavesTakesItsCustomTagsOff(t *testing.T) {
 	}
 }
 
-func TestTheLastOneToLeaveDeletesWhatTheClusterMadeAndNothingElse(t *testing.T) {
+func TestTheLastSharerDeletesWhatTheClusterCreatedAndNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		tags []string
 		goes bool
@@ -136,7 +136,7 @@ func TestTheLastOneToLeaveDeletesWhatTheClusterMadeAndNothingElse(t *testing.T) 
 	}
 }
 
-func TestAFloatingIPThatStaysWithTheOthersIsDescribedAsTheOneThatLeavesWantsIt(t *testing.T) {
+func TestAFloatingIPThatStaysIsDescribedAsTheLeavingOwnerWants(t *testing.T) {
 	const legacy = "Floating IP for Kubernetes external service shop/web from cluster kubernetes"
 	for name, c := range map[string]struct {
 		keep          bool
@@ -172,7 +172,7 @@ func TestAFloatingIPThatStaysWithTheOthersIsDescribedAsTheOneThatLeavesWantsIt(t
 	}
 }
 
-func TestWhatIsSomebodyElsesIsNeverMarkedAsOurs(t *testing.T) {
+func TestObjectsOfOthersAreNeverMarkedAsOurs(t *testing.T) {
 	cloud := sharedCloud()
 	observed := cloud.observe()
 	observed.Sharer = false // as if not remembered

@@ -68,7 +68,7 @@ func noLimit() workqueue.TypedRateLimiter[reconcile.Request] {
 // However much is added, and whenever: between two turns of a namespace each other
 // one has one turn at most, so that the first that waits in a namespace comes after
 // no more items than there are other namespaces. And nothing gets lost.
-func TestNobodyWaitsForMoreThanOneTurnOfEachOther(t *testing.T) {
+func TestNoItemWaitsForMoreThanOneTurnOfEachOtherNamespace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		queue := newTurns()
 		waiting := map[reconcile.Request]bool{}

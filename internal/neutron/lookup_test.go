@@ -48,7 +48,7 @@ func (c *cloud) listed(collection string, objects string) {
 		Body: fmt.Sprintf(`{%q: [%s]}`, collection, objects)})
 }
 
-func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
+func TestConcurrentLookupsShareOneCall(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	// The first call is held until all callers wait.
 	hang := c.Faults().Add(wire.Fault{Kind: wire.FaultHang, Route: "/v2.0/networks"})
@@ -69,7 +69,7 @@ func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
 	}
 }
 
-func TestALookupOutlivesTheOneWhoAskedFirst(t *testing.T) {
+func TestALookupOutlivesItsFirstCaller(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -78,7 +78,7 @@ func TestALookupOutlivesTheOneWhoAskedFirst(t *testing.T) {
 	}
 }
 
-func TestAFailedLookupIsNotRemembered(t *testing.T) {
+func TestAFailedLookupIsNotCached(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for _, route := range []string{"/v2.0/networks", "/v2.0/subnets"} {
 		for name, fault := range broken() {
@@ -97,7 +97,7 @@ func TestAFailedLookupIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestOfExternalNetworksTheFirstByNameWithIPv4IsTaken(t *testing.T) {
+func TestTheFirstExternalNetworkByNameWithIPv4IsUsed(t *testing.T) {
 	const six, four = `{"id": "s6", "network_id": "n", "ip_version": 6}`, `{"id": "s4", "network_id": "n", "ip_version": 4}`
 	for name, one := range map[string]struct {
 		networks string
@@ -182,7 +182,7 @@ func TestTheSubnetsOfVIPsAreTheFirstByNameOfEachFamilyUnlessOneIsGiven(t *testin
 	}
 }
 
-func TestTheSubnetOfAnAddressIsThatOfThePortThatHasIt(t *testing.T) {
+func TestTheSubnetOfAnAddressIsThatOfItsPort(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	c.port("10.0.200.1", "10.0.200.2")
 	c.portOn(c.IDs().PrivateNetwork, c.IDs().PrivateSubnetV6)
@@ -197,7 +197,7 @@ func TestTheSubnetOfAnAddressIsThatOfThePortThatHasIt(t *testing.T) {
 	c.only(2, http.MethodGet, "/v2.0/ports")
 }
 
-func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testing.T) {
+func TestAnAddressInNoneOrSeveralSubnetsIsInvalidAndLookedUpAgain(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	ask := func(want string) {
 		t.Helper()
@@ -220,7 +220,7 @@ func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testi
 	ask("2 subnets")
 }
 
-func TestANodeOfAnotherCloudLeavesItToTheOthersToTellTheSubnet(t *testing.T) {
+func TestOtherNodesDetermineTheSubnetIfOneIsInAnotherCloud(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	c.port("10.0.200.1", "10.0.200.2")
 	c.Recorder().Reset()
@@ -238,7 +238,7 @@ func TestANodeOfAnotherCloudLeavesItToTheOthersToTellTheSubnet(t *testing.T) {
 	}
 }
 
-func TestTheAddressesInASubnetAreAskedForOnce(t *testing.T) {
+func TestTheCIDROfASubnetIsLookedUpOnce(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
 		fault.Route = "/v2.0/subnets"
@@ -260,7 +260,7 @@ func TestTheAddressesInASubnetAreAskedForOnce(t *testing.T) {
 	c.only(2, http.MethodGet, "/v2.0/subnets")
 }
 
-func TestWhereAnAdministratorSeesAnAddressTwiceHisOwnProjectDecides(t *testing.T) {
+func TestOfTwoSubnetsThatAnAdministratorSeesTheOwnProjectsCounts(t *testing.T) {
 	const ports = `{"ports": [{"id": "p1", "project_id": "other", "fixed_ips": [{"subnet_id": "s1", "ip_address": "10.0.0.2"}]},
 		{"id": "p2", "project_id": "own", "fixed_ips": [{"subnet_id": "s2", "ip_address": "10.0.0.2"}]}]}`
 	client := against(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, ports) })

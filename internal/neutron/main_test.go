@@ -41,7 +41,7 @@ func (a *answering) client() *neutron.Client {
 	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/", Type: "network"}, "own")
 }
 
-func TestALookupIsRememberedForTenMinutes(t *testing.T) {
+func TestALookupIsCachedForTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := answering{collections: map[string]string{
 			"/networks": `{"networks": [{"id": "n1", "name": "public"}]}`,
@@ -75,7 +75,7 @@ func TestALookupIsRememberedForTenMinutes(t *testing.T) {
 	})
 }
 
-func TestPagesThatDoNotGoOnAreAnErrorAndNoEndlessLoop(t *testing.T) {
+func TestRepeatedPagesAreAnError(t *testing.T) {
 	service := answering{collections: map[string]string{
 		"/floatingips": `{"floatingips": [{"id": "f1", "port_id": "p1"}], "floatingips_links": [{"rel": "next", "href": "http://neutron.test/floatingips?marker=f1"}]}`,
 	}}

@@ -50,7 +50,7 @@ func TestOwnSubnetIsOneOfAnOwnNetwork(t *testing.T) {
 	}
 }
 
-func TestMetadataPortThatCannotBeLookedForIsAnError(t *testing.T) {
+func TestAFailedLookupOfAMetadataPortIsAnError(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
 		t.Run(name, func(t *testing.T) {

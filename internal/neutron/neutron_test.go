@@ -118,7 +118,7 @@ func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 	}
 }
 
-func TestLettingGoOfAFloatingIPThatIsGoneIsNoError(t *testing.T) {
+func TestReleasingADeletedFloatingIPIsNoError(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 404, `{"NeutronError": {"type": "FloatingIPNotFound", "message": "not found", "detail": ""}}`)
 	})
@@ -129,7 +129,7 @@ func TestLettingGoOfAFloatingIPThatIsGoneIsNoError(t *testing.T) {
 	}
 }
 
-func TestAFloatingIPIsMadeMovedAndGivenBack(t *testing.T) {
+func TestAFloatingIPIsCreatedMovedAndDeleted(t *testing.T) {
 	s := newCloud(t, simulator.Options{TenantsChooseFloatingIPs: true})
 	port, ids := s.port(), s.IDs()
 	wanted := lb.FloatingIP{
@@ -176,7 +176,7 @@ func TestAFloatingIPIsMadeMovedAndGivenBack(t *testing.T) {
 	}
 }
 
-func TestNoPortAndNoAddressHaveNoFloatingIPAndTakeNoCall(t *testing.T) {
+func TestAnEmptyPortOrAddressTakesNoCall(t *testing.T) {
 	client := against(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("called %s", r.URL) })
 	on, err := client.FloatingIPsOn(t.Context(), "")
 	with, err2 := client.FloatingIPsWithAddress(t.Context(), "")
@@ -186,7 +186,7 @@ func TestNoPortAndNoAddressHaveNoFloatingIPAndTakeNoCall(t *testing.T) {
 	}
 }
 
-func TestFloatingIPsThatWereNotAskedForAreLeftOut(t *testing.T) {
+func TestFloatingIPsThatDoNotMatchTheFilterAreLeftOut(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"floatingips": [{"id": "f1", "port_id": "p1", "floating_ip_address": "192.0.2.1"}, {"id": "f2", "port_id": null, "floating_ip_address": "192.0.2.2"}]}`)
 	})
@@ -239,7 +239,7 @@ func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
 	}
 }
 
-func TestAPortThatAPersonMadeForAVIPIsNotWaitedFor(t *testing.T) {
+func TestAVIPPortOfAPersonIsNotWaitedFor(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"ports": [{"id": "p1", "name": "mine", "device_owner": ""}, {"id": "p2", "name": "", "device_owner": "Octavia"}]}`)
 	})

@@ -47,7 +47,7 @@ func (c *cloud) apply(op securitygroup.Op) securitygroup.Made {
 	return made
 }
 
-func TestSecurityGroupIsMadeFilledReadAndDeleted(t *testing.T) {
+func TestASecurityGroupIsCreatedFilledReadAndDeleted(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	group := c.apply(securitygroup.CreateGroup{Name: "nodes", Description: "ours"}).Group
 	if len(group.Rules) != 2 || len(plainRules(group)) > 0 {
@@ -96,7 +96,7 @@ func TestRulesAreAddedAllOrNone(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
+func TestAConcurrentlyAddedSecurityGroupOfAPortIsNotLost(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	ours, others := c.apply(securitygroup.CreateGroup{Name: "ours"}).Group.ID, c.apply(securitygroup.CreateGroup{Name: "others"}).Group.ID
 	server, err := c.AddServer("node-a")
@@ -130,7 +130,7 @@ func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
 	}
 }
 
-func TestPortWithoutPortSecurityIsSeenToBeOpen(t *testing.T) {
+func TestAPortWithoutPortSecurityIsUnprotected(t *testing.T) {
 	for body, want := range map[string]bool{`,"port_security_enabled":false`: true, `,"port_security_enabled":true`: false, ``: false} {
 		const id = "11111111-2222-4333-8444-555555555555"
 		client := against(func(w http.ResponseWriter, _ *http.Request) {
@@ -143,7 +143,7 @@ func TestPortWithoutPortSecurityIsSeenToBeOpen(t *testing.T) {
 	}
 }
 
-func TestRuleThatSaysMoreThanOursIsOdd(t *testing.T) {
+func TestARuleOfAnotherFormIsForeign(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	rule := func(more string) string {
 		return `{"id":"` + id + `","direction":"ingress","ethertype":"IPv4","protocol":"tcp","port_range_min":1,"port_range_max":1` + more + `}`

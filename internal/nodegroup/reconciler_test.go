@@ -347,7 +347,7 @@ func TestListThatFailsRemovesNoRule(t *testing.T) {
 	costs(t, "a list that fails", calls)
 }
 
-func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
+func TestAConcurrentlyAddedSecurityGroupOfAPortIsNotLost(t *testing.T) {
 	s := newGroupStage(t)
 	once := true
 	s.sky.before = func(op securitygroup.Op) {

@@ -208,7 +208,7 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-func TestPagesThatGoRoundInACircleAreAnErrorAndNoEndlessLoop(t *testing.T) {
+func TestCircularPagesAreAnError(t *testing.T) {
 	cloud := &mutate.Cloud{Words: words, Document: mutate.Parse([]byte(`{"GET /v2.0/lbaas/loadbalancers": [
 		{"status": 200, "body": {"loadbalancers": [{"id": "a"}], "loadbalancers_links": [{"rel": "next"}]}},
 		{"status": 200, "body": {"loadbalancers": [{"id": "b"}], "loadbalancers_links": [{"rel": "next"}]}},

@@ -123,7 +123,7 @@ func forget(l lb.LoadBalancer, drop func(id string) bool) lb.LoadBalancer {
 	return l
 }
 
-func TestAPredictionIsConfirmedWithTheIDsAndStatusesOfTheTree(t *testing.T) {
+func TestAConfirmedPredictionGetsTheIDsAndStatusesOfTheTree(t *testing.T) {
 	l := small()
 	for name, drop := range map[string]func(string) bool{
 		"all ids known":            func(string) bool { return false },
@@ -147,7 +147,7 @@ func TestAPredictionIsConfirmedWithTheIDsAndStatusesOfTheTree(t *testing.T) {
 	}
 }
 
-func TestATreeThatDiffersIsNotConfirmedAndSaysWhy(t *testing.T) {
+func TestADifferentTreeIsNotConfirmedAndTheErrorSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(l *lb.LoadBalancer) // of the predicted load balancer
 		why    string
@@ -264,7 +264,7 @@ var generator = rapid.Custom(func(t *rapid.T) lb.LoadBalancer {
 	return l
 })
 
-func TestWhateverIsInTheTreeIsConfirmed(t *testing.T) {
+func TestAnyMatchingTreeIsConfirmed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := generator.Draw(t, "load balancer")
 		drop := rapid.Custom(func(t *rapid.T) map[string]bool {
@@ -279,7 +279,7 @@ func TestWhateverIsInTheTreeIsConfirmed(t *testing.T) {
 	})
 }
 
-func TestAnyOnePartAddedTakenOrReplacedIsADifference(t *testing.T) {
+func TestEveryAddedRemovedOrReplacedPartIsADifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := generator.Filter(func(l lb.LoadBalancer) bool { return len(l.Listeners) > 0 }).Draw(t, "load balancer")
 		tree := shown(l)

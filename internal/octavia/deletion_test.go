@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-func TestManyDeletionsTakeOneListAndOneQuestionForAllPorts(t *testing.T) {
+func TestManyDeletionsTakeOneListAndOneCallForAllPorts(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		var gone []octavia.Head
 		for i := range 50 {
@@ -40,7 +40,7 @@ func TestManyDeletionsTakeOneListAndOneQuestionForAllPorts(t *testing.T) {
 	})
 }
 
-func TestWhatIsShownAsDeletedIsGone(t *testing.T) {
+func TestALoadBalancerInStatusDeletedCountsAsGone(t *testing.T) {
 	for _, ids := range [][]string{{"a"}, {"a", "b", "c"}} {
 		watch(t, time.Second, func(s *fakeCloud) {
 			var gone []octavia.Head
@@ -55,7 +55,7 @@ func TestWhatIsShownAsDeletedIsGone(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownWithoutAStatusStaysWatched(t *testing.T) {
+func TestALoadBalancerWithoutAStatusStaysWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
@@ -91,7 +91,7 @@ func TestPortsThatCannotBeReadEndNoDeletion(t *testing.T) {
 	})
 }
 
-func TestTheGaugesTellHowManyArePendingAndForHowLong(t *testing.T) {
+func TestGaugesOfPendingLoadBalancers(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(s.Watcher)

@@ -79,9 +79,9 @@ func (s *fakeCloud) become(status lb.ProvisioningStatus, id string) {
 	}
 }
 
-// TestWhateverHappensEachWatchEndsOnceAndTellsTheTruth holds the watcher to its
+// TestEachWatchEndsOnceWithTheRightStatus holds the watcher to its
 // promises on random courses of events.
-func TestWhateverHappensEachWatchEndsOnceAndTellsTheTruth(t *testing.T) {
+func TestEachWatchEndsOnceWithTheRightStatus(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		course := rapid.SliceOfN(events, 1, 40).Draw(rt, "events")
 		var wrong []string

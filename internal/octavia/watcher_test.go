@@ -19,7 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-func TestNothingIsAskedWhileNothingIsWatched(t *testing.T) {
+func TestAnIdleWatcherMakesNoCalls(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.advance(time.Hour)
 		s.wantCalls(0, 0, 0)
@@ -37,7 +37,7 @@ func TestNothingIsAskedWhileNothingIsWatched(t *testing.T) {
 	})
 }
 
-func TestLooksAreAnIntervalApartAndNeverMoreThanTwoSeconds(t *testing.T) {
+func TestPollsAreAnIntervalApartAndAtMostTwoSeconds(t *testing.T) {
 	for _, c := range []struct{ interval, most time.Duration }{
 		{0, time.Second}, {-1, time.Second}, {100 * time.Millisecond, 100 * time.Millisecond},
 		{2 * time.Second, 2 * time.Second}, {time.Hour, 2 * time.Second}, {time.Microsecond, time.Microsecond},
@@ -51,7 +51,7 @@ func TestLooksAreAnIntervalApartAndNeverMoreThanTwoSeconds(t *testing.T) {
 	}
 }
 
-func TestLooksThatFailAreTwiceAsFarApartButNeverMoreThanTwoSeconds(t *testing.T) {
+func TestFailedPollsDoubleTheIntervalUpToTwoSeconds(t *testing.T) {
 	for interval, most := range map[time.Duration]time.Duration{
 		100 * time.Millisecond: 200 * time.Millisecond, time.Second: 2 * time.Second, 1500 * time.Millisecond: 2 * time.Second,
 	} {
@@ -70,7 +70,7 @@ func TestLooksThatFailAreTwiceAsFarApartButNeverMoreThanTwoSeconds(t *testing.T)
 	}
 }
 
-func TestFewAreAskedForOneByOneAndMoreFromOneList(t *testing.T) {
+func TestFewLoadBalancersArePolledOneByOneAndMoreWithOneList(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		for i, want := range []struct{ lists, gets int }{{0, 1}, {0, 2}, {1, 0}, {1, 0}} {
 			id := fmt.Sprint("lb-", i)
@@ -89,7 +89,7 @@ func TestFewAreAskedForOneByOneAndMoreFromOneList(t *testing.T) {
 	})
 }
 
-func TestOneThatTheListLacksIsAskedForByItself(t *testing.T) {
+func TestALoadBalancerMissingInTheListIsReadByItself(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.PendingUpdate, "a", "b", "adopted", "vanished")
 		s.unlisted["adopted"], s.unlisted["vanished"] = true, true
@@ -130,7 +130,7 @@ func TestAListThatFailsChangesNothingAndIsLoggedOnce(t *testing.T) {
 	})
 }
 
-func TestOneThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+func TestALoadBalancerThatCannotBeReadDelaysNoOther(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.Active, "a", "b")
 		s.fail("a")
@@ -144,7 +144,7 @@ func TestOneThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestOneThatStaysPendingIsNeverGivenUp(t *testing.T) {
+func TestALoadBalancerThatStaysPendingStaysWatched(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.PendingCreate, "a")
 		began := time.Now()
@@ -161,7 +161,7 @@ func TestOneThatStaysPendingIsNeverGivenUp(t *testing.T) {
 	})
 }
 
-func TestADeletionEndsWhenThePortIsGoneToo(t *testing.T) {
+func TestADeletionEndsWhenThePortIsDeletedToo(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.setPorts("port", "other")
 		s.set(lb.PendingDelete, "a")
@@ -221,7 +221,7 @@ func TestADeletionThatFailsEndsTheWatch(t *testing.T) {
 	})
 }
 
-func TestOneThatIsForgottenIsNotTold(t *testing.T) {
+func TestAForgottenLoadBalancerIsNotReported(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.Active, "a")
 		s.Watch("a")
@@ -233,9 +233,9 @@ func TestOneThatIsForgottenIsNotTold(t *testing.T) {
 	})
 }
 
-// TestALookUnderWay tries what happens between a question and its answer, which
+// TestCallsDuringAPoll tries what happens between a question and its answer, which
 // is from before that.
-func TestALookUnderWay(t *testing.T) {
+func TestCallsDuringAPoll(t *testing.T) {
 	for name, c := range map[string]struct {
 		status    lb.ProvisioningStatus
 		meanwhile func(*fakeCloud)
@@ -290,7 +290,7 @@ func TestALookUnderWay(t *testing.T) {
 	}
 }
 
-func TestWhoIsToldMayWatchAgain(t *testing.T) {
+func TestChangedMayCallWatch(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		s.changed = func(h octavia.Head) {
 			if h.ProvisioningStatus == lb.Active {
@@ -339,7 +339,7 @@ func TestRunEndsWithTheContextWhateverItIsDoing(t *testing.T) {
 	}
 }
 
-func TestWatchesOfManyGoroutinesAreToldOnceEach(t *testing.T) {
+func TestConcurrentWatchesAreReportedOnceEach(t *testing.T) {
 	watch(t, time.Second, func(s *fakeCloud) {
 		const n = 200
 		var want []octavia.Head

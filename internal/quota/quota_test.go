@@ -24,7 +24,7 @@ func keysOf(names ...string) []types.NamespacedName {
 	return keys
 }
 
-func TestWaitersComeInTheirOrderAndNoneHoldsUpTheOthers(t *testing.T) {
+func TestWaitersAreWokenInOrderAndNoneBlocksTheOthers(t *testing.T) {
 	w := quota.NewWaiters()
 	for _, key := range keysOf("a", "b", "c", "d") {
 		if w.Wait(key) {
@@ -57,7 +57,7 @@ func TestWaitersComeInTheirOrderAndNoneHoldsUpTheOthers(t *testing.T) {
 	wakes(4, "a", "c", "d")
 }
 
-func TestServicesThatWaitAskSlowerAndSlower(t *testing.T) {
+func TestWaitsForQuotaGrow(t *testing.T) {
 	delays := timing.Default()
 	for _, c := range []struct {
 		refusals int
@@ -76,7 +76,7 @@ func TestServicesThatWaitAskSlowerAndSlower(t *testing.T) {
 	}
 }
 
-func TestARefusalForAPartIsToldApartFromOneForTheLoadBalancer(t *testing.T) {
+func TestARefusalOfAPartIsDistinguishedFromOneOfTheLoadBalancer(t *testing.T) {
 	for message, want := range map[string]bool{
 		"Quota has been met for resources: Load Balancer":                           false,
 		"Quota has been met for resources: Health Monitor":                          true,

@@ -41,7 +41,7 @@ func groupWith(rules ...Rule) Group {
 	return g
 }
 
-func TestGroupIsMadeFilledAndPutBesideTheOthersOfEachNode(t *testing.T) {
+func TestTheGroupIsCreatedFilledAndAddedToEachNode(t *testing.T) {
 	s := fakeNeutron{Observed: Observed{Ports: []Port{port("a", "default"), port("b", "default", "web")}}}
 	wanted := wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(30080))))
 	if diff := cmp.Diff([]string{"create security group ours"}, texts(Diff(wanted, s.Observed))); diff != "" {
@@ -60,13 +60,13 @@ func TestGroupIsMadeFilledAndPutBesideTheOthersOfEachNode(t *testing.T) {
 	}
 }
 
-func TestNoGroupIsMadeForNothing(t *testing.T) {
+func TestNoGroupIsCreatedWithoutRules(t *testing.T) {
 	if ops := Diff(wantedFor([]Node{node("a")}), Observed{Ports: []Port{port("a", "default")}}); len(ops) > 0 {
 		t.Errorf("ops: %v", texts(ops))
 	}
 }
 
-func TestWhatLetsInComesBeforeWhatShutsOut(t *testing.T) {
+func TestNewAccessComesBeforeRemovedAccess(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "x"), port("c", "g")}}
 	got := texts(Diff(wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(2)))), o))
 	want := []string{
@@ -91,7 +91,7 @@ func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
 	}
 }
 
-func TestRulesOfAServiceThatIsNotKnownYetStay(t *testing.T) {
+func TestRulesOfAServiceWithUnknownNeedStay(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet), rule(tcp(2), nodeNet), rule(udp(1), nodeNet))}}
 	got := texts(Diff(wantedFor(nil, unknown(tcp(1))), o))
 	want := []string{"do not let in TCP/2 from 10.0.0.0/24", "do not let in UDP/1 from 10.0.0.0/24"}
@@ -117,7 +117,7 @@ func TestNodeThatLeftKeepsTheGroupWhileItIsAMember(t *testing.T) {
 	}
 }
 
-func TestNodeThatDoesNotTellItsServerKeepsTheGroup(t *testing.T) {
+func TestANodeWithAnUnknownServerKeepsTheGroup(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}}
 	b := node("b")
 	b.ServerID = ""
@@ -138,7 +138,7 @@ func TestOnlyThePortWithTheMembersAddressGetsTheGroup(t *testing.T) {
 	}
 }
 
-func TestASecondGroupAfterALostAnswerGoes(t *testing.T) {
+func TestADuplicateGroupIsDeleted(t *testing.T) {
 	second := groupWith()
 	second.ID = "a"
 	s := fakeNeutron{Observed: Observed{Groups: []Group{second, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "default", "a"), port("b", "g", "a")}}}
@@ -206,7 +206,7 @@ func anyWorld(t *rapid.T) (Wanted, fakeNeutron) {
 	return w, s
 }
 
-func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
+func TestPlansEndAndNoStepCutsOffWantedTraffic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wanted, s := anyWorld(t)
 		before := s.Observed

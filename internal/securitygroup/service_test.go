@@ -50,7 +50,7 @@ func plans(t *testing.T, what string, wanted Wanted, o Observed, want ...string)
 	}
 }
 
-func TestGroupOfAServiceThatIsRightIsTakenOverWithoutAWrite(t *testing.T) {
+func TestACorrectGroupOfAServiceIsAdoptedWithoutAWrite(t *testing.T) {
 	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2))}}
 	wanted.Groups[0].Only, wanted.Groups[0].Keep = []string{"a"}, []PortKey{tcp(31000)}
 	o := Observed{Groups: []Group{groupFor("web", tcp(1), tcp(31000)), groupFor("shop", tcp(2)), groupFor("unknown", tcp(3))},
@@ -58,7 +58,7 @@ func TestGroupOfAServiceThatIsRightIsTakenOverWithoutAWrite(t *testing.T) {
 	plans(t, "as it is to be", wanted, o)
 }
 
-func TestNodeIsWrittenToOnceHoweverManyServicesThereAre(t *testing.T) {
+func TestEachPortIsWrittenOnceWhateverTheNumberOfServices(t *testing.T) {
 	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2)), deleted("old", false)}}
 	groups := []Group{groupFor("web", tcp(1)), groupFor("shop", tcp(2)), groupFor("old", tcp(3))}
 	o := Observed{Groups: groups, Ports: []Port{port("a", "default", "g-old"), port("b", "g-web", "g-shop"), port("c", "g-web", "g-shop", "g-old")}}
@@ -73,7 +73,7 @@ func TestNodeIsWrittenToOnceHoweverManyServicesThereAre(t *testing.T) {
 	}
 }
 
-func TestGroupsThatAreReplacedGoAfterTheOtherIsCompleteAndOnThePort(t *testing.T) {
+func TestReplacedGroupsAreRemovedAfterTheOtherIsCompleteAndOnThePort(t *testing.T) {
 	old := groupFor("web", tcp(1))
 	full := []Port{port("a", "default", "g-web"), port("b", "default", "g-web")}
 	plans(t, "before there is one", inCluster(deleted("web", true)), Observed{Groups: []Group{old}, Ports: full}, "create security group ours")
@@ -90,7 +90,7 @@ func TestGroupsThatAreReplacedGoAfterTheOtherIsCompleteAndOnThePort(t *testing.T
 		"delete security group lb-sg-web (g-web)")
 }
 
-func TestGroupsThatAreReplacedStayWhereTheOtherCannotBe(t *testing.T) {
+func TestReplacedGroupsStayWhereTheOtherCannotBe(t *testing.T) {
 	old, done := groupFor("web", tcp(1)), groupWith(rule(tcp(1), nodeNet))
 	left := Observed{Groups: []Group{old, done}, Ports: []Port{port("a", "g"), port("b", "g"), port("c", "g-web")}}
 	held := deleted("web", true)
@@ -105,16 +105,16 @@ func TestGroupsThatAreReplacedStayWhereTheOtherCannotBe(t *testing.T) {
 	plans(t, "a node that does not tell its server", silent, left)
 }
 
-func TestGroupOfAServiceThatHasGoneDoesNotWaitForOthers(t *testing.T) {
+func TestTheGroupOfADeletedServiceDoesNotWaitForOthers(t *testing.T) {
 	wanted := Wanted{Nodes: []Node{node("a")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), deleted("shop", false)}}
 	o := Observed{Groups: []Group{groupFor("shop", tcp(2))}, Ports: []Port{port("a", "g-shop")}}
 	plans(t, "where there is quota for one group", wanted, o,
 		"create security group lb-sg-web", "take the security group off port port-a of server server-a")
 }
 
-// TestChangingOverNeverShutsOutAService completes the change from groups of Services to that of the cluster, or
+// TestTheChangeBetweenModesNeverCutsOffAService completes the change from groups of Services to that of the cluster, or
 // back, from any state in between.
-func TestChangingOverNeverShutsOutAService(t *testing.T) {
+func TestTheChangeBetweenModesNeverCutsOffAService(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names, services := []string{"a", "b", "c"}, map[string]PortKey{"web": tcp(1), "shop": tcp(2)}
 		cluster := rapid.Bool().Draw(t, "to the cluster's")
