@@ -36,9 +36,9 @@ const (
 	FeatureTransportsShareAPort
 	// FeatureSourceIPPort: the algorithm SOURCE_IP_PORT. 2.13.
 	FeatureSourceIPPort
-	// FeatureHTTP: listeners for HTTP. Any version, not ovn, which inspects no connections.
+	// FeatureHTTPMonitorOnUDP: HTTP monitors of UDP pools. 2.16, not ovn.
 	FeatureHTTPMonitorOnUDP
-	// FeatureHTTPMonitor: monitors of type HTTP. Any version, not ovn.
+	// FeatureHTTPMonitor: HTTP monitors. Any version, not ovn.
 	FeatureHTTPMonitor
 	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version,
 	// not ovn: it does not create them, and a change or deletion of one leaves the load balancer PENDING for ever.
@@ -59,8 +59,7 @@ const (
 	FeatureFlavors
 	// FeatureAvailabilityZones: availability zones of load balancers. 2.14, not ovn.
 	FeatureAvailabilityZones
-	// FeatureHTTP: listeners that read HTTP. Any version, not ovn, which looks into no
-	// connection.
+	// FeatureHTTP: listeners for HTTP. Any version, not ovn, which inspects no connections.
 	FeatureHTTP
 	// FeatureTLS: listeners that terminate TLS. Any version, not ovn.
 	FeatureTLS

@@ -32,7 +32,7 @@ type redacted struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t redacted) RoundTrip(req *http.Request) (*http.Response, error) {
-	secrets := secretsOf(req) // before the body is read up
+	secrets := secretsOf(req) // before the body is consumed
 	resp, err := t.next.RoundTrip(req)
 	if err != nil || resp.StatusCode < 300 || len(secrets) == 0 {
 		return resp, err
