@@ -1,11 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package barbican is the thin shell towards Barbican: it looks whether what a
-// reference leads to can be a certificate with its key, and stores and deletes
-// certificates of Services. It never reads a payload.
+// Package barbican checks references to certificates in Barbican, and stores and deletes certificates of Services.
+// It never reads a payload.
 //
-// It imports lb and openstack. Calls go out through gophercloud's service client.
+// It imports lb and openstack. Calls use gophercloud's service client.
 package barbican
 
 import (
@@ -20,44 +19,43 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// Client looks secrets and containers up. It is for use by many goroutines. All its
-// errors are of type *openstack.Error.
+// Client accesses secrets and containers. It is safe for concurrent use. All its errors are of type
+// *openstack.Error.
 type Client struct {
 	service  *gophercloud.ServiceClient
 	exchange func(context.Context) error
 	expected func() bool
 
-	mu   sync.Mutex
-	good map[lb.SecretRef]bool
-	// accessible is whether Octavia can get at certificates in our name.
+	mu sync.Mutex // guards the fields below
+	// checked are the references that Check has accepted.
+	checked map[lb.SecretRef]bool
+	// accessible is set once Octavia is known to have access to certificates on our behalf.
 	accessible bool
-	// stored are the certificates of Services that are known to be there.
+	// stored are the certificates of Services that are known to exist.
 	stored []lb.Certificate
-	// wanted is whether any Service has asked for a certificate, and none is whether there was
-	// none when all were last listed and no Service has asked since.
+	// wanted is set once a Service has requested a certificate. none is set if the last list found none and no Service
+	// has requested one since.
 	wanted, none bool
 }
 
-// New returns a Client for a session's Barbican, which is nil where the cloud has none.
-// The session's exchange reports whether other services can get tokens in our name. Expected
-// reports whether an earlier process may have stored certificates.
+// New returns a Client for the Barbican of a session; service is nil if the cloud has none. exchange is the
+// session's CheckExchange. expected reports whether an earlier process may have stored certificates.
 func New(service *gophercloud.ServiceClient, exchange func(context.Context) error, expected func() bool) *Client {
-	return &Client{service: service, exchange: exchange, expected: expected, good: map[lb.SecretRef]bool{}}
+	return &Client{service: service, exchange: exchange, expected: expected, checked: map[lb.SecretRef]bool{}}
 }
 
-// Available reports whether the cloud has a Barbican.
+// Available reports whether the cloud has Barbican.
 func (c *Client) Available() bool { return c != nil && c.service != nil }
 
-// Check looks, in one call, whether the reference leads to something that Octavia may
-// take for a certificate with its key, and whether Octavia can get at it in our name. What
-// was found good is not asked for again. An
-// error of class Gone or Invalid says that it does not. The host in the reference does
-// not matter: only the cloud's own Barbican is asked.
+// Check checks, in one call, that the reference leads to something that Octavia may accept as a certificate with
+// its key, and that Octavia has access to it on our behalf. An accepted reference is not checked again. An error of
+// class Gone or Invalid means that the reference is unusable. The host in the reference does not matter: only the
+// cloud's own Barbican is asked.
 func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	c.mu.Lock()
-	good := c.good[ref]
+	checked := c.checked[ref]
 	c.mu.Unlock()
-	if good {
+	if checked {
 		return nil
 	}
 	op := "look up the certificate in " + ref.Kind + "/" + ref.ID
@@ -70,25 +68,29 @@ func (c *Client) Check(ctx context.Context, ref lb.SecretRef) error {
 	if _, err := c.service.Get(ctx, c.service.ServiceURL(ref.Kind, ref.ID), &answer, nil); err != nil {
 		return openstack.Wrap(op, err)
 	}
+	invalid := openstack.Error{Op: op, Class: openstack.Invalid}
 	switch {
 	case ref.Kind == "containers" && answer.Type != "certificate":
-		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "it is a container of type " + answer.Type + ", not certificate"}
+		invalid.Message = "it is a container of type " + answer.Type + ", not certificate"
 	case ref.Kind == "secrets" && answer.ContentTypes.Default == "":
-		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret is empty"}
+		invalid.Message = "the secret is empty"
 	case ref.Kind == "secrets" && strings.HasPrefix(answer.ContentTypes.Default, "text/"):
-		return &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the secret contains text instead of a PKCS #12 bundle"}
+		invalid.Message = "the secret contains text instead of a PKCS #12 bundle"
+	}
+	if invalid.Message != "" {
+		return &invalid
 	}
 	if err := c.exchange(ctx); err != nil {
-		return unreachable(openstack.Wrap("check that Octavia can read the certificate in "+ref.Kind+"/"+ref.ID, err))
+		return inaccessible(openstack.Wrap("check that Octavia can read the certificate in "+ref.Kind+"/"+ref.ID, err))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.good[ref] = true
+	c.checked[ref] = true
 	return nil
 }
 
-// unreachable adds to Keystone's refusal of an exchange what can be done.
-func unreachable(err error) error {
+// inaccessible adds to Keystone's refusal of an exchange what the operator can do.
+func inaccessible(err error) error {
 	var e *openstack.Error
 	if errors.As(err, &e) && e.Class == openstack.Invalid {
 		e.Message += " Octavia cannot get a token on behalf of an application credential or a trust; set a user with a password in [Global] of cloud.conf, " +

@@ -83,7 +83,7 @@ func (c cloud) store(kind string, wish map[string]any) lb.SecretRef {
 	return ref
 }
 
-func TestWhatCanBeACertificateIsLookedUpOnce(t *testing.T) {
+func TestAUsableCertificateIsLookedUpOnce(t *testing.T) {
 	c := newCloud(t)
 	if !c.Available() {
 		t.Fatal("the cloud has a Barbican")
@@ -112,7 +112,7 @@ func TestWhatCanBeACertificateIsLookedUpOnce(t *testing.T) {
 	}
 }
 
-func TestWhatCanBeNoCertificateIsAnError(t *testing.T) {
+func TestAnUnusableCertificateIsAnError(t *testing.T) {
 	c := newCloud(t)
 	const nobody = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 	text := c.store("secrets", map[string]any{"payload": "hello", "payload_content_type": "text/plain"})
@@ -142,7 +142,7 @@ func TestWhatCanBeNoCertificateIsAnError(t *testing.T) {
 
 // Octavia gets at a certificate with a token that it is given for ours, which Keystone
 // gives to nobody who came with an application credential.
-func TestACertificateThatOctaviaCannotGetAtIsAnError(t *testing.T) {
+func TestACertificateWithoutAccessForOctaviaIsAnError(t *testing.T) {
 	c := newCloud(t)
 	bundle := c.store("secrets", map[string]any{"payload": "AAAA", "payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"})
 	conf, err := config.Parse("cloud.conf", []byte(c.CloudConf()))

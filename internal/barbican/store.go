@@ -15,8 +15,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// CheckAccess looks whether Octavia could get at a certificate in our name. The error is
-// of class Invalid if it could not. What was found good is not asked for again.
+// CheckAccess checks that Octavia would have access to a certificate on our behalf. If not, the error is of class
+// Invalid. A success is not checked again.
 func (c *Client) CheckAccess(ctx context.Context) error {
 	c.mu.Lock()
 	accessible := c.accessible
@@ -25,7 +25,7 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 		return nil
 	}
 	if err := c.exchange(ctx); err != nil {
-		return unreachable(openstack.Wrap("check that Octavia can read certificates", err))
+		return inaccessible(openstack.Wrap("check that Octavia can read certificates", err))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,8 +33,8 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 	return nil
 }
 
-// Find returns the certificates of the name: usually one, and more after a create whose
-// answer was lost. What was found once, or stored, is not looked for again.
+// Find returns the certificates of the name: usually one, several after a create whose answer was lost. Those found
+// or stored before take no call.
 func (c *Client) Find(ctx context.Context, name string) ([]lb.Certificate, error) {
 	c.mu.Lock()
 	c.wanted, c.none = true, false
@@ -52,31 +52,30 @@ func (c *Client) Find(ctx context.Context, name string) ([]lb.Certificate, error
 	return found, nil
 }
 
-// Store stores a PKCS #12 bundle under the name. Look with Find first: Barbican takes any
-// number of the same name.
+// Store stores a PKCS #12 bundle. Call Find first: names need not be unique in Barbican.
 func (c *Client) Store(ctx context.Context, name string, bundle []byte) (lb.Certificate, error) {
 	op := "store certificate " + name
-	wish := map[string]string{"name": name, "payload": base64.StdEncoding.EncodeToString(bundle),
+	secret := map[string]string{"name": name, "payload": base64.StdEncoding.EncodeToString(bundle),
 		"payload_content_type": "application/octet-stream", "payload_content_encoding": "base64"}
 	var answer struct {
 		Ref string `json:"secret_ref"`
 	}
-	if _, err := c.service.Post(ctx, c.service.ServiceURL("secrets"), wish, &answer, nil); err != nil {
+	if _, err := c.service.Post(ctx, c.service.ServiceURL("secrets"), secret, &answer, nil); err != nil {
 		return lb.Certificate{}, openstack.Wrap(op, err)
 	}
 	ref, ok := lb.ParseSecretRef(answer.Ref)
 	if !ok {
-		return lb.Certificate{}, &openstack.Error{Op: op, Class: openstack.Transient, Unanswered: true, Message: "the answer has no reference"}
+		return lb.Certificate{}, openstack.Unreadable(op, "no reference")
 	}
 	stored := lb.Certificate{Name: name, Ref: answer.Ref}
 	c.remember(stored)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.good[ref] = true // what is in it is known
+	c.checked[ref] = true // its contents are known
 	return stored, nil
 }
 
-// Delete deletes a certificate. That it is gone already is no error.
+// Delete deletes a certificate. It is no error if it does not exist.
 func (c *Client) Delete(ctx context.Context, one lb.Certificate) error {
 	op := "delete certificate " + one.Name
 	ref, ok := lb.ParseSecretRef(one.Ref)
@@ -93,13 +92,12 @@ func (c *Client) Delete(ctx context.Context, one lb.Certificate) error {
 		same, _ := lb.ParseSecretRef(other.Ref)
 		return same == ref
 	})
-	delete(c.good, ref)
+	delete(c.checked, ref)
 	return nil
 }
 
-// Certificates returns all certificates that were stored for Services of the cluster, and
-// takes what was remembered and is not among them for gone. Barbican lists by whole names
-// only, so it is asked for all secrets of the project, a hundred a call.
+// Certificates returns all certificates that were stored for Services of the cluster, and forgets those that no
+// longer exist. Barbican filters by whole names only, so it lists all secrets of the project, a hundred per call.
 func (c *Client) Certificates(ctx context.Context, clusterUID string) ([]lb.Certificate, error) {
 	before := c.remembered(func(lb.Certificate) bool { return true })
 	found, err := c.list(ctx, "list certificates", url.Values{})
@@ -119,8 +117,7 @@ func (c *Client) Certificates(ctx context.Context, clusterUID string) ([]lb.Cert
 	return found, nil
 }
 
-// MayHaveStored reports whether certificates may be stored for Services, by this process or
-// an earlier one.
+// MayHaveStored reports whether this process or an earlier one may have stored certificates.
 func (c *Client) MayHaveStored() bool {
 	if !c.Available() {
 		return false
@@ -130,8 +127,8 @@ func (c *Client) MayHaveStored() bool {
 	return c.wanted || c.expected()
 }
 
-// Stored is Certificates without needless calls: it lists them as long as any Service asks for
-// one, or there are some, and once after a start.
+// Stored is Certificates without needless calls: it lists them once after a start, and while a Service requests one
+// or some exist.
 func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificate, error) {
 	c.mu.Lock()
 	none := c.none
@@ -141,7 +138,7 @@ func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificat
 	}
 	found, err := c.Certificates(ctx, clusterUID)
 	if openstack.Classify(err) == openstack.Invalid {
-		found, err = nil, nil // who may not list them has stored none
+		found, err = nil, nil // without access to the list, none were stored
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +146,7 @@ func (c *Client) Stored(ctx context.Context, clusterUID string) ([]lb.Certificat
 	return found, err
 }
 
-// CertificatesOf returns what is remembered of a Service's certificates.
+// CertificatesOf returns the known certificates of a Service.
 func (c *Client) CertificatesOf(owner lb.Mark) []lb.Certificate {
 	if c == nil {
 		return nil
@@ -160,7 +157,7 @@ func (c *Client) CertificatesOf(owner lb.Mark) []lb.Certificate {
 	})
 }
 
-// remembered returns those of what is remembered that are chosen.
+// remembered returns the known certificates that are chosen.
 func (c *Client) remembered(chosen func(lb.Certificate) bool) []lb.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,14 +175,14 @@ func (c *Client) remember(all ...lb.Certificate) {
 }
 
 const (
-	// pageSize is the most that Barbican puts on a page.
+	// pageSize is Barbican's maximum per page.
 	pageSize = 100
-	// mostPages bounds a list that has no end.
+	// mostPages limits a list that does not end.
 	mostPages = 1000
 )
 
-// list reads all pages of the secrets that the query chooses. The link to the next page
-// keeps nothing of the query, so it is not followed.
+// list reads all pages of the secrets that the query selects. The links to further pages lose the query, so they
+// are not followed.
 func (c *Client) list(ctx context.Context, op string, query url.Values) ([]lb.Certificate, error) {
 	query.Set("limit", strconv.Itoa(pageSize))
 	var all []lb.Certificate
@@ -203,7 +200,7 @@ func (c *Client) list(ctx context.Context, op string, query url.Values) ([]lb.Ce
 			return nil, openstack.Wrap(op, err)
 		}
 		if answer.Secrets == nil {
-			return nil, &openstack.Error{Op: op, Class: openstack.Transient, Message: "the answer has no list of secrets"}
+			return nil, openstack.Unreadable(op, "no list of secrets")
 		}
 		for _, s := range *answer.Secrets {
 			if ref, ok := lb.ParseSecretRef(s.Ref); ok && ref.Kind == "secrets" && s.Name != nil {

@@ -107,7 +107,7 @@ func TestCertificatesOfTheClusterAreFoundAmongAllSecretsOfTheProject(t *testing.
 	}
 }
 
-func TestWhatSomebodyDeletedIsNotRememberedAfterAList(t *testing.T) {
+func TestAListForgetsDeletedCertificates(t *testing.T) {
 	c := newCloud(t)
 	stored, err := c.Store(t.Context(), nameOf(owner, 1), []byte("a bundle"))
 	if err != nil {
@@ -140,7 +140,7 @@ func TestNothingIsDeletedThatWasNotStoredHere(t *testing.T) {
 	}
 }
 
-func TestWhatBarbicanRefusesSaysNothingOfThePayload(t *testing.T) {
+func TestErrorsOfBarbicanDoNotContainThePayload(t *testing.T) {
 	c := newCloud(t)
 	_, err := c.Store(t.Context(), nameOf(owner, 1), []byte(strings.Repeat("too much ", 2000)))
 	if openstack.Classify(err) != openstack.Invalid || !strings.Contains(err.Error(), "413") || strings.Contains(err.Error(), "dG9v") {
@@ -151,7 +151,7 @@ func TestWhatBarbicanRefusesSaysNothingOfThePayload(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreListedOnlyWhileThereMayBeSome(t *testing.T) {
+func TestCertificatesAreListedOnlyWhileSomeMayExist(t *testing.T) {
 	c := newCloud(t)
 	expecting := barbican.New(c.session.KeyManager(), c.session.CheckExchange, func() bool { return true })
 	lists := func(client *barbican.Client, calls, found int) {

@@ -15,8 +15,7 @@ import (
 
 const nodesSubnet = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 
-// twoHomed is a node with two internal addresses and an external one, and one with a single
-// address.
+// twoHomed is a node with two internal addresses and an external one, and a node with one address.
 func twoHomed(in *Input) {
 	both := node("n1", "10.0.0.1", "10.0.1.1", "fd00::1", "fd01::1")
 	both.Status.Addresses = append(both.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "203.0.113.1"})
@@ -27,7 +26,7 @@ func cidr(text string) change {
 	return func(in *Input) { in.Networks.MemberCIDR = netip.MustParsePrefix(text) }
 }
 
-func TestMembersHaveTheAddressesThatSubnetAndTypeChoose(t *testing.T) {
+func TestSubnetAndTypeSelectTheAddressesOfMembers(t *testing.T) {
 	external := func(in *Input) { in.Config.NodeAddressType = "ExternalIP" }
 	named := annotate(annotation.MemberSubnetID, nodesSubnet)
 	two := "10.0.0.2:30080 0"

@@ -1,11 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package build turns a Service, the nodes, the operator's settings and what
-// the cloud can do into the load balancer that the Service is to have.
+// Package build computes the wanted load balancer from a Service, the nodes, the operator's settings and the
+// capabilities of the cloud.
 //
-// It is pure: Kubernetes objects and settings as plain data in, package lb's
-// model out. It imports annotation, config, lb, securitygroup and target.
+// It is pure: Kubernetes objects and settings in, package lb's model out. It imports annotation, config, lb,
+// securitygroup and target.
 package build
 
 import (
@@ -26,79 +26,78 @@ import (
 // Input is everything that the wanted load balancer depends on.
 type Input struct {
 	Service *corev1.Service
-	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the
-	// Service.
+	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the Service.
 	Nodes        []corev1.Node
 	Slices       []discoveryv1.EndpointSlice
 	Config       config.LoadBalancer
 	Networks     Networks
 	Capabilities lb.Capabilities
-	// Serial is whether the cloud needs what lb.Wanted says of it.
+	// Serial is that of lb.Wanted, as far as the cloud requires it.
 	Serial bool
 	Owner  lb.Owner
-	// Found is the load balancer that is there, nil when none is. Only what is
-	// withheld depends on it.
+	// Found is the existing load balancer, or nil. Only Withheld and errors depend on it.
 	Found *lb.LoadBalancer
-	// Guest reports whether that was created for another owner, and HostAddress the address at
-	// which clients reach it.
-	Guest       bool
-	HostAddress string
-	// HostExternal is whether the Service that Found was made for asks for a floating IP.
-	HostExternal bool
-	// WouldOpen are the internal Services that have ports on Found and that a floating IP
-	// for it would open to everybody.
-	WouldOpen []string
-	// Certificate is the one that annotation tls-secret leads to.
+	Sharing
+	// Certificate is that of annotation tls-secret.
 	Certificate SecretCertificate
 
-	// SubnetsUnknown is whether it could not be found out in which subnets the nodes have
-	// their addresses, and it matters.
+	// SubnetsUnknown means that the subnets of the nodes' addresses could not be looked up, and matter.
 	SubnetsUnknown bool
 
-	// both is whether the load balancer serves both families of the Service.
+	// both means that the load balancer serves both families of the Service.
 	both bool
-	// addressType and memberSubnetNamed are what is asked for of the nodes' addresses, keep
-	// those that are members and stay so as long as the nodes have them.
+	addressChoice
+}
+
+// Sharing says how other Services use the existing load balancer.
+type Sharing struct {
+	// Sharer means that it was created for another owner. FoundAddress is its address for clients.
+	Sharer       bool
+	FoundAddress string
+	// OwnerExternal means that its owner requests a floating IP.
+	OwnerExternal bool
+	// WouldExpose are the internal Services with ports on it, which a floating IP would expose.
+	WouldExpose []string
+}
+
+// addressChoice says which of a node's addresses becomes a member.
+type addressChoice struct {
+	// addressType and memberSubnetNamed are the requests of the Service; keep are members that stay as long as the nodes
+	// have the addresses.
 	addressType       corev1.NodeAddressType
 	memberSubnetNamed bool
 	keep              []netip.Addr
 }
 
-// SecretCertificate is what is known of the certificate in a Secret.
+// SecretCertificate is the certificate in a Secret.
 type SecretCertificate struct {
 	// Secret is the name of the Secret.
 	Secret string
-	// Certificate has no Ref as long as it is not stored.
+	// Certificate has no Ref until it is stored.
 	lb.Certificate
-	// Problem says why clients may refuse it, or is empty.
+	// Problem says why clients may reject it, or is empty.
 	Problem string
 }
 
-// Networks is where addresses are taken from, after everything that had to be
-// looked up in the cloud has been.
+// Networks are where addresses are allocated, after all lookups in the cloud.
 type Networks struct {
-	// VIPSubnetID, or else VIPNetworkID, is where VIPs are.
+	// VIPSubnetID, or else VIPNetworkID, is for VIPs.
 	VIPSubnetID, VIPNetworkID string
-	// AdditionalSubnetID is where VIPs of the Service's second family are, and members of
-	// it; empty is nowhere.
+	// AdditionalSubnetID is for VIPs and members of the Service's second family, or empty.
 	AdditionalSubnetID string
-	// MemberSubnetID is the subnet of the members' addresses of the first family; empty
-	// lets Octavia take the VIP's.
+	// MemberSubnetID is the members' subnet of the first family; empty means that Octavia uses the VIP's.
 	MemberSubnetID string
-	// MemberCIDR and AdditionalCIDR are the addresses in the subnets of members of each
-	// family. Where no node has several to choose from, or the project does not see the
-	// subnet, they are not valid.
+	// MemberCIDR and AdditionalCIDR are the addresses of the members' subnets of each family. They are not valid if
+	// no node has several addresses to choose from, or the project does not see the subnet.
 	MemberCIDR, AdditionalCIDR netip.Prefix
-	// FloatingNetworkID is the external network, and FloatingSubnetIDs the parts of it
-	// to try, or empty for any.
+	// FloatingNetworkID is the external network; FloatingSubnetIDs are its subnets to try, or empty for any.
 	FloatingNetworkID string
 	FloatingSubnetIDs []string
-	// FloatingIPAddress is the address of the floating IP that an annotation asks for.
+	// FloatingIPAddress is the address of the floating IP that an annotation requests.
 	FloatingIPAddress string
 }
 
-// NetworksOf says where addresses are taken from, as far as the Service and the operator's
-// settings say.
+// NetworksOf returns where addresses are allocated according to the Service and the operator's settings.
 func NetworksOf(o annotation.Options) Networks {
 	networks := Networks{
 		VIPSubnetID:        o.SubnetID,
@@ -114,7 +113,7 @@ func NetworksOf(o annotation.Options) Networks {
 	return networks
 }
 
-// Invalid is a Service that cannot be served as it is written.
+// Invalid is the error for a Service that cannot be served as it is written.
 type Invalid struct {
 	// Reason is a condition's reason, in CamelCase.
 	Reason string
@@ -122,10 +121,14 @@ type Invalid struct {
 	Message string
 }
 
-// Error makes Invalid an error.
+// Error implements error.
 func (i *Invalid) Error() string { return i.Message }
 
-// The reasons for which a Service is refused.
+func invalid(reason, format string, args ...any) *Invalid {
+	return &Invalid{reason, fmt.Sprintf(format, args...)}
+}
+
+// The reasons to refuse a Service.
 const (
 	ReasonInvalidAnnotation   = "InvalidAnnotation"
 	ReasonInvalidAddress      = "InvalidAddress"
@@ -133,63 +136,55 @@ const (
 	ReasonUnsupported         = "Unsupported"
 	ReasonNoNodePort          = "NoNodePort"
 	ReasonNoSubnet            = "NoSubnet"
-	// ReasonSharingRefused: the load balancer that the Service names cannot be shared with it.
+	// ReasonSharingRefused: the Service cannot share the load balancer that it names.
 	ReasonSharingRefused = "SharingRefused"
-	// ReasonCertificateUnusable: what a reference leads to is not there, or no certificate.
+	// ReasonCertificateUnusable: a reference leads to no certificate.
 	ReasonCertificateUnusable = "CertificateUnusable"
 	// ReasonSecretForbidden: the controller may not read the Secret that a Service names.
 	ReasonSecretForbidden = "SecretForbidden"
-	// ReasonRequiresReplacement: the load balancer that is there would have to go.
+	// ReasonRequiresReplacement: the request needs another load balancer than the existing one.
 	ReasonRequiresReplacement = "RequiresReplacement"
 )
 
-// Refuses reports whether a Service is refused as a whole for the reason, rather than for a
-// part of what it asks for.
+// Refuses reports whether the reason refuses a whole Service, rather than a part of its request.
 func Refuses(reason string) bool {
-	switch reason {
-	case ReasonInvalidAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet,
-		ReasonSharingRefused, ReasonCertificateUnusable, ReasonRequiresReplacement, ReasonDualStackUnsupported:
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		ReasonInvalidAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet,
+		ReasonSharingRefused, ReasonCertificateUnusable, ReasonRequiresReplacement, ReasonDualStackUnsupported,
+	}, reason)
 }
 
-// The reasons for which a part of what a Service asks for is left out.
+// The reasons to leave out a part of a request.
 const (
 	// ReasonHealthMonitorUnsupported: health monitors of this cloud do harm.
 	ReasonHealthMonitorUnsupported = "HealthMonitorUnsupported"
-	// ReasonSessionAffinityUnsupported: the provider takes session persistence and
-	// does not carry it out.
+	// ReasonSessionAffinityUnsupported: the provider accepts session persistence without effect.
 	ReasonSessionAffinityUnsupported = "SessionAffinityUnsupported"
 	// ReasonTimeoutsUnsupported: the cloud has no timeouts that can be set.
 	ReasonTimeoutsUnsupported = "TimeoutsUnsupported"
-	// ReasonConnectionLimitUnsupported: the provider takes a limit of connections and
-	// does not enforce it.
+	// ReasonConnectionLimitUnsupported: the provider accepts a connection limit without effect.
 	ReasonConnectionLimitUnsupported = "ConnectionLimitUnsupported"
 	// ReasonFlavorUnsupported and ReasonAvailabilityZoneUnsupported: the cloud has none.
 	ReasonFlavorUnsupported           = "FlavorUnsupported"
 	ReasonAvailabilityZoneUnsupported = "AvailabilityZoneUnsupported"
-	// ReasonMetricsUnsupported: the load balancer cannot tell about itself, or not only to
-	// those who may know.
+	// ReasonMetricsUnsupported: the cloud has no metrics listeners, or cannot restrict access to them.
 	ReasonMetricsUnsupported = "MetricsUnsupported"
 	// ReasonTagsUnsupported: the cloud has no tags.
 	ReasonTagsUnsupported = "TagsUnsupported"
 	// ReasonLoadBalancerNotTagged: the load balancer was created for another owner.
 	ReasonLoadBalancerNotTagged = "LoadBalancerNotTagged"
-	// ReasonDualStackUnsupported: there can be no load balancer with addresses of both
-	// families. A Service that requires both is refused for it, too.
+	// ReasonDualStackUnsupported: the cloud cannot create a load balancer with addresses of both families. It also refuses
+	// Services that require both.
 	ReasonDualStackUnsupported = "DualStackUnsupported"
-	// ReasonSingleStackLoadBalancer: the one that is there has addresses of one.
+	// ReasonSingleStackLoadBalancer: the existing load balancer has addresses of one family.
 	ReasonSingleStackLoadBalancer = "SingleStackLoadBalancer"
-	// ReasonAdditionalVIPKept: it has addresses of both, and the Service asks for one.
+	// ReasonAdditionalVIPKept: it has addresses of both families, and the Service requests one.
 	ReasonAdditionalVIPKept = "AdditionalVIPKept"
-	// ReasonMetadataPortMissing: a monitor that is there drops all traffic, since
-	// nothing in the network can carry its checks out.
+	// ReasonMetadataPortMissing: an existing monitor drops all traffic, because nothing in the network can do its checks.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
 )
 
-// Options reads what the Service's annotations say. The error is an *Invalid
-// that names every annotation that is wrong.
+// Options parses the Service's annotations. The error is an *Invalid that names all wrong annotations.
 func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.Options, error) {
 	options, problems := annotation.Parse(service.Annotations, defaults)
 	if len(problems) == 0 {
@@ -202,7 +197,7 @@ func Options(service *corev1.Service, defaults config.LoadBalancer) (annotation.
 	return options, &Invalid{ReasonInvalidAnnotation, strings.Join(texts, "; ")}
 }
 
-// Wanted returns what the Service is to have. The error is an *Invalid.
+// Wanted returns what the Service should have. The error is an *Invalid.
 func Wanted(in Input) (lb.Wanted, error) {
 	options, err := Options(in.Service, in.Config)
 	if err != nil {
@@ -211,12 +206,12 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if options.TLSSecret != "" {
 		options.TLSContainer = cmp.Or(in.Certificate.Ref, in.Certificate.Name)
 		if options.TLSContainer == "" {
-			// Without it ports would be open in the clear.
-			return lb.Wanted{}, &Invalid{ReasonCertificateUnusable, fmt.Sprintf("the certificate in Secret %s was not read", options.TLSSecret)}
+			// Without it, the ports would be open without TLS.
+			return lb.Wanted{}, invalid(ReasonCertificateUnusable, "the certificate in Secret %s was not read", options.TLSSecret)
 		}
 	}
 	in.Nodes = selected(in.Nodes, options.NodeSelector)
-	in.prefer(options)
+	in.chooseAddresses(options)
 	both, stack, err := in.dualStack(options)
 	if err != nil {
 		return lb.Wanted{}, err
@@ -238,31 +233,31 @@ func Wanted(in Input) (lb.Wanted, error) {
 	if err != nil {
 		return lb.Wanted{}, err
 	}
-	balancer := in.placed(options)
+	balancer := in.loadBalancer(options)
 	for i, port := range in.Service.Spec.Ports {
 		l := in.listener(i, port, options, protocols[i])
 		l.AllowedCIDRs = sources
 		balancer.Listeners = append(balancer.Listeners, l)
 	}
-	metrics, unmeasured, err := in.metrics(options)
+	metrics, noMetrics, err := in.metrics(options)
 	if err != nil {
 		return lb.Wanted{}, err
 	}
 	balancer.Listeners = append(balancer.Listeners, metrics...)
 	wanted := lb.Wanted{
 		LoadBalancer: balancer, KeepFloatingIP: options.KeepFloatingIP, Serial: in.serial(balancer.Listeners),
-		SubnetsMatter:   in.Service.Annotations[annotation.MemberSubnetID] != "",
-		MonitorsAsFound: !in.Capabilities.Has(lb.FeatureMonitor),
+		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
+		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
-	wanted.Withheld = slices.Concat(stack, unmeasured, in.withheld(options, wanted))
-	if in.Guest {
-		wanted.AddressAsFound = true
+	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted))
+	if in.Sharer {
+		wanted.KeepAddress = true
 		return wanted, nil
 	}
 	return in.addressed(wanted, options, floating, address, external), nil
 }
 
-// check refuses what a Service may ask for and cannot have.
+// check refuses what a Service requests and cannot have.
 func (in Input) check(options annotation.Options, floating string, address netip.Addr, external bool) error {
 	if err := in.checkAlgorithm(options); err != nil {
 		return err
@@ -273,24 +268,13 @@ func (in Input) check(options annotation.Options, floating string, address netip
 	if err := in.checkPlacement(options); err != nil {
 		return err
 	}
-	if err := in.checkGuest(options, floating, address, external); err != nil {
+	if err := in.checkSharing(options, floating, address, external); err != nil {
 		return err
 	}
-	return in.checkOpening(external)
+	return in.checkExposure(external)
 }
 
-// withheld is what the Service asks for and the provider cannot do.
-func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (withheld []lb.Withheld) {
-	if options.Monitor && wanted.MonitorsAsFound && !in.allMonitored(wanted.LoadBalancer.Listeners) {
-		withheld = append(withheld, monitorWithheld(in.Capabilities))
-	}
-	if in.Service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP && !in.Capabilities.Has(lb.FeatureSessionAffinity) {
-		withheld = append(withheld, affinityWithheld(in.Capabilities))
-	}
-	return append(withheld, in.settingsWithheld(options)...)
-}
-
-// addressed is what is wanted with the VIP's address and the floating IP that are asked for.
+// addressed adds the requested VIP address and floating IP.
 func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating string, address netip.Addr, external bool) lb.Wanted {
 	switch {
 	case !address.IsValid() || options.PortID != "":
@@ -311,17 +295,16 @@ func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating
 	return wanted
 }
 
-// MembersOnly returns what is wanted of a Service that cannot be served as it
-// is written: what it has, with pools that go on following the nodes. Listeners
-// may lack a pool there, which leaves them as they are.
+// MembersOnly returns what a Service that is refused should have: what exists, with pools that still follow the
+// nodes. Listeners without a pool keep none.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
-		return lb.Wanted{KeepFloatingIP: true, AddressAsFound: true}
+		return lb.Wanted{KeepFloatingIP: true, KeepAddress: true}
 	}
 	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
 	in.Nodes = selected(in.Nodes, selector)
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
-	in.prefer(options)
+	in.chooseAddresses(options)
 	sure := err == nil && !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
 		return p.Key == annotation.NodeAddressType || p.Key == annotation.MemberSubnetID
 	})
@@ -340,22 +323,20 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		}
 		kept.Listeners = append(kept.Listeners, l)
 	}
-	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, MonitorsAsFound: !in.Capabilities.Has(lb.FeatureMonitor)}
+	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor)}
 	for _, f := range observed.FloatingIPs {
 		if f.PortID != "" && f.PortID == kept.VIP.PortID {
 			wanted.FloatingIP = &f
 		}
 	}
-	// Where a Service is reached, and which of two serves, is not for one to change that
-	// is refused.
-	wanted.AddressAsFound = true
+	// A refused Service changes neither its address nor which of two load balancers serves.
+	wanted.KeepAddress = true
 	return wanted
 }
 
-// follow returns the pool with the members it has to have now, looked at where
-// the health monitor looked before. No node changes its address for another that it has,
-// and where it is not sure which nodes are selected, or which addresses, there are no new
-// ones.
+// follow returns the pool with its current members, checked where they were checked before. Members keep their
+// address as long as their node has it. If it is not sure which nodes or addresses are selected, there are no new
+// members.
 func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Pool {
 	http := pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP
 	monitorPort := 0
@@ -379,12 +360,12 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 	return &pool
 }
 
-// selected are the nodes that a selector asks for.
+// selected returns the nodes that match a selector.
 func selected(nodes []corev1.Node, selector config.NodeSelector) []corev1.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool { return !selector.Matches(n.Labels) })
 }
 
-// tags are ours and custom ones.
+// tags returns our tags and custom ones.
 func (in Input) tags(custom ...[]string) []string {
 	if !in.Capabilities.Has(lb.FeatureTags) {
 		return nil
@@ -392,8 +373,7 @@ func (in Input) tags(custom ...[]string) []string {
 	return lb.WithCustom(in.Owner.Tags(), slices.Concat(custom...))
 }
 
-// serial reports whether one call cannot make the load balancer with everything
-// below it.
+// serial reports whether one call cannot create the load balancer with its children.
 func (in Input) serial(listeners []lb.Listener) bool {
 	monitored := slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Pool != nil && l.Pool.Monitor != nil })
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
@@ -404,14 +384,13 @@ func (in Input) local() bool {
 	return in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// requestedAddresses are that of the floating IP, which is asked for by annotation or
-// spec.loadBalancerIP, and that of a VIP, which only the latter asks for: IPv6 addresses
-// are routed as they are, since Neutron has no floating ones.
+// requestedAddresses returns the requested address of the floating IP, from an annotation or spec.loadBalancerIP,
+// and that of a VIP, from the latter only. IPv6 addresses are VIPs: Neutron has no floating IPs for them.
 func (in Input) requestedAddresses(options annotation.Options, external bool) (floating string, vip netip.Addr, err error) {
 	if options.FloatingIP != "" {
 		if floating = in.Networks.FloatingIPAddress; !external {
-			return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf(
-				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", annotation.FloatingIP)}
+			return "", vip, invalid(ReasonInvalidAddress,
+				"annotation %s requests a floating IP, but only external Services with IPv4 have one; remove it", annotation.FloatingIP)
 		}
 	}
 	value := in.Service.Spec.LoadBalancerIP
@@ -421,15 +400,15 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 	address, err := netip.ParseAddr(value)
 	switch {
 	case err != nil || address.Zone() != "":
-		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("spec.loadBalancerIP %q is not an IP address", value)}
+		return "", vip, invalid(ReasonInvalidAddress, "spec.loadBalancerIP %q is not an IP address", value)
 	case !slices.Contains(in.served(), familyOf(address)):
-		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf(
-			"spec.loadBalancerIP %s is not an %s address, the IP family of the load balancer", value, in.Family())}
+		return "", vip, invalid(ReasonInvalidAddress,
+			"spec.loadBalancerIP %s is not an %s address, the IP family of the load balancer", value, in.Family())
 	case !external || !address.Is4():
 		return floating, address, nil
 	case floating != "" && value != floating:
-		return "", vip, &Invalid{ReasonInvalidAddress, fmt.Sprintf("annotation %s requests %s, but spec.loadBalancerIP requests %s; remove one of them",
-			annotation.FloatingIP, floating, value)}
+		return "", vip, invalid(ReasonInvalidAddress, "annotation %s requests %s, but spec.loadBalancerIP requests %s; remove one of them",
+			annotation.FloatingIP, floating, value)
 	}
 	return address.String(), vip, nil
 }

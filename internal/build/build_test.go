@@ -17,7 +17,7 @@ import (
 )
 
 // Each case is a sentence and a golden file that shows what it means.
-func TestWhatAServiceIsToHave(t *testing.T) {
+func TestTheWantedLoadBalancerOfAService(t *testing.T) {
 	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
 	monitor := annotate(keyMonitor, "true")
 	limited, patient := annotate(annotation.ConnectionLimit, "1000"), annotate(annotation.TimeoutPrefix+"client-data", "600000")
@@ -113,7 +113,7 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 		"metrics at a port of the Service": {input(annotate(annotation.MetricsPort, "80"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")),
 			ReasonInvalidAnnotation, []string{annotation.MetricsPort, "80"}},
 		"metrics of another's load balancer": {input(annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8"), func(in *Input) {
-			in.Guest, in.Config.MaxShared, in.HostAddress = true, 2, "203.0.113.9"
+			in.Sharer, in.Config.MaxShared, in.FoundAddress = true, 2, "203.0.113.9"
 			in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}
 		}),
 			ReasonSharingRefused, []string{"lb-of-another", annotation.MetricsPort}},
@@ -153,7 +153,7 @@ func TestAServiceThatCannotBeServedIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
-func TestMetricsThatCannotBeHadAreToldAndNotOpened(t *testing.T) {
+func TestUnsupportedMetricsAreReportedAndNotOpened(t *testing.T) {
 	asked := []change{annotate(annotation.MetricsPort, "9100"), annotate(annotation.MetricsAllowedCIDRs, "10.0.0.0/8")}
 	for name, c := range map[string]struct {
 		changes []change
@@ -184,9 +184,9 @@ func TestMetricsThatCannotBeHadAreToldAndNotOpened(t *testing.T) {
 	}
 }
 
-func TestTagsThatAreNotSetAreTold(t *testing.T) {
-	host := func(in *Input) {
-		in.Guest, in.Owner.Guest, in.Config.MaxShared, in.HostAddress = true, true, 2, "203.0.113.9"
+func TestTagsThatAreNotSetAreReported(t *testing.T) {
+	ownedByOther := func(in *Input) {
+		in.Sharer, in.Owner.Sharer, in.Config.MaxShared, in.FoundAddress = true, true, 2, "203.0.113.9"
 		in.Found = &lb.LoadBalancer{ID: "lb-of-another", VIP: lb.VIP{Address: "10.0.0.9"}}
 	}
 	for name, c := range map[string]struct {
@@ -196,7 +196,7 @@ func TestTagsThatAreNotSetAreTold(t *testing.T) {
 	}{
 		"a cloud without tags": {input(annotate(annotation.ListenerTags, "a"), annotate(annotation.PoolTags, "b"), apiVersion(4)),
 			ReasonTagsUnsupported, []string{annotation.ListenerTags, annotation.PoolTags, "2.5", "2.4"}},
-		"a guest": {input(host, annotate(annotation.LoadBalancerTags, "a"), annotate(annotation.PoolTags, "b")),
+		"a sharer": {input(ownedByOther, annotate(annotation.LoadBalancerTags, "a"), annotate(annotation.PoolTags, "b")),
 			ReasonLoadBalancerNotTagged, []string{annotation.LoadBalancerTags, "lb-of-another"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,13 +211,13 @@ func TestTagsThatAreNotSetAreTold(t *testing.T) {
 			}
 		})
 	}
-	wanted, err := Wanted(input(host, annotate(annotation.ListenerTags, "a"), func(in *Input) { in.Config.Tags = "cost=7" }))
+	wanted, err := Wanted(input(ownedByOther, annotate(annotation.ListenerTags, "a"), func(in *Input) { in.Config.Tags = "cost=7" }))
 	if err != nil || len(wanted.Withheld) > 0 {
 		t.Fatalf("%v, told %+v", err, wanted.Withheld)
 	}
 	own := lb.WithCustom(wanted.LoadBalancer.Listeners[0].Tags[:3], []string{"cost=7", "a"})
 	if diff := cmp.Diff(own, wanted.LoadBalancer.Listeners[0].Tags); diff != "" || lb.CustomDiffer(wanted.LoadBalancer.Tags, nil) {
-		t.Errorf("a guest's load balancer gets %q, and its listener (-want +got):\n%s", wanted.LoadBalancer.Tags, diff)
+		t.Errorf("a sharer's load balancer gets %q, and its listener (-want +got):\n%s", wanted.LoadBalancer.Tags, diff)
 	}
 }
 

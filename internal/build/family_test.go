@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// dual asks for both families, in this order, and for a policy.
+// dual requests both families, in this order, with a policy.
 func dual(policy corev1.IPFamilyPolicy, first, second corev1.IPFamily) change {
 	return func(in *Input) {
 		in.Service.Spec.IPFamilies = []corev1.IPFamily{first, second}
@@ -35,7 +35,7 @@ func require(in *Input) {
 	dual(corev1.IPFamilyPolicyRequireDualStack, corev1.IPv4Protocol, corev1.IPv6Protocol)(in)
 }
 
-// found is a load balancer that is there, with VIPs of these addresses.
+// found is an existing load balancer with VIPs of these addresses.
 func found(vip string, more ...string) change {
 	return func(in *Input) {
 		in.Found = &lb.LoadBalancer{ID: "lb-1", VIP: lb.VIP{Address: vip, SubnetID: "subnet-vip"}}
@@ -48,7 +48,7 @@ func found(vip string, more ...string) change {
 // noOtherSubnet is a network with a subnet of one family.
 func noOtherSubnet(in *Input) { in.Networks.AdditionalSubnetID = "" }
 
-func TestWhatKeepsASecondFamilyAwayIsToldOrTheServiceIsRefused(t *testing.T) {
+func TestAnObstacleToTheSecondFamilyIsReportedOrTheServiceIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		obstacle         []change
 		withheld, reason string
@@ -98,7 +98,7 @@ func TestWhatKeepsASecondFamilyAwayIsToldOrTheServiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerOfBothFamiliesHasNoSourceRangesAndNeverGetsAny(t *testing.T) {
+func TestADualStackLoadBalancerNeverHasSourceRanges(t *testing.T) {
 	for name, in := range map[string]Input{
 		"new":                           input(require),
 		"there":                         input(require, found("10.0.0.9", "fd00::9")),
@@ -126,7 +126,7 @@ func TestALoadBalancerOfBothFamiliesHasNoSourceRangesAndNeverGetsAny(t *testing.
 	}
 }
 
-func TestAVIPOfAFamilyThatWasGivenUpIsTold(t *testing.T) {
+func TestAVIPOfAnUnusedFamilyIsReported(t *testing.T) {
 	for first, want := range map[corev1.IPFamily]string{corev1.IPv4Protocol: "fd00::9", corev1.IPv6Protocol: "10.0.0.9"} {
 		wanted, err := Wanted(input(families(first), found("10.0.0.9", "fd00::9")))
 		if err != nil {
@@ -212,7 +212,7 @@ func TestMembersOfBothFamiliesFollowTheNodesOfAServiceThatIsRefused(t *testing.T
 	}
 }
 
-func TestAnAddressIsAskedForWhereItsFamilyIs(t *testing.T) {
+func TestARequestedAddressBelongsToTheVIPOfItsFamily(t *testing.T) {
 	four, six := corev1.IPv4Protocol, corev1.IPv6Protocol
 	of := func(first, second corev1.IPFamily) change {
 		return dual(corev1.IPFamilyPolicyRequireDualStack, first, second)
@@ -273,19 +273,19 @@ func TestTheSubnetsOfBothVIPsCannotBeChanged(t *testing.T) {
 	}
 }
 
-func TestAGuestOfALoadBalancerIsServedByTheFamiliesThatItHas(t *testing.T) {
-	guest := func(in *Input) {
-		in.Guest, in.Owner.Guest, in.HostAddress, in.Config.MaxShared = true, true, "203.0.113.5", 2
+func TestASharerIsServedByTheFamiliesOfTheLoadBalancer(t *testing.T) {
+	sharer := func(in *Input) {
+		in.Sharer, in.Owner.Sharer, in.FoundAddress, in.Config.MaxShared = true, true, "203.0.113.5", 2
 	}
-	wanted, err := Wanted(input(prefer, found("10.0.0.9", "fd00::9"), guest))
+	wanted, err := Wanted(input(prefer, found("10.0.0.9", "fd00::9"), sharer))
 	if err != nil || len(wanted.LoadBalancer.AdditionalVIPs) != 1 || len(wanted.Withheld) > 0 {
 		t.Errorf("on one of both: %+v, %v", wanted, err)
 	}
-	wanted, err = Wanted(input(found("10.0.0.9", "fd00::9"), guest))
+	wanted, err = Wanted(input(found("10.0.0.9", "fd00::9"), sharer))
 	if err != nil || len(wanted.LoadBalancer.AdditionalVIPs) > 0 || len(wanted.Withheld) > 0 {
 		t.Errorf("on one of both, with one asked for: %+v, %v", wanted, err)
 	}
-	wanted, err = Wanted(input(prefer, found("10.0.0.9"), guest))
+	wanted, err = Wanted(input(prefer, found("10.0.0.9"), sharer))
 	if err != nil || len(wanted.Withheld) != 1 || !strings.Contains(wanted.Withheld[0].Message, annotation.LoadBalancerID) {
 		t.Errorf("on one of one: %+v, %v", wanted.Withheld, err)
 	}

@@ -31,11 +31,10 @@ const (
 	keyMonitor = "loadbalancer.openstack.org/enable-health-monitor"
 )
 
-// change is one way in which an input departs from the usual one.
+// change is one difference of an input from the usual one.
 type change func(*Input)
 
-// input is a Service with TCP port 80, two nodes of both families, and a cloud
-// that can do everything.
+// input is a Service with TCP port 80, two nodes of both families, and a cloud that supports everything.
 func input(changes ...change) Input {
 	in := Input{
 		Service: &corev1.Service{
@@ -101,7 +100,7 @@ func families(all ...corev1.IPFamily) change {
 	return func(in *Input) { in.Service.Spec.IPFamilies = all }
 }
 
-// local makes the traffic policy Local, with a ready endpoint on node-b only.
+// local sets the traffic policy Local, with a ready endpoint on node-b only.
 func local(in *Input) {
 	in.Service.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 	in.Service.Spec.HealthCheckNodePort = 32000
@@ -120,7 +119,7 @@ func affinity(timeout *int32) change {
 	}
 }
 
-// golden compares v, as JSON, with the file of that name in testdata.
+// golden compares v, as JSON, with a file in testdata.
 func golden(t *testing.T, name string, v any) {
 	t.Helper()
 	var got bytes.Buffer

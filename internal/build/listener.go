@@ -4,7 +4,6 @@
 package build
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,8 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// What kube-proxy serves on spec.healthCheckNodePort: 200 on nodes that have an
-// endpoint, 503 on others.
+// kube-proxy's health check on spec.healthCheckNodePort: 200 on nodes with an endpoint, 503 on others.
 const (
 	healthCheckMethod = "GET"
 	healthCheckPath   = "/healthz"
@@ -57,7 +55,7 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options,
 	if options.Monitor && in.Capabilities.Has(lb.FeatureMonitor) {
 		pool.Monitor = in.monitor(i, port.Protocol, options)
 		if pool.Monitor != nil && pool.Monitor.Type == lb.MonitorHTTP {
-			// The monitor finds out which nodes have endpoints.
+			// The monitor detects which nodes have endpoints.
 			local, monitorPort = false, int(in.Service.Spec.HealthCheckNodePort)
 		}
 	}
@@ -65,8 +63,8 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options,
 	return pool
 }
 
-// algorithm is what the annotation says, or what cloud.conf does. The latter is for
-// all providers, so that ovn may take the only one it knows.
+// algorithm returns that of the annotation, or else of cloud.conf. The latter is for all providers, so ovn uses the
+// only one it supports instead.
 func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 	switch {
 	case options.Method != "":
@@ -80,18 +78,17 @@ func (in Input) algorithm(options annotation.Options) lb.Algorithm {
 func (in Input) checkAlgorithm(options annotation.Options) error {
 	algorithm := in.algorithm(options)
 	if in.Capabilities.OVN() && algorithm != lb.SourceIPPort {
-		return &Invalid{ReasonUnsupported, fmt.Sprintf("provider %s does not support balancing method %s, only %s; remove annotation %slb-method",
-			in.Capabilities.Provider, algorithm, lb.SourceIPPort, annotation.Prefix)}
+		return invalid(ReasonUnsupported, "provider %s does not support balancing method %s, only %s; remove annotation %slb-method",
+			in.Capabilities.Provider, algorithm, lb.SourceIPPort, annotation.Prefix)
 	}
 	if algorithm != lb.SourceIPPort || in.Capabilities.Has(lb.FeatureSourceIPPort) {
 		return nil
 	}
-	return &Invalid{ReasonUnsupported, fmt.Sprintf("balancing method %s needs %s; this cloud has version %s",
-		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.APIVersion)}
+	return invalid(ReasonUnsupported, "balancing method %s needs %s; this cloud has version %s",
+		lb.SourceIPPort, lb.FeatureSourceIPPort.Needs(), in.Capabilities.APIVersion)
 }
 
-// persistence is that of sessionAffinity ClientIP. Octavia knows a timeout for
-// datagrams only.
+// persistence implements sessionAffinity ClientIP. Octavia has a timeout for UDP and SCTP only.
 func (in Input) persistence(protocol corev1.Protocol) *lb.Persistence {
 	if in.Service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		return nil
@@ -104,8 +101,8 @@ func (in Input) persistence(protocol corev1.Protocol) *lb.Persistence {
 	return persistence
 }
 
-// monitor is nil where the cloud has none that could look at the port. What a port
-// speaks does not matter to it: it looks whether it is open, or asks kube-proxy.
+// monitor returns nil if the cloud has no monitor for the port. The protocol above layer 4 does not matter: the
+// monitor checks that the port is open, or asks kube-proxy.
 func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Options) *lb.HealthMonitor {
 	monitor := &lb.HealthMonitor{
 		Name:           in.Owner.MonitorName(i),
@@ -133,9 +130,8 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 	return monitor
 }
 
-// members are the nodes' NodePorts; with local only those of nodes that have an
-// endpoint. A node that was made anew under another name may share its address
-// with the old one for a while: Octavia takes an address once.
+// members returns the NodePorts of the nodes; with local, only of those with an endpoint. A node that was created
+// again under another name may share its address with the old one for a while, but Octavia accepts an address once.
 func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
 	targets := in.targets(port.Protocol, local)
 	members := make([]lb.Member, 0, len(targets))
@@ -157,16 +153,16 @@ func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []
 	return members
 }
 
-// askedSources are the ranges that may connect, as the Service and the operator's
-// settings say; empty is everybody.
-func (in Input) askedSources(options annotation.Options) []string {
+// requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means
+// everybody.
+func (in Input) requestedSources(options annotation.Options) []string {
 	if ranges, _ := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); len(ranges) > 0 {
 		return ranges
 	}
 	return options.SourceRanges
 }
 
-// everybody is the range of all addresses of each family.
+// everybody is the range of all addresses, by family.
 var everybody = map[corev1.IPFamily]string{corev1.IPv4Protocol: "0.0.0.0/0", corev1.IPv6Protocol: "::/0"}
 
 // restricts reports whether the ranges exclude any address of the families.
@@ -177,48 +173,43 @@ func restricts(ranges []string, families []corev1.IPFamily) bool {
 // hasBoth reports whether the load balancer has, or gets, VIPs of both families.
 func (in Input) hasBoth() bool { return in.both || in.Found != nil && in.Found.DualStack() }
 
-// sourceRanges returns who may connect, as Octavia takes it: one family, and
-// nil where the cloud knows no source ranges and none are asked for, or the nodes'
-// security group enforces them. Ranges that cannot be enforced are an error, never left
-// out.
+// sourceRanges returns who may connect, in Octavia's form: one family. It is nil if the cloud has no source ranges
+// and none are requested, or the nodes' security group enforces them. Ranges that cannot be enforced are an error,
+// never left out.
 //
-// It is nil also for VIPs of both families. There Octavia makes a rule of the VIP's
-// security group for each pair of range and family, which Neutron refuses, and the load
-// balancer is in ERROR (_update_security_group_rules in
-// network/drivers/neutron/allowed_address_pairs.py of Octavia 11; later ones do better,
-// and no API version tells).
+// It is also nil for VIPs of both families: Octavia would create a rule of the VIP's security group for each pair
+// of range and family, which Neutron rejects, and the load balancer would be in ERROR (_update_security_group_rules
+// in network/drivers/neutron/allowed_address_pairs.py of Octavia 11; later versions do better, but the API version
+// does not tell).
 func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 	ranges, restricted, err := in.sources(options)
 	switch {
 	case err != nil:
 		return nil, err
 	case in.hasBoth() && restricted:
-		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
-			"load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on it. Remove the ranges, restrict the sources elsewhere, "+
-				"or delete the Service and create it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)}
+		return nil, invalid(ReasonUnsupported, "load balancer %s has addresses of both families, and Octavia cannot enforce source ranges on it. "+
+			"Remove the ranges, restrict the sources elsewhere, or delete the Service and create it again with spec.ipFamilyPolicy SingleStack", in.Found.ID)
 	case in.hasBoth():
 		return nil, nil
 	case in.Capabilities.Has(lb.FeatureAllowedCIDRs):
 		return ranges, nil
 	case restricted && !in.sourcesBySecurityGroup():
-		return nil, &Invalid{ReasonUnsupported, fmt.Sprintf(
-			"source ranges need %s; this cloud has %s. Remove the ranges, or restrict the sources elsewhere",
-			lb.FeatureAllowedCIDRs.Needs(), in.Capabilities.Lacking(lb.FeatureAllowedCIDRs))}
+		return nil, invalid(ReasonUnsupported, "source ranges need %s. Remove the ranges, or restrict the sources elsewhere", in.needs(lb.FeatureAllowedCIDRs))
 	}
 	return nil, nil
 }
 
-// sources are the CIDRs of the Service's first family that may connect, sorted, and
-// whether these are not everybody. With VIPs of both families they are those of both.
+// sources returns the CIDRs of the Service's first family that may connect, sorted, and whether they exclude
+// anybody. With VIPs of both families they are of both.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
 	if _, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
 		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
-	return in.reachable(in.askedSources(options))
+	return in.reachable(in.requestedSources(options))
 }
 
-// reachable returns of CIDRs those whose clients can reach the VIP, and whether they are not
-// everybody, as sources does.
+// reachable returns those of the CIDRs whose clients can reach the VIP, and whether they exclude anybody, as
+// sources does.
 func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error) {
 	switch restricted = restricts(ranges, in.served()); {
 	case !restricted:
@@ -226,14 +217,13 @@ func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error
 	case in.hasBoth():
 		return ranges, true, nil
 	}
-	// Clients of the other family cannot reach the VIP at all.
+	// Clients of the other family cannot reach the VIP.
 	ours := slices.DeleteFunc(slices.Clone(ranges), func(r string) bool {
 		p, err := netip.ParsePrefix(r)
 		return err != nil || p.Addr().Is4() != (in.Family() == corev1.IPv4Protocol)
 	})
 	if len(ours) == 0 && (in.Capabilities.Has(lb.FeatureAllowedCIDRs) || in.sourcesBySecurityGroup()) {
-		return nil, true, &Invalid{ReasonInvalidSourceRanges, fmt.Sprintf(
-			"none of the source ranges %s is %s, so nobody could connect", strings.Join(ranges, ", "), in.Family())}
+		return nil, true, invalid(ReasonInvalidSourceRanges, "none of the source ranges %s is %s, so nobody could connect", strings.Join(ranges, ", "), in.Family())
 	}
 	slices.Sort(ours)
 	return slices.Compact(ours), true, nil
@@ -242,13 +232,12 @@ func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error
 func checkPorts(ports []corev1.ServicePort, can lb.Capabilities) error {
 	taken := map[int32]corev1.Protocol{}
 	for _, p := range ports {
-		switch other, there := taken[p.Port]; {
+		switch other, found := taken[p.Port]; {
 		case p.NodePort == 0:
-			return &Invalid{ReasonNoNodePort, fmt.Sprintf(
-				"port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true", p.Port)}
-		case there && !can.Has(lb.FeatureTransportsShareAPort):
-			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d for %s and %s needs %s; this cloud has version %s",
-				p.Port, other, p.Protocol, lb.FeatureTransportsShareAPort.Needs(), can.APIVersion)}
+			return invalid(ReasonNoNodePort, "port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true", p.Port)
+		case found && !can.Has(lb.FeatureTransportsShareAPort):
+			return invalid(ReasonUnsupported, "port %d for %s and %s needs %s; this cloud has version %s",
+				p.Port, other, p.Protocol, lb.FeatureTransportsShareAPort.Needs(), can.APIVersion)
 		}
 		taken[p.Port] = p.Protocol
 	}

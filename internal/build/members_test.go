@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// observed is what the cloud has when everything wanted of the input was done.
+// observed is the state of the cloud after everything wanted for the input was done.
 func observed(t *testing.T, in Input) lb.Observed {
 	t.Helper()
 	wanted, err := Wanted(in)
@@ -39,8 +39,7 @@ func observed(t *testing.T, in Input) lb.Observed {
 	return o
 }
 
-// memberAddresses are those of the pool behind listener i, with the ports where
-// traffic goes and where the monitor looks.
+// memberAddresses returns the members of the pool of listener i, with traffic and monitor ports.
 func memberAddresses(l *lb.LoadBalancer, i int) []string {
 	var all []string
 	for _, m := range l.Listeners[i].Pool.Members {
@@ -106,7 +105,7 @@ func TestARefusedServiceWithoutChangesNeedsNothing(t *testing.T) {
 	}
 }
 
-func TestANodeThatComesToAnEmptyPoolIsAskedForItsHealthWhereTheMonitorLooks(t *testing.T) {
+func TestANewMemberOfAnEmptyPoolGetsTheMonitorPort(t *testing.T) {
 	in := input(local, annotate(keyMonitor, "true"), func(in *Input) { in.Nodes = nil })
 	have := observed(t, in)
 	in.Nodes = []corev1.Node{node("node-a", "10.0.0.11")}
@@ -125,7 +124,7 @@ func TestARefusedServiceKeepsPortsThatItsSpecNoLongerHas(t *testing.T) {
 	}
 }
 
-func TestARefusedServiceLeavesOthersListenersAndOnesWithoutAPoolAlone(t *testing.T) {
+func TestARefusedServiceDoesNotChangeListenersOfOthersOrWithoutAPool(t *testing.T) {
 	have := observed(t, input(ports(port(corev1.ProtocolTCP, 80, 30080), port(corev1.ProtocolTCP, 443, 30443))))
 	have.LoadBalancer.Listeners[0].Tags = []string{"by-hand"}
 	have.LoadBalancer.Listeners[1].Pool = nil

@@ -13,17 +13,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// metrics returns the listener, if the Service asks for one, at which the load balancer tells
-// Prometheus about itself, or why there is none. It is about all ports of the load balancer,
-// so it is for the Service that this was made for, and open only to those who were named: a
-// floating IP is in reach of everybody.
+// metrics returns the listener that exports the load balancer's metrics to Prometheus, if the Service requests one,
+// or why there is none. The metrics cover all ports of the load balancer, so only its owner may have them, and only
+// the listed clients may read them: a floating IP can be reached by everybody.
 func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withheld, error) {
 	port, can := options.MetricsPort, in.Capabilities
 	if port == 0 {
 		return nil, nil, nil
 	}
-	invalid := func(format string, args ...any) error {
-		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s=%d: ", annotation.MetricsPort, port) + fmt.Sprintf(format, args...)}
+	wrong := func(format string, args ...any) error {
+		return invalid(ReasonInvalidAnnotation, "annotation %s=%d: %s", annotation.MetricsPort, port, fmt.Sprintf(format, args...))
 	}
 	withheld := func(format string, args ...any) []lb.Withheld {
 		return []lb.Withheld{{Reason: ReasonMetricsUnsupported, Message: fmt.Sprintf(format, args...) +
@@ -34,24 +33,24 @@ func (in Input) metrics(options annotation.Options) ([]lb.Listener, []lb.Withhel
 	})
 	switch {
 	case taken:
-		return nil, nil, invalid("it is a port of the Service; choose another")
-	case in.Guest && in.Found != nil:
-		return nil, nil, &Invalid{ReasonSharingRefused, fmt.Sprintf(
-			"load balancer %s was not created for this Service, and its metrics include other Services; remove annotation %s", in.Found.ID, annotation.MetricsPort)}
+		return nil, nil, wrong("it is a port of the Service; choose another")
+	case in.Sharer && in.Found != nil:
+		return nil, nil, invalid(ReasonSharingRefused,
+			"load balancer %s was not created for this Service, and its metrics include other Services; remove annotation %s", in.Found.ID, annotation.MetricsPort)
 	case len(options.MetricsAllowedCIDRs) == 0:
-		return nil, nil, invalid("no client may read the metrics; list the allowed CIDRs in annotation %s (0.0.0.0/0 and ::/0 allow every client)", annotation.MetricsAllowedCIDRs)
+		return nil, nil, wrong("no client may read the metrics; list the allowed CIDRs in annotation %s (0.0.0.0/0 and ::/0 allow every client)", annotation.MetricsAllowedCIDRs)
 	case !can.Has(lb.FeaturePrometheus):
-		return nil, withheld("metrics need %s; this cloud has %s", lb.FeaturePrometheus.Needs(), can.Lacking(lb.FeaturePrometheus)), nil
+		return nil, withheld("metrics need %s", in.needs(lb.FeaturePrometheus)), nil
 	}
 	sources, restricted, err := in.reachable(options.MetricsAllowedCIDRs)
 	if err != nil {
-		return nil, nil, invalid("%v; see annotation %s", err, annotation.MetricsAllowedCIDRs)
+		return nil, nil, wrong("%v; see annotation %s", err, annotation.MetricsAllowedCIDRs)
 	}
 	switch enforced := can.Has(lb.FeatureAllowedCIDRs); {
 	case restricted && in.hasBoth():
 		return nil, withheld("the load balancer has addresses of both families, and Octavia cannot restrict who may read its metrics"), nil
 	case restricted && !enforced:
-		return nil, withheld("restricting who may read metrics needs %s; this cloud has %s", lb.FeatureAllowedCIDRs.Needs(), can.Lacking(lb.FeatureAllowedCIDRs)), nil
+		return nil, withheld("restricting who may read metrics needs %s", in.needs(lb.FeatureAllowedCIDRs)), nil
 	case in.hasBoth() || !enforced:
 		sources = nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
+func TestHarmfulMonitorsAreLeftOutAndTheRestIsWanted(t *testing.T) {
 	monitor := annotate(keyMonitor, "true")
 	for name, c := range map[string]struct {
 		in                           Input
@@ -33,8 +33,8 @@ func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
 			if got := wanted.LoadBalancer.Listeners[0].Pool.Monitor != nil; got != c.monitored {
 				t.Errorf("a monitor is wanted: %v, want %v", got, c.monitored)
 			}
-			if wanted.MonitorsAsFound != c.asFound {
-				t.Errorf("monitors stay as found: %v, want %v", wanted.MonitorsAsFound, c.asFound)
+			if wanted.KeepMonitors != c.asFound {
+				t.Errorf("monitors stay as found: %v, want %v", wanted.KeepMonitors, c.asFound)
 			}
 			if got := len(wanted.Withheld) > 0; got != c.withheld {
 				t.Fatalf("withheld: %+v", wanted.Withheld)
@@ -53,7 +53,7 @@ func TestMonitorsThatDoHarmAreLeftOutAndTheRestIsWanted(t *testing.T) {
 	}
 }
 
-func TestARepairForARefusedServiceMakesNoMonitorsThatDoHarm(t *testing.T) {
+func TestARepairForARefusedServiceCreatesNoHarmfulMonitors(t *testing.T) {
 	for name, c := range map[string]struct {
 		cloud change
 		made  bool

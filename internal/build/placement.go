@@ -4,6 +4,7 @@
 package build
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,10 +13,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// placed is the load balancer without listeners: its names, and where it is made.
-func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
-	if in.Guest {
-		return &lb.LoadBalancer{Tags: in.Owner.GuestTags(), AdditionalVIPs: in.additionalVIPs(), AdminDown: in.Found != nil && in.Found.AdminDown}
+// loadBalancer returns the load balancer without listeners.
+func (in Input) loadBalancer(options annotation.Options) *lb.LoadBalancer {
+	if in.Sharer {
+		return &lb.LoadBalancer{Tags: in.Owner.SharerTags(), AdditionalVIPs: in.additionalVIPs(), AdminDown: in.Found != nil && in.Found.AdminDown}
 	}
 	balancer := &lb.LoadBalancer{
 		Name:        in.Owner.LoadBalancerName(),
@@ -38,17 +39,15 @@ func (in Input) placed(options annotation.Options) *lb.LoadBalancer {
 	return balancer
 }
 
-// checkPlacement refuses what a load balancer that is there cannot be made to have.
-// Only annotations ask for that: what stands in cloud.conf is for those that are made
-// from then on.
+// checkPlacement refuses changes that an existing load balancer cannot get. Only annotations count: cloud.conf
+// applies to new load balancers.
 func (in Input) checkPlacement(options annotation.Options) error {
 	have := in.Found
-	if have == nil || in.Guest {
+	if have == nil || in.Sharer {
 		return nil
 	}
-	type placement struct{ key, what, want, have string }
 	var others []string
-	for _, p := range []placement{
+	for _, p := range []struct{ key, what, want, have string }{
 		{annotation.PortID, "port of the VIP", options.PortID, have.VIP.PortID},
 		{annotation.SubnetID, "subnet of the VIP", options.SubnetID, have.VIP.SubnetID},
 		{annotation.AdditionalSubnetID, "subnet of the additional VIP", options.AdditionalSubnetID, additionalSubnet(have)},
@@ -56,19 +55,17 @@ func (in Input) checkPlacement(options annotation.Options) error {
 		{annotation.FlavorID, "flavor", options.FlavorID, have.FlavorID},
 		{annotation.AvailabilityZone, "availability zone", options.AvailabilityZone, have.AvailabilityZone},
 	} {
-		asked := strings.TrimSpace(in.Service.Annotations[p.key]) != ""
-		if asked && !sameID(p.want, p.have) && !in.overruled(p.key, options) {
-			others = append(others, fmt.Sprintf("%s %s instead of %s (annotation %s)", p.what, p.want, orNone(p.have), p.key))
+		if len(in.annotated(p.key)) > 0 && !sameID(p.want, p.have) && !in.overruled(p.key, options) {
+			others = append(others, fmt.Sprintf("%s %s instead of %s (annotation %s)", p.what, p.want, cmp.Or(p.have, "none"), p.key))
 		}
 	}
 	if len(others) == 0 {
 		return nil
 	}
-	return &Invalid{ReasonRequiresReplacement, fmt.Sprintf("Octavia cannot change load balancer %s to have %s", have.ID, strings.Join(others, ", "))}
+	return invalid(ReasonRequiresReplacement, "Octavia cannot change load balancer %s to have %s", have.ID, strings.Join(others, ", "))
 }
 
-// RequiresReplacement returns the *Invalid in err of a Service that could be served by
-// another load balancer than the one that is there, or nil.
+// RequiresReplacement returns the *Invalid in err if another load balancer could serve the Service, or nil.
 func RequiresReplacement(err error) *Invalid {
 	var i *Invalid
 	if errors.As(err, &i) && i.Reason == ReasonRequiresReplacement {
@@ -77,12 +74,11 @@ func RequiresReplacement(err error) *Invalid {
 	return nil
 }
 
-// overruled reports whether another annotation, or what the cloud is, makes this one mean
-// nothing.
+// overruled reports whether another annotation, or the cloud, makes this annotation meaningless.
 func (in Input) overruled(key string, options annotation.Options) bool {
 	switch key {
 	case annotation.SubnetID:
-		// With both families either VIP may be there.
+		// With both families, either VIP may be in it.
 		return options.PortID != "" || in.both && sameID(options.SubnetID, additionalSubnet(in.Found))
 	case annotation.AdditionalSubnetID:
 		return options.PortID != "" || !in.both || sameID(options.AdditionalSubnetID, in.Found.VIP.SubnetID)
@@ -103,15 +99,8 @@ func additionalSubnet(l *lb.LoadBalancer) string {
 	return l.AdditionalVIPs[0].SubnetID
 }
 
-// sameID compares ids, which may be written without dashes or in capitals.
+// sameID compares ids, which may have no dashes or capital letters.
 func sameID(a, b string) bool {
 	plain := func(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }
 	return a == b || plain(a) == plain(b)
-}
-
-func orNone(id string) string {
-	if id == "" {
-		return "none"
-	}
-	return id
 }

@@ -22,8 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// anyInput draws Services that the API server lets pass, nodes, and clouds. Odd
-// ones are such that many cannot be served.
+// anyInput draws Services that the API server accepts, nodes, and clouds. With odd, many cannot be served.
 func anyInput(t *rapid.T, odd bool) Input {
 	oneOf := func(label string, usual, unusual []string) string {
 		if odd {
@@ -88,7 +87,7 @@ func anyInput(t *rapid.T, odd bool) Input {
 	return in
 }
 
-func TestWhatIsWantedIsAlwaysWhole(t *testing.T) {
+func TestTheWantedLoadBalancerIsAlwaysComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyInput(t, rapid.Bool().Draw(t, "odd"))
 		service := in.Service.DeepCopy()

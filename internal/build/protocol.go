@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// protocol is what a port speaks: to clients, and to its members.
+// protocol is that of a port: towards clients, and towards members.
 type protocol struct {
 	listener lb.ListenerProtocol
 	pool     lb.PoolProtocol
@@ -23,9 +23,9 @@ type protocol struct {
 	tls      *lb.TLS
 }
 
-// protocols returns what each port of the Service speaks, in their order. What the
-// cloud cannot do is an error: a port that is to end TLS would be open in the clear
-// without, and nodes would misread a PROXY header that is there or lacking.
+// protocols returns the protocol of each port of the Service. What the cloud does not support is an error: without
+// TLS termination a port would be open in clear text, and without the PROXY header, or with an unexpected one,
+// members would misread requests.
 func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 	named, err := in.namedPorts(o.Protocols)
 	if err != nil {
@@ -38,7 +38,7 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 		if named[i] != "" {
 			all[i] = byName(named[i], tlsOf(o))
 		} else {
-			all[i] = bySwitches(port, o)
+			all[i] = byService(port, o)
 		}
 		terminates = terminates || all[i].listener == lb.ListenerTerminatedHTTPS
 		if err := in.checkProtocol(port, all[i]); err != nil {
@@ -46,20 +46,20 @@ func (in Input) protocols(o annotation.Options) ([]protocol, error) {
 		}
 	}
 	if len(o.SNIContainers) > 0 && !terminates {
-		return nil, &Invalid{ReasonInvalidAnnotation, fmt.Sprintf(
+		return nil, invalid(ReasonInvalidAnnotation,
 			"annotation %s lists certificates but no port terminates TLS; set a port to %s in annotation %s, set annotation %s, or remove this one",
-			annotation.SNIContainers, annotation.PortTerminatedHTTPS, annotation.ProtocolsKey, annotation.TLSContainer)}
+			annotation.SNIContainers, annotation.PortTerminatedHTTPS, annotation.ProtocolsKey, annotation.TLSContainer)
 	}
 	return all, nil
 }
 
-// namedPorts returns, for each port of the Service, what it is named for, or "". An
-// entry means all ports of its number or name that have the right transport.
+// namedPorts returns the protocol that the annotation sets for each port of the Service, or "". An entry applies to
+// all ports of its number or name with the right transport.
 func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtocol, error) {
 	ports := in.Service.Spec.Ports
 	named := make([]annotation.PortProtocol, len(ports))
 	refuse := func(entry annotation.NamedPort, format string, args ...any) error {
-		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: %s: ", annotation.ProtocolsKey, entry) + fmt.Sprintf(format, args...)}
+		return invalid(ReasonInvalidAnnotation, "annotation %s: %s: %s", annotation.ProtocolsKey, entry, fmt.Sprintf(format, args...))
 	}
 	for _, entry := range asked.Ports {
 		found := portsCalled(ports, entry.Port)
@@ -80,8 +80,7 @@ func (in Input) namedPorts(asked annotation.Protocols) ([]annotation.PortProtoco
 	return named, nil
 }
 
-// portsCalled returns the indices of the ports of a number or, if there is none, of a
-// name.
+// portsCalled returns the indices of the ports with the number or, if there are none, with the name.
 func portsCalled(ports []corev1.ServicePort, called string) []int {
 	var numbered, named []int
 	for i, p := range ports {
@@ -109,13 +108,13 @@ func portNames(ports []corev1.ServicePort) string {
 	return strings.Join(texts, ", ")
 }
 
-// byName is what a port speaks that annotation protocols names.
+// byName returns the protocol for an entry of annotation protocols.
 func byName(p annotation.PortProtocol, tls *lb.TLS) protocol {
 	switch p {
 	case annotation.PortHTTP:
 		return protocol{listener: lb.ListenerHTTP, pool: lb.PoolHTTP, headers: []string{lb.HeaderForwardedFor}}
 	case annotation.PortTerminatedHTTPS:
-		// What runs on the nodes sees HTTP and has to know that the client does not.
+		// Members get HTTP and must know that the client uses HTTPS.
 		return protocol{listener: lb.ListenerTerminatedHTTPS, pool: lb.PoolHTTP, tls: tls,
 			headers: []string{lb.HeaderForwardedFor, lb.HeaderForwardedProto}}
 	case annotation.PortProxy:
@@ -126,16 +125,15 @@ func byName(p annotation.PortProtocol, tls *lb.TLS) protocol {
 	return plain(p.Transport())
 }
 
-// plain forwards what comes as it comes.
+// plain returns the protocol that forwards traffic unchanged.
 func plain(t lb.Transport) protocol {
 	return protocol{listener: lb.ListenerProtocol(t), pool: lb.PoolProtocol(t)}
 }
 
-// bySwitches is what a port speaks of which only the whole Service's annotations say
-// something, or, where these do not and the Service lets it count, its appProtocol.
-// Together they mean what they mean to openstack-cloud-controller-manager, but that
-// ports for UDP and SCTP stay as they are.
-func bySwitches(port corev1.ServicePort, o annotation.Options) protocol {
+// byService returns the protocol of a port from the annotations for the whole Service or, without any and if the
+// Service allows that, from its appProtocol. The annotations combine as in openstack-cloud-controller-manager,
+// except that UDP and SCTP ports stay plain.
+func byService(port corev1.ServicePort, o annotation.Options) protocol {
 	p := plain(lb.Transport(port.Protocol))
 	if port.Protocol != corev1.ProtocolTCP {
 		return p
@@ -155,27 +153,22 @@ func bySwitches(port corev1.ServicePort, o annotation.Options) protocol {
 	return p
 }
 
-// speaksHTTP reports whether an appProtocol of Kubernetes is one that a listener of
-// protocol HTTP forwards. Those over TLS and HTTP/2 without are not.
+// speaksHTTP reports whether a listener of protocol HTTP supports the appProtocol. It supports neither those over
+// TLS nor HTTP/2 without TLS.
 func speaksHTTP(appProtocol *string) bool {
 	return appProtocol != nil && (*appProtocol == "http" || *appProtocol == "kubernetes.io/ws")
 }
 
-// ThroughLoadBalancer reports whether what Pods and nodes of the cluster send to the
-// Service's address must pass the load balancer: those that answer expect a PROXY header,
-// or the client expects TLS that ends there. Of TLS of the whole Service by a reference it
-// is false, as openstack-cloud-controller-manager has it.
+// ThroughLoadBalancer reports whether traffic from Pods and nodes of the cluster to the Service's address must pass
+// through the load balancer, because the servers expect a PROXY header, or the clients expect TLS that ends there.
+// As in openstack-cloud-controller-manager, it is false for a Service whose TLS certificate is a reference.
 func ThroughLoadBalancer(wanted lb.Wanted, options annotation.Options) bool {
-	return options.TLSSecret != "" && endsTLS(wanted) || wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool {
-		return l.Pool != nil && l.Pool.Protocol.Proxy()
+	return wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool {
+		return options.TLSSecret != "" && l.TLS != nil || l.Pool != nil && l.Pool.Protocol.Proxy()
 	}) || slices.ContainsFunc(options.Protocols.Ports, func(n annotation.NamedPort) bool { return n.Protocol == annotation.PortTerminatedHTTPS })
 }
 
-func endsTLS(wanted lb.Wanted) bool {
-	return wanted.LoadBalancer != nil && slices.ContainsFunc(wanted.LoadBalancer.Listeners, func(l lb.Listener) bool { return l.TLS != nil })
-}
-
-// tlsOf is nil without a certificate.
+// tlsOf returns nil without a certificate.
 func tlsOf(o annotation.Options) *lb.TLS {
 	if o.TLSContainer == "" && len(o.SNIContainers) == 0 {
 		return nil
@@ -183,10 +176,10 @@ func tlsOf(o annotation.Options) *lb.TLS {
 	return &lb.TLS{Certificate: o.TLSContainer, SNI: o.SNIContainers}
 }
 
-// checkProtocol refuses what the cloud cannot do.
+// checkProtocol refuses what the cloud does not support.
 func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
 	needs := []struct {
-		asked   bool
+		wanted  bool
 		what    string
 		feature lb.Feature
 	}{
@@ -197,14 +190,13 @@ func (in Input) checkProtocol(port corev1.ServicePort, p protocol) error {
 		{p.listener == lb.ListenerSCTP, "SCTP", lb.FeatureSCTP},
 	}
 	for _, n := range needs {
-		if n.asked && !in.Capabilities.Has(n.feature) {
-			return &Invalid{ReasonUnsupported, fmt.Sprintf("port %d: %s needs %s; this cloud has %s",
-				port.Port, n.what, n.feature.Needs(), in.Capabilities.Lacking(n.feature))}
+		if n.wanted && !in.Capabilities.Has(n.feature) {
+			return invalid(ReasonUnsupported, "port %d: %s needs %s", port.Port, n.what, in.needs(n.feature))
 		}
 	}
 	if p.listener == lb.ListenerTerminatedHTTPS && p.tls == nil {
-		return &Invalid{ReasonInvalidAnnotation, fmt.Sprintf("annotation %s: port %d terminates TLS but has no certificate; name one in annotation %s or %s",
-			annotation.ProtocolsKey, port.Port, annotation.TLSSecret, annotation.TLSContainer)}
+		return invalid(ReasonInvalidAnnotation, "annotation %s: port %d terminates TLS but has no certificate; name one in annotation %s or %s",
+			annotation.ProtocolsKey, port.Port, annotation.TLSSecret, annotation.TLSContainer)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ var (
 	secret      = annotate(annotation.TLSSecret, "web-tls")
 )
 
-// stored is where the certificate of the Secret is kept.
+// stored is the reference to the certificate of the Secret.
 func stored(in *Input) { in.Certificate.Certificate = lb.Certificate{Name: "name-of-it", Ref: refB} }
 
 func asked(value string) change { return annotate(annotation.ProtocolsKey, value) }
@@ -46,7 +46,7 @@ func speaking(appProtocol string, p corev1.ServicePort) corev1.ServicePort {
 }
 
 // Each case is a sentence and a golden file that shows what it means.
-func TestWhatPortsSpeak(t *testing.T) {
+func TestProtocolsOfPorts(t *testing.T) {
 	tcp, udp, sctp := corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP
 	quic := ports(port(tcp, 443, 30443), port(udp, 443, 30444), port(sctp, 36412, 30412))
 	for name, in := range map[string]Input{
@@ -83,8 +83,8 @@ func TestWhatPortsSpeak(t *testing.T) {
 	}
 }
 
-// openstack-cloud-controller-manager asks for the PROXY protocol of UDP ports, too,
-// which Octavia refuses, and with it the whole Service.
+// openstack-cloud-controller-manager requests the PROXY protocol for UDP ports, too, which makes Octavia reject the
+// whole Service.
 func TestUDPPortsOfAProxyProtocolServiceStayPlain(t *testing.T) {
 	for _, all := range []change{proxyV1, proxyV2, forwarded, certificate} {
 		wanted, err := Wanted(input(all, ports(port(corev1.ProtocolTCP, 443, 30443), port(corev1.ProtocolUDP, 443, 30444), port(corev1.ProtocolSCTP, 443, 30445))))
@@ -103,7 +103,7 @@ func TestUDPPortsOfAProxyProtocolServiceStayPlain(t *testing.T) {
 	}
 }
 
-func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
+func TestPortsWithAnUnsupportedProtocolAreRefused(t *testing.T) {
 	tcp, udp := corev1.ProtocolTCP, corev1.ProtocolUDP
 	both := ports(called("web", port(tcp, 80, 30080)), port(udp, 53, 30053))
 	ovn := provider(lb.ProviderOVN)
@@ -146,7 +146,7 @@ func TestPortsThatCannotSpeakWhatTheyAreToAreRefused(t *testing.T) {
 	}
 }
 
-func TestReferencesToElsewhereAreTakenAsTheyAre(t *testing.T) {
+func TestReferencesToOtherStoresAreNotChanged(t *testing.T) {
 	wanted, err := Wanted(input(annotate(annotation.TLSContainer, "my-certificate"), func(in *Input) { in.Config.ContainerStore = "external" }))
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestReferencesToElsewhereAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatWouldBeMisreadWithoutTheLoadBalancerHasToPassIt(t *testing.T) {
+func TestOnlyTrafficThatServersWouldMisreadMustPassTheLoadBalancer(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Input
 		want bool

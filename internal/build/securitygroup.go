@@ -15,21 +15,19 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// sourcesBySecurityGroup reports whether clients reach the nodes under their own addresses,
-// and a security group of ours says which of them do.
+// sourcesBySecurityGroup reports whether the nodes see the clients' addresses, and our security group restricts them.
 func (in Input) sourcesBySecurityGroup() bool {
 	return in.keepsClientAddress() && in.Config.ManageSecurityGroups
 }
 
-// keepsClientAddress reports whether the provider does not put an address of its own into the
-// packets.
+// keepsClientAddress reports whether the provider leaves the client's address in the packets.
 func (in Input) keepsClientAddress() bool { return in.Capabilities.OVN() }
 
-// SecurityGroupNeed returns what the load balancer that is wanted needs of the nodes. ok is
-// false where the Service does not say, since it is refused, who may connect.
+// SecurityGroupNeed returns the access to the nodes that the wanted load balancer needs. ok is false if the Service
+// is refused and does not say who may connect.
 //
-// A load balancer that reaches the nodes from an address of its own may do so from the
-// subnets of the members that it is to have and of those that it has.
+// A load balancer that uses an address of its own may reach the nodes from the subnets of its wanted and existing
+// members.
 func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need securitygroup.Need, ok bool) {
 	if wanted.LoadBalancer == nil {
 		return need, true
@@ -41,7 +39,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		if l.Pool == nil {
 			continue
 		}
-		need.Ports = append(need.Ports, in.openedBy(l)...)
+		need.Ports = append(need.Ports, in.nodePorts(l)...)
 		monitored = monitored || l.Pool.Monitor != nil
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
 	}
@@ -50,7 +48,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		for _, l := range have.Listeners {
 			need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
 		}
-		need.MemberSubnetIDs = append(need.MemberSubnetIDs, beside(*have, observed.Predecessor)...)
+		need.MemberSubnetIDs = append(need.MemberSubnetIDs, predecessorSubnets(*have, observed.Predecessor)...)
 	}
 	slices.SortFunc(need.Ports, comparePorts)
 	need.Ports = slices.Compact(need.Ports)
@@ -58,7 +56,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	need.MemberSubnetIDs = slices.Compact(need.MemberSubnetIDs)
 	keeps, replaces := in.keepsClientAddress(), !in.keepsClientAddress()
 	if old := observed.Predecessor; old != nil && old.Provider != "" {
-		// Until it goes, packets come from both, in the way of either.
+		// Until the predecessor is deleted, packets come from both load balancers.
 		before := in
 		before.Capabilities.Provider = old.Provider
 		keeps, replaces = keeps || before.keepsClientAddress(), replaces || !before.keepsClientAddress()
@@ -77,9 +75,9 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	return need, len(problems) == 0 && err == nil
 }
 
-// beside are the subnets from which the load balancer that serves until this one takes its
-// place reaches the nodes; where its VIP is in another subnet, those of both VIPs.
-func beside(l lb.LoadBalancer, old *lb.LoadBalancer) (subnets []string) {
+// predecessorSubnets returns the subnets from which the predecessor reaches the nodes. If its VIP is in another
+// subnet, they include the subnets of both VIPs.
+func predecessorSubnets(l lb.LoadBalancer, old *lb.LoadBalancer) (subnets []string) {
 	if old == nil {
 		return nil
 	}
@@ -92,7 +90,7 @@ func beside(l lb.LoadBalancer, old *lb.LoadBalancer) (subnets []string) {
 	return subnets
 }
 
-// ServicePorts are the ports of the nodes that the Service has, served or not.
+// ServicePorts returns the node ports of the Service, whether it is served or not.
 func ServicePorts(service *corev1.Service) []securitygroup.PortKey {
 	var all []securitygroup.PortKey
 	for _, p := range service.Spec.Ports {
@@ -106,9 +104,9 @@ func ServicePorts(service *corev1.Service) []securitygroup.PortKey {
 	return all
 }
 
-// openedBy are the ports of the nodes to which a listener leads, also while no node is
-// behind it: a Pod that moves opens and closes nothing.
-func (in Input) openedBy(l lb.Listener) []securitygroup.PortKey {
+// nodePorts returns the node ports that a listener needs, even while it has no members, so that moving Pods change
+// no rules.
+func (in Input) nodePorts(l lb.Listener) []securitygroup.PortKey {
 	transport := l.Protocol.Transport()
 	var opened []securitygroup.PortKey
 	for _, p := range in.Service.Spec.Ports {
@@ -130,12 +128,11 @@ func (in Input) openedBy(l lb.Listener) []securitygroup.PortKey {
 
 func memberSubnets(l lb.Listener) []string {
 	var ids []string
-	if l.Pool == nil {
-		return nil
-	}
-	for _, m := range l.Pool.Members {
-		if m.SubnetID != "" {
-			ids = append(ids, m.SubnetID)
+	if l.Pool != nil {
+		for _, m := range l.Pool.Members {
+			if m.SubnetID != "" {
+				ids = append(ids, m.SubnetID)
+			}
 		}
 	}
 	return ids

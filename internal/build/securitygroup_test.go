@@ -63,7 +63,7 @@ func TestSecurityGroupNeedOfAService(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
+func TestSecurityGroupNeedCoversExistingAndWantedMembers(t *testing.T) {
 	in := input(managed)
 	wanted, err := Wanted(in)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// One whose place it takes reaches the nodes until then.
+	// Until then, the predecessor reaches the nodes.
 	old := moved
 	old.VIP.SubnetID = "subnet-vip-old"
 	old.Listeners = []lb.Listener{{Pool: &lb.Pool{Members: []lb.Member{{SubnetID: "subnet-old"}}}}}
@@ -89,7 +89,7 @@ func TestSecurityGroupNeedCoversWhereMembersAreAndAreToBe(t *testing.T) {
 	}
 }
 
-// Until the one that it replaces goes, packets come from both.
+// Until the predecessor is deleted, packets come from both load balancers.
 func TestSecurityGroupNeedIsThatOfBothProvidersDuringAReplacement(t *testing.T) {
 	for from, to := range map[string]string{lb.ProviderOVN: "amphora", "amphora": lb.ProviderOVN} {
 		in := input(managed, provider(to), ranges("192.0.2.0/24"))
@@ -106,7 +106,7 @@ func TestSecurityGroupNeedIsThatOfBothProvidersDuringAReplacement(t *testing.T) 
 	}
 }
 
-func TestRefusedServiceWithOVNDoesNotTellWhoMayConnect(t *testing.T) {
+func TestNeedOfARefusedServiceWithOVNIsUnknown(t *testing.T) {
 	in := input(managed, provider(lb.ProviderOVN), annotate(keySources, "all"))
 	have := lb.LoadBalancer{Provider: lb.ProviderOVN, Listeners: []lb.Listener{{Protocol: lb.ListenerTCP, Port: 80, Pool: &lb.Pool{}}}}
 	observed := lb.Observed{LoadBalancer: &have}
@@ -118,7 +118,7 @@ func TestRefusedServiceWithOVNDoesNotTellWhoMayConnect(t *testing.T) {
 	}
 }
 
-func TestSourceRangesWithOVNAreTakenOnlyWhereASecurityGroupEnforcesThem(t *testing.T) {
+func TestSourceRangesWithOVNNeedManagedSecurityGroups(t *testing.T) {
 	restricted := []change{provider(lb.ProviderOVN), ranges("192.0.2.0/24")}
 	if _, err := Wanted(input(restricted...)); err == nil {
 		t.Error("without a group they are taken")
@@ -143,7 +143,7 @@ func TestPortsOfAServiceAreKnownWhateverElseIsNot(t *testing.T) {
 	}
 }
 
-func TestMetricsNeedNothingOfTheNodes(t *testing.T) {
+func TestMetricsNeedNoAccessToTheNodes(t *testing.T) {
 	need := func(in Input) securitygroup.Need {
 		wanted, err := Wanted(in)
 		if err != nil {

@@ -64,7 +64,7 @@ func TestARefusedServiceFollowsTheNodesThatItSelectsAndGetsNoOthers(t *testing.T
 		"a selector that now asks for all": {"", []string{"10.0.0.2:30080 0", "10.0.0.3:30080 0", "10.0.0.4:30080 0", "10.0.0.5:30080 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// n1 has gone, and n5 has come.
+			// n1 was removed, and n5 was added.
 			in := input(zoned, selecting(c.annotation), annotate(keyMonitor, "rubbish"), func(in *Input) {
 				joined := node("n5", "10.0.0.5")
 				joined.Labels = map[string]string{"zone": "a"}

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calltable lists the calls that the program makes of OpenStack: what the access rules
-// of application credentials come from. It may import nothing of the project.
+// Package calltable lists the calls of the program to OpenStack. The access rules of application credentials follow
+// from it. It imports nothing of this project.
 package calltable
 
 import (
@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Call is one kind of request that this program makes.
+// Call is one kind of request.
 type Call struct {
 	// Service is the type of the service in the catalogue.
 	Service string
 	Method  string
-	// Path is below the service's address, with * for each id: the form of Keystone's access rules.
+	// Path is the path below the address of the service, with * for each id, as in Keystone's access rules.
 	Path string
 	// Feature is the part of the program that makes the call.
 	Feature Feature
-	// Purpose says what for.
+	// Purpose says what the call is for.
 	Purpose string
 }
 
-// Feature is a part of the program, by which the calls are grouped.
+// Feature is a part of the program, for grouping.
 type Feature string
 
 // The features.
@@ -33,15 +33,15 @@ const (
 	FeatureLoadBalancers Feature = "load balancers"
 	FeatureFloatingIPs   Feature = "floating IPs"
 	FeatureNetworks      Feature = "networks"
-	// FeatureCertificates is for Services that end TLS.
+	// FeatureCertificates is for Services that terminate TLS.
 	FeatureCertificates Feature = "certificates"
-	// FeatureSecurityGroups is used where cloud.conf says manage-security-groups.
+	// FeatureSecurityGroups is used with manage-security-groups in cloud.conf.
 	FeatureSecurityGroups Feature = "security groups"
-	// FeatureOctavia is what Octavia itself asks of Neutron with the token of the request that it checks, and is held to
-	// the same access rules.
+	// FeatureOctavia is calls that Octavia makes to Neutron with the token of the request that it checks, so that
+	// they need access rules, too.
 	FeatureOctavia Feature = "checks by Octavia"
-	// FeatureCredentialCommand is `kube-octavia credential`, which runs with a person's own login. No access rule is made of
-	// its calls.
+	// FeatureCredentialCommand is `kube-octavia credential`, which uses a person's own login. Its calls get no
+	// access rules.
 	FeatureCredentialCommand Feature = "credential command"
 )
 
@@ -58,8 +58,8 @@ const (
 	containerPath   = "/v1/containers/*"
 )
 
-// calls is the one list of all calls. What is not on it an application credential that was made by `kube-octavia credential
-// create` may not do, and a test compares it with the calls that all end-to-end tests made.
+// calls lists all calls. An application credential that `kube-octavia credential create` made allows nothing else,
+// and a test compares the list with the calls of all end-to-end tests.
 var calls = []Call{
 	{ServiceIdentity, http.MethodGet, credentialsPath + "/*", FeatureSession, "read the expiry of the application credential in use"},
 	{ServiceIdentity, http.MethodGet, "/v3/OS-TRUST/trusts/*", FeatureSession, "read the expiry of the trust in use"},
@@ -119,13 +119,13 @@ var calls = []Call{
 	{ServiceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},
 }
 
-// All returns all kinds of requests that the program makes, but for the one for a token.
+// All returns all calls except the request for a token.
 func All() []Call { return slices.Clone(calls) }
 
-// String is the call as people write it: "GET /v2.0/ports of network".
+// String returns the call as "GET /v2.0/ports of network".
 func (c Call) String() string { return c.Method + " " + c.Path + " of " + c.Service }
 
-// Find returns the kind of a request: path is the one that the service sees. False means that it stands in no table.
+// Find returns the kind of a request. path is the one that the service sees. False means that it is not listed.
 func Find(service, method, path string) (Call, bool) {
 	for _, c := range calls {
 		if c.Service == service && c.Method == method && c.matches(path) {

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// The services, by the names that metrics and logs give them. They are the types of the catalogue.
+// Names of services in metrics and logs, which are their types in the catalogue.
 const (
 	ServiceIdentity     = "identity"
 	ServiceNetwork      = "network"
@@ -19,8 +21,8 @@ const (
 	ServiceOther        = "other"
 )
 
-// Routes tells of an address which service it belongs to and, with ids taken out, which route. There are as many routes as
-// the words below can make, however many objects there are.
+// Routes maps URLs to services and routes, which contain no ids. Their number is limited by the words below,
+// whatever the number of objects.
 type Routes struct {
 	mu    sync.RWMutex
 	bases []base // the longest first
@@ -28,7 +30,7 @@ type Routes struct {
 
 type base struct{ service, host, path string }
 
-// Add makes the addresses below endpoint those of service.
+// Add registers the endpoint of a service.
 func (r *Routes) Add(service, endpoint string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -40,7 +42,7 @@ func (r *Routes) Add(service, endpoint string) {
 	slices.SortStableFunc(r.bases, func(a, b base) int { return len(b.path) - len(a.path) })
 }
 
-// Find returns the service and route of an address: "load-balancer", "/v2.0/lbaas/loadbalancers/{id}".
+// Find returns the service and route of a URL: "load-balancer", "/v2.0/lbaas/loadbalancers/{id}".
 func (r *Routes) Find(u *url.URL) (service, route string) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -52,17 +54,15 @@ func (r *Routes) Find(u *url.URL) (service, route string) {
 	return ServiceOther, "/"
 }
 
-// maxSegments bounds the length of a route; no API goes that deep.
+// maxSegments limits the length of a route; no API has longer ones.
 const maxSegments = 8
 
-// template replaces what is not a word of an API by {id}.
+// template replaces every segment that is not a word of an API by {id}.
 func template(path string) string {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
-	if len(segments) > maxSegments {
-		segments = segments[:maxSegments]
-	}
+	segments = segments[:min(len(segments), maxSegments)]
 	for i, s := range segments {
-		if s != "" && !words[s] {
+		if s != "" && !words.Has(s) {
 			segments[i] = "{id}"
 		}
 	}
@@ -70,22 +70,12 @@ func template(path string) string {
 }
 
 // words are the fixed parts of the routes in use.
-var words = wordSet(
-	"v2 v2.0 v2.1 v3 auth tokens users application_credentials access_rules OS-TRUST trusts",
-	"lbaas octavia loadbalancers listeners pools members healthmonitors l7policies rules status stats failover quotas defaults",
-	"flavors flavorprofiles availabilityzones providers capabilities amphorae",
-	"networks subnets ports floatingips routers security-groups security-group-rules tags extensions subnetpools",
-	"add_router_interface remove_router_interface details",
-	"servers detail os-interface os-security-groups",
-	"v1 secrets containers",
-)
-
-func wordSet(lines ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, line := range lines {
-		for _, word := range strings.Fields(line) {
-			set[word] = true
-		}
-	}
-	return set
-}
+var words = sets.New(strings.Fields(`
+	v2 v2.0 v2.1 v3 auth tokens users application_credentials access_rules OS-TRUST trusts
+	lbaas octavia loadbalancers listeners pools members healthmonitors l7policies rules status stats failover quotas defaults
+	flavors flavorprofiles availabilityzones providers capabilities amphorae
+	networks subnets ports floatingips routers security-groups security-group-rules tags extensions subnetpools
+	add_router_interface remove_router_interface details
+	servers detail os-interface os-security-groups
+	v1 secrets containers
+`)...)

@@ -9,12 +9,11 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// Bundle is the certificate with its key and what it came with as a PKCS #12 bundle
-// (RFC 7292) without a password, which Octavia demands. OpenSSL 1.1.1 and later read it.
+// Bundle returns the certificate with its key and chain as a PKCS #12 bundle (RFC 7292) without a password, as
+// Octavia requires. OpenSSL 1.1.1 and later read it.
 //
-// Octavia takes such a bundle as one secret or, an older way that it means to give up, a
-// container of several secrets. A bundle is made by one call that does all or nothing,
-// and is deleted by one.
+// Octavia accepts such a bundle as one secret, or, in an older way that is to be removed, a container of several
+// secrets. A bundle is created and deleted with one atomic call each.
 func (c *Certificate) Bundle() ([]byte, error) {
 	bundle, err := pkcs12.Modern2023.Encode(c.key, c.chain[0], c.chain[1:], "")
 	if err != nil {

@@ -1,11 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificate reads what a Secret of type kubernetes.io/tls holds, and writes it
-// as Octavia takes it: a PKCS #12 bundle.
+// Package certificate reads Secrets of type kubernetes.io/tls and converts them to Octavia's form, a PKCS #12
+// bundle.
 //
-// It is pure, and imports nothing of ours. None of its errors holds any part of a Secret:
-// they reach conditions, events and logs.
+// It is pure, and imports nothing of this project. Its errors contain no part of a Secret: they reach conditions,
+// events and logs.
 package certificate
 
 import (
@@ -24,16 +24,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Certificate is a certificate that can be used: with its key, which fits, and those that
-// lead from it to its authority.
+// Certificate is a usable certificate with its key and chain.
 type Certificate struct {
 	// chain begins with the certificate itself.
 	chain []*x509.Certificate
 	key   crypto.Signer
 }
 
-// Read reads a Secret of type kubernetes.io/tls. Its errors say what is wrong in words
-// that follow "Secret NAME ".
+// Read reads a Secret of type kubernetes.io/tls. Its errors read on after "Secret NAME ".
 func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) {
 	if kind != corev1.SecretTypeTLS {
 		return nil, fmt.Errorf("is of type %q, not %s", kind, corev1.SecretTypeTLS)
@@ -48,8 +46,8 @@ func Read(kind corev1.SecretType, data map[string][]byte) (*Certificate, error) 
 		return nil, err
 	}
 	if chain[0].Subject.CommonName == "" {
-		// Octavia 11 reads the first common name, whether there is one or not, and what it
-		// made of the request stays behind (get_host_names in common/tls_utils/cert_parser.py).
+		// Octavia 11 reads the first common name without a check that there is one, and what it created for the
+		// request stays behind (get_host_names in common/tls_utils/cert_parser.py).
 		return nil, fmt.Errorf("has a certificate in %s without a common name, which Octavia rejects; add one to the subject (spec.commonName of cert-manager)", corev1.TLSCertKey)
 	}
 	key, err := readKey(data[corev1.TLSPrivateKeyKey])
@@ -81,8 +79,8 @@ func readChain(text []byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// readKey reads the first key in PEM. Octavia writes keys in the form of OpenSSL of old,
-// which is there for RSA and ECDSA only.
+// readKey reads the first PEM key. Octavia writes keys in OpenSSL's traditional form, which exists for RSA and
+// ECDSA only.
 func readKey(text []byte) (crypto.Signer, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
@@ -101,8 +99,7 @@ func readKey(text []byte) (crypto.Signer, error) {
 	return nil, fmt.Errorf("has no private key in %s; it must be PEM", corev1.TLSPrivateKeyKey)
 }
 
-// parseKey tries all forms that there are, since some tools name the one and write the
-// other. Nil is none.
+// parseKey tries all forms, because some tools use the PEM header of another form. It returns nil for others.
 func parseKey(der []byte) any {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		return key
@@ -116,8 +113,7 @@ func parseKey(der []byte) any {
 	return nil
 }
 
-// Hash tells the certificate from all others, with those that it came with. The key
-// has no part in it: it is the only one that fits.
+// Hash identifies the certificate and its chain. The key need not be part of it: only one key fits.
 func (c *Certificate) Hash() string {
 	h := sha256.New()
 	for _, one := range c.chain {
@@ -126,11 +122,10 @@ func (c *Certificate) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ErrNotValid is a certificate that clients refuse for its dates.
+// ErrNotValid is the error for a certificate that clients reject because of its dates.
 var ErrNotValid = errors.New("clients refuse it")
 
-// CheckDates reports whether clients take the certificate at the time, as far as its dates
-// go. The error wraps ErrNotValid.
+// CheckDates checks the dates of the certificate. The error wraps ErrNotValid.
 func (c *Certificate) CheckDates(now time.Time) error {
 	const layout = "2006-01-02 15:04:05 MST"
 	switch leaf := c.chain[0]; {

@@ -70,7 +70,7 @@ func read(t *testing.T, data map[string][]byte) *certificate.Certificate {
 	return c
 }
 
-func TestWhatCannotBeUsedIsRefusedWithoutAWordOfTheKey(t *testing.T) {
+func TestErrorsOfUnusableSecretsDoNotContainTheKey(t *testing.T) {
 	key, other := newKey(t), newKey(t)
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestWhatCannotBeUsedIsRefusedWithoutAWordOfTheKey(t *testing.T) {
 	}
 }
 
-func TestKeysAreReadInEveryFormThatToolsWrite(t *testing.T) {
+func TestKeysAreReadInEveryCommonForm(t *testing.T) {
 	key := newKey(t)
 	sec1, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestTheHashIsOfTheCertificatesAndNotOfTheKey(t *testing.T) {
 	}
 }
 
-func TestDatesAreLookedAt(t *testing.T) {
+func TestDatesAreChecked(t *testing.T) {
 	key := newKey(t)
 	c := read(t, data(signed(t, "web", key), pkcs8(t, key)))
 	for at, words := range map[time.Time]string{

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kube-octavia/kube-octavia/internal/planner"
-
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
 )
 
 // planOptions holds the flags of `kube-octavia plan`.

@@ -70,12 +70,12 @@ func SetUp(m manager.Manager, o Options) error {
 	o.Planner.Remembered = known
 	var reconciler *service.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
-		Heads:      o.Planner.Heads,
-		Get:        o.Planner.Octavia.Head,
-		PortsThere: o.Planner.Neutron.PortsThere,
-		Interval:   o.WatchInterval,
-		Logger:     o.Logger.WithName("watcher"),
-		Changed:    func(id string, head octavia.Head) { reconciler.Settled(id, head) },
+		Heads:         o.Planner.Heads,
+		Get:           o.Planner.Octavia.Head,
+		ExistingPorts: o.Planner.Neutron.ExistingPorts,
+		Interval:      o.WatchInterval,
+		Logger:        o.Logger.WithName("watcher"),
+		Changed:       func(id string, head octavia.Head) { reconciler.Settled(id, head) },
 	})
 	// A process may run one controller after the other.
 	o.Registry.Unregister(watcher)

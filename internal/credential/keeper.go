@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credential keeps a session working with the credentials that stand in cloud.conf,
-// which may change. It may import config and openstack.
+// Package credential watches cloud.conf and passes changed credentials to the session. It may import config and
+// openstack.
 package credential
 
 import (
@@ -16,52 +16,45 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// How the credentials are kept.
 const (
-	// LookInterval lies between two looks at cloud.conf and the files that it
-	// names. Their contents are compared: that works with whatever changes files,
-	// and costs less than to find out how each kind of mount tells.
+	// LookInterval is how often cloud.conf and the files that it names are read. Contents are compared, which works
+	// for every kind of mount, and costs less than to watch each kind.
 	LookInterval = 2 * time.Second
-	// proofInterval lies between two proofs that Keystone takes the credentials.
+	// proofInterval is how often a token is renewed to check that Keystone still accepts the credentials.
 	proofInterval = 10 * time.Minute
-	// firstRejected and lastRejected are how long to leave credentials alone that
-	// were no good, unless the file changes once more.
+	// firstRejected and lastRejected limit the wait before rejected credentials are tried again, unless the file
+	// changes.
 	firstRejected = 4 * time.Second
 	lastRejected  = 5 * time.Minute
-	// expiryNotice is how long before their end credentials are complained about,
-	// and noticeInterval how often.
+	// expiryNotice is how long before their expiry credentials are logged, and noticeInterval how often.
 	expiryNotice   = 7 * 24 * time.Hour
 	noticeInterval = 12 * time.Hour
 )
 
-// Keeper lets a session have the credentials that stand in cloud.conf.
+// Keeper keeps the credentials of a session those of cloud.conf.
 type Keeper struct {
 	path    string
 	started config.Config
 	session *openstack.Session
 	log     logr.Logger
 
-	// said is what was complained about last, so that it is said once.
-	said string
-	// restart is what was said last to need a restart.
-	restart string
-	// missing is what was said last not to be allowed, and unknown why it could not
-	// be told when the credentials expire.
-	missing, unknown string
-	// rejected are the last credentials that were no good, for why; they are tried
-	// again at retryAt, and then after twice as long.
+	// What was logged last, so that it is logged once: an unreadable file, keys that need a restart, calls that are not
+	// allowed, and why the expiry of the credentials is unknown.
+	unreadable, restart, missing, unknown string
+	// rejected are the last credentials that did not work, and why. They are tried again at retryAt, and then after
+	// twice as long.
 	rejected config.Global
 	why      string
 	retryAt  time.Time
 	retryIn  time.Duration
-	// refused is whether Keystone took the credentials in use no more.
+	// refused is set while Keystone rejects the credentials in use.
 	refused bool
 
-	end
+	expiry
 }
 
-// end is when the credentials expire, of which kind they are, and when that is said again.
-type end struct {
+// expiry is when the credentials expire, their kind, and when to log that again.
+type expiry struct {
 	expires  time.Time
 	kind     config.Authentication
 	noticeAt time.Time
@@ -72,35 +65,35 @@ func New(path string, started config.Config, session *openstack.Session, log log
 	return &Keeper{path: path, started: started, session: session, log: log.WithName("credentials")}
 }
 
-// Run keeps the credentials until the context ends.
+// Run watches the credentials until the context ends.
 func (k *Keeper) Run(ctx context.Context) {
 	look, proof := time.NewTicker(LookInterval), time.NewTicker(proofInterval)
 	defer look.Stop()
 	defer proof.Stop()
-	k.learn(ctx)
+	k.readExpiry(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-proof.C:
-			_ = k.session.Renew(ctx) // tellRefusal says what came of it
-			k.learn(ctx)
+			_ = k.session.Renew(ctx) // logRefusal logs the result
+			k.readExpiry(ctx)
 		case <-look.C:
 			k.look(ctx)
 		}
-		k.tellRefusal()
-		k.tellExpiry(time.Now())
+		k.logRefusal()
+		k.logExpiry(time.Now())
 	}
 }
 
-// look reads cloud.conf and takes over what may change.
+// look reads cloud.conf and applies changes of the credentials.
 func (k *Keeper) look(ctx context.Context) {
 	newer, err := config.Load(k.path)
 	if err != nil {
-		k.complain("cloud.conf has changed and cannot be read; keeping the previous configuration", err)
+		k.logUnreadable("cloud.conf has changed and cannot be read; keeping the previous configuration", err)
 		return
 	}
-	if k.tellRestart(newer) {
+	if k.logRestart(newer) {
 		return
 	}
 	g := k.started.Global.Reloaded(newer.Global)
@@ -111,48 +104,43 @@ func (k *Keeper) look(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		k.said = ""
+		k.unreadable = ""
 		k.reject(g, err)
 	case changed:
 		k.forget()
 		k.log.Info("using the changed credentials of cloud.conf", "authentication", string(g.Authentication()))
-		k.learn(ctx)
+		k.readExpiry(ctx)
 	default:
 		k.forget()
 	}
 }
 
-// complain says once what is wrong with the file.
-func (k *Keeper) complain(message string, err error) {
-	if err.Error() == k.said {
-		return
+// logUnreadable logs once what is wrong with the file.
+func (k *Keeper) logUnreadable(message string, err error) {
+	if err.Error() != k.unreadable {
+		k.unreadable = err.Error()
+		k.session.Rejected()
+		k.log.Info(message, "error", k.unreadable)
 	}
-	k.said = err.Error()
-	k.session.Rejected()
-	k.log.Info(message, "error", k.said)
 }
 
-// tellRestart says which other changes need a restart. Where Keystone itself is
-// another, nothing can be taken over: the credentials are for that one.
-func (k *Keeper) tellRestart(newer config.Config) (elsewhere bool) {
+// logRestart logs changes that need a restart. If the address of Keystone has changed, no credentials are applied:
+// they are for the other Keystone.
+func (k *Keeper) logRestart(newer config.Config) (elsewhere bool) {
 	names := strings.Join(k.started.NeedRestart(newer), ", ")
 	elsewhere = newer.Global.AuthURL != k.started.Global.AuthURL
-	if names == k.restart {
-		return elsewhere
+	if names != k.restart && names != "" {
+		k.log.Info("cloud.conf has changes that need a restart", "keys", names)
+		if elsewhere {
+			k.session.Rejected()
+		}
 	}
 	k.restart = names
-	if names == "" {
-		return elsewhere
-	}
-	k.log.Info("cloud.conf has changes that need a restart", "keys", names)
-	if elsewhere {
-		k.session.Rejected()
-	}
 	return elsewhere
 }
 
-// reject puts off the next attempt with credentials that are no good, and says so
-// when they are others than before, or no good for another reason.
+// reject delays the next attempt with credentials that do not work. It logs that if the credentials or the reason
+// are new.
 func (k *Keeper) reject(g config.Global, err error) {
 	why := openstack.Reason(err)
 	news := g != k.rejected || why != k.why
@@ -168,12 +156,11 @@ func (k *Keeper) reject(g config.Global, err error) {
 }
 
 func (k *Keeper) forget() {
-	k.said, k.why, k.rejected = "", "", config.Global{}
+	k.unreadable, k.why, k.rejected = "", "", config.Global{}
 }
 
-// tellRefusal says when Keystone stops to take the credentials, and when it takes
-// them again.
-func (k *Keeper) tellRefusal() {
+// logRefusal logs when Keystone begins to reject the credentials, and when it accepts them again.
+func (k *Keeper) logRefusal() {
 	refusal := k.session.Refusal()
 	switch {
 	case refusal != nil && !k.refused:
@@ -184,10 +171,10 @@ func (k *Keeper) tellRefusal() {
 	k.refused = refusal != nil
 }
 
-// learn finds out when the credentials end and whether they allow all calls. It is
-// done again and again, and says only what is new.
-func (k *Keeper) learn(ctx context.Context) {
-	k.tellMissing()
+// readExpiry reads when the credentials expire and whether they allow all calls. It is called again and again, and
+// logs only what is new.
+func (k *Keeper) readExpiry(ctx context.Context) {
+	k.logMissing()
 	expires, kind, err := k.session.Expiry(ctx)
 	if err != nil {
 		if why := openstack.Reason(err); why != k.unknown {
@@ -204,8 +191,8 @@ func (k *Keeper) learn(ctx context.Context) {
 	k.session.NoteExpiry(expires, kind)
 }
 
-// tellMissing says which calls the access rules of the credentials do not allow.
-func (k *Keeper) tellMissing() {
+// logMissing logs the calls that the access rules of the credentials do not allow.
+func (k *Keeper) logMissing() {
 	var names []string
 	for _, call := range k.session.MissingRules() {
 		names = append(names, call.String())
@@ -218,8 +205,8 @@ func (k *Keeper) tellMissing() {
 	k.missing = missing
 }
 
-// tellExpiry says in time that the credentials end.
-func (k *Keeper) tellExpiry(now time.Time) {
+// logExpiry logs that the credentials expire soon.
+func (k *Keeper) logExpiry(now time.Time) {
 	if k.expires.IsZero() || k.expires.Sub(now) > expiryNotice || now.Before(k.noticeAt) {
 		return
 	}

@@ -125,7 +125,7 @@ func (k *kept) reload(c openstack.ApplicationCredential) {
 	}
 }
 
-func TestChangesThatOnlyARestartAppliesAreNamedOnce(t *testing.T) {
+func TestChangesThatNeedARestartAreLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	changed := k.conf + "create-monitor = true\nmonitor-delay = 7s\n"
 	if said := k.says(changed); !strings.Contains(said, "[LoadBalancer] create-monitor, [LoadBalancer] monitor-delay") {
@@ -139,7 +139,7 @@ func TestChangesThatOnlyARestartAppliesAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithTheFileIsSaidOnce(t *testing.T) {
+func TestAnUnreadableFileIsLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	if said := k.says("[Global]\nauth-ulr = x\n"); !strings.Contains(said, "keeping the previous configuration") || !strings.Contains(said, "auth-ulr") {
 		t.Errorf("said %q", said)
@@ -155,7 +155,7 @@ func TestWhatIsWrongWithTheFileIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatAreNoGoodAreTriedAgainWithGrowingPauses(t *testing.T) {
+func TestRejectedCredentialsAreTriedAgainWithGrowingPauses(t *testing.T) {
 	k := newKept(t)
 	k.cloud.Recorder().Reset()
 	wrong := strings.Replace(k.conf, k.cloud.Credentials().Password, "wrong", 1)
@@ -200,12 +200,12 @@ func TestCredentialsOfAnotherKeystoneAreNotSentToThisOne(t *testing.T) {
 	}
 }
 
-func TestThatCredentialsExpireIsSaidInTimeAndNotAllTheTime(t *testing.T) {
+func TestTheExpiryOfCredentialsIsLoggedInTimeAndNotTooOften(t *testing.T) {
 	k := newKept(t)
 	now := time.Now()
 	said := func(at time.Time) bool {
 		before := k.log.String()
-		k.tellExpiry(at)
+		k.logExpiry(at)
 		return k.log.String() != before
 	}
 	if said(now) {
@@ -222,18 +222,18 @@ func TestThatCredentialsExpireIsSaidInTimeAndNotAllTheTime(t *testing.T) {
 	}
 }
 
-func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) {
+func TestRejectedCredentialsAreLoggedOnceAndWhenAcceptedAgain(t *testing.T) {
 	k := newKept(t)
 	person := k.session
 	right := k.cloud.Credentials().Password
-	k.tellRefusal()
+	k.logRefusal()
 	k.cloud.ExpireTokens()
 	k.cloud.Keystone().SetPassword(k.cloud.Credentials().UserID, "another")
 	if err := person.Renew(t.Context()); err == nil {
 		t.Fatal("the password is still good")
 	}
-	k.tellRefusal()
-	k.tellRefusal()
+	k.logRefusal()
+	k.logRefusal()
 	if n := strings.Count(k.log.String(), "Keystone rejects the credentials"); n != 1 {
 		t.Errorf("said %d times: %s", n, k.log.String())
 	}
@@ -241,43 +241,43 @@ func TestThatKeystoneRefusesTheCredentialsIsSaidOnceAndWhenItEnds(t *testing.T) 
 	if err := person.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	k.tellRefusal()
+	k.logRefusal()
 	if !strings.Contains(k.log.String(), "accepts the credentials again") {
 		t.Errorf("said %s", k.log.String())
 	}
 }
 
-func TestWhatAnApplicationCredentialDoesNotAllowIsSaidOnce(t *testing.T) {
+func TestCallsThatAreNotAllowedAreLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	made, old := k.credential(), k.olderCredential()
 	const complaint = "was created for an older version"
 	k.reload(old)
 	for range 3 {
-		k.learn(t.Context())
+		k.readExpiry(t.Context())
 	}
 	if n := strings.Count(k.log.String(), complaint); n != 1 {
 		t.Errorf("said %d times: %s", n, k.log.String())
 	}
 	k.reload(made)
-	k.learn(t.Context())
+	k.readExpiry(t.Context())
 	if n := strings.Count(k.log.String(), complaint); n != 1 {
 		t.Errorf("said of one that allows all: %s", k.log.String())
 	}
 	k.reload(old)
-	k.learn(t.Context())
+	k.readExpiry(t.Context())
 	if n := strings.Count(k.log.String(), complaint); n != 2 {
 		t.Errorf("it is so again, and was said %d times: %s", n, k.log.String())
 	}
 }
 
-func TestThatNobodySaysWhenCredentialsExpireIsSaidOnce(t *testing.T) {
+func TestAnUnknownExpiryIsLoggedOnce(t *testing.T) {
 	k := newKept(t)
 	k.reload(k.credential())
 	var said []string
 	k.Keeper.log = funcr.New(func(_, text string) { said = append(said, text) }, funcr.Options{Verbosity: 1})
 	k.cloud.Faults().Add(wire.Fault{Service: cloudsim.Identity, Method: http.MethodGet, Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Times: 2})
 	for range 2 {
-		k.learn(t.Context())
+		k.readExpiry(t.Context())
 	}
 	if len(said) != 1 || !strings.Contains(said[0], "cannot read when") {
 		t.Errorf("said %q", said)

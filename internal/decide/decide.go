@@ -100,7 +100,7 @@ func resolve(f Facts) Decision {
 	if built.Input.Service == nil {
 		return d
 	}
-	if o.LoadBalancer != nil && !o.Guest && (built.Err == nil || requiresReplacement(built.Input) != nil) {
+	if o.LoadBalancer != nil && !o.Sharer && (built.Err == nil || requiresReplacement(built.Input) != nil) {
 		r := f.replacementFacts()
 		switch d.Action = r.action(); d.Action {
 		case CancelReplacement:

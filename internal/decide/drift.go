@@ -25,7 +25,7 @@ import (
 // digest identifies everything that the Service requests, including nodes and settings of the
 // operator, and nothing of the cloud. It is empty for a refused Service.
 func digest(in build.Input) string {
-	in.Found, in.Serial, in.WouldOpen = nil, false, nil
+	in.Found, in.Serial, in.WouldExpose = nil, false, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
 	in.Networks = build.NetworksOf(options)

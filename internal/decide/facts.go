@@ -62,7 +62,7 @@ func (f Facts) ForOwner(o lb.Owner) Facts {
 // Owner returns the identity of the Service in the cloud.
 func (f Facts) Owner() lb.Owner {
 	o := f.owner
-	o.Guest = f.observed().Guest
+	o.Sharer = f.observed().Sharer
 	return o
 }
 

@@ -36,7 +36,7 @@ func replacementPlan(g Goal, o lb.Observed, owner lb.Owner) diff.Plan {
 		plan.Refused = append(plan.Refused, diff.Refusal(withheld))
 	}
 	if l.ProvisioningStatus == lb.Active && len(o.Duplicates)+len(o.Unsettled) == 0 {
-		plan.Ops = append(plan.Ops, diff.Beside(g.Wanted, l.ID).Ops...)
+		plan.Ops = append(plan.Ops, diff.Replacement(g.Wanted, l.ID).Ops...)
 	}
 	return plan
 }
@@ -59,7 +59,7 @@ func keepServing(g Goal, l lb.LoadBalancer, owner lb.Owner) []diff.Op {
 		return nil // the predecessor was found after the input was gathered
 	}
 	sources := g.Wanted
-	sources.AddressAsFound = true
+	sources.KeepAddress = true
 	return urgentOps(sources, *g.predecessor, lb.Observed{LoadBalancer: &l}, owner)
 }
 

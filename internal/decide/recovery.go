@@ -66,10 +66,10 @@ func recoverFailed(f Facts, d Decision) Decision {
 		d.Plan.Ops = []diff.Op{diff.FailoverLoadBalancer{ID: l.ID}}
 		return d
 	case ReplaceFailed:
-		d.Plan = diff.Beside(d.Goal.Wanted, "")
+		d.Plan = diff.Replacement(d.Goal.Wanted, "")
 		return d
 	case ReplaceInPlace:
-		d.Plan = diff.New(lb.Wanted{AddressAsFound: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
+		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
 	case GiveUp:
 		wanted := d.Goal.Wanted
@@ -84,7 +84,7 @@ func recoverFailed(f Facts, d Decision) Decision {
 // recoveryFacts returns what the recovery of the load balancer depends on.
 func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 	r := f.Record.Recovery
-	if f.observed().Guest {
+	if f.observed().Sharer {
 		return recoveryFacts{} // the Service that owns it recovers it
 	}
 	mayWrite := !f.leavesDrift(g)

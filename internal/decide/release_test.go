@@ -24,7 +24,7 @@ func TestServiceIsReleasedWhenNothingIsLeftInTheCloud(t *testing.T) {
 		"unknown":                    {memory.Cloud{}, false},
 		"create without an answer":   {memory.Cloud{Known: true, Unanswered: noon}, false},
 		"load balancer":              {memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: &own}}, false},
-		"shared, without own ports":  {memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: &shared, Guest: true}}, true},
+		"shared, without own ports":  {memory.Cloud{Known: true, Observed: lb.Observed{LoadBalancer: &shared, Sharer: true}}, true},
 		"predecessor":                {memory.Cloud{Known: true, Observed: lb.Observed{Predecessor: &own}}, false},
 		"duplicate":                  {memory.Cloud{Known: true, Observed: lb.Observed{Duplicates: []string{"lb-2"}}}, false},
 		"duplicate, PENDING":         {memory.Cloud{Known: true, Observed: lb.Observed{Unsettled: []string{"lb-2"}}}, false},

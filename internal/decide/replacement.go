@@ -69,7 +69,7 @@ func obstacle(old lb.LoadBalancer, vips []lb.VIP, owner lb.Owner, can lb.Capabil
 
 // otherUsers names others that have ports on the Service's load balancer, or returns "".
 func otherUsers(l lb.LoadBalancer, owner lb.Owner) string {
-	others := slices.DeleteFunc(lb.Users(l), func(tag string) bool { return tag == owner.LoadBalancerName() || tag == l.Name })
+	others := slices.DeleteFunc(lb.NameTags(l), func(tag string) bool { return tag == owner.LoadBalancerName() || tag == l.Name })
 	if len(others) > 0 {
 		return strings.Join(others, " and ")
 	}

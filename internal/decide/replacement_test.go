@@ -37,7 +37,7 @@ func TestObstacleToAReplacementIsNamed(t *testing.T) {
 		"the same address": {old(), []lb.VIP{{Address: "10.0.0.9"}}, tagged, "10.0.0.9"},
 		"the same additional address": {old(func(l *lb.LoadBalancer) { l.AdditionalVIPs = []lb.VIP{{Address: "fd00::9"}} }),
 			[]lb.VIP{{Address: "10.0.0.8"}, {Address: "fd00::9"}}, tagged, "fd00::9"},
-		"shared":               {old(func(l *lb.LoadBalancer) { l.Tags = append(l.Tags, other.GuestTags()...) }), nil, tagged, other.LoadBalancerName()},
+		"shared":               {old(func(l *lb.LoadBalancer) { l.Tags = append(l.Tags, other.SharerTags()...) }), nil, tagged, other.LoadBalancerName()},
 		"a person's listener":  {old(func(l *lb.LoadBalancer) { l.Listeners[0].Tags = []string{"mine"} }), nil, tagged, "listener l-1"},
 		"a cloud without tags": {old(), nil, lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 4}}, "2.5"},
 	} {

@@ -10,8 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Created is what the cloud said of the object that an op made; the zero value
-// for ops that make none.
+// Created is the result of an op that creates an object; the zero value for other ops.
 type Created struct {
 	// ID is the id of the object.
 	ID string
@@ -21,16 +20,15 @@ type Created struct {
 	ProjectID      string
 	// Address is that of a floating IP.
 	Address string
-	// Missing is set by an op that was to end something which, the cloud says, is
-	// not there. It may be wrong about that, so it is better looked at again.
+	// Missing means that the object to delete or detach did not exist, according to the cloud. That may be wrong,
+	// so the state should be read again.
 	Missing bool
 }
 
-// After returns what will be observed when the cloud has carried out the op:
-// the same as observed, with the op's change made. Observed is not touched. So
-// the next op can be planned without reading the load balancer again. It does
-// not set statuses, except that a new load balancer is PENDING_CREATE and that a
-// listener which was PENDING is ACTIVE once it is written to, and the ids of what was made below a new load balancer are empty.
+// After returns what will be observed once the cloud has carried out the op: observed, which does not change, with
+// the op's change. So the next op can be planned without another read. It sets no statuses, except that a new load
+// balancer is PENDING_CREATE, and a PENDING listener is ACTIVE once it is written. The ids of a new load balancer's
+// children are empty.
 func After(observed lb.Observed, op Op, made Created) lb.Observed {
 	next := Clone(observed)
 	switch op := op.(type) {
@@ -40,8 +38,8 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 		l := cloneLoadBalancer(op.LoadBalancer)
 		l.ID, l.VIP, l.AdditionalVIPs, l.ProjectID = made.ID, made.VIP, made.AdditionalVIPs, made.ProjectID
 		l.ProvisioningStatus = lb.PendingCreate
-		// One that is there already is what the new one takes the place of.
-		next.LoadBalancer, next.Predecessor, next.Guest = &l, next.LoadBalancer, false
+		// An existing load balancer is replaced by the new one.
+		next.LoadBalancer, next.Predecessor, next.Sharer = &l, next.LoadBalancer, false
 	case DeleteLoadBalancer:
 		if next.Predecessor != nil && next.Predecessor.ID == op.ID {
 			next.Predecessor = nil
@@ -51,7 +49,7 @@ func After(observed lb.Observed, op Op, made Created) lb.Observed {
 			next.Duplicates = slices.DeleteFunc(next.Duplicates, func(id string) bool { return id == op.ID })
 			break
 		}
-		next.LoadBalancer, next.Guest = nil, false
+		next.LoadBalancer, next.Sharer = nil, false
 		for i := range next.FloatingIPs {
 			if next.FloatingIPs[i].PortID == observed.LoadBalancer.VIP.PortID {
 				next.FloatingIPs[i].PortID = ""
@@ -81,13 +79,17 @@ func afterTree(l *lb.LoadBalancer, op Op, made Created) {
 		}
 		l.Listeners = append(l.Listeners, added)
 	case UpdateListener:
-		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
+		if i := listenerIndex(l, op.ID); i >= 0 {
 			afterListener(l, &l.Listeners[i], op)
 		}
 	case SetTags:
-		afterTags(l, op)
+		if i := listenerIndex(l, op.ID); i >= 0 {
+			l.Listeners[i].Tags = op.Tags
+			settled(&l.Listeners[i])
+		}
+		onPool(l, op.ID, func(p *lb.Pool) { p.Tags = op.Tags })
 	case DeleteListener:
-		if i := slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == op.ID }); i >= 0 {
+		if i := listenerIndex(l, op.ID); i >= 0 {
 			old := l.Listeners[i].Pool
 			l.Listeners = slices.Delete(l.Listeners, i, i+1)
 			detach(l, old)
@@ -112,9 +114,7 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	if op.TLS != nil {
 		listener.TLS = op.TLS
 	}
-	if listener.ProvisioningStatus.Pending() {
-		listener.ProvisioningStatus = lb.Active
-	}
+	settled(listener)
 	if op.PoolID != nil {
 		old := listener.Pool
 		listener.Pool = takeDetached(l, *op.PoolID)
@@ -122,16 +122,15 @@ func afterListener(l *lb.LoadBalancer, listener *lb.Listener, op UpdateListener)
 	}
 }
 
-func afterTags(l *lb.LoadBalancer, op SetTags) {
-	for i := range l.Listeners {
-		if listener := &l.Listeners[i]; listener.ID == op.ID {
-			listener.Tags = op.Tags
-			if listener.ProvisioningStatus.Pending() {
-				listener.ProvisioningStatus = lb.Active
-			}
-		}
+func listenerIndex(l *lb.LoadBalancer, id string) int {
+	return slices.IndexFunc(l.Listeners, func(o lb.Listener) bool { return o.ID == id })
+}
+
+// settled makes a PENDING listener ACTIVE.
+func settled(l *lb.Listener) {
+	if l.ProvisioningStatus.Pending() {
+		l.ProvisioningStatus = lb.Active
 	}
-	onPool(l, op.ID, func(p *lb.Pool) { p.Tags = op.Tags })
 }
 
 func afterPool(l *lb.LoadBalancer, op Op, made Created) {
@@ -156,29 +155,29 @@ func afterPool(l *lb.LoadBalancer, op Op, made Created) {
 			p.Monitor = &monitor
 		})
 	case UpdateMonitor:
-		eachPool(l, func(p *lb.Pool) {
-			if p.Monitor != nil && p.Monitor.ID == op.ID {
-				monitor := op.Monitor
-				monitor.ID = op.ID
-				p.Monitor = &monitor
-			}
-		})
+		monitor := op.Monitor
+		monitor.ID = op.ID
+		setMonitor(l, op.ID, &monitor)
 	case DeleteMonitor:
-		eachPool(l, func(p *lb.Pool) {
-			if p.Monitor != nil && p.Monitor.ID == op.ID {
-				p.Monitor = nil
-			}
-		})
+		setMonitor(l, op.ID, nil)
 	}
+}
+
+// setMonitor replaces the monitor with the id.
+func setMonitor(l *lb.LoadBalancer, id string, monitor *lb.HealthMonitor) {
+	eachPool(l, func(p *lb.Pool) {
+		if p.Monitor != nil && p.Monitor.ID == id {
+			p.Monitor = monitor
+		}
+	})
 }
 
 func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 	all := o.FloatingIPs
-	lead := func(id, port, description string) {
+	change := func(id string, do func(*lb.FloatingIP)) {
 		for i := range all {
 			if all[i].ID == id {
-				all[i].PortID = port
-				all[i].Description = cmp.Or(description, all[i].Description)
+				do(&all[i])
 			}
 		}
 	}
@@ -188,22 +187,18 @@ func afterFloatingIP(o lb.Observed, op Op, made Created) []lb.FloatingIP {
 		f.ID, f.Address = made.ID, made.Address
 		all = append(all, f)
 	case AssociateFloatingIP:
-		lead(op.ID, op.PortID, op.Description)
+		change(op.ID, func(f *lb.FloatingIP) { f.PortID, f.Description = op.PortID, cmp.Or(op.Description, f.Description) })
 	case DisassociateFloatingIP:
-		lead(op.ID, "", op.Description)
+		change(op.ID, func(f *lb.FloatingIP) { f.PortID, f.Description = "", cmp.Or(op.Description, f.Description) })
 	case SetFloatingIPTags:
-		for i := range all {
-			if all[i].ID == op.ID {
-				all[i].Tags = op.Tags
-			}
-		}
+		change(op.ID, func(f *lb.FloatingIP) { f.Tags = op.Tags })
 	case DeleteFloatingIP:
 		all = slices.DeleteFunc(all, func(f lb.FloatingIP) bool { return f.ID == op.ID })
 	}
 	return all
 }
 
-// takeDetached takes the pool out of the detached ones.
+// takeDetached removes the pool from the detached ones and returns it.
 func takeDetached(l *lb.LoadBalancer, id string) *lb.Pool {
 	i := slices.IndexFunc(l.DetachedPools, func(p lb.Pool) bool { return p.ID == id })
 	if i < 0 {
@@ -214,16 +209,14 @@ func takeDetached(l *lb.LoadBalancer, id string) *lb.Pool {
 	return &p
 }
 
-// detach adds a pool that a listener has no more to the detached ones, unless
-// another listener has it still.
+// detach adds a pool that a listener no longer uses to the detached ones, unless another listener uses it.
 func detach(l *lb.LoadBalancer, p *lb.Pool) {
 	if p != nil && !slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool { return o.Pool != nil && o.Pool.ID == p.ID }) {
 		l.DetachedPools = append(l.DetachedPools, *p)
 	}
 }
 
-// afterMembers is what a batch write makes of the members: those that were
-// there keep what it cannot change.
+// afterMembers returns the members after a batch write: existing ones keep what it cannot change.
 func afterMembers(old, set []lb.Member) []lb.Member {
 	members := slices.Clone(set)
 	for i := range members {
@@ -235,7 +228,7 @@ func afterMembers(old, set []lb.Member) []lb.Member {
 	return members
 }
 
-// onPool does something to the pool, in each place where it is shown.
+// onPool calls do for the pool, in each place where it is shown.
 func onPool(l *lb.LoadBalancer, id string, do func(*lb.Pool)) {
 	eachPool(l, func(p *lb.Pool) {
 		if p.ID == id {
@@ -261,17 +254,15 @@ func set[T any](field *T, value *T) {
 	}
 }
 
-// Clone returns a copy that shares nothing which After changes.
+// Clone returns a copy that shares nothing that After changes.
 func Clone(o lb.Observed) lb.Observed {
 	c := o
 	c.FloatingIPs, c.Duplicates, c.Unsettled = slices.Clone(o.FloatingIPs), slices.Clone(o.Duplicates), slices.Clone(o.Unsettled)
-	if o.LoadBalancer != nil {
-		l := cloneLoadBalancer(*o.LoadBalancer)
-		c.LoadBalancer = &l
-	}
-	if o.Predecessor != nil {
-		l := cloneLoadBalancer(*o.Predecessor)
-		c.Predecessor = &l
+	for _, l := range []**lb.LoadBalancer{&c.LoadBalancer, &c.Predecessor} {
+		if *l != nil {
+			clone := cloneLoadBalancer(**l)
+			*l = &clone
+		}
 	}
 	return c
 }

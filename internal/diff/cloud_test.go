@@ -12,14 +12,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// cloud is a model of Octavia and Neutron: the tables of one Service's load
-// balancer and of floating IPs. It carries out one op and refuses what the real
-// ones refuse, and more: what would be of no use, and what takes from others.
-// It shares no code with After, which is checked against it.
+// cloud is a model of Octavia and Neutron: one Service's load balancer and floating IPs. It carries out one op. It
+// refuses what the real services refuse, and also useless ops, and ops that take something from others. It shares
+// no code with After, which is checked against it.
 type cloud struct {
 	owner lb.Owner
-	// apart is whether TCP and UDP may share a port number (API 2.13).
-	apart bool
+	// sharedPorts means that TCP and UDP may share a port number (API 2.13).
+	sharedPorts bool
 
 	balancer   *lb.LoadBalancer // without listeners and pools
 	listeners  map[string]listenerRow
@@ -41,7 +40,7 @@ type poolRow struct {
 }
 
 func newCloud(owner lb.Owner) *cloud {
-	return &cloud{owner: owner, apart: true, listeners: map[string]listenerRow{}, pools: map[string]poolRow{}, floating: map[string]lb.FloatingIP{}}
+	return &cloud{owner: owner, sharedPorts: true, listeners: map[string]listenerRow{}, pools: map[string]poolRow{}, floating: map[string]lb.FloatingIP{}}
 }
 
 func (c *cloud) id(kind string) (string, int) {
@@ -49,7 +48,7 @@ func (c *cloud) id(kind string) (string, int) {
 	return fmt.Sprintf("%s-%d", kind, c.made), c.made
 }
 
-// observe returns what the cloud shows, listeners and pools in order of age.
+// observe returns the state of the cloud, with listeners and pools in the order of their creation.
 func (c *cloud) observe() lb.Observed {
 	o := lb.Observed{Duplicates: slices.Clone(c.duplicates)}
 	for _, id := range slices.Sorted(maps.Keys(c.floating)) {
@@ -60,7 +59,7 @@ func (c *cloud) observe() lb.Observed {
 	}
 	l := *c.balancer
 	l.Tags = slices.Clone(l.Tags)
-	o.Guest = !c.owner.Owns(l)
+	o.Sharer = !c.owner.Owns(l)
 	used := map[string]bool{}
 	for _, row := range slices.SortedFunc(maps.Values(c.listeners), func(a, b listenerRow) int { return a.born - b.born }) {
 		listener := row.Listener
@@ -99,7 +98,7 @@ func (c *cloud) pool(id string) lb.Pool {
 	return p
 }
 
-// settle lets Octavia end its work.
+// settle completes the work of Octavia.
 func (c *cloud) settle() {
 	if c.balancer == nil {
 		return
@@ -150,7 +149,7 @@ func (c *cloud) apply(op Op) (Created, error) {
 	return made, err
 }
 
-// create fills the tables with a whole tree, as the fully populated call does.
+// create creates a load balancer with all its children, as the one call does.
 func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created {
 	listeners := l.Listeners
 	l.ID, _ = c.id("lb")
@@ -172,7 +171,7 @@ func (c *cloud) create(l lb.LoadBalancer, status lb.ProvisioningStatus) Created 
 	return Created{ID: l.ID, VIP: l.VIP, AdditionalVIPs: l.AdditionalVIPs, ProjectID: l.ProjectID}
 }
 
-// enforces reports whether Octavia can make the rules of the security group.
+// enforces reports whether Octavia can create the rules of the security group.
 func (c *cloud) enforces(sources []string) error {
 	if len(sources) > 0 && c.balancer.DualStack() {
 		return fmt.Errorf("source ranges %v on a load balancer with VIPs of both families", sources)

@@ -10,8 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// poolsOf are the pool protocols that a listener's protocol goes with, of those
-// that the tests use.
+// poolsOf are the pool protocols that fit a listener protocol, as far as the tests use them.
 var poolsOf = map[lb.ListenerProtocol][]lb.PoolProtocol{
 	lb.ListenerTCP:             {lb.PoolTCP, lb.PoolHTTP, lb.PoolProxy, lb.PoolProxyV2},
 	lb.ListenerUDP:             {lb.PoolUDP},
@@ -56,7 +55,7 @@ func (c *cloud) createListener(op CreateListener) (Created, error) {
 		return Created{}, fmt.Errorf("a listener for %q with pool %v inside", op.LoadBalancerID, op.Listener.Pool)
 	}
 	for _, l := range c.listeners {
-		if l.Key() == op.Listener.Key() || !c.apart && l.Port == op.Listener.Port {
+		if l.Key() == op.Listener.Key() || !c.sharedPorts && l.Port == op.Listener.Port {
 			return Created{}, fmt.Errorf("listener %s has port %d already", l.ID, l.Port)
 		}
 	}
@@ -140,8 +139,7 @@ func (c *cloud) setTags(op SetTags) error {
 	return nil
 }
 
-// reads refuses headers of what is not read, and certificates where they are not
-// needed or lacking.
+// reads refuses headers for listeners that do not read HTTP, and certificates that are missing or not needed.
 func reads(l lb.Listener) error {
 	ends := l.Protocol == lb.ListenerTerminatedHTTPS
 	switch {
@@ -226,8 +224,7 @@ func (c *cloud) applyMonitor(op Op) (made Created, err error) {
 	return made, err
 }
 
-// setMembers is the batch write: what has an address and port that are there
-// already is updated, all but its subnet.
+// setMembers is the batch write: existing members, by address and port, are updated, except for their subnet.
 func (c *cloud) setMembers(p *poolRow, members []lb.Member) error {
 	old := map[lb.MemberKey]lb.Member{}
 	for _, m := range p.Members {

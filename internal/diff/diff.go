@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diff compares the load balancer that a Service is to have with the
-// one it has and says which writes lead from one to the other, in an order that
-// never cuts traffic on what does not change.
+// Package diff compares the wanted load balancer of a Service with the observed one, and plans the writes that lead
+// from one to the other, in an order that never interrupts traffic on unchanged ports.
 //
 // It is pure: it imports only package lb.
 package diff
@@ -15,65 +14,57 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Plan is what is to be done for one Service.
+// Plan is the result for one Service.
 type Plan struct {
-	// Ops are in the order in which they are to be carried out. Ops after one
-	// that creates something may lack its id; it is known by the time they are
-	// planned again.
+	// Ops are in the order of their execution. After one that creates an object, they may lack its id: they are
+	// planned again once it is known.
 	Ops []Op
-	// Refused says what is wanted and will not be done. The rest of the plan
-	// does not depend on it.
+	// Refused are wanted changes that will not be made. The rest of the plan does not depend on them.
 	Refused []Refusal
 }
 
-// Refusal is something that the state of the cloud forbids.
+// Refusal is a change that the state of the cloud prevents.
 type Refusal struct {
 	// Reason is a condition's reason, in CamelCase.
 	Reason string `json:"reason"`
-	// Message tells the user what is in the way and what to change.
+	// Message tells the user what prevents the change and what to do.
 	Message string `json:"message"`
 }
 
 // The reasons of refusals.
 const (
-	// ReasonFloatingIPInUse: the address asked for serves something else.
+	// ReasonFloatingIPInUse: the requested address is attached to something else.
 	ReasonFloatingIPInUse = "FloatingIPInUse"
-	// ReasonFloatingIPNotFound: nobody has the address asked for, and another
-	// one serves now, which would be given up before the new one is sure.
+	// ReasonFloatingIPNotFound: the requested address does not exist, and another one serves, which would have to be
+	// released first.
 	ReasonFloatingIPNotFound = "FloatingIPNotFound"
-	// ReasonAddressImmutable: the VIP has another address than the one asked for,
-	// and Octavia cannot change it.
+	// ReasonAddressImmutable: the VIP has another address than the requested one, and Octavia cannot change it.
 	ReasonAddressImmutable = "AddressImmutable"
 	// ReasonPortInUse: a listener of another client uses the port.
 	ReasonPortInUse = "PortInUse"
-	// ReasonLoadBalancerInUse: others have ports on the Service's load balancer, which
-	// therefore stays.
+	// ReasonLoadBalancerInUse: the Service's load balancer has sharers, so it stays.
 	ReasonLoadBalancerInUse = "LoadBalancerInUse"
-	// ReasonBlockedByHealthMonitor: a health monitor is there, and to open a port beside
-	// it would lock the load balancer for ever.
+	// ReasonBlockedByHealthMonitor: with an existing health monitor, a new port would leave the load balancer PENDING for ever.
 	ReasonBlockedByHealthMonitor = "BlockedByHealthMonitor"
 )
 
-// New plans the way from observed to wanted for the owner's Service. Octavia
-// ops are planned only for a load balancer that is ACTIVE, since Octavia
-// refuses them otherwise; deletion also for one in ERROR.
+// New plans the changes from observed to wanted for the owner's Service. It plans Octavia ops only for a load
+// balancer that is ACTIVE, because Octavia rejects them otherwise, and its deletion also in ERROR.
 //
-// Planning again after the first Octavia op was carried out gives the rest of
-// the plan: doing so again and again ends with an empty one.
+// Planning again after the first Octavia op gives the rest of the plan, and repeating that ends with an empty one.
 func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
-	var t *tree
-	owner.Guest = observed.Guest || observed.LoadBalancer != nil && !owner.Owns(*observed.LoadBalancer)
+	var t *changes
+	owner.Sharer = observed.Sharer || observed.LoadBalancer != nil && !owner.Owns(*observed.LoadBalancer)
 	if have := observed.LoadBalancer; wanted.LoadBalancer != nil && have != nil && have.ProvisioningStatus == lb.Active {
 		t = compare(wanted, *have, owner)
 	}
 	if have := observed.LoadBalancer; wanted.LoadBalancer == nil && have != nil && Shared(*have, owner) {
-		plan := withdraw(wanted, observed, owner)
-		plan.Ops = append(plan.Ops, duplicates(observed)...)
-		plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses{}, false)...)
+		plan := leaveShared(wanted, observed, owner)
+		plan.Ops = slices.Concat(plan.Ops, deleteDuplicates(observed), deletePredecessor(wanted, observed, addresses{}, false))
 		return plan
 	}
-	takesOver := t != nil && len(t.ops()) == 0 && whole(*observed.LoadBalancer)
-	addresses := addressPlan(wanted, observed, owner, takesOver)
+	ready := t != nil && len(t.ops()) == 0 && complete(*observed.LoadBalancer)
+	addresses := planAddresses(wanted, observed, owner, ready)
 	plan := Plan{Ops: addresses.release, Refused: addresses.refused}
 	for _, w := range wanted.Withheld {
 		plan.Refused = append(plan.Refused, Refusal(w))
@@ -90,34 +81,30 @@ func New(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		plan.Ops = append(plan.Ops, t.ops()...)
 		plan.Refused = append(plan.Refused, t.refused...)
 	}
-	// Duplicates come last: one that Octavia is still at work on would hold up
-	// everything else.
-	plan.Ops = append(plan.Ops, duplicates(observed)...)
-	plan.Ops = append(plan.Ops, addresses.attach...)
-	plan.Ops = append(plan.Ops, endOfPredecessor(wanted, observed, addresses, takesOver)...)
+	// Duplicates come after the load balancer: one that is still PENDING would delay everything else.
+	plan.Ops = slices.Concat(plan.Ops, deleteDuplicates(observed), addresses.attach, deletePredecessor(wanted, observed, addresses, ready))
 	return plan
 }
 
-// unmarked reports whether the load balancer is to get the owner's mark.
+// unmarked reports whether the load balancer will get the owner's mark.
 func unmarked(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) bool {
 	have := observed.LoadBalancer
 	return wanted.LoadBalancer != nil && slices.Contains(wanted.LoadBalancer.Tags, owner.ServiceTag()) &&
 		have != nil && !slices.Contains(have.Tags, owner.ServiceTag())
 }
 
-// duplicates deletes further load balancers of the Service.
-func duplicates(observed lb.Observed) []Op {
-	var ops []Op
+// deleteDuplicates deletes further load balancers of the Service.
+func deleteDuplicates(observed lb.Observed) (ops []Op) {
 	for _, id := range observed.Duplicates {
 		ops = append(ops, DeleteLoadBalancer{ID: id})
 	}
 	return ops
 }
 
-// create makes the wanted load balancer, by one call if that can be.
+// create creates the wanted load balancer, with one call if possible.
 func create(wanted lb.Wanted) CreateLoadBalancer {
 	op := CreateLoadBalancer{LoadBalancer: *wanted.LoadBalancer}
-	if wanted.MonitorsAsFound {
+	if wanted.KeepMonitors {
 		op.LoadBalancer = withoutMonitors(op.LoadBalancer)
 	}
 	if wanted.Serial || losesAddress(op.LoadBalancer) {
@@ -126,50 +113,41 @@ func create(wanted lb.Wanted) CreateLoadBalancer {
 	return op
 }
 
-// losesAddress reports whether the load balancer asks for an address of its own, and Octavia
-// may refuse one of its certificates, which it may be unable to read at any time. Octavia
-// makes the port of the VIP before it looks at those, and leaves it: made by one call, the
-// load balancer could not have its address any more.
+// losesAddress reports whether a create with one call could lose a requested VIP address. Octavia creates the VIP
+// port before it checks the certificates, and leaves the port behind if it rejects one, which can happen at any
+// time. Then the address would be in use.
 func losesAddress(l lb.LoadBalancer) bool {
-	asks := func(vip lb.VIP) bool { return vip.Address != "" && vip.PortID == "" }
-	return (asks(l.VIP) || slices.ContainsFunc(l.AdditionalVIPs, asks)) &&
+	requested := func(vip lb.VIP) bool { return vip.Address != "" && vip.PortID == "" }
+	return (requested(l.VIP) || slices.ContainsFunc(l.AdditionalVIPs, requested)) &&
 		slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool { return l.TLS != nil })
 }
 
-// tree plans the changes of one load balancer. What restricts access and what
-// keeps traffic flowing on ports that stay comes before what opens new ports,
-// and what closes ports comes last.
-type tree struct {
-	owner                                                                 lb.Owner
-	id                                                                    string
-	mark, listeners, reopening, members, settings, left, opening, closing []Op
-	// detached are pools that no listener uses and that the plan so far does
-	// not take into use.
+// changes plans the changes of one load balancer. Restrictions of access, and what keeps traffic flowing on ports that
+// stay, come before new ports; ports are closed last.
+type changes struct {
+	owner                                                                       lb.Owner
+	id                                                                          string
+	mark, listeners, reopening, members, settings, leftBehind, opening, closing []Op
+	// detached are pools that no listener uses, also not after the plan so far.
 	detached []lb.Pool
-	// users counts, by pool id, the listeners that will have the pool, and
-	// stays those of ours that stay. Octavia lets listeners share a pool, and
-	// somebody may have made them do so by hand.
-	users, stays map[string]int
-	// wanted says whether monitors are left as they are, and whether subnets matter.
-	wanted  lb.Wanted
-	refused []Refusal
+	// uses counts, by pool id, the listeners that will have the pool; kept counts those of ours that stay. Listeners can
+	// share a pool, and somebody may have set that by hand.
+	uses, kept map[string]int
+	wanted     lb.Wanted
+	refused    []Refusal
 }
 
-func (t *tree) ops() []Op {
-	return slices.Concat(t.mark, t.listeners, t.reopening, t.members, t.settings, t.left, t.opening, t.closing)
+func (t *changes) ops() []Op {
+	return slices.Concat(t.mark, t.listeners, t.reopening, t.members, t.settings, t.leftBehind, t.opening, t.closing)
 }
 
-func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
+func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {
 	want := *all.LoadBalancer
-	t := &tree{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
-		users: map[string]int{}, stays: map[string]int{}, wanted: all}
+	t := &changes{owner: owner, id: have.ID, detached: slices.Clone(have.DetachedPools),
+		uses: map[string]int{}, kept: map[string]int{}, wanted: all}
 	t.loadBalancer(want, have)
-	t.removeLeft()
-	wanted := map[lb.ListenerKey]bool{}
-	for _, l := range want.Listeners {
-		wanted[l.Key()] = true
-	}
-	gone := t.sort(have.Listeners, wanted)
+	t.deleteLeftBehind()
+	unwanted := t.countPools(have.Listeners, want.Listeners)
 	for _, l := range want.Listeners {
 		i := slices.IndexFunc(have.Listeners, func(o lb.Listener) bool { return o.Key() == l.Key() })
 		// Octavia cannot change a listener's protocol.
@@ -178,51 +156,52 @@ func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *tree {
 		case i >= 0 && !owner.OwnsListener(have.Listeners[i]):
 			t.refused = append(t.refused, Refusal{ReasonPortInUse, fmt.Sprintf(
 				"port %s of load balancer %s is used by %s (listener %s, %s, tags %q); use another port",
-				portText(l.Key()), have.ID, holder(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
-		case opens && t.wanted.MonitorsAsFound && hasMonitor(have):
-			t.refused = append(t.refused, monitorInTheWay(l, have))
+				portText(l.Key()), have.ID, userOf(owner, have.Listeners[i]), have.Listeners[i].ID, have.Listeners[i].Name, have.Listeners[i].Tags)})
+		case opens && t.wanted.KeepMonitors && hasMonitor(have):
+			t.refused = append(t.refused, blockedByMonitor(l, have))
 		case i < 0:
-			gone = t.open(l, gone)
+			unwanted = t.open(l, unwanted)
 		case opens:
-			gone = t.open(l, append(gone, have.Listeners[i]))
+			unwanted = t.open(l, append(unwanted, have.Listeners[i]))
 		default:
-			t.keep(l, have.Listeners[i])
+			t.update(l, have.Listeners[i])
 		}
 	}
-	t.close(gone)
+	t.close(unwanted)
 	return t
 }
 
-// holder says whose the listener is, which is not the owner's.
-func holder(owner lb.Owner, l lb.Listener) string {
+// userOf says whose a listener of somebody else is.
+func userOf(owner lb.Owner, l lb.Listener) string {
 	if service := owner.ServiceNamed(l.Tags); service != "" {
 		return "Service " + service
 	}
 	return "another client"
 }
 
-// sort counts who uses which pool, and returns our listeners that are to go.
-func (t *tree) sort(have []lb.Listener, wanted map[lb.ListenerKey]bool) (gone []lb.Listener) {
+// countPools counts the listeners of each pool, and returns our unwanted listeners.
+func (t *changes) countPools(have, want []lb.Listener) (unwanted []lb.Listener) {
 	for _, l := range have {
 		ours := t.owner.OwnsListener(l)
-		if ours && !wanted[l.Key()] {
-			gone = append(gone, l)
+		wanted := slices.ContainsFunc(want, func(w lb.Listener) bool { return w.Key() == l.Key() })
+		if ours && !wanted {
+			unwanted = append(unwanted, l)
 		}
 		if l.Pool == nil {
 			continue
 		}
-		t.users[l.Pool.ID]++
-		if ours && wanted[l.Key()] {
-			t.stays[l.Pool.ID]++
+		t.uses[l.Pool.ID]++
+		if ours && wanted {
+			t.kept[l.Pool.ID]++
 		}
 	}
-	return gone
+	return unwanted
 }
 
-// loadBalancer marks the load balancer as ours and switches it on.
-func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
+// loadBalancer marks the load balancer as ours and enables it.
+func (t *changes) loadBalancer(want, have lb.LoadBalancer) {
 	op := UpdateLoadBalancer{ID: have.ID}
-	if tags := t.marked(want.Tags, have.Tags); !sameTags(tags, have.Tags) {
+	if tags := t.tags(want.Tags, have.Tags); !sameTags(tags, have.Tags) {
 		op.Tags = &tags
 	}
 	if have.AdminDown != want.AdminDown {
@@ -231,22 +210,22 @@ func (t *tree) loadBalancer(want, have lb.LoadBalancer) {
 	if op.Tags != nil || op.AdminDown != nil {
 		t.mark = append(t.mark, op)
 	}
-	t.addressFixed(want.VIP, have.VIP)
+	t.checkAddress(want.VIP, have.VIP)
 	for i, vip := range want.AdditionalVIPs {
 		if i < len(have.AdditionalVIPs) {
-			t.addressFixed(vip, have.AdditionalVIPs[i])
+			t.checkAddress(vip, have.AdditionalVIPs[i])
 		}
 	}
 }
 
-// marked returns the tags that the load balancer is to have.
-func (t *tree) marked(want, have []string) []string {
-	if !t.owner.Guest {
+// tags returns the new tags of the load balancer.
+func (t *changes) tags(want, have []string) []string {
+	if !t.owner.Sharer {
 		return lb.Retag(have, want)
 	}
-	// Objects of other owners never get our tags and keep their own.
+	// A load balancer of another owner gets no other tags of ours.
 	tags := slices.Clone(have)
-	for _, tag := range t.owner.GuestTags() {
+	for _, tag := range t.owner.SharerTags() {
 		if slices.Contains(want, tag) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
@@ -254,17 +233,17 @@ func (t *tree) marked(want, have []string) []string {
 	return tags
 }
 
-// retag sets the tags of a listener or a pool that stays. Our own it got when it was made;
-// those that openstack-cloud-controller-manager made stay as they are until custom tags change.
-func (t *tree) retag(op SetTags, want, have []string) {
+// retag changes the tags of a listener or pool that stays. Ours have had theirs since their creation; those of
+// openstack-cloud-controller-manager keep theirs until custom tags change.
+func (t *changes) retag(op SetTags, want, have []string) {
 	if lb.CustomDiffer(have, want) {
 		op.Tags = lb.Retag(have, want)
 		t.settings = append(t.settings, op)
 	}
 }
 
-// addressFixed refuses another address for a VIP that is there.
-func (t *tree) addressFixed(want, have lb.VIP) {
+// checkAddress refuses another address for an existing VIP.
+func (t *changes) checkAddress(want, have lb.VIP) {
 	if want.Address != "" && !sameAddress(want.Address, have.Address) {
 		t.refused = append(t.refused, Refusal{ReasonAddressImmutable, fmt.Sprintf(
 			"load balancer %s has VIP %s, which Octavia cannot change to %s; request %s, or delete the Service and create it again",
@@ -272,9 +251,9 @@ func (t *tree) addressFixed(want, have lb.VIP) {
 	}
 }
 
-// keep plans the changes of a listener that stays, and of its pool. Without a
-// wanted pool the listener keeps the one it has, or lacks.
-func (t *tree) keep(want, have lb.Listener) {
+// update plans the changes of a listener that stays, and of its pool. Without a wanted pool the listener keeps the
+// one that it has, or has none.
+func (t *changes) update(want, have lb.Listener) {
 	op := UpdateListener{ID: have.ID, Key: have.Key(), LeftBehind: have.ProvisioningStatus.Pending()}
 	if want.ConnectionLimit != have.ConnectionLimit {
 		op.ConnectionLimit = &want.ConnectionLimit
@@ -294,9 +273,9 @@ func (t *tree) keep(want, have lb.Listener) {
 	if want.AdminDown != have.AdminDown {
 		op.AdminDown = &want.AdminDown
 	}
-	replace := want.Pool != nil && !t.serves(want.Pool, have.Pool)
+	replace := want.Pool != nil && !t.updatable(want.Pool, have.Pool)
 	if op.LeftBehind && !replace {
-		// Any write to it will do.
+		// Any write repairs it.
 		op.ConnectionLimit = &want.ConnectionLimit
 	}
 	if op.sets() {
@@ -308,32 +287,28 @@ func (t *tree) keep(want, have lb.Listener) {
 	case replace:
 		t.replace(want, have)
 	default:
-		t.pool(*want.Pool, *have.Pool)
+		t.updatePool(*want.Pool, *have.Pool)
 	}
 }
 
-// serves reports whether the pool that a listener has can be made into the wanted
-// one.
-func (t *tree) serves(want, have *lb.Pool) bool {
-	return have != nil && have.Protocol == want.Protocol && t.stays[have.ID] == 1 && !have.Unfinished() && !t.elsewhere(*want, *have)
+// updatable reports whether the existing pool of a listener can be changed to the wanted one.
+func (t *changes) updatable(want, have *lb.Pool) bool {
+	return have != nil && have.Protocol == want.Protocol && t.kept[have.ID] == 1 && !have.Unfinished() && !t.inOtherSubnet(*want, *have)
 }
 
-// elsewhere reports whether the pool has members in another subnet than they are to be in.
-// Octavia cannot move a member from one to the other. One without a subnet is where the
-// VIP is.
-func (t *tree) elsewhere(want, have lb.Pool) bool {
-	return t.wanted.SubnetsMatter && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
+// inOtherSubnet reports whether members of the pool are in another subnet than wanted. Octavia cannot move a
+// member. A member without a subnet is in that of the VIP.
+func (t *changes) inOtherSubnet(want, have lb.Pool) bool {
+	return t.wanted.MoveMembers && slices.ContainsFunc(have.Members, func(m lb.Member) bool {
 		i := slices.IndexFunc(want.Members, func(w lb.Member) bool { return w.Key() == m.Key() })
 		return i >= 0 && m.SubnetID != "" && m.SubnetID != want.Members[i].SubnetID
 	})
 }
 
-// replace gives a listener another pool. The one it has is missing, or another
-// listener of ours needs its members to stay as they are, or its protocol or the
-// subnet of its members cannot be changed, or Octavia left it behind: a complete new pool takes over,
-// then the old one goes.
-func (t *tree) replace(want, have lb.Listener) {
-	id := t.makePool(*want.Pool)
+// replace gives a listener a new, complete pool, and then deletes the old one, which is missing, or shared by
+// another listener of ours, or was left PENDING by Octavia, or whose protocol or member subnet cannot be changed.
+func (t *changes) replace(want, have lb.Listener) {
+	id := t.createPool(*want.Pool)
 	behind := have.Pool != nil && have.Pool.Unfinished()
 	t.opening = append(t.opening, UpdateListener{ID: have.ID, Key: have.Key(), PoolID: &id, LeftBehind: behind})
 	if behind {
@@ -343,32 +318,30 @@ func (t *tree) replace(want, have lb.Listener) {
 	t.closing = append(t.closing, t.drop(have.Pool)...)
 }
 
-// drop returns the end of a pool that a listener no longer has, and nothing when
-// another one has it still.
-func (t *tree) drop(p *lb.Pool) []Op {
+// drop deletes a pool that a listener no longer uses, unless another listener uses it.
+func (t *changes) drop(p *lb.Pool) []Op {
 	if p == nil {
 		return nil
 	}
-	if t.users[p.ID]--; t.users[p.ID] > 0 {
+	if t.uses[p.ID]--; t.uses[p.ID] > 0 {
 		return nil
 	}
 	return []Op{DeletePool{ID: p.ID, Name: p.Name, LeftBehind: p.Unfinished()}}
 }
 
-// open plans a new listener, which comes after its pool is complete, so that
-// the port opens only when there is somebody behind it. Listeners of gone that
-// are in its way are closed just before, and taken out of the result: Octavia cannot
-// change a listener's protocol, and takes no second one for the port. Once its pool is
-// complete and nothing in its way, nothing but restrictions comes before it: it may have
-// been closed for that. One that has no pool, for metrics, is in no such hurry.
-func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
+// open plans a new listener, after its complete pool, so that the port opens with members behind it. Listeners of
+// unwanted on the same port are deleted just before and removed from the result: Octavia cannot change a listener's
+// protocol, and accepts no second listener for a port. If the pool is already complete and nothing is in the way,
+// the listener comes first, after restrictions: it may have been deleted to be opened again. A metrics listener,
+// without a pool, can wait.
+func (t *changes) open(want lb.Listener, unwanted []lb.Listener) []lb.Listener {
 	before, id := len(t.opening), ""
 	if want.Pool != nil {
-		id = t.makePool(*want.Pool)
+		id = t.createPool(*want.Pool)
 	}
-	rest := gone[:0:0]
-	for _, l := range gone {
-		// Before API version 2.13 a port number is taken for TCP and UDP alike.
+	rest := unwanted[:0:0]
+	for _, l := range unwanted {
+		// Before API version 2.13, TCP and UDP cannot share a port number.
 		if l.Port != want.Port {
 			rest = append(rest, l)
 			continue
@@ -387,9 +360,9 @@ func (t *tree) open(want lb.Listener, gone []lb.Listener) []lb.Listener {
 	return rest
 }
 
-// close plans the end of listeners and of all our pools that nothing uses.
-func (t *tree) close(gone []lb.Listener) {
-	for _, l := range gone {
+// close deletes unwanted listeners, and all our pools that nothing uses.
+func (t *changes) close(unwanted []lb.Listener) {
+	for _, l := range unwanted {
 		t.closing = append(t.closing, DeleteListener{ID: l.ID, Key: l.Key()})
 		t.closing = append(t.closing, t.drop(l.Pool)...)
 	}

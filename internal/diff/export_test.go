@@ -9,8 +9,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// What tests of whole passes need of the model of a cloud. They are in a package of
-// their own, because they import packages that import this one.
+// Exports for the tests of whole passes, which are in a package of their own because they import packages that
+// import this one.
 
 // Web is the Service whose load balancer the model holds.
 var Web = web
@@ -18,12 +18,11 @@ var Web = web
 // Cloud is the model.
 type Cloud = cloud
 
-// NewCloud returns one in which everything wanted was done, if it is not nil, and
-// after that what people, failures and other controllers did; apart is whether TCP
-// and UDP may share a port number.
-func NewCloud(t *rapid.T, wanted *lb.LoadBalancer, apart bool) *Cloud {
+// NewCloud returns a cloud in which everything wanted, if not nil, was done, followed by changes of people,
+// failures and other controllers. sharedPorts means that TCP and UDP may share a port number.
+func NewCloud(t *rapid.T, wanted *lb.LoadBalancer, sharedPorts bool) *Cloud {
 	c := newCloud(web)
-	c.apart = apart
+	c.sharedPorts = sharedPorts
 	if wanted != nil {
 		c.create(copied(wanted), lb.Active)
 		for range rapid.IntRange(0, 5).Draw(t, "drifts") {
@@ -37,12 +36,12 @@ func NewCloud(t *rapid.T, wanted *lb.LoadBalancer, apart bool) *Cloud {
 	return c
 }
 
-// Observe returns what the cloud shows.
+// Observe returns the state of the cloud.
 func (c *cloud) Observe() lb.Observed { return c.observe() }
 
-// Travel leads the cloud to what is wanted, pass by pass, as TestWhateverIsThere...
-// does, and looks at every state on the way.
-func Travel(t *rapid.T, c *Cloud, decide func(lb.Observed) lb.Wanted, see func(Plan, lb.Observed)) {
+// Converge runs passes until everything wanted is done, as TestAnyStateBecomesTheWantedOneInLegalSteps does, and shows every state to
+// see.
+func Converge(t *rapid.T, c *Cloud, decide func(lb.Observed) lb.Wanted, see func(Plan, lb.Observed)) {
 	c.settle()
-	(&journey{reporter: t, cloud: c, wanted: decide(c.observe()), decide: decide, see: see}).travel()
+	(&convergence{reporter: t, cloud: c, wanted: decide(c.observe()), decide: decide, see: see}).converge()
 }

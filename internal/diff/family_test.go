@@ -13,14 +13,14 @@ import (
 // twoVIPs is a load balancer with VIPs of both families.
 func twoVIPs(w *lb.Wanted) { w.LoadBalancer.AdditionalVIPs = []lb.VIP{{SubnetID: "subnet-6"}} }
 
-// bothFamilies gives the pools members of both, each in the subnet of its family.
+// bothFamilies gives the pools members of both families, each in the subnet of its family.
 func bothFamilies(subnet6 string) edit {
 	return each(func(l *lb.Listener) {
 		l.Pool.Members = append(l.Pool.Members, lb.Member{Name: "node-11", Address: "2001:db8::11", Port: 30080, SubnetID: subnet6, Weight: 1})
 	})
 }
 
-func TestAdditionalVIPsAreMadeWithTheLoadBalancerAndNeverChanged(t *testing.T) {
+func TestAdditionalVIPsAreCreatedWithTheLoadBalancerAndNeverChanged(t *testing.T) {
 	create, ok := New(usual(twoVIPs), lb.Observed{}, web).Ops[0].(CreateLoadBalancer)
 	if !ok || len(create.LoadBalancer.AdditionalVIPs) != 1 {
 		t.Fatalf("the first op is %+v", create)
@@ -47,8 +47,8 @@ func TestAdditionalVIPsAreMadeWithTheLoadBalancerAndNeverChanged(t *testing.T) {
 	}
 }
 
-func TestMembersThatHaveToBeInAnotherSubnetAreReplacedEachInItsOwn(t *testing.T) {
-	matter := func(w *lb.Wanted) { w.SubnetsMatter = true }
+func TestPoolsWithMembersInAnotherSubnetAreReplaced(t *testing.T) {
+	matter := func(w *lb.Wanted) { w.MoveMembers = true }
 	have := cloudWith(usual(twoVIPs, bothFamilies("subnet-6"))).observe()
 	if plan := New(usual(twoVIPs, matter, bothFamilies("subnet-6")), have, web); len(plan.Ops) > 0 {
 		t.Errorf("members of two subnets, as they are to be: %v", plan.Ops)

@@ -25,11 +25,10 @@ var web = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-uid", Namespace: "s
 // api is another Service.
 var api = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c-uid", Namespace: "shop", Name: "api", ServiceUID: "another-uid"}
 
-// cloudControllerFloating is how openstack-cloud-controller-manager describes
-// the Service's floating IP.
+// cloudControllerFloating is openstack-cloud-controller-manager's description of the Service's floating IP.
 const cloudControllerFloating = "Floating IP for Kubernetes external service shop/web from cluster kubernetes"
 
-// edit is one way in which a wanted load balancer departs from the usual one.
+// edit is one difference of a wanted load balancer from the usual one.
 type edit func(*lb.Wanted)
 
 // usual is a wanted load balancer with ports TCP 80 and 443, two members each,
@@ -49,7 +48,7 @@ func usual(changes ...edit) lb.Wanted {
 	return w
 }
 
-// port is an open port with the nodes 10.0.0.11 and 10.0.0.12 behind it.
+// port is an open port with members 10.0.0.11 and 10.0.0.12.
 func port(transport lb.Transport, number, nodePort int) lb.Listener {
 	timeouts := lb.DefaultTimeouts
 	l := lb.Listener{
@@ -62,7 +61,7 @@ func port(transport lb.Transport, number, nodePort int) lb.Listener {
 	return l
 }
 
-// plain, http, proxy, proxyV2 and terminated are what a TCP port speaks.
+// plain, http, proxy, proxyV2 and terminated are the protocols of a TCP port.
 func plain(*lb.Listener) {}
 
 func http(l *lb.Listener) {
@@ -78,7 +77,7 @@ func terminated(certificate string, sni ...string) func(*lb.Listener) {
 	}
 }
 
-// speak changes one port.
+// speak sets the protocol of one port.
 func speak(number int, do func(*lb.Listener)) edit {
 	return each(func(l *lb.Listener) {
 		if l.Port == number {
@@ -91,7 +90,7 @@ func member(node string, nodePort int) lb.Member {
 	return lb.Member{Name: "node-" + node, Address: "10.0.0." + node, Port: nodePort, SubnetID: "subnet-nodes", Weight: 1}
 }
 
-// ports makes these the open ports, named in this order.
+// ports sets the open ports, named in this order.
 func ports(all ...lb.Listener) edit {
 	return func(w *lb.Wanted) {
 		for i := range all {
@@ -114,7 +113,7 @@ func each(do func(*lb.Listener)) edit {
 	}
 }
 
-// nodes makes these the members of every pool.
+// nodes sets the members of every pool.
 func nodes(all ...string) edit {
 	return each(func(l *lb.Listener) {
 		nodePort := l.Pool.Members[0].Port
@@ -125,8 +124,8 @@ func nodes(all ...string) edit {
 	})
 }
 
-// monitored gives every pool a monitor, one that looks at the NodePorts or, of
-// type HTTP, at the nodes' own health port.
+// monitored gives every pool a monitor, which checks the NodePorts or, with type HTTP, the nodes' health check
+// port.
 func monitored(kind lb.MonitorType) edit {
 	return each(func(l *lb.Listener) {
 		l.Pool.Monitor = &lb.HealthMonitor{Tags: web.Tags(), Type: kind, DelaySeconds: 5, TimeoutSeconds: 3, MaxRetries: 1, MaxRetriesDown: 3}
@@ -209,21 +208,21 @@ func (c *cloud) changePool(number int, do func(*lb.Pool)) {
 	c.pools[row.ID] = row
 }
 
-// addFloating puts a floating IP there that the controller did not make now.
+// addFloating adds a floating IP.
 func (c *cloud) addFloating(f lb.FloatingIP) {
 	id, _ := c.id("fip")
 	f.ID = id
 	c.floating[id] = f
 }
 
-// removeFloating takes the floating IP away.
+// removeFloating removes the floating IP.
 func (c *cloud) removeFloating() { clear(c.floating) }
 
 // goldenPlan is the form of the golden files.
 type goldenPlan struct {
-	// Passes are the ops that were carried out, pass by pass.
+	// Passes are the ops of each pass.
 	Passes [][]string `json:"passes"`
-	// Refused is what was not done.
+	// Refused are the refused changes.
 	Refused []Refusal `json:"refused,omitempty"`
 	// Plan is the first plan in full.
 	Plan []goldenOp `json:"plan"`
@@ -235,8 +234,7 @@ type goldenOp struct {
 	With Op     `json:"with"`
 }
 
-// golden compares a plan and the journey after it with the file of that name in
-// testdata.
+// golden compares a plan and the passes that follow with a file in testdata.
 func golden(t *testing.T, name string, plan Plan, passes [][]string) {
 	t.Helper()
 	g := goldenPlan{Passes: passes, Refused: plan.Refused}

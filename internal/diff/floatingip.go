@@ -10,71 +10,71 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// addresses is the plan for floating IPs: what goes before the Octavia ops and
-// what comes after, when the VIP port is sure to be there.
+// addresses is the plan for floating IPs: what comes before the Octavia ops, and what comes after them, when the
+// VIP port exists.
 type addresses struct {
 	release, attach []Op
 	refused         []Refusal
-	// waits is whether a predecessor has the address still.
+	// waits means that the predecessor still has the address.
 	waits bool
 }
 
-func floatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) addresses {
+func planFloatingIPs(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) addresses {
 	var port string
 	if observed.LoadBalancer != nil {
 		port = observed.LoadBalancer.VIP.PortID
 	}
-	// on are those that lead to the VIP port now, strays those that we made
-	// and that lead nowhere since their load balancer vanished, kept those that
-	// the Service left to the project, and elsewhere those that we made and that
-	// somebody let lead to something else.
-	var on, strays, kept, elsewhere []lb.FloatingIP
+	var (
+		attached  []lb.FloatingIP // to the VIP port
+		detached  []lb.FloatingIP // ours, detached when their load balancer was deleted
+		kept      []lb.FloatingIP // left to the project by the Service, and detached
+		elsewhere []lb.FloatingIP // ours, attached to another port by somebody
+	)
 	for _, f := range observed.FloatingIPs {
 		switch {
 		case f.PortID != "" && f.PortID == port:
-			on = append(on, f)
+			attached = append(attached, f)
 		case f.PortID == "" && owner.MadeFloatingIP(f):
-			strays = append(strays, f)
+			detached = append(detached, f)
 		case f.PortID == "" && owner.KeptFloatingIP(f):
 			kept = append(kept, f)
 		case owner.MadeFloatingIP(f):
 			elsewhere = append(elsewhere, f)
 		}
 	}
-	keep, want := wanted.KeepFloatingIP, wanted.FloatingIP
+	keepAll, want := wanted.KeepFloatingIP, wanted.FloatingIP
 	if want == nil {
-		return addresses{release: append(release(on, keep, owner), discard(strays, keep, owner)...)}
+		return addresses{release: append(release(attached, keepAll, owner), releaseDetached(detached, keepAll, owner)...)}
 	}
-	for i, f := range on {
+	for i, f := range attached {
 		if want.Address == "" {
-			// Any will do, so none of a person's is taken away.
-			return addresses{release: discard(strays, keep, owner), attach: retagged(f, want.Tags)}
+			// Any address is fine, so a person's is not detached.
+			return addresses{release: releaseDetached(detached, keepAll, owner), attach: retagged(f, want.Tags)}
 		}
 		if want.Address == f.Address {
-			others := append(append([]lb.FloatingIP{}, on[:i]...), on[i+1:]...)
-			return addresses{release: append(release(others, keep, owner), discard(strays, keep, owner)...), attach: retagged(f, want.Tags)}
+			others := slices.Concat(attached[:i], attached[i+1:])
+			return addresses{release: append(release(others, keepAll, owner), releaseDetached(detached, keepAll, owner)...), attach: retagged(f, want.Tags)}
 		}
 	}
 	candidates := observed.FloatingIPs
 	if want.Address == "" {
-		candidates = append(slices.Concat(strays, kept), elsewhere...)
+		candidates = slices.Concat(detached, kept, elsewhere)
 	}
 	attach, refused := acquire(*want, candidates, port, owner)
-	if _, creates := attach.(CreateFloatingIP); creates && len(on) > 0 {
+	if _, creates := attach.(CreateFloatingIP); creates && len(attached) > 0 {
 		refused = &Refusal{ReasonFloatingIPNotFound, fmt.Sprintf(
-			"the project has no floating IP %s; create it first: %s serves until then", want.Address, on[0].Address)}
+			"the project has no floating IP %s; create it first: %s serves until then", want.Address, attached[0].Address)}
 	}
 	if refused != nil {
-		// What serves now goes on serving.
+		// The present address stays.
 		return addresses{refused: []Refusal{*refused}}
 	}
-	return addresses{release: release(on, keep, owner), attach: []Op{attach}}
+	return addresses{release: release(attached, keepAll, owner), attach: []Op{attach}}
 }
 
-// acquire plans how the wanted floating IP comes to the port: one of the
-// candidates that fits is attached unless it serves something else, otherwise
-// one is made. The Service's own one that somebody attached elsewhere is neither
-// taken back nor replaced: either might be what nobody meant.
+// acquire attaches the first fitting candidate, unless it is attached to something else, or else creates a floating
+// IP. One of the Service that somebody attached elsewhere is neither taken back nor replaced: either could be a
+// mistake.
 func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner lb.Owner) (Op, *Refusal) {
 	for _, f := range candidates {
 		switch {
@@ -99,48 +99,46 @@ func acquire(want lb.FloatingIP, candidates []lb.FloatingIP, port string, owner 
 		}
 		return op, nil
 	}
-	want.PortID, want.Tags = port, nil // Neutron takes none in this call
+	want.PortID, want.Tags = port, nil // Neutron sets no tags in this call
 	return CreateFloatingIP{FloatingIP: want}, nil
 }
 
-// madeForAnother reports whether the floating IP bears the mark of another Service,
-// of this cluster or another. It may lead nowhere for a while, as when that one's
-// load balancer is replaced. One that was kept is free for every Service of the project.
+// madeForAnother reports whether the floating IP has the mark of another Service, of this cluster or another one.
+// It may be detached for a while, as when a load balancer is replaced. Any Service of the project may use a kept
+// one.
 func madeForAnother(f lb.FloatingIP, owner lb.Owner) bool {
 	_, kept, marked := lb.MarkOfFloatingIP(f)
 	return marked && !kept && !owner.MadeFloatingIP(f)
 }
 
-// release lets go of floating IPs on the VIP port: ours are deleted unless they
-// are to be kept, those that a person gave are only detached.
-func release(on []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
+// release releases floating IPs of the VIP port: ours are deleted unless they are to be kept; a person's are
+// detached.
+func release(attached []lb.FloatingIP, keepAll bool, owner lb.Owner) []Op {
 	var ops []Op
-	for _, f := range on {
-		if owner.MadeFloatingIP(f) && !keep {
+	for _, f := range attached {
+		if owner.MadeFloatingIP(f) && !keepAll {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
 		} else {
-			ops = append(ops, append(retagged(f, nil), leave(f, owner))...)
+			ops = append(ops, append(retagged(f, nil), keep(f, owner))...)
 		}
 	}
 	return ops
 }
 
-// discard deletes floating IPs of ours that lead nowhere, or says of them that
-// they are kept.
-func discard(strays []lb.FloatingIP, keep bool, owner lb.Owner) []Op {
+// releaseDetached deletes detached floating IPs of ours, or describes them as kept.
+func releaseDetached(detached []lb.FloatingIP, keepAll bool, owner lb.Owner) []Op {
 	var ops []Op
-	for _, f := range strays {
-		if !keep {
+	for _, f := range detached {
+		if !keepAll {
 			ops = append(ops, DeleteFloatingIP{ID: f.ID, Address: f.Address})
-		} else if op := leave(f, owner); op.Description != "" {
+		} else if op := keep(f, owner); op.Description != "" {
 			ops = append(ops, append(retagged(f, nil), op)...)
 		}
 	}
 	return ops
 }
 
-// retagged gives a floating IP the custom tags that it is to have. Those of one that is let
-// go of are taken off.
+// retagged sets the custom tags of a floating IP. Those of a released one are removed.
 func retagged(f lb.FloatingIP, want []string) []Op {
 	if !lb.CustomDiffer(f.Tags, want) {
 		return nil
@@ -148,9 +146,9 @@ func retagged(f lb.FloatingIP, want []string) []Op {
 	return []Op{SetFloatingIPTags{ID: f.ID, Address: f.Address, Tags: lb.Retag(f.Tags, want)}}
 }
 
-// leave detaches a floating IP and keeps it. One that bears our mark is described
-// as kept; one that openstack-cloud-controller-manager made stays as that knows it.
-func leave(f lb.FloatingIP, owner lb.Owner) DisassociateFloatingIP {
+// keep detaches a floating IP and keeps it. If it has our mark, its description changes to kept; one of
+// openstack-cloud-controller-manager keeps its own.
+func keep(f lb.FloatingIP, owner lb.Owner) DisassociateFloatingIP {
 	op := DisassociateFloatingIP{ID: f.ID, Address: f.Address}
 	if _, _, marked := lb.MarkOfFloatingIP(f); marked && owner.MadeFloatingIP(f) {
 		op.Description = owner.KeptFloatingIPDescription()

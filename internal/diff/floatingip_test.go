@@ -88,7 +88,7 @@ func TestLiveChangesOfFloatingIPs(t *testing.T) {
 			clear(c.pools)
 		}},
 	} {
-		t.Run(name, func(t *testing.T) { c.travel(t, name) })
+		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
 }
 
@@ -96,8 +96,8 @@ func TestAnAddressInUseIsRefusedUntilItIsFreed(t *testing.T) {
 	const given = "198.51.100.9"
 	c := cloudWith(usual())
 	c.addFloating(lb.FloatingIP{Address: given, PortID: "port-of-a-server"})
-	j := &journey{reporter: t, cloud: c, wanted: usual(address(given))}
-	plan := j.travel()
+	j := &convergence{reporter: t, cloud: c, wanted: usual(address(given))}
+	plan := j.converge()
 	if len(plan.Ops) > 0 || len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonFloatingIPInUse {
 		t.Fatalf("plan %v, refused %v; want no op and one refusal", plan.Ops, plan.Refused)
 	}
@@ -112,7 +112,7 @@ func TestAnAddressInUseIsRefusedUntilItIsFreed(t *testing.T) {
 			c.floating[id] = f
 		}
 	}
-	if plan := j.travel(); len(plan.Refused) > 0 {
+	if plan := j.converge(); len(plan.Refused) > 0 {
 		t.Errorf("still refused: %v", plan.Refused)
 	}
 	if got := c.observe().Address(); got != given {
@@ -126,7 +126,7 @@ func TestAPortTakenByAForeignListenerIsRefusedAndTheOthersAreServed(t *testing.T
 	l.Tags = []string{"by-hand"}
 	id := c.addListener(l, c.addPool(*l.Pool))
 	c.changePool(443, func(p *lb.Pool) { p.Tags = []string{"by-hand"} })
-	plan := (&journey{reporter: t, cloud: c, wanted: usual(nodes("13"))}).travel()
+	plan := (&convergence{reporter: t, cloud: c, wanted: usual(nodes("13"))}).converge()
 	if len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonPortInUse {
 		t.Fatalf("refused %v, want one %s", plan.Refused, ReasonPortInUse)
 	}

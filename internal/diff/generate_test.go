@@ -12,9 +12,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// anyWanted draws a wanted load balancer with up to six ports of up to five
-// members. With apart false no port number is used for both TCP and UDP.
-func anyWanted(t *rapid.T, apart bool) lb.Wanted {
+// anyWanted draws a wanted load balancer with up to six ports of up to five members. Without sharedPorts, no port
+// number is used for both TCP and UDP.
+func anyWanted(t *rapid.T, sharedPorts bool) lb.Wanted {
 	w := usual()
 	w.FloatingIP.Address = rapid.SampledFrom([]string{"", "", "198.51.100.1", "198.51.100.2"}).Draw(t, "address")
 	w.KeepFloatingIP = rapid.Bool().Draw(t, "keep")
@@ -22,7 +22,7 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 		w.FloatingIP = nil
 	}
 	key := func(l lb.Listener) string { return fmt.Sprint(l.Key()) }
-	if !apart {
+	if !sharedPorts {
 		key = func(l lb.Listener) string { return fmt.Sprint(l.Port) }
 	}
 	ports(rapid.SliceOfNDistinct(rapid.Custom(anyPort), 0, 6, key).Draw(t, "ports")...)(&w)
@@ -42,7 +42,7 @@ func anyWanted(t *rapid.T, apart bool) lb.Wanted {
 	return w
 }
 
-// anyTags draws custom tags beside ours.
+// anyTags draws custom tags in addition to ours.
 func anyTags(t *rapid.T, ours []string) []string {
 	return lb.WithCustom(ours, rapid.SampledFrom([][]string{nil, nil, {"a"}, {"b"}, {"a", "b", "c"}}).Draw(t, "tags"))
 }
@@ -85,15 +85,15 @@ func copied(l *lb.LoadBalancer) lb.LoadBalancer {
 	return c
 }
 
-// anyCloud draws what is there: nothing, what was wanted, or what was wanted at
-// another time, and then what people, failures and other controllers did to it.
-func anyCloud(t *rapid.T, wanted lb.Wanted, apart bool) *cloud {
+// anyCloud draws the state of the cloud: empty, or what is or once was wanted, followed by changes of people,
+// failures and other controllers.
+func anyCloud(t *rapid.T, wanted lb.Wanted, sharedPorts bool) *cloud {
 	c := newCloud(web)
-	c.apart = apart
+	c.sharedPorts = sharedPorts
 	if there := rapid.SampledFrom([]string{"nothing", "as wanted", "as wanted", "of another time"}).Draw(t, "there"); there != "nothing" {
 		first := wanted
 		if there == "of another time" || wanted.LoadBalancer == nil {
-			first = anyWanted(t, apart)
+			first = anyWanted(t, sharedPorts)
 		}
 		c.create(copied(first.LoadBalancer), lb.Active)
 		for range rapid.IntRange(0, 6).Draw(t, "drifts") {
@@ -127,16 +127,16 @@ func anyFloating(t *rapid.T, c *cloud, address string) {
 	c.addFloating(f)
 }
 
-// drift is something that was done to a load balancer behind our back.
+// drift is a change of a load balancer by somebody else.
 type drift struct {
 	name string
 	do   func(*rapid.T, *cloud)
 }
 
-// String makes failures readable.
+// String is for messages of failed tests.
 func (d drift) String() string { return d.name }
 
-// onListener and onPool make drifts of one listener or pool, drawn from all.
+// onListener and onPool return drifts of one listener or pool, drawn from all.
 func onListener(do func(*rapid.T, *cloud, *listenerRow)) func(*rapid.T, *cloud) {
 	return func(t *rapid.T, c *cloud) {
 		o := c.observe().LoadBalancer.Listeners
@@ -204,8 +204,8 @@ var drifts = []drift{
 	{"listener untagged", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Tags = nil })},
 	{"listener renamed", onListener(func(_ *rapid.T, _ *cloud, l *listenerRow) { l.Name = web.ListenerName(9) })},
 	{"listener of another", onListener(func(_ *rapid.T, c *cloud, l *listenerRow) {
-		if !c.apart {
-			return // whose it is can be told only where the transport is the same
+		if !c.sharedPorts {
+			return // its owner is only known if the transport is the same
 		}
 		l.Tags = []string{"kube_service_kubernetes_shop_api"}
 		if row, there := c.pools[l.pool]; there {
@@ -231,8 +231,8 @@ var drifts = []drift{
 		}
 	})},
 	{"listener tagged", onListener(func(t *rapid.T, c *cloud, l *listenerRow) {
-		if len(l.Tags) == 0 && !c.apart {
-			return // it would be another's
+		if len(l.Tags) == 0 && !c.sharedPorts {
+			return // it would be another Service's
 		}
 		l.Tags = anyTags(t, append(slices.Clone(l.Tags), "by-hand"))
 	})},
@@ -308,7 +308,7 @@ var leftBehind = onListener(func(t *rapid.T, c *cloud, l *listenerRow) {
 	c.pools[l.pool] = row
 })
 
-// leaveBehind leaves all there is below the load balancer in PENDING_CREATE.
+// leaveBehind leaves all children of the load balancer in PENDING_CREATE.
 func (c *cloud) leaveBehind() {
 	for id, row := range c.listeners {
 		row.ProvisioningStatus = lb.PendingCreate
@@ -329,8 +329,8 @@ func (c *cloud) leaveBehind() {
 	}
 }
 
-// leftOver adds a pool that nothing uses: ours by tags or by name, another's, a
-// person's, complete or not.
+// leftOver adds a pool without a listener: ours by tags or by name, another Service's, or a person's; complete or
+// not.
 func leftOver(t *rapid.T, c *cloud) {
 	p := *anyPort(t).Pool
 	p.Name = rapid.SampledFrom([]string{web.PoolName(0), web.PoolName(1), web.PoolName(2), "canary"}).Draw(t, "name")
@@ -344,16 +344,15 @@ func leftOver(t *rapid.T, c *cloud) {
 	c.addPool(p)
 }
 
-// addForeign opens a port that is not ours, on a pool of its own, on ours, or on
-// none.
+// addForeign adds a listener that is not ours, with a pool of its own, a pool of ours, or none.
 func addForeign(t *rapid.T, c *cloud) {
 	l := anyPort(t)
 	l.Name, l.Tags = "foreign", rapid.SampledFrom([][]string{{"by-hand"}, {"kube-octavia.service=other"}, {lb.ClusterTag("other"), web.LoadBalancerName()}}).Draw(t, "tags")
-	if !c.apart { // as above
+	if !c.sharedPorts { // as above
 		l.Port += 100
 	}
 	for _, other := range c.listeners {
-		if other.Key() == l.Key() || !c.apart && other.Port == l.Port {
+		if other.Key() == l.Key() || !c.sharedPorts && other.Port == l.Port {
 			return
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// guard looks, after each op, at all that must hold in every state on the way.
-func (j *journey) guard(op Op) {
+// guard checks, after each op, everything that must hold in every state.
+func (j *convergence) guard(op Op) {
 	j.Helper()
 	now := j.cloud.observe().LoadBalancer
 	if now == nil || j.start.LoadBalancer == nil || j.wanted.LoadBalancer == nil || now.ID != j.start.LoadBalancer.ID {
@@ -48,9 +48,8 @@ func (j *journey) guard(op Op) {
 	}
 }
 
-// reopens looks at a port that was closed because its protocol changes: nothing comes
-// between that and its opening.
-func (j *journey) reopens(op Op) {
+// reopens checks a port that was closed because its protocol changes: no other op comes before it is open again.
+func (j *convergence) reopens(op Op) {
 	j.Helper()
 	if !op.Octavia() {
 		return
@@ -61,17 +60,16 @@ func (j *journey) reopens(op Op) {
 	}
 	j.closed = 0
 	if end, ends := op.(DeleteListener); ends {
-		// One for metrics carries nobody's traffic, and opens last.
+		// A metrics listener carries no traffic of clients, and opens last.
 		if l := find(j.wanted.LoadBalancer.Listeners, end.Key); l != nil && l.Protocol != lb.ListenerPrometheus {
 			j.closed = end.Key.Port
 		}
 	}
 }
 
-// serves looks at a port that stays: it is never without its pool, nor the pool
-// without the members that stay, nor open to sources that were and will be
-// kept out.
-func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
+// serves checks a port that stays: it always has its pool, the pool has the members that stay, and it is never open
+// to sources that were and will be excluded.
+func (j *convergence) serves(op Op, before, now, wanted lb.Listener) {
 	j.Helper()
 	shared := before.Pool != nil && !j.mine(*before.Pool)
 	unfinished := before.Pool != nil && before.Pool.Unfinished()
@@ -95,9 +93,9 @@ func (j *journey) serves(op Op, before, now, wanted lb.Listener) {
 	}
 }
 
-// foreign compares a listener that is not ours. What is in its pool is ours when
-// one of our listeners has the pool too; that it has the pool is not.
-func (j *journey) foreign(l lb.Listener) cmp.Option {
+// foreign compares a listener that is not ours. If one of our listeners shares its pool, the contents of the pool
+// are ours; but the listener keeps the pool.
+func (j *convergence) foreign(l lb.Listener) cmp.Option {
 	if l.Pool == nil || j.mine(*l.Pool) {
 		return cmp.Options{}
 	}
@@ -105,7 +103,7 @@ func (j *journey) foreign(l lb.Listener) cmp.Option {
 }
 
 // mine reports whether only one listener of the start uses the pool.
-func (j *journey) mine(p lb.Pool) bool {
+func (j *convergence) mine(p lb.Pool) bool {
 	users := 0
 	for _, l := range j.start.LoadBalancer.Listeners {
 		if l.Pool != nil && l.Pool.ID == p.ID {
@@ -116,7 +114,7 @@ func (j *journey) mine(p lb.Pool) bool {
 }
 
 // sharers counts the listeners of the start that share a pool with another.
-func (j *journey) sharers() int {
+func (j *convergence) sharers() int {
 	n := 0
 	if j.start.LoadBalancer == nil {
 		return n
@@ -129,9 +127,8 @@ func (j *journey) sharers() int {
 	return n
 }
 
-// opensComplete looks at a port that was just opened or given another pool:
-// all that is wanted behind it is there.
-func (j *journey) opensComplete(op Op, now *lb.LoadBalancer) {
+// opensComplete checks a port that was just opened or got another pool: everything wanted behind it exists.
+func (j *convergence) opensComplete(op Op, now *lb.LoadBalancer) {
 	j.Helper()
 	var key lb.ListenerKey
 	switch op := op.(type) {
@@ -163,9 +160,8 @@ func (j *journey) opensComplete(op Op, now *lb.LoadBalancer) {
 	}
 }
 
-// arrived looks whether the cloud has what is wanted, and nothing of ours
-// besides.
-func (j *journey) arrived() {
+// checkResult checks that the cloud has what is wanted, and nothing else of ours.
+func (j *convergence) checkResult() {
 	j.Helper()
 	have, want := j.cloud.observe(), j.wanted.LoadBalancer
 	j.floatingIPArrived(have)
@@ -173,7 +169,7 @@ func (j *journey) arrived() {
 	case len(have.Duplicates) > 0:
 		j.Errorf("duplicates are left: %v", have.Duplicates)
 	case want == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
-		j.withdrawn(*have.LoadBalancer)
+		j.checkLeft(*have.LoadBalancer)
 		return
 	case want == nil && have.LoadBalancer != nil:
 		j.Errorf("the load balancer is still there")
@@ -196,8 +192,8 @@ func (j *journey) arrived() {
 	}
 	for _, w := range want.Listeners {
 		got := find(l.Listeners, w.Key())
-		if got == nil && j.wanted.MonitorsAsFound && hasMonitor(*l) {
-			continue // to open it would lock the load balancer for ever
+		if got == nil && j.wanted.KeepMonitors && hasMonitor(*l) {
+			continue // a new listener would leave the load balancer PENDING for ever
 		}
 		if got == nil {
 			j.Errorf("no listener for %v%s", w.Key(), j)
@@ -207,7 +203,7 @@ func (j *journey) arrived() {
 	}
 	for _, got := range l.Listeners {
 		owner := j.cloud.owner
-		owner.Guest = !owner.Owns(*l)
+		owner.Sharer = !owner.Owns(*l)
 		if owner.OwnsListener(got) && find(want.Listeners, got.Key()) == nil {
 			j.Errorf("listener %s for %v is left%s", got.ID, got.Key(), j)
 		}
@@ -219,20 +215,20 @@ func (j *journey) arrived() {
 	}
 }
 
-// withdrawn checks that nothing of ours is left on a load balancer that others use.
-func (j *journey) withdrawn(l lb.LoadBalancer) {
+// checkLeft checks that nothing of ours remains on a load balancer with sharers.
+func (j *convergence) checkLeft(l lb.LoadBalancer) {
 	j.Helper()
 	if l.ProvisioningStatus != lb.Active {
 		return
 	}
 	owner := j.cloud.owner
-	owner.Guest = !owner.Owns(l)
+	owner.Sharer = !owner.Owns(l)
 	for _, tag := range []string{owner.LoadBalancerName(), owner.ServiceTag()} {
 		if slices.Contains(l.Tags, tag) {
 			j.Errorf("the load balancer bears our marks: %v", l.Tags)
 		}
 	}
-	if !owner.Guest && lb.CustomDiffer(l.Tags, nil) {
+	if !owner.Sharer && lb.CustomDiffer(l.Tags, nil) {
 		j.Errorf("the load balancer bears our custom tags: %v", l.Tags)
 	}
 	used := map[string]bool{}
@@ -250,7 +246,7 @@ func (j *journey) withdrawn(l lb.LoadBalancer) {
 	}
 }
 
-func (j *journey) floatingIPArrived(have lb.Observed) {
+func (j *convergence) floatingIPArrived(have lb.Observed) {
 	j.Helper()
 	plan := New(j.wanted, have, j.cloud.owner)
 	refused := slices.ContainsFunc(plan.Refused, func(r Refusal) bool { return r.Reason == ReasonFloatingIPInUse || r.Reason == ReasonFloatingIPNotFound })
@@ -268,7 +264,7 @@ func (j *journey) floatingIPArrived(have lb.Observed) {
 	}
 	want := j.wanted.FloatingIP
 	switch {
-	case refused, j.wanted.AddressAsFound, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
+	case refused, j.wanted.KeepAddress, j.wanted.LoadBalancer == nil && have.LoadBalancer != nil && Shared(*have.LoadBalancer, j.cloud.owner):
 	case want == nil && len(on) > 0:
 		j.Errorf("floating IP %s is still attached%s", on[0].ID, j)
 	case want != nil && len(on) != 1:
@@ -280,7 +276,7 @@ func (j *journey) floatingIPArrived(have lb.Observed) {
 	}
 }
 
-// asWanted compares what matters to clients of a port, by rules of its own.
+// asWanted compares what matters to clients of a port, by its own rules.
 func asWanted(have, want lb.Listener) bool {
 	alike := cmp.Options{
 		cmpopts.IgnoreFields(lb.Listener{}, "ID", "Name", "Tags", "AllowedCIDRs", "ProvisioningStatus"),
@@ -288,16 +284,16 @@ func asWanted(have, want lb.Listener) bool {
 		cmpopts.IgnoreFields(lb.HealthMonitor{}, "ID", "Name", "Tags", "ProvisioningStatus"),
 		cmpopts.IgnoreFields(lb.Member{}, "ID", "Name", "SubnetID", "ProvisioningStatus", "OperatingStatus"),
 		cmpopts.SortSlices(func(a, b lb.Member) bool { return a.Address < b.Address || a.Address == b.Address && a.Port < b.Port }),
-		cmpopts.SortSlices(func(a, b string) bool { return a < b }), // certificates for hosts are a set
+		cmpopts.SortSlices(func(a, b string) bool { return a < b }), // SNI is a set
 		cmpopts.EquateEmpty(),
 	}
 	if want.Protocol == lb.ListenerPrometheus {
-		have.Timeouts = want.Timeouts // nobody waits there
+		have.Timeouts = want.Timeouts // metrics have none
 	}
 	if want.Pool == nil {
 		have.Pool = nil
-	} else if have.Pool != nil && have.Pool.Persistence != nil && want.Pool.Persistence != nil && nobodyAskedForATimeout(*want.Pool.Persistence, *have.Pool.Persistence) {
-		// Octavia's default is as good as any.
+	} else if have.Pool != nil && have.Pool.Persistence != nil && want.Pool.Persistence != nil && noTimeoutRequested(*want.Pool.Persistence, *have.Pool.Persistence) {
+		// Octavia's default is fine, too.
 		pool, persistence := *have.Pool, *have.Pool.Persistence
 		persistence.TimeoutSeconds = want.Pool.Persistence.TimeoutSeconds
 		pool.Persistence = &persistence
@@ -307,9 +303,8 @@ func asWanted(have, want lb.Listener) bool {
 	return tagged && sameSet(have.AllowedCIDRs, want.AllowedCIDRs) && cmp.Equal(have, want, alike)
 }
 
-// keepsTags looks whether an op takes off tags that somebody put there by hand: that do not
-// bear the mark of those that we set.
-func (j *journey) keepsTags(op Op, before, after lb.Observed) {
+// keepsTags checks that an op does not remove tags that somebody set by hand.
+func (j *convergence) keepsTags(op Op, before, after lb.Observed) {
 	j.Helper()
 	now := tagsByID(after)
 	for id, tags := range tagsByID(before) {
@@ -338,14 +333,12 @@ func tagsByID(o lb.Observed) map[string][]string {
 	return all
 }
 
-// nobodyAskedForATimeout reports whether none is wanted, or the one that Kubernetes fills in
-// where there is none.
-func nobodyAskedForATimeout(want, have lb.Persistence) bool {
+// noTimeoutRequested reports whether no timeout is wanted, or only the default of Kubernetes.
+func noTimeoutRequested(want, have lb.Persistence) bool {
 	return want.TimeoutSeconds == 0 || want.TimeoutSeconds == 3*60*60 && have.TimeoutSeconds == 0
 }
 
-// sameSet compares source ranges as sets of networks; everybody has two
-// spellings.
+// sameSet compares source ranges as sets of networks; everybody has two notations.
 func sameSet(a, b []string) bool {
 	set := func(all []string) map[string]bool {
 		networks := map[string]bool{}

@@ -9,24 +9,21 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Some versions of Octavia make a load balancer ACTIVE and leave parts of it
-// PENDING for ever: Octavia 11.0 with provider amphora everything below a load
-// balancer that was created complete, provider ovn the health monitors of such a
-// create, and at times what is above a monitor that was deleted. What becomes of
-// a write to such a part differs: it is repaired, or it is refused, or, with a
-// monitor of provider ovn, the load balancer is locked for ever, also against its
-// deletion. All of them let such a pool be deleted, though, and such a listener
-// be changed. So another pool takes the pool's place, and the listener is written
-// to once more.
+// Some versions of Octavia set a load balancer to ACTIVE and leave parts of it PENDING for ever:
+//   - Octavia 11.0 with provider amphora: all children of a load balancer that was created complete
+//   - provider ovn: the health monitors of such a create, and at times the pool and listener of a deleted monitor
+//
+// The effect of a write to such a part differs: it is repaired, or the write is rejected, or, for a monitor of provider
+// ovn, the load balancer stays PENDING for ever and cannot even be deleted. But all versions let such a pool be deleted
+// and such a listener be changed. So the pool is replaced, and the listener is written again.
 
-// LeftBehind reports whether the load balancer is ACTIVE and has parts of ours
-// that are PENDING nevertheless. Whether Octavia is still at work on them only
-// time can tell; New takes them for left behind.
+// LeftBehind reports whether the load balancer is ACTIVE but has PENDING parts of ours. Only time can tell whether
+// Octavia still works on them; New assumes that it does not.
 func LeftBehind(l *lb.LoadBalancer, owner lb.Owner) bool {
 	return l != nil && l.ProvisioningStatus == lb.Active && anyOfOurs(*l, owner, lb.ProvisioningStatus.Pending)
 }
 
-// UnfinishedIDs returns the ids of the parts of ours that are PENDING.
+// UnfinishedIDs returns the ids of our PENDING parts.
 func UnfinishedIDs(l lb.LoadBalancer, owner lb.Owner) []string {
 	var ids []string
 	add := func(id string, s lb.ProvisioningStatus) {
@@ -60,10 +57,9 @@ func UnfinishedIDs(l lb.LoadBalancer, owner lb.Owner) []string {
 	return ids
 }
 
-// LeftAtBirth reports whether parts of ours are in PENDING_CREATE. When they were
-// left behind, so will be others that are created together with their load
-// balancer.
-func LeftAtBirth(l lb.LoadBalancer, owner lb.Owner) bool {
+// LeftBehindAtCreation reports whether parts of ours are in PENDING_CREATE. If Octavia left them behind, it will do
+// the same with other load balancers that are created with their children.
+func LeftBehindAtCreation(l lb.LoadBalancer, owner lb.Owner) bool {
 	return anyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.PendingCreate })
 }
 
@@ -73,7 +69,7 @@ func anyOfOurs(l lb.LoadBalancer, owner lb.Owner, is func(lb.ProvisioningStatus)
 	}) || slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.OwnsPool(p) && p.Any(is) })
 }
 
-// Repairs reports whether ops are there because of what was left behind.
+// Repairs reports whether ops repair what was left behind.
 func Repairs(ops []Op) bool {
 	return slices.ContainsFunc(ops, func(op Op) bool {
 		switch op := op.(type) {
@@ -86,8 +82,7 @@ func Repairs(ops []Op) bool {
 	})
 }
 
-// OnlyMembers returns those of the ops that set the members of pools which
-// listeners have and which are finished.
+// OnlyMembers returns the ops that set the members of finished pools with a listener.
 func OnlyMembers(ops []Op, l *lb.LoadBalancer) []Op {
 	return slices.DeleteFunc(slices.Clone(ops), func(op Op) bool {
 		set, ok := op.(SetMembers)
@@ -97,8 +92,7 @@ func OnlyMembers(ops []Op, l *lb.LoadBalancer) []Op {
 	})
 }
 
-// OnlySources returns those of the ops that change who may connect to listeners
-// which are finished, and leaves out what else they change.
+// OnlySources returns the changes of the allowed sources of finished listeners, without their other changes.
 func OnlySources(ops []Op, l *lb.LoadBalancer) []Op {
 	var sources []Op
 	for _, op := range ops {
@@ -112,22 +106,20 @@ func OnlySources(ops []Op, l *lb.LoadBalancer) []Op {
 	return sources
 }
 
-// removeLeft plans the end of pools that were left behind and have been replaced.
-// It does not come last: many may have to be replaced, and the quota may hold no
-// more than one pool besides those that are needed.
-func (t *tree) removeLeft() {
+// deleteLeftBehind deletes replaced pools that were left behind. It does not come last: many may have to be
+// replaced, and the quota may allow only one additional pool.
+func (t *changes) deleteLeftBehind() {
 	t.detached = slices.DeleteFunc(t.detached, func(p lb.Pool) bool {
 		left := p.Unfinished() && t.owner.OwnsPool(p)
 		if left {
-			t.left = append(t.left, DeletePool{ID: p.ID, Name: p.Name, LeftBehind: true})
+			t.leftBehind = append(t.leftBehind, DeletePool{ID: p.ID, Name: p.Name, LeftBehind: true})
 		}
 		return left
 	})
 }
 
-// unmade returns a pool as it is to be made: what is wanted may have been
-// observed, with the statuses of what it is to replace.
-func unmade(p lb.Pool) lb.Pool {
+// asNew returns a pool to be created without ids and statuses, which it has if it was copied from the observed one.
+func asNew(p lb.Pool) lb.Pool {
 	p.ID, p.ProvisioningStatus = "", ""
 	p.Members = slices.Clone(p.Members)
 	for i := range p.Members {

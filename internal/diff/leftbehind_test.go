@@ -54,7 +54,7 @@ func TestPartsThatOctaviaLeftBehindAreReplaced(t *testing.T) {
 			after: []edit{withAddress, func(w *lb.Wanted) { w.LoadBalancer.VIP.PortID = "port-1" }, speak(443, terminated("cert-a"))}},
 		"how_it_would_be_created_does_not_matter_to_one_there": {after: []edit{serial}},
 	} {
-		t.Run(name, func(t *testing.T) { c.travel(t, name) })
+		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
 }
 
@@ -87,7 +87,7 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 			if got := LeftBehind(l, web); got != test.left {
 				t.Errorf("left behind: %t", got)
 			}
-			if got := LeftAtBirth(*l, web); test.left && got != test.birth {
+			if got := LeftBehindAtCreation(*l, web); test.left && got != test.birth {
 				t.Errorf("left at birth: %t", got)
 			}
 		})
@@ -97,7 +97,7 @@ func TestPartsAreLeftBehindOnlyWhenTheLoadBalancerIsActive(t *testing.T) {
 	}
 }
 
-func TestPoolsThatAreFinishedFollowTheNodesBeforeAnythingElseIsDone(t *testing.T) {
+func TestMembersOfFinishedPoolsAreUpdatedFirst(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.changePool(443, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingCreate })
 	observed := c.observe()
@@ -111,7 +111,7 @@ func TestPoolsThatAreFinishedFollowTheNodesBeforeAnythingElseIsDone(t *testing.T
 	}
 }
 
-func TestAccessToPortsThatAreFinishedIsChangedBeforeAnythingElseIsDone(t *testing.T) {
+func TestSourcesOfFinishedListenersAreUpdatedFirst(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.changePool(80, func(p *lb.Pool) { p.ProvisioningStatus = lb.PendingCreate })
 	c.changeListener(80, func(l *listenerRow) { l.ConnectionLimit = 5 })
@@ -127,12 +127,12 @@ func TestAccessToPortsThatAreFinishedIsChangedBeforeAnythingElseIsDone(t *testin
 	}
 }
 
-func TestAReplacementIsMadeWithoutTheStatusesOfWhatItReplaces(t *testing.T) {
+func TestAReplacementPoolHasNoStatusesOfTheOldOne(t *testing.T) {
 	c := cloudWith(usual(monitored(lb.MonitorTCP)))
 	c.leaveBehind()
 	observed := c.observe()
 	wanted := usual()
-	wanted.LoadBalancer = observed.LoadBalancer // what is wanted of a Service that is refused
+	wanted.LoadBalancer = observed.LoadBalancer // as for a Service that is refused
 	for range 3 {
 		op := New(wanted, observed, web).Ops[0]
 		made, err := c.apply(op)

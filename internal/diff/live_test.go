@@ -11,27 +11,27 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// live is a change of a Service, or of its load balancer behind our back.
+// live is a change of a Service, or of its load balancer by somebody else.
 type live struct {
 	before, after []edit
-	// drift is what somebody did to the cloud meanwhile.
+	// drift is a change of the cloud by somebody else.
 	drift func(*cloud)
 }
 
-func (l live) travel(t *testing.T, name string) Plan {
+func (l live) converge(t *testing.T, name string) Plan {
 	t.Helper()
 	c := cloudWith(usual(l.before...))
 	if l.drift != nil {
 		l.drift(c)
 	}
-	j := &journey{reporter: t, cloud: c, wanted: usual(l.after...)}
-	plan := j.travel()
+	j := &convergence{reporter: t, cloud: c, wanted: usual(l.after...)}
+	plan := j.converge()
 	golden(t, name, plan, j.passes)
 	return plan
 }
 
-// Each case is a sentence, and a golden file that shows the plan and all passes
-// that it takes. The journey itself watches over traffic on the way.
+// Each case is a sentence, and a golden file with the plan and all passes. The passes check that traffic is not
+// interrupted.
 func TestLiveChangesOfPortsAndPools(t *testing.T) {
 	two := func() []lb.Listener { return []lb.Listener{port(lb.TCP, 80, 30080), port(lb.TCP, 443, 30443)} }
 	udp := func() lb.Listener { return port(lb.UDP, 443, 30443) }
@@ -106,11 +106,11 @@ func TestLiveChangesOfPortsAndPools(t *testing.T) {
 			c.addPool(p)
 		}},
 	} {
-		t.Run(name, func(t *testing.T) { c.travel(t, name) })
+		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
 }
 
-// tagged asks for custom tags of everything.
+// tagged requests custom tags for everything.
 func tagged(custom ...string) edit {
 	return func(w *lb.Wanted) {
 		w.LoadBalancer.Tags, w.FloatingIP.Tags = lb.WithCustom(web.Tags(), custom), lb.WithCustom(nil, custom)
@@ -120,7 +120,7 @@ func tagged(custom ...string) edit {
 	}
 }
 
-// tagAll is somebody who tags everything by hand.
+// tagAll adds tags to everything by hand.
 func tagAll(tag string) func(*cloud) {
 	return func(c *cloud) {
 		c.balancer.Tags = append(c.balancer.Tags, tag)
@@ -135,7 +135,7 @@ func tagAll(tag string) func(*cloud) {
 	}
 }
 
-func TestWhatOthersDidToTheLoadBalancer(t *testing.T) {
+func TestChangesOfOthersToTheLoadBalancer(t *testing.T) {
 	tags := func(all ...string) func(*cloud) { return func(c *cloud) { c.balancer.Tags = all } }
 	foreign := func(number int) lb.Listener {
 		l := port(lb.TCP, number, 31000)
@@ -224,11 +224,11 @@ func TestWhatOthersDidToTheLoadBalancer(t *testing.T) {
 		"duplicates_are_deleted_with_the_service":          {after: []edit{nothing}, drift: func(c *cloud) { c.duplicates = []string{"lb-7"} }},
 		"a_load_balancer_in_error_is_deleted_when_asked":   {after: []edit{nothing}, drift: func(c *cloud) { c.balancer.ProvisioningStatus = lb.Error }},
 	} {
-		t.Run(name, func(t *testing.T) { c.travel(t, name) })
+		t.Run(name, func(t *testing.T) { c.converge(t, name) })
 	}
 }
 
-func TestNothingIsPlannedForALoadBalancerThatOctaviaIsAtWorkOnOrThatFailed(t *testing.T) {
+func TestNothingIsPlannedForAPendingOrFailedLoadBalancer(t *testing.T) {
 	for _, status := range []lb.ProvisioningStatus{lb.PendingCreate, lb.PendingUpdate, lb.PendingDelete, lb.Error} {
 		for name, wanted := range map[string]lb.Wanted{"changes": usual(nodes("13"), internal), "its end": usual(nothing)} {
 			if status == lb.Error && name == "its end" {

@@ -10,26 +10,24 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// withoutMonitors returns a load balancer that is yet to be made without the
-// health monitors wanted of it.
+// withoutMonitors returns a copy of the load balancer without health monitors.
 func withoutMonitors(l lb.LoadBalancer) lb.LoadBalancer {
 	bare := cloneLoadBalancer(l)
 	eachPool(&bare, func(p *lb.Pool) { p.Monitor = nil })
 	return bare
 }
 
-// hasMonitor reports whether any pool of the load balancer has a health monitor,
-// be it ours or not, used or not.
+// hasMonitor reports whether any pool of the load balancer has a health monitor, ours or not, used or not.
 func hasMonitor(l lb.LoadBalancer) bool {
 	has := func(p *lb.Pool) bool { return p != nil && p.Monitor != nil }
 	return slices.ContainsFunc(l.Listeners, func(l lb.Listener) bool { return has(l.Pool) }) ||
 		slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return has(&p) })
 }
 
-// monitorInTheWay refuses a port that would be opened beside a health monitor
-// which is to be left alone: those that do harm lock the load balancer then. A
-// monitor that was left PENDING must not be deleted; its pool will be replaced.
-func monitorInTheWay(want lb.Listener, have lb.LoadBalancer) Refusal {
+// blockedByMonitor refuses a new port on a load balancer with a health monitor that must not be touched: the load
+// balancer would stay PENDING for ever. A monitor that was left PENDING must not be deleted; its pool will be
+// replaced.
+func blockedByMonitor(want lb.Listener, have lb.LoadBalancer) Refusal {
 	return Refusal{ReasonBlockedByHealthMonitor, fmt.Sprintf(
 		"port %s cannot be opened while load balancer %s has a health monitor: in this cloud that would lock the load balancer permanently. "+
 			"Delete its monitors that are ACTIVE, or delete the Service and create it again", portText(want.Key()), have.ID)}

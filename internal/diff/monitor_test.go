@@ -14,12 +14,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func asFound(w *lb.Wanted) { w.MonitorsAsFound = true }
+func asFound(w *lb.Wanted) { w.KeepMonitors = true }
 
-// asFoundPasses carries out plan after plan until nothing is left to do, and
-// returns the ops by pass and the refusals' reasons at the start and at the end.
-// It watches that monitors are left alone and nothing is opened beside one.
-func asFoundPasses(t reporter, c *cloud, wanted lb.Wanted) (passes [][]string, first, last []string) {
+// passesWithMonitors carries out plans until nothing is left to do, and returns the ops by pass and the reasons of
+// refusals at the start and at the end. It checks that monitors are not touched and no port is opened while one
+// exists.
+func passesWithMonitors(t reporter, c *cloud, wanted lb.Wanted) (passes [][]string, first, last []string) {
 	t.Helper()
 	for len(passes) < 100 {
 		c.settle()
@@ -64,7 +64,7 @@ func leavesMonitorsAlone(t reporter, op Op, there *lb.LoadBalancer) {
 	}
 }
 
-func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
+func TestMonitorsThatMustNotBeTouchedAreNot(t *testing.T) {
 	eighty := func(change ...edit) []edit {
 		return append([]edit{internal, ports(port(lb.TCP, 80, 30080))}, change...)
 	}
@@ -116,7 +116,7 @@ func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
 			if c.drift != nil {
 				c.drift(cloud)
 			}
-			passes, first, last := asFoundPasses(t, cloud, usual(append(c.after, asFound)...))
+			passes, first, last := passesWithMonitors(t, cloud, usual(append(c.after, asFound)...))
 			if len(passes) != len(c.passes)+1 {
 				t.Fatalf("passes: %q", passes)
 			}
@@ -132,15 +132,15 @@ func TestMonitorsThatAreToBeLeftAloneAre(t *testing.T) {
 	}
 }
 
-func TestMonitorsAreLeftAloneWhateverIsThereAndWanted(t *testing.T) {
+func TestMonitorsAreNotTouchedWhateverIsObservedAndWanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wanted := anyWanted(t, true)
-		wanted.FloatingIP, wanted.MonitorsAsFound = nil, true
-		asFoundPasses(t, anyCloud(t, wanted, true), wanted)
+		wanted.FloatingIP, wanted.KeepMonitors = nil, true
+		passesWithMonitors(t, anyCloud(t, wanted, true), wanted)
 	})
 }
 
-func TestWhatIsWithheldIsRefusedInWords(t *testing.T) {
+func TestWithheldPartsAreReportedAsRefused(t *testing.T) {
 	w := usual(func(w *lb.Wanted) { w.Withheld = []lb.Withheld{{Reason: "Because", Message: "in words"}} })
 	plan := New(w, lb.Observed{}, web)
 	if d := cmp.Diff([]Refusal{{Reason: "Because", Message: "in words"}}, plan.Refused); d != "" {

@@ -11,16 +11,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Op is one write to the cloud: one API call. Its String says in a line what it
-// does, for logs, events and `kube-octavia plan`.
+// Op is one write to the cloud: one API call. String describes it in one line, for logs, events and `kube-octavia
+// plan`.
 type Op interface {
 	fmt.Stringer
-	// Octavia reports whether the op changes a load balancer, and so locks it
-	// until Octavia has carried it out. The others go to Neutron.
+	// Octavia reports whether the op changes a load balancer, which is then immutable until Octavia is done. Others
+	// go to Neutron.
 	Octavia() bool
 }
 
-// CreateLoadBalancer makes the load balancer and its children.
+// CreateLoadBalancer creates the load balancer and its children.
 type CreateLoadBalancer struct {
 	octaviaOp
 	LoadBalancer lb.LoadBalancer `json:"loadBalancer"`
@@ -34,24 +34,23 @@ type UpdateLoadBalancer struct {
 	AdminDown *bool     `json:"adminDown,omitempty"`
 }
 
-// FailoverLoadBalancer lets Octavia rebuild what is behind a load balancer that
-// is in ERROR. Its parts and its address stay.
+// FailoverLoadBalancer rebuilds what is behind a load balancer in ERROR. Its children and addresses stay.
 type FailoverLoadBalancer struct {
 	octaviaOp
 	ID string `json:"id"`
 }
 
-// DeleteLoadBalancer deletes the load balancer and everything below it.
+// DeleteLoadBalancer deletes the load balancer and its children.
 type DeleteLoadBalancer struct {
 	octaviaOp
 	ID string `json:"id"`
 }
 
-// CreateListener opens a port onto a pool that is there already.
+// CreateListener opens a port with an existing pool.
 type CreateListener struct {
 	octaviaOp
 	LoadBalancerID string `json:"loadBalancerID"`
-	// Listener's Pool is not sent: PoolID is its default pool, or "" for metrics.
+	// Listener.Pool is not sent: PoolID is the default pool, or "" for metrics.
 	Listener lb.Listener `json:"listener"`
 	PoolID   string      `json:"poolID"`
 }
@@ -66,13 +65,12 @@ type UpdateListener struct {
 	// AllowedCIDRs set to an empty list opens the port to everybody.
 	AllowedCIDRs *[]string    `json:"allowedCIDRs,omitempty"`
 	Timeouts     *lb.Timeouts `json:"timeouts,omitempty"`
-	// InsertHeaders set to an empty list adds no header any more.
+	// InsertHeaders set to an empty list removes all headers.
 	InsertHeaders *[]string `json:"insertHeaders,omitempty"`
 	TLS           *lb.TLS   `json:"tls,omitempty"`
 	PoolID        *string   `json:"poolID,omitempty"`
 	AdminDown     *bool     `json:"adminDown,omitempty"`
-	// LeftBehind says that Octavia left the listener, or the pool that it is
-	// given another one for, PENDING.
+	// LeftBehind means that Octavia left the listener, or its old pool, PENDING.
 	LeftBehind bool `json:"leftBehind,omitempty"`
 }
 
@@ -89,25 +87,24 @@ type DeleteListener struct {
 	Key lb.ListenerKey `json:"key"`
 }
 
-// SetTags makes the tags of a listener or a pool these.
+// SetTags sets the tags of a listener or a pool.
 type SetTags struct {
 	octaviaOp
-	// Of is "listener" or "pool", and Name what people know it by.
+	// Of is "listener" or "pool"; Name is for people.
 	Of   string   `json:"of"`
 	ID   string   `json:"id"`
 	Name string   `json:"name"`
 	Tags []string `json:"tags"`
 }
 
-// CreatePool makes a pool that no listener uses yet, without members and
-// monitor: nothing nests outside CreateLoadBalancer.
+// CreatePool creates a pool that no listener uses yet, without members and monitor.
 type CreatePool struct {
 	octaviaOp
 	LoadBalancerID string  `json:"loadBalancerID"`
 	Pool           lb.Pool `json:"pool"`
 }
 
-// UpdatePool makes the pool's settings these; its protocol cannot be changed.
+// UpdatePool sets the settings of a pool; its protocol cannot be changed.
 type UpdatePool struct {
 	octaviaOp
 	ID        string       `json:"id"`
@@ -123,11 +120,11 @@ type DeletePool struct {
 	octaviaOp
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// LeftBehind says that Octavia left it, or something in it, PENDING.
+	// LeftBehind means that Octavia left it, or something in it, PENDING.
 	LeftBehind bool `json:"leftBehind,omitempty"`
 }
 
-// SetMembers makes the pool's members exactly these, in one batch call.
+// SetMembers sets all members of the pool, in one batch call.
 type SetMembers struct {
 	octaviaOp
 	PoolID   string      `json:"poolID"`
@@ -139,7 +136,7 @@ type SetMembers struct {
 	Changed int `json:"changed"`
 }
 
-// CreateMonitor gives the pool a health monitor.
+// CreateMonitor creates the health monitor of a pool.
 type CreateMonitor struct {
 	octaviaOp
 	PoolID   string           `json:"poolID"`
@@ -147,38 +144,36 @@ type CreateMonitor struct {
 	Monitor  lb.HealthMonitor `json:"monitor"`
 }
 
-// UpdateMonitor makes the monitor's settings those of Monitor; its type cannot
-// be changed.
+// UpdateMonitor sets the settings of a monitor; its type cannot be changed.
 type UpdateMonitor struct {
 	octaviaOp
 	ID      string           `json:"id"`
 	Monitor lb.HealthMonitor `json:"monitor"`
 }
 
-// DeleteMonitor takes the pool's health monitor away.
+// DeleteMonitor deletes the health monitor of a pool.
 type DeleteMonitor struct {
 	octaviaOp
 	ID       string `json:"id"`
 	PoolName string `json:"poolName"`
 }
 
-// CreateFloatingIP makes a floating IP that leads to the VIP port.
+// CreateFloatingIP creates a floating IP for the VIP port.
 type CreateFloatingIP struct {
 	neutronOp
-	// FloatingIP's PortID is empty when the load balancer is made in the same
-	// pass: it is then the VIP port of that one.
+	// FloatingIP.PortID is empty if the same pass creates the load balancer: its VIP port is used.
 	FloatingIP lb.FloatingIP `json:"floatingIP"`
 }
 
-// AssociateFloatingIP lets an existing floating IP lead to the VIP port.
+// AssociateFloatingIP attaches an existing floating IP to the VIP port.
 type AssociateFloatingIP struct {
 	neutronOp
 	ID      string `json:"id"`
 	Address string `json:"address"`
 	// PortID is empty as in CreateFloatingIP.
 	PortID string `json:"portID,omitempty"`
-	// Description, unless it is empty, makes one that was kept the Service's own
-	// again, or says whose one was that stays where it is.
+	// Description, unless empty, makes a kept floating IP the Service's own again, or records the owner of one that stays
+	// attached.
 	Description string `json:"description,omitempty"`
 }
 
@@ -187,20 +182,18 @@ type DisassociateFloatingIP struct {
 	neutronOp
 	ID      string `json:"id"`
 	Address string `json:"address"`
-	// Description, unless it is empty, says from now on that it is kept. Without
-	// it, a floating IP that was made for a Service would be taken for one that
-	// was forgotten when the Service is gone.
+	// Description, unless empty, marks it as kept. Without that, a floating IP of a deleted Service counts as orphaned.
 	Description string `json:"description,omitempty"`
 }
 
-// DeleteFloatingIP gives a floating IP back.
+// DeleteFloatingIP deletes a floating IP.
 type DeleteFloatingIP struct {
 	neutronOp
 	ID      string `json:"id"`
 	Address string `json:"address"`
 }
 
-// SetFloatingIPTags makes the tags of a floating IP these.
+// SetFloatingIPTags sets the tags of a floating IP.
 type SetFloatingIPTags struct {
 	neutronOp
 	ID      string   `json:"id"`
@@ -208,9 +201,8 @@ type SetFloatingIPTags struct {
 	Tags    []string `json:"tags"`
 }
 
-// Object is the kind of object that an op changes, as in metrics: "loadbalancer",
-// "listener", "pool", "member", "healthmonitor", "floatingip", or "tags" where
-// nothing but tags are set.
+// Object returns the kind of object that an op changes, as in metrics: "loadbalancer", "listener", "pool",
+// "member", "healthmonitor", "floatingip", or "tags" if only tags change.
 func Object(op Op) string {
 	switch op := op.(type) {
 	case UpdateLoadBalancer:
@@ -233,12 +225,12 @@ func Object(op Op) string {
 	return "loadbalancer"
 }
 
-// OnlyTags reports whether the ops do nothing but set tags.
+// OnlyTags reports whether the ops only set tags.
 func OnlyTags(ops []Op) bool {
 	return !slices.ContainsFunc(ops, func(op Op) bool { return Object(op) != "tags" })
 }
 
-// octaviaOp and neutronOp are embedded to say where an op goes.
+// octaviaOp and neutronOp are embedded in the ops of each service.
 type (
 	octaviaOp struct{}
 	neutronOp struct{}
@@ -250,8 +242,7 @@ func (octaviaOp) Octavia() bool { return true }
 // Octavia implements Op.
 func (neutronOp) Octavia() bool { return false }
 
-// Kind is the op's name in JSON output and in metrics, such as
-// "CreateListener".
+// Kind returns the op's name in JSON output and metrics, such as "CreateListener".
 func Kind(op Op) string {
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", op), ".")
 	return name

@@ -28,10 +28,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// FuzzPass leads any cloud to what any Service wants, as far as it can be had:
-// build, diff, After, Confirm, conditions and addresses, pass by pass until nothing
-// is left to do. What may never happen on the way is in journey_test.go and
-// guard_test.go.
+// FuzzPass runs passes (build, diff, After, Confirm, conditions and addresses) for any Service in any cloud, until
+// nothing is left to do. What must never happen meanwhile is in converge_test.go and guard_test.go.
 func FuzzPass(f *testing.F) {
 	// An input is what rapid draws from: short ones end before there is a cloud.
 	source := rand.New(rand.NewPCG(1, 2))
@@ -49,7 +47,7 @@ func FuzzPass(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(wholePass))
 }
 
-func TestAnyServiceIsServedInAnyCloudAsFarAsItCanBe(t *testing.T) { rapid.Check(t, wholePass) }
+func TestAnyServiceIsServedInAnyCloudAsFarAsPossible(t *testing.T) { rapid.Check(t, wholePass) }
 
 func wholePass(t *rapid.T) {
 	in := anyInput(t)
@@ -59,7 +57,7 @@ func wholePass(t *rapid.T) {
 	}
 	cloud := diff.NewCloud(t, there, in.Capabilities.Has(lb.FeatureTransportsShareAPort))
 	p := &passes{T: t, in: in}
-	diff.Travel(t, cloud, p.decide, p.see)
+	diff.Converge(t, cloud, p.decide, p.see)
 }
 
 // passes are those over one Service.
@@ -88,7 +86,7 @@ func (p *passes) decide(observed lb.Observed) lb.Wanted {
 	return wanted
 }
 
-// see reports the plan of a pass, and looks whether what is reported is true.
+// see reports the plan of a pass, and checks that the report is true.
 func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 	confirmed := p.confirm(observed)
 	pass := status.Pass{
@@ -127,7 +125,7 @@ func (p *passes) see(plan diff.Plan, observed lb.Observed) {
 	}
 }
 
-// confirm compares the load balancer with its status tree, which shows the same.
+// confirm compares the load balancer with its status tree, which must match.
 func (p *passes) confirm(observed lb.Observed) lb.Observed {
 	if observed.LoadBalancer == nil {
 		return observed
@@ -170,8 +168,8 @@ func treeOf(p *passes, l lb.LoadBalancer) octavia.Tree {
 	return tree
 }
 
-// anyInput draws a Service that Kubernetes lets pass, with annotations that nobody
-// checks, the nodes, and what the cloud can do.
+// anyInput draws a Service that Kubernetes accepts, with unchecked annotations, the nodes, and the capabilities of
+// the cloud.
 func anyInput(t *rapid.T) build.Input {
 	in := build.Input{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: diff.Web.Namespace, Name: diff.Web.Name}},
@@ -193,7 +191,7 @@ func anyInput(t *rapid.T) build.Input {
 	return anyChange(t, in)
 }
 
-// anyChange draws the Service and the nodes anew, in the same cloud.
+// anyChange draws another Service and other nodes, in the same cloud.
 func anyChange(t *rapid.T, in build.Input) build.Input {
 	in.Service = in.Service.DeepCopy()
 	in.Service.Annotations = rapid.MapOfN(anyKey(), anyValue(), 0, 4).Draw(t, "annotations")

@@ -10,23 +10,21 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// makePool plans a complete pool that no listener uses yet and returns its id,
-// which is empty when it is still to be made. A pool left over from an earlier,
-// unfinished pass is completed rather than made twice; of several, the one that
-// lacks least.
-func (t *tree) makePool(want lb.Pool) (id string) {
-	want = unmade(want)
-	if t.wanted.MonitorsAsFound {
+// createPool plans a complete pool that no listener uses yet, and returns its id, or "" if it has yet to be
+// created. A pool left by an interrupted pass is completed instead; of several, the one that lacks least.
+func (t *changes) createPool(want lb.Pool) (id string) {
+	want = asNew(want)
+	if t.wanted.KeepMonitors {
 		want.Monitor = nil
 	}
 	best, completion := -1, []Op(nil)
 	for i, p := range t.detached {
-		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) || t.elsewhere(want, p) {
+		if p.Name != want.Name || p.Protocol != want.Protocol || !t.owner.OwnsPool(p) || t.inOtherSubnet(want, p) {
 			continue
 		}
-		half := &tree{wanted: t.wanted}
-		half.pool(want, p)
-		if ops := half.ops(); best < 0 || len(ops) < len(completion) {
+		rest := &changes{wanted: t.wanted}
+		rest.updatePool(want, p)
+		if ops := rest.ops(); best < 0 || len(ops) < len(completion) {
 			best, completion = i, ops
 		}
 	}
@@ -48,11 +46,11 @@ func (t *tree) makePool(want lb.Pool) (id string) {
 	return ""
 }
 
-// pool plans the changes of a pool that stays. A monitor whose type changes
-// goes before the members change and comes after it, because it may look at
-// another port then: the members would be taken for dead meanwhile.
-func (t *tree) pool(want, have lb.Pool) {
-	if t.wanted.MonitorsAsFound {
+// updatePool plans the changes of a pool that stays. If the type of its monitor changes, the monitor is deleted
+// before the members change and created again after that, because it may check another port then, and members would
+// seem to fail meanwhile.
+func (t *changes) updatePool(want, have lb.Pool) {
+	if t.wanted.KeepMonitors {
 		want.Monitor = have.Monitor
 	}
 	monitor := have.Monitor
@@ -77,8 +75,7 @@ func (t *tree) pool(want, have lb.Pool) {
 	}
 }
 
-// setMembers compares the members of a pool. The op's counts are zero when
-// they are the same.
+// setMembers compares the members of a pool. The counts are zero if they are the same.
 func setMembers(want, have lb.Pool) SetMembers {
 	op := SetMembers{PoolID: have.ID, PoolName: have.Name, Members: slices.Clone(want.Members)}
 	slices.SortFunc(op.Members, func(a, b lb.Member) int {
@@ -89,9 +86,9 @@ func setMembers(want, have lb.Pool) SetMembers {
 		old[m.Key()] = m
 	}
 	for _, m := range want.Members {
-		h, there := old[m.Key()]
+		h, found := old[m.Key()]
 		switch {
-		case !there:
+		case !found:
 			op.Added++
 		case !sameMember(m, h):
 			op.Changed++

@@ -12,8 +12,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// successor is what is observed when a complete load balancer is beside one that
-// failed and has the Service's floating IP.
+// successor is observed when a complete load balancer is to replace one that failed and has the Service's floating
+// IP.
 func successor(changes ...func(*lb.Observed)) lb.Observed {
 	o := cloudWith(usual()).observe()
 	old := lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, Tags: web.Tags(), VIP: lb.VIP{PortID: "port-old"}}
@@ -41,7 +41,7 @@ func written(t *testing.T, ops []Op) []string {
 	return all
 }
 
-func TestTheAddressMovesWhenTheNewLoadBalancerIsCompleteAndThenTheOldOneGoes(t *testing.T) {
+func TestTheAddressMovesToTheCompleteLoadBalancerBeforeThePredecessorIsDeleted(t *testing.T) {
 	moved := func(o *lb.Observed) { o.FloatingIPs[0].PortID = o.LoadBalancer.VIP.PortID }
 	status := func(s lb.ProvisioningStatus) func(*lb.Observed) {
 		return func(o *lb.Observed) { o.LoadBalancer.ProvisioningStatus = s }
@@ -82,7 +82,7 @@ func TestTheAddressMovesWhenTheNewLoadBalancerIsCompleteAndThenTheOldOneGoes(t *
 			another(o)
 			o.FloatingIPs[1].PortID = "port-elsewhere"
 		}), []Op{end}},
-		"the Service is refused": {func() lb.Wanted { w := usual(); w.AddressAsFound = true; return w }(), successor(), nil},
+		"the Service is refused": {func() lb.Wanted { w := usual(); w.KeepAddress = true; return w }(), successor(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(written(t, c.want), written(t, New(c.wanted, c.observed, web).Ops)); d != "" {
@@ -115,7 +115,7 @@ func TestNoAddressMovesToALoadBalancerThatLacksAPort(t *testing.T) {
 	}
 }
 
-func TestAnOpWithinTheOneThatIsReplacedChangesThatOne(t *testing.T) {
+func TestAnOpWithinThePredecessorChangesIt(t *testing.T) {
 	old := cloudWith(usual()).observe().LoadBalancer
 	old.ID = "old"
 	for i := range old.Listeners {
@@ -138,9 +138,9 @@ func TestAnOpWithinTheOneThatIsReplacedChangesThatOne(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerThatIsCreatedBesideAnotherTakesItsPlace(t *testing.T) {
+func TestAReplacementMakesTheOldLoadBalancerItsPredecessor(t *testing.T) {
 	o := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Error, VIP: lb.VIP{PortID: "port-old"}}}
-	plan := Beside(usual(), "")
+	plan := Replacement(usual(), "")
 	o = After(o, plan.Ops[0], Created{ID: "new", VIP: lb.VIP{PortID: "port-new"}})
 	if o.LoadBalancer.ID != "new" || o.Predecessor == nil || o.Predecessor.ID != "old" {
 		t.Errorf("%+v has the predecessor %+v", o.LoadBalancer, o.Predecessor)

@@ -11,12 +11,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// What holds on the way is in journey_test.go and guard_test.go.
-func TestWhateverIsThereBecomesWhatIsWantedStepByLegalStep(t *testing.T) {
+// What must hold in every state is in converge_test.go and guard_test.go.
+func TestAnyStateBecomesTheWantedOneInLegalSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		apart := rapid.Bool().Draw(t, "apart")
-		wanted := anyWanted(t, apart)
-		(&journey{reporter: t, cloud: anyCloud(t, wanted, apart), wanted: wanted}).travel()
+		sharedPorts := rapid.Bool().Draw(t, "sharedPorts")
+		wanted := anyWanted(t, sharedPorts)
+		(&convergence{reporter: t, cloud: anyCloud(t, wanted, sharedPorts), wanted: wanted}).converge()
 	})
 }
 
@@ -35,9 +35,9 @@ func TestWhenNothingIsWantedNothingOfOursIsLeft(t *testing.T) {
 		if c.balancer != nil {
 			vip = c.balancer.VIP.PortID
 		}
-		(&journey{reporter: t, cloud: c, wanted: wanted}).travel()
+		(&convergence{reporter: t, cloud: c, wanted: wanted}).converge()
 		if c.balancer != nil {
-			return // others use it, and its addresses
+			return // it has sharers, who keep its addresses
 		}
 		for id, f := range before {
 			now, there := c.floating[id]
@@ -55,17 +55,17 @@ func TestWhenNothingIsWantedNothingOfOursIsLeft(t *testing.T) {
 	})
 }
 
-// A Service whose needs change while an earlier change is on its way does not
-// wait for it, and nothing of the earlier one is left.
-func TestAChangeOnTheWayIsFoldedIn(t *testing.T) {
+// If a Service changes while an earlier change is carried out, it does not wait for that, and nothing of the
+// earlier change remains.
+func TestAChangeDuringAnotherChangeIsIncluded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		earlier, later := anyWanted(t, true), anyWanted(t, true)
 		c := anyCloud(t, earlier, true)
 		c.settle()
-		j := &journey{reporter: t, cloud: c, wanted: earlier, start: c.observe()}
+		j := &convergence{reporter: t, cloud: c, wanted: earlier, start: c.observe()}
 		for range rapid.IntRange(1, 8).Draw(t, "passes") {
 			j.pass(j.plan())
 		}
-		(&journey{reporter: t, cloud: c, wanted: later}).travel()
+		(&convergence{reporter: t, cloud: c, wanted: later}).converge()
 	})
 }

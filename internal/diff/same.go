@@ -10,9 +10,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// sameMember compares what a batch write can change. The name is not compared:
-// it says nothing about traffic and other controllers choose it differently.
-// Nor is the subnet, which Octavia cannot change on a member that stays.
+// sameMember compares what a batch write can change. Names do not matter, and other controllers use other ones.
+// Octavia cannot change the subnet of an existing member.
 func sameMember(want, have lb.Member) bool {
 	return want.Weight == have.Weight && want.MonitorPort == have.MonitorPort &&
 		want.Backup == have.Backup && want.AdminDown == have.AdminDown
@@ -23,22 +22,22 @@ func sameTags(want, have []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(have)))
 }
 
-// sameAddress compares IP addresses, however they are written.
+// sameAddress compares IP addresses in any notation.
 func sameAddress(want, have string) bool {
 	a, errA := netip.ParseAddr(want)
 	b, errB := netip.ParseAddr(have)
 	return want == have || errA == nil && errB == nil && a == b
 }
 
-// samePersistence compares session persistence. Kubernetes fills in a timeout where
-// nobody asks for one, and openstack-cloud-controller-manager sends none: a pool of its
-// own stays as it is until somebody does ask.
+// samePersistence compares session persistence. Kubernetes sets a default timeout, which
+// openstack-cloud-controller-manager does not send: its pools stay as they are until somebody requests another
+// timeout.
 func samePersistence(want, have *lb.Persistence) bool {
 	if want == nil || have == nil {
 		return want == have
 	}
-	asked := want.TimeoutSeconds != 0 && (want.TimeoutSeconds != lb.DefaultPersistenceSeconds || have.TimeoutSeconds != 0)
-	return want.Type == have.Type && (!asked || want.TimeoutSeconds == have.TimeoutSeconds)
+	requested := want.TimeoutSeconds != 0 && (want.TimeoutSeconds != lb.DefaultPersistenceSeconds || have.TimeoutSeconds != 0)
+	return want.Type == have.Type && (!requested || want.TimeoutSeconds == have.TimeoutSeconds)
 }
 
 func sameMonitor(want, have lb.HealthMonitor) bool {
@@ -49,7 +48,7 @@ func sameMonitor(want, have lb.HealthMonitor) bool {
 		want.AdminDown == have.AdminDown
 }
 
-// sameTLS compares references; those for hosts are a set.
+// sameTLS compares references; SNI is a set.
 func sameTLS(want, have *lb.TLS) bool {
 	if want == nil || have == nil {
 		return want == have
@@ -57,8 +56,7 @@ func sameTLS(want, have *lb.TLS) bool {
 	return want.Certificate == have.Certificate && slices.Equal(lb.TLS{SNI: want.SNI}.Refs(), lb.TLS{SNI: have.SNI}.Refs())
 }
 
-// sameSources compares sets of source ranges. Everybody is written as an empty
-// list or as the whole address space.
+// sameSources compares sets of source ranges. Everybody is an empty list or the whole address space.
 func sameSources(want, have []string) bool {
 	return slices.Equal(sources(want), sources(have))
 }

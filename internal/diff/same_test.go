@@ -11,9 +11,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Each field that was set by hand is set back with one op, whatever else is as
-// wanted.
-func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
+// Each field that was changed by hand is reset with one op, if everything else is as wanted.
+func TestEveryRelevantFieldIsReset(t *testing.T) {
 	member := func(do func(*lb.Member)) func(*lb.Pool) { return func(p *lb.Pool) { do(&p.Members[0]) } }
 	monitor := func(do func(*lb.HealthMonitor)) func(*lb.Pool) { return func(p *lb.Pool) { do(p.Monitor) } }
 	for name, c := range map[string]struct {
@@ -48,7 +47,7 @@ func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
 			})
 			cloud := cloudWith(usual(udp, monitored(lb.MonitorHTTP), sticky))
 			cloud.changePool(53, c.drift)
-			plan := (&journey{reporter: t, cloud: cloud, wanted: usual(udp, monitored(lb.MonitorHTTP), sticky)}).travel()
+			plan := (&convergence{reporter: t, cloud: cloud, wanted: usual(udp, monitored(lb.MonitorHTTP), sticky)}).converge()
 			var kinds []string
 			for _, op := range plan.Ops {
 				kinds = append(kinds, Kind(op))
@@ -64,8 +63,8 @@ func TestEveryFieldThatMattersIsSetBack(t *testing.T) {
 	}
 }
 
-// Where timeouts cannot be set, Octavia may show some all the same.
-func TestTimeoutsThatAreNotWantedAreLeftAsTheyAre(t *testing.T) {
+// Octavia may show timeouts that cannot be set.
+func TestUnwantedTimeoutsAreNotChanged(t *testing.T) {
 	c := cloudWith(usual())
 	c.changeListener(80, func(l *listenerRow) { l.Timeouts = &lb.Timeouts{MemberData: 1} })
 	plan := New(usual(func(w *lb.Wanted) {
@@ -78,7 +77,7 @@ func TestTimeoutsThatAreNotWantedAreLeftAsTheyAre(t *testing.T) {
 	}
 }
 
-// openstack-cloud-controller-manager names no timeout, whatever the Service says.
+// openstack-cloud-controller-manager sets no timeout, whatever the Service requests.
 func TestPoolWithoutATimeoutOfItsAffinityGetsOneWhenSomebodyAsksForIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		want, have int

@@ -10,10 +10,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// Shared reports whether the load balancer, or a listener or pool of it, bears the mark of
-// another Service: openstack-cloud-controller-manager lets Services share one that they
-// name by its id. It is not the owner's to delete. Nor is one that was created for another
-// Service, or by a person, and that the owner uses, too; unless all others have left it.
+// Shared reports whether the load balancer must not be deleted with the owner's Service, because
+//   - it, a listener or a pool has the mark of another Service: openstack-cloud-controller-manager lets Services
+//     share a load balancer that they name by its id,
+//   - or it was created for another Service, or by a person, and others still use it.
 func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 	return !owner.Owns(l) && !owner.Abandoned(l) || owner.SharedBy(l) != "" ||
 		slices.ContainsFunc(l.Listeners, func(o lb.Listener) bool {
@@ -22,11 +22,11 @@ func Shared(l lb.LoadBalancer, owner lb.Owner) bool {
 		slices.ContainsFunc(l.DetachedPools, func(p lb.Pool) bool { return owner.MarkedByAnother(l, p.Tags) })
 }
 
-// withdraw plans the end of what the owner has on a load balancer that others use, too:
-// its listeners and pools, and its marks. Name, VIP and floating IP stay as they are.
-func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
+// leaveShared removes the owner's listeners, pools and marks from a load balancer with sharers. Name, VIP and
+// floating IP stay.
+func leaveShared(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	have := *observed.LoadBalancer
-	plan := Plan{Ops: bequeath(wanted, observed, owner), Refused: []Refusal{{ReasonLoadBalancerInUse, fmt.Sprintf(
+	plan := Plan{Ops: handOver(wanted, observed, owner), Refused: []Refusal{{ReasonLoadBalancerInUse, fmt.Sprintf(
 		"load balancer %s is used by other Services and stays, with its addresses; only the ports of this Service are removed", have.ID)}}}
 	if have.ProvisioningStatus != lb.Active {
 		return plan
@@ -38,7 +38,7 @@ func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		}
 	}
 	var pools []Op
-	end := func(p lb.Pool) {
+	drop := func(p lb.Pool) {
 		if !kept[p.ID] {
 			kept[p.ID] = true
 			pools = append(pools, DeletePool{ID: p.ID, Name: p.Name})
@@ -48,19 +48,19 @@ func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 		if owner.OwnsListener(l) {
 			plan.Ops = append(plan.Ops, DeleteListener{ID: l.ID, Key: l.Key()})
 			if l.Pool != nil {
-				end(*l.Pool)
+				drop(*l.Pool)
 			}
 		}
 	}
 	for _, p := range have.DetachedPools {
 		if owner.OwnsPool(p) {
-			end(p)
+			drop(p)
 		}
 	}
 	plan.Ops = append(plan.Ops, pools...)
-	// The mark of the cluster stays: by it the last one knows that nobody else has a use for it.
+	// The cluster's mark stays: it tells the last sharer that nobody else uses the load balancer.
 	tags := slices.DeleteFunc(slices.Clone(have.Tags), func(t string) bool { return t == owner.LoadBalancerName() || t == owner.ServiceTag() })
-	if !owner.Guest {
+	if !owner.Sharer {
 		tags = lb.Retag(tags, nil)
 	}
 	if !sameTags(tags, have.Tags) {
@@ -69,11 +69,10 @@ func withdraw(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) Plan {
 	return plan
 }
 
-// bequeath says on the floating IPs of the owner, which stay with the others, whose they
-// were and whether a person wants them kept: by that they are known when the last one
-// has left. openstack-cloud-controller-manager says no more of them than a name. The
-// owner's custom tags go.
-func bequeath(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
+// handOver describes the owner's floating IPs, which stay with the sharers, as its own or as kept for a person, so
+// that they are recognized when the last sharer has left. openstack-cloud-controller-manager's descriptions only
+// have a name. The owner's custom tags are removed.
+func handOver(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
 	description := owner.FloatingIPDescription()
 	if wanted.KeepFloatingIP {
 		description = owner.KeptFloatingIPDescription()
@@ -81,7 +80,7 @@ func bequeath(wanted lb.Wanted, observed lb.Observed, owner lb.Owner) []Op {
 	var ops []Op
 	for _, f := range observed.FloatingIPs {
 		port := observed.LoadBalancer.VIP.PortID
-		if owner.Guest || port == "" || f.PortID != port {
+		if owner.Sharer || port == "" || f.PortID != port {
 			continue
 		}
 		ops = append(ops, retagged(f, nil)...)

@@ -13,7 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestALoadBalancerThatOthersUseStaysWhenTheServiceGoes(t *testing.T) {
+func TestASharedLoadBalancerStaysWhenTheServiceIsDeleted(t *testing.T) {
 	const other = "kube_service_kubernetes_shop_api"
 	theirs := func(c *cloud) {
 		l := port(lb.TCP, 9000, 30900)
@@ -37,7 +37,7 @@ func TestALoadBalancerThatOthersUseStaysWhenTheServiceGoes(t *testing.T) {
 			cloud := cloudWith(usual())
 			c.do(cloud)
 			floating := len(cloud.floating)
-			plan := (&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+			plan := (&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
 			if len(plan.Refused) != 1 || plan.Refused[0].Reason != ReasonLoadBalancerInUse {
 				t.Errorf("refused: %v", plan.Refused)
 			}
@@ -57,9 +57,8 @@ func TestALoadBalancerThatOthersUseStaysWhenTheServiceGoes(t *testing.T) {
 	}
 }
 
-// hosted is the cloud with a load balancer of another Service, on which that has port 9000,
-// with the tags besides.
-func hosted(tags ...string) *cloud {
+// sharedCloud is a cloud with a load balancer of another Service, which has port 9000, with these additional tags.
+func sharedCloud(tags ...string) *cloud {
 	api := lb.Owner{ClusterName: "kubernetes", ClusterUID: web.ClusterUID, Namespace: "shop", Name: "api", ServiceUID: "uid-of-api"}
 	c := cloudWith(usual(ports()))
 	c.balancer.Name, c.balancer.Description, c.balancer.Tags = api.LoadBalancerName(), api.Description(), append(tags, api.Tags()...)
@@ -71,15 +70,15 @@ func hosted(tags ...string) *cloud {
 	return c
 }
 
-// guest wants ports on a load balancer of somebody else.
-func guest(w *lb.Wanted) {
-	w.LoadBalancer.Name, w.LoadBalancer.Description, w.LoadBalancer.Tags = "", "", web.GuestTags()
+// sharer requests ports on a load balancer of another owner.
+func sharer(w *lb.Wanted) {
+	w.LoadBalancer.Name, w.LoadBalancer.Description, w.LoadBalancer.Tags = "", "", web.SharerTags()
 	w.LoadBalancer.VIP = lb.VIP{}
-	w.FloatingIP, w.AddressAsFound = nil, true
+	w.FloatingIP, w.KeepAddress = nil, true
 }
 
-func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
-	cloud := hosted()
+func TestASharerGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
+	cloud := sharedCloud()
 	bare := port(lb.TCP, 9001, 30901)
 	bare.Name, bare.Tags = "by hand", nil
 	handmade := *bare.Pool
@@ -87,7 +86,7 @@ func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	cloud.addListener(bare, cloud.addPool(handmade))
 	cloud.balancer.Tags = lb.WithCustom(cloud.balancer.Tags, []string{"of-the-owner"})
 	before := cloud.observe()
-	(&journey{reporter: t, cloud: cloud, wanted: usual(guest)}).travel()
+	(&convergence{reporter: t, cloud: cloud, wanted: usual(sharer)}).converge()
 	after := cloud.observe()
 	if l := after.LoadBalancer; l.Name != before.LoadBalancer.Name || l.Description != before.LoadBalancer.Description || len(l.Listeners) != 4 {
 		t.Errorf("the load balancer was %+v and is %+v", before.LoadBalancer, l)
@@ -98,38 +97,38 @@ func TestAGuestGetsItsPortsAndNothingElseIsChanged(t *testing.T) {
 	if d := cmp.Diff(before.FloatingIPs, after.FloatingIPs); d != "" {
 		t.Errorf("floating IPs (-before +after):\n%s", d)
 	}
-	(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+	(&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
 	if d := cmp.Diff(before, cloud.observe()); d != "" {
 		t.Errorf("after it left (-before +after):\n%s", d)
 	}
 }
 
-func TestTheOwnerThatLeavesTakesItsCustomTagsOff(t *testing.T) {
+func TestTheOwnerRemovesItsCustomTagsWhenItLeaves(t *testing.T) {
 	cloud := cloudWith(usual(tagged("a")))
 	cloud.balancer.Tags = append(cloud.balancer.Tags, "kube_service_kubernetes_shop_api", "by-hand")
-	(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+	(&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
 	want := []string{lb.ClusterTag(web.ClusterUID), "kube_service_kubernetes_shop_api", "by-hand"}
 	if d := cmp.Diff(want, cloud.observe().LoadBalancer.Tags); d != "" {
 		t.Errorf("tags (-want +left):\n%s", d)
 	}
 }
 
-func TestTheLastOneToLeaveDeletesWhatTheClusterMadeAndNothingElse(t *testing.T) {
+func TestTheLastSharerDeletesWhatTheClusterCreatedAndNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		tags []string
 		goes bool
 	}{
-		"the owner has left":               {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName()}, true},
-		"a person made it":                 {[]string{web.LoadBalancerName()}, false},
-		"another cluster made it":          {[]string{lb.ClusterTag("another"), web.LoadBalancerName()}, false},
-		"another guest is there":           {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube_service_kubernetes_shop_third"}, false},
-		"the owner is there":               {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube-octavia.service=uid-of-api"}, false},
-		"another cluster's guest is there": {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube_service_other_shop_web"}, false},
+		"the owner has left":                {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName()}, true},
+		"a person made it":                  {[]string{web.LoadBalancerName()}, false},
+		"another cluster made it":           {[]string{lb.ClusterTag("another"), web.LoadBalancerName()}, false},
+		"another sharer is there":           {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube_service_kubernetes_shop_third"}, false},
+		"the owner is there":                {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube-octavia.service=uid-of-api"}, false},
+		"another cluster's sharer is there": {[]string{lb.ClusterTag(web.ClusterUID), web.LoadBalancerName(), "kube_service_other_shop_web"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := cloudWith(usual())
 			cloud.balancer.Name, cloud.balancer.Tags = "kube_service_kubernetes_shop_api", c.tags
-			(&journey{reporter: t, cloud: cloud, wanted: usual(nothing)}).travel()
+			(&convergence{reporter: t, cloud: cloud, wanted: usual(nothing)}).converge()
 			if have := cloud.observe().LoadBalancer; (have == nil) != c.goes {
 				t.Errorf("left is %+v", have)
 			}
@@ -137,7 +136,7 @@ func TestTheLastOneToLeaveDeletesWhatTheClusterMadeAndNothingElse(t *testing.T) 
 	}
 }
 
-func TestAFloatingIPThatStaysWithTheOthersIsDescribedAsTheOneThatLeavesWantsIt(t *testing.T) {
+func TestAFloatingIPThatStaysIsDescribedAsTheLeavingOwnerWants(t *testing.T) {
 	const legacy = "Floating IP for Kubernetes external service shop/web from cluster kubernetes"
 	for name, c := range map[string]struct {
 		keep          bool
@@ -173,10 +172,10 @@ func TestAFloatingIPThatStaysWithTheOthersIsDescribedAsTheOneThatLeavesWantsIt(t
 	}
 }
 
-func TestWhatIsSomebodyElsesIsNeverMarkedAsOurs(t *testing.T) {
-	cloud := hosted()
+func TestObjectsOfOthersAreNeverMarkedAsOurs(t *testing.T) {
+	cloud := sharedCloud()
 	observed := cloud.observe()
-	observed.Guest = false // as if that had been forgotten
+	observed.Sharer = false // as if not remembered
 	for _, op := range New(usual(), observed, web).Ops {
 		if update, ok := op.(UpdateLoadBalancer); ok && update.Tags != nil && slices.Contains(*update.Tags, web.ServiceTag()) {
 			t.Errorf("planned: %s", op)

@@ -23,7 +23,7 @@ func (op CreateLoadBalancer) String() string {
 }
 
 func (op UpdateLoadBalancer) String() string {
-	return fmt.Sprintf("update load balancer %s: %s", op.ID, changes(
+	return fmt.Sprintf("update load balancer %s: %s", op.ID, fields(
 		change("tags", op.Tags), change("admin down", op.AdminDown)))
 }
 
@@ -40,9 +40,9 @@ func (op CreateListener) String() string {
 }
 
 func (op UpdateListener) String() string {
-	return fmt.Sprintf("update port %s: %s", portText(op.Key), changes(
+	return fmt.Sprintf("update port %s: %s", portText(op.Key), fields(
 		change("connection limit", op.ConnectionLimit), change("allowed sources", op.AllowedCIDRs), change("timeouts", op.Timeouts),
-		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + behind(op.LeftBehind)
+		change("headers added", op.InsertHeaders), change("TLS", op.TLS), change("pool", op.PoolID), change("admin down", op.AdminDown))) + unfinished(op.LeftBehind)
 }
 
 func (op DeleteListener) String() string {
@@ -66,7 +66,7 @@ func (op UpdatePool) String() string {
 }
 
 func (op DeletePool) String() string {
-	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID) + behind(op.LeftBehind)
+	return fmt.Sprintf("delete pool %s (%s)", op.Name, op.ID) + unfinished(op.LeftBehind)
 }
 
 func (op SetMembers) String() string {
@@ -110,8 +110,8 @@ func (op SetFloatingIPTags) String() string {
 	return fmt.Sprintf("set the tags of floating IP %s: %q", op.Address, op.Tags)
 }
 
-// behind says why something is written that is as it is wanted.
-func behind(left bool) string {
+// unfinished explains a write of something that is already as wanted.
+func unfinished(left bool) string {
 	if left {
 		return ", because Octavia did not finish it"
 	}
@@ -120,7 +120,7 @@ func behind(left bool) string {
 
 func portText(k lb.ListenerKey) string { return fmt.Sprintf("%s/%d", k.Transport, k.Port) }
 
-// change renders one field of an update, or "" when it is not set.
+// change describes one field of an update, or returns "" if it is not set.
 func change[T any](name string, value *T) string {
 	if value == nil {
 		return ""
@@ -132,7 +132,7 @@ func change[T any](name string, value *T) string {
 	return name + " " + string(text)
 }
 
-func changes(all ...string) string {
+func fields(all ...string) string {
 	var set []string
 	for _, c := range all {
 		if c != "" {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Version is an API version of Octavia, compared as numbers: 2.10 is newer
-// than 2.9.
+// Version is an API version of Octavia. 2.10 is newer than 2.9.
 type Version struct {
 	Major int `json:"major"`
 	Minor int `json:"minor"`
@@ -24,53 +23,45 @@ func (v Version) AtLeast(w Version) bool {
 	return v.Major > w.Major || v.Major == w.Major && v.Minor >= w.Minor
 }
 
-// Feature is something that not every Octavia, or not every provider, can do.
+// Feature is something that not every Octavia, or not every provider, supports.
 type Feature int
 
-// The features that decisions depend on, with the API version that brought
-// each (Octavia's API version history).
+// The features, with the API version that introduced each (Octavia's API version history).
 const (
-	// FeatureTags: tags on every object, and lists filtered by them. 2.5.
+	// FeatureTags: tags on every object, and lists filtered by tags. 2.5.
 	FeatureTags Feature = iota
 	// FeatureAllowedCIDRs: source ranges on listeners. 2.12, not ovn.
 	FeatureAllowedCIDRs
-	// FeatureTransportsShareAPort: a TCP and a UDP listener on one port
-	// number. 2.13.
+	// FeatureTransportsShareAPort: a TCP and a UDP listener with the same port number. 2.13.
 	FeatureTransportsShareAPort
 	// FeatureSourceIPPort: the algorithm SOURCE_IP_PORT. 2.13.
 	FeatureSourceIPPort
-	// FeatureHTTPMonitorOnUDP: monitors of type HTTP on UDP pools. 2.16, not
-	// ovn.
+	// FeatureHTTPMonitorOnUDP: HTTP monitors of UDP pools. 2.16, not ovn.
 	FeatureHTTPMonitorOnUDP
-	// FeatureHTTPMonitor: monitors of type HTTP. Any version, not ovn.
+	// FeatureHTTPMonitor: HTTP monitors. Any version, not ovn.
 	FeatureHTTPMonitor
-	// FeatureCreateWithMonitors: health monitors in the call that creates a
-	// complete load balancer. Any version, not ovn, which does not make them, and
-	// locks a load balancer for ever on which one of them is changed or deleted.
+	// FeatureCreateWithMonitors: health monitors in the call that creates a complete load balancer. Any version,
+	// not ovn: it does not create them, and a change or deletion of one leaves the load balancer PENDING for ever.
 	FeatureCreateWithMonitors
-	// FeatureMonitor: health monitors that do no harm. Any version, ovn since
-	// 2.27. Before, provider ovn locks a load balancer for ever, also against its
-	// deletion, on which a listener is made beside a monitor, and drops the
-	// traffic of all other pools when it deletes the monitor of one.
+	// FeatureMonitor: health monitors that do no harm. Any version, ovn since 2.27. Before, with ovn, a load
+	// balancer with a monitor stays PENDING for ever once a listener is created, and cannot even be deleted; and
+	// the deletion of one pool's monitor drops the traffic of all other pools.
 	FeatureMonitor
-	// FeatureSessionAffinity: session persistence by source address that is
-	// carried out. Any version, ovn since 2.27. Before, provider ovn takes the
-	// wish, shows it, and does nothing.
+	// FeatureSessionAffinity: session persistence by source address. Any version, ovn since 2.27. Before, ovn
+	// accepts and shows it without effect.
 	FeatureSessionAffinity
-	// FeatureTimeouts: timeouts on listeners. 2.1, not ovn, which forwards packets
-	// and waits for nobody.
+	// FeatureTimeouts: timeouts on listeners. 2.1, not ovn, which forwards packets.
 	FeatureTimeouts
-	// FeatureConnectionLimit: a limit of connections that is enforced. Any version,
-	// not ovn, which takes the wish, shows it, and does nothing.
+	// FeatureConnectionLimit: enforced connection limits. Any version, not ovn, which accepts and shows them
+	// without effect.
 	FeatureConnectionLimit
 	// FeatureFlavors: flavors of load balancers. 2.6, not ovn.
 	FeatureFlavors
 	// FeatureAvailabilityZones: availability zones of load balancers. 2.14, not ovn.
 	FeatureAvailabilityZones
-	// FeatureHTTP: listeners that read HTTP. Any version, not ovn, which looks into no
-	// connection.
+	// FeatureHTTP: listeners for HTTP. Any version, not ovn, which inspects no connections.
 	FeatureHTTP
-	// FeatureTLS: listeners that end TLS. Any version, not ovn.
+	// FeatureTLS: listeners that terminate TLS. Any version, not ovn.
 	FeatureTLS
 	// FeatureProxy: the PROXY protocol, version 1. Any version, not ovn.
 	FeatureProxy
@@ -80,21 +71,20 @@ const (
 	FeatureSCTP
 	// FeatureSCTPMonitor: monitors of type SCTP. 2.23, not ovn.
 	FeatureSCTPMonitor
-	// FeatureAdditionalVIPs: VIPs of both families. 2.26, not ovn: its driver of Octavia
-	// 11 takes the wish and forgets it (create_vip_port in ovn_octavia_provider/driver.py),
-	// later ones make a port for each VIP, and no API version tells which of them it is.
+	// FeatureAdditionalVIPs: VIPs of both families. 2.26, not ovn: its driver of Octavia 11 accepts and ignores
+	// them (create_vip_port in ovn_octavia_provider/driver.py), later ones create a port per VIP, and the API
+	// version does not tell which driver it is.
 	FeatureAdditionalVIPs
-	// FeaturePrometheus: listeners that tell Prometheus about the load balancer. 2.25, not
-	// ovn.
+	// FeaturePrometheus: listeners that export metrics of the load balancer to Prometheus. 2.25, not ovn.
 	FeaturePrometheus
 )
 
 var features = map[Feature]struct {
-	// name is what cloud.conf calls it.
+	// name is its name in cloud.conf.
 	name   string
 	since  Version
 	notOVN bool
-	// ovnSince is set where provider ovn got the feature later.
+	// ovnSince is set if provider ovn got the feature later.
 	ovnSince Version
 }{
 	FeatureTags:                 {name: "tags", since: Version{2, 5}},
@@ -120,11 +110,10 @@ var features = map[Feature]struct {
 	FeaturePrometheus:           {name: "metrics", since: Version{2, 25}, notOVN: true},
 }
 
-// ProviderOVN is the provider that is served by the network itself and can do
-// less than the others.
+// ProviderOVN is the provider that uses OVN's own load balancing. It supports fewer features than the others.
 const ProviderOVN = "ovn"
 
-// FeatureNames returns what cloud.conf calls the features, sorted.
+// FeatureNames returns the names of the features in cloud.conf, sorted.
 func FeatureNames() []string {
 	names := make([]string, 0, len(features))
 	for _, f := range features {
@@ -134,52 +123,46 @@ func FeatureNames() []string {
 	return names
 }
 
-// ParseFeatures reads names of features, separated by commas. The error names the one that is
-// none.
+// ParseFeatures parses a comma-separated list of features. The error names the unknown one.
 func ParseFeatures(text string) ([]Feature, error) {
 	var found []Feature
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		of := func() (Feature, bool) {
-			for f, is := range features {
-				if is.name == name {
-					return f, true
-				}
+		known := len(found)
+		for f := range features {
+			if features[f].name == name {
+				found = append(found, f)
 			}
-			return 0, false
 		}
-		f, known := of()
-		if !known {
+		if len(found) == known {
 			return nil, fmt.Errorf("%q is not a feature; the features are %s", name, strings.Join(FeatureNames(), ", "))
 		}
-		found = append(found, f)
 	}
 	return found, nil
 }
 
-// Vendor is what the operator says of a provider.
+// Vendor is what the operator says about a provider.
 type Vendor struct {
-	// Like is the provider whose ways it has: ProviderOVN, or another for those of the rest.
-	// Empty is the provider itself.
+	// Like is the provider that it behaves like: ProviderOVN, or any other for the rest. Empty means itself.
 	Like string
-	// Lacks are features that it does not have, whatever the version of the API.
+	// Lacks are features that it does not support, whatever the API version.
 	Lacks []Feature
 }
 
-// Capabilities is what one cloud is able to do.
+// Capabilities describe what a cloud supports.
 type Capabilities struct {
 	// APIVersion is the newest version that Octavia offers.
 	APIVersion Version `json:"apiVersion"`
-	// Provider is the provider that load balancers are made with.
+	// Provider is the provider of new load balancers.
 	Provider string `json:"provider"`
-	// Vendors is what the operator says of providers, by name.
+	// Vendors are the operator's statements, by provider.
 	Vendors map[string]Vendor `json:"vendors,omitempty"`
 }
 
-// OVN reports whether the provider has the ways of ProviderOVN: it forwards packets, with the
-// clients' addresses, and balances by SourceIPPort alone.
+// OVN reports whether the provider behaves like ProviderOVN: it forwards packets with the client's address, and
+// only supports the algorithm SourceIPPort.
 func (c Capabilities) OVN() bool {
 	if like := c.Vendors[c.Provider].Like; like != "" {
 		return like == ProviderOVN
@@ -187,33 +170,31 @@ func (c Capabilities) OVN() bool {
 	return c.Provider == ProviderOVN
 }
 
-// Has reports whether the cloud has the feature. A feature that is not in the
-// table is one nobody has.
+// Has reports whether the cloud supports the feature. Unknown features are not supported.
 func (c Capabilities) Has(f Feature) bool {
 	needs, known := features[f]
-	if c.OVN() && (needs.notOVN || !c.APIVersion.AtLeast(needs.ovnSince)) || c.withheld(f) {
+	if c.OVN() && (needs.notOVN || !c.APIVersion.AtLeast(needs.ovnSince)) || c.lacks(f) {
 		return false
 	}
 	return known && c.APIVersion.AtLeast(needs.since)
 }
 
-// withheld reports whether the operator says that the provider lacks the feature.
-func (c Capabilities) withheld(f Feature) bool {
+// lacks reports whether the operator says that the provider does not support the feature.
+func (c Capabilities) lacks(f Feature) bool {
 	return slices.Contains(c.Vendors[c.Provider].Lacks, f)
 }
 
-// Lacking says which version and provider the cloud has that lacks the feature, for messages to
-// people: "version 2.11 and load balancers of provider amphora".
+// Lacking describes, in messages, the cloud that lacks the feature: "version 2.11 and load balancers of provider
+// amphora".
 func (c Capabilities) Lacking(f Feature) string {
 	text := fmt.Sprintf("version %s and load balancers of provider %s", c.APIVersion, c.Provider)
-	if c.withheld(f) {
+	if c.lacks(f) {
 		text += fmt.Sprintf(" (which lack %s according to section [LoadBalancerProvider %q] of cloud.conf)", features[f].name, c.Provider)
 	}
 	return text
 }
 
-// Needs says what the feature asks of a cloud, for messages to people: "API
-// version 2.12 and a provider other than ovn".
+// Needs says what the feature needs, in messages: "Octavia API version 2.12 and a provider other than ovn".
 func (f Feature) Needs() string {
 	needs := features[f]
 	text := "Octavia API version " + needs.since.String()

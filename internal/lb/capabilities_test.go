@@ -93,7 +93,7 @@ func TestFeaturesNeedTheirVersionAndProvider(t *testing.T) {
 	}
 }
 
-func TestTheOperatorSaysWhatAProviderLacksAndWhoseWaysItHas(t *testing.T) {
+func TestTheOperatorDeclaresWhatAProviderLacksAndWhichOneItBehavesLike(t *testing.T) {
 	vendors := map[string]Vendor{"f5": {Lacks: []Feature{FeatureTimeouts}}, "fast": {Like: ProviderOVN}, "ovn": {Lacks: []Feature{FeatureSCTP}}}
 	can := func(provider string) Capabilities {
 		return Capabilities{APIVersion: Version{2, 29}, Provider: provider, Vendors: vendors}

@@ -8,28 +8,26 @@ import (
 	"regexp"
 )
 
-// Certificate is one that was stored in Barbican for a Service.
+// Certificate is a certificate that was stored in Barbican for a Service.
 type Certificate struct {
-	// Name is the secret's. Barbican has neither tags nor descriptions, and names need not
-	// be unique: it says whose the certificate is, and which.
+	// Name is the name of the secret. Barbican has no tags or descriptions, and its names need not be unique, so
+	// the name contains the owner and the hash of the certificate.
 	Name string
-	// Ref is the reference that Octavia gets.
+	// Ref is the reference for Octavia.
 	Ref string
 }
 
 // certificatePrefix begins the names of certificates.
 const certificatePrefix = "kube-octavia.certificate_"
 
-// CertificateName is the name of the secret in Barbican that holds the certificate of the
-// hash, for the Service.
+// CertificateName returns the name of the Barbican secret for the Service's certificate with the hash.
 func (o Owner) CertificateName(hash string) string {
 	return certificatePrefix + o.ClusterUID + "_" + o.ServiceUID + "_" + hash
 }
 
 var certificateName = regexp.MustCompile("^" + regexp.QuoteMeta(certificatePrefix) + `([^\s_]+)_([^\s_]+)_([0-9a-f]{64})$`)
 
-// Mark is whose the certificate is. There is none, ok is false, where the name is not one
-// that CertificateName gives.
+// Mark returns the owner of the certificate. ok is false for a name that CertificateName does not produce.
 func (c Certificate) Mark() (_ Mark, ok bool) {
 	found := certificateName.FindStringSubmatch(c.Name)
 	if found == nil {
@@ -38,8 +36,7 @@ func (c Certificate) Mark() (_ Mark, ok bool) {
 	return Mark{ClusterUID: found[1], ServiceUID: found[2]}, true
 }
 
-// RefIn returns the reference by which a listener of the load balancer has the certificate,
-// or "".
+// RefIn returns the reference with which the load balancer uses the certificate, or "".
 func (c Certificate) RefIn(l LoadBalancer) string {
 	for _, ref := range l.CertificateRefs() {
 		if SameSecret(ref, c.Ref) {
@@ -49,7 +46,7 @@ func (c Certificate) RefIn(l LoadBalancer) string {
 	return ""
 }
 
-// InUse says which of the listeners ends TLS with the certificate, or "".
+// InUse says which of the listeners uses the certificate, or "".
 func (c Certificate) InUse(listeners []Listener) string {
 	for _, l := range listeners {
 		if c.RefIn(LoadBalancer{Listeners: []Listener{l}}) != "" {

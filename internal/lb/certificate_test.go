@@ -10,7 +10,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestTheNameOfACertificateSaysWhoseItIs(t *testing.T) {
+func TestTheNameOfACertificateIdentifiesItsOwner(t *testing.T) {
 	owner := lb.Owner{ClusterUID: "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", ServiceUID: "0a1b2c3d-0c5d-4e8e-9d43-7b1c2a6f5e04"}
 	hash := strings.Repeat("0123456789abcdef", 4)
 	name := owner.CertificateName(hash)

@@ -3,7 +3,7 @@
 
 package lb
 
-// Transport is the layer-4 protocol of a port, as Kubernetes names it.
+// Transport is the layer-4 protocol of a port, as in Kubernetes.
 type Transport string
 
 // The transports of a Service port.
@@ -27,15 +27,12 @@ const (
 	ListenerPrometheus      ListenerProtocol = "PROMETHEUS"
 )
 
-// Transport returns the layer-4 protocol on which the listener takes its port:
-// everything but UDP and SCTP runs over TCP.
+// Transport returns the layer-4 protocol of the listener: TCP for all protocols but UDP and SCTP.
 func (p ListenerProtocol) Transport() Transport {
-	switch p {
-	case ListenerUDP, ListenerSCTP:
+	if p == ListenerUDP || p == ListenerSCTP {
 		return Transport(p)
-	default:
-		return TCP
 	}
+	return TCP
 }
 
 // PoolProtocol is Octavia's protocol of a pool.
@@ -47,29 +44,26 @@ const (
 	PoolUDP  PoolProtocol = "UDP"
 	PoolSCTP PoolProtocol = "SCTP"
 	PoolHTTP PoolProtocol = "HTTP"
-	// PoolProxy and PoolProxyV2 tell members who the client is, by the PROXY protocol,
-	// version 1 or 2.
+	// PoolProxy and PoolProxyV2 pass the client address to members with the PROXY protocol, version 1 or 2.
 	PoolProxy   PoolProtocol = "PROXY"
 	PoolProxyV2 PoolProtocol = "PROXYV2"
 )
 
-// Proxy reports whether members of the pool learn the client's address by the PROXY
-// protocol.
+// Proxy reports whether members get the client address with the PROXY protocol.
 func (p PoolProtocol) Proxy() bool { return p == PoolProxy || p == PoolProxyV2 }
 
-// The headers that listeners are made to add to requests.
+// The headers that listeners add to requests.
 const (
-	// HeaderForwardedFor has the client's address.
+	// HeaderForwardedFor contains the client's address.
 	HeaderForwardedFor = "X-Forwarded-For"
-	// HeaderForwardedProto has the protocol that the client spoke.
+	// HeaderForwardedProto contains the client's protocol.
 	HeaderForwardedProto = "X-Forwarded-Proto"
 )
 
 // Algorithm is Octavia's lb_algorithm of a pool.
 type Algorithm string
 
-// Octavia's algorithms. Provider ovn has SourceIPPort only, which needs API
-// version 2.13.
+// Octavia's algorithms. Provider ovn supports SourceIPPort only, which needs API version 2.13.
 const (
 	RoundRobin       Algorithm = "ROUND_ROBIN"
 	LeastConnections Algorithm = "LEAST_CONNECTIONS"
@@ -101,7 +95,7 @@ const (
 	Deleted       ProvisioningStatus = "DELETED"
 )
 
-// Pending reports whether Octavia is at work, and refuses every write meanwhile.
+// Pending reports whether Octavia is working on the object, and meanwhile refuses writes.
 func (s ProvisioningStatus) Pending() bool {
 	return s == PendingCreate || s == PendingUpdate || s == PendingDelete
 }

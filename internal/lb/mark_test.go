@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAMarkIsThatOfOneClusterAndOneService(t *testing.T) {
+func TestAMarkNamesOneClusterAndOneService(t *testing.T) {
 	own := Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
 	for name, c := range map[string]struct {
 		tags []string
@@ -37,7 +37,7 @@ func TestAMarkIsThatOfOneClusterAndOneService(t *testing.T) {
 	}
 }
 
-func TestADescriptionTellsWhoseAFloatingIPIsHoweverLongTheNames(t *testing.T) {
+func TestTheDescriptionOfAFloatingIPIdentifiesItsOwnerWhateverTheLengthOfNames(t *testing.T) {
 	uid := rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	name := rapid.StringMatching(`[a-z]([-a-z0-9]{0,61}[a-z0-9])?`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,13 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lb is the model that every other room speaks in: the load balancer
-// that a Service is to have, and the one that OpenStack has, as the same plain
-// data. It holds names, tags and the rules of ownership, and what a cloud is
-// able to do.
+// Package lb is the data model of the project: load balancers as a Service should have them, and as OpenStack has
+// them, in the same form. It also holds names, tags, the rules of ownership, and the capabilities of clouds.
 //
-// It imports nothing of this project, no Kubernetes client and no OpenStack
-// SDK, and everything in it prints as JSON.
+// It imports nothing of this project, no Kubernetes client and no OpenStack SDK. All its types can be printed as
+// JSON.
 package lb
 
 import (
@@ -17,8 +15,7 @@ import (
 
 // LoadBalancer is one Octavia load balancer and its children.
 //
-// As a wanted load balancer it carries no ids and no statuses. As an observed
-// one it carries both, and its pools that no listener uses are in
+// A wanted one has no ids and no statuses. An observed one has both, and its pools that no listener uses are in
 // DetachedPools.
 type LoadBalancer struct {
 	ID               string   `json:"id,omitempty"`
@@ -30,28 +27,24 @@ type LoadBalancer struct {
 	FlavorID         string   `json:"flavorID,omitempty"`
 	AvailabilityZone string   `json:"availabilityZone,omitempty"`
 	VIP              VIP      `json:"vip"`
-	// AdditionalVIPs are at further addresses of the VIP's port, in other subnets of its
-	// network. They are chosen when the load balancer is made, and cannot be changed.
+	// AdditionalVIPs are further addresses of the VIP's port, in other subnets of its network. They are set when
+	// the load balancer is created, and cannot be changed.
 	AdditionalVIPs []VIP `json:"additionalVIPs,omitempty"`
-	// AdminDown is Octavia's admin_state_up, negated so that the zero value
-	// is the usual one.
+	// AdminDown is Octavia's admin_state_up, negated so that the zero value is the usual one.
 	AdminDown bool       `json:"adminDown,omitempty"`
 	Listeners []Listener `json:"listeners,omitempty"`
-	// DetachedPools are pools that no listener has as its default pool:
-	// what is left of an addition or a removal that was cut short.
+	// DetachedPools are pools that are no listener's default pool: leftovers of interrupted changes.
 	DetachedPools []Pool `json:"detachedPools,omitempty"`
 
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 	OperatingStatus    string             `json:"operatingStatus,omitempty"`
-	// UpdatedAt is Octavia's updated_at as it came. It moves when the load
-	// balancer or anything below it is changed through the API, and when a
-	// change ends. It has whole seconds: equal values are a hint, not proof.
+	// UpdatedAt is Octavia's updated_at, unchanged. It moves when the load balancer or a child is changed through
+	// the API, and when a change ends. It has whole seconds, so equal values do not prove that nothing changed.
 	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
-// VIP is the virtual IP address of a load balancer. In a wanted load balancer
-// SubnetID, or else NetworkID, says where to take it from, and Address, when
-// set, which one; or PortID is a port that a person made and that becomes it.
+// VIP is the virtual IP address of a load balancer. In a wanted one, SubnetID or else NetworkID is where to
+// allocate it; Address, if set, is the requested address; PortID, if set, is an existing port to use.
 type VIP struct {
 	Address   string `json:"address,omitempty"`
 	SubnetID  string `json:"subnetID,omitempty"`
@@ -59,9 +52,11 @@ type VIP struct {
 	PortID    string `json:"portID,omitempty"`
 }
 
+func (l LoadBalancer) vips() []VIP { return append([]VIP{l.VIP}, l.AdditionalVIPs...) }
+
 // VIPOf returns the first VIP with an address of the family: IPv4 or, without is4, IPv6.
 func (l LoadBalancer) VIPOf(is4 bool) (VIP, bool) {
-	for _, v := range append([]VIP{l.VIP}, l.AdditionalVIPs...) {
+	for _, v := range l.vips() {
 		if address, err := netip.ParseAddr(v.Address); err == nil && address.Is4() == is4 {
 			return v, true
 		}
@@ -69,9 +64,9 @@ func (l LoadBalancer) VIPOf(is4 bool) (VIP, bool) {
 	return VIP{}, false
 }
 
-// Has reports whether the address is one of its VIPs'.
+// Has reports whether the address is that of one of its VIPs.
 func (l LoadBalancer) Has(address string) bool {
-	return slices.ContainsFunc(append([]VIP{l.VIP}, l.AdditionalVIPs...), func(v VIP) bool { return v.Address == address })
+	return slices.ContainsFunc(l.vips(), func(v VIP) bool { return v.Address == address })
 }
 
 // DualStack reports whether it has VIPs of both families.
@@ -88,35 +83,32 @@ type Listener struct {
 	Tags     []string         `json:"tags,omitempty"`
 	Protocol ListenerProtocol `json:"protocol"`
 	Port     int              `json:"port"`
-	// ConnectionLimit is the number of connections at once, -1 for no limit.
+	// ConnectionLimit is the maximum number of concurrent connections; -1 is no limit.
 	ConnectionLimit int `json:"connectionLimit"`
-	// AllowedCIDRs are the sources that may connect. Empty is everybody, which
-	// Octavia also shows as 0.0.0.0/0 or ::/0.
+	// AllowedCIDRs are the sources that may connect. Empty means everybody, as do 0.0.0.0/0 and ::/0, which Octavia
+	// may show.
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
-	// Timeouts is nil where the cloud has none, or none that can be set.
+	// Timeouts is nil if the cloud has none, or none that can be set.
 	Timeouts *Timeouts `json:"timeouts,omitempty"`
-	// InsertHeaders are the names of the headers that a listener of protocol HTTP or
-	// TERMINATED_HTTPS adds to each request, sorted.
+	// InsertHeaders are the names of the headers that an HTTP or TERMINATED_HTTPS listener adds to each request,
+	// sorted.
 	InsertHeaders []string `json:"insertHeaders,omitempty"`
-	// TLS is set for listeners of protocol TERMINATED_HTTPS.
+	// TLS is set for TERMINATED_HTTPS listeners.
 	TLS       *TLS `json:"tls,omitempty"`
 	AdminDown bool `json:"adminDown,omitempty"`
-	// Pool is the default pool. A wanted listener of protocol PROMETHEUS has none, and an
-	// observed one may lack it.
+	// Pool is the default pool. A wanted PROMETHEUS listener has none; an observed listener may have none.
 	Pool *Pool `json:"pool,omitempty"`
 
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 }
 
-// Key tells the listener from all others of its load balancer. Names do not:
-// they bear an index that is not unique over time.
+// Key identifies the listener in its load balancer. Names do not: they contain an index that is reused.
 func (l Listener) Key() ListenerKey {
 	return ListenerKey{Transport: l.Protocol.Transport(), Port: l.Port}
 }
 
-// Timeouts say how long a listener waits, in milliseconds: for a client that is
-// silent, for a connection to a member, for a member that is silent, and for what is
-// to be looked into before a connection is forwarded.
+// Timeouts are those of a listener, in milliseconds: for inactive clients, for connecting to a member, for inactive
+// members, and for the inspection of a connection before it is forwarded.
 type Timeouts struct {
 	ClientData    int `json:"clientData"`
 	MemberConnect int `json:"memberConnect"`
@@ -124,10 +116,10 @@ type Timeouts struct {
 	TCPInspect    int `json:"tcpInspect"`
 }
 
-// DefaultTimeouts are those that Octavia's API documents.
+// DefaultTimeouts are the defaults of Octavia's API reference.
 var DefaultTimeouts = Timeouts{ClientData: 50_000, MemberConnect: 5_000, MemberData: 50_000}
 
-// ListenerKey is what only one listener of a load balancer can have.
+// ListenerKey is unique among the listeners of a load balancer.
 type ListenerKey struct {
 	Transport Transport `json:"transport"`
 	Port      int       `json:"port"`
@@ -140,7 +132,7 @@ type Pool struct {
 	Tags      []string     `json:"tags,omitempty"`
 	Protocol  PoolProtocol `json:"protocol"`
 	Algorithm Algorithm    `json:"algorithm"`
-	// Persistence is nil when connections of one client may go anywhere.
+	// Persistence is nil without session persistence.
 	Persistence *Persistence   `json:"persistence,omitempty"`
 	Members     []Member       `json:"members,omitempty"`
 	Monitor     *HealthMonitor `json:"monitor,omitempty"`
@@ -149,8 +141,7 @@ type Pool struct {
 	ProvisioningStatus ProvisioningStatus `json:"provisioningStatus,omitempty"`
 }
 
-// Any reports whether the status of the pool, or of anything in it, is one of those
-// that is asks for.
+// Any reports whether is holds for the status of the pool, its monitor or one of its members.
 func (p Pool) Any(is func(ProvisioningStatus) bool) bool {
 	return is(p.ProvisioningStatus) || p.Monitor != nil && is(p.Monitor.ProvisioningStatus) ||
 		slices.ContainsFunc(p.Members, func(m Member) bool { return is(m.ProvisioningStatus) })
@@ -159,33 +150,30 @@ func (p Pool) Any(is func(ProvisioningStatus) bool) bool {
 // Unfinished reports whether the pool or anything in it is PENDING.
 func (p Pool) Unfinished() bool { return p.Any(ProvisioningStatus.Pending) }
 
-// Persistence keeps a client on one member. Only Octavia's SOURCE_IP is used.
+// Persistence keeps each client on one member. Only Octavia's SOURCE_IP is used.
 type Persistence struct {
 	Type string `json:"type"`
-	// TimeoutSeconds is how long an idle client is remembered. Octavia has it
-	// for UDP and SCTP pools only; 0 leaves Octavia's default.
+	// TimeoutSeconds is how long an inactive client is remembered, for UDP and SCTP pools only. 0 is Octavia's
+	// default.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 }
 
-// DefaultPersistenceSeconds is the timeout that Kubernetes fills in for Services with
-// sessionAffinity ClientIP that name none.
+// DefaultPersistenceSeconds is the timeout that Kubernetes sets for sessionAffinity ClientIP without a timeout.
 const DefaultPersistenceSeconds = 10800
 
-// PersistenceSourceIP keeps a client address on one member.
+// PersistenceSourceIP keeps each client address on one member.
 const PersistenceSourceIP = "SOURCE_IP"
 
-// Member is one backend of a pool. Octavia tells members apart by address and
-// port.
+// Member is one backend of a pool. Octavia identifies members by address and port.
 type Member struct {
 	ID       string `json:"id,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Address  string `json:"address"`
 	Port     int    `json:"port"`
 	SubnetID string `json:"subnetID,omitempty"`
-	// Weight is 1 for a member like any other and 0 for one that gets no new
-	// connection.
+	// Weight is 1 for an ordinary member and 0 for one that gets no new connections.
 	Weight int `json:"weight"`
-	// MonitorPort is where the health monitor looks; 0 is Port.
+	// MonitorPort is the port of health checks; 0 means Port.
 	MonitorPort int  `json:"monitorPort,omitempty"`
 	Backup      bool `json:"backup,omitempty"`
 	AdminDown   bool `json:"adminDown,omitempty"`
@@ -194,30 +182,29 @@ type Member struct {
 	OperatingStatus    string             `json:"operatingStatus,omitempty"`
 }
 
-// MemberKey is what only one member of a pool can have.
+// MemberKey is unique among the members of a pool.
 type MemberKey struct {
 	Address string `json:"address"`
 	Port    int    `json:"port"`
 }
 
-// Key tells the member from all others of its pool.
+// Key identifies the member in its pool.
 func (m Member) Key() MemberKey { return MemberKey{Address: m.Address, Port: m.Port} }
 
-// HealthMonitor takes members out of the pool that do not answer.
+// HealthMonitor checks the members of a pool. Members that do not respond get no traffic.
 type HealthMonitor struct {
 	ID   string      `json:"id,omitempty"`
 	Name string      `json:"name,omitempty"`
 	Tags []string    `json:"tags,omitempty"`
 	Type MonitorType `json:"type"`
-	// DelaySeconds lies between two looks, TimeoutSeconds is how long one may
-	// take; Octavia wants the timeout not to be longer than the delay.
+	// DelaySeconds is the time between checks, TimeoutSeconds that of one check. Octavia requires timeout <= delay.
 	DelaySeconds   int `json:"delaySeconds"`
 	TimeoutSeconds int `json:"timeoutSeconds"`
-	// MaxRetries is how many good looks bring a member up, MaxRetriesDown how
-	// many bad ones take it down; 1 to 10 both.
+	// MaxRetries is after how many successful checks a member is up, MaxRetriesDown after how many failed ones
+	// down; 1 to 10.
 	MaxRetries     int `json:"maxRetries"`
 	MaxRetriesDown int `json:"maxRetriesDown"`
-	// HTTPMethod, URLPath and ExpectedCodes are set for monitors of type HTTP.
+	// HTTPMethod, URLPath and ExpectedCodes are for monitors of type HTTP.
 	HTTPMethod    string `json:"httpMethod,omitempty"`
 	URLPath       string `json:"urlPath,omitempty"`
 	ExpectedCodes string `json:"expectedCodes,omitempty"`
@@ -229,76 +216,67 @@ type HealthMonitor struct {
 // FloatingIP is a Neutron floating IP.
 type FloatingIP struct {
 	ID string `json:"id,omitempty"`
-	// Address is, in a wanted floating IP, the one the user asked for, or
-	// empty for any.
+	// Address is, in a wanted floating IP, the requested address; empty means any.
 	Address   string `json:"address,omitempty"`
 	NetworkID string `json:"networkID,omitempty"`
-	// SubnetIDs are, in a wanted one, the subnets to take it from: the first that has
-	// an address left. Empty leaves the choice to Neutron.
+	// SubnetIDs are, in a wanted one, the subnets to allocate it from, in order; with none, Neutron chooses.
 	SubnetIDs   []string `json:"subnetIDs,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 	ProjectID   string   `json:"projectID,omitempty"`
-	// PortID is the port that the address leads to, empty for none.
+	// PortID is the port that it is attached to, or "".
 	PortID string `json:"portID,omitempty"`
 }
 
-// Wanted is everything that a Service is to have in the cloud. The zero value
-// wants nothing: what is there is to go.
+// Wanted is everything that a Service should have in the cloud. The zero value wants nothing: what exists is
+// deleted.
 type Wanted struct {
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
 	// FloatingIP is nil for an internal load balancer.
 	FloatingIP *FloatingIP `json:"floatingIP,omitempty"`
-	// KeepFloatingIP leaves a floating IP that is no longer wanted in the
-	// project, detached, where otherwise ours would be deleted.
+	// KeepFloatingIP detaches an unwanted floating IP of ours and keeps it in the project, instead of deleting it.
 	KeepFloatingIP bool `json:"keepFloatingIP,omitempty"`
-	// Serial makes a load balancer that is yet to be created alone, and what is
-	// below it afterwards, by one call each, where otherwise one call makes all.
+	// Serial creates a new load balancer without children, and these afterwards with one call each, instead of
+	// everything with one call.
 	Serial bool `json:"serial,omitempty"`
-	// MonitorsAsFound neither makes, changes nor deletes health monitors, and opens
-	// no port beside one.
-	MonitorsAsFound bool `json:"monitorsAsFound,omitempty"`
-	// AddressAsFound neither moves nor releases floating IPs, nor ends the load
-	// balancer that they are on.
-	AddressAsFound bool `json:"addressAsFound,omitempty"`
-	// SubnetsMatter replaces members that are in another subnet than they are wanted in,
-	// with their pool.
-	SubnetsMatter bool `json:"subnetsMatter,omitempty"`
-	// Withheld is what the Service asks for and cannot have in this cloud. The
-	// rest is wanted without it.
+	// KeepMonitors leaves health monitors as they are, and opens no port on a load balancer that has one.
+	KeepMonitors bool `json:"keepMonitors,omitempty"`
+	// KeepAddress neither moves nor releases floating IPs, and does not delete the load balancer that they are on.
+	KeepAddress bool `json:"keepAddress,omitempty"`
+	// MoveMembers replaces pools with members in another subnet than the wanted one.
+	MoveMembers bool `json:"moveMembers,omitempty"`
+	// Withheld is what the Service requests and this cloud does not support. The rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`
 }
 
-// Withheld is a part that is left out, and why.
+// Withheld is an unsupported part of a request.
 type Withheld struct {
 	// Reason is a condition's reason, in CamelCase.
 	Reason string `json:"reason"`
-	// Message tells the user what is missing and what can be done.
+	// Message tells the user what is missing and what to do.
 	Message string `json:"message"`
 }
 
 // Observed is everything that a Service has in the cloud.
 type Observed struct {
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
-	// Guest reports whether LoadBalancer was created for another owner, and the Service has, or
-	// may have, ports on it.
-	Guest bool `json:"guest,omitempty"`
-	// FloatingIPs are those on the VIP port, and those that have the wanted or
-	// the last published address, wherever they are.
+	// Sharer means that LoadBalancer was created for another owner, and that the Service has, or may have, ports on
+	// it.
+	Sharer bool `json:"sharer,omitempty"`
+	// FloatingIPs are those on the VIP port, and those with the wanted or the last published address, wherever they
+	// are.
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
-	// Predecessor is the load balancer that LoadBalancer takes the place of: it
-	// bears the Service's uid, too, and has the Service's floating IPs, which are
-	// among FloatingIPs, or its address, until the other one can serve.
+	// Predecessor is the load balancer that LoadBalancer replaces. It has the Service's uid, too, and keeps the
+	// Service's address, or its floating IPs (which are in FloatingIPs), until LoadBalancer can serve.
 	Predecessor *LoadBalancer `json:"predecessor,omitempty"`
-	// Duplicates are ids of further load balancers that bear the Service's
-	// uid: made by a create whose answer was lost, and found too late.
+	// Duplicates are the ids of further load balancers with the Service's uid: created by a call whose answer was
+	// lost, and found too late.
 	Duplicates []string `json:"duplicates,omitempty"`
-	// Unsettled are such ids as well, of those on which Octavia is working, so
-	// that nothing can be done about them yet.
+	// Unsettled are ids of such load balancers that are PENDING, so that they cannot be deleted yet.
 	Unsettled []string `json:"unsettled,omitempty"`
 }
 
-// LoadBalancerIDs returns the ids of all load balancers that were observed.
+// LoadBalancerIDs returns the ids of all observed load balancers.
 func (o Observed) LoadBalancerIDs() []string {
 	ids := slices.Concat(o.Duplicates, o.Unsettled)
 	for _, l := range []*LoadBalancer{o.LoadBalancer, o.Predecessor} {
@@ -309,8 +287,7 @@ func (o Observed) LoadBalancerIDs() []string {
 	return ids
 }
 
-// Address returns the address at which clients reach the load balancer: the
-// floating IP on its VIP port, else the VIP itself, else "".
+// Address returns the address for clients: the floating IP on the VIP port, else the VIP, else "".
 func (o Observed) Address() string {
 	if o.LoadBalancer == nil {
 		return ""

@@ -44,7 +44,7 @@ func TestALoadBalancerIsDualStackWhenItHasAVIPOfEachFamily(t *testing.T) {
 	}
 }
 
-func TestListenersAreToldApartByTransportAndPort(t *testing.T) {
+func TestListenersAreIdentifiedByTransportAndPort(t *testing.T) {
 	for protocol, want := range map[ListenerProtocol]Transport{
 		ListenerTCP: TCP, ListenerHTTP: TCP, ListenerHTTPS: TCP, ListenerTerminatedHTTPS: TCP, ListenerPrometheus: TCP,
 		ListenerUDP: UDP, ListenerSCTP: "SCTP",
@@ -56,7 +56,7 @@ func TestListenersAreToldApartByTransportAndPort(t *testing.T) {
 	}
 }
 
-func TestMembersAreToldApartByAddressAndPort(t *testing.T) {
+func TestMembersAreIdentifiedByAddressAndPort(t *testing.T) {
 	m := Member{ID: "1", Name: "node-a", Address: "10.0.0.1", Port: 30080, Weight: 3}
 	if diff := cmp.Diff(MemberKey{"10.0.0.1", 30080}, m.Key()); diff != "" {
 		t.Errorf("key (-want +got):\n%s", diff)
@@ -113,7 +113,7 @@ func TestTheModelGoesThroughJSONUnchanged(t *testing.T) {
 	}
 }
 
-func TestOctaviaIsAtWorkInPendingStatusesOnly(t *testing.T) {
+func TestOnlyPendingStatusesArePending(t *testing.T) {
 	for status, want := range map[ProvisioningStatus]bool{
 		Active: false, Error: false, Deleted: false, "": false, PendingCreate: true, PendingUpdate: true, PendingDelete: true,
 	} {

@@ -90,7 +90,7 @@ func TestTagsNameClusterAndServiceAndFitTheLists(t *testing.T) {
 	}
 }
 
-func TestAFloatingIPDescriptionSaysWhoseItIs(t *testing.T) {
+func TestAFloatingIPDescriptionIdentifiesItsOwner(t *testing.T) {
 	want := "Floating IP for Kubernetes external service shop/web (kube-octavia.cluster=" + clusterUID +
 		" kube-octavia.service=" + serviceUID + ") from cluster kubernetes"
 	if got := web.FloatingIPDescription(); got != want {
@@ -98,7 +98,7 @@ func TestAFloatingIPDescriptionSaysWhoseItIs(t *testing.T) {
 	}
 }
 
-func TestAFloatingIPDescriptionAlwaysFitsAndKeepsItsEnds(t *testing.T) {
+func TestAFloatingIPDescriptionIsNeverTooLongAndKeepsItsBeginningAndEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := web
 		o.Namespace = rapid.StringMatching(`[a-z][a-z0-9-]{0,61}[a-z0-9]`).Draw(t, "namespace")
@@ -255,7 +255,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-func TestLoadBalancerThatTheOtherControllerSharesIsUsedUnlessItNamesAnotherCluster(t *testing.T) {
+func TestALoadBalancerSharedByOCCMIsUsedUnlessItNamesAnotherCluster(t *testing.T) {
 	const api = "kube_service_kubernetes_shop_api"
 	theirs := LoadBalancer{ID: "lb-1", Name: api, Description: "Kubernetes external service shop/api from cluster kubernetes", Tags: []string{api, web.LoadBalancerName()}}
 	for name, c := range map[string]struct {
@@ -280,7 +280,7 @@ func TestLoadBalancerThatTheOtherControllerSharesIsUsedUnlessItNamesAnotherClust
 	}
 }
 
-func TestTheServiceThatHoldsAPortIsKnownByItsName(t *testing.T) {
+func TestTheServiceThatUsesAPortIsFoundByItsNameTag(t *testing.T) {
 	for tags, want := range map[string]string{
 		"kube_service_kubernetes_shop_api":   "shop/api",
 		"kube_service_other_shop_api":        "",
@@ -294,7 +294,7 @@ func TestTheServiceThatHoldsAPortIsKnownByItsName(t *testing.T) {
 	}
 }
 
-func TestNameOfOldIsThatOfTheUIDWithoutDashes(t *testing.T) {
+func TestLegacyNameIsTheUIDWithoutDashes(t *testing.T) {
 	o := Owner{ServiceUID: "6d8f5f1c-3f0e-4c44-9d3c-9f4d5a8ad3a1"}
 	if got, want := o.LegacyName(), "a6d8f5f1c3f0e4c449d3c9f4d5a8ad3a"; got != want {
 		t.Errorf("LegacyName() = %q, want %q", got, want)
@@ -347,7 +347,7 @@ func TestListenersOfALoadBalancerBelongToItsServiceUnlessTheirTagsSayOtherwise(t
 	}
 }
 
-func TestPoolsThatNothingUsesBelongToTheServiceByTagsOrByTheirWholeName(t *testing.T) {
+func TestDetachedPoolsBelongToTheServiceByTagsOrByTheirFullName(t *testing.T) {
 	long := web
 	long.ClusterName = strings.Repeat("c", 300)
 	for name, c := range map[string]struct {
@@ -377,7 +377,7 @@ func TestPoolsThatNothingUsesBelongToTheServiceByTagsOrByTheirWholeName(t *testi
 	}
 }
 
-func TestAnOlderNameOfTheLoadBalancerIsNobodyElses(t *testing.T) {
+func TestAnOlderNameOfTheLoadBalancerDoesNotCountAsASharer(t *testing.T) {
 	const older, api = "kube_service_older_shop_web", "kube_service_kubernetes_shop_api"
 	l := LoadBalancer{Name: older, Tags: append(web.Tags(), older)}
 	for name, c := range map[string]struct {

@@ -32,7 +32,7 @@ func TestSecurityGroupOfTheNodesIsKnownByNameOrDescription(t *testing.T) {
 	}
 }
 
-func TestIdentityOfTheSecurityGroupOutlivesALongClusterName(t *testing.T) {
+func TestALongClusterNameDoesNotHideTheIdentityOfTheSecurityGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := nodes
 		g.ClusterName = rapid.String().Draw(t, "cluster name")

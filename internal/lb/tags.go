@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// Custom tags are those that users and operators ask for. One that is no longer asked for
-// is taken off only if we set it, so each object says of its custom tags which these are:
-// tags that begin with customTag list their digests, since a tag that names other tags
-// would be too long. What says so is written with what it is about, by one call.
+// Custom tags are those that users and operators request. One that is no longer requested is only removed if we set
+// it. So each object lists the digests of the custom tags that we set in tags that begin with customTag (the tags
+// themselves would be too long). The list is written in the same call as the tags.
 const customTag = ownTags + "tags="
 
 const (
@@ -23,16 +22,16 @@ const (
 	digestsPerTag = (maxText - len(customTag) + len(digestSeparator)) / (digestLength + len(digestSeparator))
 )
 
-// Reserved reports whether a tag has a meaning to us, or to openstack-cloud-controller-manager,
-// so that nobody can ask for it.
+// Reserved reports whether a tag has a meaning for us or openstack-cloud-controller-manager, so that nobody may
+// request it.
 func Reserved(tag string) bool {
 	return strings.HasPrefix(tag, ownTags) || strings.HasPrefix(tag, namePrefix)
 }
 
-// LongestTag is how long a tag may be, in characters.
+// LongestTag is the maximum length of a tag, in characters.
 const LongestTag = maxText
 
-// WithCustom returns the tags of an object that bears ours and custom ones.
+// WithCustom returns the tags of an object with our tags and custom tags.
 func WithCustom(ours, custom []string) []string {
 	tags := slices.Clone(ours)
 	for _, t := range custom {
@@ -43,38 +42,35 @@ func WithCustom(ours, custom []string) []string {
 	return append(tags, digests(custom)...)
 }
 
-// CustomDiffer reports whether an object with the tags have lacks custom tags of want, which
-// WithCustom made, or has custom ones that we set and that are not wanted any more.
+// CustomDiffer reports whether an object with the tags have lacks custom tags of want (as returned by WithCustom),
+// or has custom tags that we set and that want does not contain.
 func CustomDiffer(have, want []string) bool {
 	set, wanted := customOf(have), customOf(want)
 	return slices.ContainsFunc(want, func(t string) bool { return wanted.has(t) && !slices.Contains(have, t) }) ||
 		slices.ContainsFunc(have, func(t string) bool { return set.has(t) && !wanted.has(t) })
 }
 
-// Retag returns the tags of an object that has some and is to have those of want, which
-// WithCustom made: what is missing is added, and custom ones that we set and that are not
-// wanted any more are taken off. All others stay, and one that was there before us never
-// becomes ours.
+// Retag changes the tags of an object to those of want, which WithCustom returned: it adds missing ones, and removes
+// custom tags that we set and that are no longer wanted. All others stay. A tag that existed before never counts as
+// set by us.
 func Retag(have, want []string) []string {
 	set, wanted := customOf(have), customOf(want)
 	var tags, custom []string
-	for _, t := range have {
-		if strings.HasPrefix(t, customTag) || set.has(t) && !wanted.has(t) {
-			continue
+	add := func(t string, ours customTags) {
+		if !strings.HasPrefix(t, customTag) && !slices.Contains(tags, t) {
+			tags = append(tags, t)
+			if ours.has(t) {
+				custom = append(custom, t)
+			}
 		}
-		tags = append(tags, t)
-		if set.has(t) {
-			custom = append(custom, t)
+	}
+	for _, t := range have {
+		if !set.has(t) || wanted.has(t) {
+			add(t, set)
 		}
 	}
 	for _, t := range want {
-		if strings.HasPrefix(t, customTag) || slices.Contains(tags, t) {
-			continue
-		}
-		tags = append(tags, t)
-		if wanted.has(t) {
-			custom = append(custom, t)
-		}
+		add(t, wanted)
 	}
 	return append(tags, digests(custom)...)
 }
@@ -96,7 +92,7 @@ func customOf(tags []string) customTags {
 
 func (c customTags) has(tag string) bool { return c[digest(tag)] }
 
-// digests returns the tags that list custom ones.
+// digests returns the tags that list the digests of custom tags.
 func digests(custom []string) []string {
 	all := make([]string, len(custom))
 	for i, t := range custom {

@@ -20,7 +20,7 @@ func plainTags(tags []string) []string {
 	return slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return strings.HasPrefix(t, customTag) })))
 }
 
-func TestCustomTagsComeAndGoAndAllOthersStay(t *testing.T) {
+func TestCustomTagsAreAddedAndRemovedAndAllOthersStay(t *testing.T) {
 	hand := "by-hand"
 	for name, c := range map[string]struct {
 		have, want, become []string
@@ -50,7 +50,7 @@ func TestCustomTagsComeAndGoAndAllOthersStay(t *testing.T) {
 	}
 }
 
-func TestATagThatWasThereBeforeIsNotTakenOffWithTheWish(t *testing.T) {
+func TestATagThatExistedBeforeIsNotRemovedWithTheRequest(t *testing.T) {
 	before := slices.Concat(ours, []string{"prod"})
 	wished := Retag(before, WithCustom(ours, []string{"prod", "a"}))
 	if diff := cmp.Diff(plainTags(before), plainTags(Retag(wished, ours))); diff != "" {
@@ -58,7 +58,7 @@ func TestATagThatWasThereBeforeIsNotTakenOffWithTheWish(t *testing.T) {
 	}
 }
 
-func TestWhatIsDoneToCustomTagsTouchesNothingElse(t *testing.T) {
+func TestChangesOfCustomTagsTouchNoOtherTags(t *testing.T) {
 	tag := rapid.StringMatching(`[a-e]{1,2}`)
 	some := func(t *rapid.T, label string) []string {
 		return rapid.SliceOfNDistinct(tag, 0, 40, rapid.ID).Draw(t, label)

@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// TLS is where the certificates of a listener are kept, each with its key, as Octavia
-// is told. At least one is there.
+// TLS holds the references to the certificates of a listener, each with its key. There is at least one.
 type TLS struct {
-	// Certificate is for clients that name no host, or one that none of SNI is for.
+	// Certificate is for clients that send no host name, or one that no certificate of SNI is for.
 	Certificate string `json:"certificate,omitempty"`
-	// SNI are for clients that name a host.
+	// SNI are for clients that send a host name.
 	SNI []string `json:"sni,omitempty"`
 }
 
-// Refs returns all references, sorted, each once.
+// Refs returns all references, sorted, without duplicates.
 func (t TLS) Refs() []string {
 	refs := slices.Clone(t.SNI)
 	if t.Certificate != "" {
@@ -27,7 +26,7 @@ func (t TLS) Refs() []string {
 	return slices.Compact(refs)
 }
 
-// CertificateRefs returns the references of all listeners, sorted, each once.
+// CertificateRefs returns the references of all listeners, sorted, without duplicates.
 func (l LoadBalancer) CertificateRefs() []string {
 	var refs []string
 	for _, listener := range l.Listeners {
@@ -39,7 +38,7 @@ func (l LoadBalancer) CertificateRefs() []string {
 	return slices.Compact(refs)
 }
 
-// SecretRef is what a reference to Barbican leads to.
+// SecretRef identifies an object in Barbican.
 type SecretRef struct {
 	// Kind is "containers" or "secrets", as in Barbican's API.
 	Kind string
@@ -48,9 +47,9 @@ type SecretRef struct {
 
 var secretRef = regexp.MustCompile(`^(?:[^\s,;]*/)?(containers|secrets)/([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$`)
 
-// ParseSecretRef reads the end of a reference such as
-// https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04. False
-// means that Barbican makes no such references.
+// ParseSecretRef parses a reference such as
+// https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04. It returns false for anything
+// else.
 func ParseSecretRef(ref string) (SecretRef, bool) {
 	m := secretRef.FindStringSubmatch(ref)
 	if m == nil {
@@ -59,7 +58,7 @@ func ParseSecretRef(ref string) (SecretRef, bool) {
 	return SecretRef{Kind: m[1], ID: m[2]}, true
 }
 
-// SameSecret reports whether two references lead to the same object of Barbican.
+// SameSecret reports whether two references are to the same object in Barbican.
 func SameSecret(a, b string) bool {
 	one, ok := ParseSecretRef(a)
 	other, also := ParseSecretRef(b)

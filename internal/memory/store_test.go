@@ -117,7 +117,7 @@ func TestSettleUpdatesThePredecessor(t *testing.T) {
 func TestChangeOfASharedLoadBalancerMakesItsOtherServicesReadIt(t *testing.T) {
 	m := remembering(converged())
 	guest := converged()
-	guest.ServiceUID, guest.Cloud.Observed.Guest = "uid-2", true
+	guest.ServiceUID, guest.Cloud.Observed.Sharer = "uid-2", true
 	guest.Cloud.Observed = diff.Clone(guest.Cloud.Observed)
 	guest.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	other := types.NamespacedName{Namespace: "default", Name: "other"}

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics holds the controller's own metrics; package openstack counts calls.
-// It may import openstack.
+// Package metrics holds the controller's own metrics; package openstack counts calls. It may import openstack.
 package metrics
 
 import (
@@ -14,18 +13,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// Metrics counts what the controller does to the cloud. Calls are counted by
-// package openstack.
+// Metrics are the metrics of the controller.
 type Metrics struct {
-	// ops counts writes to the cloud by kind and class of error, duration times them.
+	// ops counts writes to the cloud by operation and error class, duration measures them.
 	ops      *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	// Drift, Repaired and Reported count by kind of object, as does Orphans.
+	// Drift, Repaired, Reported and Orphans count by kind of object.
 	Drift, Repaired, Reported *prometheus.CounterVec
 	Orphans                   *prometheus.GaugeVec
 	// LeftBehind counts load balancers, not their children.
 	LeftBehind prometheus.Counter
-	// ForeignWrites counts writes of other clients by place. Contested counts Services.
+	// ForeignWrites counts writes of other clients by place; Contested counts Services.
 	ForeignWrites *prometheus.CounterVec
 	Contested     prometheus.Gauge
 	// Observed counts Services that are only observed, by reason.
@@ -34,8 +32,8 @@ type Metrics struct {
 	Unattached, Addressless prometheus.Gauge
 }
 
-// New registers the controller's metrics. A second controller of the
-// process, started after the first has ended, goes on with the first's.
+// New registers the metrics. A second controller in the same process, started after the first has ended, shares
+// them.
 func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		ops: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -88,26 +86,13 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			Help: "Nodes that should be members but have no address of a Service's IP family.",
 		}),
 	}
-	return m, errors.Join(register(registry, &m.ops), register(registry, &m.duration), register(registry, &m.Drift),
-		register(registry, &m.Repaired), register(registry, &m.Reported), register(registry, &m.Orphans),
-		register(registry, &m.LeftBehind), register(registry, &m.ForeignWrites), register(registry, &m.Contested), register(registry, &m.Observed),
-		register(registry, &m.Unattached), register(registry, &m.Addressless))
+	return m, errors.Join(openstack.Register(registry, &m.ops), openstack.Register(registry, &m.duration), openstack.Register(registry, &m.Drift),
+		openstack.Register(registry, &m.Repaired), openstack.Register(registry, &m.Reported), openstack.Register(registry, &m.Orphans),
+		openstack.Register(registry, &m.LeftBehind), openstack.Register(registry, &m.ForeignWrites), openstack.Register(registry, &m.Contested), openstack.Register(registry, &m.Observed),
+		openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless))
 }
 
-// register registers a collector, or takes the one that is registered already.
-func register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
-	err := registry.Register(*collector)
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(err, &there) {
-		if same, ok := there.ExistingCollector.(C); ok {
-			*collector = same
-			return nil
-		}
-	}
-	return err
-}
-
-// Write counts a write to the cloud of the kind, which ended with err.
+// Write counts a write to the cloud that ended with err.
 func (m *Metrics) Write(kind string, err error, took time.Duration) {
 	m.ops.WithLabelValues(kind, string(openstack.Classify(err))).Inc()
 	m.duration.WithLabelValues(kind).Observe(took.Seconds())

@@ -21,8 +21,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
 
-// answers are those of a Neutron with two networks, a floating IP on a VIP port,
-// one that leads nowhere, and some ports.
+// answers are responses of a Neutron with two networks, a floating IP on a VIP port, a detached one, and some
+// ports.
 //
 //go:embed testdata/answers.json
 var answers []byte
@@ -31,7 +31,7 @@ var words = strings.Fields("v2.0 floatingips networks subnets ports")
 
 var web = lb.Owner{ClusterName: "kubernetes", ClusterUID: "c1", Namespace: "shop", Name: "web", ServiceUID: "s1"}
 
-// mostCalls is how many calls the lookups of one input may make.
+// mostCalls limits the calls of the lookups of one input.
 const mostCalls = 100
 
 func through(transport http.RoundTripper) *neutron.Client {
@@ -39,8 +39,8 @@ func through(transport http.RoundTripper) *neutron.Client {
 	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/v2.0/", Type: "network"}, "own")
 }
 
-// FuzzAnswers changes real answers here and there. Whatever is read then, what is
-// planned from it is written to floating IPs that lead to the VIP port or nowhere.
+// FuzzAnswers mutates real responses. Whatever is read from them, the plan only writes to floating IPs that are
+// detached or on the VIP port.
 func FuzzAnswers(f *testing.F) {
 	document := mutate.Parse(answers)
 	f.Add([]byte{}, byte(0))
@@ -70,7 +70,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// vipPorts are the ports that floating IPs lead to, before anything is changed.
+// vipPorts are the ports with floating IPs, before any mutation.
 var vipPorts = func() []string {
 	ids := regexp.MustCompile(`"port_id": "([^"]+)"`).FindAllStringSubmatch(string(answers), -1)
 	all := []string{}
@@ -97,12 +97,11 @@ func lookUp(t *testing.T, client *neutron.Client) {
 	classified(t, err)
 	_, err = client.HasMetadataPort(t.Context(), subnet)
 	classified(t, err)
-	_, err = client.PortsThere(t.Context(), vipPorts)
+	_, err = client.ExistingPorts(t.Context(), vipPorts)
 	classified(t, err)
 }
 
-// classified looks whether an error says what a caller needs, and reports whether
-// there is one.
+// classified checks that an error tells a caller what it needs, and reports whether there is one.
 func classified(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {
@@ -114,8 +113,7 @@ func classified(t *testing.T, err error) bool {
 	return true
 }
 
-// carryOut does all that leads from what was found to what is wanted: any floating
-// IP, a certain one, or none.
+// carryOut carries out the plans for any floating IP, a certain one, and none.
 func carryOut(t *testing.T, client *neutron.Client, cloud *mutate.Cloud, port string, found []lb.FloatingIP, want byte) {
 	t.Helper()
 	l := lb.LoadBalancer{ID: "lb1", Tags: web.Tags(), ProvisioningStatus: lb.Active, VIP: lb.VIP{PortID: port, Address: "10.0.0.9"}}
@@ -144,8 +142,8 @@ func carryOut(t *testing.T, client *neutron.Client, cloud *mutate.Cloud, port st
 
 var write = regexp.MustCompile(`^/v2\.0/floatingips(?:/([0-9A-Za-z_-]+))?$`)
 
-// allowed reports whether a write makes a floating IP, or goes to one that leads to
-// the port or nowhere, and deletes one only if it was made for the Service.
+// allowed reports whether a write creates a floating IP, or is for one that is detached or on the port, and deletes
+// it only if it was created for the Service.
 func allowed(r mutate.Request, port string, found []lb.FloatingIP) bool {
 	parts := write.FindStringSubmatch(r.Path)
 	if parts == nil || r.Method == http.MethodPost {
@@ -156,7 +154,7 @@ func allowed(r mutate.Request, port string, found []lb.FloatingIP) bool {
 	})
 }
 
-// FuzzBytes gives all calls the same bytes for an answer, head and all.
+// FuzzBytes gives all calls the same bytes as response, headers included.
 func FuzzBytes(f *testing.F) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"floatingips\": [{\"id\": \"f1\", \"port_id\": \"p1\"}], \"floatingips_links\": [{\"rel\": \"next\"}]}",

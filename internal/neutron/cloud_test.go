@@ -30,8 +30,7 @@ type cloud struct {
 	service *gophercloud.ServiceClient
 }
 
-// newCloud starts a cloud, in which the Client's user is a member of the project, or
-// has these roles there.
+// newCloud starts a cloud. The Client's user has these roles in the project, or else role member.
 func newCloud(t *testing.T, o simulator.Options, roles ...string) *cloud {
 	t.Helper()
 	sim, err := cloudsim.Start(cloudsim.Options{Neutron: o, PrivateCIDR: "10.0.0.0/16", PublicCIDR: "198.51.100.0/24"})
@@ -60,8 +59,7 @@ func newCloud(t *testing.T, o simulator.Options, roles ...string) *cloud {
 	return &cloud{Cloud: sim, Client: neutron.New(service, session.ProjectID()), t: t, service: service}
 }
 
-// port makes a port on the private network, named as that of a VIP, and returns
-// its id.
+// port creates a port on the private network, named as that of a VIP, and returns its id.
 func (c *cloud) port(addresses ...string) string {
 	c.t.Helper()
 	return c.portOn(c.IDs().PrivateNetwork, c.IDs().PrivateSubnet, addresses...)
@@ -84,7 +82,7 @@ func (c *cloud) portOn(network, subnet string, addresses ...string) string {
 	return made.ID
 }
 
-// make makes a floating IP by the op.
+// make creates a floating IP with the op.
 func (c *cloud) make(op diff.CreateFloatingIP) diff.Created {
 	c.t.Helper()
 	made, err := c.Apply(c.t.Context(), op)
@@ -94,8 +92,7 @@ func (c *cloud) make(op diff.CreateFloatingIP) diff.Created {
 	return made
 }
 
-// only checks that so many calls were made to the route, and none to others,
-// since the last time.
+// only checks the number of calls to the route, and that there were no others, since the last check.
 func (c *cloud) only(n int, method, route string) {
 	c.t.Helper()
 	counts := c.Recorder().Counts()
@@ -121,7 +118,7 @@ func (c *cloud) queries(route string) []url.Values {
 	return all
 }
 
-// broken is how reads can fail, by what the answer is.
+// broken are ways in which reads can fail, by the response.
 func broken() map[string]wire.Fault {
 	answer := func(text string) wire.Fault {
 		return wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Body: text, Header: map[string]string{"Content-Type": "application/json"}}

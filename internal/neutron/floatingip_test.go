@@ -50,7 +50,7 @@ func TestARefusalOfAFloatingIPHasItsClass(t *testing.T) {
 	refused("one more than the quota", diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: public, PortID: other}}, openstack.Quota)
 }
 
-func TestAFloatingIPWithoutAnAnswerMayHaveBeenMade(t *testing.T) {
+func TestAFloatingIPWithoutAnAnswerMayHaveBeenCreated(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range map[string]wire.Fault{
 		"an empty object":    {Kind: wire.FaultStatus, Status: http.StatusCreated, Body: "{}", Header: map[string]string{"Content-Type": "application/json"}},
@@ -135,9 +135,9 @@ func TestFloatingIPsOfOtherProjectsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn lets the Client's
-// user see everything, and one of another project lead to a port of his.
-func TestAnAdministratorTakesNoFloatingIPOfAnotherProjectForHisOwn(t *testing.T) {
+// TestAnAdministratorDoesNotUseFloatingIPsOfOtherProjects lets the Client's user see everything, and attaches
+// one of another project to a port of his.
+func TestAnAdministratorDoesNotUseFloatingIPsOfOtherProjects(t *testing.T) {
 	c := newCloud(t, simulator.Options{}, "admin")
 	port := c.port()
 	create := func(project, portID string) floatingips.FloatingIP {

@@ -24,19 +24,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// lookupLife is how long the answer to a lookup is taken for true: networks and
-// subnets do not change from one Service to the next.
+// lookupLife is how long the answer to a lookup is reused: networks and subnets rarely change.
 const lookupLife = 10 * time.Minute
 
-// lookups remembers answers, failures excepted, and lets many that ask the same
-// at once share one question.
+// lookups caches answers, but no errors, and lets concurrent callers of the same lookup share one.
 type lookups struct {
 	group *singleflight.Group
 	mu    *sync.Mutex
 	known map[string]answer
 }
 
-// answer is true until then, or for ever if until is zero.
+// answer is valid until a time, or for ever if that is zero.
 type answer struct {
 	text  string
 	until time.Time
@@ -46,16 +44,17 @@ func newLookups() lookups {
 	return lookups{group: &singleflight.Group{}, mu: &sync.Mutex{}, known: map[string]answer{}}
 }
 
-func (l lookups) get(key string, ask func() (string, error)) (string, error) {
+// get returns the cached answer or looks it up. The lookup does not end with the context of the first caller.
+func (l lookups) get(ctx context.Context, key string, ask func(context.Context) (string, error)) (string, error) {
 	if text, there := l.recall(key); there {
 		return text, nil
 	}
 	text, err, _ := l.group.Do(key, func() (any, error) {
-		// The answer may have come since.
+		// The answer may have arrived since.
 		if text, there := l.recall(key); there {
 			return text, nil
 		}
-		text, err := ask()
+		text, err := ask(context.WithoutCancel(ctx))
 		if err == nil {
 			l.mu.Lock()
 			l.known[key] = answer{text: text, until: time.Now().Add(lookupLife)}
@@ -74,29 +73,36 @@ func (l lookups) recall(key string) (string, bool) {
 	return a.text, there && (a.until.IsZero() || time.Now().Before(a.until))
 }
 
-// keep remembers for ever what is remembered.
+// keep makes a cached answer valid for ever.
 func (l lookups) keep(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known[key] = answer{text: l.known[key].text}
 }
 
-// ExternalNetwork returns the id of the external network to take floating IPs
-// from when none is configured: the first by name that has an IPv4 subnet, or
-// whose subnets the project may not see.
+// subnets returns the subnets of a network, sorted by name.
+func (c *Client) subnets(ctx context.Context, op, networkID string) ([]subnets.Subnet, error) {
+	all, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"network_id": {networkID}})
+	all = slices.DeleteFunc(all, func(s subnets.Subnet) bool { return s.NetworkID != networkID })
+	slices.SortFunc(all, func(a, b subnets.Subnet) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	return all, err
+}
+
+// ExternalNetwork returns the id of the external network for floating IPs if none is configured: the first by name that
+// has an IPv4 subnet, or whose subnets the project cannot see.
 func (c *Client) ExternalNetwork(ctx context.Context) (string, error) {
-	return c.lookups.get("external network", func() (string, error) { return c.findExternalNetwork(context.WithoutCancel(ctx)) })
+	return c.lookups.get(ctx, "external network", c.findExternalNetwork)
 }
 
 func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 	const op = "find an external network"
-	all, err := list[networks.Network](ctx, c.service, op, "networks", url.Values{"router:external": {"true"}})
+	all, err := list[networks.Network](ctx, c, op, "networks", url.Values{"router:external": {"true"}})
 	if err != nil {
 		return "", err
 	}
 	slices.SortFunc(all, func(a, b networks.Network) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	for _, network := range all {
-		seen, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"network_id": {network.ID}})
+		seen, err := c.subnets(ctx, op, network.ID)
 		if err != nil {
 			return "", err
 		}
@@ -108,12 +114,12 @@ func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 		Message: "the project can see no external network with IPv4; set [LoadBalancer] floating-network-id in cloud.conf, or make the Service internal"}
 }
 
-// AddressOfFloatingIP returns the address of the project's floating IP with the id. One
-// that the project does not have is an error of class Gone.
+// AddressOfFloatingIP returns the address of the project's floating IP with the id. If there is none, the error is of
+// class Gone.
 func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, error) {
-	return c.lookups.get("floating IP "+id, func() (string, error) {
+	return c.lookups.get(ctx, "floating IP "+id, func(ctx context.Context) (string, error) {
 		op := "look for floating IP " + id
-		found, err := c.floatingIPs(context.WithoutCancel(ctx), op, "id", id, func(f lb.FloatingIP) bool { return f.ID == id })
+		found, err := c.floatingIPs(ctx, op, "id", id, func(f lb.FloatingIP) bool { return f.ID == id })
 		switch {
 		case err != nil:
 			return "", err
@@ -124,42 +130,33 @@ func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, er
 	})
 }
 
-// Subnets returns the ids of the network's subnets that the project sees and the pattern
-// means, sorted by name.
+// Subnets returns the ids of the network's IPv4 subnets that the project sees and the pattern matches, sorted by name.
 func (c *Client) Subnets(ctx context.Context, networkID string, pattern config.SubnetPattern) ([]string, error) {
 	key := strings.Join([]string{"subnets of", networkID, pattern.Name, pattern.Tags}, "\x00")
-	ids, err := c.lookups.get(key, func() (string, error) { return c.findSubnets(context.WithoutCancel(ctx), networkID, pattern) })
+	ids, err := c.lookups.get(ctx, key, func(ctx context.Context) (string, error) {
+		op := "look for subnets of network " + networkID
+		matches, err := pattern.Matcher()
+		if err != nil {
+			return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: err.Error()}
+		}
+		all, err := c.subnets(ctx, op, networkID)
+		var ids []string
+		for _, s := range all {
+			if s.IPVersion == 4 && matches(s.Name, s.Tags) {
+				ids = append(ids, s.ID)
+			}
+		}
+		return strings.Join(ids, " "), err
+	})
 	return strings.Fields(ids), err
 }
 
-func (c *Client) findSubnets(ctx context.Context, networkID string, pattern config.SubnetPattern) (string, error) {
-	op := "look for subnets of network " + networkID
-	means, err := pattern.Matcher()
-	if err != nil {
-		return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: err.Error()}
-	}
-	all, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"network_id": {networkID}})
-	if err != nil {
-		return "", err
-	}
-	slices.SortFunc(all, func(a, b subnets.Subnet) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	var ids []string
-	for _, s := range all {
-		if s.NetworkID == networkID && s.IPVersion == 4 && means(s.Name, s.Tags) {
-			ids = append(ids, s.ID)
-		}
-	}
-	return strings.Join(ids, " "), nil
-}
-
-// SubnetsForVIPs returns a subnet of each family in one network: a given one for its own
-// family, and else the first by name. The network is the given one, or else that of the
-// first given subnet. What there is none of, or is not seen, is empty.
+// SubnetsForVIPs returns a subnet of each family in one network: a given one of that family, or else the first by name.
+// The network is the given one, or else that of the first given subnet. If there is none, or the project does not see
+// it, the id is empty.
 func (c *Client) SubnetsForVIPs(ctx context.Context, networkID string, given ...string) (ipv4, ipv6 string, err error) {
 	key := strings.Join(append([]string{"subnets for VIPs", networkID}, given...), "\x00")
-	both, err := c.lookups.get(key, func() (string, error) {
-		return c.findSubnetsForVIPs(context.WithoutCancel(ctx), networkID, given)
-	})
+	both, err := c.lookups.get(ctx, key, func(ctx context.Context) (string, error) { return c.findSubnetsForVIPs(ctx, networkID, given) })
 	ipv4, ipv6, _ = strings.Cut(both, " ")
 	return ipv4, ipv6, err
 }
@@ -167,36 +164,31 @@ func (c *Client) SubnetsForVIPs(ctx context.Context, networkID string, given ...
 func (c *Client) findSubnetsForVIPs(ctx context.Context, networkID string, given []string) (string, error) {
 	op := "look for the subnets of VIPs"
 	if networkID == "" {
-		found, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"id": {given[0]}})
+		found, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"id": {given[0]}})
 		i := slices.IndexFunc(found, func(s subnets.Subnet) bool { return s.ID == given[0] })
 		if err != nil || i < 0 || !openstack.IsID(found[i].NetworkID) {
 			return " ", err
 		}
 		networkID = found[i].NetworkID
 	}
-	all, err := list[subnets.Subnet](ctx, c.service, op+" in network "+networkID, "subnets", url.Values{"network_id": {networkID}})
+	all, err := c.subnets(ctx, op+" in network "+networkID, networkID)
 	if err != nil {
 		return "", err
 	}
-	slices.SortFunc(all, func(a, b subnets.Subnet) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	var of [7]string // by IP version
+	byVersion := map[int]string{}
 	for _, s := range all {
-		if s.NetworkID != networkID || s.IPVersion != 4 && s.IPVersion != 6 {
-			continue
-		}
-		if of[s.IPVersion] == "" || slices.Contains(given, s.ID) {
-			of[s.IPVersion] = s.ID
+		if byVersion[s.IPVersion] == "" || slices.Contains(given, s.ID) {
+			byVersion[s.IPVersion] = s.ID
 		}
 	}
-	return of[4] + " " + of[6], nil
+	return byVersion[4] + " " + byVersion[6], nil
 }
 
-// SubnetOfPort returns the id of the subnet of the port's first address of a family: IPv4
-// or, without is4, IPv6. The port has to be there, belong to the project and serve nothing, so that
-// it can become a VIP; the error says what is wrong with it.
+// SubnetOfPort returns the id of the subnet of the port's first address of a family: IPv4 or, without is4, IPv6.
+// The port must be an unused one of the project, so that it can become a VIP; the error says what is wrong with it.
 func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string, error) {
 	op := "look at port " + id
-	all, err := list[ports.Port](ctx, c.service, op, "ports", url.Values{"id": {id}})
+	all, err := list[ports.Port](ctx, c, op, "ports", url.Values{"id": {id}})
 	if err != nil {
 		return "", err
 	}
@@ -215,57 +207,45 @@ func (c *Client) SubnetOfPort(ctx context.Context, id string, is4 bool) (string,
 	return "", &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the port has no address of the Service's first IP family"}
 }
 
-// HasMetadataPort reports whether the project sees a metadata port of OVN with an
-// address in the subnet. One of a network that another project shares is not
-// seen.
+// HasMetadataPort reports whether the project sees a metadata port of OVN with an address in the subnet. It does not see
+// that of a network that another project shares.
 func (c *Client) HasMetadataPort(ctx context.Context, subnetID string) (bool, error) {
-	id, err := c.lookups.get("metadata port in "+subnetID, func() (string, error) { return c.findMetadataPort(context.WithoutCancel(ctx), subnetID) })
-	return id != "", err
-}
-
-func (c *Client) findMetadataPort(ctx context.Context, subnetID string) (string, error) {
 	const owner = "network:distributed"
-	all, err := list[ports.Port](ctx, c.service, "look for a metadata port in subnet "+subnetID, "ports",
-		url.Values{"device_owner": {owner}, "fixed_ips": {"subnet_id=" + subnetID}})
-	if err != nil {
-		return "", err
-	}
-	for _, p := range all {
-		// A service that does not know a filter answers with everything.
-		inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip ports.IP) bool { return ip.SubnetID == subnetID })
-		if p.DeviceOwner == owner && inSubnet {
-			return p.ID, nil
+	id, err := c.lookups.get(ctx, "metadata port in "+subnetID, func(ctx context.Context) (string, error) {
+		all, err := list[ports.Port](ctx, c, "look for a metadata port in subnet "+subnetID, "ports",
+			url.Values{"device_owner": {owner}, "fixed_ips": {"subnet_id=" + subnetID}})
+		for _, p := range all {
+			// A service that does not know a filter returns everything.
+			inSubnet := slices.ContainsFunc(p.FixedIPs, func(ip ports.IP) bool { return ip.SubnetID == subnetID })
+			if p.DeviceOwner == owner && inSubnet {
+				return p.ID, nil
+			}
 		}
-	}
-	return "", nil
-}
-
-// OwnsSubnet reports whether the subnet is one of the project's own networks.
-func (c *Client) OwnsSubnet(ctx context.Context, subnetID string) (bool, error) {
-	id, err := c.lookups.get("own network of "+subnetID, func() (string, error) { return c.findOwnNetwork(context.WithoutCancel(ctx), subnetID) })
+		return "", err
+	})
 	return id != "", err
 }
 
-func (c *Client) findOwnNetwork(ctx context.Context, subnetID string) (string, error) {
-	all, err := list[networks.Network](ctx, c.service, "look for the network of subnet "+subnetID, "networks",
-		url.Values{"project_id": {c.projectID}})
-	if err != nil {
-		return "", err
-	}
-	for _, network := range all {
-		if network.ProjectID == c.projectID && slices.Contains(network.Subnets, subnetID) {
-			return network.ID, nil
+// OwnsSubnet reports whether the subnet is in one of the project's own networks.
+func (c *Client) OwnsSubnet(ctx context.Context, subnetID string) (bool, error) {
+	id, err := c.lookups.get(ctx, "own network of "+subnetID, func(ctx context.Context) (string, error) {
+		all, err := list[networks.Network](ctx, c, "look for the network of subnet "+subnetID, "networks",
+			url.Values{"project_id": {c.projectID}})
+		for _, network := range all {
+			if network.ProjectID == c.projectID && slices.Contains(network.Subnets, subnetID) {
+				return network.ID, nil
+			}
 		}
-	}
-	return "", nil
+		return "", err
+	})
+	return id != "", err
 }
 
-// CIDR returns the addresses in the subnet, which never change; it is not valid where the
-// project does not see the subnet.
+// CIDR returns the addresses of the subnet, which never change. It is not valid if the project does not see the subnet.
 func (c *Client) CIDR(ctx context.Context, subnetID string) (netip.Prefix, error) {
 	key := "CIDR of " + subnetID
-	text, err := c.lookups.get(key, func() (string, error) {
-		subnet, err := c.Subnet(context.WithoutCancel(ctx), subnetID)
+	text, err := c.lookups.get(ctx, key, func(ctx context.Context) (string, error) {
+		subnet, err := c.Subnet(ctx, subnetID)
 		if openstack.Classify(err) == openstack.Gone {
 			return "", nil
 		}
@@ -278,13 +258,11 @@ func (c *Client) CIDR(ctx context.Context, subnetID string) (netip.Prefix, error
 	return netip.ParsePrefix(text)
 }
 
-// SubnetOfAddress returns the id of the subnet in which a port has the first of the addresses
-// that the project sees in one subnet. Where an administrator sees it in several, its own
-// project's decides. That is one call for the first address, and one more for others if it
-// is not seen.
+// SubnetOfAddress returns the id of the subnet in which a port has the first of the addresses that the project sees
+// in exactly one subnet. If an administrator sees an address in several, the own project's counts. It takes one
+// call for the first address and, if that finds no subnet, one for the others.
 func (c *Client) SubnetOfAddress(ctx context.Context, addresses ...string) (string, error) {
-	return c.lookups.get("subnet of "+addresses[0], func() (string, error) {
-		ctx := context.WithoutCancel(ctx)
+	return c.lookups.get(ctx, "subnet of "+addresses[0], func(ctx context.Context) (string, error) {
 		id, first := c.findSubnet(ctx, addresses[:1])
 		others := addresses[1:min(len(addresses), 1+addressesPerCall)]
 		if openstack.Classify(first) != openstack.Invalid || len(others) == 0 {
@@ -298,8 +276,7 @@ func (c *Client) SubnetOfAddress(ctx context.Context, addresses ...string) (stri
 	})
 }
 
-// addressesPerCall is how many addresses are looked for at once; each takes some 80 bytes
-// of the call's.
+// addressesPerCall is how many addresses one call looks up; each takes some 80 bytes of the URL.
 const addressesPerCall = 50
 
 func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, error) {
@@ -308,7 +285,7 @@ func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, er
 	for _, a := range addresses {
 		query.Add("fixed_ips", "ip_address="+a)
 	}
-	all, err := list[ports.Port](ctx, c.service, op, "ports", query)
+	all, err := list[ports.Port](ctx, c, op, "ports", query)
 	if err != nil {
 		return "", err
 	}
@@ -327,7 +304,7 @@ func (c *Client) findSubnet(ctx context.Context, addresses []string) (string, er
 		len(subnetsWith(own, addresses[0])))}
 }
 
-// subnetsWith returns the subnets in which one of the ports has the address.
+// subnetsWith returns the subnets in which a port has the address.
 func subnetsWith(all []ports.Port, address string) []string {
 	var found []string
 	for _, p := range all {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,7 @@ func TestABrokenListOfPortsIsAnErrorAndNeverEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fault.Route = "/v2.0/ports"
 			defer c.Faults().Remove(c.Faults().Add(fault))
-			if there, err := c.PortsThere(t.Context(), []string{port}); openstack.Classify(err) != openstack.Transient || there != nil {
+			if there, err := c.ExistingPorts(t.Context(), []string{port}); openstack.Classify(err) != openstack.Transient || there != nil {
 				t.Errorf("there %v, class %q: %v", there, openstack.Classify(err), err)
 			}
 			if id, err := c.SubnetOfAddress(t.Context(), "10.0.200.1"); openstack.Classify(err) != openstack.Transient || id != "" {
@@ -41,15 +42,15 @@ func TestABrokenListOfPortsIsAnErrorAndNeverEmpty(t *testing.T) {
 	}
 }
 
-// listed answers the next list of the collection with these objects.
+// listed makes the next list of the collection return these objects.
 func (c *cloud) listed(collection string, objects string) {
 	c.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Route: "/v2.0/" + collection, Times: 1,
 		Body: fmt.Sprintf(`{%q: [%s]}`, collection, objects)})
 }
 
-func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
+func TestConcurrentLookupsShareOneCall(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
-	// The first question is held until all have asked.
+	// The first call is held until all callers wait.
 	hang := c.Faults().Add(wire.Fault{Kind: wire.FaultHang, Route: "/v2.0/networks"})
 	var all sync.WaitGroup
 	for range 50 {
@@ -59,7 +60,7 @@ func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the question is held", func() bool { return c.Faults().Held() == 1 })
+	eventually(t, "the call is held", func() bool { return c.Faults().Held() == 1 })
 	c.Faults().Remove(hang)
 	all.Wait()
 	counts := c.Recorder().Counts()
@@ -68,7 +69,7 @@ func TestManyThatAskForTheExternalNetworkAtOnceShareOneQuestion(t *testing.T) {
 	}
 }
 
-func TestALookupOutlivesTheOneWhoAskedFirst(t *testing.T) {
+func TestALookupOutlivesItsFirstCaller(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -77,7 +78,7 @@ func TestALookupOutlivesTheOneWhoAskedFirst(t *testing.T) {
 	}
 }
 
-func TestAFailedLookupIsNotRemembered(t *testing.T) {
+func TestAFailedLookupIsNotCached(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for _, route := range []string{"/v2.0/networks", "/v2.0/subnets"} {
 		for name, fault := range broken() {
@@ -96,7 +97,7 @@ func TestAFailedLookupIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestOfExternalNetworksTheFirstByNameWithIPv4IsTaken(t *testing.T) {
+func TestTheFirstExternalNetworkByNameWithIPv4IsUsed(t *testing.T) {
 	const six, four = `{"id": "s6", "network_id": "n", "ip_version": 6}`, `{"id": "s4", "network_id": "n", "ip_version": 4}`
 	for name, one := range map[string]struct {
 		networks string
@@ -113,8 +114,8 @@ func TestOfExternalNetworksTheFirstByNameWithIPv4IsTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCloud(t, simulator.Options{})
 			c.listed("networks", one.networks)
-			for _, s := range one.subnets {
-				c.listed("subnets", s)
+			for i, s := range one.subnets {
+				c.listed("subnets", strings.ReplaceAll(s, `"n"`, strconv.Quote(strconv.Itoa(i+1))))
 			}
 			id, err := c.ExternalNetwork(t.Context())
 			if id != one.want {
@@ -181,7 +182,7 @@ func TestTheSubnetsOfVIPsAreTheFirstByNameOfEachFamilyUnlessOneIsGiven(t *testin
 	}
 }
 
-func TestTheSubnetOfAnAddressIsThatOfThePortThatHasIt(t *testing.T) {
+func TestTheSubnetOfAnAddressIsThatOfItsPort(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	c.port("10.0.200.1", "10.0.200.2")
 	c.portOn(c.IDs().PrivateNetwork, c.IDs().PrivateSubnetV6)
@@ -196,7 +197,7 @@ func TestTheSubnetOfAnAddressIsThatOfThePortThatHasIt(t *testing.T) {
 	c.only(2, http.MethodGet, "/v2.0/ports")
 }
 
-func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testing.T) {
+func TestAnAddressInNoneOrSeveralSubnetsIsInvalidAndLookedUpAgain(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	ask := func(want string) {
 		t.Helper()
@@ -219,7 +220,7 @@ func TestAnAddressThatNoneOrSeveralSubnetsHoldIsInvalidAndAskedForAgain(t *testi
 	ask("2 subnets")
 }
 
-func TestANodeOfAnotherCloudLeavesItToTheOthersToTellTheSubnet(t *testing.T) {
+func TestOtherNodesDetermineTheSubnetIfOneIsInAnotherCloud(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	c.port("10.0.200.1", "10.0.200.2")
 	c.Recorder().Reset()
@@ -237,7 +238,7 @@ func TestANodeOfAnotherCloudLeavesItToTheOthersToTellTheSubnet(t *testing.T) {
 	}
 }
 
-func TestTheAddressesInASubnetAreAskedForOnce(t *testing.T) {
+func TestTheCIDROfASubnetIsLookedUpOnce(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
 		fault.Route = "/v2.0/subnets"
@@ -259,7 +260,7 @@ func TestTheAddressesInASubnetAreAskedForOnce(t *testing.T) {
 	c.only(2, http.MethodGet, "/v2.0/subnets")
 }
 
-func TestWhereAnAdministratorSeesAnAddressTwiceHisOwnProjectDecides(t *testing.T) {
+func TestOfTwoSubnetsThatAnAdministratorSeesTheOwnProjectsCounts(t *testing.T) {
 	const ports = `{"ports": [{"id": "p1", "project_id": "other", "fixed_ips": [{"subnet_id": "s1", "ip_address": "10.0.0.2"}]},
 		{"id": "p2", "project_id": "own", "fixed_ips": [{"subnet_id": "s2", "ip_address": "10.0.0.2"}]}]}`
 	client := against(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, ports) })

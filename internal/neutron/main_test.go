@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answering is a Neutron of one answer for each collection, without a network,
-// so that it can be asked in a bubble of time. It counts the questions.
+// answering is a Neutron with one response for each collection. It uses no network, so that it works in a synctest
+// bubble, and counts calls.
 type answering struct {
 	collections map[string]string // JSON, by path
 	asked       map[string]int
@@ -41,7 +41,7 @@ func (a *answering) client() *neutron.Client {
 	return neutron.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://neutron.test/", Type: "network"}, "own")
 }
 
-func TestALookupIsRememberedForTenMinutes(t *testing.T) {
+func TestALookupIsCachedForTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := answering{collections: map[string]string{
 			"/networks": `{"networks": [{"id": "n1", "name": "public"}]}`,
@@ -61,7 +61,7 @@ func TestALookupIsRememberedForTenMinutes(t *testing.T) {
 			}
 		}
 		for i, after := range []struct {
-			wait time.Duration // in the bubble's own time
+			wait time.Duration // in fake time
 			want int
 		}{{0, 1}, {10*time.Minute - 1, 1}, {1, 2}, {10*time.Minute - 1, 2}, {time.Hour, 3}} {
 			time.Sleep(after.wait)
@@ -75,7 +75,7 @@ func TestALookupIsRememberedForTenMinutes(t *testing.T) {
 	})
 }
 
-func TestPagesThatDoNotGoOnAreAnErrorAndNoEndlessLoop(t *testing.T) {
+func TestRepeatedPagesAreAnError(t *testing.T) {
 	service := answering{collections: map[string]string{
 		"/floatingips": `{"floatingips": [{"id": "f1", "port_id": "p1"}], "floatingips_links": [{"rel": "next", "href": "http://neutron.test/floatingips?marker=f1"}]}`,
 	}}

@@ -24,7 +24,7 @@ func TestMetadataPortIsOneOfOVNsInTheSubnet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cloud := newCloud(t, simulator.Options{})
 			cloud.listed("ports", c.ports)
-			for range 2 { // the second answer is remembered
+			for range 2 { // the second answer is cached
 				if got, err := cloud.HasMetadataPort(t.Context(), "nodes"); err != nil || got != c.want {
 					t.Errorf("there is one: %v, %v", got, err)
 				}
@@ -36,21 +36,21 @@ func TestMetadataPortIsOneOfOVNsInTheSubnet(t *testing.T) {
 func TestOwnSubnetIsOneOfAnOwnNetwork(t *testing.T) {
 	cloud := newCloud(t, simulator.Options{})
 	for subnet, want := range map[string]bool{cloud.IDs().PrivateSubnet: true, cloud.IDs().PublicSubnet: false, "none": false} {
-		for range 2 { // the second answer is remembered
+		for range 2 { // the second answer is cached
 			if own, err := cloud.OwnsSubnet(t.Context(), subnet); err != nil || own != want {
 				t.Errorf("subnet %s is own: %v, %v", subnet, own, err)
 			}
 		}
 	}
 	cloud.only(3, "GET", "/v2.0/networks")
-	// One that does not know the filter answers with those of others too.
+	// A service that does not know the filter also returns ports of others.
 	cloud.listed("networks", `{"id": "n", "project_id": "another", "subnets": ["shared"]}`)
 	if own, err := cloud.OwnsSubnet(t.Context(), "shared"); err != nil || own {
 		t.Errorf("another project's subnet is own: %v, %v", own, err)
 	}
 }
 
-func TestMetadataPortThatCannotBeLookedForIsAnError(t *testing.T) {
+func TestAFailedLookupOfAMetadataPortIsAnError(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	for name, fault := range broken() {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 )
 
-// handler answers requests without a network.
+// handler serves requests without a network.
 type handler func(w http.ResponseWriter, r *http.Request)
 
 // RoundTrip implements http.RoundTripper.
@@ -32,7 +32,7 @@ func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// against returns a client of a Neutron that handle answers for.
+// against returns a client of a Neutron that handle implements.
 func against(handle handler) *neutron.Client {
 	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: handle}}
 	return neutron.New(&gophercloud.ServiceClient{
@@ -59,7 +59,7 @@ func plain(t *testing.T, text string) any {
 	return v
 }
 
-// request is what one call said, its body as plain JSON.
+// request is one call, with its body as plain JSON.
 type request struct {
 	Method, Address string
 	Body            any
@@ -118,7 +118,7 @@ func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 	}
 }
 
-func TestLettingGoOfAFloatingIPThatIsGoneIsNoError(t *testing.T) {
+func TestReleasingADeletedFloatingIPIsNoError(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 404, `{"NeutronError": {"type": "FloatingIPNotFound", "message": "not found", "detail": ""}}`)
 	})
@@ -129,7 +129,7 @@ func TestLettingGoOfAFloatingIPThatIsGoneIsNoError(t *testing.T) {
 	}
 }
 
-func TestAFloatingIPIsMadeMovedAndGivenBack(t *testing.T) {
+func TestAFloatingIPIsCreatedMovedAndDeleted(t *testing.T) {
 	s := newCloud(t, simulator.Options{TenantsChooseFloatingIPs: true})
 	port, ids := s.port(), s.IDs()
 	wanted := lb.FloatingIP{
@@ -176,17 +176,17 @@ func TestAFloatingIPIsMadeMovedAndGivenBack(t *testing.T) {
 	}
 }
 
-func TestNoPortAndNoAddressHaveNoFloatingIPAndTakeNoCall(t *testing.T) {
+func TestAnEmptyPortOrAddressTakesNoCall(t *testing.T) {
 	client := against(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("called %s", r.URL) })
 	on, err := client.FloatingIPsOn(t.Context(), "")
 	with, err2 := client.FloatingIPsWithAddress(t.Context(), "")
-	there, err3 := client.PortsThere(t.Context(), nil)
+	there, err3 := client.ExistingPorts(t.Context(), nil)
 	if len(on)+len(with)+len(there) > 0 || errors.Join(err, err2, err3) != nil {
 		t.Errorf("%v, %v, %v, %v", on, with, there, errors.Join(err, err2, err3))
 	}
 }
 
-func TestFloatingIPsThatWereNotAskedForAreLeftOut(t *testing.T) {
+func TestFloatingIPsThatDoNotMatchTheFilterAreLeftOut(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"floatingips": [{"id": "f1", "port_id": "p1", "floating_ip_address": "192.0.2.1"}, {"id": "f2", "port_id": null, "floating_ip_address": "192.0.2.2"}]}`)
 	})
@@ -202,7 +202,7 @@ func TestAllPortsAreLookedForInOneCall(t *testing.T) {
 	s := newCloud(t, simulator.Options{})
 	a, b := s.port(), s.port()
 	s.Recorder().Reset()
-	there, err := s.PortsThere(t.Context(), []string{a, "11111111-1111-1111-1111-111111111111", b})
+	there, err := s.ExistingPorts(t.Context(), []string{a, "11111111-1111-1111-1111-111111111111", b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
 		asked = append(asked, some...)
 		answer(w, 200, fmt.Sprintf(`{"ports": [{"id": %q, "name": "ovn-lb-vip-1"}]}`, some[0]))
 	})
-	there, err := client.PortsThere(t.Context(), ids)
+	there, err := client.ExistingPorts(t.Context(), ids)
 	if diff := cmp.Diff(ids, asked); diff != "" || err != nil {
 		t.Errorf("%v: asked for (-want +got):\n%s", err, diff)
 	}
@@ -239,11 +239,11 @@ func TestPortsOfManyLoadBalancersAreLookedForByTheHundred(t *testing.T) {
 	}
 }
 
-func TestAPortThatAPersonMadeForAVIPIsNotWaitedFor(t *testing.T) {
+func TestAVIPPortOfAPersonIsNotWaitedFor(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, `{"ports": [{"id": "p1", "name": "mine", "device_owner": ""}, {"id": "p2", "name": "", "device_owner": "Octavia"}]}`)
 	})
-	if there, err := client.PortsThere(t.Context(), []string{"p1", "p2"}); err != nil || !slices.Equal(there, []string{"p2"}) {
+	if there, err := client.ExistingPorts(t.Context(), []string{"p1", "p2"}); err != nil || !slices.Equal(there, []string{"p2"}) {
 		t.Errorf("%v (%v)", there, err)
 	}
 }

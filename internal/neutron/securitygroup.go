@@ -21,14 +21,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
-// groupFields are what is asked for of a security group, portFields of a port. The groups of a project may have
-// thousands of rules.
+// groupFields and portFields are the fields that are read. The groups of a project may have thousands of rules.
 var (
 	groupFields = []string{"id", "name", "description", "security_group_rules"}
 	portFields  = []string{"id", "device_id", "fixed_ips", "security_groups", "revision_number", "port_security_enabled"}
 )
 
-// groupAnswer is a security group as Neutron shows it.
+// groupAnswer is a security group in Neutron's form.
 type groupAnswer struct {
 	ID          string       `json:"id"`
 	Name        string       `json:"name"`
@@ -36,7 +35,7 @@ type groupAnswer struct {
 	Rules       []ruleAnswer `json:"security_group_rules"`
 }
 
-// ruleAnswer is a rule as Neutron shows it. What is nil is anything.
+// ruleAnswer is a rule in Neutron's form. Nil means any.
 type ruleAnswer struct {
 	ID                   string  `json:"id"`
 	Direction            string  `json:"direction"`
@@ -49,8 +48,7 @@ type ruleAnswer struct {
 	RemoteAddressGroupID *string `json:"remote_address_group_id"`
 }
 
-// portAnswer is a port as Neutron shows it. Its port security is nil where Neutron has none
-// that could be off.
+// portAnswer is a port in Neutron's form. Its port security is nil if Neutron has no such extension.
 type portAnswer struct {
 	ID       string `json:"id"`
 	DeviceID string `json:"device_id"`
@@ -62,15 +60,15 @@ type portAnswer struct {
 	PortSecurity   *bool    `json:"port_security_enabled"`
 }
 
-// SecurityGroups returns those of the project's security groups that have one of the ids,
-// or without ids all of them, with one call per thousand.
+// SecurityGroups returns the security groups of the project with the ids, or all without ids, with one call per
+// thousand.
 func (c *Client) SecurityGroups(ctx context.Context, ids ...string) ([]securitygroup.Group, error) {
 	op := "list the security groups"
-	query := url.Values{"project_id": {c.projectID}, "limit": {strconv.Itoa(pageSize)}, "fields": groupFields}
+	query := url.Values{"project_id": {c.projectID}, "limit": {pageSize}, "fields": groupFields}
 	if len(ids) > 0 && len(ids) <= idsPerCall {
 		op, query = "read security group "+strings.Join(ids, ", "), url.Values{"id": ids, "fields": groupFields}
 	}
-	all, err := list[groupAnswer](ctx, c.service, op, "security-groups", query)
+	all, err := list[groupAnswer](ctx, c, op, "security-groups", query)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +81,19 @@ func (c *Client) SecurityGroups(ctx context.Context, ids ...string) ([]securityg
 	return found, nil
 }
 
-// PortsWithGroups returns the ports that bear one of the groups, with one call per hundred
-// groups.
+// PortsWithGroups returns the ports that have one of the groups, with one call per hundred groups.
 func (c *Client) PortsWithGroups(ctx context.Context, groupIDs ...string) (all []securitygroup.Port, _ error) {
 	seen := map[string]bool{}
 	for some := range slices.Chunk(groupIDs, idsPerCall) {
-		query := url.Values{"security_groups": some, "limit": {strconv.Itoa(pageSize)}, "fields": portFields}
+		query := url.Values{"security_groups": some, "limit": {pageSize}, "fields": portFields}
 		found, err := c.portsOf(ctx, "list the ports of security group "+strings.Join(some, ", "), query)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range found {
-			// A service that does not know the filter answers with everything.
-			bears := slices.ContainsFunc(p.Groups, func(id string) bool { return slices.Contains(some, id) })
-			if bears && !seen[p.ID] {
+			// A service that does not know the filter returns everything.
+			hasGroup := slices.ContainsFunc(p.Groups, func(id string) bool { return slices.Contains(some, id) })
+			if hasGroup && !seen[p.ID] {
 				seen[p.ID] = true
 				all = append(all, p)
 			}
@@ -113,7 +110,7 @@ func (c *Client) PortsOfServers(ctx context.Context, serverIDs ...string) ([]sec
 		if len(some) > 1 {
 			op = fmt.Sprintf("look for the ports of %d servers", len(some))
 		}
-		ports, err := c.portsOf(ctx, op, url.Values{"device_id": some, "limit": {strconv.Itoa(pageSize)}, "fields": portFields})
+		ports, err := c.portsOf(ctx, op, url.Values{"device_id": some, "limit": {pageSize}, "fields": portFields})
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +120,7 @@ func (c *Client) PortsOfServers(ctx context.Context, serverIDs ...string) ([]sec
 }
 
 func (c *Client) portsOf(ctx context.Context, op string, query url.Values) ([]securitygroup.Port, error) {
-	all, err := list[portAnswer](ctx, c.service, op, "ports", query)
+	all, err := list[portAnswer](ctx, c, op, "ports", query)
 	var found []securitygroup.Port
 	for _, p := range all {
 		found = append(found, p.port())
@@ -131,11 +128,10 @@ func (c *Client) portsOf(ctx context.Context, op string, query url.Values) ([]se
 	return found, err
 }
 
-// Subnet returns what a rule has to know of a subnet. One that the project does not see is
-// an error of class Gone.
+// Subnet returns what rules need of a subnet. If the project does not see it, the error is of class Gone.
 func (c *Client) Subnet(ctx context.Context, id string) (securitygroup.Subnet, error) {
 	op := "look at subnet " + id
-	all, err := list[subnets.Subnet](ctx, c.service, op, "subnets", url.Values{"id": {id}})
+	all, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"id": {id}})
 	if err != nil {
 		return securitygroup.Subnet{}, err
 	}
@@ -145,13 +141,13 @@ func (c *Client) Subnet(ctx context.Context, id string) (securitygroup.Subnet, e
 	}
 	cidr, err := netip.ParsePrefix(all[i].CIDR)
 	if err != nil {
-		return securitygroup.Subnet{}, unreadable(op, "no CIDR")
+		return securitygroup.Subnet{}, openstack.Unreadable(op, "no CIDR")
 	}
 	return securitygroup.Subnet{CIDR: cidr.Masked(), NetworkID: all[i].NetworkID}, nil
 }
 
-// ApplySecurityGroup carries out an op on security groups. A port that somebody changed since
-// it was read is an error of class Conflict. What is to be removed and is gone is none.
+// ApplySecurityGroup carries out an op on security groups. If somebody has changed a port since it was read, the
+// error is of class Conflict. Removing what does not exist is not an error.
 func (c *Client) ApplySecurityGroup(ctx context.Context, op securitygroup.Op) (securitygroup.Made, error) {
 	what := op.String()
 	switch op := op.(type) {
@@ -178,7 +174,7 @@ func (c *Client) createGroup(ctx context.Context, what string, op securitygroup.
 		return securitygroup.Made{}, openstack.Wrap(what, err)
 	}
 	if !openstack.IsID(answer.Group.ID) {
-		return securitygroup.Made{}, unreadable(what, "no security group")
+		return securitygroup.Made{}, openstack.Unreadable(what, "no security group")
 	}
 	return securitygroup.Made{Group: answer.Group.group()}, nil
 }
@@ -199,23 +195,20 @@ func (c *Client) addRules(ctx context.Context, what string, op securitygroup.Add
 	}
 	for _, r := range answer.Rules {
 		if !openstack.IsID(r.ID) {
-			return securitygroup.Made{}, unreadable(what, "a rule with the id "+strconv.Quote(r.ID))
+			return securitygroup.Made{}, openstack.Unreadable(what, "a rule with the id "+strconv.Quote(r.ID))
 		}
 		made.Rules = append(made.Rules, r.rule())
 	}
 	if len(made.Rules) != len(op.Rules) {
-		return securitygroup.Made{}, unreadable(what, fmt.Sprintf("%d rules in place of %d", len(made.Rules), len(op.Rules)))
+		return securitygroup.Made{}, openstack.Unreadable(what, fmt.Sprintf("%d rules in place of %d", len(made.Rules), len(op.Rules)))
 	}
 	return made, nil
 }
 
-// setGroups binds the change to the revision that was read: a group of another client, set
-// meanwhile, is not lost.
+// setGroups makes the change conditional on the revision that was read, so that a group that another client has
+// added since is not lost.
 func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.SetGroups) (securitygroup.Made, error) {
-	groups := op.Groups
-	if groups == nil {
-		groups = []string{}
-	}
+	groups := append([]string{}, op.Groups...) // never null
 	var answer struct {
 		Port portAnswer `json:"port"`
 	}
@@ -225,7 +218,7 @@ func (c *Client) setGroups(ctx context.Context, what string, op securitygroup.Se
 		return securitygroup.Made{}, openstack.Wrap(what, err)
 	}
 	if answer.Port.ID != op.Port.ID {
-		return securitygroup.Made{}, unreadable(what, "another port, "+strconv.Quote(answer.Port.ID)+",")
+		return securitygroup.Made{}, openstack.Unreadable(what, "another port, "+strconv.Quote(answer.Port.ID)+",")
 	}
 	return securitygroup.Made{Port: answer.Port.port()}, nil
 }
@@ -251,10 +244,9 @@ func (g groupAnswer) group() securitygroup.Group {
 	return group
 }
 
-// rule reads a rule. One that is not of the form of ours is odd, and so is one that has no
-// exact source or port.
+// rule parses a rule. It is Foreign if it does not have the form of our rules: one protocol, one port and one source.
 func (r ruleAnswer) rule() securitygroup.FoundRule {
-	odd := securitygroup.FoundRule{ID: r.ID, Odd: true}
+	odd := securitygroup.FoundRule{ID: r.ID, Foreign: true}
 	if r.Direction != "ingress" || r.RemoteGroupID != nil || r.RemoteAddressGroupID != nil || r.Protocol == nil ||
 		r.PortRangeMin == nil || r.PortRangeMax == nil || *r.PortRangeMin != *r.PortRangeMax {
 		return odd

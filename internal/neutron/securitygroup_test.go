@@ -26,18 +26,18 @@ func ruleFor(transport lb.Transport, port int, source string) securitygroup.Rule
 	return securitygroup.Rule{PortKey: securitygroup.PortKey{Transport: transport, Port: port}, Source: netip.MustParsePrefix(source)}
 }
 
-// plainRules are the rules that are not odd.
+// plainRules are the rules of our form.
 func plainRules(g securitygroup.Group) []securitygroup.Rule {
 	var all []securitygroup.Rule
 	for _, r := range g.Rules {
-		if !r.Odd {
+		if !r.Foreign {
 			all = append(all, r.Rule)
 		}
 	}
 	return all
 }
 
-// apply carries out an op that has to succeed.
+// apply carries out an op that must succeed.
 func (c *cloud) apply(op securitygroup.Op) securitygroup.Made {
 	c.t.Helper()
 	made, err := c.ApplySecurityGroup(c.t.Context(), op)
@@ -47,7 +47,7 @@ func (c *cloud) apply(op securitygroup.Op) securitygroup.Made {
 	return made
 }
 
-func TestSecurityGroupIsMadeFilledReadAndDeleted(t *testing.T) {
+func TestASecurityGroupIsCreatedFilledReadAndDeleted(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	group := c.apply(securitygroup.CreateGroup{Name: "nodes", Description: "ours"}).Group
 	if len(group.Rules) != 2 || len(plainRules(group)) > 0 {
@@ -72,7 +72,7 @@ func TestSecurityGroupIsMadeFilledReadAndDeleted(t *testing.T) {
 	}
 	for _, r := range append(group.Rules, made.Rules...) {
 		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r})
-		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r}) // gone is gone
+		c.apply(securitygroup.RemoveRule{GroupID: group.ID, Rule: r}) // the second time, it does not exist
 	}
 	c.apply(securitygroup.DeleteGroup{ID: group.ID})
 	if groups, err := c.SecurityGroups(t.Context(), group.ID); err != nil || len(groups) > 0 {
@@ -96,7 +96,7 @@ func TestRulesAreAddedAllOrNone(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
+func TestAConcurrentlyAddedSecurityGroupOfAPortIsNotLost(t *testing.T) {
 	c := newCloud(t, simulator.Options{})
 	ours, others := c.apply(securitygroup.CreateGroup{Name: "ours"}).Group.ID, c.apply(securitygroup.CreateGroup{Name: "others"}).Group.ID
 	server, err := c.AddServer("node-a")
@@ -130,7 +130,7 @@ func TestSomebodyElsesSecurityGroupOnTheSamePortIsNotLost(t *testing.T) {
 	}
 }
 
-func TestPortWithoutPortSecurityIsSeenToBeOpen(t *testing.T) {
+func TestAPortWithoutPortSecurityIsUnprotected(t *testing.T) {
 	for body, want := range map[string]bool{`,"port_security_enabled":false`: true, `,"port_security_enabled":true`: false, ``: false} {
 		const id = "11111111-2222-4333-8444-555555555555"
 		client := against(func(w http.ResponseWriter, _ *http.Request) {
@@ -143,7 +143,7 @@ func TestPortWithoutPortSecurityIsSeenToBeOpen(t *testing.T) {
 	}
 }
 
-func TestRuleThatSaysMoreThanOursIsOdd(t *testing.T) {
+func TestARuleOfAnotherFormIsForeign(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	rule := func(more string) string {
 		return `{"id":"` + id + `","direction":"ingress","ethertype":"IPv4","protocol":"tcp","port_range_min":1,"port_range_max":1` + more + `}`
@@ -167,7 +167,7 @@ func TestRuleThatSaysMoreThanOursIsOdd(t *testing.T) {
 			answer(w, http.StatusOK, `{"security_groups":[{"id":"`+id+`","security_group_rules":[`+text+`]}]}`)
 		})
 		found, err := client.SecurityGroups(t.Context(), id)
-		if err != nil || len(found) != 1 || len(found[0].Rules) != 1 || found[0].Rules[0].Odd != odd {
+		if err != nil || len(found) != 1 || len(found[0].Rules) != 1 || found[0].Rules[0].Foreign != odd {
 			t.Errorf("%s: %+v, %v; want odd %v", text, found, err, odd)
 		}
 	}

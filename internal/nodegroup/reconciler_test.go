@@ -550,7 +550,7 @@ func TestSubnetThatTheProjectDoesNotSeeAffectsOneService(t *testing.T) {
 func TestChangesOfTheGroupByAnotherClientAreRepaired(t *testing.T) {
 	s := newStage(t)
 	s.pass()
-	s.neutron.groups[0].Rules = append(s.neutron.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Odd: true})
+	s.neutron.groups[0].Rules = append(s.neutron.groups[0].Rules[1:], securitygroup.FoundRule{ID: "by-hand", Foreign: true})
 	i := slices.IndexFunc(s.neutron.ports, func(p securitygroup.Port) bool { return p.ID == "port-a" })
 	s.neutron.ports[i].Groups = []string{"default"}
 	s.clock = s.clock.Add(time.Hour)
@@ -572,7 +572,7 @@ func TestChangesOfTheGroupByAnotherClientAreRepaired(t *testing.T) {
 func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
 	s := newStage(t)
 	theirs := lb.NodesGroup{ClusterName: "kubernetes", ClusterUID: "other", Class: "class"}
-	s.neutron.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Odd: true}}}}
+	s.neutron.groups = []securitygroup.Group{{ID: "theirs", Name: identity(s.Policy).Name(), Description: theirs.Description(), Rules: []securitygroup.FoundRule{{ID: "r", Foreign: true}}}}
 	s.neutron.before = func(op securitygroup.Op) {
 		if add, ok := op.(securitygroup.AddRules); ok && add.GroupID == "theirs" {
 			t.Errorf("%s", op)

@@ -31,7 +31,7 @@ func (r *Reconciler) report(f facts, wanted securitygroup.Wanted, tried *attempt
 			continue
 		}
 		rules, ok := was.Rules(f.subnets)
-		met := ok && r.cloud.Lets(f.groupOf(s.owner), rules)
+		met := ok && r.cloud.HasRules(f.groupOf(s.owner), rules)
 		why, sure := f.missingSubnet(s), true
 		if why == "" && failure != nil {
 			// If the group was never read, it is not known whether it lacks anything.

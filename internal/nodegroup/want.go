@@ -83,7 +83,7 @@ func want(f facts) securitygroup.Wanted {
 	keys := slices.SortedFunc(maps.Keys(f.services), compareKeys)
 	main, sure := wantOfNodes(f, keys)
 	w := securitygroup.Wanted{Nodes: nodesOf(f, main.Held)}
-	if !main.Going || sure {
+	if !main.Delete || sure {
 		w.Groups = append(w.Groups, main)
 	}
 	for _, key := range keys {
@@ -111,7 +111,7 @@ func wantOfNodes(f facts, keys []types.NamespacedName) (w securitygroup.WantedGr
 	w.Held = slices.Compact(w.Held)
 	if f.perService {
 		// The groups of the Services allow what it allows.
-		w.Going, w.Replaced = true, true
+		w.Delete, w.Replaced = true, true
 	} else {
 		w.Rules, w.Keep = securitygroup.Claimed(claims, f.subnets)
 	}
@@ -124,13 +124,13 @@ func wantOfService(f facts, s service) (w securitygroup.WantedGroup, known bool)
 	w = securitygroup.WantedGroup{For: s.owner.ServiceUID, Name: s.owner.SecurityGroupName(), Description: s.owner.SecurityGroupDescription()}
 	switch {
 	case s.released:
-		w.Going = true
+		w.Delete = true
 		return w, true
 	case !f.sure(s):
 		return w, false
 	}
 	if w.Held, w.Unsure = s.held, s.unsure; !f.perService {
-		w.Going, w.Replaced = true, true
+		w.Delete, w.Replaced = true, true
 		return w, true
 	}
 	w.Rules, _ = s.Need.Rules(f.subnets)

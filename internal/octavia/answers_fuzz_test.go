@@ -21,17 +21,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/mutate"
 )
 
-// answers are those of an Octavia with a load balancer of ours: three listeners
-// of ours and one of another Service, pools of both that no listener uses, and,
-// of the same name, a load balancer of another cluster.
+// answers are responses of an Octavia with a load balancer of ours: three listeners of ours and one of another
+// Service, pools of both without a listener, and a load balancer of another cluster with the same name.
 //
 //go:embed testdata/answers.json
 var answers []byte
 
 var words = strings.Fields("v2.0 lbaas loadbalancers listeners pools members healthmonitors status")
 
-// mostCalls is how many calls one read may make: the answers hold some ten
-// objects, and no list that goes on.
+// mostCalls limits the calls of one read: the responses contain some ten objects, and no list with several pages.
 const mostCalls = 200
 
 func through(transport http.RoundTripper) *octavia.Client {
@@ -39,8 +37,7 @@ func through(transport http.RoundTripper) *octavia.Client {
 	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://octavia.test/v2.0/", Type: "load-balancer"}, amphora)
 }
 
-// FuzzAnswers changes real answers here and there. Whatever is read then, what is
-// planned from it is written to objects of ours only.
+// FuzzAnswers mutates real responses. Whatever is read from them, the plan only writes to objects of ours.
 func FuzzAnswers(f *testing.F) {
 	document := mutate.Parse(answers)
 	f.Add([]byte{}, byte(0))
@@ -78,8 +75,7 @@ func heads(t *testing.T, client *octavia.Client) []lb.LoadBalancer {
 	return found
 }
 
-// classified looks whether an error says what a caller needs, and reports whether
-// there is one.
+// classified checks that an error tells a caller what it needs, and reports whether there is one.
 func classified(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {
@@ -91,8 +87,7 @@ func classified(t *testing.T, err error) bool {
 	return true
 }
 
-// carryOut confirms what was observed, and does all that leads from there to what
-// is wanted: everything, less, or nothing.
+// carryOut confirms what was observed, and carries out the plans for everything, less, and nothing.
 func carryOut(t *testing.T, client *octavia.Client, cloud *mutate.Cloud, observed lb.LoadBalancer, want byte) {
 	t.Helper()
 	if tree, err := client.Tree(t.Context(), observed.ID); !classified(t, err) {
@@ -124,8 +119,7 @@ func carryOut(t *testing.T, client *octavia.Client, cloud *mutate.Cloud, observe
 	}
 }
 
-// lacksID reports whether an op is for something that another op is yet to make.
-// Nobody carries it out: it is planned again when that is there.
+// lacksID reports whether an op needs the id of an object that another op has yet to create.
 func lacksID(op diff.Op) bool {
 	switch op := op.(type) {
 	case diff.SetMembers:
@@ -140,8 +134,7 @@ func lacksID(op diff.Op) bool {
 	return false
 }
 
-// own lists the ids of what may be written to. What the owner's listener uses is
-// the owner's, whatever it bears.
+// own lists the ids that may be written. What the owner's listener uses is the owner's, whatever its tags.
 func own(l lb.LoadBalancer) []string {
 	ids := []string{l.ID}
 	add := func(p lb.Pool) {
@@ -166,7 +159,7 @@ func own(l lb.LoadBalancer) []string {
 	return ids
 }
 
-// write is the path of everything that is ever written to.
+// write is the path of every write.
 var write = regexp.MustCompile(`^/v2\.0/lbaas/(?:loadbalancers|listeners|pools|healthmonitors)(?:/([0-9A-Za-z_-]+)(?:/members)?)?$`)
 
 func allowedWrite(r mutate.Request, ids []string) bool {
@@ -180,7 +173,7 @@ func allowedWrite(r mutate.Request, ids []string) bool {
 	return slices.Contains(ids, parts[1])
 }
 
-// FuzzBytes gives all calls the same bytes for an answer, head and all.
+// FuzzBytes gives all calls the same bytes as response, headers included.
 func FuzzBytes(f *testing.F) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"loadbalancers\": [{\"id\": \"lb1\", \"name\": \"kube_service_kubernetes_shop_web\"}], \"loadbalancers_links\": [{\"rel\": \"next\"}]}",
@@ -215,7 +208,7 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-func TestPagesThatGoRoundInACircleAreAnErrorAndNoEndlessLoop(t *testing.T) {
+func TestCircularPagesAreAnError(t *testing.T) {
 	cloud := &mutate.Cloud{Words: words, Document: mutate.Parse([]byte(`{"GET /v2.0/lbaas/loadbalancers": [
 		{"status": 200, "body": {"loadbalancers": [{"id": "a"}], "loadbalancers_links": [{"rel": "next"}]}},
 		{"status": 200, "body": {"loadbalancers": [{"id": "b"}], "loadbalancers_links": [{"rel": "next"}]}},

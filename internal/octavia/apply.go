@@ -11,17 +11,15 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// fields is a document of which only what is to be set is sent.
+// fields is a request document. Fields that are not set are not sent.
 type fields map[string]any
 
-// providerVersion is the API version from which on a load balancer's provider
-// can be named. Before it there is amphora only.
+// providerVersion is the API version since which requests can name a provider. Older versions only have amphora.
 var providerVersion = lb.Version{Major: 2, Minor: 6}
 
-// Apply carries out one op with one call. When it returns nil Octavia has
-// accepted the op and, in the same transaction, made the load balancer PENDING_*:
-// one that is ACTIVE afterwards has been changed. Deleting what is gone already
-// is not an error; the result reports it.
+// Apply carries out one op with one call. When it returns nil, Octavia has accepted the op and has set the load
+// balancer to PENDING_* in the same transaction: once it is ACTIVE again, the change is complete. Deleting what
+// does not exist is not an error; the result reports it.
 func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	what := op.String()
 	switch op := op.(type) {
@@ -30,9 +28,7 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 	case diff.UpdateLoadBalancer:
 		set := fields{}
 		setIf(set, "tags", op.Tags)
-		if op.AdminDown != nil {
-			set["admin_state_up"] = !*op.AdminDown
-		}
+		setAdminState(set, op.AdminDown)
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID, fields{"loadbalancer": set})
 	case diff.FailoverLoadBalancer:
 		return diff.Created{}, c.put(ctx, what, "loadbalancers/"+op.ID+"/failover", nil)
@@ -59,23 +55,20 @@ func (c *Client) Apply(ctx context.Context, op diff.Op) (diff.Created, error) {
 			set["sni_container_refs"] = append([]string{}, op.TLS.SNI...)
 		}
 		setIf(set, "default_pool_id", op.PoolID)
-		if op.AdminDown != nil {
-			set["admin_state_up"] = !*op.AdminDown
-		}
+		setAdminState(set, op.AdminDown)
 		return diff.Created{}, c.put(ctx, what, "listeners/"+op.ID, fields{"listener": set})
 	case diff.SetTags:
 		return diff.Created{}, c.put(ctx, what, op.Of+"s/"+op.ID, fields{op.Of: fields{"tags": append([]string{}, op.Tags...)}})
 	case diff.DeleteListener:
 		return c.remove(ctx, what, "listeners/"+op.ID)
-	default:
-		return c.applyPool(ctx, what, op)
 	}
+	return c.applyPool(ctx, what, op)
 }
 
 func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.Created, error) {
 	switch op := op.(type) {
 	case diff.CreatePool:
-		pool := c.pooled(op.Pool)
+		pool := c.pool(op.Pool)
 		pool["loadbalancer_id"] = op.LoadBalancerID
 		return c.create(ctx, what, "pools", "pool", pool)
 	case diff.UpdatePool:
@@ -88,13 +81,14 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 		return diff.Created{}, c.put(ctx, what, "pools/"+op.PoolID+"/members", fields{"members": members(op.Members)})
 	case diff.CreateMonitor:
 		monitor := c.monitor(op.Monitor)
-		monitor["pool_id"], monitor["type"] = op.PoolID, op.Monitor.Type
+		monitor["pool_id"] = op.PoolID
 		return c.create(ctx, what, "healthmonitors", "healthmonitor", monitor)
 	case diff.UpdateMonitor:
 		monitor := c.monitor(op.Monitor)
-		// Names and tags are given once.
-		delete(monitor, "name")
-		delete(monitor, "tags")
+		// These are set at the creation only.
+		for _, field := range []string{"name", "tags", "type"} {
+			delete(monitor, field)
+		}
 		return diff.Created{}, c.put(ctx, what, "healthmonitors/"+op.ID, fields{"healthmonitor": monitor})
 	case diff.DeleteMonitor:
 		return c.remove(ctx, what, "healthmonitors/"+op.ID)
@@ -102,19 +96,19 @@ func (c *Client) applyPool(ctx context.Context, what string, op diff.Op) (diff.C
 	return diff.Created{}, &openstack.Error{Op: what, Class: openstack.Invalid, Message: diff.Kind(op) + " is not an op of Octavia"}
 }
 
-// create makes one object and returns its id.
+// create creates one object and returns its id.
 func (c *Client) create(ctx context.Context, what, path, key string, object fields) (diff.Created, error) {
 	var answer map[string]reference
 	if err := c.post(ctx, what, path, fields{key: object}, &answer); err != nil {
 		return diff.Created{}, err
 	}
 	if !openstack.IsID(answer[key].ID) {
-		return diff.Created{}, unreadable(what, "no "+key)
+		return diff.Created{}, openstack.Unreadable(what, "no "+key)
 	}
 	return diff.Created{ID: answer[key].ID}, nil
 }
 
-// createLoadBalancer makes the load balancer and its children.
+// createLoadBalancer creates the load balancer and its children.
 func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadBalancer) (diff.Created, error) {
 	object := fields{"name": l.Name, "description": l.Description, "admin_state_up": !l.AdminDown}
 	c.setTags(object, l.Tags)
@@ -127,19 +121,17 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	setText(object, "vip_subnet_id", l.VIP.SubnetID)
 	setText(object, "vip_network_id", l.VIP.NetworkID)
 	setText(object, "vip_port_id", l.VIP.PortID)
-	if len(l.AdditionalVIPs) > 0 { // not known to every cloud
+	if len(l.AdditionalVIPs) > 0 { // some clouds do not know the field
 		object["additional_vips"] = additionalVIPs(l.AdditionalVIPs)
 	}
 	listeners := []fields{}
 	for _, wanted := range l.Listeners {
 		listener := c.listener(wanted)
 		if p := wanted.Pool; p != nil {
-			pool := c.pooled(*p)
+			pool := c.pool(*p)
 			pool["members"] = members(p.Members)
-			if m := p.Monitor; m != nil {
-				monitor := c.monitor(*m)
-				monitor["type"] = m.Type
-				pool["healthmonitor"] = monitor
+			if p.Monitor != nil {
+				pool["healthmonitor"] = c.monitor(*p.Monitor)
 			}
 			listener["default_pool"] = pool
 		}
@@ -154,7 +146,7 @@ func (c *Client) createLoadBalancer(ctx context.Context, what string, l lb.LoadB
 	}
 	made := answer.LoadBalancer.model()
 	if !openstack.IsID(made.ID) {
-		return diff.Created{}, unreadable(what, "no load balancer")
+		return diff.Created{}, openstack.Unreadable(what, "no load balancer")
 	}
 	return diff.Created{ID: made.ID, VIP: made.VIP, AdditionalVIPs: made.AdditionalVIPs, ProjectID: made.ProjectID}, nil
 }
@@ -176,7 +168,7 @@ func (c *Client) listener(l lb.Listener) fields {
 		"connection_limit": l.ConnectionLimit, "admin_state_up": !l.AdminDown,
 	}
 	c.setTags(object, l.Tags)
-	if len(l.AllowedCIDRs) > 0 { // not known to every cloud
+	if len(l.AllowedCIDRs) > 0 { // some clouds do not know the field
 		object["allowed_cidrs"] = l.AllowedCIDRs
 	}
 	setTimeouts(object, l.Timeouts)
@@ -192,7 +184,7 @@ func (c *Client) listener(l lb.Listener) fields {
 	return object
 }
 
-// headers switches these on, and all others off.
+// headers switches on these headers, and all others off.
 func headers(names []string) map[string]string {
 	on := map[string]string{}
 	for _, name := range names {
@@ -202,14 +194,14 @@ func headers(names []string) map[string]string {
 }
 
 func setTimeouts(object fields, t *lb.Timeouts) {
-	if t == nil { // not known to every cloud
+	if t == nil { // some clouds do not know the field
 		return
 	}
 	object["timeout_client_data"], object["timeout_member_connect"] = t.ClientData, t.MemberConnect
 	object["timeout_member_data"], object["timeout_tcp_inspect"] = t.MemberData, t.TCPInspect
 }
 
-func (c *Client) pooled(p lb.Pool) fields {
+func (c *Client) pool(p lb.Pool) fields {
 	object := fields{"name": p.Name, "protocol": p.Protocol, "lb_algorithm": p.Algorithm, "admin_state_up": !p.AdminDown}
 	c.setTags(object, p.Tags)
 	if p.Persistence != nil {
@@ -220,7 +212,7 @@ func (c *Client) pooled(p lb.Pool) fields {
 
 func (c *Client) monitor(m lb.HealthMonitor) fields {
 	object := fields{
-		"name": m.Name, "delay": m.DelaySeconds, "timeout": m.TimeoutSeconds, "max_retries": m.MaxRetries,
+		"name": m.Name, "type": m.Type, "delay": m.DelaySeconds, "timeout": m.TimeoutSeconds, "max_retries": m.MaxRetries,
 		"max_retries_down": m.MaxRetriesDown, "admin_state_up": !m.AdminDown,
 	}
 	c.setTags(object, m.Tags)
@@ -230,8 +222,8 @@ func (c *Client) monitor(m lb.HealthMonitor) fields {
 	return object
 }
 
-// members is the whole set, never null: an empty set empties the pool. What is
-// left out of a member takes its default, also on one that had another value.
+// members returns the whole set, never null: an empty set empties the pool. A field that is left out of a member is
+// reset to its default.
 func members(all []lb.Member) []fields {
 	objects := make([]fields, 0, len(all))
 	for _, m := range all {
@@ -250,7 +242,7 @@ func members(all []lb.Member) []fields {
 	return objects
 }
 
-// persistence is nil, null in JSON, to end persistence.
+// persistence returns nil, null in JSON, to end session persistence.
 func persistence(p *lb.Persistence) *persistenceDocument {
 	if p == nil {
 		return nil
@@ -265,6 +257,12 @@ func persistence(p *lb.Persistence) *persistenceDocument {
 func (c *Client) setTags(object fields, tags []string) {
 	if len(tags) > 0 && c.can.Has(lb.FeatureTags) {
 		object["tags"] = tags
+	}
+}
+
+func setAdminState(object fields, down *bool) {
+	if down != nil {
+		object["admin_state_up"] = !*down
 	}
 }
 

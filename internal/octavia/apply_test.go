@@ -18,7 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// request is what one call said, its body as plain JSON.
+// request is one call, with its body as plain JSON.
 type request struct {
 	Method, Address string
 	Body            any
@@ -214,7 +214,7 @@ func TestEachOpIsOneCallWithExactlyItsFields(t *testing.T) {
 	}
 }
 
-func TestEveryOpOfOctaviaIsTried(t *testing.T) {
+func TestEveryOctaviaOpHasATestCase(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, c := range requests {
 		kinds[diff.Kind(c.op)] = true
@@ -230,7 +230,7 @@ func TestEveryOpOfOctaviaIsTried(t *testing.T) {
 	}
 }
 
-func TestANewLoadBalancerSaysItsVIPsAndProject(t *testing.T) {
+func TestANewLoadBalancerReturnsItsVIPsAndProject(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusCreated, `{"loadbalancer": {"id": "lb1", "project_id": "pr1", "vip_address": "10.0.0.9", "vip_port_id": "po1",
 			"vip_subnet_id": "s1", "vip_network_id": "n1", "provisioning_status": "PENDING_CREATE",
@@ -244,7 +244,7 @@ func TestANewLoadBalancerSaysItsVIPsAndProject(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysWhatWasTriedAndOfWhichClassItIs(t *testing.T) {
+func TestAnErrorSaysWhatWasTriedAndHasItsClass(t *testing.T) {
 	create := diff.CreatePool{LoadBalancerID: "lb1", Pool: smallPool}
 	for name, c := range map[string]struct {
 		op     diff.Op

@@ -71,7 +71,7 @@ func wanted(subnet string) lb.LoadBalancer {
 	}
 }
 
-// alike compares load balancers without what no prediction can know.
+// alike compares load balancers without what cannot be predicted.
 var alike = gocmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.SortSlices(func(a, b string) bool { return a < b }),
@@ -84,8 +84,8 @@ var alike = gocmp.Options{
 	cmpopts.IgnoreFields(lb.HealthMonitor{}, "ID", "ProvisioningStatus"),
 }
 
-// course leads a load balancer of a simulated cloud through ops, and checks
-// after each that what is read is what was predicted.
+// course applies ops to a load balancer of a simulated cloud, and checks after each that what is read was
+// predicted.
 type course struct {
 	simulated
 	t  *testing.T
@@ -119,7 +119,7 @@ func (c *course) apply(op diff.Op) {
 	if err != nil {
 		c.t.Fatalf("%s: not confirmed: %v", op, err)
 	}
-	// Of detached pools the tree shows nothing, and updated_at is not in it.
+	// The tree shows neither detached pools nor updated_at.
 	known := gocmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(lb.LoadBalancer{}, "DetachedPools", "UpdatedAt"),
 		cmpopts.SortSlices(func(a, b string) bool { return a < b }), cmpopts.SortSlices(func(a, b lb.Listener) bool { return a.ID < b.ID })}
 	if diff := gocmp.Diff(observed, confirmed, known); diff != "" {
@@ -211,7 +211,7 @@ func TestWhatIsReadAfterPortsWereOpenedAndClosedIsWhatWasPredicted(t *testing.T)
 	c.apply(diff.DeletePool{ID: next.ID})
 }
 
-// bare is the pool as CreatePool makes it.
+// bare is the pool that CreatePool creates.
 func bare(p lb.Pool) lb.Pool {
 	p.Members, p.Monitor = nil, nil
 	return p

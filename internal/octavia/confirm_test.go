@@ -19,14 +19,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-// node is an object of a status tree, as it is sent.
+// node is an object of a status tree.
 type node = map[string]any
 
 func status(id, name string, s lb.ProvisioningStatus) node {
 	return node{"id": id, "name": name, "provisioning_status": string(s), "operating_status": "ONLINE"}
 }
 
-// shown is the status tree that Octavia would show of the load balancer.
+// shown is Octavia's status tree of the load balancer.
 func shown(l lb.LoadBalancer) node {
 	n := status(l.ID, l.Name, l.ProvisioningStatus)
 	n["operating_status"] = l.OperatingStatus
@@ -71,7 +71,7 @@ func treeOf(t interface{ Fatal(...any) }, n node) octavia.Tree {
 	return tree
 }
 
-// small is an observed load balancer with two ports and one pool aside.
+// small is an observed load balancer with two ports and one detached pool.
 func small() lb.LoadBalancer {
 	pool := func(i int) *lb.Pool {
 		p := newPool(i, []lb.Member{
@@ -91,8 +91,7 @@ func small() lb.LoadBalancer {
 	return l
 }
 
-// forget returns the load balancer as it is predicted: without statuses, and
-// without the ids that drop says are not known yet.
+// forget returns the load balancer as predicted: without statuses, and without the ids that drop selects.
 func forget(l lb.LoadBalancer, drop func(id string) bool) lb.LoadBalancer {
 	l = *diff.Clone(lb.Observed{LoadBalancer: &l}).LoadBalancer
 	unknown := func(id *string, s *lb.ProvisioningStatus) {
@@ -124,7 +123,7 @@ func forget(l lb.LoadBalancer, drop func(id string) bool) lb.LoadBalancer {
 	return l
 }
 
-func TestAPredictionIsConfirmedWithTheIDsAndStatusesOfTheTree(t *testing.T) {
+func TestAConfirmedPredictionGetsTheIDsAndStatusesOfTheTree(t *testing.T) {
 	l := small()
 	for name, drop := range map[string]func(string) bool{
 		"all ids known":            func(string) bool { return false },
@@ -148,9 +147,9 @@ func TestAPredictionIsConfirmedWithTheIDsAndStatusesOfTheTree(t *testing.T) {
 	}
 }
 
-func TestATreeThatDiffersIsNotConfirmedAndSaysWhy(t *testing.T) {
+func TestADifferentTreeIsNotConfirmedAndTheErrorSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(l *lb.LoadBalancer) // of what is there
+		change func(l *lb.LoadBalancer) // of the predicted load balancer
 		why    string
 	}{
 		"another load balancer": {func(l *lb.LoadBalancer) { l.ID = "lb2" }, "lb2"},
@@ -265,7 +264,7 @@ var generator = rapid.Custom(func(t *rapid.T) lb.LoadBalancer {
 	return l
 })
 
-func TestWhateverIsInTheTreeIsConfirmed(t *testing.T) {
+func TestAnyMatchingTreeIsConfirmed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := generator.Draw(t, "load balancer")
 		drop := rapid.Custom(func(t *rapid.T) map[string]bool {
@@ -280,7 +279,7 @@ func TestWhateverIsInTheTreeIsConfirmed(t *testing.T) {
 	})
 }
 
-func TestAnyOnePartAddedTakenOrReplacedIsADifference(t *testing.T) {
+func TestEveryAddedRemovedOrReplacedPartIsADifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := generator.Filter(func(l lb.LoadBalancer) bool { return len(l.Listeners) > 0 }).Draw(t, "load balancer")
 		tree := shown(l)
@@ -292,7 +291,7 @@ func TestAnyOnePartAddedTakenOrReplacedIsADifference(t *testing.T) {
 	})
 }
 
-// lists are the keys below which a tree has further parts.
+// lists are the keys of children in a tree.
 var lists = []string{"listeners", "pools", "members"}
 
 // ids are those of all parts.
@@ -310,7 +309,7 @@ func ids(n node) []string {
 	return all
 }
 
-// editsOf are all changes of one part that may be made to the tree.
+// editsOf returns all changes of one part of the tree.
 func editsOf(n node) []func() {
 	edits := []func(){func() { n["id"] = "another" }}
 	if m, there := n["health_monitor"].(node); there {

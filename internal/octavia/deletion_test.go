@@ -18,8 +18,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-func TestManyDeletionsTakeOneListAndOneQuestionForAllPorts(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestManyDeletionsTakeOneListAndOneCallForAllPorts(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		var gone []octavia.Head
 		for i := range 50 {
 			id := fmt.Sprint("lb-", i)
@@ -28,34 +28,34 @@ func TestManyDeletionsTakeOneListAndOneQuestionForAllPorts(t *testing.T) {
 			s.ports = append(s.ports, "port of "+id)
 			s.WatchDeletion(id, "port of "+id)
 		}
-		s.nextLook()
-		s.asked(1, 0, 0)
+		s.nextPoll()
+		s.wantCalls(1, 0, 0)
 		for _, h := range gone {
 			s.set("", h.ID)
 		}
 		s.ports = nil
-		s.nextLook()
-		s.asked(1, len(gone), 1)
-		s.told(gone...)
+		s.nextPoll()
+		s.wantCalls(1, len(gone), 1)
+		s.wantChanged(gone...)
 	})
 }
 
-func TestWhatIsShownAsDeletedIsGone(t *testing.T) {
+func TestALoadBalancerInStatusDeletedCountsAsGone(t *testing.T) {
 	for _, ids := range [][]string{{"a"}, {"a", "b", "c"}} {
-		watch(t, time.Second, func(s *sky) {
+		watch(t, time.Second, func(s *fakeCloud) {
 			var gone []octavia.Head
 			for _, id := range ids {
 				s.set(lb.Deleted, id)
 				s.Watch(id)
 				gone = append(gone, octavia.Head{ID: id, Gone: true})
 			}
-			s.nextLook()
-			s.told(gone...)
+			s.nextPoll()
+			s.wantChanged(gone...)
 		})
 	}
 }
 
-func TestWhatIsShownWithoutAStatusStaysWatched(t *testing.T) {
+func TestALoadBalancerWithoutAStatusStaysWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
@@ -78,21 +78,21 @@ func TestWhatIsShownWithoutAStatusStaysWatched(t *testing.T) {
 }
 
 func TestPortsThatCannotBeReadEndNoDeletion(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		for _, id := range []string{"a", "b", "c"} {
 			s.WatchDeletion(id, id)
 		}
 		s.fail("ports")
-		s.pass(time.Minute)
-		s.told()
+		s.advance(time.Minute)
+		s.wantChanged()
 		s.fail()
-		s.pass(2 * time.Second)
-		s.told(octavia.Head{ID: "a", Gone: true}, octavia.Head{ID: "b", Gone: true}, octavia.Head{ID: "c", Gone: true})
+		s.advance(2 * time.Second)
+		s.wantChanged(octavia.Head{ID: "a", Gone: true}, octavia.Head{ID: "b", Gone: true}, octavia.Head{ID: "c", Gone: true})
 	})
 }
 
-func TestTheGaugesTellHowManyArePendingAndForHowLong(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestGaugesOfPendingLoadBalancers(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(s.Watcher)
 		gauges := func(pending, longest int) {
@@ -112,12 +112,12 @@ kube_octavia_pending_load_balancers %d
 		gauges(0, 0)
 		s.set(lb.PendingCreate, "a", "b")
 		s.Watch("a")
-		s.pass(100 * time.Second)
+		s.advance(100 * time.Second)
 		s.Watch("b")
-		s.pass(20 * time.Second)
+		s.advance(20 * time.Second)
 		gauges(2, 120)
 		s.set(lb.Active, "a")
-		s.pass(2 * time.Second)
+		s.advance(2 * time.Second)
 		gauges(1, 22)
 	})
 }

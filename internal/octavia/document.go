@@ -11,51 +11,45 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// The documents of Octavia's API v2, as far as they are used. Pointers are
-// fields that are left out of a request, or null in an answer.
+// The documents of Octavia's API v2, with the fields that are used. Pointers are fields that are left out of a request,
+// or null in a response.
 
 type reference struct {
 	ID string `json:"id"`
 }
 
-// taggedDocument is anything with tags.
-type taggedDocument struct {
-	ID   string   `json:"id"`
-	Tags []string `json:"tags"`
-}
-
-func (d taggedDocument) id() string { return d.ID }
-
-type loadBalancerDocument struct {
+// document holds the fields that all objects have.
+type document struct {
 	ID                 string                `json:"id"`
 	Name               string                `json:"name"`
-	Description        string                `json:"description"`
 	Tags               []string              `json:"tags"`
-	ProjectID          string                `json:"project_id"`
-	Provider           string                `json:"provider"`
-	FlavorID           *string               `json:"flavor_id"`
-	AvailabilityZone   *string               `json:"availability_zone"`
-	VIPAddress         string                `json:"vip_address"`
-	VIPSubnetID        *string               `json:"vip_subnet_id"`
-	VIPNetworkID       string                `json:"vip_network_id"`
-	VIPPortID          string                `json:"vip_port_id"`
-	AdditionalVIPs     []vipDocument         `json:"additional_vips"`
 	AdminStateUp       bool                  `json:"admin_state_up"`
 	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
-	OperatingStatus    string                `json:"operating_status"`
-	UpdatedAt          *string               `json:"updated_at"`
 }
 
-// vipDocument is an additional VIP. Its address is null where a provider took the wish
-// and did not carry it out.
+type loadBalancerDocument struct {
+	document
+	Description      string        `json:"description"`
+	ProjectID        string        `json:"project_id"`
+	Provider         string        `json:"provider"`
+	FlavorID         *string       `json:"flavor_id"`
+	AvailabilityZone *string       `json:"availability_zone"`
+	VIPAddress       string        `json:"vip_address"`
+	VIPSubnetID      *string       `json:"vip_subnet_id"`
+	VIPNetworkID     string        `json:"vip_network_id"`
+	VIPPortID        string        `json:"vip_port_id"`
+	AdditionalVIPs   []vipDocument `json:"additional_vips"`
+	OperatingStatus  string        `json:"operating_status"`
+	UpdatedAt        *string       `json:"updated_at"`
+}
+
+// vipDocument is an additional VIP. Its address is null if the provider accepted the request and ignored it.
 type vipDocument struct {
 	SubnetID  string  `json:"subnet_id"`
 	IPAddress *string `json:"ip_address,omitempty"`
 }
 
-func (d loadBalancerDocument) id() string { return d.ID }
-
-// additionalVIPs are those that there are.
+// additionalVIPs returns the additional VIPs with an address.
 func (d loadBalancerDocument) additionalVIPs() []lb.VIP {
 	var vips []lb.VIP
 	for _, v := range d.AdditionalVIPs {
@@ -78,26 +72,20 @@ func (d loadBalancerDocument) model() lb.LoadBalancer {
 }
 
 type listenerDocument struct {
-	ID                 string                `json:"id"`
-	Name               string                `json:"name"`
-	Tags               []string              `json:"tags"`
-	Protocol           lb.ListenerProtocol   `json:"protocol"`
-	ProtocolPort       int                   `json:"protocol_port"`
-	ConnectionLimit    int                   `json:"connection_limit"`
-	AllowedCIDRs       []string              `json:"allowed_cidrs"`
-	ClientData         *int                  `json:"timeout_client_data"`
-	MemberConnect      *int                  `json:"timeout_member_connect"`
-	MemberData         *int                  `json:"timeout_member_data"`
-	TCPInspect         *int                  `json:"timeout_tcp_inspect"`
-	InsertHeaders      map[string]any        `json:"insert_headers"`
-	Certificate        *string               `json:"default_tls_container_ref"`
-	SNI                []string              `json:"sni_container_refs"`
-	DefaultPoolID      *string               `json:"default_pool_id"`
-	AdminStateUp       bool                  `json:"admin_state_up"`
-	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+	document
+	Protocol        lb.ListenerProtocol `json:"protocol"`
+	ProtocolPort    int                 `json:"protocol_port"`
+	ConnectionLimit int                 `json:"connection_limit"`
+	AllowedCIDRs    []string            `json:"allowed_cidrs"`
+	ClientData      *int                `json:"timeout_client_data"`
+	MemberConnect   *int                `json:"timeout_member_connect"`
+	MemberData      *int                `json:"timeout_member_data"`
+	TCPInspect      *int                `json:"timeout_tcp_inspect"`
+	InsertHeaders   map[string]any      `json:"insert_headers"`
+	Certificate     *string             `json:"default_tls_container_ref"`
+	SNI             []string            `json:"sni_container_refs"`
+	DefaultPoolID   *string             `json:"default_pool_id"`
 }
-
-func (d listenerDocument) id() string { return d.ID }
 
 func (d listenerDocument) model() lb.Listener {
 	return lb.Listener{
@@ -107,8 +95,7 @@ func (d listenerDocument) model() lb.Listener {
 	}
 }
 
-// headers are those that are switched on: Octavia takes "true" and "false" as texts, in
-// any case.
+// headers returns the headers that are switched on. The values are the strings "true" and "false", in any case.
 func (d listenerDocument) headers() []string {
 	var on []string
 	for name, value := range d.InsertHeaders {
@@ -127,7 +114,7 @@ func (d listenerDocument) tls() *lb.TLS {
 	return &lb.TLS{Certificate: value(d.Certificate), SNI: d.SNI}
 }
 
-// timeouts is nil where Octavia is too old to show any.
+// timeouts returns nil if Octavia is too old to show any.
 func (d listenerDocument) timeouts() *lb.Timeouts {
 	if d.ClientData == nil && d.MemberConnect == nil && d.MemberData == nil && d.TCPInspect == nil {
 		return nil
@@ -136,24 +123,18 @@ func (d listenerDocument) timeouts() *lb.Timeouts {
 }
 
 type poolDocument struct {
-	ID                 string                `json:"id"`
-	Name               string                `json:"name"`
-	Tags               []string              `json:"tags"`
-	Protocol           lb.PoolProtocol       `json:"protocol"`
-	Algorithm          lb.Algorithm          `json:"lb_algorithm"`
-	SessionPersistence *persistenceDocument  `json:"session_persistence"`
-	MonitorID          *string               `json:"healthmonitor_id"`
-	Members            []reference           `json:"members"`
-	AdminStateUp       bool                  `json:"admin_state_up"`
-	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+	document
+	Protocol           lb.PoolProtocol      `json:"protocol"`
+	Algorithm          lb.Algorithm         `json:"lb_algorithm"`
+	SessionPersistence *persistenceDocument `json:"session_persistence"`
+	MonitorID          *string              `json:"healthmonitor_id"`
+	Members            []reference          `json:"members"`
 }
 
 type persistenceDocument struct {
 	Type    string `json:"type"`
 	Timeout *int   `json:"persistence_timeout,omitempty"`
 }
-
-func (d poolDocument) id() string { return d.ID }
 
 func (d poolDocument) model() lb.Pool {
 	p := lb.Pool{
@@ -167,20 +148,15 @@ func (d poolDocument) model() lb.Pool {
 }
 
 type memberDocument struct {
-	ID                 string                `json:"id"`
-	Name               string                `json:"name"`
-	Address            string                `json:"address"`
-	ProtocolPort       int                   `json:"protocol_port"`
-	SubnetID           *string               `json:"subnet_id"`
-	Weight             int                   `json:"weight"`
-	MonitorPort        *int                  `json:"monitor_port"`
-	Backup             bool                  `json:"backup"`
-	AdminStateUp       bool                  `json:"admin_state_up"`
-	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
-	OperatingStatus    string                `json:"operating_status"`
+	document
+	Address         string  `json:"address"`
+	ProtocolPort    int     `json:"protocol_port"`
+	SubnetID        *string `json:"subnet_id"`
+	Weight          int     `json:"weight"`
+	MonitorPort     *int    `json:"monitor_port"`
+	Backup          bool    `json:"backup"`
+	OperatingStatus string  `json:"operating_status"`
 }
-
-func (d memberDocument) id() string { return d.ID }
 
 func (d memberDocument) model() lb.Member {
 	return lb.Member{
@@ -191,22 +167,16 @@ func (d memberDocument) model() lb.Member {
 }
 
 type monitorDocument struct {
-	ID                 string                `json:"id"`
-	Name               string                `json:"name"`
-	Tags               []string              `json:"tags"`
-	Type               lb.MonitorType        `json:"type"`
-	Delay              int                   `json:"delay"`
-	Timeout            int                   `json:"timeout"`
-	MaxRetries         int                   `json:"max_retries"`
-	MaxRetriesDown     int                   `json:"max_retries_down"`
-	HTTPMethod         *string               `json:"http_method"`
-	URLPath            *string               `json:"url_path"`
-	ExpectedCodes      *string               `json:"expected_codes"`
-	AdminStateUp       bool                  `json:"admin_state_up"`
-	ProvisioningStatus lb.ProvisioningStatus `json:"provisioning_status"`
+	document
+	Type           lb.MonitorType `json:"type"`
+	Delay          int            `json:"delay"`
+	Timeout        int            `json:"timeout"`
+	MaxRetries     int            `json:"max_retries"`
+	MaxRetriesDown int            `json:"max_retries_down"`
+	HTTPMethod     *string        `json:"http_method"`
+	URLPath        *string        `json:"url_path"`
+	ExpectedCodes  *string        `json:"expected_codes"`
 }
-
-func (d monitorDocument) id() string { return d.ID }
 
 func (d monitorDocument) model() lb.HealthMonitor {
 	return lb.HealthMonitor{
@@ -218,10 +188,9 @@ func (d monitorDocument) model() lb.HealthMonitor {
 }
 
 // value reads a field that may be null.
-func value[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return *p
+	return v
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// faults are ways in which the answer to a read can go wrong.
+// faults are ways in which the response to a read can be broken.
 func faults() map[string]wire.Fault {
 	answer := func(text string) wire.Fault {
 		return wire.Fault{Kind: wire.FaultStatus, Status: http.StatusOK, Body: text, Header: map[string]string{"Content-Type": "application/json"}}
@@ -33,7 +33,7 @@ func faults() map[string]wire.Fault {
 	}
 }
 
-func TestAnyReadWhoseAnswerIsBrokenFailsAndGivesNothing(t *testing.T) {
+func TestAReadWithABrokenResponseFailsAndReturnsNothing(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	head := s.create(t, wanted(s.IDs().PrivateSubnet))
 	untagged := head // whose monitors are asked for one by one
@@ -77,7 +77,7 @@ func TestAnyReadWhoseAnswerIsBrokenFailsAndGivesNothing(t *testing.T) {
 	}
 }
 
-func TestAnOctaviaThatAsksForPatienceThrottles(t *testing.T) {
+func TestThrottlingByOctaviaHasItsClass(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	s.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable, Times: 1, Header: map[string]string{"Retry-After": "0"}})
 	if heads, err := s.Heads(t.Context(), "x"); openstack.Classify(err) != openstack.Throttled || heads != nil {

@@ -22,14 +22,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// amphora is a cloud that has everything this package uses.
+// amphora is a cloud with everything that this package uses.
 var amphora = lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 27}, Provider: "amphora"}
 
 var owner = lb.Owner{
 	ClusterName: "kubernetes", ClusterUID: "c1", Namespace: "shop", Name: "web", ServiceUID: "s1",
 }
 
-// against returns a client of an Octavia that handle answers for.
+// against returns a client of an Octavia that handle implements.
 func against(t *testing.T, can lb.Capabilities, handle http.HandlerFunc) *octavia.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -38,7 +38,7 @@ func against(t *testing.T, can lb.Capabilities, handle http.HandlerFunc) *octavi
 	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}, can)
 }
 
-// simulated is a simulated cloud and what works on it.
+// simulated is a simulated cloud with a session and a client.
 type simulated struct {
 	*cloudsim.Cloud
 	*octavia.Client

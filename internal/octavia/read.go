@@ -15,26 +15,24 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// Head is what changes of a load balancer while Octavia works on it.
+// Head holds the fields of a load balancer that change while Octavia works on it.
 type Head struct {
 	ID                 string
 	ProvisioningStatus lb.ProvisioningStatus
 	// UpdatedAt is as in lb.LoadBalancer.
 	UpdatedAt string
-	// Tags are those of the load balancer; nil where the cloud knows no tags.
+	// Tags are nil if the cloud has no tags.
 	Tags []string
-	// Gone is set by the Watcher for a load balancer that does not exist any
-	// more.
+	// Gone is set by the Watcher for a load balancer that no longer exists.
 	Gone bool
 }
 
-// FindByName returns the load balancers of the name, without what is below
-// them, in one call. Those that are deleted already are left out.
+// FindByName returns the load balancers of the name, without children and without deleted ones, in one call.
 func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error) {
 	return c.find(ctx, url.Values{"name": {name}}, func(d loadBalancerDocument) bool { return d.Name == name })
 }
 
-// FindByVIPPort returns those whose VIP is the port, in the same way.
+// FindByVIPPort is FindByName for the port of the VIP.
 func (c *Client) FindByVIPPort(ctx context.Context, portID string) ([]lb.LoadBalancer, error) {
 	return c.find(ctx, url.Values{"vip_port_id": {portID}}, func(d loadBalancerDocument) bool { return d.VIPPortID == portID })
 }
@@ -46,7 +44,7 @@ func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalance
 	}
 	var found []lb.LoadBalancer
 	for _, d := range documents {
-		// A service that does not know the filter answers with everything.
+		// A service that does not know the filter returns everything.
 		if d.ProvisioningStatus != lb.Deleted && is(d) {
 			found = append(found, d.model())
 		}
@@ -54,24 +52,23 @@ func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalance
 	return found, nil
 }
 
-// All returns all load balancers of the project, without what is below them, one
-// call per thousand. Those that are deleted already are left out.
+// All returns all load balancers of the project, without children and without deleted ones, with one call per
+// thousand.
 func (c *Client) All(ctx context.Context) ([]lb.LoadBalancer, error) {
 	return c.find(ctx, url.Values{}, func(loadBalancerDocument) bool { return true })
 }
 
-// Get returns the load balancer without what is below it. One that does not
-// exist is an error of class Gone.
+// Get returns a load balancer without its children. If it does not exist, the error is of class Gone.
 func (c *Client) Get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 	var answer struct {
 		LoadBalancer *loadBalancerDocument `json:"loadbalancer"`
 	}
 	op := "read load balancer " + id
-	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id), nil, &answer); err != nil {
+	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id), &answer); err != nil {
 		return lb.LoadBalancer{}, err
 	}
 	if answer.LoadBalancer == nil || !openstack.IsID(answer.LoadBalancer.ID) {
-		return lb.LoadBalancer{}, unreadable(op, "no load balancer")
+		return lb.LoadBalancer{}, openstack.Unreadable(op, "no load balancer")
 	}
 	if answer.LoadBalancer.ProvisioningStatus == lb.Deleted {
 		return lb.LoadBalancer{}, &openstack.Error{Op: op, Class: openstack.Gone, Message: "it is deleted"}
@@ -79,7 +76,7 @@ func (c *Client) Get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 	return answer.LoadBalancer.model(), nil
 }
 
-// Head is Get for what the Watcher asks.
+// Head is Get for the Watcher.
 func (c *Client) Head(ctx context.Context, id string) (Head, error) {
 	l, err := c.Get(ctx, id)
 	if err != nil {
@@ -88,22 +85,21 @@ func (c *Client) Head(ctx context.Context, id string) (Head, error) {
 	return Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, UpdatedAt: l.UpdatedAt, Tags: l.Tags}, nil
 }
 
-// Tags returns the tags of a listener or a pool, as diff.SetTags names it, of a load balancer.
+// Tags returns the tags of the listener or pool that diff.SetTags names, of a load balancer.
 func (c *Client) Tags(ctx context.Context, loadBalancerID string, of diff.SetTags) ([]string, error) {
-	documents, err := list[taggedDocument](ctx, c, of.Of+"s", url.Values{"loadbalancer_id": {loadBalancerID}, "fields": {"id", "tags"}})
+	documents, err := list[document](ctx, c, of.Of+"s", url.Values{"loadbalancer_id": {loadBalancerID}, "fields": {"id", "tags"}})
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(documents, func(d taggedDocument) bool { return d.ID == of.ID })
+	i := slices.IndexFunc(documents, func(d document) bool { return d.ID == of.ID })
 	if i < 0 {
 		return nil, &openstack.Error{Op: "read the tags of " + of.Of + " " + of.ID, Class: openstack.Gone, Message: "it is not there"}
 	}
 	return documents[i].Tags, nil
 }
 
-// Heads lists the load balancers that bear the tag, one call per thousand. Where
-// the cloud knows no tags, or tag is empty, it lists all of the project. Those
-// that are deleted already are left out.
+// Heads lists the load balancers with the tag, without deleted ones, with one call per thousand. If the cloud has
+// no tags, or tag is empty, it lists all of the project.
 func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	query := url.Values{"fields": {"id", "provisioning_status", "updated_at"}}
 	if c.can.Has(lb.FeatureTags) {
@@ -125,14 +121,11 @@ func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 	return heads, nil
 }
 
-// Observe returns the load balancer and its children. It takes one call
-// for the listeners, one for the pools, one for each pool that has members, and
-// for the health monitors one if they bear the load balancer's tag for its
-// Service, else one each: Octavia lists them neither by load balancer nor by
-// several ids.
+// Observe returns the load balancer with its children. It takes one call for the listeners, one for the pools, one
+// for each pool with members, and one for all health monitors if they have the tag of the load balancer's Service,
+// else one each: Octavia filters monitors neither by load balancer nor by several ids.
 //
-// Listeners and pools are in Octavia's order, which is that of their creation,
-// and members in that of address and port.
+// Listeners and pools are in Octavia's order, that of their creation; members are sorted by address and port.
 func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBalancer, error) {
 	listeners, err := list[listenerDocument](ctx, c, "listeners", url.Values{"loadbalancer_id": {head.ID}})
 	if err != nil {
@@ -158,13 +151,13 @@ func (c *Client) Observe(ctx context.Context, head lb.LoadBalancer) (lb.LoadBala
 		}
 		pools[d.ID] = &pool
 	}
-	arrange(&head, listeners, documents, pools)
+	attachPools(&head, listeners, documents, pools)
 	return head, nil
 }
 
-// EndingTLS returns the listeners of all load balancers of the project that end TLS, without
-// their pools, one call per thousand. Those that are deleted already are left out.
-func (c *Client) EndingTLS(ctx context.Context) ([]lb.Listener, error) {
+// TLSListeners returns the listeners of the project that terminate TLS, without pools and without deleted ones,
+// with one call per thousand.
+func (c *Client) TLSListeners(ctx context.Context) ([]lb.Listener, error) {
 	documents, err := list[listenerDocument](ctx, c, "listeners", url.Values{"protocol": {string(lb.ListenerTerminatedHTTPS)}})
 	if err != nil {
 		return nil, err
@@ -178,9 +171,8 @@ func (c *Client) EndingTLS(ctx context.Context) ([]lb.Listener, error) {
 	return found, nil
 }
 
-// arrange puts the pools below their listeners, and below the load balancer
-// itself those that are no listener's.
-func arrange(l *lb.LoadBalancer, listeners []listenerDocument, order []poolDocument, pools map[string]*lb.Pool) {
+// attachPools sets the pools of the listeners, and as DetachedPools those that no listener uses.
+func attachPools(l *lb.LoadBalancer, listeners []listenerDocument, order []poolDocument, pools map[string]*lb.Pool) {
 	l.Listeners, l.DetachedPools = nil, nil
 	used := map[string]bool{}
 	for _, d := range listeners {
@@ -198,8 +190,7 @@ func arrange(l *lb.LoadBalancer, listeners []listenerDocument, order []poolDocum
 	}
 }
 
-// members reads the members of a pool. A pool that is shown without any is not
-// asked for them.
+// members reads the members of a pool, without a call for a pool that is listed without members.
 func (c *Client) members(ctx context.Context, pool poolDocument) ([]lb.Member, error) {
 	if len(pool.Members) == 0 {
 		return nil, nil
@@ -226,12 +217,12 @@ func (c *Client) monitors(ctx context.Context, l lb.LoadBalancer, pools []poolDo
 		if id := value(d.MonitorID); openstack.IsID(id) {
 			missing = append(missing, id)
 		} else if id != "" {
-			return nil, unreadable("read the health monitor of pool "+d.ID, "a health monitor with the id "+strconv.Quote(id))
+			return nil, openstack.Unreadable("read the health monitor of pool "+d.ID, "a health monitor with the id "+strconv.Quote(id))
 		}
 	}
-	marked := slices.IndexFunc(l.Tags, func(tag string) bool { return lb.ServiceUIDOf([]string{tag}) != "" })
-	if len(missing) > 1 && marked >= 0 && c.can.Has(lb.FeatureTags) {
-		documents, err := list[monitorDocument](ctx, c, "healthmonitors", url.Values{"tags": {l.Tags[marked]}})
+	i := slices.IndexFunc(l.Tags, func(tag string) bool { return lb.ServiceUIDOf([]string{tag}) != "" })
+	if len(missing) > 1 && i >= 0 && c.can.Has(lb.FeatureTags) {
+		documents, err := list[monitorDocument](ctx, c, "healthmonitors", url.Values{"tags": {l.Tags[i]}})
 		if err != nil {
 			return nil, err
 		}
@@ -240,18 +231,18 @@ func (c *Client) monitors(ctx context.Context, l lb.LoadBalancer, pools []poolDo
 		}
 	}
 	for _, id := range missing {
-		if _, there := monitors[id]; there {
+		if _, found := monitors[id]; found {
 			continue
 		}
 		var answer struct {
 			Monitor monitorDocument `json:"healthmonitor"`
 		}
 		op := "read health monitor " + id
-		if err := c.get(ctx, op, "healthmonitors/"+id, nil, &answer); err != nil {
+		if err := c.get(ctx, op, "healthmonitors/"+id, &answer); err != nil {
 			return nil, err
 		}
 		if answer.Monitor.ID != id {
-			return nil, unreadable(op, "no such health monitor")
+			return nil, openstack.Unreadable(op, "no such health monitor")
 		}
 		monitors[id] = answer.Monitor.model()
 	}

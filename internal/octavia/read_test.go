@@ -33,7 +33,7 @@ func (s simulated) create(t *testing.T, l lb.LoadBalancer) lb.LoadBalancer {
 	return s.settled(t, made.ID)
 }
 
-func TestObservingTakesTwoListsAndOneCallAPoolAndOneForAllMonitors(t *testing.T) {
+func TestObserveTakesTwoListsOneCallPerPoolAndOneForAllMonitors(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	head := s.create(t, wanted(s.IDs().PrivateSubnet)) // three pools, two of them with members, two with monitors
 	got := s.calls(func() {
@@ -49,7 +49,7 @@ func TestObservingTakesTwoListsAndOneCallAPoolAndOneForAllMonitors(t *testing.T)
 	}
 }
 
-func TestMonitorsThatBearNoTagAreFoundAllTheSame(t *testing.T) {
+func TestMonitorsWithoutTagsAreFoundToo(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	l := wanted(s.IDs().PrivateSubnet)
 	for i := range l.Listeners {
@@ -92,7 +92,7 @@ func TestAnOldCloudsLoadBalancerIsReadAndWrittenWithoutTags(t *testing.T) {
 	}
 }
 
-func TestAnOVNLoadBalancerIsMadeAndReadLikeAnyOther(t *testing.T) {
+func TestAnOVNLoadBalancerIsCreatedAndReadLikeAnyOther(t *testing.T) {
 	s := simulate(t, cloudsim.Options{Provider: "ovn"})
 	pool := newPool(0, addresses(30080, "10.0.0.1"))
 	pool.Algorithm, pool.Members[0].SubnetID = lb.SourceIPPort, s.IDs().PrivateSubnet
@@ -166,8 +166,7 @@ func TestADeletedLoadBalancerIsGoneEvenIfItsRowIsStillShown(t *testing.T) {
 	}
 }
 
-// pages answers a list of n load balancers in pages, as Octavia does: its links
-// lose everything but the limit.
+// pages serves a list of n load balancers in pages, as Octavia does: the links lose everything but the limit.
 func pages(n, most int, queries *[]url.Values) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -209,7 +208,7 @@ func TestAllPagesAreReadWithTheSameFilter(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutItsListIsAnErrorAndNoEmptyList(t *testing.T) {
+func TestAResponseWithoutItsListIsAnError(t *testing.T) {
 	for name, body := range map[string]string{
 		"an empty object":              `{}`,
 		"a null":                       `{"loadbalancers": null}`,
@@ -231,7 +230,7 @@ func TestAnAnswerWithoutItsListIsAnErrorAndNoEmptyList(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutItsObjectIsAnErrorAndNoEmptyObject(t *testing.T) {
+func TestAResponseWithoutItsObjectIsAnError(t *testing.T) {
 	client := against(t, amphora, func(w http.ResponseWriter, r *http.Request) { answer(w, 200, `{}`) })
 	_, getErr := client.Get(t.Context(), "lb1")
 	_, headErr := client.Head(t.Context(), "lb1")
@@ -245,7 +244,7 @@ func TestAnAnswerWithoutItsObjectIsAnErrorAndNoEmptyObject(t *testing.T) {
 	}
 }
 
-func TestAReadThatFailsHalfWayGivesNoTree(t *testing.T) {
+func TestAReadThatFailsHalfWayReturnsNothing(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	head := s.create(t, wanted(s.IDs().PrivateSubnet))
 	for _, route := range []string{"listeners", "pools", "pools/{id}/members", "healthmonitors"} {

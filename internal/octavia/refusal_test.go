@@ -97,7 +97,7 @@ func TestEveryOpOnABusyLoadBalancerIsRefusedAsBusy(t *testing.T) {
 	}
 }
 
-func TestACreateWhoseAnswerIsLostMayHaveBeenDone(t *testing.T) {
+func TestACreateWithoutAnAnswerMayHaveBeenCarriedOut(t *testing.T) {
 	s := simulate(t, cloudsim.Options{})
 	op := diff.CreateLoadBalancer{LoadBalancer: wanted(s.IDs().PrivateSubnet)}
 	for name, fault := range map[string]wire.Fault{
@@ -126,7 +126,7 @@ func TestACreateWhoseAnswerIsLostMayHaveBeenDone(t *testing.T) {
 	}
 }
 
-func TestAVIPIsTakenFromTheNetworkOrWithTheAddressThatIsAskedFor(t *testing.T) {
+func TestAVIPComesFromTheNetworkOrHasTheRequestedAddress(t *testing.T) {
 	s := simulate(t, cloudsim.Options{PrivateCIDR: "10.0.0.0/16", PublicCIDR: "198.51.100.0/24"})
 	for address, vip := range map[string]lb.VIP{
 		"":           {NetworkID: s.IDs().PrivateNetwork},

@@ -15,7 +15,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestAllOfMoreThanAThousandLoadBalancersAreListedAndNoOther(t *testing.T) {
+func TestMoreThanAThousandLoadBalancersAreListedCompletely(t *testing.T) {
 	s := simulate(t, cloudsim.Options{Neutron: neutron.Options{Quotas: map[string]int{"port": -1}}})
 	const tag, most, pages = "kube-octavia.cluster=c1", 1000, 3
 	create := func(name string, tags ...string) string {

@@ -14,9 +14,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// Tree is a load balancer as its status tree shows it: ids, names and statuses of
-// everything, and the members' addresses and ports, but no settings and no pool
-// that no listener uses.
+// Tree is the status tree of a load balancer: ids, names and statuses of all objects, and addresses and ports of
+// members, but no settings and no pools that no listener uses.
 type Tree struct {
 	part
 	Listeners []struct {
@@ -50,20 +49,20 @@ func (c *Client) Tree(ctx context.Context, id string) (Tree, error) {
 		} `json:"statuses"`
 	}
 	op := "read the status tree of load balancer " + id
-	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id)+"/status", nil, &answer); err != nil {
+	if err := c.get(ctx, op, "loadbalancers/"+url.PathEscape(id)+"/status", &answer); err != nil {
 		return Tree{}, err
 	}
 	if answer.Statuses.LoadBalancer == nil {
-		return Tree{}, unreadable(op, "no load balancer")
+		return Tree{}, openstack.Unreadable(op, "no load balancer")
 	}
 	tree := *answer.Statuses.LoadBalancer
 	if id, bad := tree.badID(); bad {
-		return Tree{}, unreadable(op, "a part with the id "+strconv.Quote(id))
+		return Tree{}, openstack.Unreadable(op, "a part with the id "+strconv.Quote(id))
 	}
 	return tree, nil
 }
 
-// badID returns an id of the tree that cannot be one.
+// badID returns the first invalid id of the tree.
 func (t Tree) badID() (id string, bad bool) {
 	parts := []part{t.part}
 	for _, l := range t.Listeners {
@@ -85,14 +84,11 @@ func (t Tree) badID() (id string, bad bool) {
 	return parts[i].ID, true
 }
 
-// Confirm checks that a load balancer which was predicted from our writes is
-// what the status tree shows: the same listeners, pools, members and monitors,
-// no more and no fewer, of the same names; pools behind a listener's policies
-// may be those that were predicted as detached. It returns the prediction with
-// the ids that it lacks and with the statuses of everything. The error says what
-// differs; the load balancer is then to be read in full. What the tree does not
-// show, such as weights, source ranges and detached pools, is taken to be as it
-// was written. A member that was created again has another id.
+// Confirm compares a load balancer, as predicted from our own writes, with its status tree: both must have the same
+// listeners, pools, members and monitors, with the same names. Pools of L7 policies may be predicted as detached.
+// It returns the prediction with all ids and statuses. If they differ, the error says how, and the load balancer
+// must be read in full. What the tree does not show, such as weights, source ranges and detached pools, is assumed
+// to be as written. A member that was created again has another id.
 func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	l := predicted
 	l.ProvisioningStatus, l.OperatingStatus = t.ProvisioningStatus, t.OperatingStatus
@@ -117,8 +113,7 @@ func Confirm(predicted lb.LoadBalancer, t Tree) (lb.LoadBalancer, error) {
 	return l, nil
 }
 
-// matchAll finds for each listener the one in the tree: first for those whose
-// id is known, then, by name, for the others among what is left.
+// matchAll finds each listener in the tree: first those with known ids, then the others by name among the rest.
 func matchAll(listeners []lb.Listener, t Tree) ([]int, error) {
 	order := make([]int, len(listeners))
 	left := make([]part, len(t.Listeners))
@@ -140,8 +135,7 @@ func matchAll(listeners []lb.Listener, t Tree) ([]int, error) {
 	return order, nil
 }
 
-// confirmDefaultPool checks the pools of a listener. The tree does not say which
-// of them is the default one.
+// confirmDefaultPool checks the pools of a listener. The tree does not say which of them is the default pool.
 func confirmDefaultPool(predicted *lb.Pool, shown []treePool, detached []lb.Pool) (*lb.Pool, error) {
 	if predicted != nil {
 		pool, err := confirmPool(*predicted, shown)
@@ -204,9 +198,8 @@ func confirmMembers(p lb.Pool, shown treePool) ([]lb.Member, error) {
 	return members, nil
 }
 
-// match finds the part with the id, or, while the id is not known, the only one
-// with the name. The name has to be right in any case: people know the part by
-// it.
+// match finds the part with the id or, if the id is not known, the only one with the name. The name must always
+// match.
 func match(id, name, kind string, parts []part) (int, error) {
 	found := -1
 	for i, p := range parts {

@@ -22,42 +22,38 @@ import (
 )
 
 const (
-	// firstLook is how soon after the beginning of a change the watcher looks,
-	// when it has nothing else to do: some providers are done by then.
-	firstLook = 250 * time.Millisecond
-	// longestInterval lies between two looks at most, also after failures.
+	// firstPoll is when the watcher first polls after a change, if it was idle: some providers are done by then.
+	firstPoll = 250 * time.Millisecond
+	// longestInterval is the maximum interval between polls, also after failures.
 	longestInterval = 2 * time.Second
-	// fewSingles is up to how many load balancers are asked for one by one;
-	// more are taken from one list.
+	// fewSingles is up to how many load balancers are polled one by one; more are polled with one list.
 	fewSingles = 2
-	// singlesAtOnce is how many are asked for one by one at the same time, so
-	// that many deletions that end together do not hold up all others.
+	// singlesAtOnce is how many are polled one by one concurrently, so that many deletions do not delay the others.
 	singlesAtOnce = 8
 )
 
-// WatcherOptions is what a Watcher asks and whom it tells.
+// WatcherOptions configure a Watcher.
 type WatcherOptions struct {
-	// Heads lists the cluster's load balancers, Get reads one; of one that does
-	// not exist it returns an error of class Gone.
+	// Heads lists the load balancers of the cluster.
 	Heads func(context.Context) ([]Head, error)
-	Get   func(ctx context.Context, id string) (Head, error)
-	// PortsThere returns those of the Neutron ports that exist.
-	PortsThere func(ctx context.Context, ids []string) ([]string, error)
-	// Changed is told of each load balancer that is no longer PENDING_*, once.
-	// It must not block for long.
+	// Get reads one; its error is of class Gone if the load balancer does not exist.
+	Get func(ctx context.Context, id string) (Head, error)
+	// ExistingPorts returns those of the Neutron ports that exist.
+	ExistingPorts func(ctx context.Context, ids []string) ([]string, error)
+	// Changed is called once for each load balancer that is no longer PENDING_*. It must not block for long.
 	Changed func(id string, head Head)
-	// Interval lies between two looks; 0 means a second, and 2 s is the most.
+	// Interval is the time between polls: at most 2 s; 0 means 1 s.
 	Interval time.Duration
 	Logger   logr.Logger
-	// Clock is the time; nil is the real one.
+	// Clock is for tests; nil is the real clock.
 	Clock clock.Clock
 }
 
-// Watcher follows all load balancers that Octavia is working on, in one loop.
-// It never gives one up: one that stays PENDING_* stays watched.
+// Watcher polls all load balancers that Octavia is working on, in one loop. It never gives up: a load balancer that
+// stays PENDING_* stays watched.
 type Watcher struct {
 	o WatcherOptions
-	// added wakes the loop when there was nothing to watch.
+	// added wakes the idle loop.
 	added chan struct{}
 
 	mu      sync.Mutex
@@ -66,20 +62,19 @@ type Watcher struct {
 	calls uint64
 }
 
-// watch is one load balancer on which Octavia works.
+// watch is one load balancer that is PENDING.
 type watch struct {
 	since time.Time
-	// call is the last call of Watch for it. What was asked before may be from
-	// the time before the change that is watched, and is no answer.
+	// call is the number of the last call of Watch for it. A poll that began before that call may show the state
+	// before the change, and is ignored.
 	call uint64
-	// portID is the VIP port that has to go with the load balancer, "" when it
-	// is not being deleted.
+	// portID is the VIP port that a deletion must delete, too; "" if the load balancer is not being deleted.
 	portID string
-	// gone is whether the load balancer itself is no more.
+	// gone is set once the load balancer itself no longer exists.
 	gone bool
 }
 
-// NewWatcher returns a Watcher that does nothing before Run.
+// NewWatcher returns a Watcher that starts with Run.
 func NewWatcher(o WatcherOptions) *Watcher {
 	if o.Interval <= 0 {
 		o.Interval = time.Second
@@ -91,15 +86,13 @@ func NewWatcher(o WatcherOptions) *Watcher {
 	return &Watcher{o: o, added: make(chan struct{}, 1), watched: map[string]watch{}}
 }
 
-// Watch follows the load balancer until it is no longer PENDING_*. It is called
-// after Octavia has accepted a change: it made the load balancer PENDING_* in the
-// same transaction, so that one which is ACTIVE afterwards has been changed. What
-// was seen before the call is not taken for an answer. Watching twice is as
-// watching once.
+// Watch follows the load balancer until it is no longer PENDING_*. Call it after Octavia has accepted a change:
+// that set the load balancer to PENDING_* in the same transaction, so once it is ACTIVE the change is complete.
+// Polls that began before the call are ignored. Watching twice is the same as watching once.
 func (w *Watcher) Watch(id string) { w.watch(id, "") }
 
-// WatchDeletion follows the load balancer until it is gone and its VIP port as
-// well; portID may be empty. Before that only a failed deletion ends the watch.
+// WatchDeletion follows the load balancer until it and its VIP port no longer exist; portID may be empty. Only a
+// failed deletion ends the watch earlier.
 func (w *Watcher) WatchDeletion(id, portID string) { w.watch(id, portID) }
 
 func (w *Watcher) watch(id, portID string) {
@@ -121,14 +114,14 @@ func (w *Watcher) watch(id, portID string) {
 	}
 }
 
-// Forget ends the watch without a word.
+// Forget ends the watch without a call of Changed.
 func (w *Watcher) Forget(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.watched, id)
 }
 
-// Pending returns since when each load balancer is watched, by id.
+// Pending returns the watched load balancers, and since when they are watched.
 func (w *Watcher) Pending() map[string]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,12 +134,12 @@ func (w *Watcher) Pending() map[string]time.Time {
 
 // Run watches until the context ends, and then returns nil.
 func (w *Watcher) Run(ctx context.Context) error {
-	wait, failing := firstLook, false
+	wait, failing := firstPoll, false
 	for {
 		if !w.sleep(ctx, wait) {
 			return nil
 		}
-		err := w.look(ctx)
+		err := w.poll(ctx)
 		if failed := err != nil && ctx.Err() == nil; failed != failing {
 			failing = failed
 			if failing {
@@ -159,10 +152,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// interval is the time to the next look, up to a tenth of it less by chance.
+// interval returns the time to the next poll, shortened at random by up to a tenth.
 func (w *Watcher) interval(failing bool) time.Duration {
 	if w.idle() {
-		return firstLook
+		return firstPoll
 	}
 	d := w.o.Interval
 	if failing {
@@ -177,8 +170,7 @@ func (w *Watcher) idle() bool {
 	return len(w.watched) == 0
 }
 
-// sleep waits until there is something to watch and the time has passed. It
-// returns false when the context has ended.
+// sleep waits until something is watched and the time has passed. It returns false if the context has ended.
 func (w *Watcher) sleep(ctx context.Context, d time.Duration) bool {
 	for w.idle() {
 		select {
@@ -197,9 +189,8 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look asks once for everything that is watched and tells of what has ended. A
-// question that fails leaves what it was about as it is.
-func (w *Watcher) look(ctx context.Context) error {
+// poll polls everything that is watched and reports what has ended. A failed call leaves its load balancers watched.
+func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	watched := maps.Clone(w.watched)
 	w.mu.Unlock()
@@ -212,10 +203,10 @@ func (w *Watcher) look(ctx context.Context) error {
 			w.end(id, head, watched[id].call)
 		}
 	}
-	return errors.Join(err, w.lookAtPorts(ctx))
+	return errors.Join(err, w.pollPorts(ctx))
 }
 
-// heads finds out about every load balancer that is not known to be gone.
+// heads reads every load balancer that may still exist.
 func (w *Watcher) heads(ctx context.Context, watched map[string]watch) (map[string]Head, error) {
 	var ids []string
 	for id, one := range watched {
@@ -233,8 +224,7 @@ func (w *Watcher) heads(ctx context.Context, watched map[string]watch) (map[stri
 	}
 	all := map[string]Head{}
 	for _, h := range listed {
-		// Deleted load balancers may be shown for a while, and one without a
-		// status says nothing.
+		// Deleted load balancers may be listed for a while, and one without a status tells nothing.
 		if h.ProvisioningStatus != "" && h.ProvisioningStatus != lb.Deleted {
 			all[h.ID] = h
 		}
@@ -248,26 +238,24 @@ func (w *Watcher) heads(ctx context.Context, watched map[string]watch) (map[stri
 			absent = append(absent, id)
 		}
 	}
-	// Absence from the list proves nothing: an adopted load balancer does not
-	// bear our tag yet.
+	// Absence from the list proves nothing: an adopted load balancer has no tag of ours yet.
 	rest, err := w.getAll(ctx, absent)
 	maps.Copy(heads, rest)
 	return heads, err
 }
 
-// getAll asks for load balancers one by one, a few at a time. It returns those
-// of which there was an answer.
+// getAll reads load balancers one by one, a few concurrently. It returns those that could be read.
 func (w *Watcher) getAll(ctx context.Context, ids []string) (map[string]Head, error) {
 	answers, failures := make([]Head, len(ids)), make([]error, len(ids))
-	var questions errgroup.Group
-	questions.SetLimit(singlesAtOnce)
+	var calls errgroup.Group
+	calls.SetLimit(singlesAtOnce)
 	for i, id := range ids {
-		questions.Go(func() error {
+		calls.Go(func() error {
 			answers[i], failures[i] = w.get(ctx, id)
 			return nil
 		})
 	}
-	_ = questions.Wait() // failures has them all
+	_ = calls.Wait() // all errors are in failures
 	heads := map[string]Head{}
 	for i, id := range ids {
 		if failures[i] == nil {
@@ -288,8 +276,8 @@ func (w *Watcher) get(ctx context.Context, id string) (Head, error) {
 	return head, err
 }
 
-// lookAtPorts tells of load balancers that are gone and whose VIP port is, too.
-func (w *Watcher) lookAtPorts(ctx context.Context) error {
+// pollPorts reports load balancers that no longer exist, and whose VIP port does not either.
+func (w *Watcher) pollPorts(ctx context.Context) error {
 	w.mu.Lock()
 	gone := map[string]watch{}
 	var ports []string
@@ -304,12 +292,12 @@ func (w *Watcher) lookAtPorts(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(ports)
-	there, err := w.o.PortsThere(ctx, ports)
+	existing, err := w.o.ExistingPorts(ctx, ports)
 	if err != nil {
 		return err
 	}
 	for id, one := range gone {
-		if !slices.Contains(there, one.portID) {
+		if !slices.Contains(existing, one.portID) {
 			w.end(id, Head{ID: id, Gone: true}, one.call)
 		}
 	}
@@ -325,7 +313,7 @@ func (w *Watcher) markGone(id string, call uint64) {
 	}
 }
 
-// end stops watching and tells, unless the watch was ended or renewed meanwhile.
+// end stops the watch and calls Changed, unless the watch was ended or renewed meanwhile.
 func (w *Watcher) end(id string, head Head, call uint64) {
 	w.mu.Lock()
 	one, there := w.watched[id]

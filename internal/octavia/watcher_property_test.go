@@ -34,7 +34,7 @@ var events = rapid.Custom(func(t *rapid.T) event {
 })
 
 // happen lets the event happen.
-func (s *sky) happen(e event) {
+func (s *fakeCloud) happen(e event) {
 	switch e.What {
 	case "watch":
 		s.Watch(e.ID)
@@ -71,7 +71,7 @@ func (s *sky) happen(e event) {
 
 // become sets the status unless the load balancer has vanished: an id does not
 // come back.
-func (s *sky) become(status lb.ProvisioningStatus, id string) {
+func (s *fakeCloud) become(status lb.ProvisioningStatus, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.status[id] != "" {
@@ -79,13 +79,13 @@ func (s *sky) become(status lb.ProvisioningStatus, id string) {
 	}
 }
 
-// TestWhateverHappensEachWatchEndsOnceAndTellsTheTruth holds the watcher to its
+// TestEachWatchEndsOnceWithTheRightStatus holds the watcher to its
 // promises on random courses of events.
-func TestWhateverHappensEachWatchEndsOnceAndTellsTheTruth(t *testing.T) {
+func TestEachWatchEndsOnceWithTheRightStatus(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		course := rapid.SliceOfN(events, 1, 40).Draw(rt, "events")
 		var wrong []string
-		watch(t, time.Second, func(s *sky) { wrong = follow(s, course) })
+		watch(t, time.Second, func(s *fakeCloud) { wrong = follow(s, course) })
 		if len(wrong) > 0 {
 			rt.Fatal(wrong)
 		}
@@ -94,7 +94,7 @@ func TestWhateverHappensEachWatchEndsOnceAndTellsTheTruth(t *testing.T) {
 
 // follow lets the course of events happen, and the cloud come to rest. It returns
 // what the watcher did wrong.
-func follow(s *sky, course []event) (wrong []string) {
+func follow(s *fakeCloud, course []event) (wrong []string) {
 	all := []string{"a", "b", "c", "d", "e"}
 	watching, port := map[string]bool{}, map[string]bool{}
 	s.set(lb.PendingCreate, all...)
@@ -131,14 +131,14 @@ func follow(s *sky, course []event) (wrong []string) {
 		}
 		s.mu.Unlock()
 		s.happen(e)
-		s.pass(e.After)
+		s.advance(e.After)
 	}
 	s.fail()
 	s.setPorts()
 	for i, id := range all {
 		s.become([]lb.ProvisioningStatus{lb.Active, lb.Error, ""}[i%3], id)
 	}
-	s.pass(5 * time.Second)
+	s.advance(5 * time.Second)
 	for _, id := range all {
 		if watching[id] {
 			wrong = append(wrong, "not told of "+id)

@@ -19,103 +19,103 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 )
 
-func TestNothingIsAskedWhileNothingIsWatched(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
-		s.pass(time.Hour)
-		s.asked(0, 0, 0)
+func TestAnIdleWatcherMakesNoCalls(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
+		s.advance(time.Hour)
+		s.wantCalls(0, 0, 0)
 		for range 2 {
 			s.set(lb.Active, "a")
 			s.Watch("a")
-			s.pass(firstLook - time.Nanosecond)
-			s.asked(0, 0, 0)
-			s.pass(time.Nanosecond)
-			s.asked(0, 1, 0)
-			s.told(active("a")...)
-			s.pass(time.Hour)
-			s.asked(0, 0, 0)
+			s.advance(firstPoll - time.Nanosecond)
+			s.wantCalls(0, 0, 0)
+			s.advance(time.Nanosecond)
+			s.wantCalls(0, 1, 0)
+			s.wantChanged(active("a")...)
+			s.advance(time.Hour)
+			s.wantCalls(0, 0, 0)
 		}
 	})
 }
 
-func TestLooksAreAnIntervalApartAndNeverMoreThanTwoSeconds(t *testing.T) {
+func TestPollsAreAnIntervalApartAndAtMostTwoSeconds(t *testing.T) {
 	for _, c := range []struct{ interval, most time.Duration }{
 		{0, time.Second}, {-1, time.Second}, {100 * time.Millisecond, 100 * time.Millisecond},
 		{2 * time.Second, 2 * time.Second}, {time.Hour, 2 * time.Second}, {time.Microsecond, time.Microsecond},
 	} {
-		watch(t, c.interval, func(s *sky) {
+		watch(t, c.interval, func(s *fakeCloud) {
 			s.set(lb.PendingCreate, "a")
 			s.Watch("a")
-			s.pass(firstLook + 50*c.most)
-			s.apart(c.most*9/10, c.most)
+			s.advance(firstPoll + 50*c.most)
+			s.wantInterval(c.most*9/10, c.most)
 		})
 	}
 }
 
-func TestLooksThatFailAreTwiceAsFarApartButNeverMoreThanTwoSeconds(t *testing.T) {
+func TestFailedPollsDoubleTheIntervalUpToTwoSeconds(t *testing.T) {
 	for interval, most := range map[time.Duration]time.Duration{
 		100 * time.Millisecond: 200 * time.Millisecond, time.Second: 2 * time.Second, 1500 * time.Millisecond: 2 * time.Second,
 	} {
-		watch(t, interval, func(s *sky) {
+		watch(t, interval, func(s *fakeCloud) {
 			s.set(lb.PendingUpdate, "a")
 			s.fail("a")
 			s.Watch("a")
-			s.pass(firstLook + 50*most)
-			s.apart(most*9/10, most)
+			s.advance(firstPoll + 50*most)
+			s.wantInterval(most*9/10, most)
 			s.fail()
-			s.pass(most)
-			s.forgetAsks()
-			s.pass(20 * interval)
-			s.apart(interval*9/10, interval)
+			s.advance(most)
+			s.forgetCalls()
+			s.advance(20 * interval)
+			s.wantInterval(interval*9/10, interval)
 		})
 	}
 }
 
-func TestFewAreAskedForOneByOneAndMoreFromOneList(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestFewLoadBalancersArePolledOneByOneAndMoreWithOneList(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		for i, want := range []struct{ lists, gets int }{{0, 1}, {0, 2}, {1, 0}, {1, 0}} {
 			id := fmt.Sprint("lb-", i)
 			s.set(lb.PendingUpdate, id)
 			s.Watch(id)
-			s.nextLook()
-			s.asked(want.lists, want.gets, 0)
+			s.nextPoll()
+			s.wantCalls(want.lists, want.gets, 0)
 		}
 		s.set(lb.Active, "lb-0", "lb-1")
-		s.nextLook()
-		s.asked(1, 0, 0)
-		s.told(active("lb-0", "lb-1")...)
-		s.nextLook()
-		s.asked(0, 2, 0)
-		s.told()
+		s.nextPoll()
+		s.wantCalls(1, 0, 0)
+		s.wantChanged(active("lb-0", "lb-1")...)
+		s.nextPoll()
+		s.wantCalls(0, 2, 0)
+		s.wantChanged()
 	})
 }
 
-func TestOneThatTheListLacksIsAskedForByItself(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestALoadBalancerMissingInTheListIsReadByItself(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.PendingUpdate, "a", "b", "adopted", "vanished")
 		s.unlisted["adopted"], s.unlisted["vanished"] = true, true
 		for _, id := range []string{"a", "b", "adopted", "vanished"} {
 			s.Watch(id)
 		}
-		s.nextLook()
-		s.asked(1, 2, 0)
-		s.told()
+		s.nextPoll()
+		s.wantCalls(1, 2, 0)
+		s.wantChanged()
 		s.set(lb.Active, "adopted")
 		s.set("", "vanished")
-		s.nextLook()
-		s.asked(1, 2, 0)
-		s.told(active("adopted")[0], octavia.Head{ID: "vanished", Gone: true})
+		s.nextPoll()
+		s.wantCalls(1, 2, 0)
+		s.wantChanged(active("adopted")[0], octavia.Head{ID: "vanished", Gone: true})
 	})
 }
 
 func TestAListThatFailsChangesNothingAndIsLoggedOnce(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		for _, id := range []string{"a", "b", "c"} {
 			s.set(lb.Active, id)
 			s.Watch(id)
 		}
 		s.fail("list")
-		s.pass(time.Minute)
-		s.told()
+		s.advance(time.Minute)
+		s.wantChanged()
 		if len(s.logged()) != 1 || !strings.Contains(s.logged()[0], "list is out of order") {
 			t.Errorf("logged %q, want one line with the reason", s.logged())
 		}
@@ -123,131 +123,131 @@ func TestAListThatFailsChangesNothingAndIsLoggedOnce(t *testing.T) {
 			t.Errorf("%d are watched, want 3", n)
 		}
 		s.fail()
-		s.pass(time.Minute)
-		if s.told(active("a", "b", "c")...); len(s.logged()) != 2 {
+		s.advance(time.Minute)
+		if s.wantChanged(active("a", "b", "c")...); len(s.logged()) != 2 {
 			t.Errorf("logged %q, want one line more for its end", s.logged())
 		}
 	})
 }
 
-func TestOneThatCannotBeReadHoldsUpNoOther(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestALoadBalancerThatCannotBeReadDelaysNoOther(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.Active, "a", "b")
 		s.fail("a")
 		s.Watch("a")
 		s.Watch("b")
-		s.pass(time.Minute)
-		s.told(active("b")...)
+		s.advance(time.Minute)
+		s.wantChanged(active("b")...)
 		s.fail()
-		s.pass(time.Minute)
-		s.told(active("a")...)
+		s.advance(time.Minute)
+		s.wantChanged(active("a")...)
 	})
 }
 
-func TestOneThatStaysPendingIsNeverGivenUp(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestALoadBalancerThatStaysPendingStaysWatched(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.PendingCreate, "a")
 		began := time.Now()
 		s.Watch("a")
-		s.pass(24 * time.Hour)
-		s.told()
+		s.advance(24 * time.Hour)
+		s.wantChanged()
 		s.Watch("a")
 		if diff := cmp.Diff(map[string]time.Time{"a": began}, s.Pending()); diff != "" {
 			t.Errorf("watched since (-want +got):\n%s", diff)
 		}
 		s.set(lb.Error, "a")
-		s.pass(2 * time.Second)
-		s.told(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+		s.advance(2 * time.Second)
+		s.wantChanged(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
 	})
 }
 
-func TestADeletionEndsWhenThePortIsGoneToo(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestADeletionEndsWhenThePortIsDeletedToo(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.setPorts("port", "other")
 		s.set(lb.PendingDelete, "a")
 		s.WatchDeletion("a", "port")
-		s.nextLook()
-		s.asked(0, 1, 0)
+		s.nextPoll()
+		s.wantCalls(0, 1, 0)
 		s.set("", "a")
-		s.nextLook()
-		s.asked(0, 1, 1)
+		s.nextPoll()
+		s.wantCalls(0, 1, 1)
 		// The load balancer itself is not asked for again.
-		s.pass(time.Minute)
+		s.advance(time.Minute)
 		if s.count("get") > 0 || s.count("ports") == 0 {
 			t.Errorf("asked for the load balancer %d times, for ports %d times", s.count("get"), s.count("ports"))
 		}
 		s.fail("ports")
 		s.setPorts()
-		s.pass(time.Minute)
-		s.told()
+		s.advance(time.Minute)
+		s.wantChanged()
 		s.fail()
-		s.pass(2 * time.Second)
-		s.told(octavia.Head{ID: "a", Gone: true})
+		s.advance(2 * time.Second)
+		s.wantChanged(octavia.Head{ID: "a", Gone: true})
 	})
 }
 
 func TestADeletionThatIsRenewedStillWaitsForThePort(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.setPorts("port")
 		s.Watch("a")
 		s.WatchDeletion("a", "port")
-		s.nextLook()
+		s.nextPoll()
 		s.WatchDeletion("a", "")
 		s.Watch("a")
-		s.pass(time.Minute)
-		s.told()
+		s.advance(time.Minute)
+		s.wantChanged()
 		s.setPorts()
-		s.pass(2 * time.Second)
-		s.told(octavia.Head{ID: "a", Gone: true})
+		s.advance(2 * time.Second)
+		s.wantChanged(octavia.Head{ID: "a", Gone: true})
 	})
 }
 
 func TestADeletionWithoutAPortEndsWithTheLoadBalancer(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.WatchDeletion("a", "")
-		s.nextLook()
-		s.asked(0, 1, 0)
-		s.told(octavia.Head{ID: "a", Gone: true})
+		s.nextPoll()
+		s.wantCalls(0, 1, 0)
+		s.wantChanged(octavia.Head{ID: "a", Gone: true})
 	})
 }
 
 func TestADeletionThatFailsEndsTheWatch(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.setPorts("port")
 		s.set(lb.Error, "a")
 		s.WatchDeletion("a", "port")
-		s.nextLook()
-		s.told(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+		s.nextPoll()
+		s.wantChanged(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
 	})
 }
 
-func TestOneThatIsForgottenIsNotTold(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestAForgottenLoadBalancerIsNotReported(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.set(lb.Active, "a")
 		s.Watch("a")
 		s.Forget("a")
 		s.Forget("nobody")
-		s.pass(time.Minute)
-		s.told()
-		s.asked(0, 0, 0)
+		s.advance(time.Minute)
+		s.wantChanged()
+		s.wantCalls(0, 0, 0)
 	})
 }
 
-// TestALookUnderWay tries what happens between a question and its answer, which
+// TestCallsDuringAPoll tries what happens between a question and its answer, which
 // is from before that.
-func TestALookUnderWay(t *testing.T) {
+func TestCallsDuringAPoll(t *testing.T) {
 	for name, c := range map[string]struct {
 		status    lb.ProvisioningStatus
-		meanwhile func(*sky)
+		meanwhile func(*fakeCloud)
 		// later is what is told by later looks.
 		later []octavia.Head
 	}{
 		"is not told of one that is forgotten": {
-			status: lb.Active, meanwhile: func(s *sky) { s.Forget("a") },
+			status: lb.Active, meanwhile: func(s *fakeCloud) { s.Forget("a") },
 		},
 		"does not end a watch that began again": {
 			status: lb.Active,
-			meanwhile: func(s *sky) {
+			meanwhile: func(s *fakeCloud) {
 				s.Forget("a")
 				s.set(lb.PendingUpdate, "a")
 				s.Watch("a")
@@ -255,20 +255,20 @@ func TestALookUnderWay(t *testing.T) {
 		},
 		"does not end a watch that was renewed": {
 			status: lb.Active,
-			meanwhile: func(s *sky) {
+			meanwhile: func(s *fakeCloud) {
 				s.set(lb.PendingUpdate, "a")
 				s.Watch("a")
 			},
 		},
 		"does not take a port for gone that has not been looked for": {
-			meanwhile: func(s *sky) {
+			meanwhile: func(s *fakeCloud) {
 				s.setPorts("port")
 				s.WatchDeletion("a", "port")
 			},
 		},
 		"leaves another to the next look": {
 			status: lb.Active,
-			meanwhile: func(s *sky) {
+			meanwhile: func(s *fakeCloud) {
 				s.set(lb.Active, "b")
 				s.Watch("b")
 			},
@@ -276,22 +276,22 @@ func TestALookUnderWay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			watch(t, time.Second, func(s *sky) {
+			watch(t, time.Second, func(s *fakeCloud) {
 				s.set(c.status, "a")
 				answer := s.hold()
 				s.Watch("a")
-				s.pass(firstLook)
+				s.advance(firstPoll)
 				c.meanwhile(s)
 				answer()
-				s.pass(time.Minute)
-				s.told(c.later...)
+				s.advance(time.Minute)
+				s.wantChanged(c.later...)
 			})
 		})
 	}
 }
 
-func TestWhoIsToldMayWatchAgain(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestChangedMayCallWatch(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		s.changed = func(h octavia.Head) {
 			if h.ProvisioningStatus == lb.Active {
 				s.set(lb.Error, h.ID)
@@ -300,28 +300,28 @@ func TestWhoIsToldMayWatchAgain(t *testing.T) {
 		}
 		s.set(lb.Active, "a")
 		s.Watch("a")
-		s.pass(time.Minute)
-		s.told(active("a")[0], octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+		s.advance(time.Minute)
+		s.wantChanged(active("a")[0], octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
 	})
 }
 
 func TestRunEndsWithTheContextWhateverItIsDoing(t *testing.T) {
-	for name, begin := range map[string]func(*sky){
-		"nothing": func(*sky) {},
-		"waiting": func(s *sky) { s.Watch("a") },
-		"asking": func(s *sky) {
+	for name, begin := range map[string]func(*fakeCloud){
+		"nothing": func(*fakeCloud) {},
+		"waiting": func(s *fakeCloud) { s.Watch("a") },
+		"asking": func(s *fakeCloud) {
 			s.hold()
 			s.Watch("a")
-			s.pass(firstLook)
+			s.advance(firstPoll)
 		},
-		"failing": func(s *sky) {
+		"failing": func(s *fakeCloud) {
 			s.set(lb.Active, "a")
 			s.fail("a")
 			s.Watch("a")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			watch(t, time.Second, func(s *sky) {
+			watch(t, time.Second, func(s *fakeCloud) {
 				begin(s)
 				synctest.Wait()
 				before := s.logged()
@@ -333,14 +333,14 @@ func TestRunEndsWithTheContextWhateverItIsDoing(t *testing.T) {
 				if diff := cmp.Diff(before, s.logged()); diff != "" {
 					t.Errorf("it complains of its end:\n%s", diff)
 				}
-				s.told()
+				s.wantChanged()
 			})
 		})
 	}
 }
 
-func TestWatchesOfManyGoroutinesAreToldOnceEach(t *testing.T) {
-	watch(t, time.Second, func(s *sky) {
+func TestConcurrentWatchesAreReportedOnceEach(t *testing.T) {
+	watch(t, time.Second, func(s *fakeCloud) {
 		const n = 200
 		var want []octavia.Head
 		for i := range n {
@@ -355,8 +355,8 @@ func TestWatchesOfManyGoroutinesAreToldOnceEach(t *testing.T) {
 				_ = s.Pending()
 			}()
 		}
-		s.pass(time.Minute)
-		s.told(want...)
+		s.advance(time.Minute)
+		s.wantChanged(want...)
 		if gets := s.count("get"); gets > 2*int(time.Minute/time.Second) {
 			t.Errorf("%d single questions for %d load balancers", gets, n)
 		}

@@ -11,56 +11,48 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
 // ApplicationCredential lets a program act for a user in one project, with some of the user's roles.
 type ApplicationCredential struct {
-	// ID and Name are Keystone's; a user has no two of one name.
+	// ID and Name are Keystone's. Names are unique per user.
 	ID, Name string
 	// Description is for people.
 	Description string
-	// Secret is known only of one that was just made.
+	// Secret is only known right after the creation.
 	Secret config.Secret
-	// ProjectID is the project that it is for.
+	// ProjectID is the project that it gives access to.
 	ProjectID string
-	// Roles are names. None, in a request, means all that the login has.
+	// Roles are names of roles. In a request, none means all roles of the login.
 	Roles []string
-	// Expires is when it ends; the zero time means never.
+	// Expires is when it expires; the zero time means never.
 	Expires time.Time
 }
 
 type applicationCredentialDocument struct {
 	Credential struct {
-		ID          string       `json:"id"`
-		Name        string       `json:"name"`
-		Description string       `json:"description"`
-		Secret      string       `json:"secret"`
-		ProjectID   string       `json:"project_id"`
-		ExpiresAt   keystoneTime `json:"expires_at"`
-		Roles       []struct {
-			Name string `json:"name"`
-		} `json:"roles"`
+		ID          string         `json:"id"`
+		Name        string         `json:"name"`
+		Description string         `json:"description"`
+		Secret      string         `json:"secret"`
+		ProjectID   string         `json:"project_id"`
+		ExpiresAt   keystoneTime   `json:"expires_at"`
+		Roles       []roleDocument `json:"roles"`
 	} `json:"application_credential"`
 }
 
 func (d applicationCredentialDocument) model() ApplicationCredential {
 	c := d.Credential
-	a := ApplicationCredential{ID: c.ID, Name: c.Name, Description: c.Description, Secret: config.Secret(c.Secret), ProjectID: c.ProjectID,
-		Expires: time.Time(c.ExpiresAt)}
-	for _, role := range c.Roles {
-		a.Roles = append(a.Roles, role.Name)
-	}
-	slices.Sort(a.Roles)
-	return a
+	return ApplicationCredential{ID: c.ID, Name: c.Name, Description: c.Description, Secret: config.Secret(c.Secret),
+		ProjectID: c.ProjectID, Expires: time.Time(c.ExpiresAt), Roles: roleNames(c.Roles)}
 }
 
-// CreateApplicationCredential makes an application credential of the user who logged in, for the project of the login, that
-// may do what Calls lists and nothing else.
+// CreateApplicationCredential creates an application credential of the user who logged in, for the project of the
+// login. It allows the calls of calltable and nothing else.
 func (s *Session) CreateApplicationCredential(ctx context.Context, wanted ApplicationCredential) (ApplicationCredential, error) {
 	op := "create application credential " + wanted.Name
 	path, err := s.applicationCredentials()
@@ -85,13 +77,13 @@ func (s *Session) CreateApplicationCredential(ctx context.Context, wanted Applic
 	}
 	made := answer.model()
 	if made.ID == "" || made.Secret == "" {
-		return made, perhapsMade(&Error{Op: op, Class: Transient, Message: "there is no id or no secret in the answer", Unanswered: true}, wanted.Name)
+		return made, perhapsMade(Unreadable(op, "no id or no secret"), wanted.Name)
 	}
 	return made, nil
 }
 
-// perhapsMade adds to an error that leaves open whether there is an application credential now how to find out. It is
-// not looked for and deleted: one of the name may have been there before.
+// perhapsMade adds to an error that leaves open whether the application credential was created how to find out. It
+// is not deleted here: one of that name may have existed before.
 func perhapsMade(err error, name string) error {
 	var e *Error
 	if errors.As(err, &e) && e.Unanswered {
@@ -101,8 +93,8 @@ func perhapsMade(err error, name string) error {
 	return err
 }
 
-// ApplicationCredential reads an application credential of the user who logged in. One that is not there is an error of class
-// Gone.
+// ApplicationCredential reads an application credential of the user who logged in. If it does not exist, the error
+// is of class Gone.
 func (s *Session) ApplicationCredential(ctx context.Context, id string) (ApplicationCredential, error) {
 	op := "read application credential " + id
 	path, err := s.applicationCredentials()
@@ -114,8 +106,8 @@ func (s *Session) ApplicationCredential(ctx context.Context, id string) (Applica
 	return answer.model(), Wrap(op, err)
 }
 
-// DeleteApplicationCredential deletes an application credential of the user who logged in. All tokens that were had with it
-// end.
+// DeleteApplicationCredential deletes an application credential of the user who logged in. All its tokens become
+// invalid.
 func (s *Session) DeleteApplicationCredential(ctx context.Context, id string) error {
 	op := "delete application credential " + id
 	path, err := s.applicationCredentials()
@@ -126,42 +118,38 @@ func (s *Session) DeleteApplicationCredential(ctx context.Context, id string) er
 	return onlyPeople(Wrap(op, err))
 }
 
-// applicationCredentials is the address of those of the user who logged in.
+// applicationCredentials returns the URL of the application credentials of the user who logged in.
 func (s *Session) applicationCredentials() (string, error) {
-	var t tokenDocument
-	result, ok := s.provider.GetAuthResult().(tokenResult)
-	if !ok {
-		return "", errors.New("there is no token")
-	}
-	if err := result.ExtractInto(&t); err != nil {
+	t, err := s.token()
+	if err != nil {
 		return "", err
 	}
 	return s.identity().ServiceURL("users", t.User.ID, "application_credentials"), nil
 }
 
-// Roles returns the names of the roles that the login has in its project.
+// Roles returns the names of the roles of the login in its project.
 func (s *Session) Roles() []string {
-	result, ok := s.provider.GetAuthResult().(tokenResult)
-	if !ok {
+	t, err := s.token()
+	if err != nil {
 		return nil
 	}
-	var t struct {
-		Roles []struct {
-			Name string `json:"name"`
-		} `json:"roles"`
-	}
-	if result.ExtractInto(&t) != nil {
-		return nil
-	}
+	return roleNames(t.Roles)
+}
+
+type roleDocument struct {
+	Name string `json:"name"`
+}
+
+func roleNames(roles []roleDocument) []string {
 	var names []string
-	for _, role := range t.Roles {
+	for _, role := range roles {
 		names = append(names, role.Name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// roots are the addresses of the services, without the version of their API.
+// roots returns the addresses of the services, by type, without the version of their API.
 func (s *Session) roots() map[string]string {
 	roots := map[string]string{
 		calltable.ServiceIdentity: s.provider.IdentityBase, calltable.ServiceNetwork: s.network.Endpoint, calltable.ServiceLoadBalancer: s.loadBalancer.Endpoint,
@@ -172,7 +160,8 @@ func (s *Session) roots() map[string]string {
 	return roots
 }
 
-// onlyPeople adds to the refusal of a login that may not make or delete application credentials what to do instead.
+// onlyPeople adds to the refusal of a login that may not create or delete application credentials what to do
+// instead.
 func onlyPeople(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusForbidden {

@@ -8,13 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// attempts bounds the time of each call, from the connection to the end of the answer's body, and says of a call without an
-// answer whether the service may have seen it.
+// attempts limits the time of each call, from the connection to the end of the response body, and records whether a
+// call without an answer may have reached the service.
 type attempts struct {
 	next    http.RoundTripper
 	timeout time.Duration
@@ -33,20 +32,17 @@ func (t attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, failure
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, cancel: cancel}
+	resp.Body = boundedBody{resp.Body, cancel}
 	return resp, nil
 }
 
-// boundedBody ends the time limit of a call when its body is closed.
+// boundedBody releases the time limit of a call when its body is closed.
 type boundedBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
-	once   sync.Once
 }
 
-// Close closes the body.
-func (b *boundedBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.once.Do(b.cancel)
-	return err
+func (b boundedBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
 }

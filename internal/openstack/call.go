@@ -14,26 +14,18 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
-// MissingRules returns the calls that the application credential in use may not make, although the program does make them: it
-// was made for an older version. Of credentials without access rules there are none.
+// MissingRules returns the calls of the program that the access rules of the application credential in use do not
+// allow, because it was created for an older version. Credentials without access rules allow every call.
 func (s *Session) MissingRules() []calltable.Call {
-	result, ok := s.provider.GetAuthResult().(tokenResult)
-	if !ok {
-		return nil
-	}
-	var t struct {
-		ApplicationCredential struct {
-			AccessRules []applicationcredentials.AccessRule `json:"access_rules"`
-		} `json:"application_credential"`
-	}
-	if result.ExtractInto(&t) != nil || t.ApplicationCredential.AccessRules == nil {
+	t, err := s.token()
+	if err != nil || t.ApplicationCredential.AccessRules == nil {
 		return nil
 	}
 	return missingRules(t.ApplicationCredential.AccessRules)
 }
 
-// missingRules returns the calls that none of the rules allows. Rules that other programs wrote may have {name} for *, and **
-// for any number of segments: of those with ** the calls of the service count as allowed.
+// missingRules returns the calls that no rule allows. Rules of other programs may contain {name} for *, and ** for
+// any number of segments: a rule with ** counts as allowing every call to its service.
 func missingRules(rules []applicationcredentials.AccessRule) []calltable.Call {
 	var missing []calltable.Call
 	for _, c := range calltable.All() {
@@ -50,9 +42,9 @@ func missingRules(rules []applicationcredentials.AccessRule) []calltable.Call {
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 
-// accessRules returns what an application credential must be allowed to do so that the program can work with it. roots are
-// the addresses of the services, by type. A service that is published below a path may or may not see that path, which is the
-// choice of whoever installed it, so there is a rule for each.
+// accessRules returns the rules of an application credential that allow the calls of the program. roots are the
+// addresses of the services, by type. A service published below a path sees the path with or without that prefix,
+// depending on the installation, so both forms get a rule.
 func accessRules(roots map[string]string) []applicationcredentials.AccessRule {
 	var rules []applicationcredentials.AccessRule
 	for _, c := range calltable.All() {

@@ -8,33 +8,35 @@ import (
 	"strings"
 )
 
-// Class says what the failure of a call means for whoever made it. Each failure has one, and this file alone decides it.
+// Class says what a failed call means for its caller. Only this file assigns classes.
 type Class string
 
 // The classes.
 const (
-	// Busy: the object is immutable just now, since the load balancer is PENDING_*. The watcher says when to go on. Or Octavia
-	// is counting the project's objects for another call.
+	// Busy: the object is immutable because the load balancer is PENDING_*; the watcher reports when that ends. Or
+	// Octavia holds the project's quota lock for another call.
 	Busy Class = "Busy"
-	// Conflict: something else is in the way, such as a port in use or an object that exists already. Look again, then decide.
+	// Conflict: something else is in the way, such as a port in use or an object that already exists. Read again,
+	// then decide.
 	Conflict Class = "Conflict"
-	// Throttled: the service asks for patience. The session has slowed down; Error.RetryAfter says for how long, if known.
+	// Throttled: the service limits the call rate. The session has slowed down; Error.RetryAfter holds the wait, if
+	// known.
 	Throttled Class = "Throttled"
-	// Invalid: the request is refused for what it says or for who sends it. Sending it again is no use.
+	// Invalid: the request is wrong or not permitted. Retrying the same request does not help.
 	Invalid Class = "Invalid"
-	// Quota: the project may have no more of these.
+	// Quota: the quota of the project is exhausted.
 	Quota Class = "Quota"
-	// Gone: the object is not there, or not any more.
+	// Gone: the object does not exist.
 	Gone Class = "Gone"
-	// Unauthorized: Keystone takes the credentials no more, or a given token has expired.
+	// Unauthorized: Keystone rejects the credentials, or a given token has expired.
 	Unauthorized Class = "Unauthorized"
-	// Foreign: the object is not owned by this cluster. Callers decide that, with NewForeign.
+	// Foreign: this cluster does not own the object. Callers decide that, with NewForeign.
 	Foreign Class = "NotOwned"
-	// Transient: a failure that may pass: of the service, of a gateway, or of the network.
+	// Transient: a failure of the service, a gateway or the network that may pass.
 	Transient Class = "Transient"
 )
 
-// Classify returns the class of an error that came from a Session's services, wrapped or not. Of nil it is empty.
+// Classify returns the class of an error of a Session's services, wrapped or not. It is empty for nil.
 func Classify(err error) Class {
 	if err == nil {
 		return ""
@@ -42,7 +44,7 @@ func Classify(err error) Class {
 	return describe(err).Class
 }
 
-// UnlessGone reports whether err says that what was asked for is not there, and returns every other error.
+// UnlessGone reports whether err means that the object does not exist, and returns every other error.
 func UnlessGone(err error) (gone bool, other error) {
 	if Classify(err) == Gone {
 		return true, nil
@@ -50,7 +52,7 @@ func UnlessGone(err error) (gone bool, other error) {
 	return false, err
 }
 
-// classOfStatus decides the class of an answer that is not a success.
+// classOfStatus returns the class of a response that is not a success.
 func classOfStatus(status int, f fault, retryAfter bool) Class {
 	switch {
 	case status == http.StatusUnauthorized:
@@ -62,7 +64,7 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 	case status == http.StatusConflict:
 		return classOfConflict(f)
 	case status == http.StatusPreconditionFailed:
-		return Conflict // the revision that the caller read is not the latest
+		return Conflict // the caller read an outdated revision
 	case status == http.StatusServiceUnavailable && strings.Contains(f.message, "Unable to lock the project"):
 		return Busy
 	case throttles(status, retryAfter):
@@ -72,18 +74,18 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 	case status == http.StatusNotImplemented:
 		return Invalid
 	case status == http.StatusInternalServerError && f.isQuota():
-		return Quota // Octavia passes Neutron's refusal of a port for the VIP on
+		return Quota // Octavia passes on Neutron's refusal of a VIP port
 	case status == http.StatusInternalServerError && strings.Contains(f.message, "already allocated in subnet"):
-		return Conflict // ... and that of a VIP address which somebody has
+		return Conflict // ... and of a VIP address in use
 	case status >= 500:
 		return Transient
 	case status >= 400:
 		return Invalid
 	}
-	return Transient // a success or a redirect that nobody expected here
+	return Transient // an unexpected success or redirect
 }
 
-// throttles reports whether an answer asks to slow down. Nova's 413 does only with a Retry-After.
+// throttles reports whether a response asks to slow down. Nova's 413 does so only with a Retry-After.
 func throttles(status int, retryAfter bool) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -21,7 +21,7 @@ import (
 
 const requestID = "req-00000000-0000-0000-0000-000000000001"
 
-func TestAnswersHaveTheClassThatCallersDecideBy(t *testing.T) {
+func TestClassesOfResponses(t *testing.T) {
 	octavia := func(s string) string { return `{"faultcode": "Client", "faultstring": "` + s + `", "debuginfo": null}` }
 	neutron := func(kind, s string) string {
 		return `{"NeutronError": {"type": "` + kind + `", "message": "` + s + `", "detail": ""}}`
@@ -139,7 +139,7 @@ func TestWrapNamesEachStepOnce(t *testing.T) {
 	}
 }
 
-func TestForeignIsForCallersToSay(t *testing.T) {
+func TestOnlyCallersCreateErrorsOfClassForeign(t *testing.T) {
 	err := NewForeign("adopt load balancer x", "it belongs to cluster y")
 	if Classify(err) != Foreign || err.Error() != "adopt load balancer x: it belongs to cluster y" {
 		t.Errorf("%s: %v", Classify(err), err)
@@ -155,7 +155,7 @@ func cut(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-func TestCallsWithoutAnAnswerAreTransientAndTellWhetherTheyMayHaveArrived(t *testing.T) {
+func TestUnansweredCallsAreTransientAndSayWhetherTheyMayHaveArrived(t *testing.T) {
 	tests := map[string]struct {
 		handle     http.HandlerFunc
 		timeout    time.Duration
@@ -219,7 +219,7 @@ func TestACallThatNeverLeftIsNotUnanswered(t *testing.T) {
 	}
 }
 
-func TestAPhraseOfAnyLengthGivesABoundedLine(t *testing.T) {
+func TestMessagesAreLimitedToOneLine(t *testing.T) {
 	f := parseFault(400, []byte(`{"faultstring": "`+strings.Repeat("ä ", 1000)+`"}`))
 	if len(f.message) > maxMessage+4 || strings.ContainsAny(f.message, "\n\r") || !strings.HasSuffix(f.message, " ...") {
 		t.Errorf("%d bytes: %q", len(f.message), f.message)

@@ -11,23 +11,24 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-	"github.com/kube-octavia/kube-octavia/internal/redact"
-
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/ratelimit"
+	"github.com/kube-octavia/kube-octavia/internal/redact"
 )
 
-// Connect authenticates and finds the services. The error is an *Error that says what to check: Unauthorized when Keystone
-// refuses the credentials, Transient when it cannot be reached, Invalid when the cloud lacks what is needed.
+// Connect authenticates and finds the services. The error is an *Error that says what to check. Its class is
+// Unauthorized if Keystone rejects the credentials, Transient if Keystone cannot be reached, and Invalid if the
+// cloud lacks a service.
 func Connect(ctx context.Context, o Options) (*Session, error) {
 	if o.RequestTimeout <= 0 {
 		o.RequestTimeout = time.Minute
 	}
 	if o.clock == nil {
-		o.clock = realClock{}
+		o.clock = ratelimit.RealClock{}
 	}
 	where := withoutPassword(o.Config.AuthURL)
 	provider, err := gophercloudopenstack.NewClient(o.Config.AuthURL)
@@ -64,19 +65,17 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// chain is the way of a call, from the outside in: it gets an id, waits for its turn, is logged, measured and bounded; and
-// its refusal is rid of secrets.
+// chain returns the transport of all calls. From the outside in, it removes secrets from error responses, sets the
+// request id, waits for the rate limit, logs, measures, and limits the time.
 func (o Options) chain(s *Session, known *calltable.Routes) http.RoundTripper {
 	var next http.RoundTripper = attempts{next: s.connections, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
 	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
-	next = &throttled{
-		next: next, routes: known, rate: o.Rate.withDefaults(), clock: o.clock, metrics: s.metrics, buckets: map[string]*bucket{},
-	}
+	next = &throttled{next: next, routes: known, rate: o.Rate, clock: o.clock, metrics: s.metrics, limiters: map[string]*ratelimit.Limiter{}}
 	return redact.New(requestIDs{next: next})
 }
 
-// explainAuthentication adds to a refusal what the operator can look at.
+// explainAuthentication adds to a failed login what the operator can check.
 func explainAuthentication(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -94,7 +93,7 @@ func explainAuthentication(err error) error {
 	return e
 }
 
-// authOptions gives the credentials in gophercloud's form.
+// authOptions returns the credentials in gophercloud's form.
 func authOptions(g config.Global) gophercloud.AuthOptions {
 	o := gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL}
 	switch g.Authentication() {
@@ -120,7 +119,7 @@ func authOptions(g config.Global) gophercloud.AuthOptions {
 	return o
 }
 
-// setUser names the user by id, or else by name and domain.
+// setUser sets the user by id, or else by name and domain.
 func setUser(o *gophercloud.AuthOptions, g config.Global, id string) {
 	if o.UserID = id; id != "" {
 		return
@@ -129,8 +128,8 @@ func setUser(o *gophercloud.AuthOptions, g config.Global, id string) {
 	o.DomainID, o.DomainName = g.UserDomain()
 }
 
-// projectScope names the project by id, or else by name and domain. An empty scope leaves the choice to Keystone: the user's
-// default project, or the project of the token.
+// projectScope returns the project by id, or else by name and domain. With an empty scope Keystone chooses: the
+// user's default project, or the project of the token.
 func projectScope(g config.Global) *gophercloud.AuthScope {
 	switch {
 	case g.TenantID != "":
@@ -142,7 +141,7 @@ func projectScope(g config.Global) *gophercloud.AuthScope {
 	return &gophercloud.AuthScope{}
 }
 
-// findServices makes the service clients from the catalogue that came with the token.
+// findServices creates the service clients from the catalogue of the token.
 func (s *Session) findServices(g config.Global, got *accepted, known *calltable.Routes) error {
 	if got.projectID == "" {
 		return &Error{Class: Invalid, Message: "the token is for no project: set tenant-id or tenant-name in [Global]"}
@@ -173,7 +172,7 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calltable.
 	return nil
 }
 
-// withoutPassword is an address as it may be shown.
+// withoutPassword returns an address that can be shown.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestServicesAreFoundInTheCatalogue(t *testing.T) {
 	}
 }
 
-func TestConnectSaysWhatToCheck(t *testing.T) {
+func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 	tests := map[string]struct {
 		change func(*cloud, *config.Global)
 		class  Class
@@ -191,7 +191,7 @@ func TestAnExpiredTokenIsRenewedOnceForAllCalls(t *testing.T) {
 	}
 }
 
-func TestARenewalOutlivesTheCallThatBeganIt(t *testing.T) {
+func TestARenewalOutlivesTheCallThatStartedIt(t *testing.T) {
 	c := newCloud(t)
 	s := c.connect()
 	c.expire()

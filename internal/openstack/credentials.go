@@ -11,16 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
-// login is a way to authenticate: what [Global] says, and what is in the files that it names.
+// login is a way to authenticate: [Global], and the contents of the files that it names.
 type login struct {
 	global       config.Global
 	certificates certificates
@@ -39,7 +39,7 @@ func newLogin(g config.Global) (login, error) {
 	return login{global: g, certificates: read, transport: newTransport(settings)}, nil
 }
 
-// next is the login that g describes. It keeps the connections if it trusts the same certificates.
+// next returns the login for g. It reuses the connections if the certificates are the same.
 func (l login) next(g config.Global) (login, error) {
 	n, err := newLogin(g)
 	if err == nil && n.certificates == l.certificates {
@@ -48,19 +48,19 @@ func (l login) next(g config.Global) (login, error) {
 	return n, err
 }
 
-// same reports whether both would send the same to Keystone and trust the same certificates.
+// same reports whether both logins send the same to Keystone and trust the same certificates.
 func (l login) same(other login) bool {
 	return l.global == other.global && l.certificates == other.certificates
 }
 
-// accepted is a login that Keystone took, and the token that it gave.
+// accepted is a login that Keystone accepted, with its token.
 type accepted struct {
 	login     login
 	result    tokenResult
 	projectID string
 }
 
-// tokenResult is what Keystone answers, whichever call was made.
+// tokenResult is Keystone's answer to a login of any form.
 type tokenResult interface {
 	gophercloud.AuthResult
 	ExtractInto(any) error
@@ -68,21 +68,29 @@ type tokenResult interface {
 	ExtractServiceCatalog() (*tokens.ServiceCatalog, error)
 }
 
-// authenticate gets a token, with a client of its own: nothing of the session changes. Whatever Keystone answers to say that
-// it does not take the credentials is of class Unauthorized.
-func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) {
-	client, err := gophercloudopenstack.NewClient(l.global.AuthURL)
+// requestToken asks Keystone for a token with a client of its own: nothing of the session changes. The error is of
+// class Unauthorized whenever Keystone rejects the credentials.
+func (s *Session) requestToken(ctx context.Context, options gophercloud.AuthOptions) (tokenResult, error) {
+	client, err := gophercloudopenstack.NewClient(options.IdentityEndpoint)
 	if err != nil {
 		return nil, &Error{Class: Invalid, Message: "auth-url is not an address"}
 	}
 	client.HTTPClient, client.UserAgent = s.provider.HTTPClient, s.provider.UserAgent
-	options := authOptions(l.global)
-	if err := gophercloudopenstack.AuthenticateV3(over(ctx, l.transport), client, &options, gophercloud.EndpointOpts{}); err != nil {
+	if err := gophercloudopenstack.AuthenticateV3(ctx, client, &options, gophercloud.EndpointOpts{}); err != nil {
 		return nil, asRefusal(err)
 	}
 	result, ok := client.GetAuthResult().(tokenResult)
 	if !ok {
 		return nil, errors.New("keystone's answer holds no catalogue")
+	}
+	return result, nil
+}
+
+// authenticate logs in, without a change to the session.
+func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) {
+	result, err := s.requestToken(over(ctx, l.transport), authOptions(l.global))
+	if err != nil {
+		return nil, err
 	}
 	project, err := result.ExtractProject()
 	if err != nil {
@@ -95,41 +103,37 @@ func (s *Session) authenticate(ctx context.Context, l login) (*accepted, error) 
 	return a, nil
 }
 
-// ByPassword reports whether the login is a user's with a password, for whom other services can act whatever the cloud.
-func (s *Session) ByPassword() bool {
+// global returns [Global] of the login in use.
+func (s *Session) global() config.Global { return s.current().global }
+
+func (s *Session) current() login {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.login.global.Authentication() == config.ByPassword
+	return s.login
 }
 
-// CheckExchange looks whether Keystone gives another token for the one in use, as services ask for that act in the caller's
-// name: Octavia does, to see to it that it may read a certificate in Barbican. Keystone refuses that to who came with a trust,
-// and, in versions that are up to date, with an application credential. The refusal is an error of class Invalid.
+// ByPassword reports whether the login is a user with a password, for whom other services can act in every cloud.
+func (s *Session) ByPassword() bool { return s.global().Authentication() == config.ByPassword }
+
+// CheckExchange checks that Keystone issues another token in exchange for the one in use. Services that act on behalf
+// of the caller need that: Octavia does to get access to a certificate in Barbican. Keystone refuses the exchange for
+// trusts and, in recent versions, for application credentials. The refusal is an error of class Invalid.
 func (s *Session) CheckExchange(ctx context.Context) error {
 	if s.ByPassword() {
 		return nil
 	}
-	s.mu.Lock()
-	g := s.login.global
-	s.mu.Unlock()
-	client, err := gophercloudopenstack.NewClient(g.AuthURL)
-	if err != nil {
-		return &Error{Class: Invalid, Message: "auth-url is not an address"}
+	_, err := s.requestToken(ctx, gophercloud.AuthOptions{
+		IdentityEndpoint: s.global().AuthURL, TokenID: s.provider.Token(), Scope: &gophercloud.AuthScope{ProjectID: s.projectID},
+	})
+	var e *Error
+	if errors.As(err, &e) && e.Class == Unauthorized {
+		e.Class = Invalid
 	}
-	client.HTTPClient, client.UserAgent = s.provider.HTTPClient, s.provider.UserAgent
-	options := gophercloud.AuthOptions{IdentityEndpoint: g.AuthURL, TokenID: s.provider.Token(), Scope: &gophercloud.AuthScope{ProjectID: s.projectID}}
-	if err := gophercloudopenstack.AuthenticateV3(ctx, client, &options, gophercloud.EndpointOpts{}); err != nil {
-		e := describe(asRefusal(err))
-		if e.Class == Unauthorized {
-			e.Class = Invalid
-		}
-		return &e
-	}
-	return nil
+	return err
 }
 
-// asRefusal makes Keystone's ways to refuse credentials one class. An application credential or a token that is gone is
-// answered with 404, a trust that may not be used with 403.
+// asRefusal gives all rejections of credentials one class. Keystone answers 404 for a deleted application
+// credential or token, and 403 for a trust that may not be used.
 func asRefusal(err error) error {
 	e := describe(err)
 	gone := e.Status == http.StatusNotFound && (strings.Contains(e.Message, "Application Credential") || strings.Contains(e.Message, "oken"))
@@ -139,17 +143,17 @@ func asRefusal(err error) error {
 	return &e
 }
 
-// take makes the login that was accepted the session's own. The caller sees to it that nobody else does so meanwhile.
+// take makes the accepted login the session's own. The caller excludes concurrent calls.
 func (s *Session) take(a *accepted) {
-	_ = s.provider.SetTokenAndAuthResult(a.result) // it has a token, or it would not have been accepted
+	_ = s.provider.SetTokenAndAuthResult(a.result) // fails only without a token
 	s.connections.replace(a.login.transport)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.login, s.refusal = a.login, nil
 }
 
-// renew gets another token for all calls that met the expired one. They wait for it, and it must not end with the call that
-// happened to be first.
+// renew gets a new token for all calls that failed with the expired one and now wait for it. It does not end with
+// the call that happened to come first.
 func (s *Session) renew(ctx context.Context) error {
 	s.mu.Lock()
 	next := s.next
@@ -167,21 +171,21 @@ func (s *Session) renew(ctx context.Context) error {
 	switch {
 	case err == nil:
 		s.take(got)
-	case Classify(err) == Unauthorized:
-		s.refuse(err)
-		fallthrough
 	default:
 		result = "failed"
+		if Classify(err) == Unauthorized {
+			s.mu.Lock()
+			s.refusal = err
+			s.mu.Unlock()
+		}
 	}
 	s.metrics.renewals.WithLabelValues(result).Inc()
 	return err
 }
 
-// again authenticates as before, or as the configuration says by now if that fails.
+// again authenticates as before or, if that fails, with the configuration read again.
 func (s *Session) again(ctx context.Context) (*accepted, error) {
-	s.mu.Lock()
-	current := s.login
-	s.mu.Unlock()
+	current := s.current()
 	var got *accepted
 	var err error
 	if current.global.Authentication() == config.ByToken {
@@ -199,7 +203,7 @@ func (s *Session) again(ctx context.Context) (*accepted, error) {
 	return nil, err
 }
 
-// readAgain reads the configuration, and reports whether it says something new that can be tried.
+// readAgain reads the configuration again, and reports whether it contains a new login.
 func (s *Session) readAgain(current login) (login, bool) {
 	if s.reread == nil {
 		return login{}, false
@@ -212,8 +216,8 @@ func (s *Session) readAgain(current login) (login, bool) {
 	return fresh, err == nil && !fresh.same(current)
 }
 
-// try authenticates with a login that is to take the place of the present one. It must be for the same project: everything
-// that the session's users remember is that project's.
+// try authenticates with a login that is to replace the present one. It must be for the same project, because all
+// remembered state belongs to that project.
 func (s *Session) try(ctx context.Context, l login) (*accepted, error) {
 	got, err := s.authenticate(ctx, l)
 	if err != nil {
@@ -226,13 +230,7 @@ func (s *Session) try(ctx context.Context, l login) (*accepted, error) {
 	return got, nil
 }
 
-func (s *Session) refuse(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refusal = err
-}
-
-// Refusal returns why Keystone did not take the credentials when it was asked the last time; nil if it took them, or did not
+// Refusal returns why Keystone rejected the credentials at the last attempt; nil if it accepted them or did not
 // answer.
 func (s *Session) Refusal() error {
 	s.mu.Lock()
@@ -240,16 +238,14 @@ func (s *Session) Refusal() error {
 	return s.refusal
 }
 
-// Reload makes the credentials and certificates of g, if they are others than those in use, the session's own. They are tried
-// first: if Keystone does not take them, everything stays as it is, and the error says why. Calls that are under way end with
-// the token that they have; if that is not taken any more, they are made again with the new one. The address of Keystone, the
-// region and the kind of endpoints stay what they were: see config.Global.Reloaded.
+// Reload makes the credentials and certificates of g the session's own, if they differ from those in use. They are
+// tried first: if Keystone rejects them, nothing changes and the error says why. Calls in progress end with the old
+// token; if that is rejected, they are repeated with the new one. The address of Keystone, the region and the
+// endpoint type do not change: see config.Global.Reloaded.
 func (s *Session) Reload(ctx context.Context, g config.Global) (changed bool, err error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	s.mu.Lock()
-	current := s.login
-	s.mu.Unlock()
+	current := s.current()
 	fresh, err := current.next(g)
 	if err == nil && fresh.same(current) {
 		s.metrics.rejected.Set(0)
@@ -269,14 +265,14 @@ func (s *Session) Reload(ctx context.Context, g config.Global) (changed bool, er
 	return true, nil
 }
 
-// Rejected counts a change of the configuration that was seen and cannot be taken over. Reload does so by itself.
+// Rejected counts a change of the configuration that cannot be used. Reload calls it by itself.
 func (s *Session) Rejected() {
 	s.metrics.reloads.WithLabelValues("rejected").Inc()
 	s.metrics.rejected.Set(1)
 }
 
-// replace tries the login and, if Keystone takes it, lets the next renewal take it over. A renewal that is under way may have
-// looked for it too early.
+// replace tries the login and, if Keystone accepts it, makes the next renewal use it. It loops because a renewal in
+// progress may have looked for the login too early.
 func (s *Session) replace(ctx context.Context, fresh login) error {
 	got, err := s.try(ctx, fresh)
 	if err != nil {
@@ -293,37 +289,28 @@ func (s *Session) replace(ctx context.Context, fresh login) error {
 	return nil
 }
 
-// waiting reports whether a new login is still to be taken over.
+// waiting reports whether a new login has not been taken over yet.
 func (s *Session) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.next != nil
 }
 
-// Renew gets a new token although the present one may be good: so it is known whether Keystone still takes the credentials,
-// also where no calls are made. A given token is left alone.
+// Renew gets a new token although the present one may be valid, to learn whether Keystone still accepts the
+// credentials. It does nothing for a given token.
 func (s *Session) Renew(ctx context.Context) error {
-	s.mu.Lock()
-	given := s.login.global.Authentication() == config.ByToken
-	s.mu.Unlock()
-	if given {
+	if s.global().Authentication() == config.ByToken {
 		return nil
 	}
 	return Wrap("authenticate", s.provider.Reauthenticate(ctx, ""))
 }
 
-// Expiry returns when the credentials in use end, or the zero time if they do not, or Keystone does not say. Kind is what
-// ends.
+// Expiry returns when the credentials in use expire, and their kind. The time is zero if they do not expire, or
+// Keystone does not say when.
 func (s *Session) Expiry(ctx context.Context) (expires time.Time, kind config.Authentication, err error) {
-	s.mu.Lock()
-	kind = s.login.global.Authentication()
-	s.mu.Unlock()
-	result, ok := s.provider.GetAuthResult().(tokenResult)
-	if !ok {
-		return expires, kind, nil
-	}
-	var t tokenDocument
-	if err := result.ExtractInto(&t); err != nil {
+	kind = s.global().Authentication()
+	t, err := s.token()
+	if err != nil {
 		return expires, kind, Wrap("read the token", err)
 	}
 	switch kind {
@@ -339,7 +326,7 @@ func (s *Session) Expiry(ctx context.Context) (expires time.Time, kind config.Au
 	return expires, kind, Wrap("read when the "+string(kind)+" expires", err)
 }
 
-// NoteExpiry lets the metric say what Expiry returned.
+// NoteExpiry sets the metric to what Expiry returned.
 func (s *Session) NoteExpiry(expires time.Time, kind config.Authentication) {
 	s.metrics.expiry.Reset()
 	if !expires.IsZero() {
@@ -347,7 +334,7 @@ func (s *Session) NoteExpiry(expires time.Time, kind config.Authentication) {
 	}
 }
 
-// tokenDocument is what a token says of how it was had.
+// tokenDocument is a token as Keystone describes it.
 type tokenDocument struct {
 	ExpiresAt keystoneTime `json:"expires_at"`
 	User      struct {
@@ -358,11 +345,22 @@ type tokenDocument struct {
 		ID string `json:"id"`
 	} `json:"OS-TRUST:trust"`
 	ApplicationCredential struct {
-		ID string `json:"id"`
+		ID          string                              `json:"id"`
+		AccessRules []applicationcredentials.AccessRule `json:"access_rules"`
 	} `json:"application_credential"`
+	Roles []roleDocument `json:"roles"`
 }
 
-// expiryOf reads expires_at of an object of Keystone's.
+// token returns the description of the token in use.
+func (s *Session) token() (t tokenDocument, err error) {
+	result, ok := s.provider.GetAuthResult().(tokenResult)
+	if !ok {
+		return t, errors.New("there is no token")
+	}
+	return t, result.ExtractInto(&t)
+}
+
+// expiryOf reads expires_at of an object in Keystone.
 func (s *Session) expiryOf(ctx context.Context, kind string, path ...string) (time.Time, error) {
 	var answer map[string]struct {
 		ExpiresAt keystoneTime `json:"expires_at"`
@@ -372,15 +370,15 @@ func (s *Session) expiryOf(ctx context.Context, kind string, path ...string) (ti
 	return time.Time(answer[kind].ExpiresAt), err
 }
 
-// identity is the client of Keystone.
+// identity returns the client of Keystone.
 func (s *Session) identity() *gophercloud.ServiceClient {
 	return &gophercloud.ServiceClient{ProviderClient: s.provider, Type: calltable.ServiceIdentity, Endpoint: s.provider.IdentityBase + "v3/"}
 }
 
-// keystoneTime is a time as Keystone writes it: with a Z at the end or without, in UTC in any case; null is the zero time.
+// keystoneTime is a time in UTC as Keystone writes it, with or without a final Z; null is the zero time.
 type keystoneTime time.Time
 
-// UnmarshalJSON takes null and both forms.
+// UnmarshalJSON implements json.Unmarshaler.
 func (t *keystoneTime) UnmarshalJSON(text []byte) error {
 	bare := strings.TrimSuffix(strings.Trim(string(text), `"`), "Z")
 	if bare == "null" || bare == "" {

@@ -11,14 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -105,7 +104,7 @@ func TestNoCallFailsWhenCredentialsAreReplacedAndTheOldOnesRevoked(t *testing.T)
 	stop()
 }
 
-func TestEachFormOfCredentialsTakesThePlaceOfAnother(t *testing.T) {
+func TestEachFormOfCredentialsReplacesAnother(t *testing.T) {
 	s := newSimulator(t)
 	token := s.open(t, s.byPassword()).provider.Token()
 	forms := []config.Global{
@@ -124,7 +123,7 @@ func TestEachFormOfCredentialsTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneWhenTheCredentialsAreTheSame(t *testing.T) {
+func TestUnchangedCredentialsAreNotTried(t *testing.T) {
 	s := newSimulator(t)
 	session := s.open(t, s.byPassword())
 	token := session.provider.Token()
@@ -136,7 +135,7 @@ func TestNothingIsDoneWhenTheCredentialsAreTheSame(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatAreNoGoodLeaveTheOldOnes(t *testing.T) {
+func TestRejectedCredentialsDoNotReplaceTheOldOnes(t *testing.T) {
 	s := newSimulator(t)
 	other := s.AddProject("other")
 	s.Assign(s.trustor, other, "member")
@@ -177,7 +176,7 @@ func TestCredentialsThatAreNoGoodLeaveTheOldOnes(t *testing.T) {
 	}
 }
 
-func TestACallWaitsForCredentialsThatAreThereAlreadyBeforeItFails(t *testing.T) {
+func TestACallUsesCredentialsThatAreAlreadyInTheConfigurationBeforeItFails(t *testing.T) {
 	s := newSimulator(t)
 	old, next := s.credential(t, "old"), s.credential(t, "new")
 	var reads int
@@ -194,7 +193,7 @@ func TestACallWaitsForCredentialsThatAreThereAlreadyBeforeItFails(t *testing.T) 
 	}
 }
 
-func TestARefusalIsKnownUntilTheCredentialsAreReplaced(t *testing.T) {
+func TestARefusalIsReportedUntilTheCredentialsAreReplaced(t *testing.T) {
 	s := newSimulator(t)
 	old := s.credential(t, "old")
 	session := s.open(t, old, func(o *Options) {
@@ -213,7 +212,7 @@ func TestARefusalIsKnownUntilTheCredentialsAreReplaced(t *testing.T) {
 	}
 }
 
-func TestARenewalTellsWhetherCredentialsThatNobodyUsesAreStillGood(t *testing.T) {
+func TestARenewalShowsWhetherUnusedCredentialsStillWork(t *testing.T) {
 	s := newSimulator(t)
 	g := s.credential(t, "kube-octavia")
 	session := s.open(t, g)
@@ -226,7 +225,7 @@ func TestARenewalTellsWhetherCredentialsThatNobodyUsesAreStillGood(t *testing.T)
 	}
 }
 
-func TestWhenCredentialsExpireIsKnown(t *testing.T) {
+func TestExpiryOfEachFormOfCredentials(t *testing.T) {
 	s := newSimulator(t)
 	person := s.open(t, s.byPassword())
 	at := time.Now().Add(100 * time.Hour).UTC().Truncate(time.Second)
@@ -267,7 +266,7 @@ func TestWhenCredentialsExpireIsKnown(t *testing.T) {
 	}
 }
 
-func TestTimesOfKeystoneAreReadInAllItsForms(t *testing.T) {
+func TestKeystoneTimesAreReadInAllForms(t *testing.T) {
 	want := time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, text := range []string{`"2040-01-02T03:04:05.000000"`, `"2040-01-02T03:04:05.000000Z"`, `"2040-01-02T03:04:05Z"`, `"2040-01-02T03:04:05"`} {
 		var got keystoneTime
@@ -306,7 +305,7 @@ func TestAnApplicationCredentialIsForTheCallsOfTheTableOnly(t *testing.T) {
 	}
 }
 
-func TestApplicationCredentialsAreMadeReadAndDeleted(t *testing.T) {
+func TestApplicationCredentialsAreCreatedReadAndDeleted(t *testing.T) {
 	s := newSimulator(t)
 	s.Assign(s.trustor, s.project, "member", "reader", "load-balancer_member")
 	person := s.open(t, s.byPassword())
@@ -335,7 +334,7 @@ func TestApplicationCredentialsAreMadeReadAndDeleted(t *testing.T) {
 	}
 }
 
-func TestAServiceBelowAPathHasARuleForEachWayToSeeIt(t *testing.T) {
+func TestAServiceBelowAPathHasARuleWithAndWithoutThePath(t *testing.T) {
 	rules := accessRules(map[string]string{calltable.ServiceIdentity: "https://cloud/identity/", calltable.ServiceLoadBalancer: "https://cloud/load-balancer/", calltable.ServiceNetwork: "https://cloud:9696/"})
 	var got []applicationcredentials.AccessRule
 	for _, rule := range rules {
@@ -359,7 +358,7 @@ func TestAServiceBelowAPathHasARuleForEachWayToSeeIt(t *testing.T) {
 	}
 }
 
-func TestTheCallsThatAnOlderApplicationCredentialDoesNotAllowAreNamed(t *testing.T) {
+func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T) {
 	s := newSimulator(t)
 	person := s.open(t, s.byPassword())
 	if missing := person.MissingRules(); missing != nil {
@@ -391,7 +390,7 @@ func TestTheCallsThatAnOlderApplicationCredentialDoesNotAllowAreNamed(t *testing
 	}
 }
 
-func TestACallIsFoundByThePathThatTheServiceSees(t *testing.T) {
+func TestACallIsFoundByThePathAtTheService(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
 	} {

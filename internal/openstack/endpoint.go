@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
-// missing says of each service what to do if the catalogue does not have it.
+// missing holds the error for a service that the catalogue lacks.
 var missing = map[string]string{
 	calltable.ServiceNetwork: "the service catalogue has no network service (Neutron): check that the project may use it, with " +
 		"\"openstack catalog list\"",
@@ -24,7 +24,7 @@ var missing = map[string]string{
 	calltable.ServiceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 
-// findEndpoint returns the first endpoint of a service in a region, or in any if region is empty.
+// findEndpoint returns the first endpoint of a service in a region, or in any region if that is empty.
 func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType string) (string, error) {
 	if endpointType == "" {
 		endpointType = "public"
@@ -49,11 +49,11 @@ func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType s
 		"os-endpoint-type in [Global]", endpointType, service, region, strings.Join(slices.Compact(there), ", "))
 }
 
-// versionTail is the version at the end of an endpoint.
+// versionTail matches the version at the end of an endpoint.
 var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
 
-// newServiceClient makes a client whose resources are those of version 2.0, as Neutron's and Octavia's are, or of Barbican's
-// version 1. Catalogues name some endpoints with their version and some without.
+// newServiceClient returns a client for version 2.0 of Neutron or Octavia, or version 1 of Barbican. Some
+// catalogues include the version in the endpoint and some do not.
 func newServiceClient(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
 	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
 	version := "v2.0/"

@@ -16,29 +16,29 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// Error is a failed call, with what is needed to decide and to report. Get at it with errors.As.
+// Error is a failed call. Use errors.As to get it.
 type Error struct {
-	// Op says what was tried, on which object: "create load balancer kube_service_x".
+	// Op says what was tried on which object: "create load balancer kube_service_x".
 	Op string
 	// Class says what the failure means.
 	Class Class
-	// Status is the HTTP status, or 0 if there was no answer.
+	// Status is the HTTP status; 0 means no answer.
 	Status int
-	// Message is the service's own sentence, or what happened to the call.
+	// Message is the message of the service, or what happened to the call.
 	Message string
-	// RequestID finds the call in the service's logs: the service's id of it, or the one that was sent if it gave none. Empty
-	// if the call was not made.
+	// RequestID finds the call in the logs of the service: its own id of the request, or else the one that was
+	// sent. Empty if the call was not made.
 	RequestID string
-	// RetryAfter is the patience asked for by a Throttled answer; 0 if none was named.
+	// RetryAfter is the wait that a Throttled response asks for; 0 if it names none.
 	RetryAfter time.Duration
-	// Unanswered says that the service may have done what was asked although the call failed: there was no answer, only a
-	// part of one, or one from a gateway. It means nothing for a read.
+	// Unanswered means that the service may have carried out the write although the call failed: there was no
+	// response, a partial one, or one from a gateway. It is meaningless for reads.
 	Unanswered bool
-	// Err is the error underneath; it may be nil.
+	// Err is the underlying error, or nil.
 	Err error
 }
 
-// Error gives the failure as one line: op, status, message, request.
+// Error returns one line: op, status, message, request id.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Op != "" {
@@ -61,8 +61,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Reason is what err says but for what differs from one call to the next, so that the same failure can be told from another one.
-// Of nil it is "".
+// Reason returns the text of err without the parts that differ from call to call, so that a repeated failure can be
+// recognized. It is "" for nil.
 func Reason(err error) string {
 	var e *Error
 	switch {
@@ -76,10 +76,10 @@ func Reason(err error) string {
 	return same.Error()
 }
 
-// Unwrap returns the error underneath.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Wrap turns the error of a call into an *Error that says what was tried. Of nil it is nil.
+// Wrap turns the error of a call into an *Error that says what was tried. It returns nil for nil.
 func Wrap(op string, err error) error {
 	if err == nil {
 		return nil
@@ -92,12 +92,19 @@ func Wrap(op string, err error) error {
 	return &e
 }
 
-// NewForeign returns an *Error of class Foreign: op was not done because of whose the object is, as message says.
+// NewForeign returns an *Error of class Foreign: op was not done because of the owner of the object, as message
+// explains.
 func NewForeign(op, message string) *Error {
 	return &Error{Op: op, Class: Foreign, Message: message}
 }
 
-// describe finds out what err, which is not nil, stands for.
+// Unreadable returns the error of a response that contains what, instead of what was asked for. A
+// write may have been carried out nevertheless.
+func Unreadable(op, what string) *Error {
+	return &Error{Op: op, Class: Transient, Message: "there is " + what + " in the answer", Unanswered: true}
+}
+
+// describe classifies err, which is not nil.
 func describe(err error) Error {
 	var ours *Error
 	var renewal *gophercloud.ErrUnableToReauthenticate
@@ -123,11 +130,11 @@ func describe(err error) Error {
 	case isInput(err):
 		return Error{Class: Invalid, Message: err.Error(), Err: err}
 	}
-	// What is left failed between the head of the answer and its end: a body that broke off, or that is not what was expected.
+	// The rest failed after the response headers: a truncated body, or one of an unexpected form.
 	return Error{Class: Transient, Message: "the answer cannot be read: " + plain(err), Unanswered: true, Err: err}
 }
 
-// describeAnswer describes an answer that is not a success.
+// describeAnswer describes a response that is not a success.
 func describeAnswer(answer gophercloud.ErrUnexpectedResponseCode) Error {
 	f := parseFault(answer.Actual, answer.Body)
 	patience, asked := retryAfter(answer.ResponseHeader, time.Now())
@@ -146,15 +153,15 @@ func describeAnswer(answer gophercloud.ErrUnexpectedResponseCode) Error {
 		e.Unanswered = true
 	case http.StatusServiceUnavailable, http.StatusNotImplemented:
 	default:
-		// A server error in a form that no service writes comes from something in between. A success is one that was not
-		// expected, so what it did is not known.
+		// A server error in a form that no service writes comes from a gateway. After an unexpected success it is
+		// not known what the call did.
 		e.Unanswered = answer.Actual < 400 || answer.Actual >= 500 && !f.known
 	}
 	return e
 }
 
-// describeRenewal describes a call that was refused because its token had expired, and got no new one. The call itself was
-// answered, with a refusal; how bad it is depends on why there was no new token.
+// describeRenewal describes a call that was rejected with an expired token that could not be renewed. The call
+// itself was answered; its class is that of the failed renewal.
 func describeRenewal(err *gophercloud.ErrUnableToReauthenticate) Error {
 	e := describe(err.ErrReauth)
 	e.Message = "the token could not be renewed: " + e.Message
@@ -175,7 +182,7 @@ func isInput(err error) bool {
 	return errors.As(err, &missing) || errors.As(err, &invalid) || errors.As(err, &endpoint)
 }
 
-// plain is the text of an error without the method and address that net/http puts before it.
+// plain returns the text of an error without the method and address that net/http adds.
 func plain(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -184,7 +191,8 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads the header of that name: seconds, or a date, which is held against the answer's own date if it has one.
+// retryAfter reads the Retry-After header: seconds, or a date, which is compared with the date of the response if
+// it has one.
 func retryAfter(h http.Header, now time.Time) (patience time.Duration, asked bool) {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
@@ -200,13 +208,13 @@ func retryAfter(h http.Header, now time.Time) (patience time.Duration, asked boo
 	return min(max(until.Sub(now), 0), maxPatience), true
 }
 
-// maxPatience bounds what a Retry-After can ask for.
+// maxPatience limits what a Retry-After can ask for.
 const maxPatience = 10 * time.Minute
 
 // attemptError is a call that got no answer.
 type attemptError struct {
 	requestID string
-	sent      bool // a connection was there, so the request may have arrived
+	sent      bool // there was a connection, so the request may have arrived
 	timeout   time.Duration
 	err       error
 }

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// fault is what the body of an answer says about a failure.
+// fault is the failure that a response body describes.
 type fault struct {
-	kind    string // Neutron's type of error, such as OverQuota; else the key that held the fault, or empty
+	kind    string // Neutron's type of error, such as OverQuota; else the key of the fault, or empty
 	message string // one line; never empty
-	known   bool   // the body was one that an OpenStack service writes
+	known   bool   // the body has the form of an OpenStack service
 }
 
-// maxMessage bounds a message, in bytes. Octavia's validation errors are the longest that are of use.
+// maxMessage limits a message, in bytes. Octavia's validation errors are the longest useful ones.
 const maxMessage = 500
 
-// parseFault finds the message in the bodies of Octavia {"faultstring"}, Neutron {"NeutronError": {"type", "message"}}, Nova
-// and Keystone {"<kind>": {"message"}}, and of WSGI middleware {"message"} or {"title", "description"}. Of any other body,
-// such as a gateway's page, only the status is reported.
+// parseFault finds the message in the bodies of Octavia {"faultstring"}, Neutron {"NeutronError": {"type",
+// "message"}}, Nova and Keystone {"<kind>": {"message"}}, and WSGI middleware {"message"} or {"title",
+// "description"}. For any other body, such as a gateway's page, it returns the status.
 func parseFault(status int, body []byte) fault {
 	var document map[string]json.RawMessage
 	if json.Unmarshal(body, &document) == nil {
@@ -59,7 +59,7 @@ func parseFault(status int, body []byte) fault {
 	return fault{message: strings.ToLower(message)}
 }
 
-// text returns a JSON string as one line of bounded length, or nothing.
+// text returns a JSON string as one line of limited length, or "".
 func text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
@@ -72,7 +72,7 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// isQuota knows Octavia's, Neutron's and Nova's ways to say that there can be no more of something.
+// isQuota reports whether Octavia, Neutron or Nova says that a quota is exhausted.
 func (f fault) isQuota() bool {
 	return f.kind == "OverQuota" || strings.Contains(f.message, "Quota has been met") || strings.Contains(f.message, "Quota exceeded")
 }

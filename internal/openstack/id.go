@@ -3,12 +3,12 @@
 
 package openstack
 
-// maxID bounds the length of an id. Those of OpenStack have 32 or 36 characters.
+// maxID limits the length of an id. Ids of OpenStack have 32 or 36 characters.
 const maxID = 64
 
-// IsID reports whether a text can be the id of an object. Ids become parts of addresses, where an empty one, a dot or a slash
-// would make another object, or all of a kind, of the one that is meant. So nothing is read from or written to what has no
-// proper id, whoever gave it.
+// IsID reports whether a text can be the id of an object. Ids become parts of URLs, where an empty id, a dot or a
+// slash would address another object, or all objects of a kind. So nothing is read or written by an id for which
+// IsID is false, whatever its source.
 func IsID(text string) bool {
 	if text == "" || len(text) > maxID {
 		return false

@@ -4,17 +4,16 @@
 package openstack
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/go-logr/logr"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
-// logged writes one line for each call at V(4), with the logger of the call's context if it has one. Headers, bodies and
-// queries are never written, so tokens and passwords are not either.
+// logged logs each call at V(4), with the logger of the call's context if there is one. It never logs headers,
+// bodies or queries, so it logs no tokens and passwords.
 type logged struct {
 	next   http.RoundTripper
 	routes *calltable.Routes
@@ -39,18 +38,9 @@ func (t logged) RoundTrip(req *http.Request) (*http.Response, error) {
 		"duration", t.now().Sub(start).String(), "requestID", req.Header.Get(requestIDHeader),
 	}
 	if err != nil {
-		logger.Info("no answer to an OpenStack call", append(values, "reason", plain(innermost(err)))...)
+		logger.Info("no answer to an OpenStack call", append(values, "reason", err.Error())...)
 		return nil, err
 	}
 	logger.Info("OpenStack call", append(values, "status", resp.StatusCode, "serviceRequestID", requestIDOf(resp.Header))...)
 	return resp, nil
-}
-
-// innermost returns the attempt that failed, if err is about one.
-func innermost(err error) error {
-	var broken *attemptError
-	if errors.As(err, &broken) {
-		return broken
-	}
-	return err
 }

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
-// metrics are the session's numbers. Their labels take few values: services, methods and statuses are given, and routes
-// have their ids taken out.
+// metrics are those of the session. Their labels have few values: services, methods and statuses are fixed sets,
+// and routes contain no ids.
 type metrics struct {
 	duration  *prometheus.HistogramVec
 	throttled *prometheus.CounterVec
@@ -25,8 +25,7 @@ type metrics struct {
 	expiry    *prometheus.GaugeVec
 }
 
-// newMetrics makes the metrics and registers them, if there is a registry. A second session on one registry shares those of
-// the first.
+// newMetrics registers the metrics, if there is a registry. Sessions with the same registry share them.
 func newMetrics(registry prometheus.Registerer) (metrics, error) {
 	m := metrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -59,12 +58,12 @@ func newMetrics(registry prometheus.Registerer) (metrics, error) {
 	if registry == nil {
 		return m, nil
 	}
-	return m, errors.Join(register(registry, &m.duration), register(registry, &m.throttled), register(registry, &m.renewals),
-		register(registry, &m.reloads), register(registry, &m.rejected), register(registry, &m.expiry))
+	return m, errors.Join(Register(registry, &m.duration), Register(registry, &m.throttled), Register(registry, &m.renewals),
+		Register(registry, &m.reloads), Register(registry, &m.rejected), Register(registry, &m.expiry))
 }
 
-// register registers a collector, or takes the one that is registered under its name.
-func register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
+// Register registers a collector, or replaces it by the one that is already registered under its name.
+func Register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
 	err := registry.Register(*collector)
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(err, &there) {

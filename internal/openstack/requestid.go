@@ -11,31 +11,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// requestIDHeader carries, in a request, the id that the service takes as the global one and hands on to the services that
-// it calls itself; in an answer, the service's own id of the request.
+// requestIDHeader is, in a request, the global id that the service passes on to the services that it calls; in a
+// response, the service's own id of the request.
 const requestIDHeader = "X-Openstack-Request-Id"
 
 type requestIDKey struct{}
 
-// validRequestID is the form that OpenStack's services accept; others they disregard.
+// validRequestID is the form that OpenStack services accept; they ignore others.
 var validRequestID = regexp.MustCompile(`^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// NewRequestID returns a fresh id, "req-" and a random UUID.
+// NewRequestID returns a new id: "req-" and a random UUID.
 func NewRequestID() string { return "req-" + uuid.NewString() }
 
-// WithRequestID returns a context whose calls all carry id as their global request id, so that they can be found together in
-// the logs of the cloud. An id not of the form that NewRequestID gives has no effect: each call then has its own.
+// WithRequestID returns a context whose calls all carry id as their global request id, so that they can be found
+// together in the logs of the cloud. An id of another form than NewRequestID's is ignored: each call then gets its
+// own.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID returns the id that WithRequestID put into ctx, or nothing.
+// RequestID returns the id that WithRequestID put into ctx, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// requestIDs gives every request its id, and every answer one: the service's, or the one sent if the service names none.
+// requestIDs sets the id of each request, and of each response that has none of the service's.
 type requestIDs struct{ next http.RoundTripper }
 
 func (t requestIDs) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -49,13 +50,13 @@ func (t requestIDs) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := requestIDOf(resp.Header); own == "" {
+	if requestIDOf(resp.Header) == "" {
 		resp.Header.Set(requestIDHeader, id)
 	}
 	return resp, nil
 }
 
-// requestIDOf finds the service's id of a request in an answer. Nova has a header of its own besides the common one.
+// requestIDOf returns the service's id of a request from its response. Nova also uses a header of its own.
 func requestIDOf(h http.Header) string {
 	if id := h.Get(requestIDHeader); id != "" {
 		return id

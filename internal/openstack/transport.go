@@ -18,11 +18,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
-// idlePerHost is how many connections to one service are kept for the next calls: as many as workers may use at once, so
-// that a burst of work does not open and close connections all the time.
+// idlePerHost is how many idle connections to a service are kept: as many as workers may use at once, so that a
+// burst of work does not open and close connections all the time.
 const idlePerHost = 64
 
-// newTransport makes the connections' end of the session.
+// newTransport returns a transport with the TLS settings.
 func newTransport(settings *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -38,7 +38,7 @@ func newTransport(settings *tls.Config) *http.Transport {
 	}
 }
 
-// connections is the transport of all calls. Another one can take its place: calls that are under way end on the old one.
+// connections is the transport of all calls. It can be replaced: calls in progress end on the old one.
 type connections struct {
 	current atomic.Pointer[http.Transport]
 }
@@ -56,7 +56,7 @@ func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.current.Load().RoundTrip(req)
 }
 
-// replace makes next the transport of all calls to come.
+// replace makes next the transport of all future calls.
 func (c *connections) replace(next *http.Transport) {
 	if old := c.current.Swap(next); old != next {
 		old.CloseIdleConnections()
@@ -65,14 +65,14 @@ func (c *connections) replace(next *http.Transport) {
 
 type transportKey struct{}
 
-// over returns a context whose calls go over a transport that is not the session's yet.
+// over returns a context whose calls use a transport that is not the session's yet.
 func over(ctx context.Context, t *http.Transport) context.Context {
 	return context.WithValue(ctx, transportKey{}, t)
 }
 
-// certificates are the contents of the files that [Global] names for TLS, and what else it says of TLS. Two can be compared.
+// certificates are the TLS settings of [Global] and the contents of the files that it names. They are comparable.
 type certificates struct {
-	authorities, source string // PEM, and which setting it comes from; empty means those of the system
+	authorities, source string // PEM, and the setting that it comes from; empty means those of the system
 	own, key            string // PEM
 	insecure            bool
 }
@@ -105,7 +105,7 @@ func readCertificates(g config.Global) (certificates, error) {
 	return c, nil
 }
 
-// settings makes of the certificates what TLS needs.
+// settings returns the TLS configuration.
 func (c certificates) settings(g config.Global) (*tls.Config, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} //nolint:gosec // the operator's explicit choice
 	if c.source != "" {
@@ -124,7 +124,7 @@ func (c certificates) settings(g config.Global) (*tls.Config, error) {
 	return settings, nil
 }
 
-// isCertificate reports whether a call failed because the certificate that the server showed is not to be trusted.
+// isCertificate reports whether a call failed because the certificate of the server is not trusted.
 func isCertificate(err error) bool {
 	var refused *tls.CertificateVerificationError
 	return errors.As(err, &refused)

@@ -97,7 +97,7 @@ func TestAServerWithAnotherCertificateIsRefusedAndTheErrorNamesCAFile(t *testing
 	}
 }
 
-func TestTheAuthoritiesOfCAFileAreThoseThatItHoldsNow(t *testing.T) {
+func TestCAFileIsReadAgain(t *testing.T) {
 	var shown atomic.Pointer[tls.Certificate]
 	before, after := serverCertificate(t), serverCertificate(t)
 	shown.Store(before)
@@ -144,7 +144,7 @@ func serverCertificate(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func TestTheClientCertificateIsShown(t *testing.T) {
+func TestTheClientCertificateIsSent(t *testing.T) {
 	c := newCloudWith(t, func(s *httptest.Server) {
 		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12}
 		s.StartTLS()

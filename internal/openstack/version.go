@@ -13,8 +13,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// OctaviaVersion asks Octavia for its versions and returns the highest, as numbers: 2.10 is above 2.9, wherever in the list
-// they stand. A list that cannot be had or read is an error: it never means that the service can do little.
+// OctaviaVersion returns the highest API version of Octavia, compared as numbers: 2.10 is above 2.9. An unreadable
+// list is an error: it never means an old version.
 func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err error) {
 	const op = "ask Octavia for its API versions"
 	var answer struct {
@@ -39,7 +39,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 	return major, minor, nil
 }
 
-// parseVersion reads "v2.26", and "v2" as 2.0.
+// parseVersion parses "v2.26", and "v2" as 2.0.
 func parseVersion(id string) (major, minor int, ok bool) {
 	text, prefixed := strings.CutPrefix(id, "v")
 	first, second, dotted := strings.Cut(text, ".")

@@ -164,7 +164,7 @@ func (f *Finder) certificates(found Inventory) (all []Object) {
 // load balancer permanently if its certificate is deleted. The owner is in the certificate's
 // name, which cannot be changed.
 func (f *Finder) checkCertificate(ctx context.Context, o Object) (keep string, _ error) {
-	listeners, err := f.Octavia.EndingTLS(ctx)
+	listeners, err := f.Octavia.TLSListeners(ctx)
 	return certificate(o).InUse(listeners), err
 }
 

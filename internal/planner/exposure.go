@@ -20,20 +20,20 @@ import (
 // readExposure finds out, for a shared load balancer without a floating IP, which internal
 // Services a floating IP would expose, or whether the owner requests one.
 func (p *Planner) readExposure(ctx context.Context, in *build.Input, options annotation.Options, _ lb.Observed) error {
-	if l := in.Found; l == nil || options.Internal != in.Guest || in.HostAddress != l.VIP.Address {
+	if l := in.Found; l == nil || options.Internal != in.Sharer || in.FoundAddress != l.VIP.Address {
 		return nil
 	}
 	var all corev1.ServiceList
 	if err := p.Reader.List(ctx, &all); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}
-	if in.Guest {
-		in.HostExternal = slices.ContainsFunc(all.Items, func(s corev1.Service) bool {
+	if in.Sharer {
+		in.OwnerExternal = slices.ContainsFunc(all.Items, func(s corev1.Service) bool {
 			return s.UID == types.UID(lb.ServiceUIDOf(in.Found.Tags)) && !p.internal(&s)
 		})
 		return nil
 	}
-	in.WouldOpen = p.internalUsers(*in, all.Items)
+	in.WouldExpose = p.internalUsers(*in, all.Items)
 	return nil
 }
 
@@ -41,7 +41,7 @@ func (p *Planner) readExposure(ctx context.Context, in *build.Input, options ann
 // about to. If the Service itself was internal, unknown users count as internal.
 func (p *Planner) internalUsers(in build.Input, all []corev1.Service) []string {
 	var internal []string
-	unknown := slices.DeleteFunc(lb.Users(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
+	unknown := slices.DeleteFunc(lb.NameTags(*in.Found), func(tag string) bool { return tag == in.Owner.LoadBalancerName() || tag == in.Found.Name })
 	for i := range all {
 		s, name := &all[i], p.Owner(&all[i]).LoadBalancerName()
 		joins := p.Claimed(s) && s.Annotations[annotation.LoadBalancerID] == in.Found.ID && !Refused(*s)

@@ -53,15 +53,15 @@ func TestInternalServicesThatAFloatingIPWouldExposeAreNamed(t *testing.T) {
 			p := cluster("", web, c.other)
 			p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(p.Owner(&web).Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
-			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, HostAddress: "10.0.0.9"}
+			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, Sharing: build.Sharing{FoundAddress: "10.0.0.9"}}
 			if c.floating {
-				input.HostAddress = "203.0.113.1"
+				input.FoundAddress = "203.0.113.1"
 			}
 			options, _ := annotation.Parse(web.Annotations, p.Config)
 			if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, input.WouldOpen); d != "" {
+			if d := cmp.Diff(c.want, input.WouldExpose); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
@@ -83,10 +83,10 @@ func TestOwnerThatRequestsAFloatingIPIsDetected(t *testing.T) {
 		p := cluster("", owner, other)
 		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&owner).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
-		input := build.Input{Service: &other, Found: l, HostAddress: c.address, Guest: true}
+		input := build.Input{Service: &other, Found: l, Sharing: build.Sharing{FoundAddress: c.address, Sharer: true}}
 		options, _ := annotation.Parse(other.Annotations, p.Config)
-		if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil || input.HostExternal != c.want {
-			t.Errorf("%s: %v, %v", name, input.HostExternal, err)
+		if err := p.readExposure(t.Context(), &input, options, lb.Observed{}); err != nil || input.OwnerExternal != c.want {
+			t.Errorf("%s: %v, %v", name, input.OwnerExternal, err)
 		}
 	}
 }

@@ -109,13 +109,13 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 	if id != "" && !contains(own, id) {
 		found, shared, err := s.annotated(ctx, id, len(own) > 0)
 		if shared != nil || err != nil {
-			return lb.Observed{LoadBalancer: shared, Guest: shared != nil}, err
+			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
 		}
 		own = append(own, found...)
 	}
 	if len(own) == 0 {
 		if shared, err := s.findShared(ctx, id); shared != nil || err != nil {
-			return lb.Observed{LoadBalancer: shared, Guest: shared != nil}, err
+			return lb.Observed{LoadBalancer: shared, Sharer: shared != nil}, err
 		}
 		// Only a Service with an address can have a load balancer with the legacy name.
 		if status.Published(s.service) != "" {

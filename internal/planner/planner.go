@@ -77,7 +77,7 @@ func (p *Planner) CreateSerially() (first bool) { return !p.serial.Swap(true) }
 // only one of them. A shared one has neither.
 func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bool {
 	adopted := p.Claimed(service)
-	if l := observed.LoadBalancer; l != nil && !observed.Guest && p.Capabilities.Has(lb.FeatureTags) {
+	if l := observed.LoadBalancer; l != nil && !observed.Sharer && p.Capabilities.Has(lb.FeatureTags) {
 		adopted = slices.Contains(l.Tags, p.Owner(service).ServiceTag()) && slices.Contains(l.Tags, lb.ClusterTag(p.ClusterUID))
 	}
 	return p.Adopt == claim.AdoptObserve && !adopted
@@ -197,7 +197,7 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	if err == nil {
 		err = p.awaitGroup(ctx, f.Service, o)
 	}
-	if err == nil && wanted.MonitorsAsFound {
+	if err == nil && wanted.KeepMonitors {
 		err = p.checkMonitors(ctx, in, o, &wanted)
 	}
 	return decide.Built{Input: in, Wanted: wanted, Err: err}
@@ -216,7 +216,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	if !failed {
 		in.Found = l
 	}
-	in.Guest, in.Owner.Guest, in.HostAddress = observed.Guest, observed.Guest, observed.Address()
+	in.Sharer, in.Owner.Sharer, in.FoundAddress = observed.Sharer, observed.Sharer, observed.Address()
 	if l != nil {
 		// The subnets and the provider of a load balancer cannot change. Of a failed one only
 		// the subnets matter.

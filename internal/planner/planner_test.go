@@ -159,11 +159,11 @@ func TestOnlyAdoptedServicesAreWrittenWithAdoptObserve(t *testing.T) {
 		}
 		p := &Planner{Policy: claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterUID: "uid-c"}, Capabilities: lb.Capabilities{APIVersion: c.version}}
 		for _, adopt := range []claim.Adoption{"", claim.AdoptTag} {
-			if p.Adopt = adopt; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Guest: c.shared}) {
+			if p.Adopt = adopt; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) {
 				t.Errorf("%s is only observed with %q", name, adopt)
 			}
 		}
-		if p.Adopt = claim.AdoptObserve; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Guest: c.shared}) != c.observes {
+		if p.Adopt = claim.AdoptObserve; p.OnlyObserves(c.service, lb.Observed{LoadBalancer: c.balancer, Sharer: c.shared}) != c.observes {
 			t.Errorf("%s: only observed: %v", name, !c.observes)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // findShared returns the load balancer that the Service shares, if not the one with the id on
 // the Service: the one that it shared before, or that of its group.
 func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, error) {
-	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Guest && l.ID != id {
+	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id {
 		// The id on the Service was changed or removed, but its ports are still there.
 		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
 			return shared, err
@@ -122,7 +122,7 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 // returns "".
 func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
 	scope := s.Config.SharedScope
-	if scope == config.ShareAny || lb.Shares(l.Tags, s.service.Namespace) {
+	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.service.Namespace) {
 		return "", nil
 	}
 	var all corev1.ServiceList

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets out of the answers of OpenStack. It may import nothing of the
-// project.
+// Package redact removes secrets from error responses of OpenStack. It imports nothing of this project.
 package redact
 
 import (
@@ -11,41 +10,42 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// hidden stands in a message for a secret that the service repeated.
+// hidden replaces a secret that the service repeated.
 const hidden = "[redacted]"
 
-// maxRefusal bounds how much of a refusal is looked through, in bytes; the rest is cut off. No service writes that much.
+// maxRefusal limits how much of an error response is read, in bytes. No service sends that much.
 const maxRefusal = 1 << 20
 
-// shortestSecret is the length, in bytes, below which a secret is not looked for: it would be found in every other word.
+// shortestSecret is the minimum length, in bytes, of a secret to look for: shorter ones would occur in many words.
 const shortestSecret = 4
 
-// New returns a transport that takes out of refusals what their requests held in secret. Messages of services reach logs, events and conditions,
-// and some services, and what stands before them, repeat what they were sent.
+// New returns a transport that removes the secrets of requests from their error responses. Messages of services
+// reach logs, events and conditions, and some services and proxies repeat what they were sent.
 func New(next http.RoundTripper) http.RoundTripper { return redacted{next} }
 
 type redacted struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t redacted) RoundTrip(req *http.Request) (*http.Response, error) {
-	secrets := secretsOf(req) // before the body is read up
+	secrets := secretsOf(req) // before the body is consumed
 	resp, err := t.next.RoundTrip(req)
 	if err != nil || resp.StatusCode < 300 || len(secrets) == 0 {
 		return resp, err
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	_ = resp.Body.Close() // what there was to read was read
+	_ = resp.Body.Close() // everything was read
 	body = withoutSecrets(body, secrets)
 	resp.Body, resp.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(body), broken{err})), int64(len(body))
 	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	return resp, nil
 }
 
-// broken is a reader that ends, or fails where an answer broke off.
+// broken is a reader that ends, or fails as the response did.
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) {
@@ -55,64 +55,46 @@ func (b broken) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// secretsOf returns what a request holds in secret: its token, the credentials of a request for one, and what Barbican is to
-// store.
+// secretsOf returns the secrets of a request: its token, the credentials in a request for a token, and the payload
+// of a secret for Barbican.
 func secretsOf(req *http.Request) []string {
 	secrets := []string{req.Header.Get("X-Auth-Token"), req.Header.Get("X-Subject-Token")}
 	switch {
-	case req.GetBody == nil:
 	case strings.HasSuffix(req.URL.Path, "/auth/tokens"):
-		secrets = append(secrets, credentialsIn(req)...)
+		i := decoded[login](req).Auth.Identity
+		secrets = append(secrets, i.Password.User.Password, i.Token.ID, i.ApplicationCredential.Secret)
 	case strings.HasSuffix(req.URL.Path, "/v1/secrets"):
-		secrets = append(secrets, payloadIn(req))
+		secrets = append(secrets, decoded[struct{ Payload string }](req).Payload)
 	}
-	long := secrets[:0]
-	for _, s := range secrets {
-		if len(s) >= shortestSecret {
-			long = append(long, s)
+	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < shortestSecret })
+}
+
+// login is the part of a request for a token that contains secrets.
+type login struct {
+	Auth struct {
+		Identity struct {
+			Password              struct{ User struct{ Password string } }
+			Token                 struct{ ID string }
+			ApplicationCredential struct{ Secret string } `json:"application_credential"`
 		}
 	}
-	return long
 }
 
-// credentialsIn reads the credentials of a request for a token.
-func credentialsIn(req *http.Request) []string {
+// decoded returns the JSON body of a request, or the zero value.
+func decoded[T any](req *http.Request) (document T) {
+	if req.GetBody == nil {
+		return document
+	}
 	body, err := req.GetBody()
 	if err != nil {
-		return nil
+		return document
 	}
 	defer body.Close()
-	var login struct {
-		Auth struct {
-			Identity struct {
-				Password              struct{ User struct{ Password string } }
-				Token                 struct{ ID string }
-				ApplicationCredential struct{ Secret string } `json:"application_credential"`
-			}
-		}
-	}
-	if json.NewDecoder(body).Decode(&login) != nil {
-		return nil
-	}
-	i := login.Auth.Identity
-	return []string{i.Password.User.Password, i.Token.ID, i.ApplicationCredential.Secret}
+	_ = json.NewDecoder(body).Decode(&document) // not JSON: no known secret
+	return document
 }
 
-// payloadIn reads what is to be stored.
-func payloadIn(req *http.Request) string {
-	body, err := req.GetBody()
-	if err != nil {
-		return ""
-	}
-	defer body.Close()
-	var secret struct{ Payload string }
-	if json.NewDecoder(body).Decode(&secret) != nil {
-		return ""
-	}
-	return secret.Payload
-}
-
-// withoutSecrets hides secrets in a body. In JSON they are found however they are escaped.
+// withoutSecrets hides secrets in a body. In JSON it finds them however they are escaped.
 func withoutSecrets(body []byte, secrets []string) []byte {
 	var pairs []string
 	for _, s := range secrets {

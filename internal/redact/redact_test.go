@@ -29,7 +29,7 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(a.body), ContentLength: -1, Request: req}, nil
 }
 
-func TestRefusalsAreWithoutTheSecretsOfTheirRequests(t *testing.T) {
+func TestErrorResponsesDoNotContainTheSecretsOfTheirRequests(t *testing.T) {
 	const login = `{"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": "u", "password": "pass\"wörd/1"}}}}}`
 	const credential = `{"auth": {"identity": {"methods": ["application_credential"], "application_credential": {"id": "ac", "secret": "s3cret"}}}}`
 	const exchange = `{"auth": {"identity": {"methods": ["token"], "token": {"id": "gAAAAold"}}}}`
@@ -77,7 +77,7 @@ func TestRefusalsAreWithoutTheSecretsOfTheirRequests(t *testing.T) {
 	}
 }
 
-func TestARefusalThatBreaksOffStillBreaksOff(t *testing.T) {
+func TestATruncatedErrorResponseStaysTruncated(t *testing.T) {
 	lost := errors.New("connection reset")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://cloud.test/v2.0/ports", nil)
 	if err != nil {

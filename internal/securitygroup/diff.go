@@ -8,51 +8,50 @@ import (
 	"slices"
 )
 
-// Diff returns what there is to do, in the order in which nothing is cut off that is
-// wanted: what lets in comes before what shuts out. What is to be done with a group that is
-// yet to be made follows when it has an id.
+// Diff returns the operations that lead from observed to wanted. New access comes before access that is removed, so
+// that nothing wanted is cut off. Operations on a group that is yet to be created follow once it has an id.
 //
-// The groups are all ours: rules in them that are not wanted go, whoever made them, those
-// that let everything out included, which would undo another group's restriction. What is not
-// known is left as it is: groups that are not wanted and not said to go, rules on ports to be
-// kept and, where the nodes or the members of pools are not known for sure, groups on ports.
+// All groups are ours: unwanted rules are removed, whoever made them, including the default rules that allow all
+// egress, which would undo another group's restriction. What is not known stays as it is: groups that are neither
+// wanted nor to be deleted, rules on ports in Keep, and the groups of ports while the nodes or pool members are not
+// known for sure.
 //
-// A port is written to once, however many groups come or go on it.
+// Each port is written once, however many groups it gains or loses.
 func Diff(wanted Wanted, observed Observed) []Op {
-	var lets, shuts []Op
+	var allows, denies []Op
 	for _, w := range wanted.Groups {
-		group, there := observed.Main(w.For)
+		group, exists := observed.Main(w.For)
 		switch {
-		case w.Going:
-		case !there && len(w.Rules) > 0:
-			lets = append(lets, CreateGroup{For: w.For, Name: w.Name, Description: w.Description})
-		case there:
+		case w.Delete:
+		case !exists && len(w.Rules) > 0:
+			allows = append(allows, CreateGroup{For: w.For, Name: w.Name, Description: w.Description})
+		case exists:
 			if missing := missingRules(w.Rules, group); len(missing) > 0 {
-				lets = append(lets, AddRules{GroupID: group.ID, Rules: missing})
+				allows = append(allows, AddRules{GroupID: group.ID, Rules: missing})
 			}
 			for _, r := range group.Rules {
-				if r.Odd || !slices.Contains(w.Rules, r.Rule) && !slices.Contains(w.Keep, r.PortKey) {
-					shuts = append(shuts, RemoveRule{GroupID: group.ID, Rule: r})
+				if r.Foreign || !slices.Contains(w.Rules, r.Rule) && !slices.Contains(w.Keep, r.PortKey) {
+					denies = append(denies, RemoveRule{GroupID: group.ID, Rule: r})
 				}
 			}
 		}
 	}
-	joins, leaves := portChanges(wanted, observed, len(lets) == 0)
-	return slices.Concat(lets, joins, shuts, leaves, deletions(wanted, observed))
+	joins, leaves := portChanges(wanted, observed, len(allows) == 0)
+	return slices.Concat(allows, joins, denies, leaves, deletions(wanted, observed))
 }
 
+// missingRules returns the wanted rules that the group lacks.
 func missingRules(wanted []Rule, group Group) []Rule {
 	var missing []Rule
 	for _, r := range wanted {
-		if !slices.ContainsFunc(group.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
+		if !slices.ContainsFunc(group.Rules, func(f FoundRule) bool { return !f.Foreign && f.Rule == r }) {
 			missing = append(missing, r)
 		}
 	}
 	return missing
 }
 
-// deletions are those of groups that no port has any more: of those that are to go, and of
-// second ones.
+// deletions deletes groups that no port has: those to be deleted, and duplicates.
 func deletions(wanted Wanted, observed Observed) (ops []Op) {
 	used := map[string]bool{}
 	for _, p := range observed.Ports {
@@ -63,7 +62,7 @@ func deletions(wanted Wanted, observed Observed) (ops []Op) {
 	for _, w := range wanted.Groups {
 		main, _ := observed.Main(w.For)
 		for _, g := range observed.Groups {
-			if g.For == w.For && (w.Going || g.ID != main.ID) && !used[g.ID] {
+			if g.For == w.For && (w.Delete || g.ID != main.ID) && !used[g.ID] {
 				ops = append(ops, DeleteGroup{ID: g.ID, Name: g.Name})
 			}
 		}
@@ -71,8 +70,8 @@ func deletions(wanted Wanted, observed Observed) (ops []Op) {
 	return ops
 }
 
-// portChanges puts groups on the ports of the nodes, in the place of second ones, and takes
-// them off the rest. Complete is whether the groups have all of their rules.
+// portChanges adds groups to the ports of the nodes, in place of duplicates, and removes them from other ports.
+// complete is whether the groups have all their rules.
 func portChanges(wanted Wanted, observed Observed, complete bool) (joins, leaves []Op) {
 	roles, mains := rolesOf(wanted, observed)
 	byAddress := wanted.byAddress()
@@ -80,7 +79,7 @@ func portChanges(wanted Wanted, observed Observed, complete bool) (joins, leaves
 		if p.Unprotected {
 			continue
 		}
-		at := place{port: p, nobody: len(wanted.Nodes) == 0}
+		at := nodePort{port: p, noNodes: len(wanted.Nodes) == 0}
 		for _, a := range p.Addresses {
 			at.nodes = append(at.nodes, byAddress[a]...)
 		}
@@ -100,16 +99,14 @@ func portChanges(wanted Wanted, observed Observed, complete bool) (joins, leaves
 	return joins, leaves
 }
 
-// role is what a group that is there is to be. A second one is there beside the one that is
-// used.
+// role is the purpose of an existing group. A duplicate exists in addition to the main group of its purpose.
 type role struct {
 	*WantedGroup
-	main   string
-	second bool
+	main      string
+	duplicate bool
 }
 
-// rolesOf are the roles by the id of the group, and which group is used for each that is
-// wanted.
+// rolesOf returns the roles by group id, and the main group of each wanted group.
 func rolesOf(wanted Wanted, observed Observed) (roles map[string]role, mains []string) {
 	byUse := map[string]role{}
 	mains = make([]string, len(wanted.Groups))
@@ -122,30 +119,28 @@ func rolesOf(wanted Wanted, observed Observed) (roles map[string]role, mains []s
 	roles = map[string]role{}
 	for _, g := range observed.Groups {
 		if r, known := byUse[g.For]; known {
-			r.second = g.ID != r.main
+			r.duplicate = g.ID != r.main
 			roles[g.ID] = r
 		}
 	}
 	return roles, mains
 }
 
-// place is a port, and what is known of who has it.
-type place struct {
-	port Port
-	// nodes have an address of the port, nobody is whether there are no nodes at all.
-	nodes  []Node
-	nobody bool
-	// covered is whether all that is to be on the port is there, and complete.
-	covered bool
+// nodePort is a port and the nodes that may have it.
+type nodePort struct {
+	port    Port
+	nodes   []Node // those with an address of the port
+	noNodes bool   // the cluster has no nodes
+	covered bool   // the port has all its groups, and these are complete
 }
 
-// missing are the groups that are to be on the port and are not.
-func (at place) missing(wanted Wanted, mains []string, roles map[string]role) (ids []string) {
+// missing returns the groups that the port lacks.
+func (at nodePort) missing(wanted Wanted, mains []string, roles map[string]role) (ids []string) {
 	has := map[string]bool{}
 	replaces := map[string]bool{}
 	for _, id := range at.port.Groups {
 		has[id] = true
-		if r, known := roles[id]; known && r.second && !r.Going {
+		if r, known := roles[id]; known && r.duplicate && !r.Delete {
 			replaces[r.main] = true
 		}
 	}
@@ -157,26 +152,26 @@ func (at place) missing(wanted Wanted, mains []string, roles map[string]role) (i
 	return ids
 }
 
-// serves reports whether a node of the group's has the port.
-func (at place) serves(w WantedGroup) bool {
+// serves reports whether the port belongs to a node that gets the group.
+func (at nodePort) serves(w WantedGroup) bool {
 	return slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID && n.ServerID != "" && w.takes(n) })
 }
 
-// keeps reports whether a group that is on the port stays there.
-func (at place) keeps(r role) bool {
+// keeps reports whether the port keeps a group that it has.
+func (at nodePort) keeps(r role) bool {
 	held := r.Unsure || at.port.has(r.Held)
 	switch {
-	case r.Going && r.Replaced:
+	case r.Delete && r.Replaced:
 		ours := slices.ContainsFunc(at.nodes, func(n Node) bool { return n.ServerID == at.port.ServerID })
-		// A node that does not tell its server may have the port, too.
-		return !at.covered || !ours && (held || len(at.nodes) > 0 || at.nobody)
-	case r.Going, r.second:
+		// A node with an unknown server may have the port, too.
+		return !at.covered || !ours && (held || len(at.nodes) > 0 || at.noNodes)
+	case r.Delete, r.duplicate:
 		return false
 	}
-	return held || at.nobody || slices.ContainsFunc(at.nodes, r.takes)
+	return held || at.noNodes || slices.ContainsFunc(at.nodes, r.takes)
 }
 
-// byAddress are the nodes by their addresses.
+// byAddress returns the nodes by address.
 func (w Wanted) byAddress() map[netip.Addr][]Node {
 	all := map[netip.Addr][]Node{}
 	for _, n := range w.Nodes {
@@ -187,9 +182,9 @@ func (w Wanted) byAddress() map[netip.Addr][]Node {
 	return all
 }
 
-// Leaving reports whether a port bears the group of a node that takes no traffic any more,
-// and keeps it only because load balancers may still send some there.
-func Leaving(wanted Wanted, observed Observed) bool {
+// Draining reports whether a port keeps the group of a node that no longer takes traffic, only because load
+// balancers may still send some there.
+func Draining(wanted Wanted, observed Observed) bool {
 	sure := wanted
 	sure.Groups = slices.Clone(wanted.Groups)
 	for i := range sure.Groups {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wantedFor is what two nodes and these Services want.
+// wantedFor is the wanted state for two nodes and these Services.
 func wantedFor(nodes []Node, claims ...Claim) Wanted {
 	w := Wanted{Nodes: nodes, Groups: []WantedGroup{{For: OfNodes, Name: "ours", Description: "marked"}}}
 	w.Groups[0].Rules, w.Groups[0].Keep = Claimed(claims, subnets)
@@ -22,8 +22,8 @@ func wantedFor(nodes []Node, claims ...Claim) Wanted {
 
 func claim(need Need) Claim { return Claim{&need, need.Ports} }
 
-// unheard is a Service over which no pass was made yet.
-func unheard(ports ...PortKey) Claim { return Claim{nil, ports} }
+// unknown is a Service without a pass so far.
+func unknown(ports ...PortKey) Claim { return Claim{nil, ports} }
 
 func texts(ops []Op) []string {
 	all := []string{}
@@ -41,8 +41,8 @@ func groupWith(rules ...Rule) Group {
 	return g
 }
 
-func TestGroupIsMadeFilledAndPutBesideTheOthersOfEachNode(t *testing.T) {
-	s := sky{Observed: Observed{Ports: []Port{port("a", "default"), port("b", "default", "web")}}}
+func TestTheGroupIsCreatedFilledAndAddedToEachNode(t *testing.T) {
+	s := fakeNeutron{Observed: Observed{Ports: []Port{port("a", "default"), port("b", "default", "web")}}}
 	wanted := wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(30080))))
 	if diff := cmp.Diff([]string{"create security group ours"}, texts(Diff(wanted, s.Observed))); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
@@ -60,13 +60,13 @@ func TestGroupIsMadeFilledAndPutBesideTheOthersOfEachNode(t *testing.T) {
 	}
 }
 
-func TestNoGroupIsMadeForNothing(t *testing.T) {
+func TestNoGroupIsCreatedWithoutRules(t *testing.T) {
 	if ops := Diff(wantedFor([]Node{node("a")}), Observed{Ports: []Port{port("a", "default")}}); len(ops) > 0 {
 		t.Errorf("ops: %v", texts(ops))
 	}
 }
 
-func TestWhatLetsInComesBeforeWhatShutsOut(t *testing.T) {
+func TestNewAccessComesBeforeRemovedAccess(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "x"), port("c", "g")}}
 	got := texts(Diff(wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(2)))), o))
 	want := []string{
@@ -85,15 +85,15 @@ func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
 	if diff := cmp.Diff([]string{"take the security group off port port-b of server server-b"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// No node at all is more likely a mistake than a wish.
+	// A cluster without nodes is more likely a mistake.
 	if got := Diff(wantedFor(nil, claim(clients)), o); len(got) > 0 {
 		t.Errorf("without nodes: %v", texts(got))
 	}
 }
 
-func TestRulesOfAServiceThatIsNotKnownYetStay(t *testing.T) {
+func TestRulesOfAServiceWithUnknownNeedStay(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet), rule(tcp(2), nodeNet), rule(udp(1), nodeNet))}}
-	got := texts(Diff(wantedFor(nil, unheard(tcp(1))), o))
+	got := texts(Diff(wantedFor(nil, unknown(tcp(1))), o))
 	want := []string{"do not let in TCP/2 from 10.0.0.0/24", "do not let in UDP/1 from 10.0.0.0/24"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -104,20 +104,20 @@ func TestNodeThatLeftKeepsTheGroupWhileItIsAMember(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}}
 	wanted := wantedFor([]Node{node("a")}, claim(serviceOn(tcp(1))))
 	wanted.Groups[0].Held = []netip.Addr{addressOf("b")}
-	if ops := Diff(wanted, o); len(ops) > 0 || !Leaving(wanted, o) {
-		t.Errorf("while a pool has it: %v, leaving %v", texts(ops), Leaving(wanted, o))
+	if ops := Diff(wanted, o); len(ops) > 0 || !Draining(wanted, o) {
+		t.Errorf("while a pool has it: %v, leaving %v", texts(ops), Draining(wanted, o))
 	}
 	wanted.Groups[0].Held, wanted.Groups[0].Unsure = nil, true
-	if ops := Diff(wanted, o); len(ops) > 0 || !Leaving(wanted, o) {
+	if ops := Diff(wanted, o); len(ops) > 0 || !Draining(wanted, o) {
 		t.Errorf("while that is not known: %v", texts(ops))
 	}
 	wanted.Groups[0].Unsure = false
-	if ops := Diff(wanted, o); len(ops) != 1 || Leaving(wanted, o) {
+	if ops := Diff(wanted, o); len(ops) != 1 || Draining(wanted, o) {
 		t.Errorf("after that: %v", texts(ops))
 	}
 }
 
-func TestNodeThatDoesNotTellItsServerKeepsTheGroup(t *testing.T) {
+func TestANodeWithAnUnknownServerKeepsTheGroup(t *testing.T) {
 	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}}
 	b := node("b")
 	b.ServerID = ""
@@ -138,10 +138,10 @@ func TestOnlyThePortWithTheMembersAddressGetsTheGroup(t *testing.T) {
 	}
 }
 
-func TestASecondGroupAfterALostAnswerGoes(t *testing.T) {
+func TestADuplicateGroupIsDeleted(t *testing.T) {
 	second := groupWith()
 	second.ID = "a"
-	s := sky{Observed: Observed{Groups: []Group{second, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "default", "a"), port("b", "g", "a")}}}
+	s := fakeNeutron{Observed: Observed{Groups: []Group{second, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "default", "a"), port("b", "g", "a")}}}
 	if err := s.settle(wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(1))))); err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +155,8 @@ func TestASecondGroupAfterALostAnswerGoes(t *testing.T) {
 	}
 }
 
-// anyWorld draws what is wanted and what is there.
-func anyWorld(t *rapid.T) (Wanted, sky) {
+// anyWorld draws wanted and observed states.
+func anyWorld(t *rapid.T) (Wanted, fakeNeutron) {
 	names := []string{"a", "b", "c", "d"}
 	var nodes []Node
 	for _, name := range names {
@@ -172,14 +172,14 @@ func anyWorld(t *rapid.T) (Wanted, sky) {
 	anySource := rapid.SampledFrom([]netip.Prefix{nodeNet, vipNet, all4})
 	claims := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Claim {
 		ports := rapid.SliceOfDistinct(anyPort, func(p PortKey) PortKey { return p }).Draw(t, "ports")
-		if rapid.IntRange(0, 3).Draw(t, "unheard") == 0 {
-			return unheard(ports...)
+		if rapid.IntRange(0, 3).Draw(t, "unknown") == 0 {
+			return unknown(ports...)
 		}
 		return claim(Need{Ports: ports, Sources: rapid.SliceOf(anySource).Draw(t, "sources")})
 	}), 0, 4).Draw(t, "claims")
 	w := wantedFor(nodes, claims...)
 	w.Groups[0].Unsure = rapid.IntRange(0, 4).Draw(t, "unsure") == 0
-	var s sky
+	var s fakeNeutron
 	for i := range rapid.IntRange(0, 2).Draw(t, "groups") {
 		g := Group{For: OfNodes, ID: fmt.Sprint("g", i), Name: "ours"}
 		rules := rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) Rule {
@@ -189,7 +189,7 @@ func anyWorld(t *rapid.T) (Wanted, sky) {
 			g.Rules = append(g.Rules, FoundRule{ID: fmt.Sprint(g.ID, "-", j), Rule: r})
 		}
 		if rapid.Bool().Draw(t, "odd") {
-			g.Rules = append(g.Rules, FoundRule{ID: g.ID + "-odd", Odd: true})
+			g.Rules = append(g.Rules, FoundRule{ID: g.ID + "-odd", Foreign: true})
 		}
 		s.Groups = append(s.Groups, g)
 	}
@@ -206,7 +206,7 @@ func anyWorld(t *rapid.T) (Wanted, sky) {
 	return w, s
 }
 
-func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
+func TestPlansEndAndNoStepCutsOffWantedTraffic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wanted, s := anyWorld(t)
 		before := s.Observed
@@ -222,7 +222,7 @@ func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
 				}
 				for _, n := range wanted.Nodes {
 					for _, r := range wanted.Groups[0].Rules {
-						if letsIn(was, n, r) && !letsIn(s.Observed, n, r) {
+						if allows(was, n, r) && !allows(s.Observed, n, r) {
 							t.Fatalf("%s shut out %s from node %s", op, r, n.Name)
 						}
 					}
@@ -242,7 +242,7 @@ func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
 		}
 		for _, n := range wanted.Nodes {
 			for _, r := range wanted.Groups[0].Rules {
-				if ports := s.PortOf(n); len(ports) > 0 && !ports[0].Unprotected && !letsIn(s.Observed, n, r) {
+				if ports := s.PortOf(n); len(ports) > 0 && !ports[0].Unprotected && !allows(s.Observed, n, r) {
 					t.Errorf("node %s does not let in %s", n.Name, r)
 				}
 			}
@@ -250,14 +250,14 @@ func TestPlansEndAndNoStepOnTheWayShutsOutWhatIsWanted(t *testing.T) {
 	})
 }
 
-// letsIn reports whether the groups on the node's port let the rule's traffic in.
-func letsIn(o Observed, n Node, r Rule) bool {
+// allows reports whether the groups on the node's port allow the rule's traffic.
+func allows(o Observed, n Node, r Rule) bool {
 	for _, p := range o.Ports {
 		if !p.has(n.Addresses) {
 			continue
 		}
 		for _, g := range o.Groups {
-			if slices.Contains(p.Groups, g.ID) && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
+			if slices.Contains(p.Groups, g.ID) && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Foreign && f.Rule == r }) {
 				return true
 			}
 		}

@@ -28,8 +28,7 @@ func udp(port int) PortKey { return PortKey{lb.UDP, port} }
 
 func rule(port PortKey, source netip.Prefix) Rule { return Rule{port, source} }
 
-// serviceOn is the need of a Service whose load balancer has an address in the subnet of
-// the nodes.
+// serviceOn is the need of a Service whose load balancer has an address in the subnet of the nodes.
 func serviceOn(ports ...PortKey) Need {
 	return Need{Ports: ports, FromSubnets: true, MemberSubnetIDs: []string{"nodes"}, VIPSubnetID: "nodes"}
 }
@@ -47,20 +46,20 @@ func port(name string, groups ...string) Port {
 	return Port{ID: "port-" + name, ServerID: "server-" + name, Addresses: []netip.Addr{addressOf(name)}, Groups: groups, Revision: 1}
 }
 
-// sky is a model of Neutron, as far as it takes ops.
-type sky struct {
+// fakeNeutron is a model of Neutron for the ops.
+type fakeNeutron struct {
 	Observed
 	made int
 }
 
-// apply carries out an op, or tells why Neutron would not.
-func (s *sky) apply(op Op) error {
+// apply carries out an op, or says why Neutron would refuse it.
+func (s *fakeNeutron) apply(op Op) error {
 	s.made++
 	id := fmt.Sprintf("new-%d", s.made)
 	made := Made{}
 	switch op := op.(type) {
 	case CreateGroup:
-		made.Group = Group{ID: id, Name: op.Name, Description: op.Description, Rules: []FoundRule{{ID: id + "-out", Odd: true}}}
+		made.Group = Group{ID: id, Name: op.Name, Description: op.Description, Rules: []FoundRule{{ID: id + "-out", Foreign: true}}}
 	case AddRules:
 		for i, r := range op.Rules {
 			if s.lets(op.GroupID, r) {
@@ -84,17 +83,17 @@ func (s *sky) apply(op Op) error {
 	return nil
 }
 
-func (s *sky) lets(groupID string, r Rule) bool {
+func (s *fakeNeutron) lets(groupID string, r Rule) bool {
 	for _, g := range s.Groups {
-		if g.ID == groupID && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
+		if g.ID == groupID && slices.ContainsFunc(g.Rules, func(f FoundRule) bool { return !f.Foreign && f.Rule == r }) {
 			return true
 		}
 	}
 	return false
 }
 
-// settle applies plans until there is nothing left to do.
-func (s *sky) settle(wanted Wanted) error {
+// settle applies plans until nothing is left to do.
+func (s *fakeNeutron) settle(wanted Wanted) error {
 	for range 10 {
 		ops := Diff(wanted, s.Observed)
 		if len(ops) == 0 {

@@ -9,19 +9,18 @@ import (
 	"slices"
 )
 
-// Observed is what the cloud has.
+// Observed is the state of the cloud.
 type Observed struct {
-	// Groups are those of the cluster, and those of its Services: one for each use, or several
-	// after a create whose answer was lost.
+	// Groups are those of the cluster and its Services: one per purpose, or several after a create whose answer was
+	// lost.
 	Groups []Group `json:"groups"`
-	// Ports are all that bear one of the groups, and those of the nodes' servers that were
-	// looked for.
+	// Ports are those that have one of the groups, and those of the nodes' servers.
 	Ports []Port `json:"ports"`
 }
 
-// Group is a security group that is there.
+// Group is an existing security group.
 type Group struct {
-	// For is what the group is for: see WantedGroup.
+	// For is the purpose of the group: see WantedGroup.
 	For         string      `json:"for"`
 	ID          string      `json:"id"`
 	Name        string      `json:"name"`
@@ -29,12 +28,12 @@ type Group struct {
 	Rules       []FoundRule `json:"rules"`
 }
 
-// FoundRule is a rule that is there.
+// FoundRule is an existing rule.
 type FoundRule struct {
 	ID string `json:"id"`
 	Rule
-	// Odd is whether it says something that no rule of ours says: Rule means nothing then.
-	Odd bool `json:"odd,omitempty"`
+	// Foreign is set for a rule of a form that ours never have: Rule is meaningless then.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // Port is a Neutron port of a server.
@@ -42,12 +41,11 @@ type Port struct {
 	ID        string       `json:"id"`
 	ServerID  string       `json:"serverID"`
 	Addresses []netip.Addr `json:"addresses"`
-	// Groups are the ids of all security groups on it, in their order.
+	// Groups are the ids of all security groups of the port, in order.
 	Groups []string `json:"groups"`
-	// Revision is the number of its last change.
+	// Revision is Neutron's revision number.
 	Revision int `json:"revision"`
-	// Unprotected is whether port security is off: security groups filter nothing there, and
-	// none can be set.
+	// Unprotected means that port security is off: the port can have no security groups.
 	Unprotected bool `json:"unprotected,omitempty"`
 }
 
@@ -56,7 +54,7 @@ func (p Port) has(addresses []netip.Addr) bool {
 	return slices.ContainsFunc(p.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
 }
 
-// PortOf returns the ports that take the node's traffic.
+// PortOf returns the ports that take the traffic of the node.
 func (o Observed) PortOf(n Node) (found []Port) {
 	for _, p := range o.Ports {
 		if n.ServerID != "" && p.ServerID == n.ServerID && p.has(n.Addresses) {
@@ -66,7 +64,7 @@ func (o Observed) PortOf(n Node) (found []Port) {
 	return found
 }
 
-// HasPorts reports whether the ports of all addresses of the node are among those that are there.
+// HasPorts reports whether the ports of all addresses of the node were found.
 func (o Observed) HasPorts(n Node) bool {
 	ports := o.PortOf(n)
 	return !slices.ContainsFunc(n.Addresses, func(a netip.Addr) bool {
@@ -74,24 +72,19 @@ func (o Observed) HasPorts(n Node) bool {
 	})
 }
 
-// Main returns the group that is used for it: of several, that which has the most rules.
-func (o Observed) Main(use string) (main Group, there bool) {
+// Main returns the group in use for a purpose: of several, the one with the most rules.
+func (o Observed) Main(purpose string) (main Group, exists bool) {
 	for _, g := range o.Groups {
-		better := !there || cmp.Or(len(g.Rules)-len(main.Rules), cmp.Compare(main.ID, g.ID)) > 0
-		if g.For == use && better {
-			main, there = g, true
+		better := !exists || cmp.Or(len(g.Rules)-len(main.Rules), cmp.Compare(main.ID, g.ID)) > 0
+		if g.For == purpose && better {
+			main, exists = g, true
 		}
 	}
-	return main, there
+	return main, exists
 }
 
-// Lets reports whether the group that is used for it has all of the rules.
-func (o Observed) Lets(use string, rules []Rule) bool {
-	group, _ := o.Main(use)
-	for _, r := range rules {
-		if !slices.ContainsFunc(group.Rules, func(f FoundRule) bool { return !f.Odd && f.Rule == r }) {
-			return false
-		}
-	}
-	return true
+// HasRules reports whether the group in use for a purpose has all the rules.
+func (o Observed) HasRules(purpose string, rules []Rule) bool {
+	group, _ := o.Main(purpose)
+	return len(missingRules(rules, group)) == 0
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Op is one write to Neutron. Its String says in a line what it does.
+// Op is one write to Neutron. String describes it in one line.
 type Op interface{ fmt.Stringer }
 
-// Kind is the op's type for metrics: "AddSecurityGroupRules".
+// Kind returns the op's type for metrics: "AddSecurityGroupRules".
 func Kind(op Op) string {
 	switch op.(type) {
 	case CreateGroup:
@@ -27,9 +27,9 @@ func Kind(op Op) string {
 	return "DeleteSecurityGroup"
 }
 
-// CreateGroup makes a security group.
+// CreateGroup creates a security group.
 type CreateGroup struct {
-	// For is what the group is for: see WantedGroup.
+	// For is the purpose of the group: see WantedGroup.
 	For, Name, Description string
 }
 
@@ -39,20 +39,19 @@ type AddRules struct {
 	Rules   []Rule
 }
 
-// InPlaceOf reports whether the rules come in the place of one that is there: for a port of
-// theirs, or for ports that are not told. Unless they are there, that one is to stay.
-func (o AddRules) InPlaceOf(there FoundRule) bool {
-	return slices.ContainsFunc(o.Rules, func(r Rule) bool { return there.Odd || r.PortKey == there.PortKey })
+// InPlaceOf reports whether the new rules may replace an existing one, because they are for the same port or its
+// port is unknown. That one must stay until they exist.
+func (o AddRules) InPlaceOf(existing FoundRule) bool {
+	return slices.ContainsFunc(o.Rules, func(r Rule) bool { return existing.Foreign || r.PortKey == existing.PortKey })
 }
 
-// RemoveRule takes a rule away.
+// RemoveRule removes a rule.
 type RemoveRule struct {
 	GroupID string
 	Rule    FoundRule
 }
 
-// SetGroups gives a port these security groups in place of those it has, provided that
-// nobody has changed it since it was read.
+// SetGroups sets the security groups of a port, unless the port has changed since it was read.
 type SetGroups struct {
 	// Port is the port as it was read.
 	Port   Port
@@ -78,7 +77,7 @@ func (o AddRules) String() string {
 
 // String implements Op.
 func (o RemoveRule) String() string {
-	if o.Rule.Odd {
+	if o.Rule.Foreign {
 		return "remove rule " + o.Rule.ID + ", which is none of ours"
 	}
 	return "do not let in " + o.Rule.String()
@@ -97,7 +96,7 @@ func (o SetGroups) String() string {
 	return fmt.Sprintf("%s %s %s port %s of server %s", verb, what, where, o.Port.ID, o.Port.ServerID)
 }
 
-// others counts what is in a and not in b.
+// others counts the elements of a that are not in b.
 func others(a, b []string) (n int) {
 	for _, id := range a {
 		if !slices.Contains(b, id) {
@@ -112,17 +111,16 @@ func (o DeleteGroup) String() string {
 	return fmt.Sprintf("delete security group %s (%s)", o.Name, o.ID)
 }
 
-// Made is what an op made.
+// Made is the result of an op.
 type Made struct {
-	// Group is a new group, with the rules that Neutron gave it.
+	// Group is a new group, with Neutron's default rules.
 	Group Group
-	// Rules are new rules.
 	Rules []FoundRule
-	// Port is a port as it is after the change.
+	// Port is a port after the change.
 	Port Port
 }
 
-// After returns what the cloud has once the op is carried out. It does not touch o.
+// After returns the state of the cloud after the op. It does not change o.
 func (o Observed) After(op Op, made Made) Observed {
 	next := Observed{Groups: slices.Clone(o.Groups), Ports: slices.Clone(o.Ports)}
 	group := func(id string) *Group {

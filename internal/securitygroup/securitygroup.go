@@ -1,9 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package securitygroup decides what the security groups of the nodes let in: which rules
-// are wanted for the Services, which ports of the nodes have to bear the group, and what is
-// to be done about the difference to what the cloud has.
+// Package securitygroup plans the security groups of the nodes: which rules the Services need, which ports of the
+// nodes need the groups, and the operations for the difference to what exists.
 //
 // It is pure: plain data in, plain data out. It imports lb.
 package securitygroup
@@ -17,20 +16,20 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// PortKey is a port of every node.
+// PortKey is a port number on every node.
 type PortKey struct {
 	Transport lb.Transport `json:"transport"`
 	Port      int          `json:"port"`
 }
 
-// Rule lets one source reach one port.
+// Rule allows one source to reach one port.
 type Rule struct {
 	PortKey
-	// Source is where from, without bits beyond its length.
+	// Source is masked.
 	Source netip.Prefix `json:"source"`
 }
 
-// String is the rule as people read it: "TCP/30080 from 10.0.0.0/24".
+// String returns the rule as "TCP/30080 from 10.0.0.0/24".
 func (r Rule) String() string { return fmt.Sprintf("%s/%d from %s", r.Transport, r.Port, r.Source) }
 
 func compareRules(a, b Rule) int {
@@ -38,53 +37,48 @@ func compareRules(a, b Rule) int {
 		cmp.Compare(a.Source.Bits(), b.Source.Bits()))
 }
 
-// Subnet is what has to be known of a subnet from which load balancers reach nodes.
+// Subnet is a subnet from which load balancers reach nodes.
 type Subnet struct {
 	CIDR      netip.Prefix
 	NetworkID string
 }
 
-// Need is what one Service needs of the nodes: who has to reach which of their ports.
+// Need is the access to the nodes that one Service needs.
 type Need struct {
 	// Ports take traffic or health checks.
 	Ports []PortKey `json:"ports,omitempty"`
-	// IPv6 is whether the members' addresses are, and DualStack whether they are of both
-	// families.
+	// IPv6 is the family of the members; DualStack means both families.
 	IPv6      bool `json:"ipv6,omitempty"`
 	DualStack bool `json:"dualStack,omitempty"`
-	// FromSubnets is whether the load balancer reaches the nodes from an address of its own,
-	// which is in one of MemberSubnetIDs or, without any, in the VIP's subnet.
+	// FromSubnets means that the load balancer uses an address of its own towards the nodes, which is in one of
+	// MemberSubnetIDs or, without any, in the VIP's subnet.
 	FromSubnets     bool     `json:"fromSubnets,omitempty"`
 	MemberSubnetIDs []string `json:"memberSubnetIDs,omitempty"`
 	VIPSubnetID     string   `json:"vipSubnetID,omitempty"`
-	// Sources are the clients that reach the nodes under their own addresses.
+	// Sources are the clients whose own addresses reach the nodes.
 	Sources []netip.Prefix `json:"sources,omitempty"`
 }
 
-// Placed reports whether it is known from where the nodes will be reached. While the VIP's
-// network alone is, it is not: Octavia chooses the subnet.
+// Placed reports whether the subnets are known from which the nodes will be reached. If only the network of the VIP
+// is known, they are not: Octavia chooses the subnet.
 func (n Need) Placed() bool {
 	return len(n.Ports) == 0 || !n.FromSubnets || len(n.MemberSubnetIDs) > 0 || n.VIPSubnetID != ""
 }
 
-// SubnetIDs are the subnets that have to be known for Rules.
+// SubnetIDs returns the subnets that Rules needs.
 func (n Need) SubnetIDs() []string {
 	if !n.FromSubnets {
 		return nil
 	}
-	ids := slices.Clone(n.MemberSubnetIDs)
-	if n.VIPSubnetID != "" {
-		ids = append(ids, n.VIPSubnetID)
-	}
+	ids := append(slices.Clone(n.MemberSubnetIDs), n.VIPSubnetID)
 	slices.Sort(ids)
-	return slices.Compact(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// Rules returns the rules that the need comes to, sorted. ok is false while a subnet is not
-// known that has to be.
+// Rules returns the rules for the need, sorted. ok is false while a required subnet is not known.
 //
-// A load balancer has one port in each network, so where the members' subnet is in the
-// VIP's network, it may as well use its address in the VIP's subnet.
+// A load balancer has one port per network. If the members' subnet is in the network of the VIP, traffic may come
+// from its address in the VIP's subnet.
 func (n Need) Rules(known map[string]Subnet) (rules []Rule, ok bool) {
 	if !n.Placed() {
 		return nil, false
@@ -93,18 +87,18 @@ func (n Need) Rules(known map[string]Subnet) (rules []Rule, ok bool) {
 	if n.FromSubnets {
 		networks := map[string]bool{}
 		for _, id := range n.MemberSubnetIDs {
-			subnet, there := known[id]
-			if !there {
+			subnet, found := known[id]
+			if !found {
 				return nil, false
 			}
 			networks[subnet.NetworkID] = true
 			sources = append(sources, subnet.CIDR)
 		}
-		vip, there := known[n.VIPSubnetID]
+		vip, found := known[n.VIPSubnetID]
 		switch {
-		case there && (networks[vip.NetworkID] || len(n.MemberSubnetIDs) == 0):
+		case found && (networks[vip.NetworkID] || len(n.MemberSubnetIDs) == 0):
 			sources = append(sources, vip.CIDR)
-		case !there && len(n.MemberSubnetIDs) == 0:
+		case !found && len(n.MemberSubnetIDs) == 0:
 			return nil, len(n.Ports) == 0
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// groupFor is one that is there for a Service, with rules for these NodePorts.
+// groupFor is an existing group of a Service, with rules for these NodePorts.
 func groupFor(uid string, ports ...PortKey) Group {
 	g := Group{For: uid, ID: "g-" + uid, Name: "lb-sg-" + uid}
 	for i, p := range ports {
@@ -22,7 +22,7 @@ func groupFor(uid string, ports ...PortKey) Group {
 	return g
 }
 
-// wantedOwn is the group that the Service with the uid wants.
+// wantedOwn is the wanted group of the Service with the uid.
 func wantedOwn(uid string, ports ...PortKey) WantedGroup {
 	w := WantedGroup{For: uid, Name: "lb-sg-" + uid, Description: "described"}
 	for _, p := range ports {
@@ -31,12 +31,12 @@ func wantedOwn(uid string, ports ...PortKey) WantedGroup {
 	return w
 }
 
-// goes is that a group is to go.
-func goes(uid string, replaced bool) WantedGroup {
-	return WantedGroup{For: uid, Going: true, Replaced: replaced}
+// deleted is a group to be deleted.
+func deleted(uid string, replaced bool) WantedGroup {
+	return WantedGroup{For: uid, Delete: true, Replaced: replaced}
 }
 
-// inCluster is what two nodes want for one Service, in whose stead a group is to go.
+// inCluster is the wanted state for two nodes and one Service, whose own group is replaced.
 func inCluster(going ...WantedGroup) Wanted {
 	w := wantedFor([]Node{node("a"), node("b")}, claim(serviceOn(tcp(1))))
 	w.Groups = append(w.Groups, going...)
@@ -50,21 +50,21 @@ func plans(t *testing.T, what string, wanted Wanted, o Observed, want ...string)
 	}
 }
 
-func TestGroupOfAServiceThatIsRightIsTakenOverWithoutAWrite(t *testing.T) {
+func TestACorrectGroupOfAServiceIsAdoptedWithoutAWrite(t *testing.T) {
 	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2))}}
 	wanted.Groups[0].Only, wanted.Groups[0].Keep = []string{"a"}, []PortKey{tcp(31000)}
-	o := Observed{Groups: []Group{groupFor("web", tcp(1), tcp(31000)), groupFor("shop", tcp(2)), groupFor("unheard", tcp(3))},
-		Ports: []Port{port("a", "default", "g-web", "g-shop", "g-unheard"), port("b", "g-shop", "g-unheard")}}
+	o := Observed{Groups: []Group{groupFor("web", tcp(1), tcp(31000)), groupFor("shop", tcp(2)), groupFor("unknown", tcp(3))},
+		Ports: []Port{port("a", "default", "g-web", "g-shop", "g-unknown"), port("b", "g-shop", "g-unknown")}}
 	plans(t, "as it is to be", wanted, o)
 }
 
-func TestNodeIsWrittenToOnceHoweverManyServicesThereAre(t *testing.T) {
-	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2)), goes("old", false)}}
+func TestEachPortIsWrittenOnceWhateverTheNumberOfServices(t *testing.T) {
+	wanted := Wanted{Nodes: []Node{node("a"), node("b")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), wantedOwn("shop", tcp(2)), deleted("old", false)}}
 	groups := []Group{groupFor("web", tcp(1)), groupFor("shop", tcp(2)), groupFor("old", tcp(3))}
 	o := Observed{Groups: groups, Ports: []Port{port("a", "default", "g-old"), port("b", "g-web", "g-shop"), port("c", "g-web", "g-shop", "g-old")}}
 	plans(t, "one that joins, and one that leaves", wanted, o,
 		"put 2 security groups on port port-a of server server-a", "take 3 security groups off port port-c of server server-c")
-	s := sky{Observed: o}
+	s := fakeNeutron{Observed: o}
 	if err := s.settle(wanted); err != nil {
 		t.Fatal(err)
 	}
@@ -73,48 +73,48 @@ func TestNodeIsWrittenToOnceHoweverManyServicesThereAre(t *testing.T) {
 	}
 }
 
-func TestGroupsThatAreReplacedGoAfterTheOtherIsCompleteAndOnThePort(t *testing.T) {
+func TestReplacedGroupsAreRemovedAfterTheOtherIsCompleteAndOnThePort(t *testing.T) {
 	old := groupFor("web", tcp(1))
 	full := []Port{port("a", "default", "g-web"), port("b", "default", "g-web")}
-	plans(t, "before there is one", inCluster(goes("web", true)), Observed{Groups: []Group{old}, Ports: full}, "create security group ours")
-	plans(t, "before it is filled", inCluster(goes("web", true)),
+	plans(t, "before there is one", inCluster(deleted("web", true)), Observed{Groups: []Group{old}, Ports: full}, "create security group ours")
+	plans(t, "before it is filled", inCluster(deleted("web", true)),
 		Observed{Groups: []Group{old, groupWith()}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web", "g")}}, "let in TCP/1 from 10.0.0.0/24")
-	plans(t, "before it is on each port", inCluster(goes("web", true)),
+	plans(t, "before it is on each port", inCluster(deleted("web", true)),
 		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g-web", "g"), port("b", "g-web")}},
 		"put the security group on port port-b of server server-b", "take the security group off port port-a of server server-a")
-	plans(t, "while a port bears it", inCluster(goes("web", true)),
+	plans(t, "while a port bears it", inCluster(deleted("web", true)),
 		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g-web", "g")}},
 		"take the security group off port port-b of server server-b")
-	plans(t, "in the end", inCluster(goes("web", true)),
+	plans(t, "in the end", inCluster(deleted("web", true)),
 		Observed{Groups: []Group{old, groupWith(rule(tcp(1), nodeNet))}, Ports: []Port{port("a", "g"), port("b", "g")}},
 		"delete security group lb-sg-web (g-web)")
 }
 
-func TestGroupsThatAreReplacedStayWhereTheOtherCannotBe(t *testing.T) {
+func TestReplacedGroupsStayWhereTheOtherCannotBe(t *testing.T) {
 	old, done := groupFor("web", tcp(1)), groupWith(rule(tcp(1), nodeNet))
 	left := Observed{Groups: []Group{old, done}, Ports: []Port{port("a", "g"), port("b", "g"), port("c", "g-web")}}
-	held := goes("web", true)
+	held := deleted("web", true)
 	held.Held = []netip.Addr{addressOf("c")}
 	plans(t, "a node that left and is a member", inCluster(held), left)
-	unsure := goes("web", true)
+	unsure := deleted("web", true)
 	unsure.Unsure = true
 	plans(t, "a node that left and may be a member", inCluster(unsure), left)
-	plans(t, "a node that left", inCluster(goes("web", true)), left, "take the security group off port port-c of server server-c")
-	silent := inCluster(goes("web", true))
+	plans(t, "a node that left", inCluster(deleted("web", true)), left, "take the security group off port port-c of server server-c")
+	silent := inCluster(deleted("web", true))
 	silent.Nodes = append(silent.Nodes, Node{Name: "c", Addresses: []netip.Addr{addressOf("c")}})
 	plans(t, "a node that does not tell its server", silent, left)
 }
 
-func TestGroupOfAServiceThatHasGoneDoesNotWaitForOthers(t *testing.T) {
-	wanted := Wanted{Nodes: []Node{node("a")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), goes("shop", false)}}
+func TestTheGroupOfADeletedServiceDoesNotWaitForOthers(t *testing.T) {
+	wanted := Wanted{Nodes: []Node{node("a")}, Groups: []WantedGroup{wantedOwn("web", tcp(1)), deleted("shop", false)}}
 	o := Observed{Groups: []Group{groupFor("shop", tcp(2))}, Ports: []Port{port("a", "g-shop")}}
 	plans(t, "where there is quota for one group", wanted, o,
 		"create security group lb-sg-web", "take the security group off port port-a of server server-a")
 }
 
-// TestChangingOverNeverShutsOutAService takes any state of the change from groups of Services
-// to that of the cluster, or back, to its end.
-func TestChangingOverNeverShutsOutAService(t *testing.T) {
+// TestTheChangeBetweenModesNeverCutsOffAService completes the change from groups of Services to that of the cluster, or
+// back, from any state in between.
+func TestTheChangeBetweenModesNeverCutsOffAService(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names, services := []string{"a", "b", "c"}, map[string]PortKey{"web": tcp(1), "shop": tcp(2)}
 		cluster := rapid.Bool().Draw(t, "to the cluster's")
@@ -122,13 +122,13 @@ func TestChangingOverNeverShutsOutAService(t *testing.T) {
 		for _, name := range names {
 			wanted.Nodes = append(wanted.Nodes, node(name))
 		}
-		main := WantedGroup{For: OfNodes, Name: "ours", Going: !cluster, Replaced: !cluster}
-		var s sky
+		main := WantedGroup{For: OfNodes, Name: "ours", Delete: !cluster, Replaced: !cluster}
+		var s fakeNeutron
 		s.Groups = []Group{groupWith(), groupFor("web", tcp(1)), groupFor("shop", tcp(2))}
 		for _, uid := range []string{"shop", "web"} {
 			own := wantedOwn(uid, services[uid])
 			if main.Rules = append(main.Rules, own.Rules...); cluster {
-				own = goes(uid, true)
+				own = deleted(uid, true)
 			}
 			wanted.Groups = append(wanted.Groups, own)
 		}
@@ -151,7 +151,7 @@ func TestChangingOverNeverShutsOutAService(t *testing.T) {
 		for round := range 10 {
 			for _, op := range Diff(wanted, s.Observed) {
 				if round < 4 && rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
-					continue // and those after it are carried out all the same
+					continue // the following ops are carried out nevertheless
 				}
 				was := s.Observed
 				if err := s.apply(op); err != nil {
@@ -159,7 +159,7 @@ func TestChangingOverNeverShutsOutAService(t *testing.T) {
 				}
 				for _, n := range wanted.Nodes {
 					for uid, key := range services {
-						if r := rule(key, nodeNet); letsIn(was, n, r) && !letsIn(s.Observed, n, r) {
+						if r := rule(key, nodeNet); allows(was, n, r) && !allows(s.Observed, n, r) {
 							t.Fatalf("%s shut %s out of node %s", op, uid, n.Name)
 						}
 					}

@@ -8,28 +8,28 @@ import (
 	"slices"
 )
 
-// OfNodes is what the group is for that serves all Services of a cluster. Any other is for
-// one Service, and is known by its uid.
+// OfNodes is the purpose of the group for all Services of a cluster. A group for one Service has its uid as
+// purpose.
 const OfNodes = "nodes"
 
-// Node is one that takes the load balancers' traffic.
+// Node is a node that takes traffic of load balancers.
 type Node struct {
 	Name string `json:"name"`
-	// ServerID is the id of its server, or "" where the node does not tell.
+	// ServerID is the id of its server, or "" if unknown.
 	ServerID string `json:"serverID,omitempty"`
 	// Addresses are those that are members of pools.
 	Addresses []netip.Addr `json:"addresses"`
 }
 
-// Claim is what one Service claims of the group.
+// Claim is what one Service needs of the group.
 type Claim struct {
-	// Need is nil while it is not known, as before the first pass over the Service.
+	// Need is nil if unknown, as before the first pass over the Service.
 	Need *Need
-	// Ports are those of the nodes that the Service has, whatever is known of it.
+	// Ports are the node ports of the Service, which are always known.
 	Ports []PortKey
 }
 
-// Sure reports whether it is known which rules the claim comes to.
+// Sure reports whether the rules for the claim are known.
 func (c Claim) Sure(known map[string]Subnet) bool {
 	if c.Need == nil {
 		return false
@@ -38,39 +38,35 @@ func (c Claim) Sure(known map[string]Subnet) bool {
 	return ok
 }
 
-// Wanted is what the groups of the nodes are to be. A group that is not among them is left
-// as it is.
+// Wanted is the desired state. Groups that it does not list stay as they are.
 type Wanted struct {
 	Groups []WantedGroup `json:"groups"`
-	// Nodes take traffic, whatever their number is.
-	Nodes []Node `json:"nodes"`
+	Nodes  []Node        `json:"nodes"`
 }
 
-// WantedGroup is what one group is to be.
+// WantedGroup is the desired state of one group.
 type WantedGroup struct {
-	// For is OfNodes, or the uid of the Service that the group is for.
+	// For is the purpose: OfNodes, or the uid of a Service.
 	For         string `json:"for"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	// Rules are sorted.
 	Rules []Rule `json:"rules,omitempty"`
-	// Keep are ports whose rules stay as they are, such as those of Services of which it is
-	// not known what they need.
+	// Keep are ports whose rules stay as they are, because it is not known what their Services need.
 	Keep []PortKey `json:"keep,omitempty"`
-	// Only names the nodes that have the group; nil is for all of them.
+	// Only names the nodes that have the group; nil means all.
 	Only []string `json:"only,omitempty"`
-	// Held are addresses that are members of pools although none of the nodes has them any
-	// more; Unsure is whether there may be others.
+	// Held are addresses that are pool members although no node has them any more: their ports keep the group.
+	// Unsure means that there may be more.
 	Held   []netip.Addr `json:"held,omitempty"`
 	Unsure bool         `json:"unsure,omitempty"`
-	// Going is whether the group is to be taken off all ports and deleted. Replaced is whether
-	// the others let in what it lets in: then it leaves a port when they are complete, and on it.
-	Going    bool `json:"going,omitempty"`
+	// Delete removes the group from all ports and deletes it. Replaced means that other groups allow the same: the
+	// group leaves a port once these are complete and on the port.
+	Delete   bool `json:"delete,omitempty"`
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Claimed returns the rules that the claims come to, and the ports whose rules are left
-// alone since it is not known what they have to be.
+// Claimed returns the rules for the claims, and the ports whose rules stay because it is not known what they need.
 func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []PortKey) {
 	for _, c := range claims {
 		if !c.Sure(known) {
@@ -84,7 +80,7 @@ func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []Port
 	return slices.Compact(rules), keep
 }
 
-// takes reports whether the node is one of those that have the group.
+// takes reports whether the node gets the group.
 func (w WantedGroup) takes(n Node) bool {
-	return !w.Going && (w.Only == nil || slices.Contains(w.Only, n.Name))
+	return !w.Delete && (w.Only == nil || slices.Contains(w.Only, n.Name))
 }

@@ -157,7 +157,7 @@ func (r *Reconciler) sameTags(ctx context.Context, f decide.Facts, o lb.Observed
 	case l == nil:
 		return nil
 	case exposes(op) && f.FromMemory && l.ProvisioningStatus == lb.Active && r.Capabilities.Has(lb.FeatureTags):
-	case !setsTags(op) || !f.FromMemory && !f.Owner().Guest && !diff.Shared(*l, f.Owner()):
+	case !setsTags(op) || !f.FromMemory && !f.Owner().Sharer && !diff.Shared(*l, f.Owner()):
 		return nil
 	}
 	var now, before []string
@@ -290,7 +290,7 @@ func (r *Reconciler) noteLeftBehind(ctx context.Context, f decide.Facts) {
 	r.Metrics.LeftBehind.Inc()
 	log.Info("Octavia left children of the load balancer unfinished; they are replaced or written again",
 		"loadBalancerID", l.ID, "children", diff.UnfinishedIDs(*l, f.Owner()))
-	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftAtBirth(*l, f.Owner()) && r.CreateSerially() {
+	if f.Record.Cloud.CreatedWithChildren == l.ID && diff.LeftBehindAtCreation(*l, f.Owner()) && r.CreateSerially() {
 		log.Info("this cloud leaves children of a single-call create unfinished; from now on load balancers are created step by step")
 	}
 }

@@ -110,7 +110,7 @@ func (r *Reconciler) dropAllCertificates(ctx context.Context, f decide.Facts) er
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	listeners, err := r.Octavia.EndingTLS(ctx)
+	listeners, err := r.Octavia.TLSListeners(ctx)
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {
 			delete(service.Annotations, key)
 		}
-		if !f.Record.Cloud.Observed.Guest || service.Annotations[annotation.LoadBalancerGroup] != "" {
+		if !f.Record.Cloud.Observed.Sharer || service.Annotations[annotation.LoadBalancerGroup] != "" {
 			// Otherwise a user wrote the id, to share another Service's load balancer.
 			delete(service.Annotations, annotation.LoadBalancerID)
 		}

@@ -32,8 +32,9 @@ func (r *Reconciler) yield(ctx context.Context, f decide.Facts) (result reconcil
 	wait := state.Wait(r.Now())
 	if state.Stopped {
 		result, err = r.passStopped(ctx, f, state, wait)
+		return result, true, err
 	}
-	return reconcile.Result{RequeueAfter: max(result.RequeueAfter, wait)}, state.Stopped || wait > 0, err
+	return reconcile.Result{RequeueAfter: wait}, wait > 0, nil
 }
 
 // passStopped makes a pass over a Service that kube-octavia has stopped changing. It reports that

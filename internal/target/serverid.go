@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// serverID is the form of the ids that Nova gives.
+// serverID is the form of Nova's ids.
 var serverID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// ServerID returns the id of the server that a node runs on, from its spec.providerID:
-// openstack:///ID, openstack://REGION/ID or, as nodes of old clusters have it, /ID. The
-// error says what is wrong with any other.
+// ServerID returns the id of the server of a node from its spec.providerID: openstack:///ID, openstack://REGION/ID
+// or, for nodes of old clusters, /ID. The error says what is wrong with another one.
 func ServerID(providerID string) (string, error) {
 	const scheme = "openstack://"
 	if providerID == "" {

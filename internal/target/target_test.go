@@ -101,7 +101,7 @@ func TestWhichNodesTakeTraffic(t *testing.T) {
 	}
 }
 
-func TestOfSeveralAddressesTheSubnetAndTheTypeChoose(t *testing.T) {
+func TestSubnetAndTypeSelectOneOfSeveralAddresses(t *testing.T) {
 	first, second, outside := "10.0.0.1", "10.0.1.1", "203.0.113.1"
 	usual := []string{"InternalIP", first, "InternalIP", second, "ExternalIP", outside}
 	subnet, named := netip.MustParsePrefix("10.0.1.0/24"), true
@@ -137,7 +137,7 @@ func TestOfSeveralAddressesTheSubnetAndTheTypeChoose(t *testing.T) {
 	}
 }
 
-func TestThereIsAChoiceWhereANodeThatTakesTrafficHasSeveralAddressesOfAFamily(t *testing.T) {
+func TestAnyChoiceNeedsANodeWithSeveralAddressesOfAFamily(t *testing.T) {
 	both, one := addresses("InternalIP", "10.0.0.1", "InternalIP", "2001:db8::1"), node("n")
 	several := addresses("InternalIP", "10.0.0.1", "ExternalIP", "203.0.113.1")
 	for name, c := range map[string]struct {
@@ -171,7 +171,7 @@ func TestTargetsAreSortedByNodeName(t *testing.T) {
 	}
 }
 
-func TestHeartbeatsLeaveANodesPartAsItIs(t *testing.T) {
+func TestHeartbeatsDoNotChangeANode(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Node)
 		same   bool
@@ -203,7 +203,7 @@ func TestHeartbeatsLeaveANodesPartAsItIs(t *testing.T) {
 	}
 }
 
-func TestWithALocalPolicyOnlyNodesThatServeTakeTraffic(t *testing.T) {
+func TestWithPolicyLocalOnlyNodesWithEndpointsTakeTraffic(t *testing.T) {
 	endpoint := func(node string, ready, serving, terminating *bool) discoveryv1.EndpointSlice {
 		e := discoveryv1.Endpoint{Conditions: discoveryv1.EndpointConditions{Ready: ready, Serving: serving, Terminating: terminating}}
 		if node != "" {

@@ -5,23 +5,21 @@ package timing
 
 import "time"
 
-// Backoff says how long to wait between attempts: First after the first one, then
-// twice as long each time, and Last at most.
+// Backoff is a wait between attempts that begins with First and doubles up to Last.
 type Backoff struct{ First, Last time.Duration }
 
-// mostTries bounds the count of Tries: waits do not grow any more by then. mostDoublings
-// is before a time of hours overflows.
+// mostTries limits the count of Tries: longer waits do not grow. mostDoublings prevents an overflow.
 const mostTries, mostDoublings = 10, 20
 
-// After returns how long to wait after so many attempts; at least one was made.
+// After returns the wait after so many attempts, at least one.
 func (b Backoff) After(tries int) time.Duration {
 	return min(b.First<<min(max(tries-1, 0), mostDoublings), b.Last)
 }
 
-// Tries counts attempts at the same thing. The zero value is none.
+// Tries counts attempts at the same operation. The zero value is none.
 type Tries struct {
 	Count int
-	// Next is when the next attempt may be made.
+	// Next is the earliest time of the next attempt.
 	Next time.Time
 }
 
@@ -31,7 +29,7 @@ func (t Tries) Again(now time.Time, b Backoff) Tries {
 	return Tries{Count: count, Next: now.Add(Jitter(b.After(count)))}
 }
 
-// Wait is how long to wait at the time now before the next attempt; never negative.
+// Wait returns how long to wait at the time now before the next attempt; it is never negative.
 func (t Tries) Wait(now time.Time) time.Duration {
 	if t.Count == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestAttemptsComeSlowerAndSlowerUntilTheLongestWait(t *testing.T) {
+func TestWaitsGrowUpToTheLongest(t *testing.T) {
 	b, now := Backoff{First: 10 * time.Second, Last: time.Minute}, time.Unix(1000, 0)
 	var tries Tries
 	if wait := tries.Wait(now); wait != 0 {

@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timing holds how long the controller waits for things. It may import
-// nothing of the project.
+// Package timing holds the intervals and time limits of the controller. It imports nothing of this project.
 package timing
 
 import (
@@ -10,57 +9,50 @@ import (
 	"time"
 )
 
-// Delays are all the times that the controller waits. Users cannot set them; tests
-// with clouds that are faster than real ones do.
+// Delays are all waits of the controller. Users cannot set them; tests shorten them for fast clouds.
 type Delays struct {
-	// FirstBackoff and LastBackoff are how long a Service waits after a failed
-	// pass, the first time and at most.
+	// FirstBackoff and LastBackoff are the shortest and longest wait of a Service after failed passes.
 	FirstBackoff, LastBackoff time.Duration
-	// SlowRetry is how long to wait before looking again at what will not change
-	// by itself soon: a request that the cloud refuses, an exhausted quota, an
-	// address in use.
+	// SlowRetry is the wait before a retry that is unlikely to succeed soon: the cloud refuses the request, the
+	// quota is exhausted, an address is in use.
 	SlowRetry time.Duration
-	// LastQuotaRetry is how long at most to wait before asking again for what the
-	// quota does not allow, after waits that begin with SlowRetry. What this
-	// controller deletes itself cuts them short.
+	// LastQuotaRetry is the longest wait for quota; the first is SlowRetry. Deletions by this controller cut the
+	// wait short.
 	LastQuotaRetry time.Duration
-	// QuotaRetry is how soon to ask once more for what was refused although
-	// something had just been deleted: Octavia lowers its count a little later.
+	// QuotaRetry is the wait after a refusal although something was just deleted: Octavia lowers its count a little
+	// later.
 	QuotaRetry time.Duration
-	// Replacement lies between two attempts to replace a load balancer.
+	// Replacement is the wait between attempts to replace a load balancer.
 	Replacement Backoff
-	// Drain is how long a load balancer that works stays after another one has taken its
-	// place: Neutron's agents and resolvers of names need a while, and so do requests that
-	// are under way.
+	// Drain is how long a working load balancer stays after its replacement has taken over: Neutron's agents, DNS
+	// resolvers and requests in progress need a while.
 	Drain time.Duration
-	// AnswerLimit is how long Octavia may take to show what a create made that it
-	// did not answer.
+	// AnswerLimit is how long Octavia may take to list the result of a create whose answer was lost.
 	AnswerLimit time.Duration
-	// DuplicateRetry is how soon to look whether a second load balancer is gone.
+	// DuplicateRetry is the wait for the deletion of a duplicate load balancer.
 	DuplicateRetry time.Duration
-	// PartsRetry is how long to wait for parts of a load balancer that Octavia
-	// left unready although it has ended its work.
+	// PartsRetry is the wait for parts of a load balancer that Octavia left unready although its work has ended.
 	PartsRetry time.Duration
-	// Deletion is how long to wait after the deletion of a load balancer before another one
-	// is built in its place, or before it is deleted again because Octavia could not.
+	// Deletion is the wait after the deletion of a load balancer before its replacement is created, or before
+	// another attempt to delete it.
 	Deletion Backoff
-	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE,
-	// too: some providers are not done with all of them at once.
+	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE: some providers do not
+	// complete all at once.
 	Unfinished Backoff
-	// KubernetesLimit is how long a write to the Kubernetes API may take.
+	// KubernetesLimit is the timeout of a write to the Kubernetes API.
 	KubernetesLimit time.Duration
-	// SecretInterval is how often a Secret is read that a Service names.
+	// SecretInterval is how often a Secret that a Service names is read.
 	SecretInterval time.Duration
-	// ConflictLimit is how often, within ConflictWindow, another client may write to the
-	// same thing of ours before work on the Service is stopped; 0 is for ever.
+	// ConflictLimit is how many writes of another client to the same object, within ConflictWindow, are tolerated
+	// before work on the Service stops; 0 is unlimited.
 	ConflictLimit  int
 	ConflictWindow time.Duration
-	// ConflictWait is how long a second such write and further ones stay before they are
-	// repaired, and ConflictStop for how long work is stopped.
+	// ConflictWait is the wait before the repair of the second and further such writes, ConflictStop how long work
+	// stops.
 	ConflictWait, ConflictStop Backoff
 }
 
-// Default is for real clouds.
+// Default returns the delays for real clouds.
 func Default() Delays {
 	return Delays{
 		FirstBackoff:    500 * time.Millisecond,
@@ -84,15 +76,12 @@ func Default() Delays {
 	}
 }
 
-// StaleRetry is how soon to look again at a Service that was read from a stale cache.
+// StaleRetry is the wait before another pass over a Service that was read from a stale cache.
 const StaleRetry = 100 * time.Millisecond
 
-// Jitter lengthens d by up to a fifth, so that what failed together does not
-// come back together.
-func Jitter(d time.Duration) time.Duration {
-	return d + rand.N(d/5+1)
-}
+// Jitter lengthens d by up to a fifth, so that what failed at the same time is not retried at the same time.
+func Jitter(d time.Duration) time.Duration { return d + rand.N(d/5+1) }
 
-// CacheLimit is how long the caches of Kubernetes may take to be filled. Readiness says that
-// they are not; to end the process would not fill them.
+// CacheLimit is how long the Kubernetes caches may take to fill. Until then the controller is not ready; ending the
+// process would not help.
 const CacheLimit = 365 * 24 * time.Hour

@@ -17,10 +17,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
-
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
 // notSeenHere are the calls of the table that no end-to-end test makes, and why.

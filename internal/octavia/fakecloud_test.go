@@ -22,42 +22,41 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// firstLook is when a Watcher that was idle looks first.
-const firstLook = 250 * time.Millisecond
+// firstPoll is when an idle Watcher polls first.
+const firstPoll = 250 * time.Millisecond
 
-// sky is what a Watcher sees of a cloud, and the Watcher itself, in a bubble in
-// which time passes only when the test lets it.
-type sky struct {
+// fakeCloud is the cloud of a Watcher, and the Watcher itself, in a synctest bubble.
+type fakeCloud struct {
 	*octavia.Watcher
 	t     *testing.T
 	stop  func()
 	ended func() bool
 
 	mu       sync.Mutex
-	status   map[string]lb.ProvisioningStatus // "" or absent: there is none
+	status   map[string]lb.ProvisioningStatus // "" or absent: it does not exist
 	unlisted map[string]bool
 	ports    []string
-	failing  []string // "list", "ports", or the ids of load balancers
+	failing  []string // "list", "ports", or ids of load balancers
 	held     chan struct{}
-	asks     []ask
-	heads    []octavia.Head // that were told of
+	calls    []call
+	heads    []octavia.Head // of calls of Changed
 	changed  func(octavia.Head)
 	lines    []string
 }
 
-// ask is one question of a Watcher: "list", "get" or "ports".
-type ask struct {
+// call is one call of a Watcher: "list", "get" or "ports".
+type call struct {
 	kind string
 	at   time.Time
 }
 
-// watch runs a Watcher for the time of the test.
-func watch(t *testing.T, interval time.Duration, test func(*sky)) {
+// watch runs a test with a Watcher.
+func watch(t *testing.T, interval time.Duration, test func(*fakeCloud)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &sky{t: t, status: map[string]lb.ProvisioningStatus{}, unlisted: map[string]bool{}}
+		s := &fakeCloud{t: t, status: map[string]lb.ProvisioningStatus{}, unlisted: map[string]bool{}}
 		s.Watcher = octavia.NewWatcher(octavia.WatcherOptions{
-			Heads: s.list, Get: s.get, PortsThere: s.portsThere, Changed: s.tell, Interval: interval,
+			Heads: s.list, Get: s.get, ExistingPorts: s.existingPorts, Changed: s.onChanged, Interval: interval,
 			Logger: funcr.New(s.log, funcr.Options{}),
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -82,19 +81,18 @@ func watch(t *testing.T, interval time.Duration, test func(*sky)) {
 	})
 }
 
-// pass lets the time go by.
-func (s *sky) pass(d time.Duration) {
+// advance lets time pass.
+func (s *fakeCloud) advance(d time.Duration) {
 	time.Sleep(d) // no time passes outside the bubble
 	synctest.Wait()
 }
 
-// nextLook lets the time go by until the Watcher has looked, and forgets what
-// was asked before.
-func (s *sky) nextLook() {
+// nextPoll lets time pass until the Watcher has polled, and forgets earlier calls.
+func (s *fakeCloud) nextPoll() {
 	s.t.Helper()
-	s.forgetAsks()
+	s.forgetCalls()
 	for range 2000 {
-		s.pass(time.Millisecond)
+		s.advance(time.Millisecond)
 		if s.count("") > 0 {
 			return
 		}
@@ -102,7 +100,7 @@ func (s *sky) nextLook() {
 	s.t.Fatal("no look within 2 s")
 }
 
-func (s *sky) set(status lb.ProvisioningStatus, ids ...string) {
+func (s *fakeCloud) set(status lb.ProvisioningStatus, ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
@@ -110,22 +108,21 @@ func (s *sky) set(status lb.ProvisioningStatus, ids ...string) {
 	}
 }
 
-func (s *sky) setPorts(ids ...string) {
+func (s *fakeCloud) setPorts(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ports = ids
 }
 
-// fail makes these fail, and no others.
-func (s *sky) fail(what ...string) {
+// fail makes these calls fail, and no others.
+func (s *fakeCloud) fail(what ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing = what
 }
 
-// hold keeps back answers, which are decided already, until the function it
-// returns is called.
-func (s *sky) hold() (release func()) {
+// hold delays answers, which are already decided, until release is called.
+func (s *fakeCloud) hold() (release func()) {
 	held := make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,18 +135,18 @@ func (s *sky) hold() (release func()) {
 	}
 }
 
-// question counts a question and returns its failure.
-func (s *sky) question(kind, about string) error {
+// called records a call and returns its error.
+func (s *fakeCloud) called(kind, about string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asks = append(s.asks, ask{kind, time.Now()})
+	s.calls = append(s.calls, call{kind, time.Now()})
 	if slices.Contains(s.failing, about) {
 		return errors.New(about + " is out of order")
 	}
 	return nil
 }
 
-func (s *sky) wait(ctx context.Context) error {
+func (s *fakeCloud) wait(ctx context.Context) error {
 	s.mu.Lock()
 	held := s.held
 	s.mu.Unlock()
@@ -164,8 +161,8 @@ func (s *sky) wait(ctx context.Context) error {
 	}
 }
 
-func (s *sky) list(ctx context.Context) ([]octavia.Head, error) {
-	if err := s.question("list", "list"); err != nil {
+func (s *fakeCloud) list(ctx context.Context) ([]octavia.Head, error) {
+	if err := s.called("list", "list"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -179,8 +176,8 @@ func (s *sky) list(ctx context.Context) ([]octavia.Head, error) {
 	return heads, s.wait(ctx)
 }
 
-func (s *sky) get(ctx context.Context, id string) (octavia.Head, error) {
-	if err := s.question("get", id); err != nil {
+func (s *fakeCloud) get(ctx context.Context, id string) (octavia.Head, error) {
+	if err := s.called("get", id); err != nil {
 		return octavia.Head{}, err
 	}
 	s.mu.Lock()
@@ -195,8 +192,8 @@ func (s *sky) get(ctx context.Context, id string) (octavia.Head, error) {
 	return octavia.Head{ID: id, ProvisioningStatus: status}, nil
 }
 
-func (s *sky) portsThere(_ context.Context, ids []string) ([]string, error) {
-	if err := s.question("ports", "ports"); err != nil {
+func (s *fakeCloud) existingPorts(_ context.Context, ids []string) ([]string, error) {
+	if err := s.called("ports", "ports"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -204,7 +201,7 @@ func (s *sky) portsThere(_ context.Context, ids []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(s.ports, id) }), nil
 }
 
-func (s *sky) tell(id string, head octavia.Head) {
+func (s *fakeCloud) onChanged(id string, head octavia.Head) {
 	if id != head.ID {
 		s.t.Errorf("told of %s with %+v", id, head)
 	}
@@ -217,24 +214,24 @@ func (s *sky) tell(id string, head octavia.Head) {
 	}
 }
 
-func (s *sky) log(_, args string) {
+func (s *fakeCloud) log(_, args string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, args)
 }
 
-func (s *sky) logged() []string {
+func (s *fakeCloud) logged() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines)
 }
 
-// count returns how often the kind of question was asked; "" is any.
-func (s *sky) count(kind string) int {
+// count returns the number of calls of the kind; "" is any.
+func (s *fakeCloud) count(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, a := range s.asks {
+	for _, a := range s.calls {
 		if kind == "" || a.kind == kind {
 			n++
 		}
@@ -242,8 +239,8 @@ func (s *sky) count(kind string) int {
 	return n
 }
 
-// asked checks what was asked since the last time, and forgets it.
-func (s *sky) asked(lists, gets, ports int) {
+// wantCalls checks and forgets the calls.
+func (s *fakeCloud) wantCalls(lists, gets, ports int) {
 	s.t.Helper()
 	want := map[string]int{"list": lists, "get": gets, "ports": ports}
 	got := map[string]int{}
@@ -253,32 +250,32 @@ func (s *sky) asked(lists, gets, ports int) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("questions (-want +got):\n%s", diff)
 	}
-	s.forgetAsks()
+	s.forgetCalls()
 }
 
-func (s *sky) forgetAsks() {
+func (s *fakeCloud) forgetCalls() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asks = nil
+	s.calls = nil
 }
 
-// apart checks how far looks are apart, of which there must be many.
-func (s *sky) apart(least, most time.Duration) {
+// wantInterval checks the time between polls, of which there must be many.
+func (s *fakeCloud) wantInterval(least, most time.Duration) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.asks) < 10 {
-		s.t.Fatalf("only %d looks", len(s.asks))
+	if len(s.calls) < 10 {
+		s.t.Fatalf("only %d looks", len(s.calls))
 	}
-	for i := range s.asks[1:] {
-		if d := s.asks[i+1].at.Sub(s.asks[i].at); d < least || d > most {
+	for i := range s.calls[1:] {
+		if d := s.calls[i+1].at.Sub(s.calls[i].at); d < least || d > most {
 			s.t.Fatalf("looks %d and %d are %v apart, want %v to %v", i, i+1, d, least, most)
 		}
 	}
 }
 
-// told checks what was told since the last time, in any order, and forgets it.
-func (s *sky) told(want ...octavia.Head) {
+// wantChanged checks and forgets the calls of Changed, in any order.
+func (s *fakeCloud) wantChanged(want ...octavia.Head) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()

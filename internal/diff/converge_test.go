@@ -16,56 +16,51 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// reporter is what testing.T and rapid.T have in common.
+// reporter is the common part of testing.T and rapid.T.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// journey leads a cloud to what is wanted as the controller does: plan, carry
-// out the Neutron ops and the first Octavia op, wait, again. It watches over
-// everything that may never happen on the way.
-type journey struct {
+// convergence runs passes as the controller does: plan, carry out the Neutron ops and the first Octavia op, wait,
+// and again. It checks everything that must never happen meanwhile.
+type convergence struct {
 	reporter
 	cloud  *cloud
 	wanted lb.Wanted
 	start  lb.Observed
-	// decide, if it is set, says before each plan what is wanted by now, and see is
-	// told of each plan.
+	// decide, if set, returns before each plan what is wanted now; see gets each plan.
 	decide func(lb.Observed) lb.Wanted
 	see    func(Plan, lb.Observed)
-	// closed is the number of a port that was just closed to be opened with another
-	// protocol, or 0.
+	// closed is the number of a port that was just closed to change its protocol, or 0.
 	closed int
 	// passes are the ops of each pass, as text.
 	passes [][]string
 }
 
-// travel returns the first plan. The journey ends with an empty plan, after no
-// more passes than the first plan had ops, or the test fails. Only of listeners
-// that share a pool, the last one keeps it in the end and has it changed.
-func (j *journey) travel() Plan {
+// converge returns the first plan. It ends with an empty plan, after at most as many passes as the first plan has
+// ops; otherwise the test fails. Of listeners that share a pool, only the last one keeps and changes it.
+func (j *convergence) converge() Plan {
 	j.Helper()
 	j.cloud.settle()
 	j.start = j.cloud.observe()
 	first := j.plan()
 	limit := len(first.Ops) + 4*j.sharers()
 	if unmarked(j.wanted, j.start, j.cloud.owner) {
-		// Floating IPs wait for the mark: one is attached, tagged, others are discarded.
+		// Floating IPs wait for the mark: one is attached and tagged, others are deleted.
 		limit += 3
 	}
 	if l := j.wanted.LoadBalancer; l != nil {
-		// A pool that is left over by the time may be taken where one was to be made, and have
-		// other tags.
+		// A leftover pool may be reused instead of a new one, and have other tags.
 		limit += len(l.Listeners)
 	}
 	if f := j.wanted.FloatingIP; f != nil && len(f.Tags) > 0 {
-		limit++ // what is made takes its tags afterwards
+		limit++ // Neutron sets tags afterwards
 	}
 	serially := j.start.LoadBalancer == nil && (j.wanted.Serial || j.wanted.LoadBalancer != nil && losesAddress(*j.wanted.LoadBalancer))
-	// What a monitor is in the way of is planned once it is gone.
-	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.MonitorsAsFound) {
+	// Ports that a monitor blocks are planned once it is deleted.
+	if l := j.wanted.LoadBalancer; l != nil && (serially || j.wanted.KeepMonitors) {
 		// Pool, members, monitor and listener.
 		limit += 4 * len(l.Listeners)
 	}
@@ -75,12 +70,12 @@ func (j *journey) travel() Plan {
 		}
 		j.pass(plan)
 	}
-	j.arrived()
+	j.checkResult()
 	return first
 }
 
 // String lists the passes.
-func (j *journey) String() string {
+func (j *convergence) String() string {
 	var text strings.Builder
 	for i, ops := range j.passes {
 		fmt.Fprintf(&text, "\n  pass %d: %s", i+1, strings.Join(ops, "; "))
@@ -88,8 +83,8 @@ func (j *journey) String() string {
 	return text.String()
 }
 
-// plan plans twice and looks whether planning has changed its inputs.
-func (j *journey) plan() Plan {
+// plan plans twice and checks that planning does not change its inputs.
+func (j *convergence) plan() Plan {
 	j.Helper()
 	observed := j.cloud.observe()
 	if j.decide != nil {
@@ -109,7 +104,7 @@ func (j *journey) plan() Plan {
 	return plan
 }
 
-func (j *journey) pass(plan Plan) {
+func (j *convergence) pass(plan Plan) {
 	j.Helper()
 	before, predicted := j.cloud.balancer, j.cloud.observe()
 	octavia := false
@@ -131,8 +126,8 @@ func (j *journey) pass(plan Plan) {
 	}
 }
 
-// complete gives a floating IP op the VIP port, as who carries out ops does.
-func (j *journey) complete(op Op) (_ Op, ready bool) {
+// complete sets the VIP port of a floating IP op, as the controller does.
+func (j *convergence) complete(op Op) (_ Op, ready bool) {
 	port := ""
 	if j.cloud.balancer != nil {
 		port = j.cloud.balancer.VIP.PortID
@@ -148,7 +143,7 @@ func (j *journey) complete(op Op) (_ Op, ready bool) {
 	return op, true
 }
 
-func (j *journey) step(op Op, predicted *lb.Observed) {
+func (j *convergence) step(op Op, predicted *lb.Observed) {
 	j.Helper()
 	before := j.cloud.observe()
 	made, err := j.cloud.apply(op)
@@ -173,7 +168,7 @@ func (j *journey) step(op Op, predicted *lb.Observed) {
 	j.guard(op)
 }
 
-// asJSON shows all of what was observed, also what pointers lead to.
+// asJSON returns everything that was observed, including what pointers refer to.
 func asJSON(t reporter, o lb.Observed) string {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -182,9 +177,8 @@ func asJSON(t reporter, o lb.Observed) string {
 	return string(text)
 }
 
-// idleWhilePending looks whether anything is planned for a load balancer that
-// Octavia is at work on.
-func (j *journey) idleWhilePending() {
+// idleWhilePending checks that nothing is planned for a PENDING load balancer.
+func (j *convergence) idleWhilePending() {
 	j.Helper()
 	o := j.cloud.observe()
 	if o.LoadBalancer == nil || !o.LoadBalancer.ProvisioningStatus.Pending() {
@@ -197,8 +191,8 @@ func (j *journey) idleWhilePending() {
 	}
 }
 
-// promised leaves of what was observed only what After promises, in one order:
-// no statuses, no ids of members, and none of what came with a load balancer.
+// promised returns what After promises, in a fixed order: no statuses, no ids of members, and no ids of a new load
+// balancer's children.
 func promised(o lb.Observed, born bool) lb.Observed {
 	o = Clone(o)
 	slices.SortFunc(o.FloatingIPs, func(a, b lb.FloatingIP) int { return strings.Compare(a.ID, b.ID) })
