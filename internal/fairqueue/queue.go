@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue is a work queue in which namespaces take turns. It imports nothing of this project.
+// Package fairqueue is a work queue in which namespaces take turns. It imports nothing of
+// the project.
 package fairqueue
 
 import (
@@ -13,10 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// queue hands out items so that no namespace blocks another: the namespaces take turns. An item waits for the
-// passes in progress, for one pass of each other namespace with work, and for earlier items of its own namespace.
+// queue is a work queue in which namespaces take turns. An item waits for the passes in progress,
+// for one pass of each other namespace that has items, and for earlier items of its namespace.
 //
-// Within a namespace, items that changed come before those of a start or a resync.
+// Within a namespace, items of low priority, which are only due to a start or resync of the
+// controller, come after those that changed.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	turns *turns
@@ -24,7 +26,8 @@ type queue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = queue{}
 
-// New returns such a queue, as NewQueue of controller-runtime's Options.
+// New returns a queue in which namespaces take turns. It is a value for NewQueue in
+// controller-runtime's Options.
 func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	t := newTurns()
 	waiting := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: t})
@@ -33,8 +36,8 @@ func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) wor
 		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})}
 }
 
-// AddWithOpts implements priorityqueue.PriorityQueue. controller-runtime gives items that did not change a priority
-// below zero.
+// AddWithOpts implements priorityqueue.PriorityQueue. controller-runtime sets a priority below zero
+// for items that did not change.
 func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		q.turns.note(item, o.Priority != nil && *o.Priority < 0)
@@ -49,43 +52,42 @@ func (q queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) 
 	}
 }
 
-// Add requests a pass because something changed.
+// Add adds an item that changed.
 func (q queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// GetWithPriority implements priorityqueue.PriorityQueue. Items that a pass returns count as changed.
+// GetWithPriority implements priorityqueue.PriorityQueue. It always returns priority 0, so an item
+// that is added again after its pass counts as changed.
 func (q queue) GetWithPriority() (reconcile.Request, int, bool) {
 	item, shutdown := q.Get()
 	return item, 0, shutdown
 }
 
-// turns is the order of a queue: one line per namespace, and the namespaces in turn. It holds each item at most
-// once.
+// turns orders the items of a queue: the namespaces take turns, and each has a line of items. Each
+// item is in it at most once.
 type turns struct {
 	mu sync.Mutex
-	// order holds the namespaces with work, the next one first.
+	// order are the namespaces that have items, the next one first.
 	order []string
 	lines map[string]*line
-	// lowPriority records, for items that were not handed out yet, whether they did not change.
-	lowPriority map[reconcile.Request]bool
-	length      int
+	// low is whether an item was added with low priority only, since it was last popped.
+	low    map[reconcile.Request]bool
+	length int
 }
 
-// line holds the waiting items of one namespace.
-type line struct{ changed, unchanged []reconcile.Request }
+// line has the items of a namespace by priority.
+type line struct{ normal, low []reconcile.Request }
 
-func newTurns() *turns {
-	return &turns{lines: map[string]*line{}, lowPriority: map[reconcile.Request]bool{}}
-}
+func newTurns() *turns { return &turns{lines: map[string]*line{}, low: map[reconcile.Request]bool{}} }
 
-// note records the priority of an item that is about to be added. The higher priority wins.
+// note notes the priority of an item that is about to be added. The highest one counts.
 func (t *turns) note(item reconcile.Request, low bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before, noted := t.lowPriority[item]
-	t.lowPriority[item] = low && (before || !noted)
+	before, noted := t.low[item]
+	t.low[item] = low && (before || !noted)
 }
 
-// Push appends an item to its line.
+// Push adds an item at the end of its line.
 func (t *turns) Push(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,25 +97,25 @@ func (t *turns) Push(item reconcile.Request) {
 		t.lines[item.Namespace] = l
 		t.order = append(t.order, item.Namespace)
 	}
-	if t.lowPriority[item] {
-		l.unchanged = append(l.unchanged, item)
+	if t.low[item] {
+		l.low = append(l.low, item)
 	} else {
-		l.changed = append(l.changed, item)
+		l.normal = append(l.normal, item)
 	}
 	t.length++
 }
 
-// Touch is called for an item that is added again while it waits.
+// Touch raises the priority of an item that was added again while it waits.
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
-	if l == nil || t.lowPriority[item] {
+	if l == nil || t.low[item] {
 		return
 	}
-	if i := slices.Index(l.unchanged, item); i >= 0 {
-		l.unchanged = slices.Delete(l.unchanged, i, i+1)
-		l.changed = append(l.changed, item)
+	if i := slices.Index(l.low, item); i >= 0 {
+		l.low = slices.Delete(l.low, i, i+1)
+		l.normal = append(l.normal, item)
 	}
 }
 
@@ -130,19 +132,19 @@ func (t *turns) Pop() reconcile.Request {
 	defer t.mu.Unlock()
 	namespace := t.order[0]
 	l := t.lines[namespace]
-	from := &l.changed
-	if len(l.changed) == 0 {
-		from = &l.unchanged
+	from := &l.normal
+	if len(l.normal) == 0 {
+		from = &l.low
 	}
 	item := (*from)[0]
 	*from = (*from)[1:]
 	t.order = t.order[1:]
-	if len(l.changed)+len(l.unchanged) > 0 {
+	if len(l.normal)+len(l.low) > 0 {
 		t.order = append(t.order, namespace)
 	} else {
 		delete(t.lines, namespace)
 	}
-	delete(t.lowPriority, item)
+	delete(t.low, item)
 	t.length--
 	return item
 }

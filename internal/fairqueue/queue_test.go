@@ -26,17 +26,17 @@ func of(text string) reconcile.Request {
 }
 
 func TestNamespacesTakeTurns(t *testing.T) {
-	// An item that ends with ? has time, one with ! is added once more in a hurry.
+	// An item that ends with ? is added with low priority, one with ! is added again without.
 	for name, c := range map[string]struct{ added, want string }{
-		"one namespace is served in order":              {"a/1 a/2 a/3", "a/1 a/2 a/3"},
-		"many of one do not hold up one of another":     {"a/1 a/2 a/3 a/4 b/1", "a/1 b/1 a/2 a/3 a/4"},
-		"three take turns":                              {"a/1 a/2 b/1 b/2 c/1 c/2", "a/1 b/1 c/1 a/2 b/2 c/2"},
-		"what has time comes after what has not":        {"a/1? a/2? a/3", "a/3 a/1 a/2"},
-		"what has time waits in its own namespace only": {"a/1 a/2 a/3 b/1?", "a/1 b/1 a/2 a/3"},
-		"what had time and has none any more comes up":  {"a/1? a/2? a/3? a/2!", "a/2 a/1 a/3"},
-		"what had none does not get some":               {"a/1 a/2 a/1?", "a/1 a/2"},
-		"what is added twice is handed out once":        {"a/1 a/2 a/1 b/1 b/1", "a/1 b/1 a/2"},
-		"an empty namespace is one like any other":      {"/1 /2 b/1", "/1 b/1 /2"},
+		"one namespace is served in order":               {"a/1 a/2 a/3", "a/1 a/2 a/3"},
+		"many items of one do not delay another":         {"a/1 a/2 a/3 a/4 b/1", "a/1 b/1 a/2 a/3 a/4"},
+		"three take turns":                               {"a/1 a/2 b/1 b/2 c/1 c/2", "a/1 b/1 c/1 a/2 b/2 c/2"},
+		"low priority comes later":                       {"a/1? a/2? a/3", "a/3 a/1 a/2"},
+		"low priority has no effect on other namespaces": {"a/1 a/2 a/3 b/1?", "a/1 b/1 a/2 a/3"},
+		"the priority is raised":                         {"a/1? a/2? a/3? a/2!", "a/2 a/1 a/3"},
+		"the priority is not lowered":                    {"a/1 a/2 a/1?", "a/1 a/2"},
+		"an item that is added twice comes once":         {"a/1 a/2 a/1 b/1 b/1", "a/1 b/1 a/2"},
+		"the empty namespace":                            {"/1 /2 b/1", "/1 b/1 /2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := New("", noLimit()).(queue)
@@ -65,18 +65,18 @@ func noLimit() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Nanosecond, time.Nanosecond)
 }
 
-// However much is added, and whenever: between two turns of a namespace each other
-// one has one turn at most, so that the first that waits in a namespace comes after
-// no more items than there are other namespaces. And nothing gets lost.
-func TestNoItemWaitsForMoreThanOneTurnOfEachOtherNamespace(t *testing.T) {
+// Whatever is added at any time: between two turns of a namespace each other one has at most one
+// turn, so that the first item of a namespace waits for at most as many items as there are other
+// namespaces. No item is lost.
+func TestNamespaceWaitsForAtMostOneTurnOfEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		queue := newTurns()
 		waiting := map[reconcile.Request]bool{}
-		since := map[string]map[string]int{} // namespace -> turns of each since it began to wait
+		since := map[string]map[string]int{} // namespace -> turns of each other one since it began to wait
 		for step := range rapid.IntRange(1, 200).Draw(t, "steps") {
 			if queue.Len() == 0 || rapid.IntRange(0, 2).Draw(t, "add") > 0 {
 				item := of(fmt.Sprintf("%s/%d", rapid.SampledFrom([]string{"a", "a", "a", "a", "b", "c"}).Draw(t, "namespace"), rapid.IntRange(0, 20).Draw(t, "name")))
-				queue.note(item, rapid.Bool().Draw(t, "has time"))
+				queue.note(item, rapid.Bool().Draw(t, "low"))
 				if waiting[item] {
 					queue.Touch(item)
 					continue

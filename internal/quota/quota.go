@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota queues Services that wait for quota, and wakes them when quota was freed. It may import openstack
-// and timing.
+// Package quota lets Services wait in line for quota, and wakes them after a deletion. It may
+// import openstack and timing.
 package quota
 
 import (
@@ -19,11 +19,13 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// Freed is how many waiting Services are woken when quota was freed. All but one of many would be refused again;
-// with a few, a Service that needs more than was freed does not block those behind it.
+// Freed is how many waiting Services are woken after a deletion. If all of them need the same
+// resource, all but one are rejected again; with only one, a Service that needs another resource
+// would block the others.
 const Freed = 8
 
-// Waiters are the Services that wait for quota, in the order of their arrival. It is safe for concurrent use.
+// Waiters are the Services that wait for quota, in the order in which they began to wait. They
+// are safe for concurrent use.
 type Waiters struct {
 	mu    sync.Mutex
 	order []types.NamespacedName
@@ -33,34 +35,36 @@ type Waiters struct {
 // NewWaiters returns empty Waiters.
 func NewWaiters() *Waiters { return &Waiters{woken: map[types.NamespacedName]bool{}} }
 
-// Wait records that the Service was refused, and reports whether it had been woken. If so, it goes to the end of
-// the queue.
+// Wait notes that the Service was rejected, and reports whether it had been woken. If so, it goes
+// to the end of the line.
 func (w *Waiters) Wait(key types.NamespacedName) (woken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	woken = w.woken[key]
 	delete(w.woken, key)
-	if i := slices.Index(w.order, key); i >= 0 {
-		if !woken {
-			return false
-		}
-		w.order = slices.Delete(w.order, i, i+1)
+	if woken || !slices.Contains(w.order, key) {
+		w.remove(key)
+		w.order = append(w.order, key)
 	}
-	w.order = append(w.order, key)
 	return woken
 }
 
-// Leave records that the Service no longer waits, and reports whether it did.
+// Leave notes that the Service no longer waits, and reports whether it did.
 func (w *Waiters) Leave(key types.NamespacedName) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.woken, key)
+	return w.remove(key)
+}
+
+func (w *Waiters) remove(key types.NamespacedName) bool {
 	before := len(w.order)
 	w.order = slices.DeleteFunc(w.order, func(k types.NamespacedName) bool { return k == key })
 	return len(w.order) < before
 }
 
-// Wake returns up to n Services, in order, without those that were woken before and have not returned.
+// Wake returns up to n Services to try again, those that have waited longest first. It leaves out
+// those that were woken and have not tried yet.
 func (w *Waiters) Wake(n int) []types.NamespacedName {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,8 +78,8 @@ func (w *Waiters) Wake(n int) []types.NamespacedName {
 	return keys
 }
 
-// Delay returns how long a Service waits after so many refusals in a row: longer and longer, but briefly if it had
-// been woken.
+// Delay returns how long a Service waits after so many consecutive rejections. One that was woken
+// tries again soon.
 func Delay(refusals int, woken bool, t timing.Delays) time.Duration {
 	if woken && t.QuotaRetry > 0 {
 		return timing.Jitter(t.QuotaRetry)
@@ -83,11 +87,11 @@ func Delay(refusals int, woken bool, t timing.Delays) time.Duration {
 	return timing.Jitter(max(t.SlowRetry, min(t.SlowRetry<<max(refusals-1, 0), t.LastQuotaRetry)))
 }
 
-// octaviaRefusal matches Octavia's message for an exhausted quota.
+// octaviaRefusal matches Octavia's message, which names the resource.
 var octaviaRefusal = regexp.MustCompile(`Quota has been met for resources: ([A-Za-z ]+)`)
 
-// OfPart reports whether Octavia refused a part of a load balancer, such as a listener, rather than the load
-// balancer.
+// OfPart reports whether Octavia rejected a child of a load balancer, such as a listener, and not
+// the load balancer itself.
 func OfPart(failure error) bool {
 	var cloud *openstack.Error
 	if !errors.As(failure, &cloud) {

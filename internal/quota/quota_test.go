@@ -28,27 +28,27 @@ func TestWaitersAreWokenInOrderAndNoneBlocksTheOthers(t *testing.T) {
 	w := quota.NewWaiters()
 	for _, key := range keysOf("a", "b", "c", "d") {
 		if w.Wait(key) {
-			t.Errorf("%s came back before anything was freed", key)
+			t.Errorf("%s counts as woken before any was", key)
 		}
 	}
 	if w.Wait(keysOf("b")[0]) {
-		t.Error("b came back before anything was freed")
+		t.Error("b counts as woken before any was")
 	}
 	wakes := func(n int, names ...string) {
 		t.Helper()
 		if d := cmp.Diff(keysOf(names...), w.Wake(n)); d != "" {
-			t.Errorf("woken (-want +have): %s", d)
+			t.Errorf("woken (-want +got): %s", d)
 		}
 	}
 	wakes(2, "a", "b")
 	wakes(1, "c")
 	if !w.Wait(keysOf("a")[0]) {
-		t.Error("a is not known to have been woken")
+		t.Error("a does not count as woken")
 	}
-	// a was refused again, and waits behind all others now.
+	// a was rejected again and is the last in line.
 	wakes(2, "d", "a")
 	if !w.Leave(keysOf("b")[0]) || w.Leave(keysOf("b")[0]) {
-		t.Error("b waited, and left once")
+		t.Error("b did not leave exactly once")
 	}
 	wakes(4)
 	for _, key := range keysOf("a", "c", "d") {
@@ -57,7 +57,7 @@ func TestWaitersAreWokenInOrderAndNoneBlocksTheOthers(t *testing.T) {
 	wakes(4, "a", "c", "d")
 }
 
-func TestWaitsForQuotaGrow(t *testing.T) {
+func TestDelayGrowsWithRefusals(t *testing.T) {
 	delays := timing.Default()
 	for _, c := range []struct {
 		refusals int
@@ -68,15 +68,15 @@ func TestWaitsForQuotaGrow(t *testing.T) {
 		{10, false, delays.LastQuotaRetry}, {3, true, delays.QuotaRetry},
 	} {
 		if got := quota.Delay(c.refusals, c.woken, delays); got < c.want || got > c.want+c.want/5 {
-			t.Errorf("after %d refusals (woken: %t) it waits %v, want %v and a little", c.refusals, c.woken, got, c.want)
+			t.Errorf("after %d refusals (woken: %t) the delay is %v, want %v plus up to a fifth", c.refusals, c.woken, got, c.want)
 		}
 	}
 	if got := quota.Delay(1, true, timing.Delays{SlowRetry: time.Second}); got < time.Second {
-		t.Errorf("without a time for it, it waits %v", got)
+		t.Errorf("without QuotaRetry the delay is %v", got)
 	}
 }
 
-func TestARefusalOfAPartIsDistinguishedFromOneOfTheLoadBalancer(t *testing.T) {
+func TestOfPartRecognisesRefusalsOfChildren(t *testing.T) {
 	for message, want := range map[string]bool{
 		"Quota has been met for resources: Load Balancer":                           false,
 		"Quota has been met for resources: Health Monitor":                          true,
@@ -89,6 +89,6 @@ func TestARefusalOfAPartIsDistinguishedFromOneOfTheLoadBalancer(t *testing.T) {
 		}
 	}
 	if quota.OfPart(errors.New("Quota has been met for resources: Pool")) {
-		t.Error("what the cloud did not say is taken for a refusal")
+		t.Error("an error that is not from OpenStack counts as a refusal")
 	}
 }
