@@ -273,7 +273,7 @@ func TestInternalServicesThatAFloatingIPWouldOpenAreNamed(t *testing.T) {
 			p := grouping("", web, c.other)
 			p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 			l := &lb.LoadBalancer{ID: "lb-1", Name: tag + "web", Tags: append(p.Owner(&web).Tags(), c.tags...), VIP: lb.VIP{Address: "10.0.0.9"}}
-			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, FoundAddress: "10.0.0.9"}
+			input := build.Input{Service: &web, Owner: p.Owner(&web), Found: l, Sharing: build.Sharing{FoundAddress: "10.0.0.9"}}
 			if c.vip {
 				input.FoundAddress = "203.0.113.1"
 			}
@@ -305,7 +305,7 @@ func TestAnInternalServiceDoesNotComeToALoadBalancerThatIsToGetAFloatingIP(t *te
 		p := grouping("", web, guest)
 		p.Config.MonitorDelay, p.Config.MonitorTimeout = 5*time.Second, 3*time.Second
 		l := &lb.LoadBalancer{ID: "lb-1", Tags: p.Owner(&web).Tags(), VIP: lb.VIP{Address: "10.0.0.9"}}
-		input := build.Input{Service: &guest, Found: l, FoundAddress: c.address, Sharer: true}
+		input := build.Input{Service: &guest, Found: l, Sharing: build.Sharing{FoundAddress: c.address, Sharer: true}}
 		if err := p.lookAtSharers(t.Context(), &input); err != nil || input.OwnerExternal != c.want {
 			t.Errorf("%s: %v, %v", name, input.OwnerExternal, err)
 		}
