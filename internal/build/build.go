@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
 // Input is everything that the wanted load balancer depends on.
@@ -46,27 +47,19 @@ type Input struct {
 
 	// both means that the load balancer serves both families of the Service.
 	both bool
-	addressChoice
+	// addresses is how to choose an address of each node, without family and subnet. It keeps those of existing members.
+	addresses target.Choice
 }
 
-// Sharing says how other Services use the existing load balancer.
+// Sharing is what matters if Services share Found.
 type Sharing struct {
-	// Sharer means that it was created for another owner. FoundAddress is its address for clients.
+	// Sharer means that Found was created for another owner. FoundAddress is its address for clients.
 	Sharer       bool
 	FoundAddress string
-	// OwnerExternal means that its owner requests a floating IP.
+	// OwnerExternal means that the owner of Found requests a floating IP.
 	OwnerExternal bool
-	// WouldExpose are the internal Services with ports on it, which a floating IP would expose.
+	// WouldExpose are the internal Services with ports on Found, which a floating IP would expose.
 	WouldExpose []string
-}
-
-// addressChoice says which of a node's addresses becomes a member.
-type addressChoice struct {
-	// addressType and memberSubnetNamed are the requests of the Service; keep are members that stay as long as the nodes
-	// have the addresses.
-	addressType       corev1.NodeAddressType
-	memberSubnetNamed bool
-	keep              []netip.Addr
 }
 
 // SecretCertificate is the certificate in a Secret.
@@ -348,7 +341,7 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 	had := pool.Members
 	for _, m := range had {
 		if address, err := netip.ParseAddr(m.Address); err == nil {
-			in.keep = append(in.keep, address)
+			in.addresses.Keep = append(in.addresses.Keep, address)
 		}
 	}
 	pool.Members = in.members(port, in.local() && !http, monitorPort)

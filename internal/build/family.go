@@ -156,12 +156,13 @@ func (in Input) targets(protocol corev1.Protocol, local bool) []memberTarget {
 
 // chooseAddresses sets which addresses of nodes the Service requests.
 func (in *Input) chooseAddresses(options annotation.Options) {
-	in.addressType, in.memberSubnetNamed = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
+	in.addresses.Type, in.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
 }
 
 // choice returns which address of a node becomes a member of the i-th served family.
 func (in Input) choice(i int, family corev1.IPFamily) target.Choice {
-	c := target.Choice{Family: family, Type: in.addressType, Subnet: in.Networks.MemberCIDR, Named: in.memberSubnetNamed, Keep: in.keep}
+	c := in.addresses
+	c.Family, c.Subnet = family, in.Networks.MemberCIDR
 	if i > 0 {
 		c.Subnet, c.Named = in.Networks.AdditionalCIDR, false
 	}

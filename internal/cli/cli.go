@@ -1,8 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the command line of kube-octavia, one file a subcommand. It
-// may import every other internal package; nothing imports it but main.
+// Package cli is the command line of kube-octavia. It may import every other internal package.
 package cli
 
 import (
@@ -19,7 +18,7 @@ import (
 // The exit statuses of all subcommands.
 const (
 	exitOK = 0
-	// exitError: the command could not do what it is for.
+	// exitError: the command failed.
 	exitError = 1
 	// exitDifferences: `plan` found something to do, `migrate` something to look at.
 	exitDifferences = 2
@@ -33,12 +32,11 @@ type IO struct {
 	Out, Err io.Writer
 }
 
-// Options are what the program is, beside its command line.
+// Options are the settings of the program that are not flags.
 type Options struct {
-	// Version is the version of the build; empty stands for the commit.
+	// Version is the version of the build; empty means the commit.
 	Version string
-	// Timing is how long the controller leaves things alone; zero stands for
-	// timing.Default.
+	// Timing is what the controller waits for; zero means timing.Default.
 	Timing timing.Delays
 }
 
