@@ -1,0 +1,73 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
+	const id = "11111111-1111-1111-1111-111111111111"
+	own := `["kube_service_kubernetes_default_web", "kube-octavia.cluster=c-1", "kube-octavia.service=uid-1"]`
+	open := `["kube-octavia.share=default"]`
+	for name, c := range map[string]struct {
+		id            string
+		code          int
+		project, tags string
+		hasOwn        bool
+		edit          func(*corev1.Service)
+		own, shared   bool
+		message       string
+	}{
+		"own":                          {id: id, tags: own, own: true},
+		"own, deleted Service":         {id: id, tags: own, edit: deleted, own: true},
+		"may be shared":                {id: id, tags: open, shared: true},
+		"may be shared, but has own":   {id: id, tags: open, hasOwn: true},
+		"another project":              {id: id, project: "p-2", tags: open, message: "another project"},
+		"another project, deleted":     {id: id, project: "p-2", tags: open, edit: deleted},
+		"another project, but has own": {id: id, project: "p-2", tags: open, hasOwn: true},
+		"forbidden":                    {id: id, code: http.StatusForbidden, message: "another project"},
+		"forbidden, deleted":           {id: id, code: http.StatusForbidden, edit: deleted},
+		"not an id":                    {id: "not/an id", message: "not an id"},
+		"not an id, deleted":           {id: "not/an id", edit: deleted},
+		"not found":                    {id: id, code: http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+				if c.code != 0 {
+					w.WriteHeader(c.code)
+					return
+				}
+				project := c.project
+				if project == "" {
+					project = "p-1"
+				}
+				fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": %q, "tags": %s}}`, id, project, c.tags)
+			})
+			p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
+			p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+			service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = c.id })
+			if c.edit != nil {
+				c.edit(service)
+			}
+			found, shared, err := search{Planner: p, service: service, owner: p.Owner(service)}.annotated(t.Context(), c.id, c.hasOwn)
+			if len(found) > 0 != c.own || (shared != nil) != c.shared || (err != nil) != (c.message != "") {
+				t.Fatalf("own %v, shared %v, error %v", found, shared, err)
+			}
+			if err != nil && (openstack.Classify(err) != openstack.Foreign || !strings.Contains(err.Error(), c.message)) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
