@@ -35,7 +35,7 @@ func (r *Reconciler) report(f facts, wanted securitygroup.Wanted, tried *attempt
 		why, sure := f.missingSubnet(s), true
 		if why == "" && failure != nil {
 			// If the group was never read, it is not known whether it lacks anything.
-			why, sure = "the security group of the nodes does not let all of its traffic in: "+openstack.Reason(failure), !r.cloud.read.IsZero()
+			why, sure = "the security group of the nodes does not admit all of its traffic: "+openstack.Reason(failure), !r.cloud.read.IsZero()
 		}
 		if r.requirements.judge(key, was, met, why, sure) {
 			r.Enqueue(key)
@@ -86,7 +86,7 @@ func (r *Reconciler) reportNodes(f facts, wanted securitygroup.Wanted, tried *at
 		}
 		if reported[n.Name] = why; r.reported[n.Name] != why {
 			r.Recorder.Eventf(n, nil, corev1.EventTypeWarning, status.ReasonSecurityGroupNotAttached, "Reconcile", "%s",
-				fmt.Sprintf("the security group by which load balancers reach nodes cannot be put on this one: %s", why))
+				fmt.Sprintf("the security group by which load balancers reach nodes cannot be attached to the port of this node: %s", why))
 		}
 	}
 	r.reported = reported

@@ -144,7 +144,7 @@ func (n *Requirements) Unmet(key types.NamespacedName, uid types.UID) (why strin
 	if it.failed != "" {
 		return it.failed, it.sure
 	}
-	return "the security group of the nodes does not let all of its traffic in yet", false
+	return "the security group of the nodes does not admit all of its traffic yet", false
 }
 
 // all returns the needs of all Services.
