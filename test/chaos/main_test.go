@@ -34,6 +34,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -45,7 +46,7 @@ import (
 var (
 	full            = flag.Bool("full", false, "run all cases, not a part of them")
 	stateDir        = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
-	maxEnvironments = flag.Int("environments", 4, "how many cases run at once, each with a cluster and a cloud of its own")
+	maxEnvironments = flag.Int("environments", 8, "how many cases run at once, each with a cluster and a cloud of its own")
 )
 
 // controllerVariable is set in the environment of a process of this program that is to
@@ -57,6 +58,10 @@ func TestMain(m *testing.M) {
 		os.Exit(runController())
 	}
 	flag.Parse()
+	// Cases mostly wait, so more of them run at once than the machine has processors.
+	if err := flag.Set("test.parallel", strconv.Itoa(*maxEnvironments)); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(reporting{m})
 }
 
