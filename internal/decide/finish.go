@@ -65,6 +65,27 @@ type Outcome struct {
 // Next returns when to process the Service again: after a time, with 0 at the next event, or,
 // with an error, after the backoff of the queue.
 func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
+	wait, err := nextByOutcome(f, d, o)
+	if longest := f.longestWait(); err == nil && longest > 0 && (wait == 0 || longest < wait) {
+		wait = longest
+	}
+	return wait, err
+}
+
+// longestWait returns the longest time between two passes, or 0 for no limit. It is for changes
+// that no event and no sweep shows: of a Secret, and of a load balancer without our tags, which a
+// Service that is only observed may have.
+func (f Facts) longestWait() time.Duration {
+	switch {
+	case f.Preview:
+		return timing.Jitter(timing.ObserveInterval)
+	case f.Serves && f.options().TLSSecret != "":
+		return timing.Jitter(f.Timing.SecretInterval)
+	}
+	return 0
+}
+
+func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	if o.Failure != nil {
 		return nextAfterFailure(f, d, o)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -93,5 +94,30 @@ func TestFinishRemembersWhatWasReached(t *testing.T) {
 	}
 	if left := TimeUntilLate(f, d); left != maxMemberUpdate {
 		t.Errorf("late in %v", left)
+	}
+}
+
+func TestTheNextPassIsInTimeForChangesThatNoEventShows(t *testing.T) {
+	plain, withSecret := factsOf(web()), factsOf(web(annotated(annotation.TLSSecret, "web-tls")))
+	released, observed := withSecret, plain
+	released.Serves, observed.Preview = false, true
+	for name, c := range map[string]struct {
+		facts         Facts
+		delay         time.Duration
+		least, atMost time.Duration
+	}{
+		"a Service without a Secret":           {plain, 0, 0, 0},
+		"one that waits for something else":    {plain, time.Hour, time.Hour, time.Hour},
+		"a Service with a Secret":              {withSecret, 0, time.Minute, 2 * time.Minute},
+		"one that would wait longer":           {withSecret, time.Hour, time.Minute, 2 * time.Minute},
+		"one that waits less":                  {withSecret, time.Second, time.Second, time.Second},
+		"one that is being released":           {released, time.Hour, time.Hour, time.Hour},
+		"a Service that is only observed":      {observed, 0, timing.ObserveInterval, 2 * timing.ObserveInterval},
+		"one that is observed, and waits less": {observed, time.Second, time.Second, time.Second},
+	} {
+		wait, err := Next(c.facts, Decision{Delay: c.delay, Record: c.facts.Record}, Outcome{})
+		if err != nil || wait < c.least || wait > c.atMost {
+			t.Errorf("%s: the next pass is after %v (error %v)", name, wait, err)
+		}
 	}
 }

@@ -5,7 +5,6 @@ package service
 
 import (
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,10 +14,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
-
-// lookAgain is the time between two reads of the cloud for a Service that is only observed:
-// sweeps do not list load balancers without our tags.
-const lookAgain = 10 * time.Minute
 
 // observers counts the Services that are only observed, by the reason of their condition
 // Programmed. It is safe for concurrent use.

@@ -154,7 +154,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 // gather reads the Service's cloud objects, unless memory has them.
 func (r *Reconciler) gather(ctx context.Context, f decide.Facts) (decide.Facts, error) {
 	observes := r.Adopt == claim.AdoptObserve
-	if observes && f.Now.Sub(f.Record.Cloud.Written) >= lookAgain {
+	if observes && f.Now.Sub(f.Record.Cloud.Written) >= timing.ObserveInterval {
 		f.Record.Cloud.Known = f.Record.Cloud.Known && r.Claimed(f.Service)
 	}
 	before := f.Record.Recovery.Discards.Count

@@ -49,7 +49,7 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return r.soonEnough(f, reconcile.Result{RequeueAfter: wait}), nil
+	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
 // retry requests another pass soon if the cache was stale. Any other error is that of the pass.
@@ -58,22 +58,6 @@ func retry(err error) (reconcile.Result, error) {
 		return reconcile.Result{RequeueAfter: timing.StaleRetry}, nil
 	}
 	return reconcile.Result{}, err
-}
-
-// soonEnough limits the time to the next pass over a Service whose Secret may change, and over
-// one that is only observed: sweeps do not list load balancers without our tags.
-func (r *Reconciler) soonEnough(f decide.Facts, result reconcile.Result) reconcile.Result {
-	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
-	switch {
-	case f.Preview && result.RequeueAfter == 0:
-		result.RequeueAfter = timing.Jitter(lookAgain)
-	case options.TLSSecret == "" || !f.Serves:
-	default:
-		if again := timing.Jitter(r.Timing.SecretInterval); result.RequeueAfter == 0 || again < result.RequeueAfter {
-			result.RequeueAfter = again
-		}
-	}
-	return result
 }
 
 // await hands load balancers on which Octavia works to the watcher.

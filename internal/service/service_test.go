@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
@@ -149,31 +148,6 @@ func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 				t.Error("the next controller does not look for the load balancer that may still appear")
 			}
 		})
-	}
-}
-
-func TestAServiceWithASecretHasAPassPerSecretInterval(t *testing.T) {
-	r := &Reconciler{Options: Options{Planner: &planner.Planner{Policy: claim.Policy{DefaultClass: true}}, Timing: timing.Default()}}
-	named := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.TLSSecret: "web-tls"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
-	other := named.DeepCopy()
-	other.Annotations = nil
-	leaving := named.DeepCopy()
-	leaving.Spec.Type = corev1.ServiceTypeClusterIP
-	for name, c := range map[string]struct {
-		service  *corev1.Service
-		after    time.Duration
-		min, max time.Duration
-	}{
-		"without a requested pass":     {named, 0, time.Minute, 2 * time.Minute},
-		"requested later":              {named, time.Hour, time.Minute, 2 * time.Minute},
-		"requested earlier":            {named, time.Second, time.Second, time.Second},
-		"a Service without a Secret":   {other, 0, 0, 0},
-		"a Service that is not served": {leaving, time.Hour, time.Hour, time.Hour},
-	} {
-		got := r.soonEnough(decide.Facts{Service: c.service, Serves: r.Serves(c.service)}, reconcile.Result{RequeueAfter: c.after}).RequeueAfter
-		if got < c.min || got > c.max {
-			t.Errorf("%s: the next pass is after %v", name, got)
-		}
 	}
 }
 
