@@ -96,3 +96,17 @@ func TestContributingAndArchitectureListEveryDirectoryOfCode(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesNameOnlyFilesThatExist(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d pages found: %v", len(pages), err)
+	}
+	for _, page := range append(pages, filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "README.md")) {
+		for _, m := range regexp.MustCompile("`((?:internal|cloudsim|test|hack)/[a-z0-9_/]+\\.go)`").FindAllStringSubmatch(read(t, page), -1) {
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
