@@ -106,7 +106,7 @@ fuzz: need-go ## Run every fuzz target a million times; takes hours
 .PHONY: chaos
 chaos: kube ## Inject every fault into every call of every scenario, and check the results
 #? RUN=REGEXP     select scenarios, such as RUN='TestMatrix/delete'
-	cd test/chaos && $(GO) test -full -timeout 180m $(if $(RUN),-run '$(RUN)')
+	cd test/chaos && $(GO) test -full -environments 8 -timeout 180m $(if $(RUN),-run '$(RUN)')
 
 .PHONY: soak
 soak: kube ## Change Services at random while calls fail and the controller is killed

@@ -46,7 +46,7 @@ import (
 var (
 	full            = flag.Bool("full", false, "run all cases, not a part of them")
 	stateDir        = flag.String("openstack", "", "run on the real OpenStack with its state in this directory")
-	maxEnvironments = flag.Int("environments", 8, "how many cases run at once, each with a cluster and a cloud of its own")
+	maxEnvironments = flag.Int("environments", 4, "how many cases run at once, each with a cluster and a cloud of its own")
 )
 
 // controllerVariable is set in the environment of a process of this program that is to
