@@ -5,6 +5,8 @@ package lb
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // Mark identifies the owner of a cloud object: the uids of a cluster and of a Service.
@@ -15,13 +17,21 @@ type Mark struct {
 // MarkOf returns the mark in the tags of a load balancer or a child. ok is false without one, and if the tags also name
 // another cluster, another Service or, in tags of openstack-cloud-controller-manager, a Service of another name.
 func MarkOf(tags []string) (_ Mark, ok bool) {
-	cluster, service := ClusterUIDOf(tags), ServiceUIDOf(tags)
-	name := otherValue(tags, namePrefix, "")
-	if cluster == "" || service == "" || otherValue(tags, clusterTag, cluster) != "" || otherValue(tags, serviceTag, service) != "" ||
-		otherValue(tags, namePrefix, name) != "" {
+	clusters, services, names := valuesOf(tags, clusterTag), valuesOf(tags, serviceTag), valuesOf(tags, namePrefix)
+	if len(clusters) != 1 || len(services) != 1 || len(names) > 1 || clusters[0] == "" || services[0] == "" {
 		return Mark{}, false
 	}
-	return Mark{ClusterUID: cluster, ServiceUID: service}, true
+	return Mark{ClusterUID: clusters[0], ServiceUID: services[0]}, true
+}
+
+// valuesOf returns the different values of the tags with the prefix, also empty ones.
+func valuesOf(tags []string, prefix string) (values []string) {
+	for _, t := range tags {
+		if v, ok := strings.CutPrefix(t, prefix); ok && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // Marked reports whether the load balancer has the mark of a Service, so that it may be deleted while the Service

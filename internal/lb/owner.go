@@ -181,10 +181,11 @@ func Replaces(tags []string) string { return otherValue(tags, replacesTag, "") }
 // ServiceUIDOf returns the Service uid in the tags, or "".
 func ServiceUIDOf(tags []string) string { return otherValue(tags, serviceTag, "") }
 
-// otherValue returns the value of the first tag with the prefix and another value than own, or "".
+// otherValue returns the first value of a tag with the prefix that is neither empty nor own, or "". An empty one must
+// not hide those after it.
 func otherValue(tags []string, prefix, own string) string {
 	for _, t := range tags {
-		if v, ok := strings.CutPrefix(t, prefix); ok && v != own {
+		if v, ok := strings.CutPrefix(t, prefix); ok && v != "" && v != own {
 			return v
 		}
 	}

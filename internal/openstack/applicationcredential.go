@@ -120,8 +120,8 @@ func (s *Session) DeleteApplicationCredential(ctx context.Context, id string) er
 
 // applicationCredentials returns the URL of the application credentials of the user who logged in.
 func (s *Session) applicationCredentials() (string, error) {
-	t, err := s.token()
-	if err != nil {
+	var t tokenDocument
+	if err := s.readToken(&t); err != nil {
 		return "", err
 	}
 	return s.identity().ServiceURL("users", t.User.ID, "application_credentials"), nil
@@ -129,8 +129,10 @@ func (s *Session) applicationCredentials() (string, error) {
 
 // Roles returns the names of the roles of the login in its project.
 func (s *Session) Roles() []string {
-	t, err := s.token()
-	if err != nil {
+	var t struct {
+		Roles []roleDocument `json:"roles"`
+	}
+	if s.readToken(&t) != nil {
 		return nil
 	}
 	return roleNames(t.Roles)

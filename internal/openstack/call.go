@@ -17,8 +17,12 @@ import (
 // MissingRules returns the calls of the program that the access rules of the application credential in use do not
 // allow, because it was created for an older version. Credentials without access rules allow every call.
 func (s *Session) MissingRules() []calltable.Call {
-	t, err := s.token()
-	if err != nil || t.ApplicationCredential.AccessRules == nil {
+	var t struct {
+		ApplicationCredential struct {
+			AccessRules []applicationcredentials.AccessRule `json:"access_rules"`
+		} `json:"application_credential"`
+	}
+	if err := s.readToken(&t); err != nil || t.ApplicationCredential.AccessRules == nil {
 		return nil
 	}
 	return missingRules(t.ApplicationCredential.AccessRules)

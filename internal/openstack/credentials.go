@@ -13,7 +13,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
@@ -309,8 +308,8 @@ func (s *Session) Renew(ctx context.Context) error {
 // Keystone does not say when.
 func (s *Session) Expiry(ctx context.Context) (expires time.Time, kind config.Authentication, err error) {
 	kind = s.global().Authentication()
-	t, err := s.token()
-	if err != nil {
+	var t tokenDocument
+	if err := s.readToken(&t); err != nil {
 		return expires, kind, Wrap("read the token", err)
 	}
 	switch kind {
@@ -345,19 +344,18 @@ type tokenDocument struct {
 		ID string `json:"id"`
 	} `json:"OS-TRUST:trust"`
 	ApplicationCredential struct {
-		ID          string                              `json:"id"`
-		AccessRules []applicationcredentials.AccessRule `json:"access_rules"`
+		ID string `json:"id"`
 	} `json:"application_credential"`
-	Roles []roleDocument `json:"roles"`
 }
 
-// token returns the description of the token in use.
-func (s *Session) token() (t tokenDocument, err error) {
+// readToken reads parts of the description of the token in use. Callers read only what they need, so
+// that a part that cannot be read does not hide the others.
+func (s *Session) readToken(into any) error {
 	result, ok := s.provider.GetAuthResult().(tokenResult)
 	if !ok {
-		return t, errors.New("there is no token")
+		return errors.New("there is no token")
 	}
-	return t, result.ExtractInto(&t)
+	return result.ExtractInto(into)
 }
 
 // expiryOf reads expires_at of an object in Keystone.

@@ -59,8 +59,12 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	// Cases mostly wait, so more of them run at once than the machine has processors.
-	if err := flag.Set("test.parallel", strconv.Itoa(*maxEnvironments)); err != nil {
-		panic(err)
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
+		if err := flag.Set("test.parallel", strconv.Itoa(*maxEnvironments)); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(reporting{m})
 }
