@@ -404,3 +404,13 @@ func TestAnOlderNameOfTheLoadBalancerDoesNotCountAsASharer(t *testing.T) {
 		t.Errorf("it is shared by %q", tag)
 	}
 }
+
+func TestAnEmptyTagHidesNoOtherOwner(t *testing.T) {
+	own := Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
+	for _, other := range []string{"kube-octavia.cluster=", "kube-octavia.service="} {
+		l := LoadBalancer{ID: "lb-1", Name: own.LoadBalancerName(), Tags: []string{other, other + "other", own.LoadBalancerName()}}
+		if claim := own.Claims(l); claim.Ours {
+			t.Errorf("tags %q: the load balancer passes for the Service's own", l.Tags)
+		}
+	}
+}
