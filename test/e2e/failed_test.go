@@ -313,7 +313,7 @@ func TestEnoughAttemptsAreEnough(t *testing.T) {
 			if made := s.callCount(http.MethodPost, balancersRoute); made != 3 {
 				t.Errorf("%d load balancers were built", made)
 			}
-			for _, text := range []string{"3 of 3", "req-", "A person"} {
+			for _, text := range []string{"3 of 3", "req-", "ask the cloud operator"} {
 				if !strings.Contains(condition.Message, text) {
 					t.Errorf("the message lacks %q", text)
 				}
