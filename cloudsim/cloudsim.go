@@ -106,6 +106,28 @@ type Cloud struct {
 	credentials map[string]Credentials // by user name
 	octaviaUser string                 // the id of the user that Octavia itself is
 
+	services
+	servers map[string]*server // by service type, and "admin"
+
+	requests
+
+	settingsMu sync.Mutex
+	settings   Settings
+
+	addresses
+	closing sync.Once
+	closed  error
+}
+
+// requests is what happens to each request.
+type requests struct {
+	recorder wire.Recorder
+	faults   wire.Faults
+	latency  wire.Latency
+}
+
+// services are the parts of the cloud.
+type services struct {
 	keystone *keystone.Service
 	nova     *nova.Service
 	barbican *barbican.Service
@@ -113,19 +135,12 @@ type Cloud struct {
 	neutron  *neutron.Service
 	octavia  *octavia.Service
 	plane    *dataplane.Plane // nil without a data plane
+}
 
-	recorder wire.Recorder
-	faults   wire.Faults
-	latency  wire.Latency
-	servers  map[string]*server // by service type, and "admin"
-
-	settingsMu sync.Mutex
-	settings   Settings
-
+// addresses guards what is done with addresses in one go.
+type addresses struct {
 	forwarding   sync.Mutex // see forward
-	addingServer sync.Mutex // an address is chosen and taken in one go
-	closing      sync.Once
-	closed       error
+	addingServer sync.Mutex // an address is chosen and used
 }
 
 // Start starts a cloud: a private and a public network with a router between

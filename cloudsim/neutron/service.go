@@ -47,18 +47,8 @@ type Service struct {
 	options   Options
 	resources []*resource
 
-	mu          sync.Mutex
-	networks    map[string]*network
-	subnets     map[string]*subnet
-	ports       map[string]*port
-	routers     map[string]*router
-	floatingIPs map[string]*floatingIP
-	groups      map[string]*securityGroup
-	rules       map[string]*securityGroupRule
-	// floatingOf has the ids of the floating IPs on a port, in the order of
-	// association; defaultGroup a project's default security group.
-	floatingOf   map[string][]string
-	defaultGroup map[string]string
+	mu sync.Mutex
+	tables
 	// vipGroups are the security groups of VIPs' ports, by port, which belong to
 	// serviceProject.
 	vipGroups      map[string]string
@@ -71,6 +61,21 @@ type Service struct {
 	touched []string
 }
 
+// tables are the objects of all projects, by id.
+type tables struct {
+	networks    map[string]*network
+	subnets     map[string]*subnet
+	ports       map[string]*port
+	routers     map[string]*router
+	floatingIPs map[string]*floatingIP
+	groups      map[string]*securityGroup
+	rules       map[string]*securityGroupRule
+	// floatingOf has the ids of the floating IPs on a port, in the order of
+	// association; defaultGroup a project's default security group.
+	floatingOf   map[string][]string
+	defaultGroup map[string]string
+}
+
 // New returns a Neutron with nothing in it.
 func New(o Options) *Service {
 	if o.Now == nil {
@@ -80,19 +85,15 @@ func New(o Options) *Service {
 		o.MTU = 1450
 	}
 	s := &Service{
-		options:      o,
-		networks:     map[string]*network{},
-		subnets:      map[string]*subnet{},
-		ports:        map[string]*port{},
-		routers:      map[string]*router{},
-		floatingIPs:  map[string]*floatingIP{},
-		groups:       map[string]*securityGroup{},
-		rules:        map[string]*securityGroupRule{},
-		floatingOf:   map[string][]string{},
-		defaultGroup: map[string]string{},
-		vipGroups:    map[string]string{},
-		macs:         map[networkMAC]struct{}{},
-		quotas:       map[string]map[string]int{},
+		options: o,
+		tables: tables{
+			networks: map[string]*network{}, subnets: map[string]*subnet{}, ports: map[string]*port{}, routers: map[string]*router{},
+			floatingIPs: map[string]*floatingIP{}, groups: map[string]*securityGroup{}, rules: map[string]*securityGroupRule{},
+			floatingOf: map[string][]string{}, defaultGroup: map[string]string{},
+		},
+		vipGroups: map[string]string{},
+		macs:      map[networkMAC]struct{}{},
+		quotas:    map[string]map[string]int{},
 	}
 	s.serviceProject = strings.ReplaceAll(uuid.NewString(), "-", "")
 	s.resources = []*resource{

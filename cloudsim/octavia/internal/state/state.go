@@ -26,7 +26,13 @@ type Options struct {
 type State struct {
 	sync.RWMutex
 	options Options
+	Objects
+	Catalogue
+	changing
+}
 
+// Objects are the objects of all projects, by id.
+type Objects struct {
 	LoadBalancers Index[*model.LoadBalancer]
 	Listeners     Index[*model.Listener]
 	Pools         Index[*model.Pool]
@@ -35,15 +41,20 @@ type State struct {
 	Policies      Index[*model.L7Policy]
 	Rules         Index[*model.L7Rule]
 	Quotas        Quotas
+}
 
-	// What the cloud offers for load balancers. Provider is what they have whose
-	// request names none.
+// Catalogue is what the cloud offers for load balancers. Provider is for requests that
+// name none.
+type Catalogue struct {
 	Provider       string
 	Flavors        Index[*model.Offer]
 	FlavorProfiles Index[*model.Profile]
 	Zones          Index[*model.Offer]
 	ZoneProfiles   Index[*model.Profile]
+}
 
+// changing is what changes of load balancers need.
+type changing struct {
 	byPort  map[string]*model.LoadBalancer
 	changes map[*model.LoadBalancer]*Change // those under way
 	times   changeTimes
@@ -56,15 +67,19 @@ type State struct {
 // longer needed.
 func New(o Options) *State {
 	return &State{
-		options:       o,
-		LoadBalancers: newIndex[*model.LoadBalancer](),
-		Listeners:     newIndex[*model.Listener](), Pools: newIndex[*model.Pool](),
-		Members: newIndex[*model.Member](), Monitors: newIndex[*model.Monitor](),
-		Policies: newIndex[*model.L7Policy](), Rules: newIndex[*model.L7Rule](),
-		Quotas:  Quotas{standard: o.DefaultQuota, own: map[string]map[string]int{}, usage: map[string]map[string]int{}},
-		Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
-		Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
-		byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
+		options: o,
+		Objects: Objects{
+			LoadBalancers: newIndex[*model.LoadBalancer](),
+			Listeners:     newIndex[*model.Listener](), Pools: newIndex[*model.Pool](),
+			Members: newIndex[*model.Member](), Monitors: newIndex[*model.Monitor](),
+			Policies: newIndex[*model.L7Policy](), Rules: newIndex[*model.L7Rule](),
+			Quotas: Quotas{standard: o.DefaultQuota, own: map[string]map[string]int{}, usage: map[string]map[string]int{}},
+		},
+		Catalogue: Catalogue{
+			Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
+			Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
+		},
+		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{}},
 	}
 }
 
