@@ -23,6 +23,15 @@ func steady(f Facts, d Decision) *lb.Wanted {
 	return &wanted
 }
 
+// Settled reports whether the Service has exactly one load balancer, which has everything that is
+// requested: what this one does not use is not needed any more.
+func (d Decision) Settled() bool {
+	c := d.Record.Cloud
+	o, l := c.Observed, c.Observed.LoadBalancer
+	return d.Done && !d.Goal.MembersOnly && c.Known && l != nil && l.ProvisioningStatus == lb.Active && o.Predecessor == nil &&
+		len(o.Unsettled)+len(o.Duplicates) == 0 && !slices.ContainsFunc(c.Others, func(id string) bool { return id != l.ID })
+}
+
 // confirm checks, when nothing is left to do, that the cloud has the predicted state and that
 // every child is ready.
 func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {

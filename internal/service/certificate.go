@@ -69,12 +69,10 @@ func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb
 // use any more, once the desired state is reached. Octavia may lock a load balancer permanently
 // if its certificate is deleted, so the load balancer is read before.
 func (r *Reconciler) dropCertificates(ctx context.Context, f decide.Facts, d decide.Decision) error {
-	c := d.Record.Cloud
-	l := c.Observed.LoadBalancer
-	if !d.Done || d.Goal.MembersOnly || !c.Known || l == nil || l.ProvisioningStatus != lb.Active ||
-		c.Observed.Predecessor != nil || len(c.Observed.Unsettled)+len(c.Observed.Duplicates)+len(c.Others) > 0 {
+	if !d.Settled() {
 		return nil
 	}
+	l := d.Record.Cloud.Observed.LoadBalancer
 	idle := slices.DeleteFunc(r.Barbican.CertificatesOf(markOf(f)), func(one lb.Certificate) bool {
 		return lb.SameSecret(one.Ref, d.Goal.Input.Certificate.Ref) || one.RefIn(*l) != ""
 	})

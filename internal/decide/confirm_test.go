@@ -1,0 +1,35 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/memory"
+)
+
+func TestSettledWithExactlyOneCompleteLoadBalancer(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Decision)
+		want   bool
+	}{
+		"one load balancer":                            {func(*Decision) {}, true},
+		"one that a sweep has found by its tags":       {func(d *Decision) { d.Record.Cloud.Others = []string{"lb-1"} }, true},
+		"another one with the Service's tags":          {func(d *Decision) { d.Record.Cloud.Others = []string{"lb-1", "lb-2"} }, false},
+		"something left to do":                         {func(d *Decision) { d.Done = false }, false},
+		"a refused Service":                            {func(d *Decision) { d.Goal.MembersOnly = true }, false},
+		"a failed write, after which nothing is known": {func(d *Decision) { d.Record.Cloud.Known = false }, false},
+		"no load balancer":                             {func(d *Decision) { d.Record.Cloud.Observed.LoadBalancer = nil }, false},
+		"Octavia is working":                           {func(d *Decision) { d.Record.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate }, false},
+		"a predecessor":                                {func(d *Decision) { d.Record.Cloud.Observed.Predecessor = &lb.LoadBalancer{ID: "lb-0"} }, false},
+		"a duplicate":                                  {func(d *Decision) { d.Record.Cloud.Observed.Duplicates = []string{"lb-2"} }, false},
+	} {
+		d := Decision{Done: true, Record: memory.Record{Cloud: memory.Cloud{Known: true,
+			Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active}}}}}
+		if c.change(&d); d.Settled() != c.want {
+			t.Errorf("%s: settled %t", name, d.Settled())
+		}
+	}
+}
