@@ -35,6 +35,7 @@ type Tracker struct {
 
 // New returns a Tracker.
 func New(o Options) *Tracker {
+	o.Metrics.Contested.Set(0)
 	return &Tracker{Options: o, states: map[types.NamespacedName]State{}}
 }
 

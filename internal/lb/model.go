@@ -239,12 +239,14 @@ type Wanted struct {
 	// Serial creates a new load balancer without children, and these afterwards with one call each, instead of
 	// everything with one call.
 	Serial bool `json:"serial,omitempty"`
+	// The JSON names are part of digests on Services (annotation programmed): they must not change.
+
 	// KeepMonitors leaves health monitors as they are, and opens no port on a load balancer that has one.
-	KeepMonitors bool `json:"keepMonitors,omitempty"`
+	KeepMonitors bool `json:"monitorsAsFound,omitempty"`
 	// KeepAddress neither moves nor releases floating IPs, and does not delete the load balancer that they are on.
-	KeepAddress bool `json:"keepAddress,omitempty"`
+	KeepAddress bool `json:"addressAsFound,omitempty"`
 	// MoveMembers replaces pools with members in another subnet than the wanted one.
-	MoveMembers bool `json:"moveMembers,omitempty"`
+	MoveMembers bool `json:"subnetsMatter,omitempty"`
 	// Withheld is what the Service requests and this cloud does not support. The rest is wanted without it.
 	Withheld []Withheld `json:"withheld,omitempty"`
 }

@@ -181,7 +181,7 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 	switch class := openstack.Classify(err); {
 	case owns:
 		return []lb.LoadBalancer{l}, nil, err
-	case class == openstack.Gone, class == openstack.Foreign && (hasOwn || !s.Serves(s.service)):
+	case class == openstack.Gone, class == openstack.Foreign && (hasOwn || !s.Serves(s.service) && !s.ofAnotherProject(l)):
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err

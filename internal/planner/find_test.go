@@ -35,7 +35,7 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 		"may be shared":                {id: id, tags: open, shared: true},
 		"may be shared, but has own":   {id: id, tags: open, hasOwn: true},
 		"another project":              {id: id, project: "p-2", tags: open, message: "another project"},
-		"another project, deleted":     {id: id, project: "p-2", tags: open, edit: deleted},
+		"another project, deleted":     {id: id, project: "p-2", tags: open, edit: deleted, message: "another project"},
 		"another project, but has own": {id: id, project: "p-2", tags: open, hasOwn: true},
 		"forbidden":                    {id: id, code: http.StatusForbidden, message: "another project"},
 		"forbidden, deleted":           {id: id, code: http.StatusForbidden, edit: deleted},
