@@ -81,7 +81,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	if errors.As(err, &cloud) && cloud.Unanswered {
 		r.Cloud.Unanswered = f.Now
 	}
-	r.Cloud.CreateWithoutChildren = createAlone(r.Cloud.CreateWithoutChildren, create, err)
+	r.Cloud.CreateWithoutChildren = createWithoutChildren(r.Cloud.CreateWithoutChildren, create, err)
 	if vip, recorded := recordedVIP(f.Service); recorded && create.LoadBalancer.VIP.Address == vip.Address && class == openstack.Conflict {
 		r.Progress.Reason, r.Progress.Trouble = status.ReasonAddressInUse, fmt.Sprintf("another port took address %s while the failed load balancer was replaced; "+
 			"free the address, or remove annotation %s to get another one", vip.Address, annotation.VIPAddress)
@@ -89,10 +89,10 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	return r
 }
 
-// createAlone reports whether to create the load balancer without children from now on, after
+// createWithoutChildren reports whether to create the load balancer without children from now on, after
 // a create failed. Octavia may have rejected one of the children, and each rejected create
 // leaves a VIP port behind. If it is rejected without children too, that was not the reason.
-func createAlone(alone bool, create diff.CreateLoadBalancer, failure error) bool {
+func createWithoutChildren(alone bool, create diff.CreateLoadBalancer, failure error) bool {
 	children := len(create.LoadBalancer.Listeners) > 0
 	switch openstack.Classify(failure) {
 	case openstack.Invalid, openstack.Conflict:

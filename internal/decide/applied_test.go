@@ -34,7 +34,7 @@ func TestRejectedCreateIsRetriedWithoutChildren(t *testing.T) {
 		"no answer, without children":    {before: true, op: alone, failure: refusal(openstack.Transient, "connection reset"), want: true},
 		"rejected even without children": {before: true, op: alone, failure: refusal(openstack.Invalid, "no such flavor")},
 	} {
-		if got := createAlone(c.before, c.op, c.failure); got != c.want {
+		if got := createWithoutChildren(c.before, c.op, c.failure); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}

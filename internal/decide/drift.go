@@ -96,12 +96,12 @@ func (d Decision) IgnoresDrift() bool {
 // noteForeign returns the operations that undo a change by another client, one of each kind.
 // If the remembered load balancer already needed an operation, the difference may be our own.
 func noteForeign(f Facts, d Decision) Decision {
-	believed := d.Record.Cloud.Expected
-	if d.Need != "" || believed == nil || !d.Record.Cloud.Known {
+	expected := d.Record.Cloud.Expected
+	if d.Need != "" || expected == nil || !d.Record.Cloud.Known {
 		return d
 	}
 	d.Record.Cloud.Expected = nil
-	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *believed, f.Owner()).Ops, diff.Op.Octavia)
+	needed := slices.ContainsFunc(diff.New(d.Goal.Wanted, *expected, f.Owner()).Ops, diff.Op.Octavia)
 	if f.leavesDrift(d.Goal) || diff.Repairs(d.Plan.Ops) || needed {
 		return d
 	}

@@ -5,6 +5,7 @@ package lb
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,6 +120,19 @@ func TestOnlyPendingStatusesArePending(t *testing.T) {
 	} {
 		if got := status.Pending(); got != want {
 			t.Errorf("%q.Pending() = %v, want %v", status, got, want)
+		}
+	}
+}
+
+func TestJSONNamesOfWantedStay(t *testing.T) {
+	// Digests of it are stored on Services: with another name all of them would change.
+	got, err := json.Marshal(Wanted{Serial: true, KeepMonitors: true, KeepAddress: true, MoveMembers: true, KeepFloatingIP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"serial", "monitorsAsFound", "addressAsFound", "subnetsMatter", "keepFloatingIP"} {
+		if !strings.Contains(string(got), `"`+name+`":true`) {
+			t.Errorf("%s lacks %q", got, name)
 		}
 	}
 }

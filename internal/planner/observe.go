@@ -28,16 +28,16 @@ func remember(f decide.Facts, found lb.Observed, createPending bool) memory.Clou
 	if createPending || len(found.Unsettled) > 0 && c.Unanswered.IsZero() {
 		c.Unanswered = f.Now
 	}
-	c.Expected = believed(c, found)
+	c.Expected = expected(c, found)
 	complete := found.LoadBalancer == nil || found.LoadBalancer.ProvisioningStatus == lb.Active
 	c.Stale = mayMissChange(c.Observed.LoadBalancer, found.LoadBalancer, f.Now) || c.Stale && f.Now.Sub(c.Written) <= memory.SecondOver
 	c.Observed, c.Known, c.Confirmed, c.Written = found, complete, complete, f.Now
 	return c
 }
 
-// believed returns the state that was expected before the read: another client has made the
+// expected returns the state that was expected before the read: another client has made the
 // differences. It is nil if Octavia may have made them.
-func believed(c memory.Cloud, found lb.Observed) *lb.Observed {
+func expected(c memory.Cloud, found lb.Observed) *lb.Observed {
 	l := c.Observed.LoadBalancer
 	switch now := found.LoadBalancer; {
 	case now != nil && now.ProvisioningStatus == lb.Error:

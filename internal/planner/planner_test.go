@@ -194,15 +194,15 @@ func TestOnlyChangesThatOctaviaCannotMakeAreForeign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := memory.Cloud{Observed: test.before, Written: noon}
-			if got := believed(c, test.found) != nil; got != test.believed {
+			if got := expected(c, test.found) != nil; got != test.believed {
 				t.Errorf("believed: %v, want %v", got, test.believed)
 			}
 		})
 	}
 	c := memory.Cloud{Observed: converged(), Written: noon}
-	c.Expected = believed(c, pending)
+	c.Expected = expected(c, pending)
 	c.Observed = pending
-	if b := believed(c, lb.Observed{}); b == nil || b.LoadBalancer.ProvisioningStatus != lb.Active {
+	if b := expected(c, lb.Observed{}); b == nil || b.LoadBalancer.ProvisioningStatus != lb.Active {
 		t.Errorf("the state before the change is forgotten: %+v", b)
 	}
 }
