@@ -80,17 +80,17 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer
 // errDifferences if somebody has to look at something.
 func verdict(m report.Migration) error {
 	var failures []error
-	smooth := true
+	unchanged := true
 	for _, s := range m.Services {
 		if s.Outcome == report.OutcomeUnknown {
 			failures = append(failures, fmt.Errorf("%s/%s: %s", s.Namespace, s.Name, strings.Join(s.Reasons, "; ")))
 		}
-		smooth = smooth && s.Outcome.Unchanged()
+		unchanged = unchanged && s.Outcome.Unchanged()
 	}
 	if len(failures) > 0 {
 		return errors.Join(failures...)
 	}
-	if !smooth {
+	if !unchanged {
 		return errDifferences
 	}
 	return nil

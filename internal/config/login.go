@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/cloudsyaml"
 )
 
 // LoadLogin returns a person's own login, found as OpenStack's clients find it: the entry cloud of clouds.yaml, or the one
@@ -68,6 +70,15 @@ func environment(getenv func(string) string) map[string]string {
 		settings["tenant-domain-name"] = ""
 	}
 	return settings
+}
+
+// completeFromClouds fills keys of [Global] that are empty from clouds.yaml.
+func (f *file) completeFromClouds() error {
+	settings, path, err := cloudsyaml.Read(f.config.Global.CloudsFile, f.config.Global.Cloud)
+	if err != nil {
+		return fmt.Errorf("%s: [Global] use-clouds: %w", f.name, err)
+	}
+	return f.completeFrom(path, settings)
 }
 
 // completeFrom fills keys of [Global] that are empty; source stands for the settings in errors.

@@ -98,7 +98,7 @@ func createWithoutChildren(alone bool, create diff.CreateLoadBalancer, failure e
 	case openstack.Invalid, openstack.Conflict:
 		return children
 	case openstack.Quota:
-		return alone || children && quota.OfPart(failure)
+		return alone || children && quota.OfChild(failure)
 	}
 	return alone
 }

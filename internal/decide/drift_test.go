@@ -34,6 +34,25 @@ func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
 	}
 }
 
+// Digests are stored on Services. A version that computes others takes every Service for changed.
+func TestDigestsOnServicesStayValid(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings []string
+		want     string
+	}{
+		"plain":         {nil, "22e4c16d01d5d110"},
+		"with settings": {[]string{annotation.ConnectionLimit, "9", annotation.XForwardedFor, "true", annotation.Prefix + "enable-health-monitor", "true"}, "17eb60f537f70d67"},
+	} {
+		s := web()
+		for i := 0; i+1 < len(c.settings); i += 2 {
+			annotated(c.settings[i], c.settings[i+1])(s)
+		}
+		if got := digest(factsOf(s, "10.0.0.11", "10.0.0.12").Desired.Input); got != c.want {
+			t.Errorf("%s: digest %s, and Services have %s", name, got, c.want)
+		}
+	}
+}
+
 func TestDriftIsLeftIfThePolicySaysSo(t *testing.T) {
 	plain := factsOf(web(), "10.0.0.11")
 	have := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-1"}}

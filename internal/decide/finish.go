@@ -95,7 +95,7 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	case d.Delay > 0:
 		return d.Delay, nil
 	case d.Unready != "":
-		return timing.Jitter(f.Timing.PartsRetry), nil
+		return timing.Jitter(f.Timing.ChildrenRetry), nil
 	case len(d.Plan.Refused) > 0:
 		return timing.Jitter(f.Timing.SlowRetry), nil
 	case !d.Record.Cloud.Known && (l == nil || l.ProvisioningStatus == lb.Active):

@@ -39,7 +39,7 @@ func TestNextPassComesWhenNoEventWillCauseIt(t *testing.T) {
 	}{
 		"nothing to do":          {d: none},
 		"delay":                  {d: with(active, func(d *Decision) { d.Delay = time.Hour }), want: time.Hour},
-		"children not ready":     {d: with(active, func(d *Decision) { d.Unready = "pool" }), want: defaults.PartsRetry},
+		"children not ready":     {d: with(active, func(d *Decision) { d.Unready = "pool" }), want: defaults.ChildrenRetry},
 		"partly refused":         {d: with(active, func(d *Decision) { d.Plan.Refused = make([]diff.Refusal, 1) }), want: defaults.SlowRetry},
 		"unknown state":          {d: with(active, func(d *Decision) { d.Record.Cloud.Known = false }), want: defaults.DuplicateRetry},
 		"unknown state, PENDING": {d: with(pending, func(d *Decision) { d.Record.Cloud.Known = false })},

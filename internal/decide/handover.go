@@ -96,7 +96,7 @@ func handOver(f Facts, d Decision) (_ Decision, final bool) {
 	}
 	d.Delay = timing.StaleRetry
 	if f.MissingNodeRules != "" {
-		d.Delay = f.Timing.PartsRetry // a change of the rules enqueues the Service earlier
+		d.Delay = f.Timing.ChildrenRetry // a change of the rules enqueues the Service earlier
 		d.Record.Progress.Trouble += "; " + f.MissingNodeRules
 	}
 	if f.MissingNodeRules != "" || otherUsers(*f.observed().Predecessor, f.Owner()) != "" {

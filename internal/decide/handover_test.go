@@ -43,7 +43,7 @@ func TestAddressMovesToACompleteReplacement(t *testing.T) {
 		"ready for the move":           {f: with(false, ""), d: Decision{Action: CompleteReplacement, Plan: move}, need: NeedPredecessor},
 		"predecessor read":             {f: with(true, ""), d: Decision{Action: CompleteReplacement, Plan: move}, final: true, moves: true, delay: timing.StaleRetry},
 		"predecessor is shared":        {f: with(true, "", "kube_service_kubernetes_default_api"), d: Decision{Action: CompleteReplacement, Plan: move}, final: true, delay: timing.StaleRetry},
-		"nodes do not accept traffic":  {f: with(true, "no rule"), d: Decision{Action: CompleteReplacement, Plan: move}, final: true, delay: plain.Timing.PartsRetry},
+		"nodes do not accept traffic":  {f: with(true, "no rule"), d: Decision{Action: CompleteReplacement, Plan: move}, final: true, delay: plain.Timing.ChildrenRetry},
 		"floating IP has moved":        {f: with(false, ""), d: Decision{Action: CompleteReplacement, Complete: true, Goal: external}, final: true, complete: true, delay: timing.StaleRetry},
 		"internal":                     {f: with(false, ""), d: Decision{Action: CompleteReplacement, Complete: true}, need: NeedPredecessor},
 		"internal, predecessor read":   {f: with(true, ""), d: Decision{Action: CompleteReplacement, Complete: true}, final: true, complete: true, delay: timing.StaleRetry},

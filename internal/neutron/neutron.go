@@ -9,6 +9,7 @@ package neutron
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -95,6 +96,10 @@ func (c *Client) listFloatingIPs(ctx context.Context, op string, query url.Value
 		Tags        []string `json:"tags"`
 	}
 	documents, err := list[document](ctx, c, op, "floatingips", query)
+	var failed *openstack.Error
+	if errors.As(err, &failed) && failed.Class == openstack.Gone {
+		failed.Class = openstack.Transient // a list cannot be gone: callers would conclude that the load balancer is
+	}
 	if err != nil {
 		return nil, err
 	}

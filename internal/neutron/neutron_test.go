@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // handler serves requests without a network.
@@ -195,6 +196,15 @@ func TestFloatingIPsThatDoNotMatchTheFilterAreLeftOut(t *testing.T) {
 	}
 	if found, err := client.FloatingIPsWithAddress(t.Context(), "192.0.2.2"); err != nil || len(found) != 1 || found[0].ID != "f2" {
 		t.Errorf("with 192.0.2.2: %+v (%v)", found, err)
+	}
+}
+
+func TestAListOfFloatingIPsIsNeverGone(t *testing.T) {
+	client := against(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, 404, `{"message": "The resource could not be found."}`)
+	})
+	if _, err := client.FloatingIPsOn(t.Context(), "p1"); openstack.Classify(err) != openstack.Transient {
+		t.Errorf("class %s: %v", openstack.Classify(err), err)
 	}
 }
 

@@ -90,9 +90,9 @@ func Delay(refusals int, woken bool, t timing.Delays) time.Duration {
 // octaviaRefusal matches Octavia's message, which names the resource.
 var octaviaRefusal = regexp.MustCompile(`Quota has been met for resources: ([A-Za-z ]+)`)
 
-// OfPart reports whether Octavia rejected a child of a load balancer, such as a listener, and not
+// OfChild reports whether Octavia rejected a child of a load balancer, such as a listener, and not
 // the load balancer itself.
-func OfPart(failure error) bool {
+func OfChild(failure error) bool {
 	var cloud *openstack.Error
 	if !errors.As(failure, &cloud) {
 		return false

@@ -76,7 +76,7 @@ func TestDelayGrowsWithRefusals(t *testing.T) {
 	}
 }
 
-func TestOfPartRecognisesRefusalsOfChildren(t *testing.T) {
+func TestOfChildRecognisesRefusalsOfChildren(t *testing.T) {
 	for message, want := range map[string]bool{
 		"Quota has been met for resources: Load Balancer":                           false,
 		"Quota has been met for resources: Health Monitor":                          true,
@@ -84,11 +84,11 @@ func TestOfPartRecognisesRefusalsOfChildren(t *testing.T) {
 		"Provider 'amphora' reports error: Quota exceeded for resources: ['port'].": false,
 		"Policy does not allow this request to be performed.":                       false,
 	} {
-		if got := quota.OfPart(&openstack.Error{Class: openstack.Quota, Message: message}); got != want {
+		if got := quota.OfChild(&openstack.Error{Class: openstack.Quota, Message: message}); got != want {
 			t.Errorf("%q: %t, want %t", message, got, want)
 		}
 	}
-	if quota.OfPart(errors.New("Quota has been met for resources: Pool")) {
+	if quota.OfChild(errors.New("Quota has been met for resources: Pool")) {
 		t.Error("an error that is not from OpenStack counts as a refusal")
 	}
 }

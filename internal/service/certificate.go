@@ -27,8 +27,8 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 	}
 	used := &f.Desired.Built
 	if f.Desired.Replacement != nil {
-		fresh := *f.Desired.Replacement
-		used, f.Desired.Replacement = &fresh, &fresh
+		own := *f.Desired.Replacement
+		used, f.Desired.Replacement = &own, &own
 	}
 	stored, err := r.store(context.WithoutCancel(ctx), f, name)
 	if err != nil {

@@ -31,8 +31,8 @@ type Delays struct {
 	AnswerLimit time.Duration
 	// DuplicateRetry is the wait for the deletion of a duplicate load balancer.
 	DuplicateRetry time.Duration
-	// PartsRetry is the wait for parts of a load balancer that Octavia left unready although its work has ended.
-	PartsRetry time.Duration
+	// ChildrenRetry is the wait for children of a load balancer that Octavia left unready although its work has ended.
+	ChildrenRetry time.Duration
 	// Deletion is the wait after the deletion of a load balancer before its replacement is created, or before
 	// another attempt to delete it.
 	Deletion Backoff
@@ -64,7 +64,7 @@ func Default() Delays {
 		Replacement:     Backoff{10 * time.Second, 5 * time.Minute},
 		Drain:           30 * time.Second,
 		DuplicateRetry:  2 * time.Second,
-		PartsRetry:      10 * time.Second,
+		ChildrenRetry:   10 * time.Second,
 		Deletion:        Backoff{5 * time.Second, 5 * time.Minute},
 		Unfinished:      Backoff{5 * time.Second, 5 * time.Minute},
 		KubernetesLimit: 30 * time.Second,

@@ -38,7 +38,7 @@ func delaysTimes(by time.Duration) timing.Delays {
 		SlowRetry:      by * 500 * time.Millisecond,
 		AnswerLimit:    by * 1500 * time.Millisecond,
 		DuplicateRetry: by * 200 * time.Millisecond,
-		PartsRetry:     by * 200 * time.Millisecond,
+		ChildrenRetry:  by * 200 * time.Millisecond,
 		Deletion:       timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		Replacement:    timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		Drain:          by * 100 * time.Millisecond,

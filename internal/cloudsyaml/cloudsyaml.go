@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+// Package cloudsyaml reads one cloud of clouds.yaml in the keys of cloud.conf. It imports no other package of the project.
+package cloudsyaml
 
 import (
 	"cmp"
@@ -21,16 +22,16 @@ import (
 
 // cloudEntry is one cloud of clouds.yaml, as far as cloud.conf has keys for it.
 type cloudEntry struct {
-	Profile      scalar            `json:"profile"`
-	AuthType     scalar            `json:"auth_type"`
-	Auth         map[string]scalar `json:"auth"`
-	RegionName   scalar            `json:"region_name"`
-	EndpointType scalar            `json:"endpoint_type"`
-	Interface    scalar            `json:"interface"`
-	Verify       *bool             `json:"verify"`
-	CACert       scalar            `json:"cacert"`
-	Cert         scalar            `json:"cert"`
-	Key          scalar            `json:"key"`
+	Profile      scalar                     `json:"profile"`
+	AuthType     scalar                     `json:"auth_type"`
+	Auth         map[string]json.RawMessage `json:"auth"`
+	RegionName   scalar                     `json:"region_name"`
+	EndpointType scalar                     `json:"endpoint_type"`
+	Interface    scalar                     `json:"interface"`
+	Verify       *bool                      `json:"verify"`
+	CACert       scalar                     `json:"cacert"`
+	Cert         scalar                     `json:"cert"`
+	Key          scalar                     `json:"key"`
 }
 
 // authKeys are the keys of auth that cloud.conf has, too: with - for _, and tenant for project.
@@ -62,20 +63,27 @@ func (s *scalar) UnmarshalJSON(text []byte) error {
 // authTypes lists the auth_type values that mean one of the ways to authenticate.
 var authTypes = []scalar{"", "password", "v2password", "v3password", "token", "v2token", "v3token", "v3applicationcredential", "none"}
 
-// completeFromClouds fills the keys of [Global] that are empty from clouds.yaml.
-func (f *file) completeFromClouds() error {
-	entry, path, err := findCloud(f.config.Global.CloudsFile, f.config.Global.Cloud)
+// Read returns what clouds.yaml says about a cloud, in the keys of [Global] of cloud.conf, and the path of the file that it
+// read. The cloud is the one called name, or $OS_CLOUD, or the only one. The file is the one at path, or
+// $OS_CLIENT_CONFIG_FILE, or the first one in the usual places. A profile of clouds-public.yaml lies under the cloud, and
+// secure.yaml of the same directory lies over it. Errors show no value of the files, which may be a secret.
+func Read(path, name string) (settings map[string]string, from string, err error) {
+	entry, path, err := find(path, name)
 	if err != nil {
-		return fmt.Errorf("%s: [Global] use-clouds: %w", f.name, err)
+		return nil, path, err
 	}
 	if !slices.Contains(authTypes, entry.AuthType) {
-		return fmt.Errorf("%s: auth_type %q is not supported: use password, v3applicationcredential or token", path, entry.AuthType)
+		return nil, path, fmt.Errorf("%s: auth_type %q is not supported: use password, v3applicationcredential or token", path, entry.AuthType)
 	}
-	return f.completeFrom(path, entry.settings())
+	settings, err = entry.settings()
+	if err != nil {
+		return nil, path, fmt.Errorf("%s: %w", path, err)
+	}
+	return settings, path, nil
 }
 
 // settings returns the entry in the keys of cloud.conf.
-func (e cloudEntry) settings() map[string]string {
+func (e cloudEntry) settings() (map[string]string, error) {
 	all := map[string]string{
 		"region": string(e.RegionName), "os-endpoint-type": strings.TrimSuffix(string(cmp.Or(e.EndpointType, e.Interface)), "URL"),
 		"ca-file": string(e.CACert), "cert-file": string(e.Cert), "key-file": string(e.Key),
@@ -85,14 +93,19 @@ func (e cloudEntry) settings() map[string]string {
 	}
 	inCloudConf := strings.NewReplacer("project", "tenant", "_", "-")
 	for _, key := range authKeys {
-		all[inCloudConf.Replace(key)] = string(e.Auth[key])
+		var value scalar
+		if raw := e.Auth[key]; raw != nil {
+			if err := json.Unmarshal(raw, &value); err != nil {
+				return nil, fmt.Errorf("auth: %s %w", key, err)
+			}
+		}
+		all[inCloudConf.Replace(key)] = string(value)
 	}
-	return all
+	return all, nil
 }
 
-// findCloud reads the entry called name, or $OS_CLOUD, or the only one, from the clouds.yaml at path or in the usual places.
-// A profile of clouds-public.yaml lies under it and secure.yaml of the same directory lies over it.
-func findCloud(path, name string) (cloudEntry, string, error) {
+// find returns the entry of the cloud and the path of the file that has it.
+func find(path, name string) (cloudEntry, string, error) {
 	var entry cloudEntry
 	path, err := cloudsFile(path)
 	if err != nil {
