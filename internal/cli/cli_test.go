@@ -69,8 +69,6 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		"an output of a migration":        {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
 		"a migration from no cloud":       {[]string{"migrate"}, "--cloud-config is required"},
 		"no Service at all at once":       {[]string{"controller", "--concurrency=0"}, "--concurrency 0: must be 1 or more"},
-		"a watcher that looks too seldom": {[]string{"controller", "--watch-interval=3s"}, "--watch-interval 3s: must be above 0s and not above 2s"},
-		"a watcher that never rests":      {[]string{"controller", "--watch-interval=0"}, "--watch-interval 0s: must be above 0s and not above 2s"},
 		"a sweeper that never rests":      {[]string{"controller", "--sweep-interval=10ms"}, "--sweep-interval 10ms: must be 1s or more"},
 		"a log format that is none":       {[]string{"controller", "--log-format=xml"}, `--log-format "xml": must be text or json`},
 		"a log format of plan":            {[]string{"plan", "--log-format="}, `--log-format "": must be text or json`},
@@ -90,8 +88,8 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 }
 
 func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
-	got := runCommand(t, "controller", "--concurrency=-2", "--watch-interval=1h", "--sweep-interval=0")
-	for _, want := range []string{"--concurrency -2", "--watch-interval 1h0m0s", "--sweep-interval 0s"} {
+	got := runCommand(t, "controller", "--concurrency=-2", "--sweep-interval=0")
+	for _, want := range []string{"--concurrency -2", "--sweep-interval 0s"} {
 		if !strings.Contains(got.Err, want) {
 			t.Errorf("%q is not named in %q", want, got.Err)
 		}

@@ -45,7 +45,7 @@ type controllerOptions struct {
 	connection
 	logging
 	concurrency                               int
-	watchInterval, sweepInterval              time.Duration
+	sweepInterval                             time.Duration
 	orphanGrace                               graceValue
 	metricsAddress, healthAddress             string
 	leaderElect                               bool
@@ -78,7 +78,6 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.addAdoptFlag(flags)
 	o.logging.addFlags(flags)
 	flags.IntVar(&o.concurrency, "concurrency", 16, "number of Services that are processed in parallel")
-	flags.DurationVar(&o.watchInterval, "watch-interval", 500*time.Millisecond, "interval for polling PENDING load balancers; at most 2s")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "interval for checking all load balancers for drift")
 	o.orphanGrace = graceValue(time.Hour)
 	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long to keep orphaned cloud objects; never disables deletion")
@@ -96,9 +95,6 @@ func (o *controllerOptions) check() error {
 	var problems []error
 	if o.concurrency < 1 {
 		problems = append(problems, fmt.Errorf("--concurrency %d: must be 1 or more", o.concurrency))
-	}
-	if o.watchInterval <= 0 || o.watchInterval > 2*time.Second {
-		problems = append(problems, fmt.Errorf("--watch-interval %v: must be above 0s and not above 2s", o.watchInterval))
 	}
 	if o.sweepInterval < time.Second {
 		problems = append(problems, fmt.Errorf("--sweep-interval %v: must be 1s or more", o.sweepInterval))
@@ -159,7 +155,6 @@ func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logge
 			Registry:      metrics.Registry,
 			Logger:        log,
 			Concurrency:   o.concurrency,
-			WatchInterval: o.watchInterval,
 			SweepInterval: o.sweepInterval,
 			OrphanGrace:   time.Duration(o.orphanGrace),
 			Timing:        timing,

@@ -41,8 +41,6 @@ type Options struct {
 	// Concurrency is how many Services are worked on at once. A pass lasts as
 	// long as its few calls, never as long as Octavia takes.
 	Concurrency int
-	// WatchInterval lies between two looks at what Octavia is working on.
-	WatchInterval time.Duration
 	// SweepInterval lies between two looks at everything.
 	SweepInterval time.Duration
 	// OrphanGrace is how long orphans stay, or orphan.Never.
@@ -70,10 +68,9 @@ func SetUp(m manager.Manager, o Options) error {
 	o.Planner.Remembered = known
 	var reconciler *service.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
-		Heads:         o.Planner.Heads,
+		List:          o.Planner.ProjectHeads,
 		Get:           o.Planner.Octavia.Head,
 		ExistingPorts: o.Planner.Neutron.ExistingPorts,
-		Interval:      o.WatchInterval,
 		Logger:        o.Logger.WithName("watcher"),
 		Changed:       func(id string, head octavia.Head) { reconciler.Settled(id, head) },
 	})

@@ -17,8 +17,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
-// lockedBy returns the load balancer that Octavia locks while it applies the operation.
-func lockedBy(op diff.Op, observed lb.Observed) *lb.LoadBalancer {
+// LockedBy returns the load balancer that Octavia locks while it applies the operation.
+func LockedBy(op diff.Op, observed lb.Observed) *lb.LoadBalancer {
 	if old := observed.Predecessor; old != nil && diff.Within(op, *old) {
 		return old
 	}
@@ -55,7 +55,7 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 		r.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	}
 	r.Cloud.Observed = diff.After(r.Cloud.Observed, op, made)
-	if l := lockedBy(op, r.Cloud.Observed); l != nil && op.Octavia() {
+	if l := LockedBy(op, r.Cloud.Observed); l != nil && op.Octavia() {
 		if l == r.Cloud.Observed.LoadBalancer {
 			r.Cloud.Confirmed, r.Cloud.Stale = false, true
 		}
@@ -71,7 +71,7 @@ func afterFailure(f Facts, r memory.Record, op diff.Op, err error) memory.Record
 	r.Cloud.Known = false
 	class := openstack.Classify(err)
 	if class == openstack.Busy && r.Cloud.Observed.LoadBalancer != nil {
-		lockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
+		LockedBy(op, r.Cloud.Observed).ProvisioningStatus = lb.PendingUpdate
 	}
 	create, creates := op.(diff.CreateLoadBalancer)
 	if !creates {

@@ -178,20 +178,18 @@ func (c *Client) attach(ctx context.Context, id, portID, description string) err
 	return err
 }
 
-// ExistingPorts returns those of the VIP ports that exist, with one call per hundred. A port that a person created
-// for a VIP outlives its load balancer and is left out.
-func (c *Client) ExistingPorts(ctx context.Context, ids []string) ([]string, error) {
+// ExistingPorts returns those of the VIP ports that exist, with one call per hundred. The value reports whether Octavia
+// created the port: one that a person created for a VIP outlives its load balancer.
+func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bool, error) {
 	const op = "look whether VIP ports are gone"
-	var existing []string
+	existing := map[string]bool{}
 	for some := range slices.Chunk(ids, idsPerCall) {
 		all, err := list[ports.Port](ctx, c, op, "ports", url.Values{"id": some, "fields": {"id", "name", "device_owner"}})
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range all {
-			if madeByOctavia(p) {
-				existing = append(existing, p.ID)
-			}
+			existing[p.ID] = madeByOctavia(p)
 		}
 	}
 	return existing, nil

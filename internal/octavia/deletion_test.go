@@ -16,10 +16,11 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/polling"
 )
 
 func TestManyDeletionsTakeOneListAndOneCallForAllPorts(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		var gone []octavia.Head
 		for i := range 50 {
 			id := fmt.Sprint("lb-", i)
@@ -35,14 +36,52 @@ func TestManyDeletionsTakeOneListAndOneCallForAllPorts(t *testing.T) {
 		}
 		s.ports = nil
 		s.nextPoll()
-		s.wantCalls(1, len(gone), 1)
+		s.wantCalls(1, 0, 1)
 		s.wantChanged(gone...)
+	})
+}
+
+func TestAbsenceFromAListProvesNothingWhileThePortExists(t *testing.T) {
+	watch(t, func(s *fakeCloud) {
+		for _, id := range []string{"a", "b", "c"} {
+			s.set(lb.PendingDelete, id)
+			s.ports = append(s.ports, "port of "+id)
+			s.WatchDeletion(id, "port of "+id)
+		}
+		s.unlisted["a"] = true
+		s.nextPoll()
+		s.wantCalls(1, 0, 1)
+		s.advance(time.Minute)
+		s.wantChanged()
+		// It was there all the time, and its deletion failed.
+		delete(s.unlisted, "a")
+		s.set(lb.Error, "a")
+		s.advance(6 * time.Second)
+		s.wantChanged(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
+	})
+}
+
+func TestWithAPortOfAPersonADeletedLoadBalancerIsReadByItself(t *testing.T) {
+	watch(t, func(s *fakeCloud) {
+		s.persons = []string{"mine"}
+		for _, id := range []string{"a", "b", "c"} {
+			s.set(lb.PendingDelete, id)
+			s.WatchDeletion(id, "mine")
+		}
+		s.unlisted["a"] = true
+		s.nextPoll()
+		s.wantCalls(1, 1, 1)
+		s.wantChanged()
+		s.set("", "a", "b")
+		s.nextPoll()
+		s.wantCalls(1, 2, 1)
+		s.wantChanged(octavia.Head{ID: "a", Gone: true}, octavia.Head{ID: "b", Gone: true})
 	})
 }
 
 func TestALoadBalancerInStatusDeletedCountsAsGone(t *testing.T) {
 	for _, ids := range [][]string{{"a"}, {"a", "b", "c"}} {
-		watch(t, time.Second, func(s *fakeCloud) {
+		watch(t, func(s *fakeCloud) {
 			var gone []octavia.Head
 			for _, id := range ids {
 				s.set(lb.Deleted, id)
@@ -60,17 +99,17 @@ func TestALoadBalancerWithoutAStatusStaysWatched(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		w := octavia.NewWatcher(octavia.WatcherOptions{
-			Heads: func(context.Context) ([]octavia.Head, error) {
+			List: func(context.Context) ([]octavia.Head, error) {
 				return []octavia.Head{{ID: "a"}, {ID: "b"}, {ID: "c"}}, nil
 			},
 			Get:     func(_ context.Context, id string) (octavia.Head, error) { return octavia.Head{ID: id}, nil },
 			Changed: func(id string, h octavia.Head) { t.Errorf("told of %s: %+v", id, h) },
 		})
 		time.AfterFunc(30*time.Second, func() { // in the test's own time
-			w.Watch("b")
-			w.Watch("c")
+			w.Watch("b", polling.Operation{})
+			w.Watch("c", polling.Operation{})
 		})
-		w.Watch("a")
+		w.Watch("a", polling.Operation{})
 		if err := w.Run(ctx); err != nil || len(w.Pending()) != 3 {
 			t.Errorf("error %v, watching %v", err, w.Pending())
 		}
@@ -78,7 +117,7 @@ func TestALoadBalancerWithoutAStatusStaysWatched(t *testing.T) {
 }
 
 func TestPortsThatCannotBeReadEndNoDeletion(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		for _, id := range []string{"a", "b", "c"} {
 			s.WatchDeletion(id, id)
 		}
@@ -86,13 +125,13 @@ func TestPortsThatCannotBeReadEndNoDeletion(t *testing.T) {
 		s.advance(time.Minute)
 		s.wantChanged()
 		s.fail()
-		s.advance(2 * time.Second)
+		s.advance(6 * time.Second)
 		s.wantChanged(octavia.Head{ID: "a", Gone: true}, octavia.Head{ID: "b", Gone: true}, octavia.Head{ID: "c", Gone: true})
 	})
 }
 
 func TestGaugesOfPendingLoadBalancers(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(s.Watcher)
 		gauges := func(pending, longest int) {
@@ -117,7 +156,7 @@ kube_octavia_pending_load_balancers %d
 		s.advance(20 * time.Second)
 		gauges(2, 120)
 		s.set(lb.Active, "a")
-		s.advance(2 * time.Second)
-		gauges(1, 22)
+		s.advance(5 * time.Second)
+		gauges(1, 25)
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/polling"
 )
 
 // firstPoll is when an idle Watcher polls first.
@@ -36,6 +37,8 @@ type fakeCloud struct {
 	status   map[string]lb.ProvisioningStatus // "" or absent: it does not exist
 	unlisted map[string]bool
 	ports    []string
+	persons  []string // ports that a person created
+	takes    time.Duration
 	failing  []string // "list", "ports", or ids of load balancers
 	held     chan struct{}
 	calls    []call
@@ -51,12 +54,12 @@ type call struct {
 }
 
 // watch runs a test with a Watcher.
-func watch(t *testing.T, interval time.Duration, test func(*fakeCloud)) {
+func watch(t *testing.T, test func(*fakeCloud)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeCloud{t: t, status: map[string]lb.ProvisioningStatus{}, unlisted: map[string]bool{}}
 		s.Watcher = octavia.NewWatcher(octavia.WatcherOptions{
-			Heads: s.list, Get: s.get, ExistingPorts: s.existingPorts, Changed: s.onChanged, Interval: interval,
+			List: s.list, Get: s.get, ExistingPorts: s.existingPorts, Changed: s.onChanged,
 			Logger: funcr.New(s.log, funcr.Options{}),
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -81,6 +84,23 @@ func watch(t *testing.T, interval time.Duration, test func(*fakeCloud)) {
 	})
 }
 
+// Watch watches a load balancer that somebody else has changed.
+func (s *fakeCloud) Watch(id string) { s.Watcher.Watch(id, polling.Operation{}) }
+
+// WatchDeletion is Watch for a deletion.
+func (s *fakeCloud) WatchDeletion(id, portID string) {
+	s.Watcher.WatchDeletion(id, portID, polling.Operation{})
+}
+
+// update begins a change of the load balancers that takes so long.
+func (s *fakeCloud) update(takes time.Duration, ids ...string) {
+	s.set(lb.PendingUpdate, ids...)
+	for _, id := range ids {
+		s.Watcher.Watch(id, polling.Operation{Provider: "amphora", Name: "SetMembers"})
+	}
+	time.AfterFunc(takes, func() { s.set(lb.Active, ids...) }) // in the test's own time
+}
+
 // advance lets time pass.
 func (s *fakeCloud) advance(d time.Duration) {
 	time.Sleep(d) // no time passes outside the bubble
@@ -91,13 +111,13 @@ func (s *fakeCloud) advance(d time.Duration) {
 func (s *fakeCloud) nextPoll() {
 	s.t.Helper()
 	s.forgetCalls()
-	for range 2000 {
+	for range 6000 {
 		s.advance(time.Millisecond)
 		if s.count("") > 0 {
 			return
 		}
 	}
-	s.t.Fatal("no look within 2 s")
+	s.t.Fatal("no look within 6 s")
 }
 
 func (s *fakeCloud) set(status lb.ProvisioningStatus, ids ...string) {
@@ -150,6 +170,7 @@ func (s *fakeCloud) wait(ctx context.Context) error {
 	s.mu.Lock()
 	held := s.held
 	s.mu.Unlock()
+	time.Sleep(s.takes) // in the test's own time
 	if held == nil {
 		return nil
 	}
@@ -192,13 +213,19 @@ func (s *fakeCloud) get(ctx context.Context, id string) (octavia.Head, error) {
 	return octavia.Head{ID: id, ProvisioningStatus: status}, nil
 }
 
-func (s *fakeCloud) existingPorts(_ context.Context, ids []string) ([]string, error) {
+func (s *fakeCloud) existingPorts(_ context.Context, ids []string) (map[string]bool, error) {
 	if err := s.called("ports", "ports"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(s.ports, id) }), nil
+	existing := map[string]bool{}
+	for _, id := range ids {
+		if byOctavia := slices.Contains(s.ports, id); byOctavia || slices.Contains(s.persons, id) {
+			existing[id] = byOctavia
+		}
+	}
+	return existing, nil
 }
 
 func (s *fakeCloud) onChanged(id string, head octavia.Head) {

@@ -108,6 +108,10 @@ func (c *Client) Heads(ctx context.Context, tag string) ([]Head, error) {
 			query.Set("tags", tag)
 		}
 	}
+	return c.heads(ctx, query)
+}
+
+func (c *Client) heads(ctx context.Context, query url.Values) ([]Head, error) {
 	documents, err := list[loadBalancerDocument](ctx, c, "loadbalancers", query)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func TestEachWatchEndsOnceWithTheRightStatus(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		course := rapid.SliceOfN(events, 1, 40).Draw(rt, "events")
 		var wrong []string
-		watch(t, time.Second, func(s *fakeCloud) { wrong = follow(s, course) })
+		watch(t, func(s *fakeCloud) { wrong = follow(s, course) })
 		if len(wrong) > 0 {
 			rt.Fatal(wrong)
 		}
@@ -138,7 +138,7 @@ func follow(s *fakeCloud, course []event) (wrong []string) {
 	for i, id := range all {
 		s.become([]lb.ProvisioningStatus{lb.Active, lb.Error, ""}[i%3], id)
 	}
-	s.advance(5 * time.Second)
+	s.advance(11 * time.Second)
 	for _, id := range all {
 		if watching[id] {
 			wrong = append(wrong, "not told of "+id)

@@ -17,10 +17,11 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/polling"
 )
 
 func TestAnIdleWatcherMakesNoCalls(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.advance(time.Hour)
 		s.wantCalls(0, 0, 0)
 		for range 2 {
@@ -37,41 +38,95 @@ func TestAnIdleWatcherMakesNoCalls(t *testing.T) {
 	})
 }
 
-func TestPollsAreAnIntervalApartAndAtMostTwoSeconds(t *testing.T) {
-	for _, c := range []struct{ interval, most time.Duration }{
-		{0, time.Second}, {-1, time.Second}, {100 * time.Millisecond, 100 * time.Millisecond},
-		{2 * time.Second, 2 * time.Second}, {time.Hour, 2 * time.Second}, {time.Microsecond, time.Microsecond},
-	} {
-		watch(t, c.interval, func(s *fakeCloud) {
-			s.set(lb.PendingCreate, "a")
-			s.Watch("a")
-			s.advance(firstPoll + 50*c.most)
-			s.wantInterval(c.most*9/10, c.most)
+func TestAStuckLoadBalancerCostsACallEveryFiveSeconds(t *testing.T) {
+	watch(t, func(s *fakeCloud) {
+		s.set(lb.PendingCreate, "stuck")
+		s.Watch("stuck")
+		s.advance(time.Minute)
+		s.forgetCalls()
+		s.advance(time.Hour)
+		s.wantInterval(5*time.Second, 5*time.Second)
+	})
+}
+
+func TestAStuckLoadBalancerDoesNotChangeHowOthersAreWatched(t *testing.T) {
+	calls := map[bool]int{}
+	for _, stuck := range []bool{false, true} {
+		watch(t, func(s *fakeCloud) {
+			if stuck {
+				s.set(lb.PendingCreate, "stuck")
+				s.Watch("stuck")
+				s.advance(time.Hour)
+			}
+			s.forgetCalls()
+			began := time.Now()
+			for range 50 {
+				s.update(10*time.Second, "a")
+				s.advance(11 * time.Second)
+				s.wantChanged(active("a")...)
+			}
+			calls[stuck] = s.count("") - s.count("list")
+			if stuck {
+				calls[stuck] -= int(time.Since(began)/(5*time.Second)) + 2
+			}
+			if s.count("list") > 0 {
+				t.Errorf("%d lists for two load balancers", s.count("list"))
+			}
+		})
+	}
+	if calls[true] > calls[false] {
+		t.Errorf("%d calls beside one that is stuck, %d without", calls[true], calls[false])
+	}
+}
+
+func TestOperationsOfAKnownTimeTakeFewCalls(t *testing.T) {
+	for _, n := range []int{1, 10} {
+		watch(t, func(s *fakeCloud) {
+			var ids []string
+			for i := range n {
+				ids = append(ids, fmt.Sprint("lb-", i))
+			}
+			for i := range 20 {
+				s.forgetCalls()
+				s.update(30*time.Second, ids...)
+				s.advance(33 * time.Second)
+				s.wantChanged(active(ids...)...)
+				if calls := s.count(""); i > 10 && calls > 6 {
+					t.Errorf("%d load balancers took %d calls at the %d. time, want at most 6", n, calls, i+1)
+				}
+			}
 		})
 	}
 }
 
-func TestFailedPollsDoubleTheIntervalUpToTwoSeconds(t *testing.T) {
-	for interval, most := range map[time.Duration]time.Duration{
-		100 * time.Millisecond: 200 * time.Millisecond, time.Second: 2 * time.Second, 1500 * time.Millisecond: 2 * time.Second,
-	} {
-		watch(t, interval, func(s *fakeCloud) {
-			s.set(lb.PendingUpdate, "a")
-			s.fail("a")
-			s.Watch("a")
-			s.advance(firstPoll + 50*most)
-			s.wantInterval(most*9/10, most)
-			s.fail()
-			s.advance(most)
-			s.forgetCalls()
-			s.advance(20 * interval)
-			s.wantInterval(interval*9/10, interval)
-		})
-	}
+func TestASlowCloudIsAskedNoMoreOftenThanItCanAnswer(t *testing.T) {
+	watch(t, func(s *fakeCloud) {
+		s.takes = 200 * time.Millisecond
+		s.set(lb.PendingCreate, "a")
+		s.Watch("a")
+		s.advance(23 * time.Second)
+		s.wantInterval(2200*time.Millisecond, 2200*time.Millisecond)
+	})
+}
+
+func TestFailedPollsBackOffToFiveSeconds(t *testing.T) {
+	watch(t, func(s *fakeCloud) {
+		s.set(lb.PendingUpdate, "a")
+		s.fail("a")
+		s.Watch("a")
+		s.advance(10 * time.Second)
+		s.forgetCalls()
+		s.advance(time.Minute)
+		s.wantInterval(5*time.Second, 5*time.Second)
+		s.fail()
+		s.set(lb.Active, "a")
+		s.advance(5 * time.Second)
+		s.wantChanged(active("a")...)
+	})
 }
 
 func TestFewLoadBalancersArePolledOneByOneAndMoreWithOneList(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		for i, want := range []struct{ lists, gets int }{{0, 1}, {0, 2}, {1, 0}, {1, 0}} {
 			id := fmt.Sprint("lb-", i)
 			s.set(lb.PendingUpdate, id)
@@ -90,7 +145,7 @@ func TestFewLoadBalancersArePolledOneByOneAndMoreWithOneList(t *testing.T) {
 }
 
 func TestALoadBalancerMissingInTheListIsReadByItself(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.set(lb.PendingUpdate, "a", "b", "adopted", "vanished")
 		s.unlisted["adopted"], s.unlisted["vanished"] = true, true
 		for _, id := range []string{"a", "b", "adopted", "vanished"} {
@@ -108,7 +163,7 @@ func TestALoadBalancerMissingInTheListIsReadByItself(t *testing.T) {
 }
 
 func TestAListThatFailsChangesNothingAndIsLoggedOnce(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		for _, id := range []string{"a", "b", "c"} {
 			s.set(lb.Active, id)
 			s.Watch(id)
@@ -131,7 +186,7 @@ func TestAListThatFailsChangesNothingAndIsLoggedOnce(t *testing.T) {
 }
 
 func TestALoadBalancerThatCannotBeReadDelaysNoOther(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.set(lb.Active, "a", "b")
 		s.fail("a")
 		s.Watch("a")
@@ -145,7 +200,7 @@ func TestALoadBalancerThatCannotBeReadDelaysNoOther(t *testing.T) {
 }
 
 func TestALoadBalancerThatStaysPendingStaysWatched(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.set(lb.PendingCreate, "a")
 		began := time.Now()
 		s.Watch("a")
@@ -156,13 +211,13 @@ func TestALoadBalancerThatStaysPendingStaysWatched(t *testing.T) {
 			t.Errorf("watched since (-want +got):\n%s", diff)
 		}
 		s.set(lb.Error, "a")
-		s.advance(2 * time.Second)
+		s.advance(5 * time.Second)
 		s.wantChanged(octavia.Head{ID: "a", ProvisioningStatus: lb.Error})
 	})
 }
 
 func TestADeletionEndsWhenThePortIsDeletedToo(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.setPorts("port", "other")
 		s.set(lb.PendingDelete, "a")
 		s.WatchDeletion("a", "port")
@@ -181,13 +236,13 @@ func TestADeletionEndsWhenThePortIsDeletedToo(t *testing.T) {
 		s.advance(time.Minute)
 		s.wantChanged()
 		s.fail()
-		s.advance(2 * time.Second)
+		s.advance(5 * time.Second)
 		s.wantChanged(octavia.Head{ID: "a", Gone: true})
 	})
 }
 
 func TestADeletionThatIsRenewedStillWaitsForThePort(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.setPorts("port")
 		s.Watch("a")
 		s.WatchDeletion("a", "port")
@@ -197,13 +252,13 @@ func TestADeletionThatIsRenewedStillWaitsForThePort(t *testing.T) {
 		s.advance(time.Minute)
 		s.wantChanged()
 		s.setPorts()
-		s.advance(2 * time.Second)
+		s.advance(6 * time.Second)
 		s.wantChanged(octavia.Head{ID: "a", Gone: true})
 	})
 }
 
 func TestADeletionWithoutAPortEndsWithTheLoadBalancer(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.WatchDeletion("a", "")
 		s.nextPoll()
 		s.wantCalls(0, 1, 0)
@@ -212,7 +267,7 @@ func TestADeletionWithoutAPortEndsWithTheLoadBalancer(t *testing.T) {
 }
 
 func TestADeletionThatFailsEndsTheWatch(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.setPorts("port")
 		s.set(lb.Error, "a")
 		s.WatchDeletion("a", "port")
@@ -222,7 +277,7 @@ func TestADeletionThatFailsEndsTheWatch(t *testing.T) {
 }
 
 func TestAForgottenLoadBalancerIsNotReported(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.set(lb.Active, "a")
 		s.Watch("a")
 		s.Forget("a")
@@ -276,7 +331,7 @@ func TestCallsDuringAPoll(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			watch(t, time.Second, func(s *fakeCloud) {
+			watch(t, func(s *fakeCloud) {
 				s.set(c.status, "a")
 				answer := s.hold()
 				s.Watch("a")
@@ -291,7 +346,7 @@ func TestCallsDuringAPoll(t *testing.T) {
 }
 
 func TestChangedMayCallWatch(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		s.changed = func(h octavia.Head) {
 			if h.ProvisioningStatus == lb.Active {
 				s.set(lb.Error, h.ID)
@@ -321,7 +376,7 @@ func TestRunEndsWithTheContextWhateverItIsDoing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			watch(t, time.Second, func(s *fakeCloud) {
+			watch(t, func(s *fakeCloud) {
 				begin(s)
 				synctest.Wait()
 				before := s.logged()
@@ -340,7 +395,7 @@ func TestRunEndsWithTheContextWhateverItIsDoing(t *testing.T) {
 }
 
 func TestConcurrentWatchesAreReportedOnceEach(t *testing.T) {
-	watch(t, time.Second, func(s *fakeCloud) {
+	watch(t, func(s *fakeCloud) {
 		const n = 200
 		var want []octavia.Head
 		for i := range n {
@@ -375,7 +430,7 @@ func TestAWatcherNeedsNoClockOrLogger(t *testing.T) {
 			time.Sleep(time.Minute) // in the test's own time
 			stop()
 		}()
-		w.Watch("a")
+		w.Watch("a", polling.Operation{})
 		if err := w.Run(ctx); err != nil || len(got) > 0 || !slices.Equal([]string{"a"}, watchedBy(w)) {
 			t.Errorf("error %v, told of %v, watching %v", err, got, watchedBy(w))
 		}

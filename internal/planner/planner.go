@@ -261,7 +261,7 @@ func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts
 	return f, decide.DecideStopped(f), nil
 }
 
-// Heads lists the load balancers of the cluster.
-func (p *Planner) Heads(ctx context.Context) ([]octavia.Head, error) {
-	return p.Octavia.Heads(ctx, lb.ClusterTag(p.ClusterUID))
+// ProjectHeads lists the load balancers of the project.
+func (p *Planner) ProjectHeads(ctx context.Context) ([]octavia.Head, error) {
+	return p.Octavia.ProjectHeads(ctx, p.Neutron.ProjectID())
 }

@@ -28,6 +28,8 @@ type outcome struct {
 	decide.Outcome
 	// stopped is why the pass ended before there was anything to report, or nil.
 	stopped error
+	// began is the operation that Octavia has begun, or nil.
+	began diff.Op
 	// released is whether all cloud objects of the Service are deleted.
 	released bool
 	// groupLeft says why the Service still has a security group, and nothing else, or is "".
@@ -52,12 +54,12 @@ func (r *Reconciler) apply(ctx context.Context, f decide.Facts, d decide.Decisio
 		}
 	}
 	d, wrote, err := r.carryOut(ctx, f, d)
-	o.Wrote = wrote
+	o.Wrote, o.began = wrote.any, wrote.octavia
 	f.Record = d.Record
 	switch l := d.Record.Cloud.Observed.LoadBalancer; {
 	case !f.Serves && errors.Join(failure, err) == nil:
 		o, err = r.releaseAll(ctx, f, d, o)
-	case err == nil && wrote && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
+	case err == nil && wrote.any && d.Action != decide.Replace && d.Record.Cloud.Known && l != nil && l.ProvisioningStatus == lb.Active:
 		// Only Neutron was written, so there is nothing to wait for.
 		f, d, err = r.decideAgain(ctx, f, d)
 	}
@@ -86,16 +88,23 @@ func (r *Reconciler) decideAgain(ctx context.Context, f decide.Facts, d decide.D
 	return f, next, err
 }
 
+// written is what a pass has written to the cloud.
+type written struct {
+	any bool
+	// octavia is the operation that Octavia has begun, or nil.
+	octavia diff.Op
+}
+
 // carryOut carries out the operations of the plan that decide.Sequence allows. A call that has
 // begun is completed even if the controller is stopped.
-func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote bool, _ error) {
+func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Decision) (_ decide.Decision, wrote written, _ error) {
 	if wait := r.noteForeign(f, d); wait > 0 {
 		d.Delay = wait
-		return d, false, nil
+		return d, wrote, nil
 	}
 	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && d.Goal.Wanted.FloatingIP == nil {
 		if err := r.noteVIP(ctx, f.Service, l.VIP); err != nil {
-			return d, false, err
+			return d, wrote, err
 		}
 	}
 	var failures []error
@@ -108,10 +117,15 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 			return d, wrote, ctx.Err()
 		}
 		next, err := r.write(context.WithoutCancel(ctx), f, d, op)
-		if d = next; err != nil {
+		switch d = next; {
+		case err != nil:
 			failures = append(failures, err)
+		case op.Octavia():
+			wrote.any, wrote.octavia = true, op
+		default:
+			wrote.any = true
 		}
-		wrote, sequence = wrote || err == nil, sequence.After(op, err)
+		sequence = sequence.After(op, err)
 	}
 	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
 		d, err = r.failoverRefused(ctx, d, err)

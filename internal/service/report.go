@@ -4,6 +4,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/polling"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
@@ -35,7 +37,7 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	d, o.Outcome = r.noteQuota(f, d, o.Outcome)
 	r.Memory.Put(keyOf(f.Service), d.Record)
 	r.Requirements.Passed()
-	r.await(d.Record.Cloud.Observed)
+	r.await(d.Record.Cloud.Observed, o.began)
 	switch {
 	case apierrors.IsConflict(o.Failure):
 		return retry(o.Failure) // the Service has changed since it was read
@@ -60,18 +62,28 @@ func retry(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// await hands load balancers on which Octavia works to the watcher.
-func (r *Reconciler) await(o lb.Observed) {
+// await hands load balancers on which Octavia works to the watcher. Began is the operation that
+// Octavia has begun in this pass, or nil.
+func (r *Reconciler) await(o lb.Observed, began diff.Op) {
 	if old := o.Predecessor; old != nil && old.ProvisioningStatus.Pending() {
-		r.Watcher.Watch(old.ID)
+		r.Watcher.Watch(old.ID, r.operationOn(old, o, began))
 	}
 	switch l := o.LoadBalancer; {
 	case l == nil || !l.ProvisioningStatus.Pending():
 	case l.ProvisioningStatus == lb.PendingDelete:
-		r.Watcher.WatchDeletion(l.ID, l.VIP.PortID)
+		r.Watcher.WatchDeletion(l.ID, l.VIP.PortID, r.operationOn(l, o, began))
 	default:
-		r.Watcher.Watch(l.ID)
+		r.Watcher.Watch(l.ID, r.operationOn(l, o, began))
 	}
+}
+
+// operationOn returns the operation if it is on the load balancer.
+func (r *Reconciler) operationOn(l *lb.LoadBalancer, o lb.Observed, began diff.Op) polling.Operation {
+	deletion, deletes := began.(diff.DeleteLoadBalancer)
+	if began == nil || deletes && deletion.ID != l.ID || !deletes && decide.LockedBy(began, o) != l {
+		return polling.Operation{}
+	}
+	return polling.Operation{Provider: cmp.Or(l.Provider, r.Capabilities.Provider), Name: diff.Kind(began)}
 }
 
 // reportDrift counts drift that is not repaired, once, and writes an event about repairs.

@@ -56,14 +56,14 @@ func (r *Reconciler) passStopped(ctx context.Context, f decide.Facts, state conf
 			err = r.claim(ctx, f.Service)
 		}
 	}
-	d := decide.Decision{Record: f.Record}
+	d, wrote := decide.Decision{Record: f.Record}, written{}
 	if err == nil && !state.Repeated(diff.Kind(diff.SetMembers{})) {
 		if f, d, err = r.PlanStopped(ctx, f); err == nil {
-			d, _, err = r.carryOut(ctx, f, d)
+			d, wrote, err = r.carryOut(ctx, f, d)
 		}
 	}
 	r.Memory.Put(keyOf(f.Service), d.Record)
-	r.await(d.Record.Cloud.Observed)
+	r.await(d.Record.Cloud.Observed, wrote.octavia)
 	if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
 		wait, err = decide.Next(f, d, decide.Outcome{Failure: err})
 	}

@@ -235,7 +235,7 @@ func (e *environment) controllerArgs() []string {
 	return []string{"controller",
 		"--cloud-config=" + filepath.Join(e.dir, "cloud.conf"), "--kubeconfig=" + filepath.Join(e.dir, "kubeconfig"),
 		"--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0",
-		"--watch-interval=50ms", "--sweep-interval=1s", "--v=4",
+		"--sweep-interval=1s", "--v=4",
 	}
 }
 

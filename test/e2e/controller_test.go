@@ -86,9 +86,6 @@ func (s *stage) begin() {
 		"--metrics-bind-address=0", "--health-probe-bind-address=" + health,
 		"--log-format=json", "--v=4",
 	}, s.settings.flags...)
-	if *stateDir == "" {
-		args = append(args, "--watch-interval=100ms") // a simulated Octavia is done at once
-	}
 	program := s.settings.program
 	program.Version = "test"
 	go func() {
