@@ -63,17 +63,17 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		"the same for the controller": {
 			[]string{"controller", "--cloud-config=" + conf, "--kubeconfig=" + none}, "find the cluster: stat " + none,
 		},
-		"a way to adopt that is none":     {[]string{"controller", "--adopt=steal"}, `invalid argument "steal" for "--adopt" flag: must be tag or observe`},
-		"the same of a plan":              {[]string{"plan", "--adopt="}, `invalid argument "" for "--adopt" flag: must be tag or observe`},
-		"a migration of one Service":      {[]string{"migrate", "web"}, `unknown command "web" for "kube-octavia migrate"`},
-		"an output of a migration":        {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
-		"a migration from no cloud":       {[]string{"migrate"}, "--cloud-config is required"},
-		"no Service at all at once":       {[]string{"controller", "--concurrency=0"}, "--concurrency 0: must be 1 or more"},
-		"a sweeper that never rests":      {[]string{"controller", "--sweep-interval=10ms"}, "--sweep-interval 10ms: must be 1s or more"},
-		"a log format that is none":       {[]string{"controller", "--log-format=xml"}, `--log-format "xml": must be text or json`},
-		"a log format of plan":            {[]string{"plan", "--log-format="}, `--log-format "": must be text or json`},
-		"more logs than there are":        {[]string{"plan", "-v", "10"}, "--v 10: must be 0 to 9"},
-		"fewer logs than none":            {[]string{"controller", "--v=-1"}, "--v -1: must be 0 to 9"},
+		"a way to adopt that is none": {[]string{"controller", "--adopt=steal"}, `invalid argument "steal" for "--adopt" flag: must be tag or observe`},
+		"the same of a plan":          {[]string{"plan", "--adopt="}, `invalid argument "" for "--adopt" flag: must be tag or observe`},
+		"a migration of one Service":  {[]string{"migrate", "web"}, `unknown command "web" for "kube-octavia migrate"`},
+		"an output of a migration":    {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
+		"a migration from no cloud":   {[]string{"migrate"}, "--cloud-config is required"},
+		"no Service at all at once":   {[]string{"controller", "--concurrency=0"}, "--concurrency 0: must be 1 or more"},
+		"a sweeper that never rests":  {[]string{"controller", "--sweep-interval=10ms"}, "--sweep-interval 10ms: must be 1s or more"},
+		"a log format that is none":   {[]string{"controller", "--log-format=xml"}, `--log-format "xml": must be text or json`},
+		"a log format of plan":        {[]string{"plan", "--log-format="}, `--log-format "": must be text or json`},
+		"more logs than there are":    {[]string{"plan", "-v", "10"}, "--v 10: must be 0 to 9"},
+		"fewer logs than none":        {[]string{"controller", "--v=-1"}, "--v -1: must be 0 to 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runCommand(t, test.args...)

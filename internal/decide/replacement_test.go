@@ -92,7 +92,7 @@ func TestReplacementInStepsWhileThePredecessorFollowsTheNodes(t *testing.T) {
 	if d := cmp.Diff([]string{"SetMembers"}, kinds(plan.Ops)); d != "" || complete {
 		t.Fatalf("complete %t (-want +got):\n%s", complete, d)
 	}
-	if op := plan.Ops[0]; !diff.Within(op, *o.Predecessor) || lockedBy(op, o) != o.Predecessor {
+	if op := plan.Ops[0]; !diff.Within(op, *o.Predecessor) || LockedBy(op, o) != o.Predecessor {
 		t.Errorf("%v does not change the old one", op)
 	}
 	o = diff.After(o, plan.Ops[0], diff.Created{})

@@ -119,7 +119,7 @@ func (c *Client) findExternalNetwork(ctx context.Context) (string, error) {
 func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, error) {
 	return c.lookups.get(ctx, "floating IP "+id, func(ctx context.Context) (string, error) {
 		op := "look for floating IP " + id
-		found, err := c.floatingIPs(ctx, op, "id", id, func(f lb.FloatingIP) bool { return f.ID == id })
+		found, err := c.listFloatingIPs(ctx, op, url.Values{"id": {id}, "project_id": {c.projectID}}, func(f lb.FloatingIP) bool { return f.ID == id })
 		switch {
 		case err != nil:
 			return "", err

@@ -4,7 +4,7 @@
 // Package neutron reads and writes floating IPs and the security groups of nodes, and looks up ports, networks and
 // subnets in Neutron.
 //
-// It imports config, diff, lb, openstack, paging and securitygroup. Calls go through gophercloud.
+// It imports batch, config, diff, lb, openstack, paging and securitygroup. Calls go through gophercloud.
 package neutron
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/kube-octavia/kube-octavia/internal/batch"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -38,11 +39,14 @@ type Client struct {
 	service   *gophercloud.ServiceClient
 	projectID string
 	lookups   lookups
+	addresses *batch.Reader[[]lb.FloatingIP]
 }
 
 // New returns a Client for the Neutron of a session, which acts in the project.
 func New(service *gophercloud.ServiceClient, projectID string) *Client {
-	return &Client{service: service, projectID: projectID, lookups: newLookups()}
+	c := &Client{service: service, projectID: projectID, lookups: newLookups()}
+	c.addresses = batch.New(c.withAddresses)
+	return c
 }
 
 // ProjectID returns the project of the Client.
@@ -55,23 +59,37 @@ func list[T any](ctx context.Context, c *Client, op, collection string, query ur
 
 // FloatingIPsOn returns the floating IPs of the project that are attached to the port, in one call.
 func (c *Client) FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error) {
-	return c.floatingIPs(ctx, "look for the floating IPs of port "+portID, "port_id", portID,
+	if portID == "" { // it would not filter
+		return nil, nil
+	}
+	return c.listFloatingIPs(ctx, "look for the floating IPs of port "+portID, url.Values{"port_id": {portID}, "project_id": {c.projectID}},
 		func(f lb.FloatingIP) bool { return f.PortID == portID })
 }
 
 // FloatingIPsWithAddress returns the floating IP of the project with the address, wherever it is attached, in one
-// call. It returns none for another project's: a role that can list those gives no right to them.
+// call, which several callers at a time share. It returns none for another project's: a role that can list those gives
+// no right to them.
 func (c *Client) FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error) {
-	return c.floatingIPs(ctx, "look for floating IP "+address, "floating_ip_address", address,
-		func(f lb.FloatingIP) bool { return f.Address == address })
-}
-
-// floatingIPs returns those of the project whose attribute key has the value. An empty value would not filter.
-func (c *Client) floatingIPs(ctx context.Context, op, key, value string, has func(lb.FloatingIP) bool) ([]lb.FloatingIP, error) {
-	if value == "" {
+	if address == "" { // it would not filter
 		return nil, nil
 	}
-	return c.listFloatingIPs(ctx, op, url.Values{key: {value}, "project_id": {c.projectID}}, has)
+	return c.addresses.Get(ctx, address)
+}
+
+func (c *Client) withAddresses(ctx context.Context, addresses []string) (map[string][]lb.FloatingIP, error) {
+	found := map[string][]lb.FloatingIP{}
+	for some := range slices.Chunk(addresses, idsPerCall) {
+		query := url.Values{"floating_ip_address": some, "project_id": {c.projectID}}
+		all, err := c.listFloatingIPs(ctx, "look for floating IP "+strings.Join(some, ", "), query,
+			func(f lb.FloatingIP) bool { return slices.Contains(some, f.Address) })
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range all {
+			found[f.Address] = append(found[f.Address], f)
+		}
+	}
+	return found, nil
 }
 
 // FloatingIPs returns all floating IPs of the project, with one call per thousand.

@@ -4,7 +4,7 @@
 // Package octavia reads load balancers and their children from Octavia, carries out operations, and watches PENDING
 // load balancers.
 //
-// It imports diff, lb, openstack and paging. Calls use gophercloud's service client, but the documents are defined
+// It imports batch, diff, lb, openstack, paging and polling. Calls use gophercloud's service client, but the documents are defined
 // here, because gophercloud's types lack several fields.
 package octavia
 
@@ -13,9 +13,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/kube-octavia/kube-octavia/internal/batch"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -27,11 +29,16 @@ import (
 type Client struct {
 	service *gophercloud.ServiceClient
 	can     lb.Capabilities
+	names   *batch.Reader[[]lb.LoadBalancer]
+	// size is how many load balancers the project had when they were last listed.
+	size atomic.Int64
 }
 
 // New returns a Client for the Octavia of a session with the capabilities.
 func New(service *gophercloud.ServiceClient, can lb.Capabilities) *Client {
-	return &Client{service: service, can: can}
+	c := &Client{service: service, can: can}
+	c.names = batch.New(c.withNames)
+	return c
 }
 
 // list reads all pages of the list at a path below /v2.0/lbaas.

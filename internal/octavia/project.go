@@ -6,7 +6,44 @@ package octavia
 import (
 	"context"
 	"net/url"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
+
+// listedPerName is how many load balancers Octavia can list in the time of a search for one name.
+const listedPerName = 50
+
+// FindByName returns the load balancers of the name, without children and without deleted ones. One search takes one
+// call; what is searched while it is in progress is then found with one list of the project, if that is not too long.
+func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error) {
+	return c.names.Get(ctx, name)
+}
+
+func (c *Client) withNames(ctx context.Context, names []string) (map[string][]lb.LoadBalancer, error) {
+	found := map[string][]lb.LoadBalancer{}
+	if len(names) == 1 || int(c.size.Load()) > listedPerName*len(names) {
+		for _, name := range names {
+			var err error
+			found[name], err = c.find(ctx, url.Values{"name": {name}}, func(d loadBalancerDocument) bool { return d.Name == name })
+			if err != nil {
+				return nil, err
+			}
+		}
+		return found, nil
+	}
+	all, err := c.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.size.Store(int64(len(all)))
+	for _, l := range all {
+		if slices.Contains(names, l.Name) {
+			found[l.Name] = append(found[l.Name], l)
+		}
+	}
+	return found, nil
+}
 
 // ProjectHeads lists all load balancers of the project, with one call per thousand. Their tags are nil. Octavia accepts
 // one provisioning_status as a filter, and fails on several: with one, each load balancer that is not PENDING any more

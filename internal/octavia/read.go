@@ -27,12 +27,8 @@ type Head struct {
 	Gone bool
 }
 
-// FindByName returns the load balancers of the name, without children and without deleted ones, in one call.
-func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error) {
-	return c.find(ctx, url.Values{"name": {name}}, func(d loadBalancerDocument) bool { return d.Name == name })
-}
-
-// FindByVIPPort is FindByName for the port of the VIP.
+// FindByVIPPort returns the load balancers with the port of the VIP, without children and without deleted ones, in one
+// call.
 func (c *Client) FindByVIPPort(ctx context.Context, portID string) ([]lb.LoadBalancer, error) {
 	return c.find(ctx, url.Values{"vip_port_id": {portID}}, func(d loadBalancerDocument) bool { return d.VIPPortID == portID })
 }

@@ -1,0 +1,93 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package batch joins reads that are requested at the same time into one. It imports nothing of this project.
+package batch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// patience is how long a read waits for the one in progress.
+const patience = time.Second
+
+// Reader reads values by their keys. What is requested while a read is in progress waits for its end, and is then read
+// together. So each answer was read after it was requested, and no read waits for company. It is safe for concurrent
+// use.
+type Reader[V any] struct {
+	// read reads the values of all keys, of which each comes once.
+	read func(ctx context.Context, keys []string) (map[string]V, error)
+
+	mu sync.Mutex
+	// current is closed when the last read that began has ended; nil if it has.
+	current chan struct{}
+	// next is the read that begins then, or nil.
+	next *request[V]
+}
+
+// request is one read.
+type request[V any] struct {
+	keys   map[string]bool
+	done   chan struct{}
+	values map[string]V
+	err    error
+}
+
+// New returns a Reader that calls read.
+func New[V any](read func(ctx context.Context, keys []string) (map[string]V, error)) *Reader[V] {
+	return &Reader[V]{read: read}
+}
+
+// Get returns the value of the key. Callers with the same key share it. A read in progress that takes long is not
+// waited for. The context is that of the caller that asked first.
+func (r *Reader[V]) Get(ctx context.Context, key string) (V, error) {
+	r.mu.Lock()
+	if joined := r.next; joined != nil {
+		joined.keys[key] = true
+		r.mu.Unlock()
+		<-joined.done
+		return joined.values[key], joined.err
+	}
+	own := &request[V]{keys: map[string]bool{key: true}, done: make(chan struct{})}
+	before := r.current
+	r.next = own
+	r.mu.Unlock()
+	if before != nil {
+		wait(ctx, before)
+	}
+	r.run(ctx, own)
+	return own.values[key], own.err
+}
+
+// run makes the read that is next.
+func (r *Reader[V]) run(ctx context.Context, own *request[V]) {
+	r.mu.Lock()
+	r.next, r.current = nil, own.done
+	keys := slices.Sorted(maps.Keys(own.keys))
+	r.mu.Unlock()
+	own.err = errors.New("the read did not end") // unless it does
+	defer func() {
+		r.mu.Lock()
+		if r.current == own.done {
+			r.current = nil
+		}
+		r.mu.Unlock()
+		close(own.done)
+	}()
+	own.values, own.err = r.read(ctx, keys)
+}
+
+func wait(ctx context.Context, before <-chan struct{}) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-before:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
