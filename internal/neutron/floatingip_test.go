@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	diffs "github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -192,4 +194,28 @@ func TestFloatingIPsOfOtherProjectsAreLeftOutWhateverTheFilterDoes(t *testing.T)
 	if err != nil || len(with) != 1 || with[0].ID != "f1" {
 		t.Errorf("with the address: %+v, %v", with, err)
 	}
+}
+
+// TestAddressesThatAreRequestedDuringACallTakeOneCall has a call that hangs, so that the others, which wait for it,
+// are certainly together.
+func TestAddressesThatAreRequestedDuringACallTakeOneCall(t *testing.T) {
+	s := newCloud(t, simulator.Options{})
+	addresses := []string{"192.0.2.99"} // that nobody has
+	for range 3 {
+		addresses = append(addresses, s.make(diff.CreateFloatingIP{FloatingIP: lb.FloatingIP{NetworkID: s.IDs().PublicNetwork}}).Address)
+	}
+	hangs := s.Faults().Add(wire.Fault{Kind: wire.FaultLatency, Route: "/v2.0/floatingips", Delay: 3 * time.Second, Times: 1})
+	defer s.Faults().Remove(hangs)
+	s.Recorder().Reset()
+	var calls sync.WaitGroup
+	for i, address := range addresses {
+		calls.Go(func() {
+			found, err := s.FloatingIPsWithAddress(t.Context(), address)
+			if known := i > 0; err != nil || known != (len(found) == 1) || known && found[0].Address != address {
+				t.Errorf("%s: %+v (%v)", address, found, err)
+			}
+		})
+	}
+	calls.Wait()
+	s.only(2, "GET", "/v2.0/floatingips")
 }

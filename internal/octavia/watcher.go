@@ -149,7 +149,7 @@ func (w *Watcher) await(ctx context.Context, rest time.Time) bool {
 	for {
 		var timeout <-chan time.Time
 		var timer clock.Timer
-		if next, any := w.next(); any {
+		if next, found := w.next(); found {
 			wait := max(next.Sub(w.o.Clock.Now()), rest.Sub(w.o.Clock.Now()))
 			if wait <= 0 {
 				return ctx.Err() == nil
@@ -172,16 +172,16 @@ func (w *Watcher) await(ctx context.Context, rest time.Time) bool {
 }
 
 // next returns when the first load balancer is due, or false if none is watched.
-func (w *Watcher) next() (next time.Time, any bool) {
+func (w *Watcher) next() (next time.Time, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.o.Clock.Now()
 	for _, one := range w.watched {
-		if at := w.due(one, now); !any || at.Before(next) {
-			next, any = at, true
+		if at := w.due(one, now); !found || at.Before(next) {
+			next, found = at, true
 		}
 	}
-	return next, any
+	return next, found
 }
 
 // due returns when to look at the load balancer. The lock is held.

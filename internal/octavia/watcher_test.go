@@ -144,6 +144,22 @@ func TestFewLoadBalancersArePolledOneByOneAndMoreWithOneList(t *testing.T) {
 	})
 }
 
+func TestFewOfALongListArePolledOneByOne(t *testing.T) {
+	watch(t, func(s *fakeCloud) {
+		for i := range 3500 {
+			s.set(lb.Active, fmt.Sprint("other-", i))
+		}
+		s.set(lb.PendingUpdate, "a", "b", "c")
+		for _, id := range []string{"a", "b", "c"} {
+			s.Watch(id)
+		}
+		s.nextPoll()
+		s.wantCalls(1, 0, 0)
+		s.nextPoll()
+		s.wantCalls(0, 3, 0)
+	})
+}
+
 func TestALoadBalancerMissingInTheListIsReadByItself(t *testing.T) {
 	watch(t, func(s *fakeCloud) {
 		s.set(lb.PendingUpdate, "a", "b", "adopted", "vanished")

@@ -14,11 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
 // TestCallsStayWithinTheBudget counts OpenStack calls, with one port and with
 // five: at most four to create, none for a Service that did not change, one for
-// each port and two more when a node joins or leaves, and three to delete.
+// each port and one more when a node joins or leaves, and three to delete.
 func TestCallsStayWithinTheBudget(t *testing.T) {
 	for _, ports := range [][]int32{{8080}, {8081, 8082, 8083, 8084, 8085}} {
 		t.Run(fmt.Sprintf("P=%d", len(ports)), func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 			s.addNode("c")
 			web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 			s.waitUntilIdle()
-			s.requireCallsAtMost("a heartbeat and a node that joins", len(ports)+2)
+			s.requireCallsAtMost("a heartbeat and a node that joins", len(ports)+1)
 			s.waitForAnswersThrough(address, int(ports[0]), s.addresses("a", "b", "c")...)
 
 			left := s.addresses("a", "b")
@@ -53,7 +54,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 			}
 			web.waitForTree(membersAt(left...))
 			s.waitUntilIdle()
-			s.requireCallsAtMost("a node that leaves", len(ports)+2)
+			s.requireCallsAtMost("a node that leaves", len(ports)+1)
 
 			s.resetCalls()
 			web.delete()
@@ -88,7 +89,60 @@ func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
 		web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
 	}
 	s.waitUntilIdle()
-	s.requireCallsAtMost(fmt.Sprintf("a node that joins %d Services", n), n*3)
+	s.requireCallsAtMost(fmt.Sprintf("a node that joins %d Services", n), n*2)
+}
+
+// TestServicesThatChangeTogetherShareTheirReads counts every call, also the polls: of ten
+// Services with three ports, on a cloud that takes its time.
+func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
+	skipOnRealOpenStack(t, "how many polls there are depends on how long it takes; test/bench counts them")
+	s := newStage(t, settings{flags: []string{"--sweep-interval=1h"}, cloud: cloudsim.Options{
+		BuildTime: 8 * time.Second, UpdateTime: 2 * time.Second, DeleteTime: 3 * time.Second,
+	}})
+	for _, service := range []string{cloudsim.LoadBalancer, cloudsim.Network} {
+		s.cloud.Latency().Set(wire.Operation{Service: service}, 80*time.Millisecond)
+	}
+	const n = 10
+	s.resetCalls()
+	var all []*service
+	for i := range n {
+		all = append(all, s.service(fmt.Sprintf("web-%d", i), tcp(8080, 8081, 8082)))
+	}
+	for _, web := range all {
+		web.waitUntilProgrammed()
+	}
+	s.requireEveryCallAtMost("create", n, 6)
+
+	s.resetCalls()
+	s.addNode("c")
+	for _, web := range all {
+		web.waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	}
+	s.waitUntilIdle()
+	s.requireEveryCallAtMost("a node that joins", n, 6)
+
+	s.resetCalls()
+	for _, web := range all {
+		web.delete()
+	}
+	for _, web := range all {
+		web.waitUntilGone()
+	}
+	s.requireEveryCallAtMost("delete", n, 4)
+}
+
+// requireEveryCallAtMost fails the test when n Services took more calls each, with those of
+// the watcher.
+func (s *stage) requireEveryCallAtMost(what string, n, most int) {
+	s.t.Helper()
+	routes := map[string]int{}
+	all := s.cloud.Recorder().Calls()
+	for _, c := range all {
+		routes[c.Method+" "+c.Route]++
+	}
+	if s.t.Logf("%s of %d Services took %d calls: %v", what, n, len(all), routes); len(all) > n*most {
+		s.t.Errorf("%s of %d Services took %d calls, more than %d each: %v", what, n, len(all), most, routes)
+	}
 }
 
 // waitUntilIdle waits until the controller has nothing in hand, no load balancer is
