@@ -45,6 +45,8 @@ type Watcher struct {
 	estimates map[polling.Operation]polling.Estimate
 	// pages is how many calls the last list took.
 	pages int
+	// rest is how long to ask nothing after a poll, because of how long the last answer took.
+	rest time.Duration
 }
 
 // watch is one load balancer that is PENDING.
@@ -125,13 +127,13 @@ func (w *Watcher) Pending() map[string]time.Time {
 
 // Run watches until the context ends, and then returns nil.
 func (w *Watcher) Run(ctx context.Context) error {
-	var rest time.Time
+	var rested time.Time
 	failing := false
-	for w.await(ctx, rest) {
+	for w.await(ctx, rested) {
 		began := w.o.Clock.Now()
 		err := w.poll(ctx, began)
 		ended := w.o.Clock.Now()
-		rest = ended.Add(polling.Rest(ended.Sub(began)))
+		rested = ended.Add(w.setRest(ended.Sub(began)))
 		if failed := err != nil && ctx.Err() == nil; failed != failing {
 			failing = failed
 			if failing {
@@ -144,13 +146,20 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
+func (w *Watcher) setRest(answer time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rest = polling.Rest(answer)
+	return w.rest
+}
+
 // await waits until a load balancer is due, and the time of rest is over. It returns false if the context has ended.
-func (w *Watcher) await(ctx context.Context, rest time.Time) bool {
+func (w *Watcher) await(ctx context.Context, rested time.Time) bool {
 	for {
 		var timeout <-chan time.Time
 		var timer clock.Timer
 		if next, found := w.next(); found {
-			wait := max(next.Sub(w.o.Clock.Now()), rest.Sub(w.o.Clock.Now()))
+			wait := max(next.Sub(w.o.Clock.Now()), rested.Sub(w.o.Clock.Now()))
 			if wait <= 0 {
 				return ctx.Err() == nil
 			}
@@ -190,7 +199,7 @@ func (w *Watcher) due(one watch, now time.Time) time.Time {
 	if !one.looked.IsZero() {
 		looked = one.looked.Sub(one.since)
 	}
-	at := one.since.Add(w.estimates[one.operation].Aged(now).Next(looked))
+	at := one.since.Add(w.estimates[one.operation].Aged(now).Next(looked, w.rest))
 	if again := one.tried.Add(polling.Backoff(one.failures)); again.After(at) {
 		return again
 	}

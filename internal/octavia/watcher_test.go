@@ -74,7 +74,8 @@ func TestAStuckLoadBalancerDoesNotChangeHowOthersAreWatched(t *testing.T) {
 			}
 		})
 	}
-	if calls[true] > calls[false] {
+	// A look at the very moment of the end may see it or not, so that the looks after it differ a little.
+	if calls[true] > calls[false]*115/100 {
 		t.Errorf("%d calls beside one that is stuck, %d without", calls[true], calls[false])
 	}
 }

@@ -51,8 +51,14 @@ func (e Estimate) Learn(after, by time.Duration, now time.Time) Estimate {
 		}
 		return Estimate{mean: mean, deviation: mean / 4, renewed: now}
 	}
-	// The end is known as an interval. What the estimate says is only corrected as far as it is outside.
-	took := min(max(e.mean, after), by)
+	// The end is known as an interval. The estimate is corrected only if it is outside.
+	took := e.mean
+	switch {
+	case took <= after:
+		took = after + (by-after)/2
+	case took > by:
+		took = by
+	}
 	if after == 0 {
 		// It may have ended long before: look earlier next time, and see.
 		took = min(e.mean, by-max(by/20, min(by/2, 2*least)))
@@ -73,22 +79,28 @@ func (e Estimate) Aged(now time.Time) Estimate {
 	return e
 }
 
-// earliest returns when an operation can have ended.
-func (e Estimate) earliest() time.Duration {
+// first returns when to look first: when an operation can have ended. But if another look cannot follow soon, and the
+// time is well known, then when it should have ended.
+func (e Estimate) first(rest time.Duration) time.Duration {
 	if !e.Known() {
 		return Shortest
 	}
-	return max(e.mean-2*e.deviation, min(Shortest, e.mean), least)
+	at := e.mean - 2*e.deviation
+	if rest = max(rest, Shortest); rest > e.mean/share && rest > 4*e.deviation {
+		at = e.mean + e.deviation
+	}
+	return max(at, min(Shortest, e.mean), least)
 }
 
 // Next returns how long after its beginning to look at an operation again. Looked is how long after its beginning it
-// was last seen PENDING, or 0.
+// was last seen PENDING, or 0. Rest is how soon one look can follow another.
 //
-// The first look is when the operation can have ended. Then the interval grows, up to a tenth of the time that it has
+// The first look is when the operation can have ended, unless a look that is too early would cost more time than one
+// that is too late. Then the interval grows, up to a tenth of the time that it has
 // taken so far. Before the first look a long operation gets a few early ones, each at twice the time of the one
 // before: a cloud that has become much faster is noticed after at most twice the time that it takes.
-func (e Estimate) Next(looked time.Duration) time.Duration {
-	first := e.earliest()
+func (e Estimate) Next(looked, rest time.Duration) time.Duration {
+	first := e.first(rest)
 	switch {
 	case looked <= 0:
 		return early(first, looked)

@@ -17,9 +17,9 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // follow looks at one operation that takes so long until its end is seen, which it returns with the number of looks.
 func follow(e Estimate, takes, answer time.Duration) (after, by time.Duration, looks int) {
 	for {
-		next := max(e.Next(after), after+Rest(answer))
+		next := max(e.Next(after, Rest(answer)), after+Rest(answer))
 		if looks == 0 {
-			next = e.Next(0)
+			next = e.Next(0, Rest(answer))
 		}
 		looks++
 		if by = next; by >= takes {
@@ -52,7 +52,7 @@ func TestTheEndIsNoticedSoonWhateverTheEstimateSays(t *testing.T) {
 		answer := time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "answer"))
 		_, by, _ := follow(e, takes, answer)
 		most := allowed(takes, answer)
-		if takes < e.earliest() {
+		if takes < e.first(Rest(answer)) {
 			// The cloud has become faster than the estimate says.
 			most = max(most, takes, 2*Longest)
 		}
@@ -78,7 +78,7 @@ func TestCallsAreBounded(t *testing.T) {
 func TestLooksNeverStandStill(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, looked := estimates.Draw(t, "estimate"), rapid.OneOf(rapid.Just(time.Duration(0)), durations).Draw(t, "looked")
-		next := e.Next(looked)
+		next := e.Next(looked, 0)
 		if looked > 0 && next < looked+Shortest || next <= 0 {
 			t.Fatalf("after %v the next look is at %v", looked, next)
 		}
@@ -88,7 +88,7 @@ func TestLooksNeverStandStill(t *testing.T) {
 func TestAnUnknownOperationIsLookedAtFromTheBeginning(t *testing.T) {
 	var looks []time.Duration
 	var e Estimate
-	for at := e.Next(0); at < 100*second; at = e.Next(at) {
+	for at := e.Next(0, 0); at < 100*second; at = e.Next(at, 0) {
 		looks = append(looks, at)
 	}
 	if looks[0] != Shortest || looks[1] != 2*Shortest {
@@ -108,7 +108,7 @@ func TestAnEstimateThatIsNotRenewedIsTrustedLess(t *testing.T) {
 		age  time.Duration
 		want time.Duration
 	}{{-second, 38 * second}, {0, 38 * second}, {time.Hour, 18 * second}, {2 * time.Hour, 8 * second}, {1000 * time.Hour, least}} {
-		if got := e.Aged(noon.Add(c.age)).earliest(); got != c.want {
+		if got := e.Aged(noon.Add(c.age)).first(0); got != c.want {
 			t.Errorf("after %v it can be done in %v, want %v", c.age, got, c.want)
 		}
 	}
