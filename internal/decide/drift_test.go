@@ -25,11 +25,11 @@ func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
 		"another node":        {factsOf(web(), "10.0.0.11", "10.0.0.12").Desired.Input, false},
 		"another setting":     {factsOf(web(annotated(annotation.ConnectionLimit, "9")), "10.0.0.11").Desired.Input, false},
 	} {
-		if same := digest(c.in) == digest(in); same != c.same {
+		if same := Digest(c.in) == Digest(in); same != c.same {
 			t.Errorf("%s: same %t", name, same)
 		}
 	}
-	if d := digest(factsOf(web(annotated(annotation.ConnectionLimit, "x"))).Desired.Input); d != "" || digest(in) == "" {
+	if d := Digest(factsOf(web(annotated(annotation.ConnectionLimit, "x"))).Desired.Input); d != "" || Digest(in) == "" {
 		t.Errorf("digest of a refused Service: %q", d)
 	}
 }
@@ -47,7 +47,7 @@ func TestDigestsOnServicesStayValid(t *testing.T) {
 		for i := 0; i+1 < len(c.settings); i += 2 {
 			annotated(c.settings[i], c.settings[i+1])(s)
 		}
-		if got := digest(factsOf(s, "10.0.0.11", "10.0.0.12").Desired.Input); got != c.want {
+		if got := Digest(factsOf(s, "10.0.0.11", "10.0.0.12").Desired.Input); got != c.want {
 			t.Errorf("%s: digest %s, and Services have %s", name, got, c.want)
 		}
 	}
