@@ -63,16 +63,16 @@ func (s *Survey) Start(ctx context.Context) error {
 	s.began = time.Now()
 	s.mu.Unlock()
 	snapshot, err := s.read(ctx)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil
-	case err != nil:
-		s.Logger.Error(err, "cannot list what the project has; reading each Service on its own")
-	default:
-		s.Logger.Info("listed what the project has", "loadBalancers", len(snapshot.balancers))
 	}
 	for _, key := range s.end(snapshot) {
 		s.Enqueue(key)
+	}
+	if err != nil {
+		s.Logger.Error(err, "cannot list what the project has; reading each Service on its own")
+	} else {
+		s.Logger.Info("listed what the project has", "loadBalancers", len(snapshot.balancers))
 	}
 	return nil
 }
