@@ -13,12 +13,12 @@ import (
 // Listed is a load balancer with its listeners, pools and health monitors, as lists of the whole project show it. No
 // list shows members, so it is not an observed load balancer: WithMembers makes one of it.
 type Listed struct {
-	// bare is the load balancer. Its pools have no members.
-	bare lb.LoadBalancer
-	// complete is whether all its children are in the lists.
-	complete bool
-	// members is the number of members of each pool, by the pool's id.
-	members map[string]int
+	// Bare is the load balancer without members: it does not show which its pools have.
+	Bare lb.LoadBalancer
+	// Complete is whether all its children are in the lists.
+	Complete bool
+	// Members is the number of members of each pool, by the pool's id.
+	Members map[string]int
 }
 
 // listedDocument has the ids of the children, by which a list shows whether it is complete.
@@ -92,7 +92,7 @@ func join(balancers []listedDocument, listeners []listenerDocument, pools []pool
 
 func joinOne(d listedDocument, c children, monitors map[string]lb.HealthMonitor) Listed {
 	complete := len(c.listeners) == len(d.Listeners) && len(c.pools) == len(d.Pools)
-	l := Listed{bare: d.model(), members: map[string]int{}}
+	l := Listed{Bare: d.model(), Members: map[string]int{}}
 	pools := map[string]*lb.Pool{}
 	for _, d := range c.pools {
 		pool := d.model()
@@ -100,30 +100,21 @@ func joinOne(d listedDocument, c children, monitors map[string]lb.HealthMonitor)
 			monitor, found := monitors[id]
 			pool.Monitor, complete = &monitor, complete && found
 		}
-		pools[d.ID], l.members[d.ID] = &pool, len(d.Members)
+		pools[d.ID], l.Members[d.ID] = &pool, len(d.Members)
 	}
 	for _, d := range c.listeners {
 		id := value(d.DefaultPoolID)
 		complete = complete && (id == "" || pools[id] != nil)
 	}
-	attachPools(&l.bare, c.listeners, c.pools, pools)
-	l.complete = complete
+	attachPools(&l.Bare, c.listeners, c.pools, pools)
+	l.Complete = complete
 	return l
 }
-
-// Bare returns the load balancer without members. It does not show which members the pools have.
-func (l Listed) Bare() lb.LoadBalancer { return l.bare }
-
-// Complete reports whether all its children are in the lists.
-func (l Listed) Complete() bool { return l.complete }
-
-// Members returns how many members the pool has.
-func (l Listed) Members(poolID string) int { return l.members[poolID] }
 
 // WithMembers returns the load balancer with the members that are returned for each of its pools. Listener is the one
 // whose default pool it is, or nil.
 func (l Listed) WithMembers(members func(pool lb.Pool, listener *lb.Listener) ([]lb.Member, error)) (lb.LoadBalancer, error) {
-	full, err := l.bare, error(nil)
+	full, err := l.Bare, error(nil)
 	full.Listeners = append([]lb.Listener(nil), full.Listeners...)
 	for i := range full.Listeners {
 		listener := &full.Listeners[i]
@@ -151,7 +142,7 @@ func (c *Client) ReadMembers(ctx context.Context, l Listed) (lb.LoadBalancer, er
 	read := map[string][]lb.Member{} // several listeners may have one pool
 	return l.WithMembers(func(pool lb.Pool, _ *lb.Listener) ([]lb.Member, error) {
 		members, done := read[pool.ID]
-		if done || l.members[pool.ID] == 0 {
+		if done || l.Members[pool.ID] == 0 {
 			return members, nil
 		}
 		members, err := c.membersOf(ctx, pool.ID)

@@ -88,7 +88,7 @@ func (p *Planner) withMembers(ctx context.Context, reading survey.Reading, l oct
 	case survey.Nothing:
 		return survey.WithWantedMembers(l, wanted)
 	case survey.Tree:
-		tree, err := p.Octavia.Tree(ctx, l.Bare().ID)
+		tree, err := p.Octavia.Tree(ctx, l.Bare.ID)
 		if err != nil {
 			return lb.LoadBalancer{}, err
 		}

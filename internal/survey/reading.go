@@ -28,7 +28,7 @@ const (
 
 // Choose decides what to read of the load balancer of a Service with the note.
 func Choose(note Note, wanted lb.Wanted, l octavia.Listed) Reading {
-	bare := l.Bare()
+	bare := l.Bare
 	switch {
 	case note.UpdatedAt == "" || note.UpdatedAt != bare.UpdatedAt || wanted.LoadBalancer == nil || len(bare.DetachedPools) > 0:
 		return All
@@ -43,13 +43,13 @@ func Choose(note Note, wanted lb.Wanted, l octavia.Listed) Reading {
 // fits reports whether the load balancer has exactly the wanted listeners, each with as many members
 // as wanted.
 func fits(wanted lb.Wanted, l octavia.Listed) bool {
-	bare := l.Bare()
+	bare := l.Bare
 	return len(bare.Listeners) == len(wanted.LoadBalancer.Listeners) && !slices.ContainsFunc(bare.Listeners, func(have lb.Listener) bool {
 		want, found := counterpart(wanted, have)
 		if !found || (want.Pool == nil) != (have.Pool == nil) {
 			return true
 		}
-		return have.Pool != nil && l.Members(have.Pool.ID) != len(want.Pool.Members)
+		return have.Pool != nil && l.Members[have.Pool.ID] != len(want.Pool.Members)
 	})
 }
 
@@ -88,7 +88,7 @@ func WithWantedMembers(l octavia.Listed, wanted lb.Wanted) (lb.LoadBalancer, err
 			return nil, ErrNotListed
 		}
 		want, found := counterpart(wanted, *listener)
-		if !found || want.Pool == nil || len(want.Pool.Members) != l.Members(pool.ID) {
+		if !found || want.Pool == nil || len(want.Pool.Members) != l.Members[pool.ID] {
 			return nil, ErrNotListed
 		}
 		members := slices.Clone(want.Pool.Members)
@@ -102,7 +102,7 @@ func WithWantedMembers(l octavia.Listed, wanted lb.Wanted) (lb.LoadBalancer, err
 // WithTree returns the load balancer with the members in its status tree. Choose must have returned
 // Tree. The error is ErrNotListed if the load balancer has changed since it was listed.
 func WithTree(l octavia.Listed, t octavia.Tree, wanted lb.Wanted) (lb.LoadBalancer, error) {
-	if bare := l.Bare(); t.ID != bare.ID || t.ProvisioningStatus != lb.Active || len(t.Listeners) != len(bare.Listeners) {
+	if bare := l.Bare; t.ID != bare.ID || t.ProvisioningStatus != lb.Active || len(t.Listeners) != len(bare.Listeners) {
 		return lb.LoadBalancer{}, ErrNotListed
 	}
 	return l.WithMembers(func(pool lb.Pool, listener *lb.Listener) ([]lb.Member, error) {

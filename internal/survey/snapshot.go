@@ -27,7 +27,7 @@ type Snapshot struct {
 func NewSnapshot(balancers []octavia.Listed, floating []lb.FloatingIP) *Snapshot {
 	s := &Snapshot{map[string]octavia.Listed{}, map[string][]lb.LoadBalancer{}, map[string][]lb.FloatingIP{}, map[string][]lb.FloatingIP{}}
 	for _, l := range balancers {
-		bare := l.Bare()
+		bare := l.Bare
 		s.balancers[bare.ID] = l
 		s.byName[bare.Name] = append(s.byName[bare.Name], head(bare))
 	}
@@ -59,16 +59,16 @@ func (s *Snapshot) Get(_ context.Context, id string) (lb.LoadBalancer, error) {
 	if !found {
 		return lb.LoadBalancer{}, ErrNotListed
 	}
-	return head(l.Bare()), nil
+	return head(l.Bare), nil
 }
 
 // Observe returns the load balancer with its children. Its members are not known: see Listed.
 func (s *Snapshot) Observe(_ context.Context, l lb.LoadBalancer) (lb.LoadBalancer, error) {
 	listed, found := s.balancers[l.ID]
-	if !found || !listed.Complete() {
+	if !found || !listed.Complete {
 		return l, ErrNotListed
 	}
-	return listed.Bare(), nil
+	return listed.Bare, nil
 }
 
 // Listed returns the load balancer, which is empty if it is not in the lists.

@@ -26,9 +26,20 @@ func (s *stage) settled(edits ...[]edit) []*service {
 	}
 	for _, web := range all {
 		web.waitUntilProgrammed()
+		web.waitUntilNoted()
 	}
-	s.waitUntilIdle()
 	return all
+}
+
+// waitUntilNoted waits until the Service says that its load balancer was confirmed as it is.
+func (v *service) waitUntilNoted() {
+	v.t.Helper()
+	v.eventually(func() error {
+		if note, have := v.now().Annotations[programmedKey], v.tree(); have.Status != "ACTIVE" || !strings.Contains(note, have.UpdatedAt) {
+			return fmt.Errorf("the note is %q, and the load balancer is %s since %s", note, have.Status, have.UpdatedAt)
+		}
+		return nil
+	})
 }
 
 // callsToTheCloud are all calls since forget but those for tokens and API versions.
@@ -67,8 +78,8 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 	nodes := s.addresses("a", "b", "c")
 	for _, web := range services {
 		web.waitForTree(membersAt(nodes...))
+		web.waitUntilNoted()
 	}
-	s.waitUntilIdle()
 	pools := 5
 	s.requireCallsAtMost("a restart after a node joined", 6+2*len(services)+pools)
 
@@ -83,7 +94,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 		}
 		return nil
 	})
-	s.waitUntilIdle()
+	services[1].waitUntilNoted()
 	s.requireCallsAtMost("a restart after another limit of connections", 6+2)
 }
 
@@ -115,8 +126,8 @@ func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
 		{"the floating IP was detached", func(tree) { s.lead(s.cloud.floatingIP(address), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s.waitUntilIdle()
 			have := web.waitForTree(right)
+			web.waitUntilNoted()
 			s.waitForNextSecond(have)
 			s.stop()
 			c.damage(have)
