@@ -36,7 +36,7 @@ func (v *service) waitUntilNoted() {
 	v.t.Helper()
 	v.eventually(func() error {
 		if note, have := v.now().Annotations[programmedKey], v.tree(); have.Status != "ACTIVE" || !strings.Contains(note, have.UpdatedAt) {
-			return fmt.Errorf("the note is %q, and the load balancer is %s since %s", note, have.Status, have.UpdatedAt)
+			return fmt.Errorf("the note of %s is %q, and the load balancer is %s since %s", v.name, note, have.Status, have.UpdatedAt)
 		}
 		return nil
 	})
@@ -62,7 +62,7 @@ func (s *stage) requireCallsToTheCloud(what string, most int) {
 
 func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator counts the calls")
-	s := newStage(t, settings{flags: noSweeps, conf: []string{"create-monitor=true"}})
+	s := newStage(t, settings{flags: noSweeps})
 	services := s.settled([]edit{tcp(8080, 8081)}, []edit{tcp(8082)}, []edit{tcp(8083), annotated(internalKey, "true")}, []edit{udp(5300)})
 
 	s.stop()
@@ -100,7 +100,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 
 func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
 	skipOnRealOpenStack(t, "what moves updated_at is in the contract")
-	s := newStage(t, settings{flags: noSweeps, conf: []string{"create-monitor=true"}})
+	s := newStage(t, settings{flags: noSweeps})
 	web := s.settled([]edit{tcp(8080, 8081)})[0]
 	address := web.waitUntilProgrammed()
 	nodes := s.addresses("a", "b")
