@@ -6,7 +6,6 @@ package planner
 import (
 	"context"
 	"errors"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,9 +24,9 @@ import (
 
 // AwaitSurvey reports whether the first pass over a Service may read the cloud now: see
 // survey.Survey.Admit. Only a Service with a load balancer waits.
-func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func(), wait time.Duration) {
+func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
 	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" {
-		return func() {}, 0
+		return func() {}
 	}
 	return p.Survey.Admit(client.ObjectKeyFromObject(f.Service), func() bool {
 		in, err := p.input(ctx, f.Service, lb.Observed{})

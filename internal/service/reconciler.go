@@ -110,9 +110,9 @@ func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconc
 	if result, yields, err := r.yield(ctx, f); yields {
 		return result, err
 	}
-	done, wait := r.AwaitSurvey(ctx, f)
+	done := r.AwaitSurvey(ctx, f)
 	if done == nil {
-		return reconcile.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{}, nil // the survey requests another pass
 	}
 	f, err = r.gather(ctx, f)
 	done()

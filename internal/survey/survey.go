@@ -40,28 +40,30 @@ const (
 type Survey struct {
 	Options
 
-	mu       sync.Mutex
-	began    time.Time // zero before it has begun
-	ended    bool
-	snapshot *Snapshot
-	alone    int
-	dropped  bool // whether the next Drop frees the snapshot anyway
-	// waiting are the Services that wait, and whether they have changed.
-	waiting map[types.NamespacedName]bool
+	mu sync.Mutex
+	// impatient is whether changed Services have waited long enough.
+	impatient bool
+	ended     bool
+	snapshot  *Snapshot
+	alone     int
+	dropped   bool // whether the next Drop frees the snapshot anyway
+	waiting   map[types.NamespacedName]waiter
 }
+
+// waiter is a Service that waits: whether it has changed, and whether a pass over it was requested.
+type waiter struct{ changed, woken bool }
 
 // New returns a Survey that begins when Start is called.
 func New(o Options) *Survey {
 	o.Logger = o.Logger.WithName("survey")
-	return &Survey{Options: o, waiting: map[types.NamespacedName]bool{}}
+	return &Survey{Options: o, waiting: map[types.NamespacedName]waiter{}}
 }
 
 // Start reads the lists and requests passes over the Services that wait. If a list fails, all
 // Services are read on their own.
 func (s *Survey) Start(ctx context.Context) error {
-	s.mu.Lock()
-	s.began = time.Now()
-	s.mu.Unlock()
+	timer := time.AfterFunc(patience, s.losePatience)
+	defer timer.Stop()
 	snapshot, err := s.read(ctx)
 	if ctx.Err() != nil {
 		return nil
@@ -95,8 +97,8 @@ func (s *Survey) end(snapshot *Snapshot) []types.NamespacedName {
 	defer s.mu.Unlock()
 	s.ended, s.snapshot = true, snapshot
 	var changed, others []types.NamespacedName
-	for key, is := range s.waiting {
-		if is {
+	for key, w := range s.waiting {
+		if w.changed {
 			changed = append(changed, key)
 		} else {
 			others = append(others, key)
@@ -106,37 +108,54 @@ func (s *Survey) end(snapshot *Snapshot) []types.NamespacedName {
 }
 
 // Admit reports whether the first pass over a Service may read it now. If so, done must be called
-// after it was read. If not, another pass is requested when the survey ends, and is due after wait
-// if that is not 0. Changed reports whether the Service wants something else than its load balancer
-// had when it was last confirmed.
-func (s *Survey) Admit(key types.NamespacedName, changed func() bool) (done func(), wait time.Duration) {
+// after it was read. If not, done is nil, and another pass is requested later. Changed reports whether
+// the Service wants something else than its load balancer had when it was last confirmed.
+func (s *Survey) Admit(key types.NamespacedName, changed func() bool) (done func()) {
 	if s.hasEnded() {
-		return s.leave(key), 0
+		return func() { s.leave(key) }
 	}
 	is := changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left := patience
-	if !s.began.IsZero() {
-		left -= time.Since(s.began)
-	}
 	switch {
 	case s.ended:
-		return s.leave(key), 0
-	case is && left <= 0 && s.alone < mostAlone:
+		return func() { s.leave(key) }
+	case is && s.impatient && s.alone < mostAlone:
 		s.alone++
 		delete(s.waiting, key)
-		return sync.OnceFunc(func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.alone--
-		}), 0
+		return sync.OnceFunc(s.wakeAnother)
 	}
-	s.waiting[key] = is
-	if !is {
-		return nil, 0
+	s.waiting[key] = waiter{changed: is}
+	return nil
+}
+
+// losePatience lets the first changed Services be read on their own.
+func (s *Survey) losePatience() {
+	s.mu.Lock()
+	s.impatient = true
+	s.alone += mostAlone
+	s.mu.Unlock()
+	for range mostAlone {
+		s.wakeAnother()
 	}
-	return nil, max(left, patience/4)
+}
+
+// wakeAnother requests a pass over another changed Service, in place of one that was read.
+func (s *Survey) wakeAnother() {
+	s.mu.Lock()
+	s.alone--
+	var next *types.NamespacedName
+	for key, w := range s.waiting {
+		if !s.ended && w.changed && !w.woken {
+			s.waiting[key] = waiter{changed: true, woken: true}
+			next = &key
+			break
+		}
+	}
+	s.mu.Unlock()
+	if next != nil {
+		s.Enqueue(*next)
+	}
 }
 
 func (s *Survey) hasEnded() bool {
@@ -145,13 +164,11 @@ func (s *Survey) hasEnded() bool {
 	return s.ended
 }
 
-// leave returns what to call when a Service that may have waited was read.
-func (s *Survey) leave(key types.NamespacedName) func() {
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.waiting, key)
-	}
+// leave notes that a Service that may have waited was read.
+func (s *Survey) leave(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.waiting, key)
 }
 
 // Snapshot returns what the lists show, or nil if that is not known, or not any more.

@@ -37,49 +37,74 @@ func newSurveyor() *surveyor {
 	return s
 }
 
-func (s *surveyor) admit(name string, changed bool) (done func(), wait time.Duration) {
+func (s *surveyor) admit(name string, changed bool) (done func()) {
 	return s.Admit(types.NamespacedName{Name: name}, func() bool { return changed })
+}
+
+// wantWoken checks for which Services a pass was requested since the last check.
+func (s *surveyor) wantWoken(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	slices.Sort(s.woken)
+	if !slices.Equal(s.woken, want) {
+		t.Errorf("passes were requested over %v, want %v", s.woken, want)
+	}
+	s.woken = nil
 }
 
 func TestUnchangedServicesWaitForTheListsAndChangedOnesForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSurveyor()
-		if done, wait := s.admit("unchanged", false); done != nil || wait != 0 {
-			t.Errorf("an unchanged Service before the start: admitted %t, waits %v", done != nil, wait)
-		}
-		if done, wait := s.admit("changed", true); done != nil || wait != patience {
-			t.Errorf("a changed Service before the start: admitted %t, waits %v", done != nil, wait)
+		for name, changed := range map[string]bool{"unchanged": false, "a": true, "b": true} {
+			if s.admit(name, changed) != nil {
+				t.Errorf("%s does not wait before the start", name)
+			}
 		}
 		go s.Start(t.Context())
-		synctest.Wait()
+		s.wantWoken(t)
 		time.Sleep(patience)
-		first, _ := s.admit("changed", true)
-		second, _ := s.admit("changed-2", true)
-		if first == nil || second == nil {
+		s.wantWoken(t, "a", "b")
+		a, b := s.admit("a", true), s.admit("b", true)
+		if a == nil || b == nil {
 			t.Fatal("changed Services wait for lists that hang")
 		}
-		if done, wait := s.admit("changed-3", true); done != nil || wait <= 0 {
-			t.Errorf("a third Service: admitted %t, waits %v", done != nil, wait)
+		for name, changed := range map[string]bool{"c": true, "d": true, "unchanged": false} {
+			if s.admit(name, changed) != nil {
+				t.Errorf("%s is read on its own while others are", name)
+			}
 		}
-		first()
-		first()
-		if done, _ := s.admit("changed-3", true); done == nil {
-			t.Error("the third Service is not admitted when the first one was read")
+		a()
+		a() // once is enough
+		synctest.Wait()
+		if len(s.woken) != 1 {
+			t.Errorf("one Service was read, and passes were requested over %v", s.woken)
 		}
-		if done, _ := s.admit("changed-4", true); done != nil {
-			t.Error("too many Services are read on their own")
-		}
-		if done, wait := s.admit("unchanged", false); done != nil || wait != 0 {
-			t.Errorf("an unchanged Service: admitted %t, waits %v", done != nil, wait)
+		next := s.woken[0]
+		s.woken = nil
+		if s.admit(next, true) == nil {
+			t.Errorf("%s waits although there is room", next)
 		}
 		s.answer <- nil
-		synctest.Wait()
-		if want := []string{"changed-4", "unchanged"}; !slices.Equal(s.woken, want) {
-			t.Errorf("woken %v, want %v", s.woken, want)
-		}
+		s.wantWoken(t, map[string]string{"c": "d", "d": "c"}[next], "unchanged")
+		b()
+		s.wantWoken(t)
 		if _, err := s.Snapshot().Get(t.Context(), "lb"); err != nil {
 			t.Errorf("the snapshot: %v", err)
 		}
+	})
+}
+
+func TestAChangedServiceThatComesLaterIsReadAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSurveyor()
+		go s.Start(t.Context())
+		time.Sleep(patience)
+		synctest.Wait()
+		if s.admit("a", true) == nil || s.admit("b", true) == nil || s.admit("c", true) != nil {
+			t.Error("not exactly two Services are read on their own")
+		}
+		s.answer <- nil
+		synctest.Wait()
 	})
 }
 
@@ -96,8 +121,7 @@ func TestTheListsAreFreedWhenNobodyWaitsForThem(t *testing.T) {
 		if s.Snapshot() == nil {
 			t.Fatal("two Services wait for the lists that were freed")
 		}
-		done, _ := s.admit("a", false)
-		done()
+		s.admit("a", false)()
 		s.Drop()
 		if s.Snapshot() != nil {
 			t.Error("a Service that never comes keeps the lists")
@@ -118,7 +142,7 @@ func TestAfterListsThatFailEverybodyIsReadOnItsOwn(t *testing.T) {
 			t.Errorf("snapshot %v, woken %v", s.Snapshot(), s.woken)
 		}
 		for i := range 5 {
-			if done, wait := s.admit(fmt.Sprint(i), true); done == nil || wait != 0 {
+			if s.admit(fmt.Sprint(i), true) == nil {
 				t.Errorf("Service %d waits", i)
 			}
 		}
