@@ -69,12 +69,7 @@ func SetUp(m manager.Manager, o Options) error {
 	})
 	known := memory.NewStore()
 	o.Planner.Remembered = known
-	o.Planner.Survey = survey.New(survey.Options{
-		LoadBalancers: func(ctx context.Context) ([]octavia.Listed, error) {
-			return o.Planner.Octavia.Listed(ctx, o.Planner.Neutron.ProjectID())
-		},
-		FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
-	})
+	o.Planner.Survey = newSurvey(o, enqueue)
 	var reconciler *service.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		Heads:         o.Planner.Heads,
@@ -117,4 +112,14 @@ func SetUp(m manager.Manager, o Options) error {
 		}
 	}
 	return reconciler.SetUp(m, o.Concurrency, wake)
+}
+
+// newSurvey returns the survey of the planner's project.
+func newSurvey(o Options, enqueue func(types.NamespacedName)) *survey.Survey {
+	return survey.New(survey.Options{
+		LoadBalancers: func(ctx context.Context) ([]octavia.Listed, error) {
+			return o.Planner.Octavia.Listed(ctx, o.Planner.Neutron.ProjectID())
+		},
+		FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
+	})
 }
