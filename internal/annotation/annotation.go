@@ -34,7 +34,7 @@ const (
 	// class of the controller that made it.
 	Managed = OwnPrefix + "managed"
 	// Programmed holds a digest of what the Service asked for when the cloud last
-	// had all of it.
+	// had all of it, and what the cloud had then: see survey.Note.
 	Programmed = OwnPrefix + "programmed"
 	// VIPAddress holds the address of an internal Service, and the id of its subnet,
 	// while its load balancer is deleted and another one made.

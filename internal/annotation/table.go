@@ -316,7 +316,7 @@ var outputLines = []Annotation{
 		Key:    Programmed,
 		Values: "text",
 		Output: true,
-		Doc:    "With drift-policy report or ignore: a digest of the Service's last spec that was fully applied. After a restart the controller uses it to distinguish changes of the Service from drift. Do not change it.",
+		Doc:    "What was last confirmed: a digest of the Service's last spec that was fully applied, the time at which Octavia last changed the load balancer, and a digest of its members. After a restart the controller uses it to distinguish changes of the Service from drift, and to find out which load balancers have to be read. Do not change it.",
 		apply:  func(*Options, string) error { return nil },
 	},
 	{

@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/service"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 	"github.com/kube-octavia/kube-octavia/internal/sweep"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
@@ -66,6 +67,7 @@ func SetUp(m manager.Manager, o Options) error {
 	})
 	known := memory.NewStore()
 	o.Planner.Remembered = known
+	o.Planner.Survey = newSurvey(o, enqueue)
 	var reconciler *service.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
 		List:          o.Planner.ProjectHeads,
@@ -99,12 +101,22 @@ func SetUp(m manager.Manager, o Options) error {
 	sweeper := sweep.New(sweep.Options{
 		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
 		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
-		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger,
+		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: o.Planner.Survey.Drop,
 	})
-	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), sweeper} {
+	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), o.Planner.Survey, sweeper} {
 		if err := m.Add(r); err != nil {
 			return fmt.Errorf("add to the manager: %w", err)
 		}
 	}
 	return reconciler.SetUp(m, o.Concurrency, wake)
+}
+
+// newSurvey returns the survey of the planner's project.
+func newSurvey(o Options, enqueue func(types.NamespacedName)) *survey.Survey {
+	return survey.New(survey.Options{
+		LoadBalancers: func(ctx context.Context) ([]octavia.Listed, error) {
+			return o.Planner.Octavia.Listed(ctx, o.Planner.Neutron.ProjectID())
+		},
+		FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
+	})
 }

@@ -123,7 +123,7 @@ func resolve(f Facts) Decision {
 	}
 	d.Record.Progress = replacementProgress(f, d.Action)
 	if d.Goal = f.limit(d.Goal); d.Goal.Known {
-		d.Goal.Digest, d.Goal.Policy = digest(d.Goal.Input), f.options().Drift
+		d.Goal.Digest, d.Goal.Policy = Digest(d.Goal.Input), f.options().Drift
 		d.Record.Drift = readDigest(d.Record.Drift, f.Service)
 	}
 	return d

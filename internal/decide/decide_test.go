@@ -188,7 +188,7 @@ func gaveUp(t *testing.T, d Decision) {
 // changed returns the facts after another client has removed the members.
 func changed(f Facts) Facts {
 	before := f.Record.Cloud.Observed
-	f.Record.Drift = memory.Drift{Digest: digest(f.Desired.Input), Read: true}
+	f.Record.Drift = memory.Drift{Digest: Digest(f.Desired.Input), Read: true}
 	f.Record.Cloud.Expected = &before
 	l := *before.LoadBalancer
 	l.Listeners = append([]lb.Listener{}, l.Listeners...)

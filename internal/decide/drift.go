@@ -16,15 +16,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 )
 
 // Drift is a change in the cloud by another client. A digest of the desired state
 // distinguishes it from a change of the Service: if the digest is the same as when the cloud
 // last had the desired state, the cloud has changed.
 
-// digest identifies everything that the Service requests, including nodes and settings of the
+// Digest identifies everything that the Service requests, including nodes and settings of the
 // operator, and nothing of the cloud. It is empty for a refused Service.
-func digest(in build.Input) string {
+func Digest(in build.Input) string {
 	in.Found, in.Serial, in.WouldExpose = nil, false, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
@@ -51,10 +52,26 @@ func digest(in build.Input) string {
 // readDigest reads the digest on the Service, once, in a controller that was just started.
 func readDigest(d memory.Drift, service *corev1.Service) memory.Drift {
 	if !d.Read && d.Digest == "" {
-		d.Digest = service.Annotations[annotation.Programmed]
+		d.Digest = survey.ParseNote(service.Annotations[annotation.Programmed]).Digest
 	}
 	d.Read = true
 	return d
+}
+
+// Note returns the text of annotation programmed after the decision, which is before now. It says what
+// was confirmed last. After a write, and until the result is confirmed, the load balancer's updated_at
+// shows that it has changed since.
+func (d Decision) Note(before string) string {
+	digest, c := d.Record.Drift.Digest, d.Record.Cloud
+	switch {
+	case d.Settled():
+		return survey.Note{
+			Digest: digest, UpdatedAt: c.Observed.LoadBalancer.UpdatedAt, Members: survey.MembersDigest(d.Goal.Wanted), Unread: c.Stale,
+		}.String()
+	case digest != "" && survey.ParseNote(before).Digest == digest:
+		return before
+	}
+	return digest
 }
 
 // leavesDrift reports whether nothing is written now, because only the cloud has changed and

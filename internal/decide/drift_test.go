@@ -11,6 +11,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 )
 
 func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
@@ -25,11 +26,11 @@ func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
 		"another node":        {factsOf(web(), "10.0.0.11", "10.0.0.12").Desired.Input, false},
 		"another setting":     {factsOf(web(annotated(annotation.ConnectionLimit, "9")), "10.0.0.11").Desired.Input, false},
 	} {
-		if same := digest(c.in) == digest(in); same != c.same {
+		if same := Digest(c.in) == Digest(in); same != c.same {
 			t.Errorf("%s: same %t", name, same)
 		}
 	}
-	if d := digest(factsOf(web(annotated(annotation.ConnectionLimit, "x"))).Desired.Input); d != "" || digest(in) == "" {
+	if d := Digest(factsOf(web(annotated(annotation.ConnectionLimit, "x"))).Desired.Input); d != "" || Digest(in) == "" {
 		t.Errorf("digest of a refused Service: %q", d)
 	}
 }
@@ -47,7 +48,7 @@ func TestDigestsOnServicesStayValid(t *testing.T) {
 		for i := 0; i+1 < len(c.settings); i += 2 {
 			annotated(c.settings[i], c.settings[i+1])(s)
 		}
-		if got := digest(factsOf(s, "10.0.0.11", "10.0.0.12").Desired.Input); got != c.want {
+		if got := Digest(factsOf(s, "10.0.0.11", "10.0.0.12").Desired.Input); got != c.want {
 			t.Errorf("%s: digest %s, and Services have %s", name, got, c.want)
 		}
 	}
@@ -103,6 +104,43 @@ func TestMembersFollowTheNodesWhileWorkIsStopped(t *testing.T) {
 		f.Record.Cloud = memory.Cloud{Known: true, Observed: c.observed, Expected: &before.Record.Cloud.Observed}
 		if d := DecideStopped(f); len(d.Plan.Ops) != c.want || len(only[diff.SetMembers](d.Plan.Ops)) != c.want {
 			t.Errorf("%s: %v", name, kinds(d.Plan.Ops))
+		}
+	}
+}
+
+func TestANoteSaysWhatWasConfirmed(t *testing.T) {
+	const then = "2026-01-01T00:00:00"
+	settled := func() Decision {
+		d := Decision{Done: true}
+		d.Record.Drift.Digest = "digest"
+		d.Goal.Wanted = lb.Wanted{LoadBalancer: &lb.LoadBalancer{}}
+		d.Record.Cloud.Known, d.Record.Cloud.Confirmed = true, true
+		d.Record.Cloud.Observed.LoadBalancer = &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: then}
+		return d
+	}
+	full := survey.Note{Digest: "digest", UpdatedAt: then, Members: survey.MembersDigest(settled().Goal.Wanted)}
+	stale := full
+	stale.Unread = true
+	for name, c := range map[string]struct {
+		edit   func(*Decision)
+		before string
+		want   string
+	}{
+		"confirmed":                     {func(*Decision) {}, "", full.String()},
+		"confirmed again":               {func(*Decision) {}, stale.String(), full.String()},
+		"written, not read in full yet": {func(d *Decision) { d.Record.Cloud.Stale = true }, "", stale.String()},
+		"not done":                      {func(d *Decision) { d.Done = false }, full.String(), full.String()},
+		"never done":                    {func(d *Decision) { d.Done = false }, "", "digest"},
+		"another digest, not done":      {func(d *Decision) { d.Done, d.Record.Drift.Digest = false, "new" }, full.String(), "new"},
+		"no digest":                     {func(d *Decision) { d.Record.Drift.Digest = "" }, full.String(), ""},
+		"not known":                     {func(d *Decision) { d.Record.Cloud.Known = false }, full.String(), full.String()},
+		"members only":                  {func(d *Decision) { d.Goal.MembersOnly = true }, "", "digest"},
+		"a second load balancer":        {func(d *Decision) { d.Record.Cloud.Observed.Duplicates = []string{"lb-2"} }, "", "digest"},
+	} {
+		d := settled()
+		c.edit(&d)
+		if got := d.Note(c.before); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

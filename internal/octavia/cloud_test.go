@@ -111,6 +111,9 @@ func (c *course) apply(op diff.Op) {
 	if diff := gocmp.Diff(predicted, observed, alike); diff != "" {
 		c.t.Fatalf("%s (-predicted +observed):\n%s", op, diff)
 	}
+	if diff := gocmp.Diff(observed, c.listed(head), cmpopts.EquateEmpty()); diff != "" {
+		c.t.Fatalf("%s (-observed +listed):\n%s", op, diff)
+	}
 	tree, err := c.Tree(c.t.Context(), predicted.ID)
 	if err != nil {
 		c.t.Fatal(err)
@@ -127,6 +130,24 @@ func (c *course) apply(op diff.Op) {
 	}
 	c.at.LoadBalancer = &confirmed
 	c.at.LoadBalancer.UpdatedAt = observed.UpdatedAt
+}
+
+// listed returns the load balancer from the lists of the whole project, with its members.
+func (c *course) listed(head lb.LoadBalancer) lb.LoadBalancer {
+	c.t.Helper()
+	all, err := c.Listed(c.t.Context(), head.ProjectID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(l octavia.Listed) bool { return l.Bare.ID == head.ID })
+	if i < 0 || !all[i].Complete {
+		c.t.Fatalf("the lists do not show load balancer %s, or not all of it: %+v", head.ID, all)
+	}
+	full, err := c.ReadMembers(c.t.Context(), all[i])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return full
 }
 
 func (c *course) listener(port int) lb.Listener {

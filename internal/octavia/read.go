@@ -195,7 +195,11 @@ func (c *Client) members(ctx context.Context, pool poolDocument) ([]lb.Member, e
 	if len(pool.Members) == 0 {
 		return nil, nil
 	}
-	documents, err := list[memberDocument](ctx, c, "pools/"+pool.ID+"/members", url.Values{})
+	return c.membersOf(ctx, pool.ID)
+}
+
+func (c *Client) membersOf(ctx context.Context, poolID string) ([]lb.Member, error) {
+	documents, err := list[memberDocument](ctx, c, "pools/"+poolID+"/members", url.Values{})
 	if err != nil {
 		return nil, err
 	}

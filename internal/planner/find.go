@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
@@ -28,6 +29,25 @@ type search struct {
 	owner   lb.Owner
 	// before is what was remembered of the cloud before the search.
 	before memory.Cloud
+	// balancers and floating read the cloud, or show what the survey has read.
+	balancers balancerReader
+	floating  floatingReader
+}
+
+type balancerReader interface {
+	FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error)
+	Get(ctx context.Context, id string) (lb.LoadBalancer, error)
+	Observe(ctx context.Context, l lb.LoadBalancer) (lb.LoadBalancer, error)
+}
+
+type floatingReader interface {
+	FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error)
+	FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error)
+}
+
+// searchFor returns the search for what the Service has in the cloud.
+func (p *Planner) searchFor(f decide.Facts) search {
+	return search{p, f.Service, f.Owner(), f.Record.Cloud, p.Octavia, p.Neutron}
 }
 
 // read returns what the Service has in the cloud. Only load balancers that are ACTIVE are
@@ -50,7 +70,7 @@ func (s search) read(ctx context.Context) (lb.Observed, error) {
 		return o, err
 	}
 	if l.VIP.PortID != "" {
-		attached, err := s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
+		attached, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
 		if err != nil {
 			return o, err
 		}
@@ -67,7 +87,7 @@ func (s search) withChildren(ctx context.Context, l *lb.LoadBalancer) (*lb.LoadB
 	if l == nil || l.ProvisioningStatus != lb.Active {
 		return l, nil
 	}
-	tree, err := s.Octavia.Observe(ctx, *l)
+	tree, err := s.balancers.Observe(ctx, *l)
 	return &tree, err
 }
 
@@ -87,7 +107,7 @@ func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error
 	if address == "" {
 		return nil, nil
 	}
-	return s.Neutron.FloatingIPsWithAddress(ctx, address)
+	return s.floating.FloatingIPsWithAddress(ctx, address)
 }
 
 // find returns the Service's load balancers without children. The name finds those that this
@@ -127,7 +147,7 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 	var floating []lb.FloatingIP
 	if len(own) > 1 {
 		for _, l := range own {
-			attached, err := s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
+			attached, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
 			if err != nil {
 				return lb.Observed{}, err
 			}
@@ -143,7 +163,7 @@ func contains(all []lb.LoadBalancer, id string) bool {
 
 // named returns the Service's own load balancers with the name.
 func (s search) named(ctx context.Context, name string) (own []lb.LoadBalancer, err error) {
-	all, err := s.Octavia.FindByName(ctx, name)
+	all, err := s.balancers.FindByName(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +229,7 @@ func (s search) get(ctx context.Context, id string) (lb.LoadBalancer, error) {
 	if !openstack.IsID(id) {
 		return lb.LoadBalancer{}, s.refusal(id, "this is not an id")
 	}
-	l, err := s.Octavia.Get(ctx, id)
+	l, err := s.balancers.Get(ctx, id)
 	var cloud *openstack.Error
 	forbidden := errors.As(err, &cloud) && cloud.Status == http.StatusForbidden
 	if forbidden || err == nil && s.ofAnotherProject(l) {
@@ -244,7 +264,7 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	var floating []lb.FloatingIP
 	if untagged && l.VIP.PortID != "" {
 		var err error
-		if floating, err = s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
+		if floating, err = s.floating.FloatingIPsOn(ctx, l.VIP.PortID); err != nil {
 			return false, err
 		}
 	}
@@ -252,7 +272,7 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	if owns || !untagged || !s.Claimed(s.service) {
 		return owns, nil
 	}
-	tree, err := s.Octavia.Observe(ctx, l)
+	tree, err := s.balancers.Observe(ctx, l)
 	if err != nil {
 		return false, err
 	}

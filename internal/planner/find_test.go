@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -61,7 +62,7 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 			if c.edit != nil {
 				c.edit(service)
 			}
-			found, shared, err := search{Planner: p, service: service, owner: p.Owner(service)}.annotated(t.Context(), c.id, c.hasOwn)
+			found, shared, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).annotated(t.Context(), c.id, c.hasOwn)
 			if len(found) > 0 != c.own || (shared != nil) != c.shared || (err != nil) != (c.message != "") {
 				t.Fatalf("own %v, shared %v, error %v", found, shared, err)
 			}

@@ -176,6 +176,7 @@ func TestOneServiceOfAGroupCreatesTheLoadBalancerAndTheOthersWait(t *testing.T) 
 type unanswered []string
 
 func (unanswered) LoadBalancerOf(types.NamespacedName) string { return "" }
+func (unanswered) Users(string) []types.NamespacedName        { return nil }
 func (u unanswered) MayAppear(key types.NamespacedName) bool  { return slices.Contains(u, key.Name) }
 
 func TestServiceThatStartedToCreateTheLoadBalancerOfAGroupFinishesIt(t *testing.T) {

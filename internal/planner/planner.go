@@ -32,6 +32,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -52,8 +53,10 @@ type Planner struct {
 	// Adopt says what to do with Services of openstack-cloud-controller-manager; empty means
 	// claim.AdoptTag.
 	Adopt claim.Adoption
-	// Remembered is the memory of a controller; nil in a command.
+	// Remembered is the memory of a controller, and Survey what it reads at its start; nil in a
+	// command.
 	Remembered Remembered
+	Survey     *survey.Survey
 
 	// serial reports whether the cloud was seen to leave children of single-call creates
 	// unfinished.
@@ -66,6 +69,8 @@ type Remembered interface {
 	LoadBalancerOf(types.NamespacedName) string
 	// MayAppear reports whether a create without an answer may still produce a load balancer.
 	MayAppear(types.NamespacedName) bool
+	// Users returns the Services that use the load balancer.
+	Users(id string) []types.NamespacedName
 }
 
 // CreateSerially creates children one by one from now on, because the cloud leaves those of
@@ -126,7 +131,10 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 	if c.Known {
 		return f, nil
 	}
-	found, err := search{p, f.Service, f.Owner(), *c}.read(ctx)
+	if next, done, err := p.observeListed(ctx, f); done || err != nil {
+		return next, err
+	}
+	found, err := p.searchFor(f).read(ctx)
 	if err != nil {
 		return f, err
 	}

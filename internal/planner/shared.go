@@ -86,7 +86,7 @@ func (s search) share(ctx context.Context, l lb.LoadBalancer) (*lb.LoadBalancer,
 // status shows it. A load balancer without owner and listeners is deleted by the Service that
 // left last.
 func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
-	tree, err := s.Octavia.Observe(ctx, l)
+	tree, err := s.balancers.Observe(ctx, l)
 	if err != nil {
 		return false, err
 	}
@@ -101,7 +101,7 @@ func (s search) hasPorts(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 	if s.owner.Abandoned(l) && len(tree.Listeners) == 0 {
 		return true, nil
 	}
-	floating, err := s.Neutron.FloatingIPsOn(ctx, l.VIP.PortID)
+	floating, err := s.floating.FloatingIPsOn(ctx, l.VIP.PortID)
 	return err == nil && publishes(s.service, l, floating), err
 }
 

@@ -157,14 +157,14 @@ func (r *Reconciler) noteVIP(ctx context.Context, service *corev1.Service, vip l
 	})
 }
 
-// noteDigest writes the spec digest to the Service, if its drift policy needs one.
-func (r *Reconciler) noteDigest(ctx context.Context, f decide.Facts, d decide.Decision) error {
+// note writes to the Service what was confirmed of its load balancer, for the next controller.
+func (r *Reconciler) note(ctx context.Context, f decide.Facts, d decide.Decision) error {
 	if d.Goal.Policy == "" {
 		return nil // the pass failed before the policy was read
 	}
 	return client.IgnoreNotFound(r.patch(ctx, f.Service, "write annotation "+annotation.Programmed, func() {
-		f.Service.Annotations[annotation.Programmed] = d.Record.Drift.Digest
-		if d.Goal.Policy == annotation.DriftRepair || d.Record.Drift.Digest == "" {
+		f.Service.Annotations[annotation.Programmed] = d.Note(f.Service.Annotations[annotation.Programmed])
+		if f.Service.Annotations[annotation.Programmed] == "" {
 			delete(f.Service.Annotations, annotation.Programmed)
 		}
 	}))

@@ -110,7 +110,12 @@ func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconc
 	if result, yields, err := r.yield(ctx, f); yields {
 		return result, err
 	}
+	done := r.AwaitSurvey(ctx, f)
+	if done == nil {
+		return reconcile.Result{}, nil // the survey requests another pass
+	}
 	f, err = r.gather(ctx, f)
+	done()
 	f = r.build(ctx, f, err)
 	f, d, err := r.Decide(ctx, f, r.provide)
 	f, d, o := r.apply(ctx, f, d, err)

@@ -107,7 +107,7 @@ func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []s
 // publishPass writes the result of the pass to the Service.
 func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) error {
 	if !f.Preview {
-		if err := r.noteDigest(ctx, f, d); err != nil {
+		if err := r.note(ctx, f, d); err != nil {
 			return err
 		}
 	}

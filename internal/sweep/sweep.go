@@ -41,7 +41,9 @@ type Options struct {
 	// OrphanGrace is how long orphans stay, or orphan.Never.
 	OrphanGrace time.Duration
 	// Enqueue requests a pass over a Service.
-	Enqueue  func(types.NamespacedName)
+	Enqueue func(types.NamespacedName)
+	// Swept is called after each sweep.
+	Swept    func()
 	Recorder events.EventRecorder
 	Metrics  *metrics.Metrics
 	Logger   logr.Logger
@@ -90,6 +92,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.Logger.Error(err, "the sweep failed; it reports no drift and no orphans")
 		}
+		s.Swept()
 	}
 }
 

@@ -162,6 +162,9 @@ func (s *stage) gauge(name string) int {
 func (s *stage) passes() (ended, open int) {
 	s.t.Helper()
 	open = s.gauge("controller_runtime_active_workers") + s.gauge("workqueue_depth") - s.controller.forgotten
+	if len(s.controller.log.lines("what the project has")) == 0 {
+		open++ // Services wait for the lists
+	}
 	return s.gauge("controller_runtime_reconcile_total"), open
 }
 

@@ -107,7 +107,12 @@ func TestServiceTellsWhatItHas(t *testing.T) {
 	if d := cmp.Diff([]corev1.LoadBalancerIngress{{IP: address, IPMode: &mode}}, object.Status.LoadBalancer.Ingress); d != "" {
 		t.Errorf("status.loadBalancer.ingress (-want +have): %s", d)
 	}
-	if d := cmp.Diff(map[string]string{idKey: web.tree().ID, addressKey: address, managedKey: string(object.UID) + " " + ourClass}, object.Annotations); d != "" {
+	have := web.tree()
+	if note := object.Annotations[programmedKey]; !strings.Contains(note, have.UpdatedAt) {
+		t.Errorf("the note %q does not say %s, when the load balancer was changed last", note, have.UpdatedAt)
+	}
+	delete(object.Annotations, programmedKey)
+	if d := cmp.Diff(map[string]string{idKey: have.ID, addressKey: address, managedKey: string(object.UID) + " " + ourClass}, object.Annotations); d != "" {
 		t.Errorf("annotations (-want +have): %s", d)
 	}
 	if !slices.Contains(object.Finalizers, finalizer) {

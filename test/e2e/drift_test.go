@@ -367,7 +367,7 @@ func TestDriftIsOnlyReportedWhereTheServiceWantsThat(t *testing.T) {
 	web.waitForTree(ports("TCP/8080", "TCP/8081", "TCP/8082"))
 	web.waitUntilProgrammed()
 	s.eventually(func() error {
-		if told := web.eventTexts("DriftRepaired"); len(told) != 1 || web.now().Annotations[programmedKey] != "" {
+		if told := web.eventTexts("DriftRepaired"); len(told) != 1 || !strings.Contains(web.now().Annotations[programmedKey], web.tree().UpdatedAt) {
 			return fmt.Errorf("events %q, annotations %v", told, web.now().Annotations)
 		}
 		return nil
