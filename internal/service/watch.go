@@ -116,7 +116,9 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		}
 		// A Service with an invalid selector keeps its members.
 		selector, err := annotation.Selector(service.Annotations, r.Config)
-		selected := func(n *corev1.Node) bool { return n != nil && (err != nil || selector.Matches(n.Labels)) }
+		selected := func(n *corev1.Node) bool {
+			return n != nil && target.TakesTraffic(n) && (err != nil || selector.Matches(n.Labels))
+		}
 		if was, is := selected(was), selected(is); was != is || was && !same {
 			q.Add(r.ask(ctx, service))
 		}
