@@ -131,7 +131,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 		return f, err
 	}
 	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
-	f.Record.Progress.Reached = nil
+	f.Record.Progress.Reached = lb.Fingerprint{}
 	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
 		f.Record.Recovery.Discards.Count = 0
 	}
