@@ -105,7 +105,8 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		return // such as a heartbeat
 	}
 	var services corev1.ServiceList
-	if err := r.Reader.List(ctx, &services); err != nil {
+	// They are only read, and there may be thousands.
+	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services whose members change with a node")
 		return
 	}
