@@ -51,6 +51,8 @@ type Input struct {
 	// subnet. It keeps those of existing members.
 	subset    target.Subset
 	addresses target.Choice
+	// chosen are the targets that are already known, because most ports have the same ones. It is nil if they differ.
+	chosen map[targetKind][]target.Target
 }
 
 // Sharing is what matters if Services share Found.
@@ -347,6 +349,7 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
 	}
 	had := pool.Members
+	in.chosen = nil
 	for _, m := range had {
 		if address, err := netip.ParseAddr(m.Address); err == nil {
 			in.addresses.Keep = append(in.addresses.Keep, address)

@@ -120,6 +120,9 @@ func (in Input) served() []corev1.IPFamily {
 	return in.Families()[:1]
 }
 
+// targetKind is what the targets of a port depend on.
+type targetKind struct{ once, local bool }
+
 // targets returns the nodes that take the traffic of a port; with local, only those with an endpoint.
 //
 // With VIPs of both families, HAProxy accepts connections to either and opens its own to members of any family. So
@@ -129,8 +132,12 @@ func (in Input) served() []corev1.IPFamily {
 // server per family, with the members of that family), so each node is a member once per family. The driver accepts
 // members of every family that a VIP has (_validate_members in api/drivers/amphora_driver/v2/driver.py).
 func (in Input) targets(protocol corev1.Protocol, local bool) []target.Target {
-	var all []target.Target
 	once := protocol == corev1.ProtocolTCP
+	kind := targetKind{once, local}
+	all, known := in.chosen[kind]
+	if known {
+		return all
+	}
 	for i, family := range in.served() {
 		targets, _ := target.Nodes(in.Nodes, in.choice(i, family))
 		if local {
@@ -143,6 +150,9 @@ func (in Input) targets(protocol corev1.Protocol, local bool) []target.Target {
 	}
 	if once {
 		all = in.subset.Of(unique(oncePerNode(all)))
+	}
+	if in.chosen != nil {
+		in.chosen[kind] = all
 	}
 	return all
 }
@@ -179,6 +189,7 @@ func (in Input) memberSubnet(address netip.Addr) string {
 // chooseMembers sets which nodes become members, and which of their addresses, as the Service requests. With traffic
 // policy Local all nodes count: only those with endpoints serve, and there are not many of them.
 func (in *Input) chooseMembers(options annotation.Options) {
+	in.chosen = map[targetKind][]target.Target{}
 	in.addresses.Type, in.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
 	if in.subset = (target.Subset{}); !in.local() {
 		in.subset = target.Subset{Most: options.MaxMembers, Seed: in.Owner.ServiceUID}
