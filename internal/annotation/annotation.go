@@ -43,6 +43,8 @@ const (
 	ConnectionLimit = Prefix + "connection-limit"
 	// NodeSelector says which nodes become members.
 	NodeSelector = Prefix + "node-selector"
+	// MaxMembers says how many of them.
+	MaxMembers = OwnPrefix + "max-members"
 	// NodeAddressType says which of a node's addresses becomes a member.
 	NodeAddressType = Prefix + "node-address-type"
 	// FloatingIP asks for a floating IP of the project, by its address or id.
@@ -130,6 +132,8 @@ type Options struct {
 	Timeouts lb.Timeouts
 	// NodeSelector says which nodes become members.
 	NodeSelector config.NodeSelector
+	// MaxMembers is how many nodes become members of each pool, 0 for all.
+	MaxMembers int
 	// NodeAddressType is which of a node's addresses comes first, one of
 	// config.NodeAddressTypes; empty leaves it to the subnet of the members.
 	NodeAddressType string
@@ -268,6 +272,7 @@ func over(defaults config.LoadBalancer) Options {
 		AdditionalSubnetID:    defaults.AdditionalSubnetID,
 		MemberSubnetID:        defaults.MemberSubnetID,
 		NodeAddressType:       defaults.NodeAddressType,
+		MaxMembers:            defaults.MaxMembers,
 		FloatingNetworkID:     defaults.FloatingNetworkID,
 		FloatingSubnetID:      defaults.FloatingSubnetID,
 		FloatingSubnets:       defaults.FloatingSubnets,

@@ -63,7 +63,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -93,8 +93,8 @@ func TestWithoutAnnotationsTheOperatorsDefaultsHold(t *testing.T) {
 		Internal: true, CreateMonitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6,
 	}
-	all.NodeSelector, all.Tags = "zone=a", "cost=7, prod"
-	want := Options{NodeSelector: config.NodeSelector{"zone": "a"}, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
+	all.NodeSelector, all.MaxMembers, all.Tags = "zone=a", 6, "cost=7, prod"
+	want := Options{NodeSelector: config.NodeSelector{"zone": "a"}, MaxMembers: 6, Drift: DriftRepair, StatusAddresses: StatusFloating, Internal: true, Monitor: true, MonitorDelay: 9 * time.Second, MonitorTimeout: 8 * time.Second,
 		MonitorMaxRetries: 7, MonitorMaxRetriesDown: 6, ConnectionLimit: NoLimit, Timeouts: lb.DefaultTimeouts, Tags: []string{"cost=7", "prod"}}
 	for name, annotations := range map[string]map[string]string{
 		"none": nil, "others'": {"example.com/internal": "false"},
@@ -146,6 +146,9 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{ConnectionLimit, " ", func(*Options) {}},
 		{NodeSelector, "zone=b, gpu", func(o *Options) { o.NodeSelector = config.NodeSelector{"zone": "b", "gpu": ""} }},
 		{NodeSelector, "", func(*Options) {}},
+		{MaxMembers, "6", func(o *Options) { o.MaxMembers = 6 }},
+		{MaxMembers, "0", func(*Options) {}},
+		{MaxMembers, "", func(*Options) {}},
 		{NodeAddressType, "ExternalIP", func(o *Options) { o.NodeAddressType = "ExternalIP" }},
 		{NodeAddressType, " InternalIP", func(o *Options) { o.NodeAddressType = "InternalIP" }},
 		{NodeAddressType, "", func(*Options) {}},
@@ -263,6 +266,7 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	}
 	bad[MetricsPort] = []string{"0", "65536", "-1", "metrics", "9100/TCP"}
 	bad[MetricsAllowedCIDRs] = []string{"10.0.0.1", "everybody"}
+	bad[MaxMembers] = []string{"-1", "all", "2.5", "2147483648"}
 	bad[DriftPolicy] = []string{"Repair", "none", "repair report"}
 	bad[ProxyProtocol] = []string{"True", "1", "v3", "PROXY"}
 	bad[XForwardedFor] = []string{"yes", "For"}
@@ -291,13 +295,14 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	gold := operator
 	gold.FlavorID, gold.Provider, gold.Method, gold.CreateMonitor = "f1", "ovn", "SOURCE_IP_PORT", true
 	gold.NodeSelector, gold.AvailabilityZone = "gold=yes", "az1"
+	operator.MaxMembers, gold.MaxMembers = 4, 6
 	operator.Classes = map[string]config.LoadBalancer{"gold": gold}
 	got, problems := Parse(map[string]string{ClassKey: " gold", FlavorID: someID, AvailabilityZone: "", keySources: "192.0.2.0/24"}, operator)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	want := defaultOptions()
-	want.Class, want.Provider, want.OperatorsMethod, want.Monitor = "gold", "ovn", "SOURCE_IP_PORT", true
+	want.Class, want.Provider, want.OperatorsMethod, want.Monitor, want.MaxMembers = "gold", "ovn", "SOURCE_IP_PORT", true, 6
 	want.FlavorID, want.SubnetID, want.SourceRanges = someID, "s0", []string{"192.0.2.0/24"}
 	want.FloatingNetworkID, want.FloatingSubnetID, want.NodeSelector = "fn0", "fs0", config.NodeSelector{"gold": "yes"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -306,6 +311,9 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	_, problems = Parse(map[string]string{ClassKey: "silver"}, operator)
 	if len(problems) != 1 || !strings.Contains(problems[0].Text, "cloud.conf has gold") {
 		t.Errorf("an unknown class: %+v", problems)
+	}
+	if got, _ := Parse(map[string]string{ClassKey: "gold", MaxMembers: "0"}, operator); got.MaxMembers != 0 {
+		t.Errorf("the Service requests all nodes, and gets %d", got.MaxMembers)
 	}
 	if s, err := Selector(map[string]string{ClassKey: "gold"}, operator); err != nil || s["gold"] != "yes" {
 		t.Errorf("the class selects %v, %v", s, err)

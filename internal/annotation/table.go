@@ -186,6 +186,11 @@ var trafficLines = []Annotation{
 		Default: "[LoadBalancer] node-selector",
 		Doc:     "Only nodes with all these labels become members; a key without a value matches any value. An empty value selects all nodes.",
 	}),
+	set(members, func(o *Options) *int { return &o.MaxMembers }, Annotation{
+		Key:     MaxMembers,
+		Default: "[LoadBalancer] max-members (all)",
+		Doc:     "How many nodes become [members](../service-authors.md#fewer-members-in-large-clusters) of each pool. 0: all nodes. Has no effect with externalTrafficPolicy Local.",
+	}),
 	set(oneOf(config.NodeAddressTypes...), func(o *Options) *string { return &o.NodeAddressType }, Annotation{
 		Key:     NodeAddressType,
 		Default: "[LoadBalancer] node-address-type",

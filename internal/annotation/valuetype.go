@@ -82,6 +82,9 @@ func number(low, high int) valueType[int] {
 // connections is a limit of connections, as Octavia takes it.
 var connections = number(NoLimit, math.MaxInt32)
 
+// members is how many nodes become members, or 0 for all.
+var members = number(0, math.MaxInt32)
+
 var retries = number(1, 10)
 
 var secondsOfADay = number(1, 24*60*60)

@@ -47,8 +47,12 @@ type Input struct {
 
 	// both means that the load balancer serves both families of the Service.
 	both bool
-	// addresses is how to choose an address of each node, without family and subnet. It keeps those of existing members.
+	// subset is which of the nodes become members. addresses is how to choose an address of each, without family and
+	// subnet. It keeps those of existing members.
+	subset    target.Subset
 	addresses target.Choice
+	// chosen are the targets that are already known, because most ports have the same ones. It is nil if they differ.
+	chosen map[targetKind][]target.Target
 }
 
 // Sharing is what matters if Services share Found.
@@ -204,7 +208,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		}
 	}
 	in.Nodes = selected(in.Nodes, options.NodeSelector)
-	in.chooseAddresses(options)
+	in.chooseMembers(options)
 	both, stack, err := in.dualStack(options)
 	if err != nil {
 		return lb.Wanted{}, err
@@ -288,6 +292,9 @@ func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating
 	return wanted
 }
 
+// choosesMembers are the annotations that, together with the node selector, determine the members.
+var choosesMembers = []string{annotation.NodeAddressType, annotation.MemberSubnetID, annotation.MaxMembers, annotation.ClassKey}
+
 // MembersOnly returns what a Service that is refused should have: what exists, with pools that still follow the
 // nodes. Listeners without a pool keep none.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
@@ -297,10 +304,13 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	selector, err := annotation.Selector(in.Service.Annotations, in.Config)
 	in.Nodes = selected(in.Nodes, selector)
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
-	in.chooseAddresses(options)
+	in.chooseMembers(options)
 	sure := err == nil && !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
-		return p.Key == annotation.NodeAddressType || p.Key == annotation.MemberSubnetID
+		return slices.Contains(choosesMembers, p.Key)
 	})
+	if !sure {
+		in.subset = target.Subset{} // the members are the choice
+	}
 	kept := *observed.LoadBalancer
 	in.both = len(in.Families()) > 1 && kept.DualStack()
 	kept.Listeners = nil
@@ -339,6 +349,7 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
 	}
 	had := pool.Members
+	in.chosen = nil
 	for _, m := range had {
 		if address, err := netip.ParseAddr(m.Address); err == nil {
 			in.addresses.Keep = append(in.addresses.Keep, address)

@@ -5,6 +5,7 @@ package build
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -119,11 +120,8 @@ func (in Input) served() []corev1.IPFamily {
 	return in.Families()[:1]
 }
 
-// memberTarget is a target and the subnet from which it is reached.
-type memberTarget struct {
-	target.Target
-	subnetID string
-}
+// targetKind is what the targets of a port depend on.
+type targetKind struct{ once, local bool }
 
 // targets returns the nodes that take the traffic of a port; with local, only those with an endpoint.
 //
@@ -133,30 +131,69 @@ type memberTarget struct {
 // SCTP, forwards packets within a family (Octavia's template common/jinja/lvs/templates/macros.j2 has a virtual
 // server per family, with the members of that family), so each node is a member once per family. The driver accepts
 // members of every family that a VIP has (_validate_members in api/drivers/amphora_driver/v2/driver.py).
-func (in Input) targets(protocol corev1.Protocol, local bool) []memberTarget {
-	var all []memberTarget
+func (in Input) targets(protocol corev1.Protocol, local bool) []target.Target {
+	once := protocol == corev1.ProtocolTCP
+	kind := targetKind{once, local}
+	all, known := in.chosen[kind]
+	if known {
+		return all
+	}
 	for i, family := range in.served() {
 		targets, _ := target.Nodes(in.Nodes, in.choice(i, family))
 		if local {
 			targets = target.WithEndpoints(targets, ofFamily(in.Slices, family))
 		}
-		subnet := in.Networks.MemberSubnetID
-		if i > 0 {
-			subnet = in.Networks.AdditionalSubnetID
+		if !once {
+			targets = in.subset.Of(unique(targets))
 		}
-		for _, t := range targets {
-			found := slices.ContainsFunc(all, func(p memberTarget) bool { return p.Node == t.Node })
-			if !found || protocol != corev1.ProtocolTCP {
-				all = append(all, memberTarget{t, subnet})
-			}
-		}
+		all = append(all, targets...)
+	}
+	if once {
+		all = in.subset.Of(unique(oncePerNode(all)))
+	}
+	if in.chosen != nil {
+		in.chosen[kind] = all
 	}
 	return all
 }
 
-// chooseAddresses sets which addresses of nodes the Service requests.
-func (in *Input) chooseAddresses(options annotation.Options) {
+// unique returns the targets without those whose address another one has. A node that was created again under another
+// name may share its address with the old one for a while, but Octavia accepts an address once.
+func unique(targets []target.Target) []target.Target {
+	seen := make(map[netip.Addr]bool, len(targets))
+	return slices.DeleteFunc(targets, func(t target.Target) bool {
+		again := seen[t.Address]
+		seen[t.Address] = true
+		return again
+	})
+}
+
+// oncePerNode returns the first target of each node.
+func oncePerNode(targets []target.Target) []target.Target {
+	seen := make(map[string]bool, len(targets))
+	return slices.DeleteFunc(targets, func(t target.Target) bool {
+		again := seen[t.Node]
+		seen[t.Node] = true
+		return again
+	})
+}
+
+// memberSubnet returns the subnet from which the address of a node is reached.
+func (in Input) memberSubnet(address netip.Addr) string {
+	if familyOf(address) == in.Family() {
+		return in.Networks.MemberSubnetID
+	}
+	return in.Networks.AdditionalSubnetID
+}
+
+// chooseMembers sets which nodes become members, and which of their addresses, as the Service requests. With traffic
+// policy Local all nodes count: only those with endpoints serve, and there are not many of them.
+func (in *Input) chooseMembers(options annotation.Options) {
+	in.chosen = map[targetKind][]target.Target{}
 	in.addresses.Type, in.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
+	if in.subset = (target.Subset{}); !in.local() {
+		in.subset = target.Subset{Most: options.MaxMembers, Seed: in.Owner.ServiceUID}
+	}
 }
 
 // choice returns which address of a node becomes a member of the i-th served family.

@@ -130,22 +130,16 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 	return monitor
 }
 
-// members returns the NodePorts of the nodes; with local, only of those with an endpoint. A node that was created
-// again under another name may share its address with the old one for a while, but Octavia accepts an address once.
+// members returns the NodePorts of the nodes; with local, only of those with an endpoint.
 func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
 	targets := in.targets(port.Protocol, local)
 	members := make([]lb.Member, 0, len(targets))
-	seen := make(map[netip.Addr]bool, len(targets))
 	for _, t := range targets {
-		if seen[t.Address] {
-			continue
-		}
-		seen[t.Address] = true
 		members = append(members, lb.Member{
 			Name:        t.Node,
 			Address:     t.Address.String(),
 			Port:        int(port.NodePort),
-			SubnetID:    t.subnetID,
+			SubnetID:    in.memberSubnet(t.Address),
 			Weight:      1,
 			MonitorPort: monitorPort,
 		})

@@ -10,8 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -48,31 +46,6 @@ func TestASessionKnowsWhatTheCloudCanDo(t *testing.T) {
 	defer session.Close()
 	if diff := cmp.Diff(lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 10}, Provider: "ovn"}, can); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestOfANodeOnlyWhatDecidesAboutMembersIsKept(t *testing.T) {
-	now := metav1.Now()
-	address := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.9"}
-	taint := corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler"}
-	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}, DeletionTimestamp: &now,
-			Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
-		Spec: corev1.NodeSpec{ProviderID: "openstack:///1", Taints: []corev1.Taint{taint}},
-		Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{address}, Images: []corev1.ContainerImage{{Names: []string{"i"}}},
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady}}},
-	}
-	got, err := slimNode(node)
-	want := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}, DeletionTimestamp: &now},
-		Spec:       corev1.NodeSpec{ProviderID: "openstack:///1", Taints: []corev1.Taint{taint}},
-		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{address}},
-	}
-	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
-		t.Errorf("error %v (-want +got):\n%s", err, diff)
-	}
-	if got, err := slimNode("something else"); got != "something else" || err != nil {
-		t.Errorf("got %v, %v", got, err)
 	}
 }
 

@@ -15,14 +15,11 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -184,10 +181,7 @@ func (o *controllerOptions) manager(cluster *rest.Config, log logr.Logger) (mana
 		// Reconcilers register by name; a process may run several controllers
 		// one after the other.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}},
-		},
+		Cache:      controller.CacheOptions(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the controller: %w", err)
@@ -215,16 +209,4 @@ func (o *controllerOptions) namespace() string {
 		return strings.TrimSpace(string(name))
 	}
 	return "kube-system"
-}
-
-// slimNode keeps of a node only what decides about members: the rest, above all
-// its list of images, is most of its size.
-func slimNode(object any) (any, error) {
-	node, ok := object.(*corev1.Node)
-	if !ok {
-		return object, nil
-	}
-	node.ManagedFields, node.Annotations = nil, nil
-	node.Status = corev1.NodeStatus{Addresses: node.Status.Addresses}
-	return node, nil
 }

@@ -19,12 +19,14 @@ lb-provider = ovn
 lb-provider = amphora
 flavor-id = f1
 create-monitor = true
+max-members = 6
 floating-network-id = n1
 [LoadBalancerClass "gold"]
 flavor-id = f2
 availability-zone = az2
 create-monitor = false
 monitor-delay = 9s
+max-members = 0
 internal-lb = true
 node-selector = gold=yes
 source-ranges = 10.0.0.0/8
@@ -38,7 +40,10 @@ flavor-id =
 	early, gold := base, base
 	early.Provider = "ovn"
 	gold.FlavorID, gold.AvailabilityZone, gold.CreateMonitor, gold.MonitorDelay = "f2", "az2", false, 9*time.Second
-	gold.Internal, gold.NodeSelector, gold.SourceRanges, gold.Method = true, "gold=yes", "10.0.0.0/8", "SOURCE_IP"
+	if base.MaxMembers != 6 {
+		t.Errorf("[LoadBalancer] max-members is %d", base.MaxMembers)
+	}
+	gold.MaxMembers, gold.Internal, gold.NodeSelector, gold.SourceRanges, gold.Method = 0, true, "gold=yes", "10.0.0.0/8", "SOURCE_IP"
 	want := map[string]LoadBalancer{"early": early, "gold": gold, "empty": base}
 	if diff := cmp.Diff(want, c.LoadBalancer.Classes); diff != "" {
 		t.Errorf("classes (-want +got):\n%s", diff)

@@ -124,6 +124,8 @@ type LoadBalancer struct {
 	NodeAddressType string
 	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
 	NodeSelector string
+	// MaxMembers is how many nodes become members of each pool, 0 for all.
+	MaxMembers int
 	// TLSContainer is a reference to the certificate with which ports end TLS, or empty.
 	TLSContainer string
 	// ContainerStore says where certificates are kept; see ExternalContainers.

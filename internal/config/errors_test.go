@@ -68,6 +68,14 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			credentials + "[LoadBalancer]\nmonitor-max-retries = 11\n",
 			`cloud.conf:6: [LoadBalancer] monitor-max-retries: "11" must be between 1 and 10`,
 		},
+		"a negative number of members": {
+			credentials + "[LoadBalancer]\nmax-members = -1\n",
+			`cloud.conf:6: [LoadBalancer] max-members: "-1" must be 0 or more`,
+		},
+		"a number of members of a class that is none": {
+			credentials + "[LoadBalancerClass \"big\"]\nmax-members = all\n",
+			`cloud.conf:6: [LoadBalancerClass] max-members: "all" is not an integer`,
+		},
 		"an unknown method": {
 			credentials + "[LoadBalancer]\nlb-method = round_robin\n",
 			`cloud.conf:6: [LoadBalancer] lb-method: "round_robin" is not one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT`,

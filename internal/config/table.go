@@ -113,6 +113,8 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "CIDRs, separated by commas, that may connect to Services without source ranges. Default: all clients."},
 	Key{Name: "node-selector", check: nodeSelector, field: func(c *Config) any { return &c.LoadBalancer.NodeSelector },
 		Doc: "Labels that nodes must have to become members: zone=a,disk=ssd,gpu. A key without a value matches any value."},
+	Key{Name: "max-members", Kind: Int, Default: "0", check: notNegative, field: func(c *Config) any { return &c.LoadBalancer.MaxMembers },
+		Doc: "For [large clusters](../how-to.md#large-clusters): how many nodes become members of each pool. 0: all. kube-octavia chooses them for each Service, evenly from all availability zones. Use at least 4, and two for each zone. Has no effect on Services with externalTrafficPolicy Local."},
 	Key{Name: "node-address-type", allowed: NodeAddressTypes, field: func(c *Config) any { return &c.LoadBalancer.NodeAddressType },
 		Doc: "Type of the node address that becomes the member, InternalIP or ExternalIP; a node without that type uses the other. An address in member-subnet-id comes first. Default: an address in the members' subnet, else an InternalIP, else an ExternalIP."},
 	Key{Name: "metrics-allowed-cidrs", check: cidrs, field: func(c *Config) any { return &c.LoadBalancer.MetricsAllowedCIDRs },
@@ -158,7 +160,7 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.
 var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
-	"network-id", "subnet-id", "additional-subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector", "node-address-type",
+	"network-id", "subnet-id", "additional-subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector", "max-members", "node-address-type",
 	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
 	"internal-lb", "source-ranges", "metrics-allowed-cidrs", "tags", "default-tls-container-ref")
 
@@ -227,6 +229,13 @@ func wholeSeconds(v value) string {
 func positiveNumber(v value) string {
 	if v.number < 1 {
 		return "must be 1 or more"
+	}
+	return ""
+}
+
+func notNegative(v value) string {
+	if v.number < 0 {
+		return "must be 0 or more"
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ func LockedBy(op diff.Op, observed lb.Observed) *lb.LoadBalancer {
 func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memory.Record {
 	r := d.Record
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
-	r.Cloud.Written, r.Progress.Reached = f.Now, nil
+	r.Cloud.Written, r.Progress.Reached = f.Now, lb.Fingerprint{}
 	if d.Goal.Policy != annotation.DriftRepair {
 		// Until the cloud has the desired state, differences are our own.
 		r.Drift.Digest = ""
@@ -112,10 +112,10 @@ func afterCreate(f Facts, d Decision, r memory.Record, op diff.CreateLoadBalance
 	c := &r.Recovery
 	switch {
 	case d.Action == Replace:
-		if !EqualExceptMembers(c.ChangeTo, d.Goal.Wanted) {
+		if !c.ChangeTo.EqualExceptMembers(d.Goal.Wanted.Fingerprint()) {
 			c.Changes = timing.Tries{}
 		}
-		c.ChangeTo, c.Changes = d.Goal.Wanted, c.Changes.Again(f.Now, f.Timing.Replacement)
+		c.ChangeTo, c.Changes = d.Goal.Wanted.Fingerprint(), c.Changes.Again(f.Now, f.Timing.Replacement)
 	case d.Action == ReplaceFailed:
 		c.Replacements, c.RequestID = c.Replacements.Again(f.Now, f.Timing.Replacement), f.RequestID
 	case c.Replacements.Count == 0:

@@ -52,7 +52,7 @@ func TestServiceIsSteadyIfOnlyMembersAreUpdated(t *testing.T) {
 	} {
 		f, d := deciding(memory.Record{Cloud: memory.Cloud{Observed: withListener(lb.Active, lb.Active)}})
 		d.Plan.Ops = test.ops
-		if got := steady(f, d) != nil; got != test.want {
+		if got := !steady(f, d).None(); got != test.want {
 			t.Errorf("%s: steady %t", name, got)
 		}
 	}

@@ -10,17 +10,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// steady returns the desired state if only members of pools are left to update, or nil.
-func steady(f Facts, d Decision) *lb.Wanted {
+// steady returns the fingerprint of the desired state if only members of pools are left to update.
+func steady(f Facts, d Decision) lb.Fingerprint {
 	l := f.loadBalancer()
 	if l == nil || l.ProvisioningStatus != lb.Active || len(d.Plan.Ops) == 0 {
 		return d.Record.Progress.SteadyFor
 	}
 	if slices.ContainsFunc(d.Plan.Ops, func(op diff.Op) bool { return !is[diff.SetMembers](op) }) {
-		return nil
+		return lb.Fingerprint{}
 	}
-	wanted := d.Goal.Wanted
-	return &wanted
+	return d.Goal.Wanted.Fingerprint()
 }
 
 // Settled reports whether the Service has exactly one load balancer, which has everything that is

@@ -5,7 +5,6 @@ package decide
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 	"time"
 
@@ -90,7 +89,7 @@ func (f Facts) served() bool { return status.Published(f.Service) != "" }
 // changed the load balancer since.
 func (f Facts) reached(d Decision) bool {
 	was := f.Record.Progress.Reached
-	return !f.Preview && !d.Goal.MembersOnly && d.Action == Converge && f.Record.Cloud.Known && was != nil && reflect.DeepEqual(*was, d.Goal.Wanted)
+	return !f.Preview && !d.Goal.MembersOnly && d.Action == Converge && f.Record.Cloud.Known && !was.None() && was == d.Goal.Wanted.Fingerprint()
 }
 
 // resolve determines the goal of this pass, and whether the load balancer has to be replaced

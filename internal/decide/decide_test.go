@@ -180,7 +180,7 @@ func waits(t *testing.T, d Decision) {
 
 func gaveUp(t *testing.T, d Decision) {
 	t.Helper()
-	if d.Record.Recovery.GaveUp == nil || len(d.Plan.Ops) > 0 {
+	if d.Record.Recovery.GaveUp.None() || len(d.Plan.Ops) > 0 {
 		t.Errorf("given up for %v, ops %v", d.Record.Recovery.GaveUp, kinds(d.Plan.Ops))
 	}
 }

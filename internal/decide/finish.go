@@ -21,7 +21,8 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 	if d.Done && !d.Goal.MembersOnly && !d.Postponed {
 		wanted := d.Goal.Wanted
 		wanted.Serial = false // it matters only before a create
-		r.Progress.Reached, r.Progress.SteadyFor, r.Cloud.CreateWithoutChildren = &wanted, &wanted, false
+		reached := wanted.Fingerprint()
+		r.Progress.Reached, r.Progress.SteadyFor, r.Cloud.CreateWithoutChildren = reached, reached, false
 	}
 	if len(r.Cloud.Observed.Unsettled) > 0 && (f.Desired.Discarded || d.Action == Replace) {
 		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry
@@ -105,7 +106,7 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 		return timing.StaleRetry, nil
 	case !d.Record.Cloud.Unanswered.IsZero():
 		return timing.Jitter(max(f.Timing.AnswerLimit-f.Now.Sub(d.Record.Cloud.Unanswered), time.Second)), nil
-	case d.Record.Progress.SteadyFor != nil && pending:
+	case !d.Record.Progress.SteadyFor.None() && pending:
 		return max(TimeUntilLate(f, d), 0), nil // then it is reported as late
 	case d.Goal.Waits != nil, d.Goal.Refused != nil && d.Goal.Refused.Reason == build.ReasonSharingRefused:
 		// The Services on which it depends may change without an event.

@@ -47,7 +47,7 @@ func TestNextPassComesWhenNoEventWillCauseIt(t *testing.T) {
 		"Octavia written":        {d: with(pending, nil), o: Outcome{Wrote: true}},
 		"create without answer":  {d: with(active, func(d *Decision) { d.Record.Cloud.Unanswered = noon.Add(-20 * time.Second) }), want: defaults.AnswerLimit - 20*time.Second},
 		"members being updated": {d: with(pending, func(d *Decision) {
-			d.Record.Progress.SteadyFor, d.Record.Progress.Behind = &lb.Wanted{}, noon.Add(-time.Minute)
+			d.Record.Progress.SteadyFor, d.Record.Progress.Behind = lb.Wanted{}.Fingerprint(), noon.Add(-time.Minute)
 		}), want: maxMemberUpdate - time.Minute},
 		"waits for its group":     {d: with(active, func(d *Decision) { d.Goal.Waits = &GroupWait{"default/api"} }), want: defaults.SlowRetry},
 		"sharing refused":         {d: with(active, func(d *Decision) { d.Goal.Refused = &build.Invalid{Reason: build.ReasonSharingRefused} }), want: defaults.SlowRetry},
@@ -78,7 +78,7 @@ func TestFinishRemembersWhatWasReached(t *testing.T) {
 	if len(repaired) != 1 || d.Record.Drift.Digest != d.Goal.Digest || d.Record.Drift.Detected {
 		t.Errorf("repaired %v, drift %+v", repaired, d.Record.Drift)
 	}
-	if d.Record.Progress.Reached == nil || !d.Record.Progress.Behind.IsZero() {
+	if d.Record.Progress.Reached.None() || !d.Record.Progress.Behind.IsZero() {
 		t.Errorf("progress %+v", d.Record.Progress)
 	}
 	f.Record = d.Record
@@ -89,7 +89,7 @@ func TestFinishRemembersWhatWasReached(t *testing.T) {
 
 	f = factsOf(web(), "10.0.0.11", "10.0.0.12").with(f.built("lb-1"))
 	f.Record.Cloud.Observed.LoadBalancer.Listeners[0].Pool.Members = nil
-	if d, _ = Finish(f, Decide(f)); d.Record.Progress.Reached != nil || !d.Record.Progress.Behind.Equal(noon) {
+	if d, _ = Finish(f, Decide(f)); !d.Record.Progress.Reached.None() || !d.Record.Progress.Behind.Equal(noon) {
 		t.Errorf("progress %+v", d.Record.Progress)
 	}
 	if left := TimeUntilLate(f, d); left != maxMemberUpdate {

@@ -5,7 +5,6 @@ package decide
 
 import (
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -95,18 +94,6 @@ func WithCertificate(w lb.Wanted, name, ref string) lb.Wanted {
 			l.TLS = &tls
 		}
 	})
-}
-
-// EqualExceptMembers reports whether a and b differ at most in the members of pools.
-func EqualExceptMembers(a, b lb.Wanted) bool {
-	withoutMembers := func(l *lb.Listener) {
-		if l.Pool != nil {
-			pool := *l.Pool
-			pool.Members = nil
-			l.Pool = &pool
-		}
-	}
-	return reflect.DeepEqual(withListeners(a, withoutMembers), withListeners(b, withoutMembers))
 }
 
 // withListeners returns a copy with edited listeners.

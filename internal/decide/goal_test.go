@@ -10,26 +10,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-func TestEqualExceptMembers(t *testing.T) {
-	of := func(port int, addresses ...string) lb.Wanted {
-		pool := &lb.Pool{Name: "p"}
-		for _, a := range addresses {
-			pool.Members = append(pool.Members, lb.Member{Address: a})
-		}
-		return lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{{Port: port, Pool: pool}}}}
-	}
-	one, two := of(80, "10.0.0.1"), of(80, "10.0.0.1", "10.0.0.2")
-	if !EqualExceptMembers(one, two) {
-		t.Error("another member counts as a difference")
-	}
-	if EqualExceptMembers(one, of(81, "10.0.0.1")) {
-		t.Error("another port does not count as a difference")
-	}
-	if len(two.LoadBalancer.Listeners[0].Pool.Members) != 2 {
-		t.Error("the comparison changed its arguments")
-	}
-}
-
 func TestRecordedVIPIsRequestedForANewLoadBalancer(t *testing.T) {
 	const subnet = "00000000-0000-4000-8000-000000000001"
 	configured := lb.VIP{SubnetID: "configured"}

@@ -51,7 +51,7 @@ func (f Facts) rebuildDelay() time.Duration {
 // recoverFailed does what is possible for a load balancer that served and is in ERROR.
 func recoverFailed(f Facts, d Decision) Decision {
 	l, r := *f.loadBalancer(), f.Record.Recovery
-	if r.GaveUp != nil && !d.Goal.MembersOnly && !EqualExceptMembers(*r.GaveUp, d.Goal.Wanted) {
+	if !r.GaveUp.None() && !d.Goal.MembersOnly && !r.GaveUp.EqualExceptMembers(d.Goal.Wanted.Fingerprint()) {
 		// The Service was changed: start again.
 		r = memory.Recovery{Deletions: r.Deletions, Discards: r.Discards, Changes: r.Changes, ChangeTo: r.ChangeTo, HandedOver: r.HandedOver}
 	}
@@ -72,8 +72,7 @@ func recoverFailed(f Facts, d Decision) Decision {
 		d.Plan = diff.New(lb.Wanted{KeepAddress: true}, lb.Observed{LoadBalancer: &l}, f.Owner())
 		return d
 	case GiveUp:
-		wanted := d.Goal.Wanted
-		d.Record.Recovery.GaveUp = &wanted
+		d.Record.Recovery.GaveUp = d.Goal.Wanted.Fingerprint()
 	}
 	if d = converge(f, d); action == AwaitRecovery && d.Delay == 0 {
 		d.Delay = r.Replacements.Wait(f.Now)

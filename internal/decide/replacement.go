@@ -134,7 +134,7 @@ func failedReplacements(count int) string {
 // serve.
 func replace(f Facts, d Decision) Decision {
 	r := f.Record.Recovery
-	if !EqualExceptMembers(r.ChangeTo, d.Goal.Wanted) {
+	if !r.ChangeTo.EqualExceptMembers(d.Goal.Wanted.Fingerprint()) {
 		r.Changes = timing.Tries{}
 	}
 	d.Record.Progress.Reason, d.Record.Progress.Trouble = status.ReasonReplacingOnChange, fmt.Sprintf(

@@ -71,12 +71,11 @@ func (c Cloud) Holds() bool {
 
 // Progress is how close the cloud is to the desired state.
 type Progress struct {
-	// Reached is the desired state when the cloud last had all of it, otherwise nil. A pass with
-	// the same desired state ends before any call: changes by other clients are found by the
-	// sweep.
-	Reached *lb.Wanted
-	// SteadyFor is the desired state when the cloud last had all of it except members.
-	SteadyFor *lb.Wanted
+	// Reached identifies the desired state when the cloud last had all of it. A pass with the same
+	// desired state ends before any call: changes by other clients are found by the sweep.
+	Reached lb.Fingerprint
+	// SteadyFor identifies the desired state when the cloud last had all of it except members.
+	SteadyFor lb.Fingerprint
 	// Behind is since when the cloud has lacked part of the desired state, or zero.
 	Behind time.Time
 	// Reason and Trouble are for the Service's condition: why a load balancer is being
@@ -112,12 +111,12 @@ type Recovery struct {
 	// FailedOver is the load balancer for which a failover was requested. FailoverRefused is
 	// the error if Octavia rejected it.
 	FailedOver, FailoverRefused string
-	// GaveUp is the desired state for which no more attempts are made, or nil.
-	GaveUp *lb.Wanted
+	// GaveUp identifies the desired state for which no more attempts are made.
+	GaveUp lb.Fingerprint
 	// Changes counts the load balancers that were created because Octavia cannot change the
-	// existing one into ChangeTo.
+	// existing one into what ChangeTo identifies.
 	Changes  timing.Tries
-	ChangeTo lb.Wanted
+	ChangeTo lb.Fingerprint
 	// HandedOver is when the load balancer took over the address of the one that it replaces,
 	// or zero. The old one stays for a while.
 	HandedOver time.Time
@@ -143,9 +142,9 @@ func (r Record) Serves() Record {
 }
 
 // distrust makes the next pass read the cloud.
-func (r *Record) distrust() { r.Cloud.Known, r.Progress.Reached = false, nil }
+func (r *Record) distrust() { r.Cloud.Known, r.Progress.Reached = false, lb.Fingerprint{} }
 
 // noteDrift notes that another client changed the cloud.
 func (r *Record) noteDrift() {
-	r.Progress.Reached, r.Drift.Detected, r.Drift.Reported = nil, true, false
+	r.Progress.Reached, r.Drift.Detected, r.Drift.Reported = lb.Fingerprint{}, true, false
 }

@@ -26,7 +26,7 @@ var (
 func converged() Record {
 	l := &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "11:59", VIP: lb.VIP{PortID: "port-1"}, Tags: []string{"ours"}}
 	return Record{
-		ServiceUID: "uid-1", Progress: Progress{Reached: &lb.Wanted{LoadBalancer: l}},
+		ServiceUID: "uid-1", Progress: Progress{Reached: lb.Wanted{LoadBalancer: l}.Fingerprint()},
 		Cloud: Cloud{Known: true, Confirmed: true, Written: noon,
 			Observed: lb.Observed{LoadBalancer: l, FloatingIPs: []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1", PortID: "port-1"}}}},
 	}
@@ -122,7 +122,7 @@ func TestChangeOfASharedLoadBalancerMakesItsOtherServicesReadIt(t *testing.T) {
 	guest.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	other := types.NamespacedName{Namespace: "default", Name: "other"}
 	m.Put(other, guest)
-	if got := m.Get(web, "uid-1"); got.Cloud.Known || got.Progress.Reached != nil || got.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate {
+	if got := m.Get(web, "uid-1"); got.Cloud.Known || !got.Progress.Reached.None() || got.Cloud.Observed.LoadBalancer.ProvisioningStatus != lb.PendingUpdate {
 		t.Errorf("after the change the other Service has record %+v", got)
 	}
 	users := m.Settle("lb-1", octavia.Head{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "12:01"}, noon)
@@ -145,7 +145,7 @@ func TestDeletedLoadBalancerLeavesItsFloatingIPDetached(t *testing.T) {
 	if diff := cmp.Diff(want, got.Cloud.Observed); diff != "" {
 		t.Errorf("observed (-want +got):\n%s", diff)
 	}
-	if got.Progress.Reached != nil {
+	if !got.Progress.Reached.None() {
 		t.Error("the desired state still counts as reached")
 	}
 	if users := m.Settle("lb-1", octavia.Head{}, noon); len(users) > 0 {
@@ -188,7 +188,7 @@ func TestStaleLoadBalancers(t *testing.T) {
 				t.Fatalf("stale: %v", stale)
 			}
 			after := m.Get(web, "uid-1")
-			if after.Cloud.Known == test.stale || (after.Progress.Reached == nil) != test.stale {
+			if after.Cloud.Known == test.stale || after.Progress.Reached.None() != test.stale {
 				t.Errorf("known: %t, reached: %v", after.Cloud.Known, after.Progress.Reached)
 			}
 		})
@@ -233,7 +233,7 @@ func TestStaleFloatingIPs(t *testing.T) {
 			}
 			stale := m.StaleFloatingIPs(test.list, "cluster", noon.Add(time.Minute))
 			got := m.Get(web, "uid-1")
-			if (len(stale) > 0) != (test.want != nil) || got.Drift.Detected != (test.want != nil) || (got.Progress.Reached == nil) != (test.want != nil) {
+			if (len(stale) > 0) != (test.want != nil) || got.Drift.Detected != (test.want != nil) || got.Progress.Reached.None() != (test.want != nil) {
 				t.Fatalf("stale %v, drifted %t, reached %v", stale, got.Drift.Detected, got.Progress.Reached)
 			}
 			ids := []string{}

@@ -38,7 +38,7 @@ func settled(r Record, id string, head octavia.Head, now time.Time) Record {
 	case head.Gone:
 		r.Cloud.Known = r.Cloud.Known && old == nil // which of the two still exists has to be read
 		r.Cloud.Observed = diff.After(r.Cloud.Observed, diff.DeleteLoadBalancer{ID: id}, diff.Created{})
-		r.Progress.Reached = nil
+		r.Progress.Reached = lb.Fingerprint{}
 	case old != nil && old.ID == id:
 		old.ProvisioningStatus = head.ProvisioningStatus
 	default:

@@ -108,11 +108,11 @@ func (r *Reconciler) gather(ctx context.Context) (f facts, failure, err error) {
 		services: map[types.NamespacedName]service{}, subnets: r.subnets, needs: r.requirements.all(),
 	}
 	var services corev1.ServiceList
-	if err := r.Reader.List(ctx, &services); err != nil {
+	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		return f, nil, fmt.Errorf("list Services: %w", err)
 	}
 	var nodes corev1.NodeList
-	if err := r.Reader.List(ctx, &nodes); err != nil {
+	if err := r.Reader.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return f, nil, fmt.Errorf("list nodes: %w", err)
 	}
 	f.nodes = nodes.Items

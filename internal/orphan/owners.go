@@ -61,7 +61,7 @@ func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, erro
 // cachedOwners is owners from the cache, without checks.
 func (f *Finder) cachedOwners(ctx context.Context) (owners, error) {
 	var services corev1.ServiceList
-	if err := f.Reader.List(ctx, &services); err != nil {
+	if err := f.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		return owners{}, fmt.Errorf("list Services: %w", err)
 	}
 	return f.ownersAmong(services.Items), nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -51,7 +52,7 @@ func (f *Finder) SecurityGroups(ctx context.Context, ids ...string) (found Secur
 		return found, err
 	}
 	var nodes corev1.NodeList
-	if err := f.Reader.List(ctx, &nodes); err != nil {
+	if err := f.Reader.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return found, fmt.Errorf("list nodes: %w", err)
 	}
 	found.servers = map[string]bool{}

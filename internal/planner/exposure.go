@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -24,7 +25,7 @@ func (p *Planner) readExposure(ctx context.Context, in *build.Input, options ann
 		return nil
 	}
 	var all corev1.ServiceList
-	if err := p.Reader.List(ctx, &all); err != nil {
+	if err := p.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}
 	if in.Sharer {

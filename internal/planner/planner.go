@@ -139,7 +139,7 @@ func (p *Planner) Observe(ctx context.Context, f decide.Facts) (decide.Facts, er
 		return f, err
 	}
 	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
-	f.Record.Progress.Reached = nil
+	f.Record.Progress.Reached = lb.Fingerprint{}
 	if len(found.Unsettled)+len(found.Duplicates) == 0 && found.Predecessor == nil {
 		f.Record.Recovery.Discards.Count = 0
 	}
@@ -238,7 +238,8 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	}
 	in.Networks.MemberSubnetID = cmp.Or(in.Networks.MemberSubnetID, in.Networks.VIPSubnetID)
 	var nodes corev1.NodeList
-	if err := p.Reader.List(ctx, &nodes); err != nil {
+	// Nothing writes to the nodes, and a copy of a thousand would cost more than the rest of the pass.
+	if err := p.Reader.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return in, fmt.Errorf("list nodes: %w", err)
 	}
 	in.Nodes = nodes.Items

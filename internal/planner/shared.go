@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -126,7 +127,7 @@ func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why st
 		return "", nil
 	}
 	var all corev1.ServiceList
-	if err := s.Reader.List(ctx, &all); err != nil {
+	if err := s.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("list Services: %w", err)
 	}
 	users := slices.DeleteFunc(all.Items, func(other corev1.Service) bool { return other.UID == s.service.UID || !s.uses(&other, l) })

@@ -160,7 +160,7 @@ func (r *Reconciler) sharingWith(ctx context.Context, s *corev1.Service) ([]core
 		var some corev1.ServiceList
 		if value == "" {
 			return nil
-		} else if err := r.Reader.List(ctx, &some, client.MatchingFields{index: value}); err != nil {
+		} else if err := r.Reader.List(ctx, &some, client.MatchingFields{index: value}, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list Services: %w", err)
 		}
 		all = append(all, some.Items...)

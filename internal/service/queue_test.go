@@ -33,6 +33,7 @@ type cached struct {
 	services []*corev1.Service
 	group    func(*corev1.Service) string
 	broken   string // the Service that cannot be read
+	lists    int
 }
 
 func (c *cached) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -49,10 +50,16 @@ func (c *cached) Get(_ context.Context, key client.ObjectKey, o client.Object, _
 }
 
 func (c *cached) List(_ context.Context, l client.ObjectList, options ...client.ListOption) error {
-	by, _ := options[0].(client.MatchingFields)
+	var by client.MatchingFields
+	for _, o := range options {
+		if fields, ok := o.(client.MatchingFields); ok {
+			by = fields
+		}
+	}
+	c.lists++
 	into, ok := l.(*corev1.ServiceList)
 	for _, s := range c.services {
-		if ok && (by[byLoadBalancer] != "" && by[byLoadBalancer] == notedID(s) || by[byGroup] != "" && by[byGroup] == c.group(s)) {
+		if ok && (by == nil || by[byLoadBalancer] != "" && by[byLoadBalancer] == notedID(s) || by[byGroup] != "" && by[byGroup] == c.group(s)) {
 			into.Items = append(into.Items, *s)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/nodegroup"
@@ -138,7 +139,7 @@ func (r *Reconciler) begin(ctx context.Context, key types.NamespacedName) (decid
 		resumed, overwritten := r.conflicts.Resume(service)
 		if r.reportOverwritten(ctx, service, overwritten); resumed {
 			// Everything may have changed while work was stopped.
-			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, nil, nil
+			f.Record.Cloud.Known, f.Record.Progress.Reached, f.Record.Cloud.Expected = false, lb.Fingerprint{}, nil
 			f.FromMemory = false
 			r.Memory.Put(key, f.Record)
 		}

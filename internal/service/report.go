@@ -155,7 +155,7 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 		Err:          failure,
 		Leaving:      !f.Serves,
 		OnlyObserved: f.Preview,
-		Steady:       progress.SteadyFor != nil && decide.EqualExceptMembers(*progress.SteadyFor, d.Goal.Wanted),
+		Steady:       progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
 		Late:         decide.TimeUntilLate(f, d) <= 0,
 		Done:         d.Done || d.IgnoresDrift(),
 	}

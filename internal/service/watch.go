@@ -105,7 +105,8 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		return // such as a heartbeat
 	}
 	var services corev1.ServiceList
-	if err := r.Reader.List(ctx, &services); err != nil {
+	// They are only read, and there may be thousands.
+	if err := r.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the Services whose members change with a node")
 		return
 	}
@@ -116,7 +117,9 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 		}
 		// A Service with an invalid selector keeps its members.
 		selector, err := annotation.Selector(service.Annotations, r.Config)
-		selected := func(n *corev1.Node) bool { return n != nil && (err != nil || selector.Matches(n.Labels)) }
+		selected := func(n *corev1.Node) bool {
+			return n != nil && target.TakesTraffic(n) && (err != nil || selector.Matches(n.Labels))
+		}
 		if was, is := selected(was), selected(is); was != is || was && !same {
 			q.Add(r.ask(ctx, service))
 		}

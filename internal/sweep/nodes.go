@@ -30,11 +30,11 @@ type nodes struct {
 // check makes one check.
 func (n *nodes) check(ctx context.Context) error {
 	var all corev1.NodeList
-	if err := n.Finder.Reader.List(ctx, &all); err != nil {
+	if err := n.Finder.Reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list nodes: %w", err)
 	}
 	var services corev1.ServiceList
-	if err := n.Finder.Reader.List(ctx, &services); err != nil {
+	if err := n.Finder.Reader.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}
 	before := n.found

@@ -25,8 +25,8 @@ const (
 
 // Target is a node that takes traffic.
 type Target struct {
-	// Node is the name of the node.
-	Node string
+	// Node is the name of the node, Zone its availability zone, or "".
+	Node, Zone string
 	// Address is the address that takes traffic.
 	Address netip.Addr
 }
@@ -57,7 +57,7 @@ func Nodes(nodes []corev1.Node, c Choice) (targets []Target, addressless []strin
 			continue
 		}
 		if all := candidates(node, c.Family); len(all) > 0 {
-			targets = append(targets, Target{Node: node.Name, Address: c.of(all)})
+			targets = append(targets, Target{Node: node.Name, Zone: zone(node), Address: c.of(all)})
 		} else if !node.Spec.Unschedulable {
 			addressless = append(addressless, node.Name)
 		}
@@ -85,8 +85,16 @@ func Addresses(node *corev1.Node) []netip.Addr {
 // of nodes.
 func SameNode(a, b *corev1.Node) bool {
 	same := func(family corev1.IPFamily) bool { return slices.Equal(candidates(a, family), candidates(b, family)) }
-	return excluded(a) == excluded(b) && same(corev1.IPv4Protocol) && same(corev1.IPv6Protocol)
+	return excluded(a) == excluded(b) && zone(a) == zone(b) && same(corev1.IPv4Protocol) && same(corev1.IPv6Protocol)
 }
+
+// TakesTraffic reports whether a node takes traffic of Services that select it. A node that has just joined may have no
+// address yet.
+func TakesTraffic(node *corev1.Node) bool {
+	return !excluded(node) && len(candidates(node, corev1.IPv4Protocol))+len(candidates(node, corev1.IPv6Protocol)) > 0
+}
+
+func zone(node *corev1.Node) string { return node.Labels[corev1.LabelTopologyZone] }
 
 func excluded(node *corev1.Node) bool {
 	_, labelled := node.Labels[excludeLabel]

@@ -159,7 +159,7 @@ func TestAnyChoiceNeedsANodeWithSeveralAddressesOfAFamily(t *testing.T) {
 func TestTargetsAreSortedByNodeName(t *testing.T) {
 	nodes := []corev1.Node{node("c"), node("a"), node("d", addresses()), node("b", addresses())}
 	targets, addressless := Nodes(nodes, Choice{Family: corev1.IPv4Protocol})
-	want := []Target{{"a", netip.MustParseAddr("10.0.0.1")}, {"c", netip.MustParseAddr("10.0.0.1")}}
+	want := []Target{{Node: "a", Address: netip.MustParseAddr("10.0.0.1")}, {Node: "c", Address: netip.MustParseAddr("10.0.0.1")}}
 	if diff := cmp.Diff(want, targets, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
@@ -181,6 +181,7 @@ func TestHeartbeatsDoNotChangeANode(t *testing.T) {
 		"readiness":              {notReady, true},
 		"cordoning":              {unschedulable, true},
 		"another label":          {label("zone", "a"), true},
+		"another zone":           {label("topology.kubernetes.io/zone", "a"), false},
 		"an external address":    {addresses("InternalIP", "10.0.0.1", "ExternalIP", "203.0.113.1"), false},
 		"the type of an address": {addresses("ExternalIP", "10.0.0.1"), false},
 		"another name":           {addresses("InternalIP", "10.0.0.1", "Hostname", "m"), true},

@@ -48,6 +48,7 @@ const (
 	tellsWantedTag = "must be tags of up to 255 characters, separated by commas; none may be empty or begin with kube-octavia. or kube_service_"
 	tellsHost      = "must be a DNS name in lower case, such as www.example.com, not an address"
 	tellsMethod    = "must be one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"
+	tellsMembers   = "must be a whole number from 0 to 2147483647"
 	tellsLimit     = "must be a whole number from -1 to 2147483647"
 	tellsTimeout   = "must be a whole number from 0 to 2073600000"
 	tellsPort      = "must be a whole number from 1 to 65535"
@@ -104,6 +105,9 @@ var bad = []value{
 	{"availability-zone", strings.Repeat("z", 256), tellsLength},
 	{"class", strings.Repeat("ü", 128), tellsLength},
 	{"load-balancer-group", strings.Repeat("g", 256), tellsLength},
+	{annotation.MaxMembers, "-1", tellsMembers},
+	{annotation.MaxMembers, "all", tellsMembers},
+	{annotation.MaxMembers, "2147483648", tellsMembers},
 	{"node-address-type", "internalip", "must be one of InternalIP, ExternalIP"},
 	{"node-address-type", "InternalIP,ExternalIP", "must be one of InternalIP, ExternalIP"},
 	{"node-selector", "zone in (a)", tellsLabels + `, and "zone in (a)" is none`},
@@ -213,6 +217,9 @@ var good = []value{
 	{"class", strings.Repeat("ü", 127), ""},
 	{"availability-zone", "az 1", ""},
 	{"availability-zone", "", ""},
+	{annotation.MaxMembers, "0", ""},
+	{annotation.MaxMembers, " 6 ", ""},
+	{annotation.MaxMembers, "", ""},
 	{"node-address-type", "InternalIP", ""},
 	{"node-address-type", " ExternalIP ", ""},
 	{"node-selector", "zone=b, gpu", ""},

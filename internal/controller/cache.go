@@ -1,0 +1,57 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CacheOptions are for the caches of Services, nodes and EndpointSlices. They hold all of the cluster, so they drop what
+// nothing reads. Services are written by patches of what changes, which remove no dropped field.
+func CacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Service{}:            {Transform: transform(slimService)},
+			&corev1.Node{}:               {Transform: transform(slimNode)},
+			&discoveryv1.EndpointSlice{}: {Transform: transform(slimSlice)},
+		},
+	}
+}
+
+// transform makes a function of one kind of object one for the cache, which may pass others.
+func transform[T any](slim func(*T)) func(any) (any, error) {
+	return func(object any) (any, error) {
+		if one, ok := object.(*T); ok {
+			slim(one)
+		}
+		return object, nil
+	}
+}
+
+// slimService drops what kubectl apply notes, often most of the Service, and what is about Pods.
+func slimService(s *corev1.Service) {
+	s.ManagedFields, s.Labels, s.OwnerReferences = nil, nil, nil
+	delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
+	s.Spec.Selector, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = nil, "", nil, nil
+}
+
+// slimNode keeps what decides about members: the list of images, above all, is most of a node.
+func slimNode(n *corev1.Node) {
+	n.ManagedFields, n.Annotations, n.OwnerReferences = nil, nil, nil
+	n.Spec = corev1.NodeSpec{ProviderID: n.Spec.ProviderID, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable}
+	n.Status = corev1.NodeStatus{Addresses: n.Status.Addresses}
+}
+
+// slimSlice keeps which nodes have endpoints of which Service.
+func slimSlice(s *discoveryv1.EndpointSlice) {
+	s.ManagedFields, s.Annotations, s.OwnerReferences, s.Ports = nil, nil, nil, nil
+	s.Labels = map[string]string{discoveryv1.LabelServiceName: s.Labels[discoveryv1.LabelServiceName]}
+	for i, e := range s.Endpoints {
+		s.Endpoints[i] = discoveryv1.Endpoint{Conditions: e.Conditions, NodeName: e.NodeName}
+	}
+}
