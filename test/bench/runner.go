@@ -126,7 +126,9 @@ func (r *runner) stageFor(ctx context.Context, s scenario.Scenario, who subject,
 	}
 	needs := s.Own(run)
 	o.Nodes, o.Conf = needs.Nodes, needs.Conf
-	o.Cloud = func(context.Context) (*cloud.Cloud, error) { return cloud.Simulated(cloud.Instant(), r.flags.options.Seed) }
+	o.Cloud = func(context.Context) (*cloud.Cloud, error) {
+		return cloud.Simulated(cloud.Instant(), r.flags.options.Seed)
+	}
 	if needs.Unstarted {
 		o.Command = nil
 	}

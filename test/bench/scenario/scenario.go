@@ -106,8 +106,9 @@ type Run struct {
 	// then measured with the usual controller.
 	Prepare func() error
 
-	name string
 	rows []*report.Row
+	// nodes is how many there were at the beginning.
+	nodes int
 }
 
 // Size is the number of Services, and of ports of each.
@@ -115,7 +116,7 @@ type Size struct{ Services, Ports int }
 
 // Measure runs the scenario. If it fails, the rows until then are returned too.
 func (s Scenario) Measure(ctx context.Context, r Run) ([]*report.Row, error) {
-	r.name = s.Name
+	r.nodes = r.Nodes()
 	err := s.run(ctx, &r)
 	return r.rows, err
 }
@@ -123,7 +124,7 @@ func (s Scenario) Measure(ctx context.Context, r Run) ([]*report.Row, error) {
 // add adds a row. The time is what counts as the duration of the scenario.
 func (r *Run) add(name string, m stage.Measured, took, limit time.Duration, limitWrites int) *report.Row {
 	row := &report.Row{
-		Scenario: name, Services: r.Services, Ports: r.Ports, Nodes: r.Nodes(), Affected: r.Services,
+		Scenario: name, Services: r.Services, Ports: r.Ports, Nodes: r.nodes, Affected: r.Services,
 		Calls: m.Calls.Total, Writes: m.Calls.Writes, Routes: maps.Clone(m.Calls.Routes), LimitWrites: limitWrites,
 		Seconds: took.Seconds(), LimitSeconds: limit.Seconds(), CPUSeconds: m.CPU.Seconds(), MB: m.Memory,
 	}
