@@ -49,10 +49,11 @@ func TestRatioToNothingIsNone(t *testing.T) {
 func document() *Document {
 	create := &Row{Scenario: "create", Controller: This, Services: 10, Ports: 3, Nodes: 2, Affected: 10, Calls: 60, Writes: 20, LimitWrites: 20,
 		Seconds: 33, LimitSeconds: 30, MB: 41.25, CPUSeconds: 1, Times: PercentilesOf([]time.Duration{31 * time.Second, 33 * time.Second})}
+	create.Routes = map[string]int{"GET /b": 20, "POST /c": 20, "GET /a": 20}
 	create.AddGoal("calls per Service", create.CallsPerService(), 6)
 	create.AddGoal("ratio to the limit", create.SecondsRatio(), 1.05)
 	other := *create
-	other.Controller, other.Calls, other.Goals = Versus, 240, nil
+	other.Controller, other.Calls, other.Goals, other.Routes = Versus, 240, nil, nil
 	idle := &Row{Scenario: "idle", Controller: This, Services: 10, Ports: 3, Nodes: 2, Affected: 10}
 	idle.AddFigure("CPU share", 0.5, "%")
 	failed := &Row{Scenario: "delete", Controller: This, Services: 10, Ports: 3, Nodes: 2, Failure: "waited for Service bench-1\nlog"}
@@ -75,6 +76,9 @@ func TestTables(t *testing.T) {
 		if !strings.Contains(b.String(), line+"\n") {
 			t.Errorf("no line %s in\n%s", line, b.String())
 		}
+	}
+	if !strings.Contains(b.String(), "| 20 | `GET /a` |\n| create | 10 x 3, 2 nodes | this | 20 | `GET /b` |\n") {
+		t.Errorf("calls are not in order:\n%s", b.String())
 	}
 	var text strings.Builder
 	if err := document().WriteTables(&text, Text); err != nil {

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -22,9 +24,12 @@ const (
 )
 
 // WriteTables writes all rows, then the ratios between the two controllers, further
-// figures, and failures.
+// figures, and failures. Markdown, which is for docs, also has the calls by route.
 func (d *Document) WriteTables(w io.Writer, format Format) error {
 	tables := []table{d.results(), d.ratios(), d.figures(), d.failures()}
+	if format == Markdown {
+		tables = append(tables, d.routes())
+	}
 	for _, t := range tables {
 		if len(t.rows) == 0 {
 			continue
@@ -116,6 +121,18 @@ func (d *Document) figures() table {
 	for _, r := range d.Rows {
 		for _, f := range r.Figures {
 			t.rows = append(t.rows, []string{r.Scenario, r.size(), r.Controller, f.Name, strings.TrimSpace(number(f.Value) + " " + f.Unit)})
+		}
+	}
+	return t
+}
+
+// routes has the calls of each row, the most frequent first.
+func (d *Document) routes() table {
+	t := table{title: "Calls by route", head: []string{"scenario", "size", "controller", "calls", "route"}}
+	for _, r := range d.Rows {
+		byCalls := func(a, b string) int { return cmp.Or(r.Routes[b]-r.Routes[a], cmp.Compare(a, b)) }
+		for _, route := range slices.SortedFunc(maps.Keys(r.Routes), byCalls) {
+			t.rows = append(t.rows, []string{r.Scenario, r.size(), r.Controller, strconv.Itoa(r.Routes[route]), "`" + route + "`"})
 		}
 	}
 	return t

@@ -4,6 +4,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -126,7 +127,10 @@ func local(ctx context.Context, r *Run) error {
 		return err
 	}
 	m, err := r.Measure(ctx, func(ctx context.Context) error {
-		return burst(ctx, r, func(i int) error { return r.MoveEndpoints(ctx, names, r.Ports, 1+i) })
+		return burst(ctx, r, func(i int) error {
+			// In the end they are on another node than at the beginning, however many there are.
+			return r.MoveEndpoints(ctx, names, r.Ports, cmp.Or((i+1)%burstChanges, 1))
+		})
 	}, stage.Nothing)
 	if err != nil {
 		return err

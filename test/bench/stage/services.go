@@ -124,18 +124,21 @@ func (s *Stage) Begin(ctx context.Context, n, ports int) error {
 	return s.createServices(ctx, missing)
 }
 
-// Depopulate deletes all Services of the population.
+// Depopulate deletes all Services of the population, and then the nodes that have joined.
 func (s *Stage) Depopulate(ctx context.Context) error {
 	names := s.Names()
 	if len(names) == 0 {
-		return nil
+		return s.RemoveNodes(ctx, max(0, len(s.nodes)-s.options.Nodes))
 	}
 	s.Say("deleting %d Services", len(names))
 	if err := s.deleteServices(ctx, names); err != nil {
 		return err
 	}
 	s.population = population{}
-	return s.Settle(ctx, func(context.Context) error { return s.services.checkGone(names) })
+	if err := s.Settle(ctx, func(context.Context) error { return s.services.checkGone(names) }); err != nil {
+		return err
+	}
+	return s.Depopulate(ctx)
 }
 
 // AddPort adds a port to Services.
