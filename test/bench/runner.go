@@ -129,12 +129,8 @@ func (r *runner) stageFor(ctx context.Context, s scenario.Scenario, who subject,
 	o.Cloud = func(context.Context) (*cloud.Cloud, error) {
 		return cloud.Simulated(cloud.Instant(), r.flags.options.Seed)
 	}
-	if needs.Unstarted {
-		o.Command = nil
-	}
-	open, err := stage.Open(ctx, o)
-	run.Prepare = func() error { return open.Start(who.fast) }
-	return open, err
+	o.Preparing = who.fast
+	return stage.Open(ctx, o)
 }
 
 func (r *runner) openCloud(ctx context.Context) (*cloud.Cloud, error) {

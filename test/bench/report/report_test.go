@@ -56,7 +56,7 @@ func document() *Document {
 	other.Controller, other.Calls, other.Goals, other.Routes = Versus, 240, nil, nil
 	idle := &Row{Scenario: "idle", Controller: This, Services: 10, Ports: 3, Nodes: 2, Affected: 10}
 	idle.AddFigure("CPU share", 0.5, "%")
-	failed := &Row{Scenario: "delete", Controller: This, Services: 10, Ports: 3, Nodes: 2, Failure: "waited for Service bench-1\nlog"}
+	failed := &Row{Scenario: "delete", Controller: This, Services: 10, Ports: 3, Nodes: 2, Failure: "waited for Service bench-1; the end of its log:\nstarted\nno quota\n"}
 	return &Document{Rows: []*Row{create, &other, idle, failed}}
 }
 
@@ -71,7 +71,7 @@ func TestTables(t *testing.T) {
 		"| idle | 10 x 3, 2 nodes | this | 0 | 0 | 0 | 0 | - | 0 | 0 | - | - | - | - | 0 | 0 |",
 		"| create | 10 x 3, 2 nodes | 4.00 | 1.00 | 1.00 | 1.00 | 1.00 |",
 		"| idle | 10 x 3, 2 nodes | this | CPU share | 0.5 % |",
-		"| delete | 10 x 3, 2 nodes | this | waited for Service bench-1 |",
+		"| delete | 10 x 3, 2 nodes | this | waited for Service bench-1; the end of its log: no quota |",
 	} {
 		if !strings.Contains(b.String(), line+"\n") {
 			t.Errorf("no line %s in\n%s", line, b.String())

@@ -142,8 +142,13 @@ func (d *Document) failures() table {
 	t := table{title: "Failed", head: []string{"scenario", "size", "controller", "why"}}
 	for _, r := range d.Rows {
 		if r.Failure != "" {
-			first, _, _ := strings.Cut(r.Failure, "\n")
-			t.rows = append(t.rows, []string{r.Scenario, r.size(), r.Controller, first})
+			// The first line says what was waited for, the last one is that of the controller's log.
+			lines := strings.Split(strings.TrimSpace(r.Failure), "\n")
+			why := lines[0]
+			if len(lines) > 1 {
+				why += " " + lines[len(lines)-1]
+			}
+			t.rows = append(t.rows, []string{r.Scenario, r.size(), r.Controller, why})
 		}
 	}
 	return t

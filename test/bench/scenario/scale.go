@@ -16,15 +16,12 @@ import (
 // scaleNodes is how many nodes the cluster of many Services has.
 const scaleNodes = 3
 
-func scaleNeeds(*Run) Needs { return Needs{Nodes: scaleNodes, Unstarted: true} }
+func scaleNeeds(*Run) Needs { return Needs{Nodes: scaleNodes} }
 
 // scale creates many Services with a controller that is allowed to be fast, and then
 // measures the usual one: its restart, and what it costs without work.
 func scale(ctx context.Context, r *Run) error {
 	r.Services, r.Ports = r.ScaleServices, r.ScalePorts
-	if err := r.Prepare(); err != nil {
-		return err
-	}
 	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
 		return err
 	}
@@ -42,17 +39,23 @@ func scale(ctx context.Context, r *Run) error {
 const subsetJoins = 5
 
 func subsetNeeds(r *Run) Needs {
-	return Needs{Nodes: r.SubsetNodes, Conf: fmt.Sprintf("max-members=%d\n", r.MaxMembers), Unstarted: true}
+	return Needs{Nodes: r.SubsetNodes, Conf: fmt.Sprintf("max-members=%d\n", r.MaxMembers)}
 }
 
 // subset counts the load balancers that a joining node touches. A pool of max-members nodes
 // out of all needs the new node with the probability max-members / nodes.
 func subset(ctx context.Context, r *Run) error {
 	r.Services, r.Ports = r.SubsetServices, 1
-	if err := r.Prepare(); err != nil {
+	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
 		return err
 	}
-	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
+	if err := r.Stop(); err != nil {
+		return err
+	}
+	if err := r.Restart(); err != nil {
+		return err
+	}
+	if err := r.Settle(ctx, r.Called); err != nil {
 		return err
 	}
 	expected := float64(r.Services) * math.Min(1, float64(r.MaxMembers)/float64(r.Nodes()))

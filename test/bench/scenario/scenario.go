@@ -27,13 +27,12 @@ type Scenario struct {
 }
 
 // Needs are those of a scenario that has a stage of its own: a simulated cloud that takes no
-// time.
+// time. There the controller first runs with flags for handling many Services fast; after
+// Stop and Restart it is the usual one.
 type Needs struct {
 	// Conf are lines for the section LoadBalancer of cloud.conf.
 	Conf  string
 	Nodes int
-	// Unstarted means that the scenario starts the controller itself.
-	Unstarted bool
 }
 
 // All are the scenarios, in the order in which they are measured by default.
@@ -102,9 +101,6 @@ type Run struct {
 	Size
 	// Limits are those of the cloud for this size.
 	Limits cloud.Limits
-	// Prepare starts a controller that handles many Services fast, to get to a state that is
-	// then measured with the usual controller.
-	Prepare func() error
 
 	rows []*report.Row
 	// nodes is how many there were at the beginning.

@@ -30,8 +30,10 @@ const (
 
 // Options are what Open makes a stage of.
 type Options struct {
-	// Command is the controller. It may stay empty: then Start must be called with another.
+	// Command is the controller.
 	Command controller.Command
+	// Preparing, unless it is empty, runs first instead of Command, until Restart.
+	Preparing controller.Command
 	// Cloud starts the cloud, or connects to it. The stage closes it.
 	Cloud func(context.Context) (*cloud.Cloud, error)
 	// Conf are further lines for the section LoadBalancer of cloud.conf.
@@ -98,10 +100,11 @@ func (s *Stage) open(ctx context.Context) (err error) {
 	if err := cloudsim.WriteFile(s.values.CloudConfig, s.Cloud.Conf+s.options.Conf+"\n"); err != nil {
 		return err
 	}
-	if len(s.options.Command) == 0 {
-		return nil
+	first := s.options.Command
+	if len(s.options.Preparing) > 0 {
+		first = s.options.Preparing
 	}
-	if err := s.Start(s.options.Command); err != nil {
+	if err := s.start(first); err != nil {
 		return err
 	}
 	return s.warmUp(ctx)
@@ -123,14 +126,14 @@ func (s *Stage) warmUp(ctx context.Context) error {
 	return s.Settle(ctx, func(context.Context) error { return s.services.checkGone([]string{"warm-up"}) })
 }
 
-// Start starts a controller and does not wait for it.
-func (s *Stage) Start(c controller.Command) (err error) {
+// start starts a controller and does not wait for it.
+func (s *Stage) start(c controller.Command) (err error) {
 	s.process, err = controller.Start(c, s.values, filepath.Join(s.dir, "controller.log"))
 	return err
 }
 
-// Restart starts the controller that was measured, after Stop or Kill.
-func (s *Stage) Restart() error { return s.Start(s.options.Command) }
+// Restart starts the controller that is measured, after Stop or Kill.
+func (s *Stage) Restart() error { return s.start(s.options.Command) }
 
 // Stop ends the controller.
 func (s *Stage) Stop() error {
@@ -161,11 +164,11 @@ func (s *Stage) Memory() float64 { return s.process.Memory() }
 // Say reports progress.
 func (s *Stage) Say(format string, args ...any) { s.options.Say(format, args...) }
 
-// Close takes down what there is. On a real cloud all Services are deleted first, so that
+// Close takes down what there is. A controller that has ended by itself was reported before. On a real cloud all Services are deleted first, so that
 // nothing is left.
 func (s *Stage) Close() error {
 	var problems []error
-	if s.process != nil {
+	if s.process != nil && s.process.CheckAlive() == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 		problems = append(problems, s.clean(ctx), s.Stop())
 		cancel()
@@ -187,7 +190,7 @@ func (s *Stage) Close() error {
 
 // clean deletes what would stay in a real cloud.
 func (s *Stage) clean(ctx context.Context) error {
-	if s.services == nil || s.Cloud.Simulated() || s.process.CheckAlive() != nil {
+	if s.services == nil || s.Cloud.Simulated() {
 		return nil
 	}
 	names := s.services.names()
