@@ -23,7 +23,7 @@ func drift(ctx context.Context, r *Run) error {
 		return err
 	}
 	changed := min(r.Drift, r.Services)
-	all, err := r.Cloud.LoadBalancers(ctx)
+	all, err := r.LoadBalancers(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func stuck(ctx context.Context, r *Run) error {
 	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
 		return err
 	}
-	all, err := r.Cloud.LoadBalancers(ctx)
+	all, err := r.LoadBalancers(ctx)
 	if err != nil {
 		return err
 	}

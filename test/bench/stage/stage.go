@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -164,8 +166,15 @@ func (s *Stage) Memory() float64 { return s.process.Memory() }
 // Say reports progress.
 func (s *Stage) Say(format string, args ...any) { s.options.Say(format, args...) }
 
-// Close takes down what there is. A controller that has ended by itself was reported before. On a real cloud all Services are deleted first, so that
-// nothing is left.
+// LoadBalancers are those of the cluster: a real cloud may have others. Controllers put the
+// name of the cluster into theirs.
+func (s *Stage) LoadBalancers(ctx context.Context) ([]cloud.LoadBalancer, error) {
+	all, err := s.Cloud.LoadBalancers(ctx)
+	return slices.DeleteFunc(all, func(l cloud.LoadBalancer) bool { return !strings.Contains(l.Name, s.options.Cluster) }), err
+}
+
+// Close takes down what there is. On a real cloud all Services are deleted first, so that
+// nothing is left. A controller that has ended by itself was reported before.
 func (s *Stage) Close() error {
 	var problems []error
 	if s.process != nil && s.process.CheckAlive() == nil {
