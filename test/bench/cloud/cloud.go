@@ -9,7 +9,6 @@ package cloud
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -75,61 +74,6 @@ func (c *Cloud) NodeAddress(number int) netip.Addr {
 	return address
 }
 
-// Calls are the calls that the controller made.
-type Calls struct {
-	Total, Writes int
-	// Connect are those of Total that log in, or ask for versions and extensions.
-	Connect int
-	// Routes has them by "METHOD route".
-	Routes map[string]int
-}
-
-// Reset forgets calls and times.
-func (c *Cloud) Reset() {
-	c.recorder.Reset()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.finished, c.changes = map[string]time.Time{}, map[string]int{}
-}
-
-// Calls are those since Reset.
-func (c *Cloud) Calls() Calls { return count(c.recorder.Counts()) }
-
-// Throttled are when the controller made the calls since Reset that were answered with 429.
-func (c *Cloud) Throttled() []time.Time {
-	var times []time.Time
-	for _, call := range c.recorder.Calls() {
-		if call.Status == http.StatusTooManyRequests {
-			times = append(times, call.At)
-		}
-	}
-	return times
-}
-
-// CallTimes are when the controller made calls since Reset: the latest 100,000.
-func (c *Cloud) CallTimes() []time.Time {
-	var times []time.Time
-	for _, call := range c.recorder.Calls() {
-		times = append(times, call.At)
-	}
-	return times
-}
-
-func count(routes map[string]int) Calls {
-	calls := Calls{Routes: maps.Clone(routes)}
-	for operation, n := range routes {
-		calls.Total += n
-		method, route, _ := strings.Cut(operation, " ")
-		if strings.HasPrefix(route, "/v3") || strings.Count(route, "/") < 2 || strings.HasSuffix(route, "/extensions") {
-			calls.Connect += n
-		}
-		if method != http.MethodGet && method != http.MethodHead && !strings.HasPrefix(route, "/v3/auth/") {
-			calls.Writes += n
-		}
-	}
-	return calls
-}
-
 // LoadBalancers lists those of the project.
 func (c *Cloud) LoadBalancers(ctx context.Context) ([]LoadBalancer, error) {
 	all, err := list(ctx, c.user)
@@ -158,55 +102,8 @@ func list(ctx context.Context, user openstack.Requester) ([]LoadBalancer, error)
 	return all, nil
 }
 
-// note finds out which load balancers have finished a change since the last look. The
-// simulator reports that itself.
-func (c *Cloud) note(all []LoadBalancer) {
-	if c.sim != nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now, seen := time.Now(), map[string]LoadBalancer{}
-	for _, l := range all {
-		before, known := c.seen[l.ID]
-		if !l.Pending() && (!known || before.Pending() || before.Updated != l.Updated) {
-			c.finished[l.ID] = now
-			c.changes[l.ID]++
-		}
-		seen[l.ID] = l
-	}
-	for id := range c.seen {
-		if _, there := seen[id]; !there {
-			c.finished[id] = now
-		}
-	}
-	c.seen = seen
-}
-
 // Pending reports whether Octavia is changing it.
 func (l LoadBalancer) Pending() bool { return strings.HasPrefix(l.Status, "PENDING_") }
-
-// Finished is when each load balancer finished its last change since Reset, by id.
-func (c *Cloud) Finished() map[string]time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.finished)
-}
-
-func (c *Cloud) finish(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.finished[id] = time.Now()
-	c.changes[id]++
-}
-
-// Changes is how many changes of each load balancer have finished since Reset, by id. On a
-// real cloud that is only how many the bench has seen.
-func (c *Cloud) Changes() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.changes)
-}
 
 // CheckIdle returns an error while a load balancer is PENDING, other than one that is held.
 func (c *Cloud) CheckIdle(ctx context.Context) error {
@@ -224,78 +121,6 @@ func (c *Cloud) CheckIdle(ctx context.Context) error {
 		return fmt.Errorf("%d of %d load balancers are PENDING", pending, len(all))
 	}
 	return nil
-}
-
-// Members counts the members of all pools of the project.
-func (c *Cloud) Members(ctx context.Context) (int, error) {
-	if c.sim != nil {
-		return c.sim.State()[cloudsim.LoadBalancer]["members"], nil
-	}
-	var page struct {
-		Pools []struct{ Members []struct{ ID string } }
-	}
-	err := openstack.Call(ctx, c.user, cloudsim.LoadBalancer, http.MethodGet, "/v2.0/lbaas/pools?fields=members", nil, &page)
-	n := 0
-	for _, p := range page.Pools {
-		n += len(p.Members)
-	}
-	return n, err
-}
-
-// Inventory is what the project has.
-type Inventory struct{ LoadBalancers, FloatingIPs, VIPPorts int }
-
-// Inventory counts it.
-func (c *Cloud) Inventory(ctx context.Context) (Inventory, error) {
-	var h Inventory
-	all, err := c.LoadBalancers(ctx)
-	if err != nil {
-		return h, err
-	}
-	var networks struct {
-		FloatingIPs []struct{ ID string }
-		Ports       []struct {
-			DeviceID string `json:"device_id"`
-		}
-	}
-	for _, path := range []string{"/v2.0/floatingips?fields=id", "/v2.0/ports?fields=device_id"} {
-		if err := openstack.Call(ctx, c.user, cloudsim.Network, http.MethodGet, path, nil, &networks); err != nil {
-			return h, err
-		}
-	}
-	h.LoadBalancers, h.FloatingIPs = len(all), len(networks.FloatingIPs)
-	for _, p := range networks.Ports {
-		if strings.HasPrefix(p.DeviceID, "lb-") {
-			h.VIPPorts++
-		}
-	}
-	return h, nil
-}
-
-// EmptyPool removes all members of one pool of the load balancer, as another client would.
-func (c *Cloud) EmptyPool(ctx context.Context, loadBalancer string) error {
-	pools, err := poolsOf(ctx, c.user)
-	if err != nil {
-		return err
-	}
-	if len(pools[loadBalancer]) == 0 {
-		return fmt.Errorf("the load balancer %s has no pool", loadBalancer)
-	}
-	return putMembers(ctx, c.user, pools[loadBalancer][0], nil)
-}
-
-// Hold keeps a load balancer PENDING once it is changed, until release is called. Only the
-// simulator can.
-func (c *Cloud) Hold(loadBalancer string) (release func(), err error) {
-	if c.sim == nil {
-		return nil, ErrSimulatedOnly
-	}
-	c.held = loadBalancer
-	c.sim.Octavia().HoldPending(loadBalancer)
-	return func() {
-		c.held = ""
-		c.sim.Octavia().Release(loadBalancer)
-	}, nil
 }
 
 // Simulated reports whether the cloud ends with the bench.

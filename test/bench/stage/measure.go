@@ -77,6 +77,10 @@ func (m Measured) Times() []time.Duration {
 func (s *Stage) MembersGrow(ctx context.Context, by int) (func(context.Context) error, error) {
 	before, err := s.Cloud.Members(ctx)
 	return func(ctx context.Context) error {
+		// Counting members costs a real cloud much more than this list.
+		if err := s.Cloud.CheckIdle(ctx); err != nil {
+			return err
+		}
 		got, err := s.Cloud.Members(ctx)
 		if err == nil && got != before+by {
 			err = fmt.Errorf("all pools together have %d members, not %d", got, before+by)

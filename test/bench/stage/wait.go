@@ -50,6 +50,7 @@ func (s *Stage) Settle(ctx context.Context, condition func(context.Context) erro
 		if n := s.Cloud.Calls().Total; n != calls {
 			calls, since = n, time.Now()
 		}
+		// A condition that only looks at Kubernetes spares the cloud the list.
 		if err := condition(ctx); err != nil {
 			since = time.Now()
 			return err
