@@ -83,6 +83,9 @@ func (r *runner) measure(ctx context.Context, s scenario.Scenario, who subject, 
 	if err == nil {
 		var rows []*report.Row
 		run.Stage = on
+		run.LimitsOf = func(ctx context.Context, services int) (cloud.Limits, error) {
+			return r.limitsOf(ctx, on.Cloud, scenario.Size{Services: services, Ports: size.Ports})
+		}
 		rows, err = s.Measure(ctx, run)
 		for _, row := range rows {
 			row.Controller = who.name

@@ -23,6 +23,10 @@ func drift(ctx context.Context, r *Run) error {
 		return err
 	}
 	changed := min(r.Drift, r.Services)
+	limits, err := r.LimitsOf(ctx, changed)
+	if err != nil {
+		return err
+	}
 	all, err := r.LoadBalancers(ctx)
 	if err != nil {
 		return err
@@ -49,7 +53,7 @@ func drift(ctx context.Context, r *Run) error {
 	for _, took := range m.Times() {
 		times = append(times, m.Began.Add(took).Sub(emptied))
 	}
-	row := r.add("drift", m, longest(times), r.Limits.Update, changed)
+	row := r.add("drift", m, longest(times), limits.Update, changed)
 	row.Affected, row.Times = changed, report.PercentilesOf(times)
 	return nil
 }

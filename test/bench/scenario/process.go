@@ -26,6 +26,10 @@ func restart(ctx context.Context, r *Run) error {
 	if err := restartOf(ctx, r, "restart"); err != nil {
 		return err
 	}
+	alone, err := r.LimitsOf(ctx, 1)
+	if err != nil {
+		return err
+	}
 	if err := r.Stop(); err != nil {
 		return err
 	}
@@ -41,7 +45,7 @@ func restart(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	row := r.add("restart, 1 changed", m, longest(m.Times()), listsOfRestart*r.Limits.Call+writesOfPort*r.Limits.Update, writesOfPort)
+	row := r.add("restart, 1 changed", m, longest(m.Times()), listsOfRestart*r.Limits.Call+writesOfPort*alone.Update, writesOfPort)
 	if members, err = r.MembersGrow(ctx, -r.Nodes()); err != nil {
 		return err
 	}
@@ -104,12 +108,16 @@ func kill(ctx context.Context, r *Run) error {
 	if err := r.Depopulate(ctx); err != nil {
 		return err
 	}
+	alone, err := r.LimitsOf(ctx, 1)
+	if err != nil {
+		return err
+	}
 	random := rand.New(rand.NewPCG(r.Seed, r.Seed))
 	r.Say("seed of the random moments: %d", r.Seed)
 	var sum stage.Measured
 	var times []time.Duration
 	sum.Calls.Routes = map[string]int{}
-	within := max(r.Limits.Create, 500*time.Millisecond)
+	within := max(alone.Create, 500*time.Millisecond)
 	for i := range r.Rounds {
 		m, err := killRound(ctx, r, time.Duration(random.Int64N(int64(within))))
 		if err != nil {
@@ -118,7 +126,7 @@ func kill(ctx context.Context, r *Run) error {
 		times = append(times, m.LastCall)
 		addMeasured(&sum, m)
 	}
-	row := r.add("kill", sum, longest(times), r.Limits.Create, 0)
+	row := r.add("kill", sum, longest(times), alone.Create, 0)
 	row.Services, row.Affected, row.Times = 1, r.Rounds, report.PercentilesOf(times)
 	row.AddFigure("rounds, each with one of everything at its end and then nothing", float64(r.Rounds), "")
 	return nil

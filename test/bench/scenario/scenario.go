@@ -101,6 +101,8 @@ type Run struct {
 	Size
 	// Limits are those of the cloud for this size.
 	Limits cloud.Limits
+	// LimitsOf are those for another number of Services.
+	LimitsOf func(ctx context.Context, services int) (cloud.Limits, error)
 
 	rows []*report.Row
 	// nodes is how many there were at the beginning.
