@@ -4,7 +4,6 @@
 package scenario
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -121,16 +120,17 @@ func local(ctx context.Context, r *Run) error {
 	if err := r.Depopulate(ctx); err != nil {
 		return err
 	}
+	if err := r.AddNodes(ctx, max(0, 3-r.Nodes())); err != nil {
+		return err
+	}
 	r.Say("preparing %d Services with externalTrafficPolicy Local", r.Services)
 	names, err := r.LocalServices(ctx, r.Services, r.Ports)
 	if err != nil {
 		return err
 	}
 	m, err := r.Measure(ctx, func(ctx context.Context) error {
-		return burst(ctx, r, func(i int) error {
-			// In the end they are on another node than at the beginning, however many there are.
-			return r.MoveEndpoints(ctx, names, r.Ports, cmp.Or((i+1)%burstChanges, 1))
-		})
+		// Each move is to another node, and in the end they are not where they were at first.
+		return burst(ctx, r, func(i int) error { return r.MoveEndpoints(ctx, names, r.Ports, 1+i%2) })
 	}, stage.Nothing)
 	if err != nil {
 		return err
