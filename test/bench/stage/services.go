@@ -13,10 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 )
 
 // parallel is how many requests are made to the Kubernetes API at once.
-const parallel = 50
+const parallel = 20
 
 // population are the Services that scenarios have in common.
 type population struct{ services, ports int }
@@ -66,7 +67,14 @@ func (s *Stage) createServices(ctx context.Context, all []service) error {
 	group.SetLimit(parallel)
 	for _, one := range all {
 		group.Go(func() error {
-			if _, err := s.client.CoreV1().Services(namespace).Create(ctx, one.object(), metav1.CreateOptions{}); err != nil {
+			err := retry.OnError(retry.DefaultBackoff, overloaded, func() error {
+				_, err := s.client.CoreV1().Services(namespace).Create(ctx, one.object(), metav1.CreateOptions{})
+				if apierrors.IsAlreadyExists(err) {
+					return nil // an earlier try had no answer
+				}
+				return err
+			})
+			if err != nil {
 				return fmt.Errorf("create Service %s: %w", one.name, err)
 			}
 			return nil
@@ -75,12 +83,20 @@ func (s *Stage) createServices(ctx context.Context, all []service) error {
 	return group.Wait()
 }
 
+// overloaded reports whether the Kubernetes API of the bench had no time for a request: it
+// shares the machine with everything else.
+func overloaded(err error) bool {
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
 func (s *Stage) deleteServices(ctx context.Context, names []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for _, name := range names {
 		group.Go(func() error {
-			err := s.client.CoreV1().Services(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			err := retry.OnError(retry.DefaultBackoff, overloaded, func() error {
+				return s.client.CoreV1().Services(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			})
 			if err != nil && !apierrors.IsNotFound(err) {
 				return fmt.Errorf("delete Service %s: %w", name, err)
 			}
@@ -164,7 +180,11 @@ func (s *Stage) patch(ctx context.Context, names []string, kind types.PatchType,
 	group.SetLimit(parallel)
 	for _, name := range names {
 		group.Go(func() error {
-			if _, err := s.client.CoreV1().Services(namespace).Patch(ctx, name, kind, patch, metav1.PatchOptions{}); err != nil {
+			err := retry.OnError(retry.DefaultBackoff, overloaded, func() error {
+				_, err := s.client.CoreV1().Services(namespace).Patch(ctx, name, kind, patch, metav1.PatchOptions{})
+				return err
+			})
+			if err != nil {
 				return fmt.Errorf("change Service %s: %w", name, err)
 			}
 			return nil
