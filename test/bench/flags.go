@@ -34,8 +34,8 @@ type flags struct {
 
 	controller, versus string
 
-	format     report.Format
-	out, plots string
+	format         report.Format
+	in, out, plots string
 }
 
 const usage = `Usage: go run ./test/bench [flags] [SCENARIO...]
@@ -81,6 +81,7 @@ func parse(args []string, output io.Writer) (*flags, error) {
 	set.StringVar(&f.controller, "controller", "", "command of the controller to measure, with {kubeconfig}, {cloudconfig} and {cluster}; default: kube-octavia of this tree")
 	set.StringVar(&f.versus, "versus", "", "command of another controller, which is measured in turns; ratios are printed")
 	format := set.String("format", "text", "format of the tables: text or markdown")
+	set.StringVar(&f.in, "in", "", "measure nothing, and print the results in this file of an earlier run")
 	set.StringVar(&f.out, "out", "", "file for the results as JSON")
 	set.StringVar(&f.plots, "plots", "", "directory for plots as SVG; needs several values of -services")
 	if err := set.Parse(args); err != nil {

@@ -19,6 +19,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -49,7 +50,11 @@ func execute(ctx context.Context, args []string) int {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		return 2
 	}
-	if err := measure(ctx, f, args); err != nil {
+	run := measure
+	if f.in != "" {
+		run = printEarlier
+	}
+	if err := run(ctx, f, args); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: failed: %v\n", err)
 		return 1
 	}
@@ -77,6 +82,19 @@ func measure(ctx context.Context, f *flags, args []string) (err error) {
 	r.document = report.New(f.cloudDescription(), commands, args)
 	err = r.run(ctx)
 	return errors.Join(err, r.write(ctx))
+}
+
+// printEarlier writes the results of an earlier run.
+func printEarlier(ctx context.Context, f *flags, _ []string) (err error) {
+	r := newRunner(f)
+	text, err := os.ReadFile(f.in)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &r.document); err != nil {
+		return fmt.Errorf("%s: %w", f.in, err)
+	}
+	return r.write(ctx)
 }
 
 // findControllers builds the controller of this tree, unless another one is to be measured.

@@ -29,6 +29,12 @@ func (d *Document) WriteTables(w io.Writer, format Format) error {
 	tables := []table{d.results(), d.ratios(), d.figures(), d.failures()}
 	if format == Markdown {
 		tables = append(tables, d.routes())
+		m := d.Machine
+		_, err := fmt.Fprintf(w, "Measured on %s: %s, %d processors (%s), load average %s before the run. Cloud: %s.\n\n",
+			d.Date, m.OS, m.CPUs, m.Processor, m.LoadAverage, d.Cloud)
+		if err != nil {
+			return err
+		}
 	}
 	for _, t := range tables {
 		if len(t.rows) == 0 {
