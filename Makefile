@@ -6,7 +6,7 @@
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
-MODULES := . hack/kube hack/tools
+MODULES := . hack/kube hack/plot hack/tools
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
@@ -26,9 +26,16 @@ PURGE ?=
 DURATION ?= 30m
 SERVICES ?= 300
 SEED ?=
+FULL ?=
+BENCH ?=
 BIN ?= bin
 IMAGE ?= kube-octavia:latest
 CONTAINERS ?= docker
+
+# The sizes of make bench.
+BENCH_SMALL := -time-scale=0.2 -rounds=2 -idle=30s -throttle=5s -scale-services=100 -subset-services=50 -subset-nodes=100 -max-members=20
+BENCH_FULL := -services=10,50,100,200 -scale-services=1000 -subset-services=500 -subset-nodes=1000 \
+	-format=markdown -out docs/performance/full.json -plots docs/performance
 
 # KUBECONFIG counts only on the command line: KUBECONFIG in the environment may
 # refer to a cluster that a demo must not change.
@@ -66,6 +73,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
 	$(GO) test $(TESTFLAGS) $(PKG)
 	cd hack/kube && $(GO) test ./...
+	cd hack/plot && $(GO) test ./...
 
 .PHONY: openstack-up
 openstack-up: ## Start a real OpenStack on this machine (root, Debian 12)
@@ -115,8 +123,10 @@ soak: kube ## Change Services at random while calls fail and the controller is k
 	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
 
 .PHONY: bench
-bench: kube ## Measure calls, time and memory, and print them as JSON
-	@$(GO) run ./test/bench
+bench: kube ## Measure calls, time, CPU and memory, next to the limit of the cloud; 10 minutes
+#? FULL=1         full size, with tables, JSON and plots in docs/performance: about 2 hours
+#? BENCH='FLAGS'  other flags and scenarios instead: BENCH='-cloud=openstack create delete', BENCH=-help
+	@$(GO) run ./test/bench $(or $(BENCH),$(if $(FULL),$(BENCH_FULL) > docs/performance/full.md,$(BENCH_SMALL)))
 
 .PHONY: lint
 lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated ## Check formatting, go vet, staticcheck, go.mod files and generated files
@@ -136,12 +146,14 @@ lint-vet: need-go
 	@echo "lint: go vet"
 	@$(GO) vet ./...
 	@cd hack/kube && $(GO) vet ./...
+	@cd hack/plot && $(GO) vet ./...
 
 .PHONY: lint-staticcheck
 lint-staticcheck: need-go
 	@echo "lint: staticcheck"
 	@$(TOOL) staticcheck ./...
 	@cd hack/kube && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	@cd hack/plot && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 
 .PHONY: lint-modules
 lint-modules: need-go

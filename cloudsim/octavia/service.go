@@ -64,6 +64,9 @@ type Options struct {
 	// still carried out after the request is answered, but at once. The provider
 	// ovn takes a tenth of these times.
 	BuildTime, UpdateTime, DeleteTime time.Duration
+	// Vary returns how long one change takes that usually takes so long; nil means exactly
+	// that. It is called with a lock held.
+	Vary func(usual time.Duration) time.Duration
 	// DefaultQuota is the quota of projects that have none of their own; nil is
 	// unlimited.
 	DefaultQuota *Quota
@@ -107,7 +110,7 @@ func New(o Options) (*Service, error) {
 		network: o.Network, secrets: o.Secrets,
 		state: state.New(state.Options{
 			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
-			Now: o.Now, ReleaseVIP: o.Network.ReleaseVIP, OnChange: o.OnChange,
+			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, OnChange: o.OnChange,
 		}),
 	}
 	s.SetTimes(o.BuildTime, o.UpdateTime, o.DeleteTime)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -113,6 +114,20 @@ func TestALoadBalancerIsSeenInEachOfItsStates(t *testing.T) {
 	c.await(id, "")
 	if got := c.Counts(); got != (Counts{}) {
 		t.Errorf("a cascade delete leaves %+v", got)
+	}
+}
+
+func TestChangesTakeAsLongAsTheyVary(t *testing.T) {
+	c := newCloud(t, Options{BuildTime: time.Hour, DeleteTime: 2 * time.Hour, Vary: func(usual time.Duration) time.Duration {
+		if usual == time.Hour {
+			return 0
+		}
+		return usual
+	}})
+	id := c.create("")
+	c.call("DELETE", "/loadbalancers/"+id, "").must(http.StatusNoContent)
+	if got := c.status(id); got != "PENDING_DELETE" {
+		t.Errorf("a load balancer whose deletion takes hours is %q", got)
 	}
 }
 

@@ -4,81 +4,79 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"io"
-	"net/http"
-	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/test/bench/report"
+	"github.com/kube-octavia/kube-octavia/test/kube"
 )
 
-const (
-	octaviaRoute = "/v2.0/lbaas/loadbalancers"
-	reqPass      = "req-00000000-0000-4000-8000-000000000001"
-	reqWatcher   = "req-00000000-0000-4000-8000-000000000002"
-)
-
-func TestCallsOfPassesAreDistinguished(t *testing.T) {
-	call := func(service, method, route, query, id string) wire.Call {
-		return wire.Call{Service: service, Method: method, Route: route, Query: query, GlobalRequestID: id}
+func TestFlags(t *testing.T) {
+	f, err := parse([]string{"-services=5,10", "-profile=ovn", "-time-scale=0.5", "create", "join"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
 	}
-	head := call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "fields=id&limit=1000", reqWatcher)
-	tests := map[string]struct {
-		calls                      []wire.Call
-		passes, writes, background int
-	}{
-		"a list of heads is the watcher's":       {[]wire.Call{head}, 0, 0, 1},
-		"a list of ports by id is the sweeper's": {[]wire.Call{call(cloudsim.Network, http.MethodGet, "/v2.0/ports", "id=1", reqWatcher)}, 0, 0, 1},
-		"one load balancer is the watcher's":     {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute+"/{id}", "", reqWatcher)}, 0, 0, 1},
-		"a list by name is a pass's":             {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "name=x", reqPass)}, 1, 0, 0},
-		"ports of an address are a pass's":       {[]wire.Call{call(cloudsim.Network, http.MethodGet, "/v2.0/ports", "fixed_ips=x", reqPass)}, 1, 0, 0},
-		"one load balancer within a pass is a pass's": {[]wire.Call{
-			call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "name=x", reqPass),
-			call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute+"/{id}", "", reqPass),
-		}, 2, 0, 0},
-		"a write is a pass's":                     {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodPost, octaviaRoute, "", reqPass)}, 1, 1, 0},
-		"a token is no write":                     {[]wire.Call{call(cloudsim.Identity, http.MethodPost, "/v3/auth/tokens", "", reqPass)}, 1, 0, 0},
-		"a list without a request id is a pass's": {[]wire.Call{call(cloudsim.LoadBalancer, http.MethodGet, octaviaRoute, "fields=id", "")}, 1, 0, 0},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := countOf(test.calls)
-			want := []int{test.passes, test.writes, test.background}
-			if diff := cmp.Diff(want, []int{got.Passes, got.Writes, got.Background}); diff != "" {
-				t.Errorf("passes, writes, background (-want +got):\n%s", diff)
-			}
-		})
+	if len(f.services) != 2 || f.services[1] != 10 || len(f.scenarios) != 2 || f.profile.Create != 250*time.Millisecond || f.options.Seed == 0 {
+		t.Errorf("%+v", f)
 	}
 }
 
-func TestMetricIsSummedOverItsLabelsOnly(t *testing.T) {
-	page := "# HELP depth How deep.\n# TYPE depth gauge\n" +
-		"depth{name=\"a b\"} 2\ndepth{name=\"c\"} 3\ndepth_max 50\nother 7\n"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }))
-	defer server.Close()
-	c := &controller{metrics: strings.TrimPrefix(server.URL, "http://")}
-	for name, want := range map[string]float64{"depth": 5, "other": 7, "absent": 0} {
-		if got, err := c.metric(name); err != nil || got != want {
-			t.Errorf("metric %s is %v (%v), want %v", name, got, err, want)
+func TestWrongFlagsAreExplained(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-services=0"}, `"0" is no number above 0`},
+		{[]string{"-ports=0"}, "-ports 0: must be 1 or more"},
+		{[]string{"-cloud=aws"}, `-cloud "aws": use sim or openstack`},
+		{[]string{"-profile=slow"}, `unknown profile "slow"`},
+		{[]string{"-tail=pareto"}, `"pareto" is no tail`},
+		{[]string{"-format=csv"}, `-format "csv": use text or markdown`},
+		{[]string{"-plots=x"}, "-plots needs -out"},
+		{[]string{"creat"}, `unknown scenario "creat"`},
+	} {
+		_, err := parse(test.args, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: %v, want an error with %q", test.args, err, test.want)
 		}
 	}
 }
 
-func TestFigureAboveItsTargetIsMissed(t *testing.T) {
-	r := &result{Name: "x"}
-	r.add(4, "calls", "kept").atMost(4, "design")
-	r.add(4.001, "calls", "broken").atMost(4, "design")
-	r.spread([]time.Duration{3 * time.Second, time.Second, 2 * time.Second}, "time")
-	missed := document{Scenarios: []*result{r}}.missed()
-	if len(missed) != 1 || !strings.Contains(missed[0], "broken") {
-		t.Errorf("missed: %q", missed)
+// TestTinyRun measures one Service of the controller of this tree from end to end.
+func TestTinyRun(t *testing.T) {
+	if _, err := kube.AssetsDir(); err != nil {
+		t.Fatal(err)
 	}
-	if got := []float64{r.Figures[2].Value, r.Figures[3].Value, r.Figures[4].Value}; !cmp.Equal(got, []float64{1, 2, 3}) {
-		t.Errorf("spread: %v", got)
+	out := filepath.Join(t.TempDir(), "out.json")
+	args := []string{"-services=1", "-ports=2", "-profile=instant", "-out=" + out, "create", "delete"}
+	f, err := parse(args, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := measure(context.Background(), f, args); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d report.Document
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Rows) != 2 {
+		t.Fatalf("%d rows: %s", len(d.Rows), text)
+	}
+	for _, row := range d.Rows {
+		// The load balancer and the floating IP.
+		if row.Failure != "" || row.Writes != 2 || row.LimitWrites != 2 || row.Calls < row.Writes || row.Seconds <= 0 || row.Times == nil {
+			t.Errorf("row %+v", row)
+		}
 	}
 }

@@ -1,75 +1,37 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures what the controller costs: OpenStack calls, time and
-// memory. `make bench` runs it. It prints one JSON document to standard output
-// and its progress to standard error.
+// Command bench measures what a controller for Services of type LoadBalancer costs: calls to
+// OpenStack, time, CPU and memory. Next to each result it shows the limit of the cloud: what
+// the cloud alone needs for the same change. See docs/performance.md.
 //
-// Everything is on loopback: a real Kubernetes API, a simulated OpenStack inside
-// this process, and the controller as a process of its own, with the flags that
-// it has by default. Each scenario has a cluster, a cloud and a controller to
-// itself. Counts of calls are those that the cloud recorded and do not depend on
-// the machine; seconds and megabytes are those of one run on one machine.
+// It runs a real Kubernetes API, a simulated or a real OpenStack, and the controller as a
+// process, all on loopback. It looks only at Kubernetes objects and at the cloud, so it
+// measures every controller in the same way.
 //
-// A figure that misses its target is marked in the document and named at the
-// end; that alone is no failure. Exit status 1 says that a scenario could not be
-// carried out, or that something was wrong that no machine excuses.
+// Progress goes to standard error, tables to standard output. A goal that is missed is
+// printed, and is no failure. Exit status 1 means that a scenario could not be measured, 2
+// that the command line is wrong.
 //
-// The command may import cloudsim, test/kube, test/openstack, test/freeport and, for the
-// names of conditions, internal/status; it knows nothing else of the product.
+// Packages: scenario has what is measured, stage what it is measured on, cloud and controller
+// the two ends of that, report the results. None of them imports the product.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
-	"time"
+
+	"github.com/kube-octavia/kube-octavia/test/bench/controller"
+	"github.com/kube-octavia/kube-octavia/test/bench/report"
 )
-
-// settings are what flags say.
-type settings struct {
-	rounds      int
-	seed        uint64
-	updateTimes []time.Duration
-	idle        time.Duration
-	// flags are given to every controller after its own.
-	flags []string
-}
-
-// bench is what all scenarios share.
-type bench struct {
-	settings
-	// dir holds the controller's binary, and a directory for each stage.
-	dir    string
-	binary string
-	began  time.Time
-}
-
-// scenario is one thing to measure. run adds figures as it finds them.
-type scenario struct {
-	name, about string
-	run         func(context.Context, *bench, *result) error
-}
-
-var scenarios = []scenario{
-	{"budget", "calls of one Service: create, resync, node join, delete", budget},
-	{"create50", "50 Services at once, 5 s to build each", create50},
-	{"create5", "5 Services at once, 6 s to build each", create5},
-	{"nodejoin", "100 Services with 5 ports, one node joins", nodeJoin},
-	{"restart", "100 Services with 5 ports: a restart, and a minute without work", restart},
-	{"rss", "memory with 100 Services", memory},
-	{"kill", "kill -9 at a random moment of a create, then a restart", kill},
-	{"kill-leader", "the same with leader election and a short Lease", killLeader},
-}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -80,8 +42,7 @@ func main() {
 
 // execute runs the command line and returns the exit status.
 func execute(ctx context.Context, args []string) int {
-	b := &bench{began: time.Now()}
-	chosen, err := b.parse(args)
+	f, err := parse(args, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -89,114 +50,87 @@ func execute(ctx context.Context, args []string) int {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		return 2
 	}
-	doc, err := b.measure(ctx, chosen)
-	if printed := doc.print(os.Stdout); err == nil {
-		err = printed
+	run := measure
+	if f.in != "" {
+		run = printEarlier
 	}
-	for _, line := range doc.missed() {
-		b.say("target missed: %s", line)
-	}
-	if err != nil {
-		b.say("failed: %v", err)
+	if err := run(ctx, f, args); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: failed: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// parse reads the flags and returns the scenarios to run.
-func (b *bench) parse(args []string) ([]scenario, error) {
-	var names, times, extra string
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "Measures the controller and prints JSON. Scenarios:")
-		for _, s := range scenarios {
-			fmt.Fprintf(flags.Output(), "  %-12s %s\n", s.name, s.about)
-		}
-		flags.PrintDefaults()
-	}
-	flags.StringVar(&names, "run", "all", "scenarios to run, separated by commas")
-	flags.IntVar(&b.rounds, "rounds", 20, "rounds of each kind (over the whole create, over its writes) in kill; kill-leader makes a quarter")
-	flags.Uint64Var(&b.seed, "seed", 0, "for the random moments of kill; 0 takes a new one")
-	flags.StringVar(&times, "update-times", "1s,4s", "how long Octavia takes for an update in nodejoin, separated by commas")
-	flags.DurationVar(&b.idle, "idle", time.Minute, "how long restart measures the controller without work")
-	flags.StringVar(&extra, "controller-flags", "", "further flags of the controller, separated by spaces; by default it has its default ones")
-	if err := flags.Parse(args); err != nil {
-		return nil, err
-	}
-	if b.rounds < 1 || flags.NArg() > 0 {
-		return nil, errors.New("-rounds must be 1 or more, and there are no arguments; see -help")
-	}
-	b.flags = strings.Fields(extra)
-	if b.seed == 0 {
-		b.seed = rand.Uint64()
-	}
-	for text := range strings.SplitSeq(times, ",") {
-		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
-			return nil, fmt.Errorf("-update-times: %q is no time above 0", text)
-		}
-		b.updateTimes = append(b.updateTimes, d)
-	}
-	return choose(names)
-}
-
-func choose(names string) ([]scenario, error) {
-	if names == "all" {
-		return scenarios, nil
-	}
-	var chosen []scenario
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("-run: there is no scenario %q; see -help", name)
-		}
-		chosen = append(chosen, scenarios[i])
-	}
-	return chosen, nil
-}
-
-// measure builds the controller and runs the scenarios one after the other, also
-// after one has failed. The document is complete as far as they went.
-func (b *bench) measure(ctx context.Context, chosen []scenario) (doc document, err error) {
-	doc = newDocument(b.flags)
-	b.dir, err = os.MkdirTemp("", "kube-octavia-bench-")
+// measure runs the scenarios and writes the results, also those of a run that failed.
+func measure(ctx context.Context, f *flags, args []string) (err error) {
+	dir, err := os.MkdirTemp("", "kube-octavia-bench-")
 	if err != nil {
-		return doc, err
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	b.say("building the controller")
-	if err := b.build(ctx); err != nil {
-		return doc, err
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	r := newRunner(f)
+	if err := r.findControllers(ctx, dir); err != nil {
+		return err
 	}
-	var failures []error
-	for _, s := range chosen {
-		if ctx.Err() != nil {
-			return doc, errors.Join(append(failures, ctx.Err())...)
-		}
-		b.say("%s: %s", s.name, s.about)
-		r := &result{Name: s.name, About: s.about, LoadAverage: loadAverage()}
-		began := time.Now()
-		if err := s.run(ctx, b, r); err != nil {
-			r.Failure = err.Error()
-			failures = append(failures, fmt.Errorf("%s: %w", s.name, err))
-			b.say("%s: failed: %v", s.name, err)
-		}
-		r.TookSeconds = seconds(time.Since(began))
-		doc.Scenarios = append(doc.Scenarios, r)
+	commands := map[string]string{}
+	for _, s := range r.subjects {
+		commands[s.name] = s.command.String()
 	}
-	return doc, errors.Join(failures...)
+	if f.controller == "" {
+		commands[report.This] = "kube-octavia of this tree, with its default flags"
+	}
+	r.document = report.New(f.cloudDescription(), commands, args)
+	err = r.run(ctx)
+	return errors.Join(err, r.write(ctx))
 }
 
-func (b *bench) build(ctx context.Context) error {
-	b.binary = filepath.Join(b.dir, "kube-octavia")
-	c := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "github.com/kube-octavia/kube-octavia/cmd/kube-octavia")
-	if output, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the controller: %w\n%s", err, output)
+// printEarlier writes the results of an earlier run.
+func printEarlier(ctx context.Context, f *flags, _ []string) (err error) {
+	r := newRunner(f)
+	text, err := os.ReadFile(f.in)
+	if err != nil {
+		return err
 	}
+	if err := json.Unmarshal(text, &r.document); err != nil {
+		return fmt.Errorf("%s: %w", f.in, err)
+	}
+	return r.write(ctx)
+}
+
+// findControllers builds the controller of this tree, unless another one is to be measured.
+func (r *runner) findControllers(ctx context.Context, dir string) error {
+	this := subject{name: report.This}
+	if r.flags.controller == "" {
+		r.say("building the controller")
+		binary := filepath.Join(dir, "kube-octavia")
+		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/kube-octavia/kube-octavia/cmd/kube-octavia")
+		if output, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the controller: %w\n%s", err, output)
+		}
+		this.command = ownCommand(binary)
+		this.fast = this.command.With("--concurrency=64", "--cloud-rate=5000", "--cloud-burst=10000")
+	} else {
+		var err error
+		if this.command, err = controller.Parse(r.flags.controller); err != nil {
+			return fmt.Errorf("-controller: %w", err)
+		}
+		this.fast = this.command
+	}
+	r.subjects = []subject{this}
+	if r.flags.versus == "" {
+		return nil
+	}
+	other, err := controller.Parse(r.flags.versus)
+	if err != nil {
+		return fmt.Errorf("-versus: %w", err)
+	}
+	r.subjects = append(r.subjects, subject{name: report.Versus, command: other, fast: other})
 	return nil
 }
 
-// say prints the progress.
-func (b *bench) say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "bench: %6.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
+// ownCommand runs kube-octavia with its default flags, but without waiting for leadership and
+// without listening on ports.
+func ownCommand(binary string) controller.Command {
+	return controller.Command{binary, "controller", "--kubeconfig={kubeconfig}", "--cloud-config={cloudconfig}", "--cluster-name={cluster}",
+		"--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
 }

@@ -99,8 +99,12 @@ func (c *Change) Start() {
 	case model.PendingDelete:
 		d = s.times.delete
 	}
+	d = provider.ChangeTime(c.lb, d)
+	if s.options.Vary != nil {
+		d = s.options.Vary(d)
+	}
 	s.running.Add(1)
-	c.timer = time.AfterFunc(provider.ChangeTime(c.lb, d), func() {
+	c.timer = time.AfterFunc(d, func() {
 		defer s.running.Done()
 		c.finish()
 	})

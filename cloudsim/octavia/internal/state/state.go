@@ -15,6 +15,8 @@ type Options struct {
 	DefaultQuota                  map[string]int // by resource
 	StuckChildren, MonitorsReport bool
 	Now                           func() time.Time
+	// Vary makes times of changes differ; nil leaves them as they are.
+	Vary func(time.Duration) time.Duration
 	// ReleaseVIP lets a load balancer's port go. It is called without the lock.
 	ReleaseVIP func(portID string) error
 	// OnChange is called without the lock when a change has ended.

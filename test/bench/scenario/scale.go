@@ -1,0 +1,79 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/kube-octavia/kube-octavia/test/bench/cloud"
+	"github.com/kube-octavia/kube-octavia/test/bench/report"
+	"github.com/kube-octavia/kube-octavia/test/bench/stage"
+)
+
+// scaleNodes is how many nodes the cluster of many Services has.
+const scaleNodes = 3
+
+func scaleNeeds(*Run) Needs { return Needs{Nodes: scaleNodes} }
+
+// scale creates many Services with a controller that is allowed to be fast, and then
+// measures the usual one: its restart, and what it costs without work.
+func scale(ctx context.Context, r *Run) error {
+	r.Services, r.Ports = r.ScaleServices, r.ScalePorts
+	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
+		return err
+	}
+	if err := restartOf(ctx, r, "scale, restart"); err != nil {
+		return err
+	}
+	goalMB, goalCPU := 100.0, 2.0
+	if r.Services > 1000 {
+		goalMB, goalCPU = 400, 3
+	}
+	return idleOf(ctx, r, "scale, idle", goalMB, goalCPU)
+}
+
+// subsetJoins is how many nodes join, one after the other.
+const subsetJoins = 5
+
+func subsetNeeds(r *Run) Needs {
+	return Needs{Nodes: r.SubsetNodes, Conf: fmt.Sprintf("max-members=%d\n", r.MaxMembers)}
+}
+
+// subset counts the load balancers that a joining node touches. A pool of max-members nodes
+// out of all needs the new node with the probability max-members / nodes.
+func subset(ctx context.Context, r *Run) error {
+	r.Services, r.Ports = r.SubsetServices, 1
+	if err := r.Populate(ctx, r.Services, r.Ports); err != nil {
+		return err
+	}
+	if err := r.Stop(); err != nil {
+		return err
+	}
+	if err := r.Restart(); err != nil {
+		return err
+	}
+	if err := r.Settle(ctx, r.Called); err != nil {
+		return err
+	}
+	expected := float64(r.Services) * math.Min(1, float64(r.MaxMembers)/float64(r.Nodes()))
+	sum := stage.Measured{Calls: cloud.Calls{Routes: map[string]int{}}}
+	touched := 0
+	for range subsetJoins {
+		m, err := r.Measure(ctx, func(ctx context.Context) error { return r.AddNodes(ctx, 1) }, stage.Nothing)
+		if err != nil {
+			return err
+		}
+		touched += len(m.Finished)
+		addMeasured(&sum, m)
+	}
+	row := r.add("subset", sum, 0, 0, int(math.Round(subsetJoins*expected)))
+	row.AddFigure("max-members", float64(r.MaxMembers), "")
+	row.AddFigure("nodes that joined, one after the other", subsetJoins, "")
+	row.AddFigure("load balancers touched by each", float64(touched)/subsetJoins, "")
+	row.AddFigure("load balancers expected", expected, "")
+	row.AddGoal("load balancers touched divided by expected", report.Ratio(float64(touched)/subsetJoins, expected), 1.2)
+	return nil
+}
