@@ -62,10 +62,13 @@ func TestWhatIsRequestedDuringAReadIsReadTogetherAfterIt(t *testing.T) {
 		r := New(s.read)
 		get(t, r, "a", "c", "b", "c", "a")
 		time.Sleep(150 * time.Millisecond)
+		synctest.Wait()
 		get(t, r, "d")
 		time.Sleep(time.Second)
+		synctest.Wait()
 		get(t, r, "e")
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if diff := cmp.Diff([]string{"a", "a b c", "d", "e"}, s.reads); diff != "" {
 			t.Errorf("reads (-want +got):\n%s", diff)
 		}
@@ -78,14 +81,17 @@ func TestAnErrorIsThatOfAllWhoWereReadTogether(t *testing.T) {
 		r := New(s.read)
 		errs := get(t, r, "a", "b", "c")
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if slices.Contains(errs, nil) {
 			t.Errorf("errors: %v", errs)
 		}
 		s.err = nil
-		if errs := get(t, r, "a"); errs[0] != nil {
+		errs = get(t, r, "a")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if errs[0] != nil {
 			t.Errorf("error: %v", errs)
 		}
-		time.Sleep(time.Second)
 	})
 }
 
@@ -104,6 +110,7 @@ func TestAReadThatHangsDelaysOthersByASecond(t *testing.T) {
 			t.Errorf("reads (-want +got):\n%s", diff)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 	})
 }
 
