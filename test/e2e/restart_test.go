@@ -144,6 +144,44 @@ func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
 	}
 }
 
+func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
+	skipOnRealOpenStack(t, "the simulator counts the calls")
+	s := newStage(t, settings{flags: noSweeps})
+	web := s.settled([]edit{tcp(8080, 8081)})[0]
+	for name, e := range map[string]edit{
+		"no note": notAnnotated(programmedKey), "a note of an earlier version": annotated(programmedKey, "0123456789abcdef"),
+	} {
+		s.stop()
+		web.change(e)
+		s.resetCalls()
+		s.waitForPassAfter(s.start)
+		web.waitUntilNoted()
+		s.requireCallsToTheCloud(name+": a restart", 5+2)
+		if writes := s.writes(); len(writes) > 0 {
+			t.Errorf("%s: the cloud was written to: %v", name, writes)
+		}
+	}
+}
+
+func TestRestartedControllerReadsInFullWhatItsPredecessorHadNotYet(t *testing.T) {
+	skipOnRealOpenStack(t, "the simulator is quick enough")
+	s := newStage(t, settings{flags: noSweeps})
+	web := s.settled([]edit{tcp(8080)})[0]
+	if note := web.now().Annotations[programmedKey]; !strings.HasSuffix(note, " unread") {
+		t.Fatalf("the note of a load balancer that was only written is %q", note)
+	}
+	s.stop()
+	s.settings.flags = sweeping
+	s.start()
+	s.eventually(func() error {
+		if note := web.now().Annotations[programmedKey]; strings.HasSuffix(note, " unread") {
+			return fmt.Errorf("the note is still %q", note)
+		}
+		return nil
+	})
+	web.waitUntilNoted()
+}
+
 func TestChangedServiceDoesNotWaitForListsThatHang(t *testing.T) {
 	skipOnRealOpenStack(t, "the simulator holds calls")
 	s := newStage(t, settings{flags: noSweeps})
