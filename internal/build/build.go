@@ -46,13 +46,8 @@ type Input struct {
 	SubnetsUnknown bool
 
 	// both means that the load balancer serves both families of the Service.
-	both bool
-	// subset is which of the nodes become members. addresses is how to choose an address of each, without family and
-	// subnet. It keeps those of existing members.
-	subset    target.Subset
-	addresses target.Choice
-	// chosen are the targets that are already known, because most ports have the same ones. It is nil if they differ.
-	chosen map[targetKind][]target.Target
+	both    bool
+	members choice
 }
 
 // Sharing is what matters if Services share Found.
@@ -309,7 +304,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		return slices.Contains(choosesMembers, p.Key)
 	})
 	if !sure {
-		in.subset = target.Subset{} // the members are the choice
+		in.members.subset = target.Subset{} // the members are the choice
 	}
 	kept := *observed.LoadBalancer
 	in.both = len(in.Families()) > 1 && kept.DualStack()
@@ -349,13 +344,13 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 		monitorPort = int(in.Service.Spec.HealthCheckNodePort)
 	}
 	had := pool.Members
-	in.chosen = nil
+	in.members.known = nil
 	for _, m := range had {
 		if address, err := netip.ParseAddr(m.Address); err == nil {
-			in.addresses.Keep = append(in.addresses.Keep, address)
+			in.members.addresses.Keep = append(in.members.addresses.Keep, address)
 		}
 	}
-	pool.Members = in.members(port, in.local() && !http, monitorPort)
+	pool.Members = in.membersOf(port, in.local() && !http, monitorPort)
 	if !sure {
 		pool.Members = slices.DeleteFunc(pool.Members, func(m lb.Member) bool {
 			return !slices.ContainsFunc(had, func(h lb.Member) bool { return h.Address == m.Address })

@@ -120,6 +120,17 @@ func (in Input) served() []corev1.IPFamily {
 	return in.Families()[:1]
 }
 
+// choice is how members are chosen.
+type choice struct {
+	// subset is which of the nodes. addresses is which address of each, without family and subnet; it keeps those of
+	// existing members.
+	subset    target.Subset
+	addresses target.Choice
+	// known are the targets that were chosen before: most ports of a Service have the same ones. It is nil if they
+	// differ.
+	known map[targetKind][]target.Target
+}
+
 // targetKind is what the targets of a port depend on.
 type targetKind struct{ once, local bool }
 
@@ -134,25 +145,25 @@ type targetKind struct{ once, local bool }
 func (in Input) targets(protocol corev1.Protocol, local bool) []target.Target {
 	once := protocol == corev1.ProtocolTCP
 	kind := targetKind{once, local}
-	all, known := in.chosen[kind]
+	all, known := in.members.known[kind]
 	if known {
 		return all
 	}
 	for i, family := range in.served() {
-		targets, _ := target.Nodes(in.Nodes, in.choice(i, family))
+		targets, _ := target.Nodes(in.Nodes, in.addressChoice(i, family))
 		if local {
 			targets = target.WithEndpoints(targets, ofFamily(in.Slices, family))
 		}
 		if !once {
-			targets = in.subset.Of(unique(targets))
+			targets = in.members.subset.Of(unique(targets))
 		}
 		all = append(all, targets...)
 	}
 	if once {
-		all = in.subset.Of(unique(oncePerNode(all)))
+		all = in.members.subset.Of(unique(oncePerNode(all)))
 	}
-	if in.chosen != nil {
-		in.chosen[kind] = all
+	if in.members.known != nil {
+		in.members.known[kind] = all
 	}
 	return all
 }
@@ -189,16 +200,16 @@ func (in Input) memberSubnet(address netip.Addr) string {
 // chooseMembers sets which nodes become members, and which of their addresses, as the Service requests. With traffic
 // policy Local all nodes count: only those with endpoints serve, and there are not many of them.
 func (in *Input) chooseMembers(options annotation.Options) {
-	in.chosen = map[targetKind][]target.Target{}
-	in.addresses.Type, in.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
-	if in.subset = (target.Subset{}); !in.local() {
-		in.subset = target.Subset{Most: options.MaxMembers, Seed: in.Owner.ServiceUID}
+	in.members = choice{known: map[targetKind][]target.Target{}}
+	in.members.addresses.Type, in.members.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
+	if !in.local() {
+		in.members.subset = target.Subset{Most: options.MaxMembers, Seed: in.Owner.ServiceUID}
 	}
 }
 
-// choice returns which address of a node becomes a member of the i-th served family.
-func (in Input) choice(i int, family corev1.IPFamily) target.Choice {
-	c := in.addresses
+// addressChoice returns which address of a node becomes a member of the i-th served family.
+func (in Input) addressChoice(i int, family corev1.IPFamily) target.Choice {
+	c := in.members.addresses
 	c.Family, c.Subnet = family, in.Networks.MemberCIDR
 	if i > 0 {
 		c.Subnet, c.Named = in.Networks.AdditionalCIDR, false

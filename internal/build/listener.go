@@ -59,7 +59,7 @@ func (in Input) pool(i int, port corev1.ServicePort, options annotation.Options,
 			local, monitorPort = false, int(in.Service.Spec.HealthCheckNodePort)
 		}
 	}
-	pool.Members = in.members(port, local, monitorPort)
+	pool.Members = in.membersOf(port, local, monitorPort)
 	return pool
 }
 
@@ -130,8 +130,8 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 	return monitor
 }
 
-// members returns the NodePorts of the nodes; with local, only of those with an endpoint.
-func (in Input) members(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
+// membersOf returns the NodePorts of the nodes; with local, only of those with an endpoint.
+func (in Input) membersOf(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
 	targets := in.targets(port.Protocol, local)
 	members := make([]lb.Member, 0, len(targets))
 	for _, t := range targets {
