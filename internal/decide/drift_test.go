@@ -37,8 +37,8 @@ func TestDigestDependsOnTheServiceAndItsNodesOnly(t *testing.T) {
 
 func TestANodeThatIsNoMemberDoesNotChangeTheDigest(t *testing.T) {
 	one := annotated(annotation.MaxMembers, "1")
-	first, second := digest(factsOf(web(one), "10.0.0.11").Desired.Input), digest(factsOf(web(one), "10.0.0.12").Desired.Input)
-	both := digest(factsOf(web(one), "10.0.0.11", "10.0.0.12").Desired.Input)
+	first, second := Digest(factsOf(web(one), "10.0.0.11").Desired.Input), Digest(factsOf(web(one), "10.0.0.12").Desired.Input)
+	both := Digest(factsOf(web(one), "10.0.0.11", "10.0.0.12").Desired.Input)
 	if first == second || both != first && both != second {
 		t.Errorf("with one node %s, with another %s, with both and one member %s", first, second, both)
 	}
