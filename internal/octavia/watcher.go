@@ -45,7 +45,7 @@ type Watcher struct {
 	estimates map[polling.Operation]polling.Estimate
 	// pages is how many calls the last list took.
 	pages int
-	// rest is how long to ask nothing after a poll, because of how long the last answer took.
+	// rest is the shortest interval between two polls, because of how long the last answer took.
 	rest time.Duration
 }
 
@@ -133,7 +133,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		began := w.o.Clock.Now()
 		err := w.poll(ctx, began)
 		ended := w.o.Clock.Now()
-		rested = ended.Add(w.setRest(ended.Sub(began)))
+		rested = began.Add(w.setRest(ended.Sub(began)))
 		if failed := err != nil && ctx.Err() == nil; failed != failing {
 			failing = failed
 			if failing {

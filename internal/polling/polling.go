@@ -21,7 +21,7 @@ const (
 	least = 50 * time.Millisecond
 	// halfLife is the time after which an estimate that was not renewed is trusted half as much.
 	halfLife = time.Hour
-	// restFactor is how many times as long as the last answer took nothing is asked.
+	// restFactor times the time of the last answer is the shortest interval between two looks.
 	restFactor = 10
 )
 
@@ -123,8 +123,8 @@ func early(first, looked time.Duration) time.Duration {
 // interval limits an interval between two looks.
 func interval(d time.Duration) time.Duration { return min(max(d, Shortest), Longest) }
 
-// Rest returns how long to ask nothing after an answer that took so long: a cloud that is slow is not asked more
-// often than it can answer beside its work.
+// Rest returns the shortest interval between two looks after an answer that took so long: a cloud that is slow is not
+// asked more often than it can answer beside its work.
 func Rest(answer time.Duration) time.Duration { return min(restFactor*answer, Longest) }
 
 // Backoff returns the shortest interval after so many calls in a row that failed.
