@@ -44,14 +44,20 @@ func New[V any](read func(ctx context.Context, keys []string) (map[string]V, err
 }
 
 // Get returns the value of the key. Callers with the same key share it. A read in progress that takes long is not
-// waited for. The context is that of the caller that asked first.
+// waited for. The read has the values of the first caller's context, and
+// ends although that is cancelled.
 func (r *Reader[V]) Get(ctx context.Context, key string) (V, error) {
 	r.mu.Lock()
 	if joined := r.next; joined != nil {
 		joined.keys[key] = true
 		r.mu.Unlock()
-		<-joined.done
-		return joined.values[key], joined.err
+		select {
+		case <-joined.done:
+			return joined.values[key], joined.err
+		case <-ctx.Done():
+			var none V
+			return none, ctx.Err()
+		}
 	}
 	own := &request[V]{keys: map[string]bool{key: true}, done: make(chan struct{})}
 	before := r.current
@@ -79,7 +85,7 @@ func (r *Reader[V]) run(ctx context.Context, own *request[V]) {
 		r.mu.Unlock()
 		close(own.done)
 	}()
-	own.values, own.err = r.read(ctx, keys)
+	own.values, own.err = r.read(context.WithoutCancel(ctx), keys)
 }
 
 func wait(ctx context.Context, before <-chan struct{}) {

@@ -161,7 +161,7 @@ func (c *connection) planner(reader, secrets client.Reader, session *openstack.S
 	return &planner.Planner{
 		Reader:       reader,
 		Secrets:      secrets,
-		Octavia:      octavia.New(session.LoadBalancer(), can),
+		Octavia:      octavia.New(session.LoadBalancer(), session.ProjectID(), can),
 		Neutron:      neutron.New(session.Network(), session.ProjectID()),
 		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange, expectsCertificates),
 		Config:       cloud.LoadBalancer,

@@ -65,8 +65,9 @@ func (d Decision) Note(before string) string {
 	digest, c := d.Record.Drift.Digest, d.Record.Cloud
 	switch {
 	case d.Settled():
+		l := c.Observed.LoadBalancer
 		return survey.Note{
-			Digest: digest, UpdatedAt: c.Observed.LoadBalancer.UpdatedAt, Members: survey.MembersDigest(d.Goal.Wanted), Unread: c.Stale,
+			Digest: digest, UpdatedAt: l.UpdatedAt, Members: survey.MembersDigest(l), Settings: survey.SettingsDigest(l), Unread: c.Stale,
 		}.String()
 	case digest != "" && survey.ParseNote(before).Digest == digest:
 		return before

@@ -127,7 +127,8 @@ func TestANoteSaysWhatWasConfirmed(t *testing.T) {
 		d.Record.Cloud.Observed.LoadBalancer = &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: then}
 		return d
 	}
-	full := survey.Note{Digest: "digest", UpdatedAt: then, Members: survey.MembersDigest(settled().Goal.Wanted)}
+	observed := settled().Record.Cloud.Observed.LoadBalancer
+	full := survey.Note{Digest: "digest", UpdatedAt: then, Members: survey.MembersDigest(observed), Settings: survey.SettingsDigest(observed)}
 	stale := full
 	stale.Unread = true
 	for name, c := range map[string]struct {

@@ -34,7 +34,7 @@ const mostCalls = 200
 
 func through(transport http.RoundTripper) *octavia.Client {
 	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: transport}}
-	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://octavia.test/v2.0/", Type: "load-balancer"}, amphora)
+	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: "http://octavia.test/v2.0/", Type: "load-balancer"}, "", amphora)
 }
 
 // FuzzAnswers mutates real responses. Whatever is read from them, the plan only writes to objects of ours.

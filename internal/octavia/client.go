@@ -29,14 +29,17 @@ import (
 type Client struct {
 	service *gophercloud.ServiceClient
 	can     lb.Capabilities
-	names   *batch.Reader[[]lb.LoadBalancer]
+	// projectID is the session's project.
+	projectID string
+	names     *batch.Reader[[]lb.LoadBalancer]
 	// size is how many load balancers the project had when they were last listed.
 	size atomic.Int64
 }
 
-// New returns a Client for the Octavia of a session with the capabilities.
-func New(service *gophercloud.ServiceClient, can lb.Capabilities) *Client {
-	c := &Client{service: service, can: can}
+// New returns a Client for the Octavia of a session with the capabilities. An administrator can read
+// all projects; only projectID is listed.
+func New(service *gophercloud.ServiceClient, projectID string, can lb.Capabilities) *Client {
+	c := &Client{service: service, projectID: projectID, can: can}
 	c.names = batch.New(c.withNames)
 	return c
 }

@@ -35,7 +35,7 @@ func against(t *testing.T, can lb.Capabilities, handle http.HandlerFunc) *octavi
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	provider := &gophercloud.ProviderClient{HTTPClient: *server.Client()}
-	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}, can)
+	return octavia.New(&gophercloud.ServiceClient{ProviderClient: provider, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}, "", can)
 }
 
 // simulated is a simulated cloud with a session and a client.
@@ -73,7 +73,7 @@ func simulate(t *testing.T, o cloudsim.Options) simulated {
 	if can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return simulated{Cloud: cloud, Client: octavia.New(session.LoadBalancer(), can), can: can}
+	return simulated{Cloud: cloud, Client: octavia.New(session.LoadBalancer(), session.ProjectID(), can), can: can}
 }
 
 // settled waits until Octavia has ended its work on the load balancer.

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -23,14 +25,7 @@ func (c *Client) FindByName(ctx context.Context, name string) ([]lb.LoadBalancer
 func (c *Client) withNames(ctx context.Context, names []string) (map[string][]lb.LoadBalancer, error) {
 	found := map[string][]lb.LoadBalancer{}
 	if len(names) == 1 || int(c.size.Load()) > listedPerName*len(names) {
-		for _, name := range names {
-			var err error
-			found[name], err = c.find(ctx, url.Values{"name": {name}}, func(d loadBalancerDocument) bool { return d.Name == name })
-			if err != nil {
-				return nil, err
-			}
-		}
-		return found, nil
+		return c.eachName(ctx, names)
 	}
 	all, err := c.All(ctx)
 	if err != nil {
@@ -41,6 +36,27 @@ func (c *Client) withNames(ctx context.Context, names []string) (map[string][]lb
 		if slices.Contains(names, l.Name) {
 			found[l.Name] = append(found[l.Name], l)
 		}
+	}
+	return found, nil
+}
+
+// eachName searches the names one by one, a few concurrently.
+func (c *Client) eachName(ctx context.Context, names []string) (map[string][]lb.LoadBalancer, error) {
+	answers := make([][]lb.LoadBalancer, len(names))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(singlesAtOnce)
+	for i, name := range names {
+		calls.Go(func() (err error) {
+			answers[i], err = c.find(ctx, url.Values{"name": {name}}, func(d loadBalancerDocument) bool { return d.Name == name })
+			return err
+		})
+	}
+	if err := calls.Wait(); err != nil {
+		return nil, err
+	}
+	found := make(map[string][]lb.LoadBalancer, len(names))
+	for i, name := range names {
+		found[name] = answers[i]
 	}
 	return found, nil
 }

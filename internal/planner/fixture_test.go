@@ -50,7 +50,7 @@ func calling(t *testing.T, handle http.HandlerFunc) *Planner {
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/v2.0/", Type: "load-balancer"}
-	return &Planner{Octavia: octavia.New(client, lb.Capabilities{})}
+	return &Planner{Octavia: octavia.New(client, "", lb.Capabilities{})}
 }
 
 func clusterIP(s *corev1.Service) {

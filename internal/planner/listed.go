@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/survey"
 )
 
@@ -25,7 +26,7 @@ import (
 // AwaitSurvey reports whether the first pass over a Service may read the cloud now: see
 // survey.Survey.Admit. Only a Service with a load balancer waits.
 func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func()) {
-	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" {
+	if p.Survey == nil || !firstPass(f) || f.Service.Annotations[annotation.LoadBalancerID] == "" || p.GroupOf(f.Service) != "" {
 		return func() {}
 	}
 	return p.Survey.Admit(client.ObjectKeyFromObject(f.Service), func() bool {
@@ -47,11 +48,11 @@ func noteOn(service *corev1.Service) survey.Note {
 // observeListed is Observe from the lists of the survey, and from what these lack. It returns false
 // if everything has to be read.
 func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Facts, bool, error) {
-	if p.Survey == nil || !firstPass(f) || p.GroupOf(f.Service) != "" {
+	if p.Survey == nil {
 		return f, false, nil
 	}
-	lists := p.Survey.Snapshot()
-	if lists == nil {
+	lists := p.Survey.Take(client.ObjectKeyFromObject(f.Service))
+	if lists == nil || !firstPass(f) || p.GroupOf(f.Service) != "" {
 		return f, false, nil
 	}
 	s := p.searchFor(f)
@@ -67,8 +68,8 @@ func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Fac
 	note, listed := noteOn(f.Service), lists.Listed(found.LoadBalancer.ID)
 	reading := survey.Choose(note, wanted, listed)
 	full, err := p.withMembers(ctx, reading, listed, wanted)
-	if errors.Is(err, survey.ErrNotListed) {
-		return f, false, nil
+	if errors.Is(err, survey.ErrNotListed) || openstack.Classify(err) == openstack.Gone {
+		return f, false, nil // the lists lack it, or it was deleted since
 	} else if err != nil {
 		return f, false, err
 	}

@@ -23,9 +23,10 @@ import (
 type Note struct {
 	// Digest identifies what the Service requested.
 	Digest string
-	// UpdatedAt is the load balancer's updated_at, and Members identifies its members. Both are ""
-	// in notes of earlier versions, and if the state was not confirmed.
-	UpdatedAt, Members string
+	// UpdatedAt is the load balancer's updated_at. Members identifies the members that it had, and
+	// Settings the settings that these had. All are "" in notes of earlier versions, and if the state
+	// was not confirmed.
+	UpdatedAt, Members, Settings string
 	// Unread is whether another client may have changed a setting of the load balancer unnoticed:
 	// see memory.Cloud.Stale.
 	Unread bool
@@ -41,20 +42,20 @@ func ParseNote(text string) Note {
 	}
 	n := Note{Digest: fields[0]}
 	switch {
-	case len(fields) == 3:
-	case len(fields) == 4 && fields[3] == unread:
+	case len(fields) == 4:
+	case len(fields) == 5 && fields[4] == unread:
 		n.Unread = true
 	default:
 		return n
 	}
-	n.UpdatedAt, n.Members = fields[1], fields[2]
+	n.UpdatedAt, n.Members, n.Settings = fields[1], fields[2], fields[3]
 	return n
 }
 
 // String returns the note as one line.
 func (n Note) String() string {
-	fields := []string{n.Digest, n.UpdatedAt, n.Members}
-	if n.Digest == "" || n.UpdatedAt == "" || n.Members == "" {
+	fields := []string{n.Digest, n.UpdatedAt, n.Members, n.Settings}
+	if slices.Contains(fields, "") {
 		return n.Digest
 	}
 	if n.Unread {
@@ -63,10 +64,10 @@ func (n Note) String() string {
 	return strings.Join(fields, " ")
 }
 
-// MembersDigest identifies the members of all wanted listeners, with their settings. It is "" if
-// nothing is wanted.
-func MembersDigest(wanted lb.Wanted) string {
-	if wanted.LoadBalancer == nil {
+// MembersDigest identifies the members of all listeners, with their settings. It is "" if there is no
+// load balancer.
+func MembersDigest(l *lb.LoadBalancer) string {
+	if l == nil {
 		return ""
 	}
 	type entry struct {
@@ -74,13 +75,14 @@ func MembersDigest(wanted lb.Wanted) string {
 		Members []lb.Member
 	}
 	var all []entry
-	for _, l := range wanted.LoadBalancer.Listeners {
-		e := entry{ListenerKey: l.Key()}
-		if l.Pool != nil {
-			e.Members = slices.Clone(l.Pool.Members)
-		}
-		for i := range e.Members {
-			e.Members[i].Name = "" // other controllers use other ones
+	for _, listener := range l.Listeners {
+		e := entry{ListenerKey: listener.Key()}
+		if listener.Pool != nil {
+			for _, m := range listener.Pool.Members {
+				one := settingsOf(m)
+				one.Address, one.Port = m.Address, m.Port
+				e.Members = append(e.Members, one)
+			}
 		}
 		slices.SortFunc(e.Members, func(a, b lb.Member) int {
 			return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
@@ -90,7 +92,41 @@ func MembersDigest(wanted lb.Wanted) string {
 	slices.SortFunc(all, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Transport, b.Transport))
 	})
-	text, err := json.Marshal(all)
+	return digestOf(all)
+}
+
+// SettingsDigest identifies the settings of the members if all members of the load balancer have the
+// same. Otherwise, and without members, it is "various".
+func SettingsDigest(l *lb.LoadBalancer) string {
+	settings := map[lb.Member]bool{}
+	if l != nil {
+		for _, listener := range l.Listeners {
+			if listener.Pool != nil {
+				for _, m := range listener.Pool.Members {
+					settings[settingsOf(m)] = true
+				}
+			}
+		}
+	}
+	if len(settings) != 1 {
+		return various
+	}
+	for one := range settings {
+		return digestOf(one)
+	}
+	return various
+}
+
+const various = "various"
+
+// settingsOf returns the member without what identifies it, its state, and its name: other
+// controllers use other ones.
+func settingsOf(m lb.Member) lb.Member {
+	return lb.Member{SubnetID: m.SubnetID, Weight: m.Weight, MonitorPort: m.MonitorPort, Backup: m.Backup, AdminDown: m.AdminDown}
+}
+
+func digestOf(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return ""
 	}

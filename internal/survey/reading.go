@@ -19,8 +19,7 @@ const (
 	// and neither the load balancer nor what the Service wants of its members has changed since.
 	Nothing Reading = "nothing"
 	// Tree: the load balancer has not changed since the note was written, but what the Service wants
-	// of its members has. The status tree shows the members. Their settings are those that any
-	// desired state has.
+	// of its members has. The status tree shows the members. All had the settings that are wanted.
 	Tree Reading = "status tree"
 	// All: the members of each pool, with all settings.
 	All Reading = "members"
@@ -28,16 +27,16 @@ const (
 
 // Choose decides what to read of the load balancer of a Service with the note.
 func Choose(note Note, wanted lb.Wanted, l octavia.Listed) Reading {
-	bare := l.Bare
+	bare, members := l.Bare, MembersDigest(wanted.LoadBalancer)
 	switch {
 	case note.UpdatedAt == "" || note.UpdatedAt != bare.UpdatedAt || wanted.LoadBalancer == nil || len(bare.DetachedPools) > 0:
 		return All
-	case note.Members == MembersDigest(wanted) && fits(wanted, l):
+	case note.Members == members && fits(wanted, l):
 		return Nothing
-	case note.Members == MembersDigest(wanted) || !sameSettings(wanted, bare):
-		return All
+	case note.Members != members && note.Settings != various && note.Settings == SettingsDigest(wanted.LoadBalancer):
+		return Tree
 	}
-	return Tree
+	return All
 }
 
 // fits reports whether the load balancer has exactly the wanted listeners, each with as many members
@@ -51,23 +50,6 @@ func fits(wanted lb.Wanted, l octavia.Listed) bool {
 		}
 		return have.Pool != nil && l.Members[have.Pool.ID] != len(want.Pool.Members)
 	})
-}
-
-// sameSettings reports whether the settings of members can be told from the wanted ones, although the
-// members themselves differ: all members of a pool have the same, and only the port of the health
-// checks ever changes, together with the type of the monitor. Without it, subnets may differ.
-func sameSettings(wanted lb.Wanted, bare lb.LoadBalancer) bool {
-	return !wanted.MoveMembers && !slices.ContainsFunc(bare.Listeners, func(have lb.Listener) bool {
-		want, found := counterpart(wanted, have)
-		return found && want.Pool != nil && have.Pool != nil && monitorType(*want.Pool) != monitorType(*have.Pool)
-	})
-}
-
-func monitorType(p lb.Pool) lb.MonitorType {
-	if p.Monitor == nil {
-		return ""
-	}
-	return p.Monitor.Type
 }
 
 // counterpart returns the wanted listener of the same port.

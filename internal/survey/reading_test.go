@@ -41,16 +41,21 @@ func listed(members int, at string, edits ...func(*octavia.Listed)) octavia.List
 }
 
 func noted(hosts ...string) Note {
-	return Note{Digest: "digest", UpdatedAt: then, Members: MembersDigest(wants(hosts...))}
+	return Note{Digest: "digest", UpdatedAt: then, Members: MembersDigest(wants(hosts...).LoadBalancer), Settings: SettingsDigest(wants(hosts...).LoadBalancer)}
 }
 
 func TestWhatIsReadDependsOnWhatHasChanged(t *testing.T) {
-	monitored := func(w lb.Wanted) lb.Wanted {
-		w.LoadBalancer.Listeners[0].Pool.Monitor = &lb.HealthMonitor{Type: lb.MonitorHTTP}
+	with := func(m lb.Member, hosts ...string) lb.Wanted {
+		w := wants(hosts...)
+		for i := range w.LoadBalancer.Listeners[0].Pool.Members {
+			one := &w.LoadBalancer.Listeners[0].Pool.Members[i]
+			one.SubnetID, one.MonitorPort = m.SubnetID, m.MonitorPort
+		}
 		return w
 	}
-	moving := wants("a", "b")
-	moving.MoveMembers = true
+	otherSubnet, otherPort := lb.Member{SubnetID: "another"}, lb.Member{SubnetID: "subnet", MonitorPort: 31234}
+	various := with(otherPort, "a", "b")
+	various.LoadBalancer.Listeners[0].Pool.Members[0].MonitorPort = 0
 	twoPorts := wants("a")
 	twoPorts.LoadBalancer.Listeners = append(twoPorts.LoadBalancer.Listeners, lb.Listener{Protocol: lb.ListenerUDP, Port: 80})
 	detached := func(l *octavia.Listed) { l.Bare.DetachedPools = []lb.Pool{{ID: "old"}} }
@@ -60,21 +65,24 @@ func TestWhatIsReadDependsOnWhatHasChanged(t *testing.T) {
 		listed octavia.Listed
 		want   Reading
 	}{
-		"nothing has changed":                {noted("a"), wants("a"), listed(1, then), Nothing},
-		"no member":                          {noted(), wants(), listed(0, then), Nothing},
-		"the load balancer has changed":      {noted("a"), wants("a"), listed(1, later), All},
-		"both have changed":                  {noted("a"), wants("a", "b"), listed(1, later), All},
-		"a node joined":                      {noted("a"), wants("a", "b"), listed(1, then), Tree},
-		"a port was added":                   {noted("a"), twoPorts, listed(1, then), Tree},
-		"there are more members":             {noted("a"), wants("a"), listed(2, then), All},
-		"there are no members":               {noted("a"), wants("a"), listed(0, then), All},
-		"no note":                            {Note{}, wants("a"), listed(1, then), All},
-		"a note of an earlier version":       {Note{Digest: "digest"}, wants("a"), listed(1, then), All},
-		"no updated_at":                      {Note{Digest: "digest", Members: noted("a").Members}, wants("a"), listed(1, ""), All},
-		"the Service is refused":             {noted("a"), lb.Wanted{}, listed(1, then), All},
-		"a pool without listener":            {noted("a"), wants("a"), listed(1, then, detached), All},
-		"a node joined, and another monitor": {noted("a"), monitored(wants("a", "b")), listed(1, then), All},
-		"a node joined, and subnets matter":  {noted("a"), moving, listed(1, then), All},
+		"nothing has changed":               {noted("a"), wants("a"), listed(1, then), Nothing},
+		"no member":                         {noted(), wants(), listed(0, then), Nothing},
+		"the load balancer has changed":     {noted("a"), wants("a"), listed(1, later), All},
+		"both have changed":                 {noted("a"), wants("a", "b"), listed(1, later), All},
+		"a node joined":                     {noted("a"), wants("a", "b"), listed(1, then), Tree},
+		"a port was added":                  {noted("a"), twoPorts, listed(1, then), Tree},
+		"there are more members":            {noted("a"), wants("a"), listed(2, then), All},
+		"there are no members":              {noted("a"), wants("a"), listed(0, then), All},
+		"no note":                           {Note{}, wants("a"), listed(1, then), All},
+		"a note of an earlier version":      {Note{Digest: "digest"}, wants("a"), listed(1, then), All},
+		"no updated_at":                     {Note{Digest: "digest", Members: noted("a").Members}, wants("a"), listed(1, ""), All},
+		"the Service is refused":            {noted("a"), lb.Wanted{}, listed(1, then), All},
+		"a pool without listener":           {noted("a"), wants("a"), listed(1, then, detached), All},
+		"a node joined, and another subnet": {noted("a"), with(otherSubnet, "a", "b"), listed(1, then), All},
+		"only another subnet is wanted":     {noted("a"), with(otherSubnet, "a"), listed(1, then), All},
+		"another port of health checks":     {noted("a"), with(otherPort, "a"), listed(1, then), All},
+		"members with various settings":     {noted("a"), various, listed(1, then), All},
+		"the first node joined":             {noted(), wants("a"), listed(0, then), All},
 	} {
 		if got := Choose(c.note, c.wanted, c.listed); got != c.want {
 			t.Errorf("%s: %s", name, got)
@@ -136,12 +144,12 @@ func TestMembersThatAreNotKnownAreNeverTakenForNone(t *testing.T) {
 func second(_ lb.LoadBalancer, err error) error { return err }
 
 func TestANoteIsReadAsItWasWritten(t *testing.T) {
-	for _, n := range []Note{{}, {Digest: "d"}, noted("a"), {Digest: "d", UpdatedAt: then, Members: "m", Unread: true}} {
+	for _, n := range []Note{{}, {Digest: "d"}, noted("a"), {Digest: "d", UpdatedAt: then, Members: "m", Settings: "s", Unread: true}} {
 		if d := cmp.Diff(n, ParseNote(n.String())); d != "" {
 			t.Errorf("%q (-want +got): %s", n.String(), d)
 		}
 	}
-	for _, text := range []string{"d " + then, "d " + then + " m else", "d " + then + " m unread more", "d  "} {
+	for _, text := range []string{"d " + then, "d " + then + " m", "d " + then + " m s else", "d " + then + " m s unread more", "d  "} {
 		if n := ParseNote(text); n != (Note{Digest: "d"}) {
 			t.Errorf("%q is %+v", text, n)
 		}
@@ -162,7 +170,7 @@ func TestTheDigestOfMembersDependsOnTheirSettingsAndNotOnOrderAndNames(t *testin
 	}{
 		"order": {wants("b", "a"), true}, "name": {renamed, true}, "monitor port": {checked, false}, "less": {wants("a"), false}, "nothing": {lb.Wanted{}, false},
 	} {
-		if same := MembersDigest(c.wanted) == MembersDigest(wants("a", "b")); same != c.same {
+		if same := MembersDigest(c.wanted.LoadBalancer) == MembersDigest(wants("a", "b").LoadBalancer); same != c.same {
 			t.Errorf("%s: same %t", name, same)
 		}
 	}

@@ -48,6 +48,8 @@ type Survey struct {
 	alone     int
 	dropped   bool // whether the next Drop frees the snapshot anyway
 	waiting   map[types.NamespacedName]waiter
+	// taken are the Services that have used the snapshot, while there is one.
+	taken map[types.NamespacedName]bool
 }
 
 // waiter is a Service that waits: whether it has changed, and whether a pass over it was requested.
@@ -56,7 +58,7 @@ type waiter struct{ changed, woken bool }
 // New returns a Survey that begins when Start is called.
 func New(o Options) *Survey {
 	o.Logger = o.Logger.WithName("survey")
-	return &Survey{Options: o, waiting: map[types.NamespacedName]waiter{}}
+	return &Survey{Options: o, waiting: map[types.NamespacedName]waiter{}, taken: map[types.NamespacedName]bool{}}
 }
 
 // Start reads the lists and requests passes over the Services that wait. If a list fails, all
@@ -171,10 +173,15 @@ func (s *Survey) leave(key types.NamespacedName) {
 	delete(s.waiting, key)
 }
 
-// Snapshot returns what the lists show, or nil if that is not known, or not any more.
-func (s *Survey) Snapshot() *Snapshot {
+// Take returns what the lists show, once for each Service, or nil if that is not known, or not any
+// more: whatever is read for the Service later has to be newer.
+func (s *Survey) Take(key types.NamespacedName) *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.snapshot == nil || s.taken[key] {
+		return nil
+	}
+	s.taken[key] = true
 	return s.snapshot
 }
 
@@ -183,7 +190,7 @@ func (s *Survey) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended && (len(s.waiting) == 0 || s.dropped) {
-		s.snapshot = nil
+		s.snapshot, s.taken = nil, nil
 	}
 	s.dropped = s.ended
 }

@@ -88,8 +88,11 @@ func TestUnchangedServicesWaitForTheListsAndChangedOnesForAMoment(t *testing.T) 
 		s.wantWoken(t, map[string]string{"c": "d", "d": "c"}[next], "unchanged")
 		b()
 		s.wantWoken(t)
-		if _, err := s.Snapshot().Get(t.Context(), "lb"); err != nil {
+		if _, err := s.Take(types.NamespacedName{Name: "reader"}).Get(t.Context(), "lb"); err != nil {
 			t.Errorf("the snapshot: %v", err)
+		}
+		if s.Take(types.NamespacedName{Name: "reader"}) != nil {
+			t.Error("a Service uses the lists a second time")
 		}
 	})
 }
@@ -118,12 +121,12 @@ func TestTheListsAreFreedWhenNobodyWaitsForThem(t *testing.T) {
 		s.answer <- nil
 		synctest.Wait()
 		s.Drop()
-		if s.Snapshot() == nil {
+		if s.Take(types.NamespacedName{Name: "waits"}) == nil {
 			t.Fatal("two Services wait for the lists that were freed")
 		}
 		s.admit("a", false)()
 		s.Drop()
-		if s.Snapshot() != nil {
+		if s.snapshot != nil {
 			t.Error("a Service that never comes keeps the lists")
 		}
 	})
@@ -138,8 +141,8 @@ func TestAfterListsThatFailEverybodyIsReadOnItsOwn(t *testing.T) {
 		go s.Start(t.Context())
 		s.answer <- errors.New("failed")
 		synctest.Wait()
-		if s.Snapshot() != nil || len(s.woken) != 5 {
-			t.Errorf("snapshot %v, woken %v", s.Snapshot(), s.woken)
+		if s.snapshot != nil || len(s.woken) != 5 {
+			t.Errorf("snapshot %v, woken %v", s.snapshot, s.woken)
 		}
 		for i := range 5 {
 			if s.admit(fmt.Sprint(i), true) == nil {
