@@ -120,7 +120,7 @@ func loadBalancerIsBuilt(ctx context.Context, p *printer, s *stage) error {
 
 // loadBalancerStatus is what Octavia says of its only load balancer, or "".
 func (s *stage) loadBalancerStatus(ctx context.Context) (string, error) {
-	heads, err := octavia.New(s.session.LoadBalancer(), lb.Capabilities{}).Heads(ctx, "")
+	heads, err := octavia.New(s.session.LoadBalancer(), s.session.ProjectID(), lb.Capabilities{}).Heads(ctx, "")
 	if err != nil || len(heads) == 0 {
 		return "", err
 	}
