@@ -27,6 +27,7 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 				skipOnRealOpenStack(t, "with five ports it takes the same calls to create and delete, and more for a node")
 			}
 			s := newStage(t, settings{flags: []string{"--sweep-interval=1h"}}) // a sweep has calls of its own
+			s.waitUntilIdle()                                                  // and so has a start
 			s.resetCalls()
 			web := s.service("web", tcp(ports...))
 			address := web.waitUntilProgrammed()
@@ -71,6 +72,7 @@ func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
 	if *stateDir != "" {
 		n = 6 // each takes a real Octavia a second and a half of its processor
 	}
+	s.waitUntilIdle()
 	s.resetCalls()
 	var all []*service
 	for i := range n {
@@ -103,6 +105,7 @@ func TestServicesThatChangeTogetherShareTheirReads(t *testing.T) {
 		s.cloud.Latency().Set(wire.Operation{Service: service}, 80*time.Millisecond)
 	}
 	const n = 10
+	s.waitUntilIdle()
 	s.resetCalls()
 	var all []*service
 	for i := range n {
