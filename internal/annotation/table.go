@@ -321,7 +321,7 @@ var outputLines = []Annotation{
 		Key:    Programmed,
 		Values: "text",
 		Output: true,
-		Doc:    "What was last confirmed: a digest of the Service's last spec that was fully applied, the time at which Octavia last changed the load balancer, and a digest of its members. After a restart the controller uses it to distinguish changes of the Service from drift, and to find out which load balancers have to be read. Do not change it.",
+		Doc:    "What was last confirmed: a digest of the Service's last spec that was fully applied, the time at which Octavia last changed the load balancer, a digest of its members, and one of their settings. After a restart the controller uses it to distinguish changes of the Service from drift, and to find out which load balancers have to be read. Do not change it.",
 		apply:  func(*Options, string) error { return nil },
 	},
 	{

@@ -70,7 +70,7 @@ func SetUp(m manager.Manager, o Options) error {
 	o.Planner.Survey = newSurvey(o, enqueue)
 	var reconciler *service.Reconciler
 	watcher := octavia.NewWatcher(octavia.WatcherOptions{
-		List:          o.Planner.ProjectHeads,
+		List:          o.Planner.Octavia.ProjectHeads,
 		Get:           o.Planner.Octavia.Head,
 		ExistingPorts: o.Planner.Neutron.ExistingPorts,
 		Logger:        o.Logger.WithName("watcher"),
@@ -114,9 +114,6 @@ func SetUp(m manager.Manager, o Options) error {
 // newSurvey returns the survey of the planner's project.
 func newSurvey(o Options, enqueue func(types.NamespacedName)) *survey.Survey {
 	return survey.New(survey.Options{
-		LoadBalancers: func(ctx context.Context) ([]octavia.Listed, error) {
-			return o.Planner.Octavia.Listed(ctx, o.Planner.Neutron.ProjectID())
-		},
-		FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
+		LoadBalancers: o.Planner.Octavia.Listed, FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
 	})
 }

@@ -36,8 +36,8 @@ type Client struct {
 	size atomic.Int64
 }
 
-// New returns a Client for the Octavia of a session with the capabilities. An administrator can read
-// all projects; only projectID is listed.
+// New returns a Client for the Octavia of a session with the capabilities, whose project is
+// projectID.
 func New(service *gophercloud.ServiceClient, projectID string, can lb.Capabilities) *Client {
 	c := &Client{service: service, projectID: projectID, can: can}
 	c.names = batch.New(c.withNames)

@@ -135,7 +135,7 @@ func (c *course) apply(op diff.Op) {
 // listed returns the load balancer from the lists of the whole project, with its members.
 func (c *course) listed(head lb.LoadBalancer) lb.LoadBalancer {
 	c.t.Helper()
-	all, err := c.Listed(c.t.Context(), head.ProjectID)
+	all, err := c.Listed(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}

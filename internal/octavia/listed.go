@@ -5,7 +5,6 @@ package octavia
 
 import (
 	"context"
-	"net/url"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -30,22 +29,21 @@ type listedDocument struct {
 
 // Listed lists all load balancers of the project, with their children except members, with four calls per thousand
 // objects.
-func (c *Client) Listed(ctx context.Context, projectID string) ([]Listed, error) {
-	of := func() url.Values { return url.Values{"project_id": {projectID}} }
+func (c *Client) Listed(ctx context.Context) ([]Listed, error) {
 	// The load balancers come first: what changes after that shows in updated_at.
-	balancers, err := list[listedDocument](ctx, c, "loadbalancers", of())
+	balancers, err := list[listedDocument](ctx, c, "loadbalancers", c.ofProject())
 	if err != nil {
 		return nil, err
 	}
-	listeners, err := list[listenerDocument](ctx, c, "listeners", of())
+	listeners, err := list[listenerDocument](ctx, c, "listeners", c.ofProject())
 	if err != nil {
 		return nil, err
 	}
-	pools, err := list[poolDocument](ctx, c, "pools", of())
+	pools, err := list[poolDocument](ctx, c, "pools", c.ofProject())
 	if err != nil {
 		return nil, err
 	}
-	monitors, err := list[monitorDocument](ctx, c, "healthmonitors", of())
+	monitors, err := list[monitorDocument](ctx, c, "healthmonitors", c.ofProject())
 	if err != nil {
 		return nil, err
 	}

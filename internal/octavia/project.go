@@ -61,9 +61,19 @@ func (c *Client) eachName(ctx context.Context, names []string) (map[string][]lb.
 	return found, nil
 }
 
+// ofProject returns the query for the objects of the session's project: an administrator can read all projects.
+func (c *Client) ofProject() url.Values {
+	if c.projectID == "" {
+		return url.Values{}
+	}
+	return url.Values{"project_id": {c.projectID}}
+}
+
 // ProjectHeads lists all load balancers of the project, with one call per thousand. Their tags are nil. Octavia accepts
 // one provisioning_status as a filter, and fails on several: with one, each load balancer that is not PENDING any more
 // would take another call.
-func (c *Client) ProjectHeads(ctx context.Context, projectID string) ([]Head, error) {
-	return c.heads(ctx, url.Values{"project_id": {projectID}, "fields": {"id", "provisioning_status", "updated_at"}})
+func (c *Client) ProjectHeads(ctx context.Context) ([]Head, error) {
+	query := c.ofProject()
+	query["fields"] = []string{"id", "provisioning_status", "updated_at"}
+	return c.heads(ctx, query)
 }

@@ -51,11 +51,7 @@ func (c *Client) find(ctx context.Context, query url.Values, is func(loadBalance
 // All returns all load balancers of the project, without children and without deleted ones, with one call per
 // thousand.
 func (c *Client) All(ctx context.Context) ([]lb.LoadBalancer, error) {
-	query := url.Values{}
-	if c.projectID != "" {
-		query.Set("project_id", c.projectID)
-	}
-	return c.find(ctx, query, func(loadBalancerDocument) bool { return true })
+	return c.find(ctx, c.ofProject(), func(loadBalancerDocument) bool { return true })
 }
 
 // Get returns a load balancer without its children. If it does not exist, the error is of class Gone.

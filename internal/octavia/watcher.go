@@ -43,7 +43,7 @@ type Watcher struct {
 	calls uint64
 	// estimates is how long operations take in this cloud.
 	estimates map[polling.Operation]polling.Estimate
-	// pages is how many calls the last list took.
+	// pages is how many calls the last list took. Only Run uses it.
 	pages int
 	// rest is the shortest interval between two polls, because of how long the last answer took.
 	rest time.Duration

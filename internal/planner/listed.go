@@ -35,7 +35,7 @@ func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func())
 	})
 }
 
-// firstPass reports whether nothing was read for the Service yet.
+// firstPass reports whether nothing is remembered of what the Service has in the cloud.
 func firstPass(f decide.Facts) bool {
 	c := f.Record.Cloud
 	return f.Serves && c.Written.IsZero() && c.Unanswered.IsZero()

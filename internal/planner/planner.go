@@ -269,8 +269,3 @@ func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts
 	f.Desired.Input = in
 	return f, decide.DecideStopped(f), nil
 }
-
-// ProjectHeads lists the load balancers of the project.
-func (p *Planner) ProjectHeads(ctx context.Context) ([]octavia.Head, error) {
-	return p.Octavia.ProjectHeads(ctx, p.Neutron.ProjectID())
-}

@@ -185,7 +185,8 @@ func (s *Survey) Take(key types.NamespacedName) *Snapshot {
 	return s.snapshot
 }
 
-// Drop frees the memory of the lists if no Service waits for them any more, the second time anyway.
+// Drop frees the memory of the lists. Each sweep calls it. The first call after the end leaves them if
+// Services still wait for them, the second one does not: a Service that was deleted never comes.
 func (s *Survey) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
