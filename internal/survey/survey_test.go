@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,9 @@ import (
 type surveyor struct {
 	*Survey
 	answer chan error
-	woken  []string
+
+	mu    sync.Mutex // a timer of the Survey wakes Services too
+	woken []string
 }
 
 func newSurveyor() *surveyor {
@@ -31,10 +34,27 @@ func newSurveyor() *surveyor {
 	s.Survey = New(Options{
 		LoadBalancers: func(context.Context) ([]octavia.Listed, error) { return []octavia.Listed{listed(1, then)}, <-s.answer },
 		FloatingIPs:   func(context.Context) ([]lb.FloatingIP, error) { return nil, nil },
-		Enqueue:       func(key types.NamespacedName) { s.woken = append(s.woken, key.Name) },
+		Enqueue:       s.wake,
 		Logger:        logr.Discard(),
 	})
 	return s
+}
+
+func (s *surveyor) wake(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.woken = append(s.woken, key.Name)
+}
+
+// takeWoken returns for which Services a pass was requested since the last call, once all is quiet.
+func (s *surveyor) takeWoken() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	woken := s.woken
+	s.woken = nil
+	slices.Sort(woken)
+	return woken
 }
 
 func (s *surveyor) admit(name string, changed bool) (done func()) {
@@ -44,12 +64,9 @@ func (s *surveyor) admit(name string, changed bool) (done func()) {
 // wantWoken checks for which Services a pass was requested since the last check.
 func (s *surveyor) wantWoken(t *testing.T, want ...string) {
 	t.Helper()
-	synctest.Wait()
-	slices.Sort(s.woken)
-	if !slices.Equal(s.woken, want) {
-		t.Errorf("passes were requested over %v, want %v", s.woken, want)
+	if woken := s.takeWoken(); !slices.Equal(woken, want) {
+		t.Errorf("passes were requested over %v, want %v", woken, want)
 	}
-	s.woken = nil
 }
 
 func TestUnchangedServicesWaitForTheListsAndChangedOnesForAMoment(t *testing.T) {
@@ -75,12 +92,11 @@ func TestUnchangedServicesWaitForTheListsAndChangedOnesForAMoment(t *testing.T) 
 		}
 		a()
 		a() // once is enough
-		synctest.Wait()
-		if len(s.woken) != 1 {
-			t.Errorf("one Service was read, and passes were requested over %v", s.woken)
+		woken := s.takeWoken()
+		if len(woken) != 1 {
+			t.Fatalf("one Service was read, and passes were requested over %v", woken)
 		}
-		next := s.woken[0]
-		s.woken = nil
+		next := woken[0]
 		if s.admit(next, true) == nil {
 			t.Errorf("%s waits although there is room", next)
 		}

@@ -29,6 +29,9 @@ type Request struct {
 	Namespace, Name, Path string
 	// Status is that of the answer; for a watch, that of its beginning.
 	Status int
+	// Unauthorized is whether the user has no right to do this. Not every status 403 means that: a
+	// namespace that is being deleted takes no new objects from anybody.
+	Unauthorized bool
 }
 
 // Requests returns the requests of the users in Options.Audited, in the order of
@@ -65,6 +68,7 @@ func parseAudit(line []byte) (r Request, ok bool, err error) {
 		User                    struct{ Username string }
 		ObjectRef               struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 		ResponseStatus          struct{ Code int }
+		Annotations             map[string]string
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
 		return Request{}, false, err
@@ -74,6 +78,7 @@ func parseAudit(line []byte) (r Request, ok bool, err error) {
 	return Request{
 		User: event.User.Username, Verb: event.Verb, Group: o.APIGroup, Resource: o.Resource, Subresource: o.Subresource,
 		Namespace: o.Namespace, Name: o.Name, Path: path, Status: event.ResponseStatus.Code,
+		Unauthorized: event.Annotations["authorization.k8s.io/decision"] == "forbid",
 	}, event.Verb != "watch" || event.Stage == "ResponseStarted" || event.ResponseStatus.Code >= 400, nil
 }
 

@@ -5,6 +5,7 @@ package kube_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
@@ -265,6 +268,45 @@ func createNode(t *testing.T) *corev1.Node {
 	return node
 }
 
+// nobody is a client of a user who may do nothing.
+func nobody(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	config := rest.CopyConfig(kubetest.Cluster(t).Config())
+	config.Impersonate.UserName = "nobody"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestANamespaceThatIsBeingDeletedRefusesWhatItsUsersMayDo(t *testing.T) {
+	client, cluster := kubetest.Client(t), kubetest.Cluster(t)
+	namespace := kubetest.Namespace(t)
+	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	if err := client.CoreV1().Namespaces().Delete(t.Context(), namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Services(namespace).Create(t.Context(), web, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Fatalf("create a Service in a namespace that is being deleted: %v", err)
+	}
+	eventually(t, func(context.Context) error {
+		all, err := cluster.Requests()
+		if err != nil {
+			return err
+		}
+		for _, r := range all {
+			if r.Namespace == namespace && r.Resource == "services" && r.Verb == "create" {
+				if r.Status != 403 || r.Unauthorized {
+					t.Errorf("%+v, want status 403 of a user who has the right", r)
+				}
+				return nil
+			}
+		}
+		return errors.New("the request is not recorded")
+	})
+}
+
 func TestRequestsOfAuditedUsersAreRecorded(t *testing.T) {
 	client, cluster := kubetest.Client(t), kubetest.Cluster(t)
 	if _, err := client.CoreV1().Services("recorded").List(t.Context(), metav1.ListOptions{}); err != nil {
@@ -274,10 +316,14 @@ func TestRequestsOfAuditedUsersAreRecorded(t *testing.T) {
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.UpdateOptions{}); err == nil {
 		t.Fatal("a Service that is not there was updated")
 	}
+	if _, err := nobody(t).CoreV1().Services("recorded").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Fatalf("a user without rights: %v", err)
+	}
 	want := []kube.Request{
 		{Verb: "list", Resource: "services", Namespace: "recorded", Status: 200, Path: "/api/v1/namespaces/recorded/services"},
 		{Verb: "update", Resource: "services", Subresource: "status", Namespace: "recorded", Name: "web", Status: 404,
 			Path: "/api/v1/namespaces/recorded/services/web/status"},
+		{Verb: "list", Resource: "services", Namespace: "recorded", Status: 403, Unauthorized: true, Path: "/api/v1/namespaces/recorded/services"},
 	}
 	for i := range want {
 		want[i].User = kube.Administrator
