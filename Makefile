@@ -33,8 +33,9 @@ IMAGE ?= kube-octavia:latest
 CONTAINERS ?= docker
 
 # The sizes of make bench.
-BENCH_SMALL := -time-scale=0.2 -rounds=2 -idle=30s -throttle=5s -scale-services=100 -subset-services=50 -subset-nodes=100 -max-members=20
-BENCH_FULL := -services=10,50,100,200 -scale-services=1000 -subset-services=500 -subset-nodes=1000 \
+BENCH_SMALL := -time-scale=0.2 -rounds=2 -idle=30s -throttle=5s -scale-services=100 -subset-services=50 -subset-nodes=100 -max-members=20 \
+	-out .cache/bench.json
+BENCH_FULL := -services=10,50,200 -scale-services=1000 -subset-services=500 -subset-nodes=1000 \
 	-format=markdown -out docs/performance/full.json -plots docs/performance
 
 # KUBECONFIG counts only on the command line: KUBECONFIG in the environment may
@@ -123,8 +124,8 @@ soak: kube ## Change Services at random while calls fail and the controller is k
 	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
 
 .PHONY: bench
-bench: kube ## Measure calls, time, CPU and memory, next to the limit of the cloud; 10 minutes
-#? FULL=1         full size, with tables, JSON and plots in docs/performance: about 2 hours
+bench: kube ## Measure calls, time, CPU and memory, next to the limit of the cloud; 10 minutes; JSON in .cache/bench.json
+#? FULL=1         full size, with tables, JSON and plots in docs/performance: 50 minutes
 #? BENCH='FLAGS'  other flags and scenarios instead: BENCH='-cloud=openstack create delete', BENCH=-help
 	@$(GO) run ./test/bench $(or $(BENCH),$(if $(FULL),$(BENCH_FULL) > docs/performance/full.md,$(BENCH_SMALL)))
 
