@@ -45,6 +45,8 @@ const (
 	NodeSelector = Prefix + "node-selector"
 	// MaxMembers says how many of them.
 	MaxMembers = OwnPrefix + "max-members"
+	// TargetType says whether nodes or Pods become members.
+	TargetType = OwnPrefix + "target-type"
 	// NodeAddressType says which of a node's addresses becomes a member.
 	NodeAddressType = Prefix + "node-address-type"
 	// FloatingIP asks for a floating IP of the project, by its address or id.
@@ -134,6 +136,10 @@ type Options struct {
 	NodeSelector config.NodeSelector
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int
+	// TargetType is one of config.TargetTypes.
+	TargetType string
+	// PodNetworkIDs are the networks of the Pods' subnets; see config.LoadBalancer.
+	PodNetworkIDs []string
 	// NodeAddressType is which of a node's addresses comes first, one of
 	// config.NodeAddressTypes; empty leaves it to the subnet of the members.
 	NodeAddressType string
@@ -273,6 +279,7 @@ func over(defaults config.LoadBalancer) Options {
 		MemberSubnetID:        defaults.MemberSubnetID,
 		NodeAddressType:       defaults.NodeAddressType,
 		MaxMembers:            defaults.MaxMembers,
+		TargetType:            defaults.TargetType,
 		FloatingNetworkID:     defaults.FloatingNetworkID,
 		FloatingSubnetID:      defaults.FloatingSubnetID,
 		FloatingSubnets:       defaults.FloatingSubnets,
@@ -285,6 +292,7 @@ func over(defaults config.LoadBalancer) Options {
 	options.SourceRanges, _ = config.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
 	options.MetricsAllowedCIDRs, _ = config.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
 	options.Tags, _ = config.ParseTags(defaults.Tags)
+	options.PodNetworkIDs, _ = config.ParseIDs(defaults.PodNetworkIDs)
 	return options
 }
 

@@ -63,7 +63,7 @@ func TestEveryKeyOfOpenstackCloudControllerManagerAndOurOwnIsInTheTableOnce(t *t
 	for _, a := range Table {
 		count[a.Key]++
 	}
-	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
+	for _, key := range append(slices.Clone(cloudControllerKeys), ProtocolsKey, TLSSecret, SNIContainers, DriftPolicy, FloatingIP, FloatingIPTags, MetricsPort, MetricsAllowedCIDRs, MaxMembers, TargetType, LoadBalancerGroup, AllowReplacement, OwnPrefix+"status-addresses", AdditionalSubnetID, Managed, Programmed, VIPAddress) {
 		if count[key] != 1 {
 			t.Errorf("%s is in the table %d times, want once", key, count[key])
 		}
@@ -149,6 +149,8 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{MaxMembers, "6", func(o *Options) { o.MaxMembers = 6 }},
 		{MaxMembers, "0", func(*Options) {}},
 		{MaxMembers, "", func(*Options) {}},
+		{TargetType, "pod", func(o *Options) { o.TargetType = "pod" }},
+		{TargetType, " node ", func(o *Options) { o.TargetType = "node" }},
 		{NodeAddressType, "ExternalIP", func(o *Options) { o.NodeAddressType = "ExternalIP" }},
 		{NodeAddressType, " InternalIP", func(o *Options) { o.NodeAddressType = "InternalIP" }},
 		{NodeAddressType, "", func(*Options) {}},
@@ -267,6 +269,7 @@ func TestABadValueIsAProblemThatNamesKeyAndValue(t *testing.T) {
 	bad[MetricsPort] = []string{"0", "65536", "-1", "metrics", "9100/TCP"}
 	bad[MetricsAllowedCIDRs] = []string{"10.0.0.1", "everybody"}
 	bad[MaxMembers] = []string{"-1", "all", "2.5", "2147483648"}
+	bad[TargetType] = []string{"Pod", "nodes", "node,pod"}
 	bad[DriftPolicy] = []string{"Repair", "none", "repair report"}
 	bad[ProxyProtocol] = []string{"True", "1", "v3", "PROXY"}
 	bad[XForwardedFor] = []string{"yes", "For"}
@@ -296,6 +299,7 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	gold.FlavorID, gold.Provider, gold.Method, gold.CreateMonitor = "f1", "ovn", "SOURCE_IP_PORT", true
 	gold.NodeSelector, gold.AvailabilityZone = "gold=yes", "az1"
 	operator.MaxMembers, gold.MaxMembers = 4, 6
+	operator.TargetType, gold.TargetType, gold.PodNetworkIDs = "node", "pod", someID
 	operator.Classes = map[string]config.LoadBalancer{"gold": gold}
 	got, problems := Parse(map[string]string{ClassKey: " gold", FlavorID: someID, AvailabilityZone: "", keySources: "192.0.2.0/24"}, operator)
 	if len(problems) > 0 {
@@ -303,6 +307,7 @@ func TestAnAnnotationWinsOverTheClassAndTheClassOverTheRest(t *testing.T) {
 	}
 	want := defaultOptions()
 	want.Class, want.Provider, want.OperatorsMethod, want.Monitor, want.MaxMembers = "gold", "ovn", "SOURCE_IP_PORT", true, 6
+	want.TargetType, want.PodNetworkIDs = "pod", []string{someID}
 	want.FlavorID, want.SubnetID, want.SourceRanges = someID, "s0", []string{"192.0.2.0/24"}
 	want.FloatingNetworkID, want.FloatingSubnetID, want.NodeSelector = "fn0", "fs0", config.NodeSelector{"gold": "yes"}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -181,6 +181,11 @@ var placementLines = []Annotation{
 
 // trafficLines say how connections are taken and spread.
 var trafficLines = []Annotation{
+	set(oneOf(config.TargetTypes...), func(o *Options) *string { return &o.TargetType }, Annotation{
+		Key:     TargetType,
+		Default: "[LoadBalancer] target-type",
+		Doc:     "What the members are. node: the NodePorts of the nodes. pod: the [Pods themselves](../service-authors.md#pods-as-members), without NodePorts; externalTrafficPolicy and the selection of nodes then have no effect.",
+	}),
 	set(nodeSelector, func(o *Options) *config.NodeSelector { return &o.NodeSelector }, Annotation{
 		Key:     NodeSelector,
 		Default: "[LoadBalancer] node-selector",

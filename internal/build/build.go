@@ -41,8 +41,10 @@ type Input struct {
 	Sharing
 	// Certificate is that of annotation tls-secret.
 	Certificate SecretCertificate
+	// Gated are names of Pods that are ready but for a readiness gate that waits for their member.
+	Gated map[string]bool
 
-	// SubnetsUnknown means that the subnets of the nodes' addresses could not be looked up, and matter.
+	// SubnetsUnknown means that the subnets of the members' addresses could not be looked up, and matter.
 	SubnetsUnknown bool
 
 	// both means that the load balancer serves both families of the Service.
@@ -82,6 +84,8 @@ type Networks struct {
 	// MemberCIDR and AdditionalCIDR are the addresses of the members' subnets of each family. They are not valid if
 	// no node has several addresses to choose from, or the project does not see the subnet.
 	MemberCIDR, AdditionalCIDR netip.Prefix
+	// PodSubnets are the subnets of Pods as members. It is empty if a router leads to them.
+	PodSubnets []lb.Subnet
 	// FloatingNetworkID is the external network; FloatingSubnetIDs are its subnets to try, or empty for any.
 	FloatingNetworkID string
 	FloatingSubnetIDs []string
@@ -172,6 +176,8 @@ const (
 	ReasonSingleStackLoadBalancer = "SingleStackLoadBalancer"
 	// ReasonAdditionalVIPKept: it has addresses of both families, and the Service requests one.
 	ReasonAdditionalVIPKept = "AdditionalVIPKept"
+	// ReasonEndpointUnreachable: an endpoint is in no subnet in which Pods are members.
+	ReasonEndpointUnreachable = "EndpointUnreachable"
 	// ReasonMetadataPortMissing: an existing monitor drops all traffic, because nothing in the network can do its checks.
 	ReasonMetadataPortMissing = "MetadataPortMissing"
 )
@@ -241,7 +247,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 		MoveMembers:  in.Service.Annotations[annotation.MemberSubnetID] != "",
 		KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor),
 	}
-	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted))
+	wanted.Withheld = slices.Concat(stack, noMetrics, in.withheld(options, wanted), in.unreachable())
 	if in.Sharer {
 		wanted.KeepAddress = true
 		return wanted, nil
@@ -254,7 +260,7 @@ func (in Input) check(options annotation.Options, floating string, address netip
 	if err := in.checkAlgorithm(options); err != nil {
 		return err
 	}
-	if err := checkPorts(in.Service.Spec.Ports, in.Capabilities); err != nil {
+	if err := in.checkPorts(); err != nil {
 		return err
 	}
 	if err := in.checkPlacement(options); err != nil {
@@ -288,10 +294,12 @@ func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating
 }
 
 // choosesMembers are the annotations that, together with the node selector, determine the members.
-var choosesMembers = []string{annotation.NodeAddressType, annotation.MemberSubnetID, annotation.MaxMembers, annotation.ClassKey}
+var choosesMembers = []string{
+	annotation.TargetType, annotation.NodeAddressType, annotation.MemberSubnetID, annotation.MaxMembers, annotation.ClassKey,
+}
 
 // MembersOnly returns what a Service that is refused should have: what exists, with pools that still follow the
-// nodes. Listeners without a pool keep none.
+// nodes or Pods that they have. Listeners without a pool keep none.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	if observed.LoadBalancer == nil {
 		return lb.Wanted{KeepFloatingIP: true, KeepAddress: true}
@@ -315,7 +323,11 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		}
 		for _, port := range in.Service.Spec.Ports {
 			key := lb.ListenerKey{Transport: lb.Transport(port.Protocol), Port: int(port.Port)}
-			if l.Key() == key && l.Pool != nil && port.NodePort != 0 {
+			switch {
+			case l.Key() != key || l.Pool == nil:
+			case in.hasPods(*l.Pool, port):
+				l.Pool = in.followPods(*l.Pool, port, sure)
+			case port.NodePort != 0:
 				l.Pool = in.follow(*l.Pool, port, sure)
 			}
 		}
@@ -350,6 +362,7 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 			in.members.addresses.Keep = append(in.members.addresses.Keep, address)
 		}
 	}
+	in.members.pods = false
 	pool.Members = in.membersOf(port, in.local() && !http, monitorPort)
 	if !sure {
 		pool.Members = slices.DeleteFunc(pool.Members, func(m lb.Member) bool {
@@ -378,9 +391,9 @@ func (in Input) serial(listeners []lb.Listener) bool {
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
-// local reports whether nodes without an endpoint drop the Service's traffic.
+// local reports whether nodes without an endpoint drop the Service's traffic. That does not matter if Pods are members.
 func (in Input) local() bool {
-	return in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	return !in.members.pods && in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
 // requestedAddresses returns the requested address of the floating IP, from an annotation or spec.loadBalancerIP,

@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
@@ -122,6 +123,8 @@ func (in Input) served() []corev1.IPFamily {
 
 // choice is how members are chosen.
 type choice struct {
+	// pods means that Pods are the members, and nothing below matters.
+	pods bool
 	// subset is which of the nodes. addresses is which address of each, without family and subnet; it keeps those of
 	// existing members.
 	subset    target.Subset
@@ -197,10 +200,10 @@ func (in Input) memberSubnet(address netip.Addr) string {
 	return in.Networks.AdditionalSubnetID
 }
 
-// chooseMembers sets which nodes become members, and which of their addresses, as the Service requests. With traffic
+// chooseMembers sets whether Pods become members or which nodes, and which of their addresses, as the Service requests. With traffic
 // policy Local all nodes count: only those with endpoints serve, and there are not many of them.
 func (in *Input) chooseMembers(options annotation.Options) {
-	in.members = choice{known: map[targetKind][]target.Target{}}
+	in.members = choice{pods: options.TargetType == config.PodTargets, known: map[targetKind][]target.Target{}}
 	in.members.addresses.Type, in.members.addresses.Named = corev1.NodeAddressType(options.NodeAddressType), options.MemberSubnetID != ""
 	if !in.local() {
 		in.members.subset = target.Subset{Most: options.MaxMembers, Seed: in.Owner.ServiceUID}

@@ -130,8 +130,11 @@ func (in Input) monitor(i int, protocol corev1.Protocol, options annotation.Opti
 	return monitor
 }
 
-// membersOf returns the NodePorts of the nodes; with local, only of those with an endpoint.
+// membersOf returns the Pods, or the NodePorts of the nodes; with local, only of those with an endpoint.
 func (in Input) membersOf(port corev1.ServicePort, local bool, monitorPort int) []lb.Member {
+	if in.members.pods {
+		return in.podMembers(port)
+	}
 	targets := in.targets(port.Protocol, local)
 	members := make([]lb.Member, 0, len(targets))
 	for _, t := range targets {
@@ -223,12 +226,13 @@ func (in Input) reachable(ranges []string) (_ []string, restricted bool, _ error
 	return slices.Compact(ours), true, nil
 }
 
-func checkPorts(ports []corev1.ServicePort, can lb.Capabilities) error {
-	taken := map[int32]corev1.Protocol{}
-	for _, p := range ports {
+func (in Input) checkPorts() error {
+	can, taken := in.Capabilities, map[int32]corev1.Protocol{}
+	for _, p := range in.Service.Spec.Ports {
 		switch other, found := taken[p.Port]; {
-		case p.NodePort == 0:
-			return invalid(ReasonNoNodePort, "port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true", p.Port)
+		case p.NodePort == 0 && !in.members.pods:
+			return invalid(ReasonNoNodePort, "port %d has no NodePort to send traffic to; set spec.allocateLoadBalancerNodePorts to true, "+
+				"or annotation %s to %s", p.Port, annotation.TargetType, config.PodTargets)
 		case found && !can.Has(lb.FeatureTransportsShareAPort):
 			return invalid(ReasonUnsupported, "port %d for %s and %s needs %s; this cloud has version %s",
 				p.Port, other, p.Protocol, lb.FeatureTransportsShareAPort.Needs(), can.APIVersion)

@@ -16,8 +16,9 @@ import (
 )
 
 // sourcesBySecurityGroup reports whether the nodes see the clients' addresses, and our security group restricts them.
+// Pods may have ports of their own in Neutron, which do not have the group of the nodes.
 func (in Input) sourcesBySecurityGroup() bool {
-	return in.keepsClientAddress() && in.Config.ManageSecurityGroups
+	return !in.members.pods && in.keepsClientAddress() && in.Config.ManageSecurityGroups
 }
 
 // keepsClientAddress reports whether the provider leaves the client's address in the packets.
@@ -34,6 +35,8 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	}
 	need = securitygroup.Need{IPv6: in.Family() == corev1.IPv6Protocol, VIPSubnetID: in.Networks.VIPSubnetID}
 	need.DualStack = len(in.Families()) > 1 && len(wanted.LoadBalancer.AdditionalVIPs) > 0
+	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
+	in.chooseMembers(options)
 	monitored := false
 	for _, l := range wanted.LoadBalancer.Listeners {
 		if l.Pool == nil {
@@ -47,6 +50,9 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		need.VIPSubnetID = have.VIP.SubnetID
 		for _, l := range have.Listeners {
 			need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
+			if l.Pool != nil && in.Owner.OwnsListener(l) {
+				need.Ports = append(need.Ports, memberPorts(l)...) // traffic flows until the members are replaced
+			}
 		}
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, predecessorSubnets(*have, observed.Predecessor)...)
 	}
@@ -65,7 +71,6 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	if !keeps {
 		return need, true
 	}
-	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
 	sources, _, err := in.sources(options)
 	for _, text := range sources {
 		if source, err := netip.ParsePrefix(text); err == nil {
@@ -104,24 +109,29 @@ func ServicePorts(service *corev1.Service) []securitygroup.PortKey {
 	return all
 }
 
-// nodePorts returns the node ports that a listener needs, even while it has no members, so that moving Pods change
-// no rules.
+// nodePorts returns the ports that a listener needs on the nodes: node ports even while it has no members, so that
+// moving Pods change no rules. The ports of Pods are among them, because packets to Pods may enter through the ports
+// of their nodes.
 func (in Input) nodePorts(l lb.Listener) []securitygroup.PortKey {
-	transport := l.Protocol.Transport()
-	var opened []securitygroup.PortKey
+	opened := memberPorts(l)
 	for _, p := range in.Service.Spec.Ports {
-		if l.Key() == (lb.ListenerKey{Transport: lb.Transport(p.Protocol), Port: int(p.Port)}) && p.NodePort != 0 {
-			opened = append(opened, securitygroup.PortKey{Transport: transport, Port: int(p.NodePort)})
-		}
-	}
-	for _, m := range l.Pool.Members {
-		opened = append(opened, securitygroup.PortKey{Transport: transport, Port: m.Port})
-		if m.MonitorPort != 0 {
-			opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: m.MonitorPort})
+		if !in.members.pods && l.Key() == (lb.ListenerKey{Transport: lb.Transport(p.Protocol), Port: int(p.Port)}) && p.NodePort != 0 {
+			opened = append(opened, securitygroup.PortKey{Transport: l.Protocol.Transport(), Port: int(p.NodePort)})
 		}
 	}
 	if check := int(in.Service.Spec.HealthCheckNodePort); check != 0 && l.Pool.Monitor != nil && l.Pool.Monitor.Type == lb.MonitorHTTP {
 		opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: check})
+	}
+	return opened
+}
+
+// memberPorts returns the ports of the members and of their monitors.
+func memberPorts(l lb.Listener) (opened []securitygroup.PortKey) {
+	for _, m := range l.Pool.Members {
+		opened = append(opened, securitygroup.PortKey{Transport: l.Protocol.Transport(), Port: m.Port})
+		if m.MonitorPort != 0 {
+			opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: m.MonitorPort})
+		}
 	}
 	return opened
 }

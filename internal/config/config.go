@@ -126,6 +126,11 @@ type LoadBalancer struct {
 	NodeSelector string
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int
+	// TargetType says what the members of pools are: one of TargetTypes.
+	TargetType string
+	// PodNetworkIDs are ids of networks, separated by commas, in whose subnets Pods have their addresses. Empty means that
+	// load balancers reach Pods through a router.
+	PodNetworkIDs string
 	// TLSContainer is a reference to the certificate with which ports end TLS, or empty.
 	TLSContainer string
 	// ContainerStore says where certificates are kept; see ExternalContainers.

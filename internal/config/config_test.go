@@ -33,7 +33,7 @@ func TestDefaultsHoldWhereTheFileIsSilent(t *testing.T) {
 		},
 		LoadBalancer: LoadBalancer{
 			Enabled: true, Provider: "amphora", Method: "ROUND_ROBIN", MaxShared: 2, SharedScope: ShareInNamespace,
-			MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
+			TargetType: NodeTargets, MonitorDelay: 5 * time.Second, MonitorTimeout: 3 * time.Second, MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 			ContainerStore: "barbican", IngressHostnameSuffix: "nip.io", SecurityGroupMode: ClusterSecurityGroup,
 		},
 		RequestTimeout: time.Minute,
@@ -60,6 +60,9 @@ func TestEveryUsedKeyReachesItsField(t *testing.T) {
 			continue
 		}
 		text := samples[key.Kind]
+		if key.Name == "pod-network-ids" {
+			text = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+		}
 		if key.Name == "source-ranges" || key.Name == "metrics-allowed-cidrs" {
 			text = "10.0.0.0/8"
 		}

@@ -13,6 +13,17 @@ import (
 // Methods lists the balancing methods that Octavia has, the default first.
 var Methods = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"}
 
+// What the members of pools are.
+const (
+	// NodeTargets are the NodePorts of the nodes.
+	NodeTargets = "node"
+	// PodTargets are the addresses and ports of the endpoints.
+	PodTargets = "pod"
+)
+
+// TargetTypes lists what the members of pools may be.
+var TargetTypes = []string{NodeTargets, PodTargets}
+
 // NodeAddressTypes lists the types of a node's addresses that may become members.
 var NodeAddressTypes = []string{"InternalIP", "ExternalIP"}
 
@@ -117,6 +128,10 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "For [large clusters](../how-to.md#large-clusters): how many nodes become members of each pool. 0: all. kube-octavia chooses them for each Service, evenly from all availability zones. Use at least 4, and two for each zone. Has no effect on Services with externalTrafficPolicy Local."},
 	Key{Name: "node-address-type", allowed: NodeAddressTypes, field: func(c *Config) any { return &c.LoadBalancer.NodeAddressType },
 		Doc: "Type of the node address that becomes the member, InternalIP or ExternalIP; a node without that type uses the other. An address in member-subnet-id comes first. Default: an address in the members' subnet, else an InternalIP, else an ExternalIP."},
+	Key{Name: "target-type", Default: NodeTargets, allowed: TargetTypes, field: func(c *Config) any { return &c.LoadBalancer.TargetType },
+		Doc: "What the members of pools are. node: the NodePorts of the nodes. pod: the Pods themselves, see [Pods as members](../how-to.md#pods-as-members)."},
+	Key{Name: "pod-network-ids", check: networkIDs, field: func(c *Config) any { return &c.LoadBalancer.PodNetworkIDs },
+		Doc: "With target-type pod: ids of the networks, separated by commas, in whose subnets Pods have their addresses. Each member is then in the subnet that contains its address. Default: load balancers reach Pods through the router of the members' subnet."},
 	Key{Name: "metrics-allowed-cidrs", check: cidrs, field: func(c *Config) any { return &c.LoadBalancer.MetricsAllowedCIDRs },
 		Doc: "CIDRs, separated by commas, that may read the metrics of load balancers. Applies to Services with annotation metrics-port but without metrics-allowed-cidrs. Use the addresses of your Prometheus that the load balancers see. Default: none."},
 	Key{Name: "tags", check: tags, field: func(c *Config) any { return &c.LoadBalancer.Tags },
@@ -161,6 +176,7 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.
 var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
 	"network-id", "subnet-id", "additional-subnet-id", "member-subnet-id", "lb-provider", "lb-method", "flavor-id", "availability-zone", "node-selector", "max-members", "node-address-type",
+	"target-type", "pod-network-ids",
 	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
 	"internal-lb", "source-ranges", "metrics-allowed-cidrs", "tags", "default-tls-container-ref")
 
@@ -269,6 +285,8 @@ func subnetName(v value) string { return unreadable(SubnetPattern{Name: v.text}.
 func subnetTags(v value) string { return unreadable(SubnetPattern{Tags: v.text}.Matcher()) }
 
 func tags(v value) string { return unreadable(ParseTags(v.text)) }
+
+func networkIDs(v value) string { return unreadable(ParseIDs(v.text)) }
 
 func cidrs(v value) string { return unreadable(ParseCIDRs(strings.Split(v.text, ","))) }
 

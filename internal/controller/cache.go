@@ -47,11 +47,18 @@ func slimNode(n *corev1.Node) {
 	n.Status = corev1.NodeStatus{Addresses: n.Status.Addresses}
 }
 
-// slimSlice keeps which nodes have endpoints of which Service.
+// slimSlice keeps which nodes have endpoints of which Service, and their addresses and ports.
 func slimSlice(s *discoveryv1.EndpointSlice) {
-	s.ManagedFields, s.Annotations, s.OwnerReferences, s.Ports = nil, nil, nil, nil
+	s.ManagedFields, s.Annotations, s.OwnerReferences = nil, nil, nil
 	s.Labels = map[string]string{discoveryv1.LabelServiceName: s.Labels[discoveryv1.LabelServiceName]}
 	for i, e := range s.Endpoints {
-		s.Endpoints[i] = discoveryv1.Endpoint{Conditions: e.Conditions, NodeName: e.NodeName}
+		slim := discoveryv1.Endpoint{Addresses: e.Addresses, Conditions: e.Conditions, NodeName: e.NodeName}
+		if e.TargetRef != nil {
+			slim.TargetRef = &corev1.ObjectReference{Kind: e.TargetRef.Kind, Name: e.TargetRef.Name}
+		}
+		s.Endpoints[i] = slim
+	}
+	for i, p := range s.Ports {
+		s.Ports[i] = discoveryv1.EndpointPort{Name: p.Name, Protocol: p.Protocol, Port: p.Port}
 	}
 }

@@ -29,7 +29,9 @@ func Digest(in build.Input) string {
 	in.Found, in.Serial, in.WouldExpose = nil, false, nil
 	in.Certificate.Ref = ""
 	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+	subnets := in.Networks.PodSubnets
 	in.Networks = build.NetworksOf(options)
+	in.Networks.PodSubnets = subnets
 	in.Capabilities.Provider = options.Provider
 	wanted, err := build.Wanted(in)
 	if err != nil {

@@ -55,6 +55,8 @@ const (
 	// FeatureConnectionLimit: enforced connection limits. Any version, not ovn, which accepts and shows them
 	// without effect.
 	FeatureConnectionLimit
+	// FeatureWeights: weights of members, of which 0 sends no new connections to a member. Any version, not ovn.
+	FeatureWeights
 	// FeatureFlavors: flavors of load balancers. 2.6, not ovn.
 	FeatureFlavors
 	// FeatureAvailabilityZones: availability zones of load balancers. 2.14, not ovn.
@@ -98,6 +100,7 @@ var features = map[Feature]struct {
 	FeatureSessionAffinity:      {name: "session-affinity", since: Version{2, 0}, ovnSince: Version{2, 27}},
 	FeatureTimeouts:             {name: "timeouts", since: Version{2, 1}, notOVN: true},
 	FeatureConnectionLimit:      {name: "connection-limit", since: Version{2, 0}, notOVN: true},
+	FeatureWeights:              {name: "weights", since: Version{2, 0}, notOVN: true},
 	FeatureFlavors:              {name: "flavors", since: Version{2, 6}, notOVN: true},
 	FeatureAvailabilityZones:    {name: "availability-zones", since: Version{2, 14}, notOVN: true},
 	FeatureHTTP:                 {name: "http", since: Version{2, 0}, notOVN: true},

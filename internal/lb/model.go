@@ -182,6 +182,12 @@ type Member struct {
 	OperatingStatus    string             `json:"operatingStatus,omitempty"`
 }
 
+// Subnet is a subnet of Neutron in which members have their addresses.
+type Subnet struct {
+	ID   string       `json:"id"`
+	CIDR netip.Prefix `json:"cidr"`
+}
+
 // MemberKey is unique among the members of a pool.
 type MemberKey struct {
 	Address string `json:"address"`

@@ -40,6 +40,9 @@ type answer struct {
 	until time.Time
 }
 
+// age returns how old the answer is, if it is not valid for ever.
+func (a answer) age() time.Duration { return time.Since(a.until.Add(-lookupLife)) }
+
 func newLookups() lookups {
 	return lookups{group: &singleflight.Group{}, mu: &sync.Mutex{}, known: map[string]answer{}}
 }
@@ -64,6 +67,24 @@ func (l lookups) get(ctx context.Context, key string, ask func(context.Context) 
 	})
 	found, _ := text.(string)
 	return found, err
+}
+
+// renew looks an answer up again if it is older than maxAge. If that fails, the old answer counts.
+func (l lookups) renew(ctx context.Context, key string, maxAge time.Duration, ask func(context.Context) (string, error)) (string, error) {
+	l.mu.Lock()
+	old, there := l.known[key]
+	if there && old.age() > maxAge {
+		delete(l.known, key)
+	}
+	l.mu.Unlock()
+	text, err := l.get(ctx, key, ask)
+	if err != nil && there {
+		l.mu.Lock()
+		l.known[key] = old
+		l.mu.Unlock()
+		return old.text, nil
+	}
+	return text, err
 }
 
 func (l lookups) recall(key string) (string, bool) {
@@ -315,4 +336,25 @@ func subnetsWith(all []ports.Port, address string) []string {
 		}
 	}
 	return found
+}
+
+// SubnetsOf returns the subnets of a network that the project sees, sorted by id. An answer that was read before is not
+// older than maxAge, unless reading again fails.
+func (c *Client) SubnetsOf(ctx context.Context, networkID string, maxAge time.Duration) (all []lb.Subnet, _ error) {
+	text, err := c.lookups.renew(ctx, "all subnets of "+networkID, maxAge, func(ctx context.Context) (string, error) {
+		found, err := c.subnets(ctx, "look for the subnets of network "+networkID, networkID)
+		var lines []string
+		for _, s := range found {
+			if cidr, err := netip.ParsePrefix(s.CIDR); err == nil && openstack.IsID(s.ID) {
+				lines = append(lines, s.ID+" "+cidr.Masked().String())
+			}
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "\n"), err
+	})
+	for line := range strings.Lines(text) {
+		id, cidr, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, lb.Subnet{ID: id, CIDR: netip.MustParsePrefix(cidr)})
+	}
+	return all, err
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
@@ -266,5 +268,42 @@ func TestOfTwoSubnetsThatAnAdministratorSeesTheOwnProjectsCounts(t *testing.T) {
 	client := against(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, ports) })
 	if id, err := client.SubnetOfAddress(t.Context(), "10.0.0.2"); err != nil || id != "s2" {
 		t.Errorf("subnet %q, %v", id, err)
+	}
+}
+
+func TestSubnetsOfANetworkAreReadAgainWhenTheyHaveToBeFreshAndKeptIfThatFails(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	network := c.IDs().PrivateNetwork
+	read := func(maxAge time.Duration) (cidrs []string) {
+		t.Helper()
+		all, err := c.SubnetsOf(t.Context(), network, maxAge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			cidrs = append(cidrs, s.CIDR.String())
+		}
+		slices.Sort(cidrs)
+		return cidrs
+	}
+	first := read(time.Hour)
+	made, err := subnets.Create(t.Context(), c.service, subnets.CreateOpts{NetworkID: network, IPVersion: 4, CIDR: "10.244.0.0/16"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, read(time.Hour)); diff != "" {
+		t.Errorf("from the cache (-want +got):\n%s", diff)
+	}
+	id := c.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Route: "/v2.0/subnets"})
+	if diff := cmp.Diff(first, read(0)); diff != "" {
+		t.Errorf("while Neutron fails (-want +got):\n%s", diff)
+	}
+	c.Faults().Remove(id)
+	want := slices.Sorted(slices.Values(append(slices.Clone(first), made.CIDR)))
+	if diff := cmp.Diff(want, read(0)); diff != "" {
+		t.Errorf("read again (-want +got):\n%s", diff)
+	}
+	if _, err := c.SubnetsOf(t.Context(), made.ID, time.Hour); err != nil {
+		t.Errorf("a network that does not exist: %v", err)
 	}
 }

@@ -57,7 +57,8 @@ type service struct {
 // serviceOf collects the facts about a Service. openstack-cloud-controller-manager always has
 // a rule for the healthCheckNodePort. It is kept: it does no harm if nothing listens there.
 func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.Policy, c config.LoadBalancer) service {
-	one := service{Claim: securitygroup.Claim{Ports: build.ServicePorts(s)}, owner: policy.Owner(s)}
+	claimed := securitygroup.Claim{Ports: build.ServicePorts(s), OtherPorts: build.PodTargets(s, c)}
+	one := service{Claim: claimed, owner: policy.Owner(s)}
 	if known.uid == s.UID {
 		one.Need, one.released = &known.Need, known.released
 	}
@@ -113,7 +114,7 @@ func wantOfNodes(f facts, keys []types.NamespacedName) (w securitygroup.WantedGr
 		// The groups of the Services allow what it allows.
 		w.Delete, w.Replaced = true, true
 	} else {
-		w.Rules, w.Keep = securitygroup.Claimed(claims, f.subnets)
+		w.Rules, w.Keep, w.KeepAll = securitygroup.Claimed(claims, f.subnets)
 	}
 	return w, sure
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -160,7 +161,7 @@ func (p *Planner) floatingNetwork(ctx context.Context, in *build.Input, options 
 // to choose from.
 func (p *Planner) memberCIDRs(ctx context.Context, in *build.Input, _ annotation.Options, _ lb.Observed) (err error) {
 	n, families := &in.Networks, in.Families()
-	in.SubnetsUnknown = false
+	in.SubnetsUnknown = false // it was true only if this failed, which ended the lookups
 	lookUp := func(i int, subnetID string, cidr *netip.Prefix) {
 		if err == nil && i < len(families) && subnetID != "" && target.AnyChoice(in.Nodes, families[i]) {
 			*cidr, err = p.Neutron.CIDR(ctx, subnetID)
@@ -170,6 +171,59 @@ func (p *Planner) memberCIDRs(ctx context.Context, in *build.Input, _ annotation
 	lookUp(0, n.MemberSubnetID, &n.MemberCIDR)
 	lookUp(1, n.AdditionalSubnetID, &n.AdditionalCIDR)
 	return err
+}
+
+// How old the known subnets of Pods may be: usually, and if an endpoint is in none of them.
+const (
+	subnetsAge      = 10 * time.Minute
+	freshSubnetsAge = 10 * time.Second
+)
+
+// podSubnets looks up the subnets of Pods as members, and those of the nodes for Pods with hostNetwork. Subnets that were
+// added to a network are read when an endpoint is in none that is known.
+func (p *Planner) podSubnets(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
+	in.Networks.PodSubnets = nil
+	if len(options.PodNetworkIDs) == 0 || !build.MayHavePods(*in, observed.LoadBalancer) {
+		return nil
+	}
+	for _, age := range []time.Duration{subnetsAge, freshSubnetsAge} {
+		all, err := p.readPodSubnets(ctx, in.Networks, options.PodNetworkIDs, age)
+		if err != nil {
+			in.SubnetsUnknown = true
+			return err
+		}
+		if in.Networks.PodSubnets = all; len(build.Unreachable(*in)) == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+func (p *Planner) readPodSubnets(ctx context.Context, n build.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
+	for _, id := range networkIDs {
+		found, err := p.Neutron.SubnetsOf(ctx, id, maxAge)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
+				"the project sees no subnet of network %s; change pod-network-ids in cloud.conf, or share the network with the project", id)}
+		}
+		all = append(all, found...)
+	}
+	for _, id := range []string{n.MemberSubnetID, n.AdditionalSubnetID} {
+		if id == "" {
+			continue
+		}
+		cidr, err := p.Neutron.CIDR(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if cidr.IsValid() {
+			all = append(all, lb.Subnet{ID: id, CIDR: cidr})
+		}
+	}
+	return all, nil
 }
 
 // checkMonitors reports existing health monitors that cannot work, because their subnet has no

@@ -163,7 +163,7 @@ func (p *Planner) desired(ctx context.Context, f decide.Facts) decide.Facts {
 	o := f.Record.Cloud.Observed
 	f.Desired = decide.Desired{Built: p.build(ctx, f, o)}
 	if o.Predecessor != nil && f.Desired.Input.Service != nil {
-		in, err := p.input(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
+		in, err := p.followInput(ctx, f.Service, lb.Observed{LoadBalancer: o.Predecessor})
 		if err != nil {
 			f.Desired = decide.Desired{Built: decide.Built{Err: err}}
 			return f
@@ -184,13 +184,13 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
 	options, _ := annotation.Parse(f.Service.Annotations, p.Config)
 	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
-		p.memberCIDRs, // first, because the members of a refused Service follow the nodes too
+		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
 		p.checkGroup,
 		p.vipSubnets,
 		p.dualStackSubnets,
 		p.requestedFloatingIP,
 		p.floatingNetwork,
-		p.memberCIDRs,
+		p.memberCIDRs, p.podSubnets,
 		p.readExposure,
 		p.findCertificate,
 	} {
@@ -243,7 +243,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 		return in, fmt.Errorf("list nodes: %w", err)
 	}
 	in.Nodes = nodes.Items
-	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !build.MayHavePods(in, l) {
 		return in, nil
 	}
 	var endpoints discoveryv1.EndpointSliceList
@@ -255,6 +255,18 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	return in, nil
 }
 
+// followInput gathers what MembersOnly needs to follow nodes and Pods.
+func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
+	in, err := p.input(ctx, service, observed)
+	if err != nil {
+		return in, err
+	}
+	options, _ := annotation.Parse(service.Annotations, p.Config)
+	// Without the subnets, existing members stay as long as they are endpoints.
+	_ = p.podSubnets(ctx, &in, options, observed)
+	return in, nil
+}
+
 // PlanStopped plans for a Service on which work has stopped: only members follow the nodes.
 func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts, decide.Decision, error) {
 	o := f.Record.Cloud.Observed
@@ -262,7 +274,7 @@ func (p *Planner) PlanStopped(ctx context.Context, f decide.Facts) (decide.Facts
 	if o.LoadBalancer == nil || o.LoadBalancer.ProvisioningStatus != lb.Active || decide.MissesIDs(*o.LoadBalancer) {
 		return f, d, nil
 	}
-	in, err := p.input(ctx, f.Service, o)
+	in, err := p.followInput(ctx, f.Service, o)
 	if err != nil {
 		return f, d, err
 	}

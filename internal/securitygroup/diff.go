@@ -30,7 +30,7 @@ func Diff(wanted Wanted, observed Observed) []Op {
 				allows = append(allows, AddRules{GroupID: group.ID, Rules: missing})
 			}
 			for _, r := range group.Rules {
-				if r.Foreign || !slices.Contains(w.Rules, r.Rule) && !slices.Contains(w.Keep, r.PortKey) {
+				if r.Foreign || !slices.Contains(w.Rules, r.Rule) && !w.KeepAll && !slices.Contains(w.Keep, r.PortKey) {
 					denies = append(denies, RemoveRule{GroupID: group.ID, Rule: r})
 				}
 			}

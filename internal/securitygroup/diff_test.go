@@ -16,14 +16,14 @@ import (
 // wantedFor is the wanted state for two nodes and these Services.
 func wantedFor(nodes []Node, claims ...Claim) Wanted {
 	w := Wanted{Nodes: nodes, Groups: []WantedGroup{{For: OfNodes, Name: "ours", Description: "marked"}}}
-	w.Groups[0].Rules, w.Groups[0].Keep = Claimed(claims, subnets)
+	w.Groups[0].Rules, w.Groups[0].Keep, w.Groups[0].KeepAll = Claimed(claims, subnets)
 	return w
 }
 
-func claim(need Need) Claim { return Claim{&need, need.Ports} }
+func claim(need Need) Claim { return Claim{Need: &need, Ports: need.Ports} }
 
 // unknown is a Service without a pass so far.
-func unknown(ports ...PortKey) Claim { return Claim{nil, ports} }
+func unknown(ports ...PortKey) Claim { return Claim{Ports: ports} }
 
 func texts(ops []Op) []string {
 	all := []string{}
@@ -88,6 +88,19 @@ func TestScaleDownOfNodesNeverRemovesRules(t *testing.T) {
 	// A cluster without nodes is more likely a mistake.
 	if got := Diff(wantedFor(nil, claim(clients)), o); len(got) > 0 {
 		t.Errorf("without nodes: %v", texts(got))
+	}
+}
+
+func TestAllRulesStayWhileItIsUnknownWhichPortsAServiceNeeds(t *testing.T) {
+	o := Observed{Groups: []Group{groupWith(rule(tcp(1), nodeNet), rule(tcp(2), nodeNet))}}
+	pods := Claim{OtherPorts: true}
+	if got := Diff(wantedFor(nil, pods, claim(serviceOn(tcp(1)))), o); len(got) > 0 {
+		t.Errorf("before the first pass: %v", texts(got))
+	}
+	need := serviceOn(tcp(2))
+	pods.Need = &need
+	if diff := cmp.Diff([]string{"do not let in TCP/1 from 10.0.0.0/24"}, texts(Diff(wantedFor(nil, pods), o))); diff != "" {
+		t.Errorf("after it (-want +got):\n%s", diff)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestNetworkIDWithoutSubnetIDDoesNotCrashTheSecurityGroups(t *testing.T) {
 	if rules, ok := need.Rules(subnets); ok || len(rules) > 0 || need.Placed() || len(need.SubnetIDs()) > 0 {
 		t.Errorf("before Octavia has chosen a subnet: %v, %v, subnets %q", rules, ok, need.SubnetIDs())
 	}
-	rules, keep := Claimed([]Claim{{&need, []PortKey{tcp(30080)}}}, subnets)
+	rules, keep, _ := Claimed([]Claim{{Need: &need, Ports: []PortKey{tcp(30080)}}}, subnets)
 	if len(rules) > 0 || len(keep) != 1 {
 		t.Errorf("rules %v, kept ports %v", rules, keep)
 	}

@@ -25,8 +25,10 @@ type Node struct {
 type Claim struct {
 	// Need is nil if unknown, as before the first pass over the Service.
 	Need *Need
-	// Ports are the node ports of the Service, which are always known.
-	Ports []PortKey
+	// Ports are the node ports of the Service, which are always known. OtherPorts means that it may need more, which
+	// only the Need tells: those of Pods.
+	Ports      []PortKey
+	OtherPorts bool
 }
 
 // Sure reports whether the rules for the claim are known.
@@ -54,6 +56,8 @@ type WantedGroup struct {
 	Rules []Rule `json:"rules,omitempty"`
 	// Keep are ports whose rules stay as they are, because it is not known what their Services need.
 	Keep []PortKey `json:"keep,omitempty"`
+	// KeepAll leaves the rules of all ports as they are, because it is not known which ports Services need.
+	KeepAll bool `json:"keepAll,omitempty"`
 	// Only names the nodes that have the group; nil means all.
 	Only []string `json:"only,omitempty"`
 	// Held are addresses that are pool members although no node has them any more: their ports keep the group.
@@ -66,18 +70,19 @@ type WantedGroup struct {
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Claimed returns the rules for the claims, and the ports whose rules stay because it is not known what they need.
-func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []PortKey) {
+// Claimed returns the rules for the claims, and the ports whose rules stay because it is not known what they need; all
+// if it is not known which ports.
+func Claimed(claims []Claim, known map[string]Subnet) (rules []Rule, keep []PortKey, keepAll bool) {
 	for _, c := range claims {
 		if !c.Sure(known) {
-			keep = append(keep, c.Ports...)
+			keep, keepAll = append(keep, c.Ports...), keepAll || c.OtherPorts
 			continue
 		}
 		own, _ := c.Need.Rules(known)
 		rules = append(rules, own...)
 	}
 	slices.SortFunc(rules, compareRules)
-	return slices.Compact(rules), keep
+	return slices.Compact(rules), keep, keepAll
 }
 
 // takes reports whether the node gets the group.

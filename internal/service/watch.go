@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -112,8 +113,8 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 	for i := range services.Items {
 		service := &services.Items[i]
-		if !r.Serves(service) {
-			continue
+		if !r.Serves(service) || !planner.Refused(*service) && build.PodTargets(service, r.Config) {
+			continue // the EndpointSlices show where Pods are
 		}
 		// A Service with an invalid selector keeps its members.
 		selector, err := annotation.Selector(service.Annotations, r.Config)
@@ -126,7 +127,8 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 }
 
-// serviceOfSlice returns the slice's Service if its members depend on its endpoints.
+// serviceOfSlice returns the slice's Service if its members depend on its endpoints. Those of a refused Service may be
+// Pods, whatever it requests now.
 func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []reconcile.Request {
 	key := types.NamespacedName{Namespace: slice.GetNamespace(), Name: slice.GetLabels()[discoveryv1.LabelServiceName]}
 	var service corev1.Service
@@ -134,7 +136,8 @@ func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []
 		// The first pass over a Service that does not exist yet reads its slices.
 		return nil
 	}
-	if !r.Serves(&service) || service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+	follows := service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || build.PodTargets(&service, r.Config)
+	if !r.Serves(&service) || !follows && !planner.Refused(service) {
 		return nil
 	}
 	return []reconcile.Request{r.ask(ctx, &service)}

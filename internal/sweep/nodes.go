@@ -68,7 +68,7 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 	for i := range services {
 		s := &services[i]
 		selector, err := annotation.Selector(s.Annotations, n.Finder.Config)
-		if err != nil || !n.Finder.Serves(s) {
+		if err != nil || !n.Finder.Serves(s) || build.PodTargets(s, n.Finder.Config) {
 			continue
 		}
 		families := build.Input{Service: s}.Families()

@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package target chooses the members of a Service's pools: the addresses of the nodes that take traffic.
+// Package target chooses the members of a Service's pools: the addresses of the nodes that take traffic, or of the
+// Pods.
 //
 // It is pure: Kubernetes objects in, addresses out.
 package target

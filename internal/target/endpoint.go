@@ -1,0 +1,109 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// Endpoint is an address and port in an EndpointSlice that takes traffic: of a Pod, or of anything that a person wrote.
+type Endpoint struct {
+	// Pod is the name of the Pod, or "" if the address is not of a Pod.
+	Pod     string
+	Address netip.Addr
+	Port    int
+	// Draining endpoints still serve and are about to end: they get no new connections.
+	Draining bool
+}
+
+// Key is unique among the endpoints of a port.
+func (e Endpoint) Key() netip.AddrPort { return netip.AddrPortFrom(e.Address, uint16(e.Port)) }
+
+// Endpoints returns the endpoints of a Service's port in slices of one address family, sorted by address and port, each
+// once. Gated are names of Pods that are ready but for a readiness gate that waits for their member: they count as ready.
+//
+// An endpoint that is terminating and still serves is Draining. If there are only such, they are not: they get the
+// traffic, as from kube-proxy (KEP-1669).
+func Endpoints(slicesOfFamily []discoveryv1.EndpointSlice, port corev1.ServicePort, gated map[string]bool) []Endpoint {
+	found := map[netip.AddrPort]Endpoint{}
+	ready := false
+	for i := range slicesOfFamily {
+		s := &slicesOfFamily[i]
+		number := slicePort(s, port)
+		if number == 0 {
+			continue
+		}
+		for _, e := range s.Endpoints {
+			endpoint, takes := endpointOf(e, s.AddressType, number, gated)
+			if !takes {
+				continue
+			}
+			// While an endpoint moves from slice to slice, both may have it.
+			if other, twice := found[endpoint.Key()]; twice && !other.Draining {
+				continue
+			}
+			found[endpoint.Key()] = endpoint
+			ready = ready || !endpoint.Draining
+		}
+	}
+	all := make([]Endpoint, 0, len(found))
+	for _, e := range found {
+		e.Draining = e.Draining && ready
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b Endpoint) int { return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.Port, b.Port)) })
+	return all
+}
+
+// slicePort returns the number that a slice has for the Service's port, found by name, or 0. Each slice has its own: the
+// same name may mean different numbers in different Pods.
+func slicePort(s *discoveryv1.EndpointSlice, port corev1.ServicePort) int {
+	for _, p := range s.Ports {
+		name, protocol := "", corev1.ProtocolTCP
+		if p.Name != nil {
+			name = *p.Name
+		}
+		if p.Protocol != nil {
+			protocol = *p.Protocol
+		}
+		if p.Port != nil && *p.Port > 0 && name == port.Name && protocol == cmp.Or(port.Protocol, corev1.ProtocolTCP) {
+			return int(*p.Port)
+		}
+	}
+	return 0
+}
+
+// endpointOf reports whether an endpoint of a slice takes traffic. The API says to use its first address only.
+func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, port int, gated map[string]bool) (_ Endpoint, takes bool) {
+	if len(e.Addresses) == 0 {
+		return Endpoint{}, false
+	}
+	address, err := netip.ParseAddr(e.Addresses[0])
+	if err != nil || address.Zone() != "" || address.Is4In6() || address.Is4() != (addressType == discoveryv1.AddressTypeIPv4) ||
+		address.IsUnspecified() || address.IsMulticast() {
+		return Endpoint{}, false
+	}
+	pod := ""
+	if e.TargetRef != nil && (e.TargetRef.Kind == "" || e.TargetRef.Kind == "Pod") {
+		pod = e.TargetRef.Name
+	}
+	// The API defines nil as ready, and the other conditions as false.
+	ready := e.Conditions.Ready == nil || *e.Conditions.Ready
+	terminating := e.Conditions.Terminating != nil && *e.Conditions.Terminating
+	serving := e.Conditions.Serving != nil && *e.Conditions.Serving
+	switch {
+	case ready:
+		return Endpoint{Pod: pod, Address: address, Port: port}, true
+	case terminating && serving:
+		return Endpoint{Pod: pod, Address: address, Port: port, Draining: true}, true
+	case !terminating && pod != "" && gated[pod]:
+		return Endpoint{Pod: pod, Address: address, Port: port}, true
+	}
+	return Endpoint{}, false
+}
