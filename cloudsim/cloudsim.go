@@ -69,6 +69,9 @@ type Options struct {
 	// floating IPs. Both empty, the usual, means a block inside 127.0.0.0/8 that
 	// no other cloud on this machine uses.
 	PrivateCIDR, PublicCIDR string
+	// MemberAt returns where the data plane finds a member with an address that is not on
+	// loopback, such as a simulated Pod's; nil means that there are none.
+	MemberAt func(netip.Addr) netip.Addr
 	// Neutron and Octavia have further options of these services. What is
 	// named above, and what ties the services together, is put in by Start.
 	Neutron neutron.Options

@@ -64,11 +64,29 @@ func (c *Cloud) forward(loadBalancerID string) {
 		}
 	}
 	lb.Addresses = loopback
+	c.findMembers(lb)
 	err := c.plane.Set(lb)
 	if err != nil {
 		c.logger.Error(err, "the data plane cannot do all that the load balancer asks for", "loadbalancer", loadBalancerID)
 	}
 	c.octavia.SetClosed(loadBalancerID, closedListeners(err))
+}
+
+// findMembers replaces addresses of members by those at which the data plane finds them.
+func (c *Cloud) findMembers(lb dataplane.LoadBalancer) {
+	if c.options.MemberAt == nil {
+		return
+	}
+	for _, l := range lb.Listeners {
+		if l.Pool == nil {
+			continue
+		}
+		for i := range l.Pool.Members {
+			if m := &l.Pool.Members[i]; !m.Address.IsLoopback() {
+				m.Address = c.options.MemberAt(m.Address)
+			}
+		}
+	}
 }
 
 // closedListeners are the ids of the listeners that do not take connections.

@@ -5,6 +5,7 @@ package decide
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -108,8 +109,8 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 		return timing.Jitter(max(f.Timing.AnswerLimit-f.Now.Sub(d.Record.Cloud.Unanswered), time.Second)), nil
 	case !d.Record.Progress.SteadyFor.None() && pending:
 		return max(TimeUntilLate(f, d), 0), nil // then it is reported as late
-	case d.Goal.Waits != nil, d.Goal.Refused != nil && d.Goal.Refused.Reason == build.ReasonSharingRefused:
-		// The Services on which it depends may change without an event.
+	case d.Goal.Waits != nil, d.Goal.Refused != nil && slices.Contains([]string{build.ReasonSharingRefused, build.ReasonNoSubnet}, d.Goal.Refused.Reason):
+		// The Services or the networks on which it depends may change without an event.
 		return timing.Jitter(f.Timing.SlowRetry), nil
 	}
 	return 0, nil

@@ -338,11 +338,12 @@ func subnetsWith(all []ports.Port, address string) []string {
 	return found
 }
 
-// SubnetsOf returns the subnets of a network that the project sees, sorted by id. An answer that was read before is not
-// older than maxAge, unless reading again fails.
+// SubnetsOf returns the subnets of a network that the project sees, sorted by id; if there are none, the error is of
+// class Invalid. An answer that was read before is not older than maxAge, unless reading again fails.
 func (c *Client) SubnetsOf(ctx context.Context, networkID string, maxAge time.Duration) (all []lb.Subnet, _ error) {
 	text, err := c.lookups.renew(ctx, "all subnets of "+networkID, maxAge, func(ctx context.Context) (string, error) {
-		found, err := c.subnets(ctx, "look for the subnets of network "+networkID, networkID)
+		op := "look for the subnets of network " + networkID
+		found, err := c.subnets(ctx, op, networkID)
 		var lines []string
 		for _, s := range found {
 			if cidr, err := netip.ParsePrefix(s.CIDR); err == nil && openstack.IsID(s.ID) {
@@ -350,6 +351,9 @@ func (c *Client) SubnetsOf(ctx context.Context, networkID string, maxAge time.Du
 			}
 		}
 		slices.Sort(lines)
+		if err == nil && len(lines) == 0 {
+			err = &openstack.Error{Op: op, Class: openstack.Invalid, Message: "the project sees no subnet of it"}
+		}
 		return strings.Join(lines, "\n"), err
 	})
 	for line := range strings.Lines(text) {

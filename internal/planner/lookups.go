@@ -202,12 +202,12 @@ func (p *Planner) podSubnets(ctx context.Context, in *build.Input, options annot
 func (p *Planner) readPodSubnets(ctx context.Context, n build.Networks, networkIDs []string, maxAge time.Duration) (all []lb.Subnet, err error) {
 	for _, id := range networkIDs {
 		found, err := p.Neutron.SubnetsOf(ctx, id, maxAge)
-		if err != nil {
-			return nil, err
-		}
-		if len(found) == 0 {
+		switch {
+		case openstack.Classify(err) == openstack.Invalid:
 			return nil, &build.Invalid{Reason: build.ReasonNoSubnet, Message: fmt.Sprintf(
 				"the project sees no subnet of network %s; change pod-network-ids in cloud.conf, or share the network with the project", id)}
+		case err != nil:
+			return nil, err
 		}
 		all = append(all, found...)
 	}

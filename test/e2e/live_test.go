@@ -30,6 +30,7 @@ func liveValues(s *stage, made map[string]string) map[string][]string {
 		memberSubnetKey:                            {made["subnet"], s.cloud.IDs().PrivateSubnet},
 		prefix + "node-selector":                   {"live=yes", ""},
 		maxMembersKey:                              {"1", "0"},
+		targetTypeKey:                              {"pod", "node"},
 		prefix + "node-address-type":               {"ExternalIP", "InternalIP"},
 		methodKey:                                  {"LEAST_CONNECTIONS", "ROUND_ROBIN"},
 		limitKey:                                   {"1000", "-1"},

@@ -28,7 +28,7 @@ type simulated struct {
 
 func newSimulated(t testing.TB, o cloudsim.Options) simulated {
 	t.Helper()
-	o.DataPlane = true
+	o.DataPlane, o.MemberAt = true, node.Loopback
 	c, err := cloudsim.Start(o)
 	if err != nil {
 		t.Fatal(err)

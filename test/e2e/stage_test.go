@@ -170,8 +170,14 @@ func (s *stage) addresses(suffixes ...string) []string {
 // runPod runs a Pod that every Service of the stage selects.
 func (s *stage) runPod(name, nodeSuffix string) {
 	s.t.Helper()
+	s.runPodFor(name, nodeSuffix, 1)
+}
+
+// runPodFor runs a Pod that serves for so many seconds after its deletion.
+func (s *stage) runPodFor(name, nodeSuffix string, graceSeconds int64) {
+	s.t.Helper()
 	_, err := s.nodes.RunPod(s.t.Context(), node.Pod{
-		Namespace: s.namespace, Name: name, Node: s.node(nodeSuffix), Labels: map[string]string{"app": "web"},
+		Namespace: s.namespace, Name: name, Node: s.node(nodeSuffix), Labels: map[string]string{"app": "web"}, GraceSeconds: graceSeconds,
 		Ports: []corev1.ContainerPort{
 			{Name: "http", ContainerPort: int32(freePort(8080)), Protocol: corev1.ProtocolTCP},
 			{Name: "dns", ContainerPort: int32(freePort(5353)), Protocol: corev1.ProtocolUDP},

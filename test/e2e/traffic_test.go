@@ -198,6 +198,11 @@ func (s *stage) visit(address string, port int) *user {
 			return err
 		})
 	}
+	return s.watchMembers(address, port)
+}
+
+// watchMembers starts a user who only looks whether the port has members.
+func (s *stage) watchMembers(address string, port int) *user {
 	ctx, stop := context.WithCancel(context.Background())
 	u := &user{stop: stop, done: make(chan struct{})}
 	go func() {

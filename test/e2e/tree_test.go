@@ -85,6 +85,7 @@ type member struct {
 	Address     string `json:"address"`
 	Port        int    `json:"protocol_port"`
 	MonitorPort int    `json:"monitor_port"`
+	Weight      int    `json:"weight"`
 	Subnet      string `json:"subnet_id"`
 	Status      string `json:"provisioning_status"`
 	Operating   string `json:"operating_status"`

@@ -14,6 +14,15 @@ import (
 // podAddresses are those that Pods have.
 var podAddresses = netip.MustParsePrefix("10.240.0.0/12")
 
+// Loopback returns the loopback address on which a Pod with the address listens where Pods have no network namespace.
+// Any other address stays as it is.
+func Loopback(pod netip.Addr) netip.Addr {
+	if at, isPod := (podNetwork{}).reachedAt(pod); isPod {
+		return at
+	}
+	return pod
+}
+
 // podNetwork is where Pods listen: in a network namespace at their addresses,
 // or, without one, on loopback addresses instead.
 type podNetwork struct{ namespace string }

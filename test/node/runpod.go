@@ -26,10 +26,12 @@ type Pod struct {
 	// Ports are the container ports. TCP ports serve HTTP, UDP ports echo.
 	// Ports below 1024 need root.
 	Ports []corev1.ContainerPort
+	// GraceSeconds is how long the Pod still serves after its deletion; 0 means 1.
+	GraceSeconds int64
 }
 
 // RunPod creates a Pod bound to a node and returns it when it is Running and
-// Ready. The Pod terminates within a second of its deletion. The error of a Pod
+// Ready. The Pod terminates when its grace period is over. The error of a Pod
 // that cannot start says why.
 func (n *Nodes) RunPod(ctx context.Context, p Pod) (*corev1.Pod, error) {
 	fail := func(err error) (*corev1.Pod, error) {
@@ -82,7 +84,7 @@ func podObject(p Pod) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: p.Labels},
 		Spec: corev1.PodSpec{
 			NodeName:                      p.Node,
-			TerminationGracePeriodSeconds: new(int64(1)),
+			TerminationGracePeriodSeconds: new(max(p.GraceSeconds, 1)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			Containers: []corev1.Container{{
