@@ -27,6 +27,8 @@ const (
 	NeedFloatingIPs Need = "floating IPs"
 	// NeedStatusTree: compare the load balancer with its status tree.
 	NeedStatusTree Need = "status tree"
+	// NeedNodeRules: find out whether the nodes' security group allows the traffic of the desired members.
+	NeedNodeRules Need = "rules of the nodes"
 	// NeedPredecessor: read the predecessor again, and whether the nodes' security group
 	// allows the traffic of its replacement.
 	NeedPredecessor Need = "predecessor"

@@ -193,14 +193,23 @@ func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decis
 			return f, nil
 		}
 		return r.storeCertificate(ctx, f, d.Goal.Input.Certificate.Name)
+	case decide.NeedNodeRules:
+		f.MissingNodeRules = r.missingNodeRules(f)
+		return f, nil
 	case decide.NeedPredecessor:
 		f, err := r.Provide(ctx, f, d)
 		gone, err := openstack.UnlessGone(err)
 		f.Record.Cloud.Known = f.Record.Cloud.Known && !gone
-		f.MissingNodeRules, _ = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+		f.MissingNodeRules = r.missingNodeRules(f)
 		return f, err
 	}
 	return r.Provide(ctx, f, d)
+}
+
+// missingNodeRules says what the nodes' security group does not allow of what the Service needs.
+func (r *Reconciler) missingNodeRules(f decide.Facts) string {
+	why, _ := r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+	return why
 }
 
 // require publishes what the Service needs of the nodes' security groups, if that is known. A

@@ -329,3 +329,31 @@ func TestManyChangesOfPodsWhileOctaviaWorksBecomeOneWrite(t *testing.T) {
 		t.Errorf("writes of members (-want +got):\n%s", diff)
 	}
 }
+
+func TestPodsReplaceNodesWhenTheSecurityGroupAdmitsTheirTraffic(t *testing.T) {
+	skipOnRealOpenStack(t, "it looks at the order of calls")
+	s := newStage(t, settings{conf: []string{"manage-security-groups=true"}})
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	visitor := s.visitPods(address)
+	for i, change := range []struct {
+		edit edit
+		want []string
+	}{{toPods, s.podAddresses("a", "b")}, {notAnnotated(targetTypeKey), s.addresses("a", "b")}} {
+		s.resetCalls()
+		web.change(change.edit)
+		web.waitForTree(membersAt(change.want...))
+		web.waitUntilProgrammed()
+		var order []string
+		for _, call := range s.cloud.Recorder().Calls() {
+			if route := call.Method + " " + call.Route; strings.HasSuffix(route, "/members") || call.Method == "POST" && strings.Contains(route, "security-group-rules") {
+				order = append(order, route)
+			}
+		}
+		// The rule for the NodePort may still be there when it is needed again.
+		if n := len(order); n == 0 || n == 1 && i == 0 || n > 2 || !strings.HasSuffix(order[n-1], "/members") {
+			t.Errorf("rules and members are written in the order %v", order)
+		}
+	}
+	s.requireNoFailedRequest(visitor)
+}
