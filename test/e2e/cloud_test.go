@@ -70,6 +70,10 @@ type backend interface {
 	// podNetwork is the network namespace of Pods; empty where nodes are on
 	// loopback addresses.
 	podNetwork() string
+	// podPorts are network namespaces with ports of the cloud, for Pods with the setting podPorts,
+	// and podNetworkID is their network; none where Pods are on loopback addresses.
+	podPorts() []node.PodPort
+	podNetworkID() string
 	// outside is a client on the public network, internet one beyond it, and inside
 	// one beside the nodes; they make requests only where packets flow.
 	outside() client

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 const targetTypeKey = "kube-octavia.io/target-type"
@@ -70,7 +71,25 @@ func weightOf(address string, want int) func(tree) error {
 }
 
 // podsAnswer reports whether load balancers reach Pods at their addresses.
-func (s *stage) podsAnswer() bool { return *stateDir == "" }
+func (s *stage) podsAnswer() bool {
+	return *stateDir == "" || s.settings.podPorts && s.cloud.packets()
+}
+
+// reachingPods are settings with which load balancers reach Pods, where the cloud can do that: on a real cloud in the
+// Pods' own network.
+func reachingPods(t *testing.T, with settings) settings {
+	t.Helper()
+	with.podPorts = true
+	if *stateDir == "" {
+		return with
+	}
+	c, err := openstack.Load(*stateDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with.conf = append(with.conf, "pod-network-ids="+c.PodNetwork)
+	return with
+}
 
 // visitPods starts a user of a Service whose members are Pods or nodes. Where load balancers do not reach Pods, it
 // watches that there are members.
@@ -94,7 +113,7 @@ func (s *stage) memberWrites() (n int) {
 }
 
 func TestPodsAreMembersWithoutNodePortsAndFollowTheEndpoints(t *testing.T) {
-	s := newStage(t, settings{nodes: []string{"a", "b", "c"}})
+	s := newStage(t, reachingPods(t, settings{nodes: []string{"a", "b", "c"}}))
 	web := s.service("web", tcp(8080), udp(5300), toPods, withoutNodePorts)
 	address := web.waitUntilProgrammed()
 	web.waitForTree(membersAt(s.podAddresses("a", "b", "c")...))
@@ -186,7 +205,7 @@ func TestTerminatingPodsGetNoNewConnectionsUntilTheyAreGone(t *testing.T) {
 }
 
 func TestTargetTypeIsSwitchedLiveWithoutAFailedRequest(t *testing.T) {
-	s := newStage(t, settings{})
+	s := newStage(t, reachingPods(t, settings{}))
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	web.waitForTree(membersAt(s.addresses("a", "b")...))
@@ -204,7 +223,7 @@ func TestTargetTypeIsSwitchedLiveWithoutAFailedRequest(t *testing.T) {
 
 func TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest(t *testing.T) {
 	const pods = 10
-	s := newStage(t, settings{podless: true})
+	s := newStage(t, reachingPods(t, settings{podless: true}))
 	var now []string
 	start := func(generation, i int) {
 		name := fmt.Sprintf("web-%d-%d", generation, i)
@@ -231,7 +250,7 @@ func TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest(t *testing.T) {
 }
 
 func TestPodsAreMembersInTheirOwnSubnets(t *testing.T) {
-	skipOnRealOpenStack(t, "TestPodsAreReachedInTheirOwnNetwork does it with packets")
+	skipOnRealOpenStack(t, "other tests of Pods have the network of the Pods there")
 	s := newStage(t, settings{off: true})
 	var network struct{ Network struct{ ID string } }
 	s.cloud.neutron("POST", "networks", map[string]any{"network": map[string]any{"name": s.namespace + "-pods"}}, &network)

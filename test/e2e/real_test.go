@@ -110,6 +110,17 @@ func (c *real) podNetwork() string {
 	return c.DataPlane.PodsNamespace
 }
 
+func (c *real) podPorts() (all []node.PodPort) {
+	if c.DataPlane != nil {
+		for _, p := range c.DataPlane.Pods {
+			all = append(all, node.PodPort(p))
+		}
+	}
+	return all
+}
+
+func (c *real) podNetworkID() string { return c.PodNetwork }
+
 func (c *real) outside() client {
 	if c.DataPlane == nil {
 		return client{}

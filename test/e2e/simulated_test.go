@@ -68,11 +68,13 @@ func (c simulated) provider() string {
 	return "amphora"
 }
 
-func (c simulated) finishes() bool     { return !c.unfinished }
-func (c simulated) packets() bool      { return true }
-func (c simulated) podNetwork() string { return "" }
-func (c simulated) outside() client    { return client{} }
-func (c simulated) inside() client     { return client{} }
+func (c simulated) finishes() bool           { return !c.unfinished }
+func (c simulated) packets() bool            { return true }
+func (c simulated) podNetwork() string       { return "" }
+func (c simulated) podPorts() []node.PodPort { return nil }
+func (c simulated) podNetworkID() string     { return "" }
+func (c simulated) outside() client          { return client{} }
+func (c simulated) inside() client           { return client{} }
 
 // internet is told apart by its address only: in the simulator all are on
 // loopback.

@@ -60,6 +60,9 @@ type settings struct {
 	nodes []string
 	// podless leaves out the Pods that each node runs otherwise.
 	podless bool
+	// podPorts gives each Pod a port of its own, where the cloud has any, so that load balancers
+	// reach it. There are not many.
+	podPorts bool
 	// off leaves the controller to be started by the test.
 	off bool
 }
@@ -108,7 +111,11 @@ func newStage(t *testing.T, with settings) *stage {
 
 func (s *stage) startNodes() {
 	s.t.Helper()
-	nodes, err := node.New(s.t.Context(), node.Options{Config: kubetest.Cluster(s.t).Config(), PodNetwork: s.cloud.podNetwork()})
+	o := node.Options{Config: kubetest.Cluster(s.t).Config(), PodNetwork: s.cloud.podNetwork()}
+	if s.settings.podPorts {
+		o.PodPorts = s.cloud.podPorts()
+	}
+	nodes, err := node.New(s.t.Context(), o)
 	if err != nil {
 		s.t.Fatal(err)
 	}

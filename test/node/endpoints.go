@@ -34,7 +34,7 @@ func forwarding(svc *corev1.Service, all []*discoveryv1.EndpointSlice, nd Node, 
 		// masquerades; with Local it sees the peer.
 		PreserveSource: local,
 		Front:          place(nd.Namespace),
-		Back:           place(pods.namespace),
+		Back:           pods.from(nd.Namespace),
 	}
 	for _, port := range svc.Spec.Ports {
 		if port.NodePort == 0 || port.Protocol != corev1.ProtocolTCP && port.Protocol != corev1.ProtocolUDP {

@@ -84,7 +84,7 @@ func TestAddressesOfThePodNetworkLeadToLoopback(t *testing.T) {
 }
 
 func TestAddressesOfThePodNetworkLeadToThemselvesInANamespace(t *testing.T) {
-	pods := podNetwork{"pods"}
+	pods := podNetwork{namespace: "pods"}
 	inside, outside := netip.MustParseAddr("10.240.1.2"), netip.MustParseAddr("10.1.2.3")
 	if got, ok := pods.reachedAt(inside); !ok || got != inside {
 		t.Errorf("%s leads to %s", inside, got)

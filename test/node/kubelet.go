@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,7 +91,15 @@ func (n *Nodes) process(id types.NamespacedName, pod *corev1.Pod) (p *process, s
 	if nd := n.nodes[pod.Spec.NodeName]; nd == nil || nd.down {
 		return nil, false, fmt.Errorf("node %s has gone", pod.Spec.NodeName)
 	}
-	if p, err = startProcess(pod, n.network); err != nil {
+	taken := func(address netip.Addr) bool {
+		for _, p := range n.pods {
+			if p.ip == address {
+				return true
+			}
+		}
+		return false
+	}
+	if p, err = startProcess(pod, n.network, n.network.candidates(taken)); err != nil {
 		return nil, false, err
 	}
 	n.pods[id] = p

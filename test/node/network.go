@@ -4,6 +4,7 @@
 package node
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/netip"
 
@@ -24,8 +25,40 @@ func Loopback(pod netip.Addr) netip.Addr {
 }
 
 // podNetwork is where Pods listen: in a network namespace at their addresses,
-// or, without one, on loopback addresses instead.
-type podNetwork struct{ namespace string }
+// or, without one, on loopback addresses instead. With ports each Pod is in the
+// namespace of one of them.
+type podNetwork struct {
+	namespace string
+	ports     []PodPort
+}
+
+// inNamespace reports whether Pods listen at the addresses that they have.
+func (p podNetwork) inNamespace() bool { return p.namespace != "" || len(p.ports) > 0 }
+
+// from is where nodes forward to Pods: in the Pods' namespace, or, if each Pod has
+// its own, in that of the node.
+func (p podNetwork) from(node string) dataplane.Place {
+	if len(p.ports) > 0 {
+		return place(node)
+	}
+	return place(p.namespace)
+}
+
+// candidates are places for a new Pod, to be tried in turn: free ports, or random
+// addresses.
+func (p podNetwork) candidates(taken func(netip.Addr) bool) []PodPort {
+	var all []PodPort
+	for _, port := range p.ports {
+		if !taken(port.Address) {
+			all = append(all, port)
+		}
+	}
+	const attempts = 20 // an address in use is a matter of chance: there are a million
+	for len(p.ports) == 0 && len(all) < attempts {
+		all = append(all, PodPort{p.namespace, netip.AddrFrom4([4]byte{10, byte(240 + rand.IntN(16)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})})
+	}
+	return all
+}
 
 // reachedAt is the address at which a Pod with the address listens; false means
 // that the address is not of the simulated pod network.
@@ -33,7 +66,7 @@ func (p podNetwork) reachedAt(pod netip.Addr) (netip.Addr, bool) {
 	if !podAddresses.Contains(pod) {
 		return netip.Addr{}, false
 	}
-	if p.namespace != "" {
+	if p.inNamespace() {
 		return pod, true
 	}
 	b := pod.As4()

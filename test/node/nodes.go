@@ -37,6 +37,15 @@ type Options struct {
 	// nodes with network namespaces. Every address has to be local there, as it
 	// is after `ip route add local 0.0.0.0/0 dev lo`.
 	PodNetwork string
+	// PodPorts are for Pods with network namespaces of their own. Each Pod takes one, and nodes
+	// forward to it from their own namespace. Empty: all Pods are in PodNetwork.
+	PodPorts []PodPort
+}
+
+// PodPort is a network namespace with an address for one Pod.
+type PodPort struct {
+	Namespace string
+	Address   netip.Addr
 }
 
 // Node describes one node.
@@ -117,7 +126,7 @@ func New(ctx context.Context, o Options) (*Nodes, error) {
 		logger:  o.Logger,
 		client:  client,
 		plane:   dataplane.New(dataplane.Options{Logger: o.Logger}),
-		network: podNetwork{o.PodNetwork},
+		network: podNetwork{namespace: o.PodNetwork, ports: o.PodPorts},
 		factory: informers.NewSharedInformerFactory(client, 0),
 		proxied: newQueue(),
 		kubelet: newQueue(),
@@ -169,7 +178,7 @@ func (n *Nodes) check(add Node) error {
 		return fmt.Errorf("node %q: it needs a name and an address, not %s", add.Name, add.Address)
 	case add.Unserved:
 		return nil
-	case add.Namespace != "" && n.network.namespace == "":
+	case add.Namespace != "" && !n.network.inNamespace():
 		return fmt.Errorf("node %s: it has a network namespace, so the set needs one for Pods (Options.PodNetwork)", add.Name)
 	case add.Namespace == "" && !add.Address.IsLoopback():
 		return fmt.Errorf("node %s: without a network namespace it needs a loopback address, not %s", add.Name, add.Address)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -53,15 +52,13 @@ type process struct {
 	done   sync.WaitGroup
 }
 
-// startProcess listens on all container ports at a free address of the pod
-// network.
-func startProcess(pod *corev1.Pod, pods podNetwork) (*process, error) {
-	const attempts = 20 // an address in use is a matter of chance: there are a million
-	var err error
-	for range attempts {
-		ip := netip.AddrFrom4([4]byte{10, byte(240 + rand.IntN(16)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
-		p := &process{uid: pod.UID, pod: pod.Name, node: pod.Spec.NodeName, ip: ip}
-		if err = p.listen(pod, pods); err == nil {
+// startProcess listens on all container ports at the first address of those that
+// nobody else uses.
+func startProcess(pod *corev1.Pod, pods podNetwork, at []PodPort) (*process, error) {
+	err := errors.New("all network namespaces for Pods are taken")
+	for _, port := range at {
+		p := &process{uid: pod.UID, pod: pod.Name, node: pod.Spec.NodeName, ip: port.Address}
+		if err = p.listen(pod, pods, port.Namespace); err == nil {
 			return p, nil
 		}
 		p.close()
@@ -72,7 +69,7 @@ func startProcess(pod *corev1.Pod, pods podNetwork) (*process, error) {
 	return nil, err
 }
 
-func (p *process) listen(pod *corev1.Pod, pods podNetwork) error {
+func (p *process) listen(pod *corev1.Pod, pods podNetwork, namespace string) error {
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.answer),
 		ReadHeaderTimeout: time.Minute,
@@ -86,14 +83,14 @@ func (p *process) listen(pod *corev1.Pod, pods podNetwork) error {
 			where := netip.AddrPortFrom(at, uint16(port.ContainerPort)).String()
 			switch port.Protocol {
 			case corev1.ProtocolUDP:
-				u, err := listenPacket(pods.namespace, where)
+				u, err := listenPacket(namespace, where)
 				if err != nil {
 					return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
 				}
 				p.udp = append(p.udp, u)
 				p.done.Go(func() { p.echo(u) })
 			case corev1.ProtocolTCP:
-				ln, err := listen(pods.namespace, where)
+				ln, err := listen(namespace, where)
 				if err != nil {
 					return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
 				}

@@ -28,6 +28,7 @@ type Cloud struct {
 	ReaderPassword string `json:"reader_password"`
 	// Network is where nodes and VIPs are; it has two subnets, and Router leads
 	// from it to PublicNetwork, where floating IPs are.
+	PodNetwork    string   `json:"pod_network_id"` // of DataPlane.Pods
 	Network       string   `json:"network_id"`
 	Subnet        string   `json:"subnet_id"`
 	SubnetV6      string   `json:"subnet6_id"`
@@ -72,8 +73,16 @@ type DataPlane struct {
 	OutsideNamespace string       `json:"outside_namespace"`
 	OutsideAddresses []netip.Addr `json:"outside_addresses"`
 	InternetAddress  netip.Addr   `json:"internet_address"`
+	// Pods are ports for Pods, each in a network namespace of its own.
+	Pods []PodPort `json:"pods"`
 	// PodsNamespace is for Pods: there any address can be bound and reached.
 	PodsNamespace string `json:"pods_namespace"`
+}
+
+// PodPort is where a Pod with a port of its own is in the cloud's network for Pods.
+type PodPort struct {
+	Namespace string     `json:"namespace"`
+	Address   netip.Addr `json:"address"`
 }
 
 // Load reads what a bring-up wrote into its state directory.

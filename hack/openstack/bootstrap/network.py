@@ -21,6 +21,7 @@ def make(admin, tenant):
     ids['node_security_group_id'] = make_security_group(admin, projects[tenant])
     ids['second_network_id'], ids['second_subnet_id'] = make_network(
         admin, projects[tenant], 'second', '10.1.0.0/24')
+    ids.update(make_pods(admin, projects[tenant], ids['router_id']))
     ids['other_network_id'], ids['other_subnet_id'] = make_network(
         admin, projects['other'], 'other', '10.2.0.0/24')
     ids['extensions'] = sorted(
@@ -90,16 +91,31 @@ def make_network(admin, project, name, cidr):
     return network, subnet
 
 
+def make_pods(admin, project, router):
+    """A network for Pods with ports of their own, on the router of the nodes. Everybody may
+    connect to these Pods: the controller changes no security group of theirs."""
+    network, subnet = make_network(admin, project, 'pods', '10.240.0.0/24')
+    connect(admin, router, [subnet])
+    group = make_group(admin, project, 'k8s-pods', lambda _: (
+        {'ethertype': family, 'remote_ip_prefix': anywhere} for family, anywhere in ANYWHERE.items()))
+    return {'pod_network_id': network, 'pod_subnet_id': subnet, 'pod_security_group_id': group}
+
+
 def make_security_group(admin, project):
     """Nodes may do anything among each other. From elsewhere only NodePorts
     can be reached, which the controller does not open by itself yet."""
-    group = ensure(admin, 'security_group', name='k8s-nodes', project_id=project)['id']
+    return make_group(admin, project, 'k8s-nodes', wanted_rules)
+
+
+def make_group(admin, project, name, rules):
+    """A security group with the rules for what comes in, which get its id."""
+    group = ensure(admin, 'security_group', name=name, project_id=project)['id']
     path = '/v2.0/security-group-rules'
     found = admin.get('network', '%s?direction=ingress&security_group_id=%s' % (path, group))
     if not found['security_group_rules']:
         admin.call('POST', 'network', path, {'security_group_rules': [
             dict(rule, security_group_id=group, project_id=project, direction='ingress')
-            for rule in wanted_rules(group)]})
+            for rule in rules(group)]})
     return group
 
 

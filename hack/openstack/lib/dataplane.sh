@@ -7,6 +7,7 @@
 #   PREFIX-switch   Open vSwitch, and the switch's ends of all cables
 #   PREFIX-NAME     a Nova server: eth0 is its Neutron port
 #   PREFIX-client   a client beside the nodes
+#   PREFIX-pod-N    a Pod with a port of its own
 #   PREFIX-outside  the public network's gateway, and the internet behind it
 #   PREFIX-pods     a place for Pods: any address can be bound and reached in it
 
