@@ -4,7 +4,12 @@
 package e2e_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -18,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/test/node"
 	"github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
@@ -375,4 +381,66 @@ func TestPodsReplaceNodesWhenTheSecurityGroupAdmitsTheirTraffic(t *testing.T) {
 		}
 	}
 	s.requireNoFailedRequest(visitor)
+}
+
+func TestOpenConnectionsToATerminatingPodGoOnUntilItEnds(t *testing.T) {
+	s := newStage(t, reachingPods(t, settings{podless: true}))
+	if !s.podsAnswer() {
+		t.Skip("load balancers do not reach Pods here")
+	}
+	pods := []string{"one", "two", "three"}
+	for _, name := range pods {
+		s.runPodFor(name, "a", 30)
+	}
+	web := s.service("web", tcp(8080), toPods)
+	address := web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.podAddresses(pods...)...))
+	s.answers(address, 8080)
+
+	// Connections to each of the Pods.
+	open := map[string]*http.Client{}
+	for i := 0; len(open) < len(pods) && i < 100; i++ {
+		c := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DialContext: s.cloud.outside().dial, MaxConnsPerHost: 1}}
+		t.Cleanup(c.CloseIdleConnections)
+		a, err := askOn(t.Context(), c, address, 8080)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open[a.Pod] == nil {
+			open[a.Pod] = c
+		}
+	}
+	old := s.podAddresses("one")[0]
+	if err := s.client.CoreV1().Pods(s.namespace).Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.cloud.provider() == "ovn" {
+		web.waitForTree(membersAt(s.podAddresses("two", "three")...))
+	} else {
+		web.waitForTree(weightOf(old, 0))
+	}
+	for range 50 {
+		for pod, c := range open {
+			if a, err := askOn(t.Context(), c, address, 8080); err != nil || a.Pod != pod {
+				t.Fatalf("on the connection to Pod %s: %+v, %v", pod, a, err)
+			}
+		}
+		if a, err := ask(t.Context(), s.cloud.outside(), address, 8080); err != nil || a.Pod == "one" {
+			t.Fatalf("a new connection: %+v, %v", a, err)
+		}
+	}
+}
+
+// askOn makes a request with a client that keeps its connection.
+func askOn(ctx context.Context, c *http.Client, address string, port int) (a node.Answer, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint(address, port), nil)
+	if err != nil {
+		return a, err
+	}
+	resp, err := c.Do(request)
+	if err != nil {
+		return a, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return a, errors.Join(err, resp.Body.Close(), json.Unmarshal(body, &a))
 }
