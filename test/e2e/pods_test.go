@@ -101,10 +101,18 @@ func reachingPods(t *testing.T, with settings) settings {
 // watches that there are members.
 func (s *stage) visitPods(address string) *user {
 	s.t.Helper()
-	if s.podsAnswer() {
-		return s.visit(address, 8080)
+	if !s.podsAnswer() {
+		return s.watchMembers(address, 8080)
 	}
-	return s.watchMembers(address, 8080)
+	s.answers(address, 8080)
+	from := s.cloud.outside()
+	if *stateDir != "" {
+		from.ports = &sourcePorts{}
+	}
+	return s.startUser(func(ctx context.Context) error {
+		_, err := ask(ctx, from, address, 8080)
+		return err
+	})
 }
 
 // memberWrites counts the batch writes of members.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,13 +29,29 @@ const requestTimeout = 10 * time.Second
 
 // client is where requests come from: a network namespace, that of the test if
 // it is empty, and a source address, any if it is empty.
-type client struct{ namespace, address string }
+type client struct {
+	namespace, address string
+	// ports gives each connection another source port; nil leaves the choice to the kernel.
+	ports *sourcePorts
+}
+
+// sourcePorts are used one after the other, so that none is used twice within minutes. Open vSwitch remembers for that long
+// to which member a connection from a port went, and a member may be gone when the kernel chooses the port again.
+type sourcePorts struct{ used atomic.Uint32 }
+
+func (p *sourcePorts) next() uint16 {
+	const first, many = 10000, 50000
+	if p == nil {
+		return 0
+	}
+	return uint16(first + p.used.Add(1)%many)
+}
 
 // dial opens a connection, "tcp" or "udp", to an IP address with a port.
 func (from client) dial(ctx context.Context, network, to string) (c net.Conn, err error) {
 	dialer := net.Dialer{Timeout: requestTimeout}
 	if from.address != "" {
-		local := netip.AddrPortFrom(netip.MustParseAddr(from.address), 0)
+		local := netip.AddrPortFrom(netip.MustParseAddr(from.address), from.ports.next())
 		dialer.LocalAddr = net.TCPAddrFromAddrPort(local)
 		if network == "udp" {
 			dialer.LocalAddr = net.UDPAddrFromAddrPort(local)
