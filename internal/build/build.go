@@ -28,8 +28,12 @@ import (
 type Input struct {
 	Service *corev1.Service
 	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the Service.
-	Nodes        []corev1.Node
-	Slices       []discoveryv1.EndpointSlice
+	Nodes  []corev1.Node
+	Slices []discoveryv1.EndpointSlice
+	// Gated are, by name, the Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
+	// readiness gate that is set when their member takes traffic, or it was just set. The value reports whether
+	// the gate is still missing. It matters only if members are Pods.
+	Gated        map[string]bool
 	Config       config.LoadBalancer
 	Networks     Networks
 	Capabilities lb.Capabilities

@@ -8,10 +8,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -22,6 +24,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/nodegroup"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/service"
 	"github.com/kube-octavia/kube-octavia/internal/survey"
 	"github.com/kube-octavia/kube-octavia/internal/sweep"
@@ -46,6 +49,8 @@ type Options struct {
 	SweepInterval time.Duration
 	// OrphanGrace is how long orphans stay, or orphan.Never.
 	OrphanGrace time.Duration
+	// ReadinessGates is whether readiness gates of Pods are set.
+	ReadinessGates bool
 	// Timing is how long things are left alone; timing.Default is for real clouds.
 	Timing timing.Delays
 }
@@ -97,6 +102,16 @@ func SetUp(m manager.Manager, o Options) error {
 		}
 		options.Requirements = requirements
 	}
+	if o.ReadinessGates {
+		gates, err := readiness.SetUp(m, readiness.Options{
+			Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Policy: o.Planner.Policy, PodTargets: podTargets,
+			Enqueue: enqueue, Timing: o.Timing,
+		})
+		if err != nil {
+			return err
+		}
+		options.Readiness, o.Planner.Gates = gates, gates
+	}
 	reconciler = service.New(options)
 	sweeper := sweep.New(sweep.Options{
 		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
@@ -116,4 +131,9 @@ func newSurvey(o Options, enqueue func(types.NamespacedName)) *survey.Survey {
 	return survey.New(survey.Options{
 		LoadBalancers: o.Planner.Octavia.Listed, FloatingIPs: o.Planner.Neutron.FloatingIPs, Enqueue: enqueue, Logger: o.Logger,
 	})
+}
+
+// podTargets reports whether the members of the Service's load balancer are Pods.
+func podTargets(s *corev1.Service) bool {
+	return strings.TrimSpace(s.Annotations["kube-octavia.io/target-type"]) == "pod"
 }

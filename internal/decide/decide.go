@@ -55,6 +55,8 @@ func Decide(f Facts) Decision {
 		return d
 	case f.lacksCertificate(d.Goal):
 		return d.needs(NeedCertificate)
+	case f.lacksMemberStatus(d.Goal.Input):
+		return d.needs(NeedStatusTree)
 	case f.reached(d):
 		d.Done = true
 		return d

@@ -4,7 +4,7 @@
 // Package service makes passes over Services: gather, build, diff, apply, report. Package
 // planner reads the facts, and package decide makes the decisions.
 //
-// It may import planner, nodegroup, conflict and what these import.
+// It may import planner, nodegroup, readiness, conflict and what these import.
 package service
 
 import (
@@ -34,6 +34,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/quota"
+	"github.com/kube-octavia/kube-octavia/internal/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -52,6 +53,8 @@ type Options struct {
 	// Requirements holds what Services need of the nodes' security groups; nil if these are
 	// not managed.
 	Requirements *nodegroup.Requirements
+	// Readiness sets the readiness gates of Pods; nil if the controller does not set them.
+	Readiness *readiness.Gates
 	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
 	// Now returns the time; nil means time.Now.
@@ -119,7 +122,9 @@ func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconc
 	done()
 	f = r.build(ctx, f, err)
 	f, d, err := r.Decide(ctx, f, r.provide)
+	taking := f.TakingTraffic() // a write does not change which members take traffic already
 	f, d, o := r.apply(ctx, f, d, err)
+	o.taking = taking
 	return r.report(ctx, f, d, o)
 }
 
