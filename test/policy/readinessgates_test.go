@@ -113,7 +113,9 @@ func TestAPodGetsAGateForEachServiceThatSelectsIt(t *testing.T) {
 		"of-others": func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To("example.com/other") },
 		"nodes":     func(s *corev1.Service) { s.Annotations["kube-octavia.io/target-type"] = "node" },
 		"default":   func(s *corev1.Service) { s.Annotations = nil },
-		"cluster":   func(s *corev1.Service) { s.Spec.Type, s.Spec.AllocateLoadBalancerNodePorts, s.Spec.LoadBalancerSourceRanges = corev1.ServiceTypeClusterIP, nil, nil },
+		"cluster": func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.AllocateLoadBalancerNodePorts, s.Spec.LoadBalancerSourceRanges = corev1.ServiceTypeClusterIP, nil, nil
+		},
 		"unselect":  func(s *corev1.Service) { s.Spec.Selector = nil },
 		"elsewhere": func(s *corev1.Service) { s.Spec.Selector["app"] = "shop" },
 	})
