@@ -91,26 +91,8 @@ func SetUp(m manager.Manager, o Options) error {
 		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
 	}
-	if o.Planner.Config.ManageSecurityGroups {
-		requirements, err := nodegroup.SetUp(m, nodegroup.Options{
-			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
-			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: known, Recorder: recorder, Metrics: o.Metrics,
-			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: enqueue, Now: time.Now,
-		})
-		if err != nil {
-			return err
-		}
-		options.Requirements = requirements
-	}
-	if o.ReadinessGates {
-		gates, err := readiness.SetUp(m, readiness.Options{
-			Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Policy: o.Planner.Policy, PodTargets: podTargets,
-			Enqueue: enqueue, Timing: o.Timing,
-		})
-		if err != nil {
-			return err
-		}
-		options.Readiness, o.Planner.Gates = gates, gates
+	if err := setUpOptional(m, o, &options); err != nil {
+		return err
 	}
 	reconciler = service.New(options)
 	sweeper := sweep.New(sweep.Options{
@@ -124,6 +106,32 @@ func SetUp(m manager.Manager, o Options) error {
 		}
 	}
 	return reconciler.SetUp(m, o.Concurrency, wake)
+}
+
+// setUpOptional adds what runs only if a setting requests it: the reconcilers of the nodes' security groups and of
+// readiness gates.
+func setUpOptional(m manager.Manager, o Options, options *service.Options) (err error) {
+	if o.Planner.Config.ManageSecurityGroups {
+		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
+			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
+			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: options.Memory, Recorder: options.Recorder, Metrics: o.Metrics,
+			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !o.ReadinessGates {
+		return nil
+	}
+	options.Readiness, err = readiness.SetUp(m, readiness.Options{
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy, PodTargets: podTargets,
+		Enqueue: options.Enqueue, Timing: o.Timing,
+	})
+	if err == nil {
+		o.Planner.Gates = options.Readiness
+	}
+	return err
 }
 
 // newSurvey returns the survey of the planner's project.

@@ -72,9 +72,10 @@ func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (map[string]
 	return all, nil
 }
 
-// Report sets the gates of Pods that wait and whose members take traffic now. Once True, a gate stays True.
+// Report sets the gates of Pods that wait and whose members take traffic now. Once True, a gate stays True. Without
+// Gates (nil) it does nothing.
 func (g *Gates) Report(ctx context.Context, service *corev1.Service, taking map[decide.PodMember]bool) error {
-	if len(taking) == 0 {
+	if g == nil || len(taking) == 0 {
 		return nil
 	}
 	pods, err := g.pods(ctx, service)
@@ -188,7 +189,9 @@ func (g *Gates) settle(ctx context.Context, pod *corev1.Pod, service string, lef
 		return true, err
 	}
 	if o.reason == ReasonTimedOut {
-		g.Recorder.Eventf(pod, nil, corev1.EventTypeWarning, "ReadinessGateTimedOut", "Reconcile", "%s", o.message)
+		// Kubernetes counts events with equal objects as one. The Service makes those of several gates differ.
+		related := &corev1.ObjectReference{Kind: "Service", Namespace: pod.Namespace, Name: service}
+		g.Recorder.Eventf(pod, related, corev1.EventTypeWarning, "ReadinessGateTimedOut", "Reconcile", "%s", o.message)
 	}
 	return false, nil
 }

@@ -5,8 +5,11 @@ package readiness_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -29,10 +33,42 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
+	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-func TestMain(m *testing.M) { kubetest.Main(m) }
+func TestMain(m *testing.M) { kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}}) }
+
+// manifests are the directories with the roles of the controller.
+const manifests, gateManifests = "../../deploy", "../../deploy/readiness-gates"
+
+// identity is the configuration of the controller's ServiceAccount, with its roles and no more.
+var identity struct {
+	once   sync.Once
+	config *rest.Config
+	err    error
+}
+
+// asController returns that configuration. The first call installs the manifests.
+func asController(t *testing.T) *rest.Config {
+	t.Helper()
+	cluster := kubetest.Cluster(t)
+	identity.once.Do(func() {
+		ctx := context.Background() // it is for all tests
+		identity.err = errors.Join(deploy.Install(ctx, cluster, manifests), deploy.InstallGates(ctx, cluster, gateManifests))
+		var token string
+		if identity.err == nil {
+			token, identity.err = deploy.Token(ctx, cluster)
+		}
+		identity.config = rest.AnonymousClientConfig(cluster.Config())
+		identity.config.BearerToken = token
+	})
+	if identity.err != nil {
+		t.Fatal(identity.err)
+	}
+	return identity.config
+}
 
 // stage is a namespace with the readiness gates of a controller that serves Services without a class.
 type stage struct {
@@ -52,7 +88,7 @@ func newStage(t *testing.T, optedIn bool) *stage {
 	if optedIn {
 		s.optIn()
 	}
-	m, err := ctrl.NewManager(kubetest.Cluster(t).Config(), manager.Options{
+	m, err := ctrl.NewManager(asController(t), manager.Options{
 		Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}, Cache: controller.CacheOptions(),
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
@@ -241,4 +277,34 @@ func TestGatesWaitUntilTheNamespaceOptsIn(t *testing.T) {
 	s.optIn()
 	s.awaitGates("pod", map[string]string{"missing": "True NotApplicable"})
 	s.awaitPass("web")
+}
+
+// TestTheRolesAllowExactlyWhatIsUsed has each gate set once, and looks at all requests of this package so far.
+func TestTheRolesAllowExactlyWhatIsUsed(t *testing.T) {
+	s := newStage(t, true)
+	s.pod("pod", "10.0.0.1", "missing")
+	s.awaitGates("pod", map[string]string{"missing": "True NotApplicable"})
+	granted, err := deploy.GatesGranted(t.Context(), s.Clientset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := deploy.Granted(t.Context(), s.Clientset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unused, lacking []deploy.Permission
+	s.eventually("all rights are used", func() bool {
+		requests, err := kubetest.Cluster(t).Requests()
+		if err != nil {
+			t.Fatal(err)
+		}
+		unused, _ = deploy.Compare(granted, requests)
+		// Lists are asked for where kube-apiserver cannot stream them.
+		unused = slices.DeleteFunc(unused, func(p deploy.Permission) bool { return p.Verb == "list" })
+		_, lacking = deploy.Compare(append(others, granted...), requests)
+		return len(unused) == 0
+	})
+	if len(lacking) > 0 {
+		t.Errorf("the roles lack %v", lacking)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -52,6 +53,18 @@ func SetUp(m manager.Manager, o Options) (*Gates, error) {
 		}
 	}
 	return g, m.Add(c)
+}
+
+// Sources returns what a controller of Services has to wait for: before the Pods are known, a pass would remove the
+// members for which they wait. There is nothing to wait for without Gates (nil).
+func (g *Gates) Sources(informers cache.Cache) []source.Source {
+	if g == nil {
+		return nil
+	}
+	return []source.Source{
+		source.Kind(informers, client.Object(&corev1.Pod{}), handler.Funcs{}),
+		source.Kind(informers, client.Object(&corev1.Namespace{}), handler.Funcs{}),
+	}
 }
 
 // servicesOf is the function of the index.

@@ -47,10 +47,8 @@ func (r *Reconciler) report(ctx context.Context, f decide.Facts, d decide.Decisi
 	if err := r.publishPass(context.WithoutCancel(ctx), f, d, o); err != nil {
 		return retry(err)
 	}
-	if r.Readiness != nil {
-		if err := r.Readiness.Report(context.WithoutCancel(ctx), f.Service, o.taking); err != nil {
-			return retry(err)
-		}
+	if err := r.Readiness.Report(context.WithoutCancel(ctx), f.Service, o.taking); err != nil {
+		return retry(err)
 	}
 	wait, err := decide.Next(f, d, o.Outcome)
 	if err != nil {
