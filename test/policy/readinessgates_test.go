@@ -6,6 +6,7 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -32,12 +33,14 @@ type podUser struct {
 	namespace string
 }
 
-func newPodUser(t *testing.T) podUser {
+// newPodUser is such a user. The policy is in force with these patches of an operator's kustomization.
+func newPodUser(t *testing.T, patches ...string) podUser {
 	t.Helper()
 	u := podUser{kubetest.Client(t), kubetest.Namespace(t)}
-	kubectl(t, "apply", "-k", gateManifests, "--validate=strict")
+	dir := kustomization(t, gateManifests, patches)
+	kubectl(t, "apply", "-k", dir, "--validate=strict")
 	t.Cleanup(func() {
-		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(t), "delete", "-k", gateManifests); err != nil {
+		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(t), "delete", "-k", dir); err != nil {
 			t.Error(err)
 		}
 	})
@@ -144,4 +147,28 @@ func TestPodsOfNamespacesThatHaveNotOptedInGetNoGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.await(t, app)
+}
+
+func TestThePolicyFollowsOtherFlagsAsTheDocsTell(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = "      - target: {kind: MutatingAdmissionPolicy,"
+	_, rest, found := strings.Cut(string(page), first)
+	if !found {
+		t.Fatal("docs/how-to.md has no patch of the policy")
+	}
+	block, _, _ := strings.Cut(first+rest, "\n\n")
+	u := newPodUser(t, strings.ReplaceAll("\n"+block, "\n      ", "\n"))
+	ours := ptr.To("kube-octavia.io/octavia")
+	u.services(t, map[string]func(*corev1.Service){
+		"no-class": func(*corev1.Service) {},
+		"web":      func(s *corev1.Service) { s.Spec.LoadBalancerClass = ours },
+		"default":  func(s *corev1.Service) { s.Spec.LoadBalancerClass, s.Annotations = ours, nil },
+		"nodes": func(s *corev1.Service) {
+			s.Spec.LoadBalancerClass, s.Annotations["kube-octavia.io/target-type"] = ours, "node"
+		},
+	})
+	u.await(t, map[string]string{"app": "web"}, "kube-octavia.io/web", "kube-octavia.io/default")
 }
