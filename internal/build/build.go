@@ -30,13 +30,13 @@ type Input struct {
 	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the Service.
 	Nodes  []corev1.Node
 	Slices []discoveryv1.EndpointSlice
-	// Gated are, by name, the Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
-	// readiness gate that is set when their member takes traffic, or it was just set. The value reports whether
-	// the gate is still missing. It matters only if members are Pods.
-	Gated        map[string]bool
-	Config       config.LoadBalancer
-	Networks     Networks
-	Capabilities lb.Capabilities
+	// Gated are the names of Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
+	// readiness gate that is set when their member takes traffic, or it was just set. Waiting are those of them
+	// whose gate is still missing. Both matter only if members are Pods.
+	Gated, Waiting map[string]bool
+	Config         config.LoadBalancer
+	Networks       Networks
+	Capabilities   lb.Capabilities
 	// Serial is that of lb.Wanted, as far as the cloud requires it.
 	Serial bool
 	Owner  lb.Owner

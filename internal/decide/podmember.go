@@ -55,11 +55,11 @@ func (f Facts) awaitsMembers(d Decision) bool {
 
 // waitingMember reports whether there is a member of a Pod that waits for its readiness gate, for which is holds.
 func (f Facts) waitingMember(in build.Input, o lb.Observed, is func(takes bool) bool) bool {
-	if len(in.Gated) == 0 || !oneActive(o) {
+	if len(in.Waiting) == 0 || !oneActive(o) {
 		return false
 	}
 	for member, takes := range TakingTraffic(*o.LoadBalancer, f.Owner()) {
-		if in.Gated[member.Pod] && is(takes) {
+		if in.Waiting[member.Pod] && is(takes) {
 			return true
 		}
 	}

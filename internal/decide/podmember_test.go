@@ -57,15 +57,15 @@ func TestAMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 	}
 }
 
-// waiting returns facts about a complete load balancer whose only member is of a Pod, and whose desired state was
-// reached. Gated is build.Input.Gated.
-func waitingFacts(status string, gated map[string]bool) Facts {
+// waitingFacts returns facts about a complete load balancer whose only member is of a Pod, and whose desired state was
+// reached. Waiting is build.Input.Waiting.
+func waitingFacts(status string, waiting map[string]bool) Facts {
 	f := factsOf(web(), "10.0.0.11")
 	f = f.with(f.built("lb-1"))
 	pool := f.Record.Cloud.Observed.LoadBalancer.Listeners[0].Pool
 	pool.Monitor, pool.Members = &lb.HealthMonitor{}, podPool(true, status, "web-1").Members
 	f.Record.Progress.Reached = f.Desired.Wanted.Fingerprint()
-	f.Desired.Input.Gated = gated
+	f.Desired.Input.Waiting = waiting
 	return f
 }
 
@@ -97,9 +97,9 @@ func TestAPassFollowsSoonWhileAPodWaitsForItsMember(t *testing.T) {
 	retry := waitingFacts("", nil).Timing.MemberRetry
 	for name, c := range map[string]struct {
 		status string
-		gated  map[string]bool
+		waits  map[string]bool
 		edit   func(*Facts)
-		waits  bool
+		soon   bool
 	}{
 		"the monitor has not found it": {"OFFLINE", waits, nil, true},
 		"it takes traffic":             {"ONLINE", waits, nil, false},
@@ -109,18 +109,18 @@ func TestAPassFollowsSoonWhileAPodWaitsForItsMember(t *testing.T) {
 		"another load balancer serves": {"OFFLINE", waits, func(f *Facts) { f.Record.Cloud.Observed.Predecessor = &lb.LoadBalancer{} }, false},
 		"no load balancer":             {"OFFLINE", waits, func(f *Facts) { f.Record.Cloud.Observed.LoadBalancer = nil }, false},
 	} {
-		f := waitingFacts(c.status, c.gated)
+		f := waitingFacts(c.status, c.waits)
 		if c.edit != nil {
 			c.edit(&f)
 		}
 		d := Decision{Record: f.Record, Done: true}
 		d.Goal.Input = f.Desired.Input
 		wait, err := Next(f, d, Outcome{})
-		if is := wait >= retry && wait <= retry+retry/5; is != c.waits || err != nil {
+		if is := wait >= retry && wait <= retry+retry/5; is != c.soon || err != nil {
 			t.Errorf("%s: %v, %v", name, wait, err)
 		}
 		d.Delay = 10 * retry
-		if wait, _ = Next(f, d, Outcome{}); wait < 10*retry != c.waits {
+		if wait, _ = Next(f, d, Outcome{}); wait < 10*retry != c.soon {
 			t.Errorf("%s: %v although the rest may wait for %v", name, wait, d.Delay)
 		}
 	}

@@ -78,8 +78,8 @@ type Remembered interface {
 
 // Gates knows the readiness gates of Pods.
 type Gates interface {
-	// Gated returns the Pods of build.Input.Gated for the Service.
-	Gated(context.Context, *corev1.Service) (map[string]bool, error)
+	// Gated returns the Pods of build.Input.Gated and build.Input.Waiting for the Service.
+	Gated(context.Context, *corev1.Service) (gated, waiting map[string]bool, _ error)
 }
 
 // CreateSerially creates children one by one from now on, because the cloud leaves those of
@@ -254,7 +254,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	in.Nodes = nodes.Items
 	if p.Gates != nil {
 		var err error
-		if in.Gated, err = p.Gates.Gated(ctx, service); err != nil {
+		if in.Gated, in.Waiting, err = p.Gates.Gated(ctx, service); err != nil {
 			return in, err
 		}
 	}

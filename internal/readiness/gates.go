@@ -56,20 +56,24 @@ func New(o Options) *Gates {
 	return &Gates{Options: o, started: sync.OnceValue(o.Now)}
 }
 
-// Gated returns, by name, the Pods whose endpoints of the Service count as ready, whatever its EndpointSlices
-// say. The value reports whether the Pod still waits for its gate of this Service. See the function Gated.
-func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (map[string]bool, error) {
+// Gated returns the names of Pods whose endpoints of the Service count as ready, whatever its EndpointSlices say, and
+// which of them still wait for their gate of this Service. See the function Gated.
+func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (gated, waiting map[string]bool, _ error) {
 	pods, err := g.pods(ctx, service)
 	if err != nil || len(pods) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	all := map[string]bool{}
+	gated, waiting = map[string]bool{}, map[string]bool{}
 	for i := range pods {
-		if gated, waits := Gated(&pods[i], service.Name); gated {
-			all[pods[i].Name] = waits
+		is, waits := Gated(&pods[i], service.Name)
+		if is {
+			gated[pods[i].Name] = true
+		}
+		if waits {
+			waiting[pods[i].Name] = true
 		}
 	}
-	return all, nil
+	return gated, waiting, nil
 }
 
 // Report sets the gates of Pods that wait and whose members take traffic now. Once True, a gate stays True. Without

@@ -214,9 +214,10 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 	s.pod("web-1", "10.0.0.1", "web")
 	s.pod("web-2", "10.0.0.2", "web")
 	s.awaitPass("web")
+	both := map[string]bool{"web-1": true, "web-2": true}
 	s.eventually("both Pods are gated", func() bool {
-		gated, err := s.gates.Gated(t.Context(), web)
-		return err == nil && cmp.Equal(map[string]bool{"web-1": true, "web-2": true}, gated)
+		gated, waiting, err := s.gates.Gated(t.Context(), web)
+		return err == nil && cmp.Equal(both, gated) && cmp.Equal(both, waiting)
 	})
 	taking := map[decide.PodMember]bool{{Pod: "web-1", Address: "10.0.0.1"}: true, {Pod: "web-2", Address: "10.0.0.2"}: false}
 	if err := s.gates.Report(t.Context(), web, taking); err != nil {
@@ -225,8 +226,8 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 	s.awaitGates("web-1", map[string]string{"web": "True TakesTraffic"})
 	s.awaitGates("web-2", map[string]string{})
 	s.eventually("the cache shows the gate", func() bool {
-		gated, err := s.gates.Gated(t.Context(), web)
-		return err == nil && cmp.Equal(map[string]bool{"web-1": false, "web-2": true}, gated)
+		gated, waiting, err := s.gates.Gated(t.Context(), web)
+		return err == nil && cmp.Equal(both, gated) && cmp.Equal(map[string]bool{"web-2": true}, waiting)
 	})
 	if now := len(s.conditions("web-1")); now != 1 {
 		t.Errorf("%d conditions of gates", now)
@@ -271,8 +272,8 @@ func TestGatesWaitUntilTheNamespaceOptsIn(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{}, s.conditions("pod")); diff != "" {
 		t.Errorf("gates in a namespace that has not opted in:\n%s", diff)
 	}
-	if gated, err := s.gates.Gated(t.Context(), web); len(gated) > 0 || err != nil {
-		t.Errorf("gated: %v, %v", gated, err)
+	if gated, waiting, err := s.gates.Gated(t.Context(), web); len(gated)+len(waiting) > 0 || err != nil {
+		t.Errorf("gated: %v, waiting: %v, %v", gated, waiting, err)
 	}
 	s.optIn()
 	s.awaitGates("pod", map[string]string{"missing": "True NotApplicable"})
