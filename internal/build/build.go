@@ -30,13 +30,10 @@ type Input struct {
 	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the Service.
 	Nodes  []corev1.Node
 	Slices []discoveryv1.EndpointSlice
-	// Gated are the names of Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
-	// readiness gate that is set when their member takes traffic, or it was just set. Waiting are those of them
-	// whose gate is still missing. Both matter only if members are Pods.
-	Gated, Waiting map[string]bool
-	Config         config.LoadBalancer
-	Networks       Networks
-	Capabilities   lb.Capabilities
+	Gates
+	Config       config.LoadBalancer
+	Networks     Networks
+	Capabilities lb.Capabilities
 	// Serial is that of lb.Wanted, as far as the cloud requires it.
 	Serial bool
 	Owner  lb.Owner
@@ -52,6 +49,14 @@ type Input struct {
 	// both means that the load balancer serves both families of the Service.
 	both    bool
 	members choice
+}
+
+// Gates are the readiness gates of Pods. They matter only if members are Pods.
+type Gates struct {
+	// Gated are the names of Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
+	// readiness gate that is set when their member takes traffic, or it was just set. Waiting are those of them
+	// whose gate is still missing.
+	Gated, Waiting map[string]bool
 }
 
 // Sharing is what matters if Services share Found.

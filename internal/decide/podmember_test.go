@@ -58,7 +58,7 @@ func TestAMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 }
 
 // waitingFacts returns facts about a complete load balancer whose only member is of a Pod, and whose desired state was
-// reached. Waiting is build.Input.Waiting.
+// reached, and Pods that wait.
 func waitingFacts(status string, waiting map[string]bool) Facts {
 	f := factsOf(web(), "10.0.0.11")
 	f = f.with(f.built("lb-1"))

@@ -78,8 +78,8 @@ type Remembered interface {
 
 // Gates knows the readiness gates of Pods.
 type Gates interface {
-	// Gated returns the Pods of build.Input.Gated and build.Input.Waiting for the Service.
-	Gated(context.Context, *corev1.Service) (gated, waiting map[string]bool, _ error)
+	// Gated returns the Pods that wait for a gate of the Service.
+	Gated(context.Context, *corev1.Service) (build.Gates, error)
 }
 
 // CreateSerially creates children one by one from now on, because the cloud leaves those of
@@ -116,6 +116,7 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 		d := decide.Decide(f)
 		f.Record = d.Record
 		if d.Need == "" {
+			d.Taking = f.TakingTraffic()
 			return f, d, d.Goal.Err
 		}
 		f.Provided = append(f.Provided, d.Need)
@@ -254,7 +255,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	in.Nodes = nodes.Items
 	if p.Gates != nil {
 		var err error
-		if in.Gated, in.Waiting, err = p.Gates.Gated(ctx, service); err != nil {
+		if in.Gates, err = p.Gates.Gated(ctx, service); err != nil {
 			return in, err
 		}
 	}

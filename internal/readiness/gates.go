@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -58,22 +59,22 @@ func New(o Options) *Gates {
 
 // Gated returns the names of Pods whose endpoints of the Service count as ready, whatever its EndpointSlices say, and
 // which of them still wait for their gate of this Service. See the function Gated.
-func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (gated, waiting map[string]bool, _ error) {
+func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (build.Gates, error) {
 	pods, err := g.pods(ctx, service)
 	if err != nil || len(pods) == 0 {
-		return nil, nil, err
+		return build.Gates{}, err
 	}
-	gated, waiting = map[string]bool{}, map[string]bool{}
+	all := build.Gates{Gated: map[string]bool{}, Waiting: map[string]bool{}}
 	for i := range pods {
-		is, waits := Gated(&pods[i], service.Name)
-		if is {
-			gated[pods[i].Name] = true
+		gated, waits := Gated(&pods[i], service.Name)
+		if gated {
+			all.Gated[pods[i].Name] = true
 		}
 		if waits {
-			waiting[pods[i].Name] = true
+			all.Waiting[pods[i].Name] = true
 		}
 	}
-	return gated, waiting, nil
+	return all, nil
 }
 
 // Report sets the gates of Pods that wait and whose members take traffic now. Once True, a gate stays True. Without

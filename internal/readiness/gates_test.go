@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
@@ -216,8 +217,8 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 	s.awaitPass("web")
 	both := map[string]bool{"web-1": true, "web-2": true}
 	s.eventually("both Pods are gated", func() bool {
-		gated, waiting, err := s.gates.Gated(t.Context(), web)
-		return err == nil && cmp.Equal(both, gated) && cmp.Equal(both, waiting)
+		got, err := s.gates.Gated(t.Context(), web)
+		return err == nil && cmp.Equal(build.Gates{Gated: both, Waiting: both}, got)
 	})
 	taking := map[decide.PodMember]bool{{Pod: "web-1", Address: "10.0.0.1"}: true, {Pod: "web-2", Address: "10.0.0.2"}: false}
 	if err := s.gates.Report(t.Context(), web, taking); err != nil {
@@ -226,8 +227,8 @@ func TestAGateIsSetWhenTheMemberTakesTraffic(t *testing.T) {
 	s.awaitGates("web-1", map[string]string{"web": "True TakesTraffic"})
 	s.awaitGates("web-2", map[string]string{})
 	s.eventually("the cache shows the gate", func() bool {
-		gated, waiting, err := s.gates.Gated(t.Context(), web)
-		return err == nil && cmp.Equal(both, gated) && cmp.Equal(map[string]bool{"web-2": true}, waiting)
+		got, err := s.gates.Gated(t.Context(), web)
+		return err == nil && cmp.Equal(build.Gates{Gated: both, Waiting: map[string]bool{"web-2": true}}, got)
 	})
 	if now := len(s.conditions("web-1")); now != 1 {
 		t.Errorf("%d conditions of gates", now)
@@ -272,8 +273,8 @@ func TestGatesWaitUntilTheNamespaceOptsIn(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{}, s.conditions("pod")); diff != "" {
 		t.Errorf("gates in a namespace that has not opted in:\n%s", diff)
 	}
-	if gated, waiting, err := s.gates.Gated(t.Context(), web); len(gated)+len(waiting) > 0 || err != nil {
-		t.Errorf("gated: %v, waiting: %v, %v", gated, waiting, err)
+	if got, err := s.gates.Gated(t.Context(), web); len(got.Gated) > 0 || err != nil {
+		t.Errorf("gated: %+v, %v", got, err)
 	}
 	s.optIn()
 	s.awaitGates("pod", map[string]string{"missing": "True NotApplicable"})

@@ -34,8 +34,6 @@ type outcome struct {
 	released bool
 	// groupLeft says why the Service still has a security group, and nothing else, or is "".
 	groupLeft string
-	// taking are the members that took traffic, or nil if the pass did not read that.
-	taking map[decide.PodMember]bool
 }
 
 // apply claims the Service, carries out the decision, and decides again if that may have

@@ -53,8 +53,7 @@ type Options struct {
 	// Requirements holds what Services need of the nodes' security groups; nil if these are
 	// not managed.
 	Requirements *nodegroup.Requirements
-	// Readiness sets the readiness gates of Pods; nil if the controller does not set them.
-	Readiness *readiness.Gates
+	Readiness    *readiness.Gates // nil if readiness gates are not set
 	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
 	// Now returns the time; nil means time.Now.
@@ -122,9 +121,7 @@ func (r *Reconciler) pass(ctx context.Context, key types.NamespacedName) (reconc
 	done()
 	f = r.build(ctx, f, err)
 	f, d, err := r.Decide(ctx, f, r.provide)
-	taking := f.TakingTraffic() // a write does not change which members take traffic already
 	f, d, o := r.apply(ctx, f, d, err)
-	o.taking = taking
 	return r.report(ctx, f, d, o)
 }
 
