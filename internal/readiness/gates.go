@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -196,7 +197,7 @@ func (g *Gates) settle(ctx context.Context, pod *corev1.Pod, service string, lef
 	if o.reason == ReasonTimedOut {
 		// Kubernetes counts events with equal objects as one. The Service makes those of several gates differ.
 		related := &corev1.ObjectReference{Kind: "Service", Namespace: pod.Namespace, Name: service}
-		g.Recorder.Eventf(pod, related, corev1.EventTypeWarning, "ReadinessGateTimedOut", "Reconcile", "%s", o.message)
+		g.Recorder.Eventf(pod, related, corev1.EventTypeWarning, status.ReasonReadinessGateTimedOut, "Reconcile", "%s", o.message)
 	}
 	return false, nil
 }

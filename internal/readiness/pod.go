@@ -5,7 +5,7 @@
 // balancer of its Service takes traffic. It reads Pods from the cache of the manager and patches only the
 // conditions of its gates.
 //
-// It may import claim, decide and timing, and what these import.
+// It may import claim, decide, status and timing, and what these import.
 package readiness
 
 import (
