@@ -28,8 +28,9 @@ import (
 type Input struct {
 	Service *corev1.Service
 	// Nodes are all nodes of the cluster, Slices the EndpointSlices of the Service.
-	Nodes        []corev1.Node
-	Slices       []discoveryv1.EndpointSlice
+	Nodes  []corev1.Node
+	Slices []discoveryv1.EndpointSlice
+	Gates
 	Config       config.LoadBalancer
 	Networks     Networks
 	Capabilities lb.Capabilities
@@ -41,8 +42,6 @@ type Input struct {
 	Sharing
 	// Certificate is that of annotation tls-secret.
 	Certificate SecretCertificate
-	// Gated are names of Pods that are ready but for a readiness gate that waits for their member.
-	Gated map[string]bool
 
 	// SubnetsUnknown means that the subnets of the members' addresses could not be looked up, and matter.
 	SubnetsUnknown bool
@@ -50,6 +49,14 @@ type Input struct {
 	// both means that the load balancer serves both families of the Service.
 	both    bool
 	members choice
+}
+
+// Gates are the readiness gates of Pods. They matter only if members are Pods.
+type Gates struct {
+	// Gated are the names of Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
+	// readiness gate that is set when their member takes traffic, or it was just set. Waiting are those of them
+	// whose gate is still missing.
+	Gated, Waiting map[string]bool
 }
 
 // Sharing is what matters if Services share Found.

@@ -44,6 +44,7 @@ type controllerOptions struct {
 	concurrency                               int
 	sweepInterval                             time.Duration
 	orphanGrace                               graceValue
+	readinessGates                            bool
 	metricsAddress, healthAddress             string
 	leaderElect                               bool
 	leaseNamespace, leaseName                 string
@@ -78,6 +79,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "interval for checking all load balancers for drift")
 	o.orphanGrace = graceValue(time.Hour)
 	flags.Var(&o.orphanGrace, "orphan-grace-period", "how long to keep orphaned cloud objects; never disables deletion")
+	flags.BoolVar(&o.readinessGates, "pod-readiness-gates", false, "set the readiness gates of Pods that are members; needs the rights in deploy/readiness-gates")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "listen address of /metrics; 0 disables it")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "listen address of /healthz and /readyz; 0 disables them")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader, so that only one replica is active")
@@ -147,14 +149,15 @@ func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logge
 			return fmt.Errorf("register metrics: %w", err)
 		}
 		return controller.SetUp(m, controller.Options{
-			Planner:       o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, uid),
-			Metrics:       counted,
-			Registry:      metrics.Registry,
-			Logger:        log,
-			Concurrency:   o.concurrency,
-			SweepInterval: o.sweepInterval,
-			OrphanGrace:   time.Duration(o.orphanGrace),
-			Timing:        timing,
+			Planner:        o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, uid),
+			Metrics:        counted,
+			Registry:       metrics.Registry,
+			Logger:         log,
+			Concurrency:    o.concurrency,
+			SweepInterval:  o.sweepInterval,
+			OrphanGrace:    time.Duration(o.orphanGrace),
+			ReadinessGates: o.readinessGates,
+			Timing:         timing,
 		})
 	}
 }
@@ -193,11 +196,19 @@ func (o *controllerOptions) manager(cluster *rest.Config, log logr.Logger) (mana
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
 		if !m.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the caches of Services, Nodes and EndpointSlices are not filled yet")
+			return errors.New(o.emptyCaches())
 		}
 		return nil
 	})
 	return m, err
+}
+
+// emptyCaches says that caches are not filled yet.
+func (o *controllerOptions) emptyCaches() string {
+	if o.readinessGates {
+		return "the caches of Services, Nodes, EndpointSlices, Pods and Namespaces are not filled yet; --pod-readiness-gates needs the rights in deploy/readiness-gates"
+	}
+	return "the caches of Services, Nodes and EndpointSlices are not filled yet"
 }
 
 // namespace is where the Lease is kept.

@@ -6,11 +6,15 @@ package controller
 import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/readiness"
 )
 
-// CacheOptions are for the caches of Services, nodes and EndpointSlices. They hold all of the cluster, so they drop what
+// CacheOptions are for the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if readiness gates
+// are set. They hold all of the cluster, so they drop what
 // nothing reads. Services are written by patches of what changes, which remove no dropped field.
 func CacheOptions() cache.Options {
 	return cache.Options{
@@ -19,6 +23,12 @@ func CacheOptions() cache.Options {
 			&corev1.Service{}:            {Transform: transform(slimService)},
 			&corev1.Node{}:               {Transform: transform(slimNode)},
 			&discoveryv1.EndpointSlice{}: {Transform: transform(slimSlice)},
+			// Only with readiness gates these two are read.
+			&corev1.Pod{}: {Transform: transform(readiness.Slim)},
+			&corev1.Namespace{}: {
+				Label:     labels.SelectorFromSet(labels.Set{readiness.NamespaceLabel: readiness.Enabled}),
+				Transform: transform(slimNamespace),
+			},
 		},
 	}
 }
@@ -61,4 +71,11 @@ func slimSlice(s *discoveryv1.EndpointSlice) {
 	for i, p := range s.Ports {
 		s.Ports[i] = discoveryv1.EndpointPort{Name: p.Name, Protocol: p.Protocol, Port: p.Port}
 	}
+}
+
+// slimNamespace keeps the label by which a namespace opts in to readiness gates.
+func slimNamespace(n *corev1.Namespace) {
+	n.ManagedFields, n.Annotations, n.OwnerReferences = nil, nil, nil
+	n.Labels = map[string]string{readiness.NamespaceLabel: n.Labels[readiness.NamespaceLabel]}
+	n.Spec, n.Status = corev1.NamespaceSpec{}, corev1.NamespaceStatus{}
 }

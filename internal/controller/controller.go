@@ -12,16 +12,19 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/nodegroup"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/service"
 	"github.com/kube-octavia/kube-octavia/internal/survey"
 	"github.com/kube-octavia/kube-octavia/internal/sweep"
@@ -46,6 +49,8 @@ type Options struct {
 	SweepInterval time.Duration
 	// OrphanGrace is how long orphans stay, or orphan.Never.
 	OrphanGrace time.Duration
+	// ReadinessGates is whether readiness gates of Pods are set.
+	ReadinessGates bool
 	// Timing is how long things are left alone; timing.Default is for real clouds.
 	Timing timing.Delays
 }
@@ -86,16 +91,8 @@ func SetUp(m manager.Manager, o Options) error {
 		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
 	}
-	if o.Planner.Config.ManageSecurityGroups {
-		requirements, err := nodegroup.SetUp(m, nodegroup.Options{
-			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
-			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: known, Recorder: recorder, Metrics: o.Metrics,
-			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: enqueue, Now: time.Now,
-		})
-		if err != nil {
-			return err
-		}
-		options.Requirements = requirements
+	if err := setUpOptional(m, o, &options); err != nil {
+		return err
 	}
 	reconciler = service.New(options)
 	sweeper := sweep.New(sweep.Options{
@@ -109,6 +106,32 @@ func SetUp(m manager.Manager, o Options) error {
 		}
 	}
 	return reconciler.SetUp(m, o.Concurrency, wake)
+}
+
+// setUpOptional adds what runs only if a setting requests it: the reconcilers of the nodes' security groups and of
+// readiness gates.
+func setUpOptional(m manager.Manager, o Options, options *service.Options) (err error) {
+	if o.Planner.Config.ManageSecurityGroups {
+		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
+			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
+			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: options.Memory, Recorder: options.Recorder, Metrics: o.Metrics,
+			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !o.ReadinessGates {
+		return nil
+	}
+	options.Readiness, err = readiness.SetUp(m, readiness.Options{
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy, PodTargets: func(s *corev1.Service) bool { return build.PodTargets(s, o.Planner.Config) },
+		Enqueue: options.Enqueue, Timing: o.Timing,
+	})
+	if err == nil {
+		o.Planner.Gates = options.Readiness
+	}
+	return err
 }
 
 // newSurvey returns the survey of the planner's project.

@@ -68,19 +68,21 @@ type Outcome struct {
 // with an error, after the backoff of the queue.
 func Next(f Facts, d Decision, o Outcome) (time.Duration, error) {
 	wait, err := nextByOutcome(f, d, o)
-	if longest := f.longestWait(); err == nil && longest > 0 && (wait == 0 || longest < wait) {
+	if longest := f.longestWait(d); err == nil && longest > 0 && (wait == 0 || longest < wait) {
 		wait = longest
 	}
 	return wait, err
 }
 
 // longestWait returns the longest time between two passes, or 0 for no limit. It is for changes
-// that no event and no sweep shows: of a Secret, and of a load balancer without our tags, which a
-// Service that is only observed may have.
-func (f Facts) longestWait() time.Duration {
+// that no event and no sweep shows: of a Secret, of a load balancer without our tags, which a
+// Service that is only observed may have, and of members for which Pods wait.
+func (f Facts) longestWait(d Decision) time.Duration {
 	switch {
 	case f.Preview:
 		return timing.Jitter(timing.ObserveInterval)
+	case f.awaitsMembers(d):
+		return timing.Jitter(f.Timing.MemberRetry)
 	case f.Serves && f.options().TLSSecret != "":
 		return timing.Jitter(f.Timing.SecretInterval)
 	}

@@ -58,6 +58,9 @@ type Planner struct {
 	Remembered Remembered
 	Survey     *survey.Survey
 
+	// Gates are the readiness gates of Pods; nil if the controller does not set them.
+	Gates Gates
+
 	// serial reports whether the cloud was seen to leave children of single-call creates
 	// unfinished.
 	serial atomic.Bool
@@ -71,6 +74,12 @@ type Remembered interface {
 	MayAppear(types.NamespacedName) bool
 	// Users returns the Services that use the load balancer.
 	Users(id string) []types.NamespacedName
+}
+
+// Gates knows the readiness gates of Pods.
+type Gates interface {
+	// Gated returns the Pods that wait for a gate of the Service.
+	Gated(context.Context, *corev1.Service) (build.Gates, error)
 }
 
 // CreateSerially creates children one by one from now on, because the cloud leaves those of
@@ -107,6 +116,7 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 		d := decide.Decide(f)
 		f.Record = d.Record
 		if d.Need == "" {
+			d.Taking = f.TakingTraffic()
 			return f, d, d.Goal.Err
 		}
 		f.Provided = append(f.Provided, d.Need)
@@ -243,6 +253,12 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 		return in, fmt.Errorf("list nodes: %w", err)
 	}
 	in.Nodes = nodes.Items
+	if p.Gates != nil {
+		var err error
+		if in.Gates, err = p.Gates.Gated(ctx, service); err != nil {
+			return in, err
+		}
+	}
 	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !build.MayHavePods(in, l) {
 		return in, nil
 	}

@@ -4,7 +4,7 @@
 // Package service makes passes over Services: gather, build, diff, apply, report. Package
 // planner reads the facts, and package decide makes the decisions.
 //
-// It may import planner, nodegroup, conflict and what these import.
+// It may import planner, nodegroup, readiness, conflict and what these import.
 package service
 
 import (
@@ -34,6 +34,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/quota"
+	"github.com/kube-octavia/kube-octavia/internal/readiness"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -52,6 +53,7 @@ type Options struct {
 	// Requirements holds what Services need of the nodes' security groups; nil if these are
 	// not managed.
 	Requirements *nodegroup.Requirements
+	Readiness    *readiness.Gates // nil if readiness gates are not set
 	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
 	// Now returns the time; nil means time.Now.

@@ -6,6 +6,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -104,7 +105,7 @@ func (r *Reconciler) reportDrift(f decide.Facts, d decide.Decision, repaired []s
 	return d
 }
 
-// publishPass writes the result of the pass to the Service.
+// publishPass writes the result of the pass to the Service, and sets readiness gates of its Pods.
 func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.Decision, o outcome) error {
 	if !f.Preview {
 		if err := r.note(ctx, f, d); err != nil {
@@ -118,7 +119,7 @@ func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.D
 	if f.Preview {
 		r.observers.note(f.Service)
 	}
-	return err
+	return errors.Join(err, r.Readiness.Report(ctx, f.Service, d.Taking))
 }
 
 // passOf returns the result of the pass for the Service's conditions and addresses.

@@ -56,6 +56,8 @@ const (
 	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
 	// ReasonNoMemberAddress: a node has no address to which a load balancer could send.
 	ReasonNoMemberAddress = "NoMemberAddress"
+	// ReasonReadinessGateTimedOut: a readiness gate was set although the member of the Pod does not take traffic.
+	ReasonReadinessGateTimedOut = "ReadinessGateTimedOut"
 	// ReasonOrphanDeleted: an orphan was deleted after the grace period.
 	ReasonOrphanDeleted = "OrphanDeleted"
 )

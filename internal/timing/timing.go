@@ -33,6 +33,8 @@ type Delays struct {
 	DuplicateRetry time.Duration
 	// ChildrenRetry is the wait for children of a load balancer that Octavia left unready although its work has ended.
 	ChildrenRetry time.Duration
+	// MemberRetry is the wait before the statuses of members are read again while Pods wait for them.
+	MemberRetry time.Duration
 	// Deletion is the wait after the deletion of a load balancer before its replacement is created, or before
 	// another attempt to delete it.
 	Deletion Backoff
@@ -65,6 +67,7 @@ func Default() Delays {
 		Drain:           30 * time.Second,
 		DuplicateRetry:  2 * time.Second,
 		ChildrenRetry:   10 * time.Second,
+		MemberRetry:     2 * time.Second,
 		Deletion:        Backoff{5 * time.Second, 5 * time.Minute},
 		Unfinished:      Backoff{5 * time.Second, 5 * time.Minute},
 		KubernetesLimit: 30 * time.Second,

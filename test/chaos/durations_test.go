@@ -39,6 +39,7 @@ func delaysTimes(by time.Duration) timing.Delays {
 		AnswerLimit:    by * 1500 * time.Millisecond,
 		DuplicateRetry: by * 200 * time.Millisecond,
 		ChildrenRetry:  by * 200 * time.Millisecond,
+		MemberRetry:    by * 200 * time.Millisecond,
 		Deletion:       timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		Replacement:    timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		Drain:          by * 100 * time.Millisecond,

@@ -29,6 +29,8 @@ const (
 	Namespace = "kube-octavia"
 	// Name is that of the Deployment, the ServiceAccount, the roles and the Lease.
 	Name = "kube-octavia"
+	// GatesName is that of the ClusterRole and the policy for readiness gates.
+	GatesName = Name + "-readiness-gates"
 	// User is who the controller is to kube-apiserver.
 	User = "system:serviceaccount:" + Namespace + ":" + Name
 )
@@ -67,6 +69,19 @@ func Install(ctx context.Context, cluster *kube.Cluster, dir string) error {
 		}
 	}
 	return nil
+}
+
+// InstallGates applies the manifests of deploy/readiness-gates, which is the
+// directory, and waits until the role is in force.
+func InstallGates(ctx context.Context, cluster *kube.Cluster, dir string) error {
+	if _, err := Kubectl(ctx, cluster, "apply", "-k", dir); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return err
+	}
+	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"})
 }
 
 // awaitRight waits until the controller may do this.

@@ -4,6 +4,7 @@
 package deploy_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -264,12 +266,42 @@ func TestInstallationIsAsTheDocsTell(t *testing.T) {
 	}
 }
 
-func TestDocsListTheRights(t *testing.T) {
+// gates is the directory of what readiness gates need.
+const gates = "../../deploy/readiness-gates"
+
+func TestKubeAPIServerAcceptsTheManifestsForReadinessGatesWithoutAWarning(t *testing.T) {
 	installed(t)
-	granted, err := deploy.Granted(t.Context(), kubetest.Client(t))
-	if err != nil {
+	if err := deploy.InstallGates(t.Context(), kubetest.Cluster(t), gates); err != nil {
 		t.Fatal(err)
 	}
+	out := kubectl(t, "apply", "-k", gates, "--validate=strict")
+	if lines := strings.Count(out, "\n"); lines != 4 || strings.Contains(out, "Warning") || strings.Contains(out, "created") {
+		t.Errorf("applied a second time, %d objects instead of 4:\n%s", lines, out)
+	}
+}
+
+func TestDocsListTheRights(t *testing.T) {
+	installed(t)
+	if err := deploy.InstallGates(t.Context(), kubetest.Cluster(t), gates); err != nil {
+		t.Fatal(err)
+	}
+	const header = "| resource | verbs | what for |\n| --- | --- | --- |\n"
+	tables := strings.Split(page(t, rights), header)
+	if len(tables) != 3 {
+		t.Fatalf("%s has %d tables of rights", rights, len(tables)-1)
+	}
+	for i, read := range []func(context.Context, kubernetes.Interface) ([]deploy.Permission, error){deploy.Granted, deploy.GatesGranted} {
+		granted, err := read(t.Context(), kubetest.Client(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareRights(t, granted, tables[i+1])
+	}
+}
+
+// compareRights compares what is granted with the table of the docs.
+func compareRights(t *testing.T, granted []deploy.Permission, table string) {
+	t.Helper()
 	verbs := map[string][]string{}
 	for _, p := range granted {
 		resource := p.Resource
@@ -288,7 +320,6 @@ func TestDocsListTheRights(t *testing.T) {
 	for resource, all := range verbs {
 		want[resource] = strings.Join(all, ", ")
 	}
-	_, table, _ := strings.Cut(page(t, rights), "| resource | verbs | what for |\n| --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	got := map[string]string{}
 	for _, row := range strings.Split(table, "\n") {

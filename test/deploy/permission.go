@@ -67,6 +67,16 @@ func Granted(ctx context.Context, client kubernetes.Interface) ([]Permission, er
 	return append(expand("", everywhere.Rules), expand(Namespace, here.Rules)...), nil
 }
 
+// GatesGranted returns what the roles of deploy/readiness-gates allow the
+// controller, as they are in the cluster.
+func GatesGranted(ctx context.Context, client kubernetes.Interface) ([]Permission, error) {
+	role, err := client.RbacV1().ClusterRoles().Get(ctx, GatesName, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read the ClusterRole for readiness gates: %w", err)
+	}
+	return expand("", role.Rules), nil
+}
+
 // expand takes rules apart.
 func expand(namespace string, rules []rbacv1.PolicyRule) []Permission {
 	var all []Permission

@@ -51,10 +51,14 @@ func (n *Nodes) syncPod(ctx context.Context, podKey string) (time.Duration, erro
 	}
 	p, started, err := n.process(id, pod)
 	if err != nil {
-		return 0, n.patchStatus(ctx, pod, failed(err))
+		return 0, n.patchStatus(ctx, pod, failed(pod, err))
 	}
 	if started || pod.Status.PodIP != p.ip.String() {
 		return 0, n.patchStatus(ctx, pod, running(pod, p, n.addressOf(pod.Spec.NodeName)))
+	}
+	if wanted := readiness(pod, isConditionTrue(pod, corev1.ContainersReady)); !hasConditions(pod, wanted) {
+		// A readiness gate has changed.
+		return 0, n.patchStatus(ctx, pod, corev1.PodStatus{Phase: pod.Status.Phase, Conditions: wanted})
 	}
 	return 0, nil
 }
@@ -146,10 +150,14 @@ func (n *Nodes) deletePodsOn(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// patchStatus merges the status into the Pod's. That the Pod is gone is no
-// error.
+// patchStatus merges the status into the Pod's, and conditions by their types, so
+// that those of others stay. That the Pod is gone is no error.
 func (n *Nodes) patchStatus(ctx context.Context, pod *corev1.Pod, s corev1.PodStatus) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": s})
+	type status corev1.PodStatus // without its own conditions
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": struct {
+		status     `json:",inline"`
+		Conditions []fullCondition `json:"conditions"`
+	}{status(s), fullConditions(s.Conditions)}})
 	if err != nil {
 		return err
 	}
@@ -168,7 +176,7 @@ func running(pod *corev1.Pod, p *process, hostIP string) corev1.PodStatus {
 		StartTime: &now,
 		HostIP:    hostIP, HostIPs: []corev1.HostIP{{IP: hostIP}},
 		PodIP: p.ip.String(), PodIPs: []corev1.PodIP{{IP: p.ip.String()}},
-		Conditions: readiness(true),
+		Conditions: readiness(pod, true),
 	}
 	for _, t := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized} {
 		s.Conditions = append(s.Conditions, corev1.PodCondition{Type: t, Status: corev1.ConditionTrue, LastTransitionTime: now})
@@ -182,20 +190,7 @@ func running(pod *corev1.Pod, p *process, hostIP string) corev1.PodStatus {
 	return s
 }
 
-// readiness are the two conditions that say whether a Pod takes traffic.
-func readiness(ready bool) []corev1.PodCondition {
-	status := corev1.ConditionFalse
-	if ready {
-		status = corev1.ConditionTrue
-	}
-	now := metav1.Now()
-	return []corev1.PodCondition{
-		{Type: corev1.PodReady, Status: status, LastTransitionTime: now},
-		{Type: corev1.ContainersReady, Status: status, LastTransitionTime: now},
-	}
-}
-
 // failed is the status of a Pod whose server cannot start.
-func failed(err error) corev1.PodStatus {
-	return corev1.PodStatus{Phase: corev1.PodFailed, Reason: "CannotListen", Message: err.Error(), Conditions: readiness(false)}
+func failed(pod *corev1.Pod, err error) corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodFailed, Reason: "CannotListen", Message: err.Error(), Conditions: readiness(pod, false)}
 }

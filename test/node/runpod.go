@@ -28,10 +28,13 @@ type Pod struct {
 	Ports []corev1.ContainerPort
 	// GraceSeconds is how long the Pod still serves after its deletion; 0 means 1.
 	GraceSeconds int64
+	// ReadinessGates are the condition types of the Pod's readiness gates. Until
+	// somebody sets all of these conditions to True, the Pod is not Ready.
+	ReadinessGates []corev1.PodConditionType
 }
 
-// RunPod creates a Pod bound to a node and returns it when it is Running and
-// Ready. The Pod terminates when its grace period is over. The error of a Pod
+// RunPod creates a Pod bound to a node and returns it when it is Running and,
+// unless it has readiness gates, Ready. The Pod terminates when its grace period is over. The error of a Pod
 // that cannot start says why.
 func (n *Nodes) RunPod(ctx context.Context, p Pod) (*corev1.Pod, error) {
 	fail := func(err error) (*corev1.Pod, error) {
@@ -80,10 +83,15 @@ func (n *Nodes) RunPod(ctx context.Context, p Pod) (*corev1.Pod, error) {
 
 // podObject is the Pod as a user would write it, but for the node's name.
 func podObject(p Pod) *corev1.Pod {
+	var gates []corev1.PodReadinessGate
+	for _, gate := range p.ReadinessGates {
+		gates = append(gates, corev1.PodReadinessGate{ConditionType: gate})
+	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: p.Labels},
 		Spec: corev1.PodSpec{
 			NodeName:                      p.Node,
+			ReadinessGates:                gates,
 			TerminationGracePeriodSeconds: new(max(p.GraceSeconds, 1)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
@@ -101,7 +109,7 @@ func (n *Nodes) SetPodReady(ctx context.Context, namespace, name string, ready b
 	if err != nil {
 		return fmt.Errorf("pod %s/%s: %w", namespace, name, err)
 	}
-	if err := n.patchStatus(ctx, pod, corev1.PodStatus{Phase: pod.Status.Phase, Conditions: readiness(ready)}); err != nil {
+	if err := n.patchStatus(ctx, pod, corev1.PodStatus{Phase: pod.Status.Phase, Conditions: readiness(pod, ready)}); err != nil {
 		return fmt.Errorf("pod %s/%s: cannot set its readiness: %w", namespace, name, err)
 	}
 	return nil

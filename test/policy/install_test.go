@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy_test tries deploy/admission-policy on a real kube-apiserver.
+// Package policy_test tries the policies of deploy/admission-policy and deploy/readiness-gates on a real
+// kube-apiserver.
 package policy_test
 
 import (
@@ -80,7 +81,7 @@ func newUser(t *testing.T, patches ...string) user {
 	if u.Clientset, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	dir := kustomization(t, patches)
+	dir := kustomization(t, manifests, patches)
 	kubectl(t, "apply", "-k", dir, "--validate=strict")
 	t.Cleanup(func() {
 		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(t), "delete", "-k", dir); err != nil {
@@ -92,11 +93,11 @@ func newUser(t *testing.T, patches ...string) user {
 	return u
 }
 
-// kustomization is a directory with an operator's kustomization of the manifests.
-func kustomization(t *testing.T, patches []string) string {
+// kustomization is a directory with an operator's kustomization of the manifests in the directory.
+func kustomization(t *testing.T, of string, patches []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	from, err := filepath.Abs(manifests)
+	from, err := filepath.Abs(of)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,138 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package readiness sets the readiness gates of Pods: a Pod becomes ready only when its member in the load
+// balancer of its Service takes traffic. It reads Pods from the cache of the manager and patches only the
+// conditions of its gates.
+//
+// It may import claim, decide, status and timing, and what these import.
+package readiness
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/decide"
+)
+
+// Prefix begins the condition type of a gate; the name of a Service in the namespace of the Pod follows.
+const Prefix = "kube-octavia.io/"
+
+// Gates are processed only in namespaces with the label NamespaceLabel and the value Enabled.
+const (
+	NamespaceLabel = "kube-octavia.io/readiness-gates"
+	Enabled        = "enabled"
+)
+
+// notReady is the reason that the kubelet gives to condition Ready when all containers are ready and only
+// readiness gates are missing.
+const notReady = "ReadinessGatesNotReady"
+
+// Gate returns the condition type of the gate for a Service.
+func Gate(service string) corev1.PodConditionType { return corev1.PodConditionType(Prefix + service) }
+
+// Services returns the names of the Services that gates of the Pod name, in their order.
+func Services(pod *corev1.Pod) []string {
+	var names []string
+	for _, g := range pod.Spec.ReadinessGates {
+		if name, ours := strings.CutPrefix(string(g.ConditionType), Prefix); ours {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Slim drops everything of a Pod that this package does not read: there may be very many Pods, and most have no
+// gate.
+func Slim(pod *corev1.Pod) {
+	slim := corev1.Pod{TypeMeta: pod.TypeMeta}
+	slim.Namespace, slim.Name, slim.UID, slim.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
+	slim.DeletionTimestamp = pod.DeletionTimestamp
+	if len(Services(pod)) > 0 {
+		slim.Spec.ReadinessGates, slim.Status.PodIPs = pod.Spec.ReadinessGates, pod.Status.PodIPs
+		for _, c := range pod.Status.Conditions {
+			slim.Status.Conditions = append(slim.Status.Conditions,
+				corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime})
+		}
+	}
+	*pod = slim
+}
+
+// condition returns the condition of the type, or nil.
+func condition(pod *corev1.Pod, of corev1.PodConditionType) *corev1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == of })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
+}
+
+func isTrue(pod *corev1.Pod, of corev1.PodConditionType) bool {
+	c := condition(pod, of)
+	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// waiting returns the Services for whose gates the Pod waits. A Pod that is being deleted waits for none.
+func waiting(pod *corev1.Pod) []string {
+	if pod.DeletionTimestamp != nil {
+		return nil
+	}
+	return slices.DeleteFunc(Services(pod), func(service string) bool { return isTrue(pod, Gate(service)) })
+}
+
+// Gated reports whether the endpoint of a Pod with a gate for the Service counts as ready, although its
+// EndpointSlice may say that it is not: without its member the Pod would never become ready. That is so while
+// only gates of load balancers are missing, and then until the EndpointSlice shows that the Pod is ready:
+// otherwise the member would be removed for a moment between the two. Waits reports whether the gate for this
+// Service is still missing.
+//
+// Several gates of this kind do not wait for each other. Gates of other controllers come first.
+func Gated(pod *corev1.Pod, service string) (gated, waits bool) {
+	if pod.DeletionTimestamp != nil || !slices.Contains(Services(pod), service) {
+		return false, false
+	}
+	ready := condition(pod, corev1.PodReady)
+	if ready == nil {
+		return false, false
+	}
+	gated = ready.Status == corev1.ConditionTrue || ready.Reason == notReady && othersTrue(pod)
+	return gated, gated && !isTrue(pod, Gate(service))
+}
+
+// othersTrue reports whether all gates of other controllers are True.
+func othersTrue(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool {
+		return !strings.HasPrefix(string(g.ConditionType), Prefix) && !isTrue(pod, g.ConditionType)
+	})
+}
+
+// takesTraffic reports whether the Pod is a member, and each of its members takes traffic. A member with the
+// name of the Pod and another address is that of an earlier Pod.
+func takesTraffic(pod *corev1.Pod, taking map[decide.PodMember]bool) bool {
+	member := false
+	for _, ip := range pod.Status.PodIPs {
+		takes, is := taking[decide.PodMember{Pod: pod.Name, Address: ip.IP}]
+		if is && !takes {
+			return false
+		}
+		member = member || is
+	}
+	return member
+}
+
+// timeLeft returns how long the gates of the Pod may still be missing: the limit counts from when all containers
+// became ready, and never from before started. Counts is false while a container is not ready.
+func timeLeft(pod *corev1.Pod, started, now time.Time) (left time.Duration, counts bool) {
+	c := condition(pod, corev1.ContainersReady)
+	if c == nil || c.Status != corev1.ConditionTrue {
+		return 0, false
+	}
+	since := c.LastTransitionTime.Time
+	if since.Before(started) {
+		since = started
+	}
+	return since.Add(limit).Sub(now), true
+}
