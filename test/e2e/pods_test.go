@@ -241,7 +241,7 @@ func TestPodsAreReplacedOneAfterTheOtherWithoutAFailedRequest(t *testing.T) {
 	var now []string
 	start := func(generation, i int) {
 		name := fmt.Sprintf("web-%d-%d", generation, i)
-		s.runPodFor(name, []string{"a", "b"}[i%2], 15)
+		s.runPodFor(name, []string{"a", "b"}[i%2], 6)
 		now = append(now, name)
 	}
 	for i := range pods {
@@ -389,6 +389,19 @@ func TestPodsReplaceNodesWhenTheSecurityGroupAdmitsTheirTraffic(t *testing.T) {
 		}
 	}
 	s.requireNoFailedRequest(visitor)
+}
+
+func TestPodsAreReachedThroughTheRouterOfTheMembersSubnet(t *testing.T) {
+	s := newStage(t, settings{podPorts: true})
+	if !s.podsAnswer() {
+		t.Skip("load balancers do not reach Pods here")
+	}
+	web := s.service("web", tcp(8080), udp(5300), toPods)
+	address := web.waitUntilProgrammed()
+	web.waitForTree(membersAt(s.podAddresses("a", "b")...))
+	web.waitForTree(membersIn(s.cloud.IDs().PrivateSubnet))
+	s.answers(address, 8080)
+	s.echoes(address, 5300)
 }
 
 func TestOpenConnectionsToATerminatingPodGoOnUntilItEnds(t *testing.T) {
