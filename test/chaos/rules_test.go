@@ -25,11 +25,12 @@ const (
 	timeoutKey  = "loadbalancer.openstack.org/timeout-client-data"
 	methodKey   = "loadbalancer.openstack.org/lb-method"
 	// proxyKey is for all TCP ports, protocolsKey for those that it names.
-	proxyKey     = "loadbalancer.openstack.org/proxy-protocol"
-	protocolsKey = "kube-octavia.io/protocols"
-	flavorKey    = "loadbalancer.openstack.org/flavor-id"
-	replaceKey   = "loadbalancer.openstack.org/allow-replacement"
-	secretKey    = "loadbalancer.openstack.org/tls-secret"
+	proxyKey      = "loadbalancer.openstack.org/proxy-protocol"
+	protocolsKey  = "kube-octavia.io/protocols"
+	flavorKey     = "loadbalancer.openstack.org/flavor-id"
+	replaceKey    = "loadbalancer.openstack.org/allow-replacement"
+	targetTypeKey = "kube-octavia.io/target-type"
+	secretKey     = "loadbalancer.openstack.org/tls-secret"
 )
 
 // resources are what the cloud has, or has to have, for one Service.
@@ -70,9 +71,12 @@ func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 	return fmt.Sprintf("%s %s", p.Protocol, p.Protocol)
 }
 
-// expected are the resources that a Service requests with these nodes. A Service that is
+// backends are what may be members: addresses of nodes, and of Pods with their port.
+type backends struct{ nodes, pods []string }
+
+// expected are the resources that a Service requests with these backends. A Service that is
 // nil or of another type requests nothing.
-func expected(v *corev1.Service, nodes []string) resources {
+func expected(v *corev1.Service, from backends) resources {
 	if v == nil || v.DeletionTimestamp != nil || v.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return resources{}
 	}
@@ -83,8 +87,11 @@ func expected(v *corev1.Service, nodes []string) resources {
 	}
 	for _, p := range v.Spec.Ports {
 		var members []string
-		for _, n := range nodes {
+		for _, n := range from.nodes {
 			members = append(members, fmt.Sprintf("%s:%d", n, p.NodePort))
+		}
+		if v.Annotations[targetTypeKey] == "pod" {
+			members = slices.Clone(from.pods)
 		}
 		slices.Sort(members)
 		s.Ports[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = openPort{
@@ -152,11 +159,11 @@ func (b balancer) ports() map[string]openPort {
 }
 
 // checkServes returns an error if the cloud has less or more than the Service requests.
-func (s state) checkServes(v *corev1.Service, nodes []string) error {
+func (s state) checkServes(v *corev1.Service, from backends) error {
 	if v == nil {
 		return nil
 	}
-	want := expected(v, nodes)
+	want := expected(v, from)
 	if d := cmp.Diff(want, s.actual(string(v.UID))); d != "" {
 		return fmt.Errorf("the cloud does not have what Service %s requests (-want +have):\n%s", v.Name, d)
 	}
@@ -199,7 +206,7 @@ func (s state) checkProgrammed(v *corev1.Service) error {
 	if !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed) {
 		return nil
 	}
-	want, have := expected(v, nil), s.actual(string(v.UID))
+	want, have := expected(v, backends{}), s.actual(string(v.UID))
 	for _, ports := range []map[string]openPort{want.Ports, have.Ports} {
 		for key, p := range ports {
 			p.Members = nil

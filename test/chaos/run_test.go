@@ -209,6 +209,9 @@ func (r *run) cleanUp() error {
 	if !apierrors.IsNotFound(err) {
 		errs = append(errs, err)
 	}
+	if err := r.slices().Delete(r.ctx, podSlice, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		errs = append(errs, err)
+	}
 	r.env.cloud.Faults().Clear()
 	r.env.proxy.faults.Clear()
 	errs = append(errs, r.poll(func() error {
@@ -243,12 +246,17 @@ func (r *run) checkConverged() error {
 	if err != nil {
 		return err
 	}
+	pods, err := r.pods()
+	if err != nil {
+		return err
+	}
 	s, err := r.state()
 	if err != nil {
 		return err
 	}
 	r.inspectState(s)
-	if err := errors.Join(s.checkServes(v, nodes), r.checkNothingElse(s, expected(v, nodes)), r.checkCertificate(s, v)); err != nil {
+	from := backends{nodes, pods}
+	if err := errors.Join(s.checkServes(v, from), r.checkNothingElse(s, expected(v, from)), r.checkCertificate(s, v)); err != nil {
 		return fmt.Errorf("%w\nconditions: %v", err, conditionsOf(v))
 	}
 	if r.keptAddress != "" && v != nil && !slices.ContainsFunc(v.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool { return i.IP == r.keptAddress }) {

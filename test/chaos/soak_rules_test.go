@@ -24,8 +24,8 @@ func (s state) differences(services []corev1.Service, nodes []string, given []fl
 	wants := map[string]bool{}
 	for i := range services {
 		v := &services[i]
-		wants["kube-octavia.service="+string(v.UID)] = expected(v, nodes).Balancers > 0
-		if err := s.checkServes(v, nodes); err != nil {
+		wants["kube-octavia.service="+string(v.UID)] = expected(v, backends{nodes: nodes}).Balancers > 0
+		if err := s.checkServes(v, backends{nodes: nodes}); err != nil {
 			all = append(all, err)
 		}
 		if err := checkConditions(v); err != nil {

@@ -93,7 +93,9 @@ func reachingPods(t *testing.T, with settings) settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with.conf = append(with.conf, "pod-network-ids="+c.PodNetwork)
+	if c.DataPlane != nil {
+		with.conf = append(with.conf, "pod-network-ids="+c.PodNetwork)
+	}
 	return with
 }
 
