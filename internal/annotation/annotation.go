@@ -230,7 +230,7 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 	defaults, there := operator.Of(classOf(annotations))
 	if !there {
 		problems = append(problems, unknownClass(annotations, operator))
-		defaults = operator
+		defaults, _ = operator.Of("")
 	}
 	options := over(defaults)
 	withoutOtherNetworks(&options, annotations)
@@ -251,6 +251,11 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 	}
 	if options.TLSSecret != "" {
 		options.TLSContainer = ""
+	}
+	if defaults.AtClusterIP != nil {
+		// The ClusterIP decides where the VIP is, and there may be no NodePorts.
+		options.SubnetID, options.NetworkID, options.AdditionalSubnetID, options.PortID = defaults.SubnetID, "", "", ""
+		options.TargetType = defaults.TargetType
 	}
 	// An operator who allows internal load balancers only cannot be overruled.
 	options.Internal = options.Internal || defaults.Internal

@@ -139,6 +139,8 @@ const (
 	ReasonUnsupported         = "Unsupported"
 	ReasonNoNodePort          = "NoNodePort"
 	ReasonNoSubnet            = "NoSubnet"
+	// ReasonServiceSubnetUnusable: the subnet of the ClusterIPs cannot have their load balancers.
+	ReasonServiceSubnetUnusable = "ServiceSubnetUnusable"
 	// ReasonSharingRefused: the Service cannot share the load balancer that it names.
 	ReasonSharingRefused = "SharingRefused"
 	// ReasonCertificateUnusable: a reference leads to no certificate.
@@ -152,7 +154,7 @@ const (
 // Refuses reports whether the reason refuses a whole Service, rather than a part of its request.
 func Refuses(reason string) bool {
 	return slices.Contains([]string{
-		ReasonInvalidAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet,
+		ReasonInvalidAnnotation, ReasonInvalidAddress, ReasonInvalidSourceRanges, ReasonUnsupported, ReasonNoNodePort, ReasonNoSubnet, ReasonServiceSubnetUnusable,
 		ReasonSharingRefused, ReasonCertificateUnusable, ReasonRequiresReplacement, ReasonDualStackUnsupported,
 	}, reason)
 }
@@ -223,7 +225,7 @@ func Wanted(in Input) (lb.Wanted, error) {
 	}
 	in.both = both
 	external := !options.Internal && slices.Contains(in.served(), corev1.IPv4Protocol)
-	floating, address, err := in.requestedAddresses(options, external)
+	floating, address, err := in.addresses(options, external)
 	if err != nil {
 		return lb.Wanted{}, err
 	}
@@ -288,6 +290,7 @@ func (in Input) addressed(wanted lb.Wanted, options annotation.Options, floating
 	default:
 		wanted.LoadBalancer.AdditionalVIPs[0].Address = address.String()
 	}
+	in.atClusterIPs(wanted.LoadBalancer)
 	if external {
 		wanted.FloatingIP = &lb.FloatingIP{
 			Address:     floating,

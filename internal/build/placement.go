@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -59,6 +60,7 @@ func (in Input) checkPlacement(options annotation.Options) error {
 			others = append(others, fmt.Sprintf("%s %s instead of %s (annotation %s)", p.what, p.want, cmp.Or(p.have, "none"), p.key))
 		}
 	}
+	others = append(others, in.otherVIPs()...)
 	if len(others) == 0 {
 		return nil
 	}
@@ -74,8 +76,11 @@ func RequiresReplacement(err error) *Invalid {
 	return nil
 }
 
-// overruled reports whether another annotation, or the cloud, makes this annotation meaningless.
+// overruled reports whether another annotation, the cloud, or cluster-ip mode makes this annotation meaningless.
 func (in Input) overruled(key string, options annotation.Options) bool {
+	if in.Config.AtClusterIP != nil && slices.Contains([]string{annotation.PortID, annotation.SubnetID, annotation.AdditionalSubnetID, annotation.NetworkID}, key) {
+		return true
+	}
 	switch key {
 	case annotation.SubnetID:
 		// With both families, either VIP may be in it.

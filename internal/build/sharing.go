@@ -31,6 +31,8 @@ func (in Input) checkSharing(options annotation.Options, address string, vip net
 	joined := slices.Contains(names, in.Owner.LoadBalancerName())
 	floating := in.FoundAddress != shared.VIP.Address
 	switch {
+	case in.Config.AtClusterIP != nil:
+		return refuse("its address is %s, and the Service requires its ClusterIP %s ([ClusterIP] of cloud.conf); remove the annotation", shared.VIP.Address, vip)
 	case !in.Capabilities.Has(lb.FeatureTags):
 		return refuse("sharing needs %s; this cloud has version %s", lb.FeatureTags.Needs(), in.Capabilities.APIVersion)
 	case len(names) >= in.Config.MaxShared && !joined:

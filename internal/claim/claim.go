@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package claim decides which Services belong to this controller, from the Services alone: their
-// type, class, finalizer and the mark of the controller. It reads and writes nothing. It may
-// import annotation and lb.
+// type, class, labels, finalizer and the mark of the controller. It reads and writes nothing. It may
+// import annotation, config and lb.
 package claim
 
 import (
@@ -28,6 +28,8 @@ type Policy struct {
 	// Services without a class are handled too.
 	LoadBalancerClass string
 	DefaultClass      bool
+	// ClusterIPs selects the Services that get a load balancer at their ClusterIP; nil selects none.
+	ClusterIPs *ClusterIPs
 }
 
 // Owner returns the Service as the owner of cloud objects.
@@ -47,9 +49,15 @@ func (p Policy) Handles(service *corev1.Service) bool {
 }
 
 // Serves reports whether this controller gives the Service a load balancer: it is of type
-// LoadBalancer, of a class that is handled, and not being deleted.
+// LoadBalancer, of a class that is handled, or gets one at its ClusterIP; and it is not being deleted.
 func (p Policy) Serves(service *corev1.Service) bool {
-	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.DeletionTimestamp == nil && p.Handles(service)
+	switch {
+	case service.DeletionTimestamp != nil:
+		return false
+	case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
+		return p.Handles(service)
+	}
+	return p.AtClusterIP(service)
 }
 
 // Leaves reports whether this controller has to release the Service: it is no longer served and may

@@ -145,16 +145,20 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 	if err != nil {
 		return nil, nil, err
 	}
+	policy, err := c.policy(cloud, uid)
+	if err != nil {
+		return nil, nil, err
+	}
 	session, can, err := c.connect(ctx, cloud, version, log, prometheus.NewRegistry())
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to OpenStack: %w", err)
 	}
-	return c.planner(reader, reader, session, cloud, can, uid), session.Close, nil
+	return c.planner(reader, reader, session, cloud, can, policy), session.Close, nil
 }
 
 // planner puts together what finds out what Services want and have. Secrets are read from
 // the second reader, which must have no cache.
-func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, clusterUID string) *planner.Planner {
+func (c *connection) planner(reader, secrets client.Reader, session *openstack.Session, cloud config.Config, can lb.Capabilities, policy claim.Policy) *planner.Planner {
 	// With an application credential there are hardly any certificates, and one that an older
 	// version made may not list them.
 	expectsCertificates := func() bool { return cloud.LoadBalancer.ExternalContainers() || session.ByPassword() }
@@ -166,18 +170,18 @@ func (c *connection) planner(reader, secrets client.Reader, session *openstack.S
 		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange, expectsCertificates),
 		Config:       cloud.LoadBalancer,
 		Capabilities: can,
-		Policy: claim.Policy{
-			ClusterName: c.clusterName, ClusterUID: clusterUID,
-			LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass,
-		},
-		Adopt: claim.Adoption(c.adopt),
+		Policy:       policy,
+		Adopt:        claim.Adoption(c.adopt),
 	}
 }
 
-// selector is a planner that can tell which Services are to be served, and
-// nothing else: it needs no cloud.
-func (c *connection) selector(reader client.Reader) *planner.Planner {
-	return &planner.Planner{Reader: reader, Policy: claim.Policy{LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass}}
+// policy says which Services the controller serves.
+func (c *connection) policy(cloud config.Config, clusterUID string) (claim.Policy, error) {
+	clusterIPs, err := claim.NewClusterIPs(cloud.ClusterIP)
+	return claim.Policy{
+		ClusterName: c.clusterName, ClusterUID: clusterUID,
+		LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass, ClusterIPs: clusterIPs,
+	}, err
 }
 
 // clusterUID is the uid of the kube-system namespace: it lives as long as the

@@ -26,11 +26,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -120,7 +122,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
-	m, err := o.manager(cluster, log)
+	m, err := o.manager(cluster, cloud.ClusterIP, log)
 	if err != nil {
 		return err
 	}
@@ -128,10 +130,14 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
+	policy, err := o.policy(cloud, uid)
+	if err != nil {
+		return err
+	}
 	link := &cloudLink{
 		options: o, manager: m, log: log, version: program.Version, started: cloud,
-		work: o.worker(m, uid, log, program.Timing),
-		tell: tellServices(m, o.selector(m.GetClient()), log),
+		work: o.worker(m, policy, log, program.Timing),
+		tell: tellServices(m, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log), // it selects Services and needs no cloud
 	}
 	defer link.close()
 	checks := []error{m.AddReadyzCheck("openstack", link.connected), m.AddReadyzCheck("credentials", link.authorized), m.Add(link)}
@@ -142,14 +148,14 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 }
 
 // worker returns what starts the reconcilers once there is a cloud.
-func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
+func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
 	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
 		counted, err := kometrics.New(metrics.Registry)
 		if err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
 		return controller.SetUp(m, controller.Options{
-			Planner:        o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, uid),
+			Planner:        o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, policy),
 			Metrics:        counted,
 			Registry:       metrics.Registry,
 			Logger:         log,
@@ -163,7 +169,7 @@ func (o *controllerOptions) worker(m manager.Manager, uid string, log logr.Logge
 }
 
 // manager makes what runs the reconcilers: caches, leader election, probes.
-func (o *controllerOptions) manager(cluster *rest.Config, log logr.Logger) (manager.Manager, error) {
+func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.ClusterIP, log logr.Logger) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -184,7 +190,7 @@ func (o *controllerOptions) manager(cluster *rest.Config, log logr.Logger) (mana
 		// Reconcilers register by name; a process may run several controllers
 		// one after the other.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
-		Cache:      controller.CacheOptions(),
+		Cache:      controller.CacheOptions(mode),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the controller: %w", err)

@@ -10,11 +10,11 @@ import (
 
 // Of returns what holds for the Services of a class; the empty name is no class. It is false when there is no such class.
 func (l LoadBalancer) Of(class string) (LoadBalancer, bool) {
-	if class == "" {
-		return l, true
+	of, there := l, true
+	if class != "" {
+		of, there = l.Classes[class]
 	}
-	of, there := l.Classes[class]
-	return of, there
+	return l.AtClusterIP.over(of), there
 }
 
 // ClassNames returns the names of all classes, sorted.

@@ -27,6 +27,8 @@ type Config struct {
 	Global Global
 	// LoadBalancer holds the cluster-wide settings of load balancers; annotations of a Service may override some.
 	LoadBalancer LoadBalancer
+	// ClusterIP says which Services get a load balancer at their ClusterIP.
+	ClusterIP ClusterIP
 	// Vendors holds, by provider, what each [LoadBalancerProvider] says of it.
 	Vendors map[string]lb.Vendor
 	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
@@ -94,6 +96,8 @@ type LoadBalancer struct {
 	// Classes holds, by name, what holds for the Services of each [LoadBalancerClass]: the settings of [LoadBalancer] where
 	// the class has none of its own. A class has no classes.
 	Classes map[string]LoadBalancer
+	// AtClusterIP is set if this holds for a Service in cluster-ip mode. No file sets it.
+	AtClusterIP *AtClusterIP
 	// Enabled is false where the operator wants no load balancers at all.
 	Enabled bool
 	// Version is empty or "v2".

@@ -60,7 +60,7 @@ func TestEveryUsedKeyReachesItsField(t *testing.T) {
 			continue
 		}
 		text := samples[key.Kind]
-		if key.Name == "pod-network-ids" {
+		if key.Name == "pod-network-ids" || key.Name == "service-subnet-id" {
 			text = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
 		}
 		if key.Name == "source-ranges" || key.Name == "metrics-allowed-cidrs" {

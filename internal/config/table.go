@@ -33,6 +33,7 @@ var sections = []Section{
 	{Name: "LoadBalancer", Doc: "Cluster-wide settings of load balancers."},
 	{Name: classSection, Named: true, Doc: "Settings for Services that name this class in annotation class. They take precedence over [LoadBalancer], and annotations take precedence over both. A class that sets subnet-id or network-id inherits neither of them from [LoadBalancer]. A class that sets floating-network-id, floating-subnet-id, floating-subnet or floating-subnet-tags inherits none of the last three."},
 	{Name: vendorSection, Named: true, Doc: "Limits of an Octavia provider that kube-octavia does not know, or of a modified amphora or ovn. A Service that needs a missing feature gets a condition, without a call to Octavia."},
+	{Name: clusterIPSection, Doc: "Load balancers at the ClusterIPs of Services, for clusters without kube-proxy: see [Services on Octavia without kube-proxy](../how-to.md#services-on-octavia-without-kube-proxy)."},
 	{Name: "Metadata", Doc: "Contains, for historical reasons, the time limit of OpenStack calls."},
 	{Name: "Networking", Doc: "How the addresses of nodes are classified."},
 	{Name: "Route", Doc: "Routes for pod networks."},
@@ -40,7 +41,7 @@ var sections = []Section{
 }
 
 // table is the one list of all keys.
-var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, otherKeys)
+var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, otherKeys)
 
 var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section("Global", Used,
 	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
@@ -179,6 +180,19 @@ var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-
 	"target-type", "pod-network-ids",
 	"create-monitor", "monitor-delay", "monitor-timeout", "monitor-max-retries", "monitor-max-retries-down",
 	"internal-lb", "source-ranges", "metrics-allowed-cidrs", "tags", "default-tls-container-ref")
+
+var clusterIPKeys = section(clusterIPSection, Used,
+	Key{Name: "enabled", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.ClusterIP.Enabled },
+		Doc: "true: Services with a ClusterIP, of every type, get a load balancer whose VIP is the ClusterIP, with their Pods as members. A Service of type LoadBalancer also gets a floating IP, as usual."},
+	Key{Name: "service-subnet-id", check: subnetID, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
+		Doc: "Subnet of the VIPs. It contains the Service range of the cluster; its gateway and its allocation pools are outside of that range. Required with enabled = true."},
+	Key{Name: "provider", field: func(c *Config) any { return &c.ClusterIP.Provider },
+		Doc: "Octavia provider of new load balancers. ovn is recommended: it needs no VM for each Service. Default: lb-provider of [LoadBalancer]."},
+	Key{Name: "selector", check: labelSelector, field: func(c *Config) any { return &c.ClusterIP.Selector },
+		Doc: "Label selector of Services, in the syntax of kubectl: tier in (web, api),!internal. Default: all Services."},
+	Key{Name: "namespaces", check: namespaceNames, field: func(c *Config) any { return &c.ClusterIP.Namespaces },
+		Doc: "Namespaces of these Services, separated by commas. Default: all namespaces."},
+)
 
 var otherKeys = slices.Concat(section("Metadata", Used,
 	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },

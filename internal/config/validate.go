@@ -75,6 +75,7 @@ func (f *file) validate(incomplete bool) {
 			f.validateContainers(fmt.Sprintf("[%s %q]", classSection, name), f.lineOf(classSection, "default-tls-container-ref"), lb.Classes[name])
 		}
 	}
+	f.validateClusterIP(f.config.ClusterIP)
 	if (g.CertFile == "") != (g.KeyFile == "") {
 		f.problem(f.lineOf("Global", "cert-file", "key-file"), "[Global] cert-file and key-file belong together: set both, or none")
 	}

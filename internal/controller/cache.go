@@ -10,13 +10,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
 )
 
 // CacheOptions are for the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if readiness gates
-// are set. They hold all of the cluster, so they drop what
-// nothing reads. Services are written by patches of what changes, which remove no dropped field.
-func CacheOptions() cache.Options {
+// are set. They hold all of the cluster, so they drop what nothing reads. Services are written by patches of what
+// changes, which remove no dropped field. ClusterIPs and labels of Services matter in cluster-ip mode only.
+func CacheOptions(mode config.ClusterIP) cache.Options {
+	slimService := slimService
+	if mode.Enabled {
+		slimService = slimServiceAtClusterIP
+	}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
@@ -48,6 +53,13 @@ func slimService(s *corev1.Service) {
 	s.ManagedFields, s.Labels, s.OwnerReferences = nil, nil, nil
 	delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
 	s.Spec.Selector, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = nil, "", nil, nil
+}
+
+// slimServiceAtClusterIP is slimService for cluster-ip mode.
+func slimServiceAtClusterIP(s *corev1.Service) {
+	labels, clusterIP, clusterIPs := s.Labels, s.Spec.ClusterIP, s.Spec.ClusterIPs
+	slimService(s)
+	s.Labels, s.Spec.ClusterIP, s.Spec.ClusterIPs = labels, clusterIP, clusterIPs
 }
 
 // slimNode keeps what decides about members: the list of images, above all, is most of a node.

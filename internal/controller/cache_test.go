@@ -73,7 +73,7 @@ func fullSlice() *discoveryv1.EndpointSlice {
 // slim is the object as the cache has it.
 func slim[T client.Object](t *testing.T, object T) T {
 	t.Helper()
-	for kind, of := range CacheOptions().ByObject {
+	for kind, of := range CacheOptions(config.ClusterIP{}).ByObject {
 		if _, same := kind.(T); same {
 			got, err := of.Transform(object)
 			if err != nil {
@@ -107,6 +107,21 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 	slice.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: slice.Endpoints[0].TargetRef.Kind, Name: slice.Endpoints[0].TargetRef.Name}
 	if diff := cmp.Diff(slice, slim(t, fullSlice())); diff != "" {
 		t.Errorf("EndpointSlice (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheCacheKeepsClusterIPsAndLabelsOfServicesInClusterIPMode(t *testing.T) {
+	want := fullService()
+	want.ManagedFields, want.OwnerReferences, want.Spec.Selector, want.Spec.ExternalIPs = nil, nil, nil, nil
+	delete(want.Annotations, corev1.LastAppliedConfigAnnotation)
+	for kind, of := range CacheOptions(config.ClusterIP{Enabled: true}).ByObject {
+		if _, is := kind.(*corev1.Service); !is {
+			continue
+		}
+		got, err := of.Transform(fullService())
+		if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
 	}
 }
 

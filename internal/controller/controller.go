@@ -12,12 +12,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
@@ -125,8 +123,8 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 		return nil
 	}
 	options.Readiness, err = readiness.SetUp(m, readiness.Options{
-		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy, PodTargets: func(s *corev1.Service) bool { return build.PodTargets(s, o.Planner.Config) },
-		Enqueue: options.Enqueue, Timing: o.Timing,
+		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy,
+		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing,
 	})
 	if err == nil {
 		o.Planner.Gates = options.Readiness

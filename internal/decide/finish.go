@@ -111,7 +111,7 @@ func nextByOutcome(f Facts, d Decision, o Outcome) (time.Duration, error) {
 		return timing.Jitter(max(f.Timing.AnswerLimit-f.Now.Sub(d.Record.Cloud.Unanswered), time.Second)), nil
 	case !d.Record.Progress.SteadyFor.None() && pending:
 		return max(TimeUntilLate(f, d), 0), nil // then it is reported as late
-	case d.Goal.Waits != nil, d.Goal.Refused != nil && slices.Contains([]string{build.ReasonSharingRefused, build.ReasonNoSubnet}, d.Goal.Refused.Reason):
+	case d.Goal.Waits != nil, d.Goal.Refused != nil && slices.Contains([]string{build.ReasonSharingRefused, build.ReasonNoSubnet, build.ReasonServiceSubnetUnusable}, d.Goal.Refused.Reason):
 		// The Services or the networks on which it depends may change without an event.
 		return timing.Jitter(f.Timing.SlowRetry), nil
 	}

@@ -90,10 +90,16 @@ func (f Facts) recoveryFacts(g Goal, l lb.LoadBalancer) recoveryFacts {
 	return recoveryFacts{
 		canFailOver: mayWrite && f.FailoverRefused == "" && r.FailedOver != l.ID,
 		replaceable: mayWrite && f.Capabilities.Marked(l) && !diff.Shared(l, f.Owner()) && !g.MembersOnly && g.Wanted.LoadBalancer != nil,
-		movable:     g.Wanted.FloatingIP != nil && !usesGivenPort(g.Wanted) && f.Capabilities.Has(lb.FeatureTags),
+		movable:     g.Wanted.FloatingIP != nil && !usesGivenPort(g.Wanted) && !takesVIP(g.Wanted, l) && f.Capabilities.Has(lb.FeatureTags),
 		attempts:    r.Replacements.Count,
 		waits:       r.Replacements.Wait(f.Now) > 0,
 	}
+}
+
+// takesVIP reports whether the desired load balancer has the VIP address of the existing one, such as a ClusterIP. Only
+// one load balancer can have it.
+func takesVIP(w lb.Wanted, l lb.LoadBalancer) bool {
+	return w.LoadBalancer != nil && w.LoadBalancer.VIP.Address != "" && w.LoadBalancer.VIP.Address == l.VIP.Address
 }
 
 // recoveryProgress says for the Service's condition what is done about the load balancer.

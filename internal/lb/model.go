@@ -188,6 +188,23 @@ type Subnet struct {
 	CIDR netip.Prefix `json:"cidr"`
 }
 
+// SubnetPlan says which addresses of a subnet are for what.
+type SubnetPlan struct {
+	Subnet
+	// Gateway is not valid if there is none.
+	Gateway netip.Addr `json:"gateway"`
+	// Pools are the ranges from which Neutron takes addresses for ports that request none.
+	Pools []AddressRange `json:"pools,omitempty"`
+	// DHCP means that Neutron takes one of them for DHCP.
+	DHCP bool `json:"dhcp,omitempty"`
+}
+
+// AddressRange are the addresses from First to Last.
+type AddressRange struct {
+	First netip.Addr `json:"first"`
+	Last  netip.Addr `json:"last"`
+}
+
 // MemberKey is unique among the members of a pool.
 type MemberKey struct {
 	Address string `json:"address"`

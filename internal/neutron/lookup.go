@@ -6,6 +6,7 @@ package neutron
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -277,6 +278,58 @@ func (c *Client) CIDR(ctx context.Context, subnetID string) (netip.Prefix, error
 	}
 	c.lookups.keep(key)
 	return netip.ParsePrefix(text)
+}
+
+// SubnetPlan returns which addresses of the subnet are for what. If the project does not see the subnet, the error is of
+// class Gone. An answer that was read before is not older than maxAge, unless reading again fails.
+func (c *Client) SubnetPlan(ctx context.Context, subnetID string, maxAge time.Duration) (plan lb.SubnetPlan, _ error) {
+	op := "look at subnet " + subnetID
+	text, err := c.lookups.renew(ctx, "plan of subnet "+subnetID, maxAge, func(ctx context.Context) (string, error) {
+		all, err := list[subnets.Subnet](ctx, c, op, "subnets", url.Values{"id": {subnetID}})
+		if err != nil {
+			return "", err
+		}
+		i := slices.IndexFunc(all, func(s subnets.Subnet) bool { return s.ID == subnetID })
+		if i < 0 {
+			return "", &openstack.Error{Op: op, Class: openstack.Gone, Message: "the project can see no such subnet"}
+		}
+		plan, err := planOf(all[i])
+		if err != nil {
+			return "", openstack.Unreadable(op, err.Error())
+		}
+		text, err := json.Marshal(plan)
+		return string(text), err
+	})
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &plan)
+	}
+	return plan, err
+}
+
+// planOf reads the answer of Neutron.
+func planOf(s subnets.Subnet) (plan lb.SubnetPlan, err error) {
+	plan.ID, plan.DHCP = s.ID, s.EnableDHCP
+	if plan.CIDR, err = netip.ParsePrefix(s.CIDR); err != nil {
+		return plan, err
+	}
+	plan.CIDR = plan.CIDR.Masked()
+	if s.GatewayIP != "" {
+		if plan.Gateway, err = netip.ParseAddr(s.GatewayIP); err != nil {
+			return plan, err
+		}
+	}
+	for _, p := range s.AllocationPools {
+		first, err := netip.ParseAddr(p.Start)
+		if err != nil {
+			return plan, err
+		}
+		last, err := netip.ParseAddr(p.End)
+		if err != nil {
+			return plan, err
+		}
+		plan.Pools = append(plan.Pools, lb.AddressRange{First: first, Last: last})
+	}
+	return plan, nil
 }
 
 // SubnetOfAddress returns the id of the subnet in which a port has the first of the addresses that the project sees

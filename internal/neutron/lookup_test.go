@@ -21,6 +21,7 @@ import (
 
 	simulator "github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
@@ -305,5 +306,37 @@ func TestSubnetsOfANetworkAreReadAgainWhenTheyHaveToBeFreshAndKeptIfThatFails(t 
 	}
 	if all, err := c.SubnetsOf(t.Context(), made.ID, time.Hour); openstack.Classify(err) != openstack.Invalid || all != nil {
 		t.Errorf("a network that does not exist: %v, %v", all, err)
+	}
+}
+
+func TestThePlanOfASubnetIsReadAgainWhenItHasToBeFreshAndKeptIfThatFails(t *testing.T) {
+	c := newCloud(t, simulator.Options{})
+	gateway, dhcp := "10.97.0.1", true
+	made, err := subnets.Create(t.Context(), c.service, subnets.CreateOpts{NetworkID: c.IDs().PrivateNetwork, IPVersion: 4, CIDR: "10.96.0.0/15", GatewayIP: &gateway,
+		EnableDHCP: &dhcp, AllocationPools: []subnets.AllocationPool{{Start: "10.97.0.2", End: "10.97.0.9"}}}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := lb.SubnetPlan{Subnet: lb.Subnet{ID: made.ID, CIDR: netip.MustParsePrefix("10.96.0.0/15")}, Gateway: netip.MustParseAddr(gateway), DHCP: true,
+		Pools: []lb.AddressRange{{First: netip.MustParseAddr("10.97.0.2"), Last: netip.MustParseAddr("10.97.0.9")}}}
+	read := func(what string, maxAge time.Duration) {
+		t.Helper()
+		got, err := c.SubnetPlan(t.Context(), made.ID, maxAge)
+		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", what, err, diff)
+		}
+	}
+	read("first", time.Hour)
+	if _, err := subnets.Update(t.Context(), c.service, made.ID, subnets.UpdateOpts{GatewayIP: new(string), EnableDHCP: new(bool)}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	read("from the cache", time.Hour)
+	id := c.Faults().Add(wire.Fault{Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Route: "/v2.0/subnets"})
+	read("while Neutron fails", 0)
+	c.Faults().Remove(id)
+	want.Gateway, want.DHCP = netip.Addr{}, false
+	read("read again", 0)
+	if _, err := c.SubnetPlan(t.Context(), c.IDs().PrivateNetwork, time.Hour); openstack.Classify(err) != openstack.Gone {
+		t.Errorf("a subnet that does not exist: %v", err)
 	}
 }

@@ -57,6 +57,7 @@ type service struct {
 // serviceOf collects the facts about a Service. openstack-cloud-controller-manager always has
 // a rule for the healthCheckNodePort. It is kept: it does no harm if nothing listens there.
 func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.Policy, c config.LoadBalancer) service {
+	c = policy.ConfigOf(s, c)
 	claimed := securitygroup.Claim{Ports: build.ServicePorts(s), OtherPorts: build.PodTargets(s, c)}
 	one := service{Claim: claimed, owner: policy.Owner(s)}
 	if known.uid == s.UID {

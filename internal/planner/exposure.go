@@ -60,6 +60,6 @@ func (p *Planner) internalUsers(in build.Input, all []corev1.Service) []string {
 // internal reports whether the Service must not be reachable from outside. With invalid
 // annotations it counts as internal.
 func (p *Planner) internal(s *corev1.Service) bool {
-	options, problems := annotation.Parse(s.Annotations, p.Config)
+	options, problems := annotation.Parse(s.Annotations, p.Settings(s))
 	return options.Internal || len(problems) > 0
 }

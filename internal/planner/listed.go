@@ -111,7 +111,7 @@ func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observ
 	if err != nil {
 		return lb.Wanted{}, err
 	}
-	options, _ := annotation.Parse(f.Service.Annotations, p.Config)
+	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
 	if err := p.memberCIDRs(ctx, &in, options, o); err != nil {
 		return lb.Wanted{}, err
 	}

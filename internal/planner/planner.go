@@ -40,13 +40,13 @@ import (
 type Planner struct {
 	// Reader reads Services, Nodes and EndpointSlices.
 	Reader client.Reader
-	// Secrets reads single Secrets by name. It has no cache: a cache would list them all.
+	// Secrets reads single Secrets by name, and ServiceCIDRs. It has no cache: a cache would list all Secrets.
 	Secrets client.Reader
 	Octavia *octavia.Client
 	Neutron *neutron.Client
 	// Barbican may be nil, or not available.
 	Barbican *barbican.Client
-	// Config holds the operator's settings for load balancers.
+	// Config holds the operator's settings for load balancers; ConfigOf has those for a Service.
 	Config       config.LoadBalancer
 	Capabilities lb.Capabilities
 	claim.Policy
@@ -97,10 +97,20 @@ func (p *Planner) OnlyObserves(service *corev1.Service, observed lb.Observed) bo
 	return p.Adopt == claim.AdoptObserve && !adopted
 }
 
+// Settings returns the operator's settings for the Service.
+func (p *Planner) Settings(service *corev1.Service) config.LoadBalancer {
+	return p.ConfigOf(service, p.Config)
+}
+
+// PodTargets reports whether the members of the Service are Pods.
+func (p *Planner) PodTargets(service *corev1.Service) bool {
+	return build.PodTargets(service, p.Settings(service))
+}
+
 // Facts returns what is known about a Service before anything is read.
 func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
 	f := decide.Facts{
-		Now: now, Timing: t, Config: p.Config, Capabilities: p.Capabilities,
+		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
 		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
 	}
 	return f.ForOwner(p.Owner(service))
@@ -192,12 +202,13 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 		return decide.Built{Err: err}
 	}
 	in.Serial, in.Certificate = in.Serial || f.Record.Cloud.CreateWithoutChildren, f.Record.Certificate
-	options, _ := annotation.Parse(f.Service.Annotations, p.Config)
+	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
 	for _, lookUp := range []func(context.Context, *build.Input, annotation.Options, lb.Observed) error{
 		p.memberCIDRs, p.podSubnets, // first, because the members of a refused Service follow nodes and Pods too
 		p.checkGroup,
 		p.vipSubnets,
 		p.dualStackSubnets,
+		p.checkServiceSubnet,
 		p.requestedFloatingIP,
 		p.floatingNetwork,
 		p.memberCIDRs, p.podSubnets,
@@ -224,8 +235,8 @@ func (p *Planner) build(ctx context.Context, f decide.Facts, o lb.Observed) deci
 // input gathers what the desired state depends on, except what has to be looked up in the
 // cloud.
 func (p *Planner) input(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
-	in := build.Input{Service: service, Config: p.Config, Capabilities: p.Capabilities, Owner: p.Owner(service)}
-	options, _ := annotation.Parse(service.Annotations, p.Config)
+	in := build.Input{Service: service, Config: p.Settings(service), Capabilities: p.Capabilities, Owner: p.Owner(service)}
+	options, _ := annotation.Parse(service.Annotations, in.Config)
 	in.Networks = build.NetworksOf(options)
 	in.Capabilities.Provider = options.Provider
 	l := observed.LoadBalancer
@@ -277,7 +288,7 @@ func (p *Planner) followInput(ctx context.Context, service *corev1.Service, obse
 	if err != nil {
 		return in, err
 	}
-	options, _ := annotation.Parse(service.Annotations, p.Config)
+	options, _ := annotation.Parse(service.Annotations, in.Config)
 	// Without the subnets, existing members stay as long as they are endpoints.
 	_ = p.podSubnets(ctx, &in, options, observed)
 	return in, nil

@@ -24,12 +24,13 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
@@ -39,7 +40,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
-func TestMain(m *testing.M) { kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}}) }
+func TestMain(m *testing.M) {
+	kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}}, kubetest.IgnoreStoppedQueue())
+}
 
 // manifests are the directories with the roles of the controller.
 const manifests, gateManifests = "../../deploy", "../../deploy/readiness-gates"
@@ -90,8 +93,8 @@ func newStage(t *testing.T, optedIn bool) *stage {
 		s.optIn()
 	}
 	m, err := ctrl.NewManager(asController(t), manager.Options{
-		Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}, Cache: controller.CacheOptions(),
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}, Cache: controller.CacheOptions(config.ClusterIP{}),
+		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
 		t.Fatal(err)

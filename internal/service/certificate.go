@@ -45,7 +45,7 @@ func (r *Reconciler) storeCertificate(ctx context.Context, f decide.Facts, name 
 // store reads the Secret once more, so that its key was not kept in memory, and stores its
 // certificate.
 func (r *Reconciler) store(ctx context.Context, f decide.Facts, name string) (lb.Certificate, error) {
-	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
+	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
 	one, err := r.ReadCertificate(ctx, f.Service.Namespace, options.TLSSecret)
 	if err != nil {
 		return lb.Certificate{}, err

@@ -128,7 +128,7 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	if openstack.Classify(failure) == openstack.Busy {
 		failure = nil // Octavia executes another client's change; the watcher waits for it
 	}
-	options, _ := annotation.Parse(f.Service.Annotations, r.Config)
+	options, _ := annotation.Parse(f.Service.Annotations, f.Config)
 	progress := d.Record.Progress
 	p := status.Pass{
 		Acceptance: status.Acceptance{

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/conflict"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -56,7 +55,8 @@ func (r *Reconciler) serviceMatters() predicate.Funcs {
 			if !sameRequest(before, after) {
 				r.conflicts.Changed(after)
 			}
-			return others || !sameService(before, after)
+			selects := r.AtClusterIP(before) != r.AtClusterIP(after) // by labels, which are no part of sameRequest
+			return others || selects || !sameService(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.conflicts.Forget(client.ObjectKeyFromObject(e.Object))
@@ -113,11 +113,11 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 	for i := range services.Items {
 		service := &services.Items[i]
-		if !r.Serves(service) || !planner.Refused(*service) && build.PodTargets(service, r.Config) {
+		if !r.Serves(service) || !planner.Refused(*service) && r.PodTargets(service) {
 			continue // the EndpointSlices show where Pods are
 		}
 		// A Service with an invalid selector keeps its members.
-		selector, err := annotation.Selector(service.Annotations, r.Config)
+		selector, err := annotation.Selector(service.Annotations, r.Settings(service))
 		selected := func(n *corev1.Node) bool {
 			return n != nil && target.TakesTraffic(n) && (err != nil || selector.Matches(n.Labels))
 		}
@@ -136,7 +136,7 @@ func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []
 		// The first pass over a Service that does not exist yet reads its slices.
 		return nil
 	}
-	follows := service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || build.PodTargets(&service, r.Config)
+	follows := service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || r.PodTargets(&service)
 	if !r.Serves(&service) || !follows && !planner.Refused(service) {
 		return nil
 	}
@@ -188,7 +188,7 @@ type sharingState struct {
 }
 
 func (r *Reconciler) sharingStateOf(s *corev1.Service) sharingState {
-	options, _ := annotation.Parse(s.Annotations, r.Config)
+	options, _ := annotation.Parse(s.Annotations, r.Settings(s))
 	return sharingState{
 		group: r.GroupOf(s), balancer: notedID(s), address: s.Annotations[annotation.LoadBalancerAddress],
 		claimed: r.Claimed(s), refused: planner.Refused(*s), internal: options.Internal,

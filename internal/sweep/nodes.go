@@ -67,8 +67,9 @@ func (n *nodes) missing(all []corev1.Node, services []corev1.Service) map[string
 	needed := map[string][]string{}
 	for i := range services {
 		s := &services[i]
-		selector, err := annotation.Selector(s.Annotations, n.Finder.Config)
-		if err != nil || !n.Finder.Serves(s) || build.PodTargets(s, n.Finder.Config) {
+		settings := n.Finder.ConfigOf(s, n.Finder.Config)
+		selector, err := annotation.Selector(s.Annotations, settings)
+		if err != nil || !n.Finder.Serves(s) || build.PodTargets(s, settings) {
 			continue
 		}
 		families := build.Input{Service: s}.Families()

@@ -40,8 +40,6 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube"
@@ -66,9 +64,5 @@ func TestMain(m *testing.M) {
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.
 	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
-	// Stopping a controller races with its queue handing out an item; the
-	// goroutine that loses stays behind. It is controller-runtime's, and a
-	// process that stops its controller ends.
-	kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}}, goleak.IgnoreAnyFunction(
-		"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems"))
+	kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}, AdvertiseAddress: apiServer}, kubetest.IgnoreStoppedQueue())
 }

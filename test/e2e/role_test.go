@@ -22,9 +22,10 @@ import (
 // ServiceAccount of deploy/, and compares the audit log of kube-apiserver with the
 // roles: what was asked for is allowed, and what is allowed was asked for.
 func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
-	skipOnRealOpenStack(t, "the cloud has no part in it")
+	simulatorOnly(t, "the cloud has no part in it, and the subnet of the ClusterIPs is made for the test")
 	program := build(t)
 	s := newStage(t, settings{off: true})
+	s.atClusterIPs(s.serviceSubnet(nil), "selector = at=clusterip", "namespaces = "+s.namespace)
 	granted, err := deploy.Granted(t.Context(), s.client)
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,10 @@ func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 	first.terminate()
 	second := s.launch(program, flags...)
 	s.runLifecycle("web")
+	inside := s.service("inside", tcp(8080), toClusterIP, func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, "at", "clusterip") })
+	inside.waitForCondition(programmed, conditionTrue, "Programmed")
+	inside.delete()
+	inside.waitUntilGone()
 	second.terminate()
 
 	s.eventually(func() error {

@@ -75,6 +75,9 @@ type Options struct {
 	// Empty: DefaultNodePortRange. Widen it downwards for thousands of ports,
 	// because the ephemeral ports of Linux begin at 32768.
 	NodePortRange string
+	// AdvertiseAddress is where kube-apiserver says that it is, in the EndpointSlice of Service
+	// default/kubernetes. Nothing has to be there. Empty: there is no such EndpointSlice.
+	AdvertiseAddress string
 	// Audited are the users whose requests Requests returns.
 	Audited []string
 	// StartTimeout bounds Start. Zero: DefaultStartTimeout.

@@ -103,6 +103,12 @@ func (c *Cluster) startAPIServer(opts Options) (*process, error) {
 		release()
 		return nil, err
 	}
+	// Without an address, kube-apiserver would look for a default route;
+	// and a loopback address is refused as an endpoint of its own Service.
+	advertised, reconciler := "127.0.0.1", "none"
+	if opts.AdvertiseAddress != "" {
+		advertised, reconciler = opts.AdvertiseAddress, "lease"
+	}
 	p, err := c.run(apiserverBinary, append(audit,
 		"--etcd-servers="+etcdSocket,
 		"--bind-address=127.0.0.1",
@@ -118,10 +124,8 @@ func (c *Cluster) startAPIServer(opts Options) (*process, error) {
 		"--service-account-signing-key-file="+signingKeyFile,
 		"--service-cluster-ip-range="+opts.ServiceCIDRs,
 		"--service-node-port-range="+opts.NodePortRange,
-		// Without an address, kube-apiserver would look for a default route;
-		// and a loopback address is refused as an endpoint of its own Service.
-		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none",
+		"--advertise-address="+advertised,
+		"--endpoint-reconciler-type="+reconciler,
 		"--profiling=false",
 	)...)
 	if err != nil {

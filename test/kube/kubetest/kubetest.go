@@ -53,6 +53,12 @@ func MainWith(m *testing.M, options kube.Options, leakOptions ...goleak.Option) 
 	goleak.VerifyTestMain(stopping{m}, leakOptions...)
 }
 
+// IgnoreStoppedQueue is for packages whose tests stop controllers of controller-runtime. Stopping one races with its queue
+// handing out an item, and the goroutine that loses stays behind. A process that stops its controller ends.
+func IgnoreStoppedQueue() goleak.Option {
+	return goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems")
+}
+
 // stopping stops the cluster after the tests and before the check for leaks.
 type stopping struct{ m *testing.M }
 

@@ -1,0 +1,62 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// ClusterIPs selects the Services that get a load balancer at their ClusterIP (cluster-ip mode).
+type ClusterIPs struct {
+	subnetID, provider string
+	selector           labels.Selector
+	namespaces         []string // empty for all
+}
+
+// NewClusterIPs returns what the section [ClusterIP] selects, or nil if the mode is not enabled.
+func NewClusterIPs(c config.ClusterIP) (*ClusterIPs, error) {
+	if !c.Enabled {
+		return nil, nil
+	}
+	selector, err := config.ParseSelector(c.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("[ClusterIP] selector: %w", err)
+	}
+	namespaces, err := config.ParseNamespaces(c.Namespaces)
+	if err != nil {
+		return nil, fmt.Errorf("[ClusterIP] namespaces: %w", err)
+	}
+	return &ClusterIPs{subnetID: c.ServiceSubnetID, provider: c.Provider, selector: selector, namespaces: namespaces}, nil
+}
+
+// AtClusterIP reports whether the VIP of the Service's load balancer is its ClusterIP: it has one, and is
+// selected. The class does not matter: only Services of type LoadBalancer have one.
+func (p Policy) AtClusterIP(service *corev1.Service) bool {
+	c := p.ClusterIPs
+	if c == nil || service.Spec.Type == corev1.ServiceTypeExternalName {
+		return false
+	}
+	if _, err := netip.ParseAddr(service.Spec.ClusterIP); err != nil {
+		return false // a headless Service has "None"
+	}
+	return (len(c.namespaces) == 0 || slices.Contains(c.namespaces, service.Namespace)) && c.selector.Matches(labels.Set(service.Labels))
+}
+
+// ConfigOf returns the operator's settings for the Service. Cluster-ip mode is nothing but other settings.
+func (p Policy) ConfigOf(service *corev1.Service, c config.LoadBalancer) config.LoadBalancer {
+	if p.AtClusterIP(service) {
+		c.AtClusterIP = &config.AtClusterIP{
+			SubnetID: p.ClusterIPs.subnetID, Provider: p.ClusterIPs.provider,
+			Internal: service.Spec.Type != corev1.ServiceTypeLoadBalancer,
+		}
+	}
+	return c
+}

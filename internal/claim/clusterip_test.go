@@ -1,0 +1,88 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claim
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+func atClusterIPs(t *testing.T, c config.ClusterIP) Policy {
+	t.Helper()
+	c.Enabled, c.ServiceSubnetID = true, "services"
+	selected, err := NewClusterIPs(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterIPs: selected}
+}
+
+func at(clusterIP string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.ClusterIP = clusterIP }
+}
+
+func ofType(kind corev1.ServiceType) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.Type, s.Spec.LoadBalancerClass = kind, nil }
+}
+
+func labelled(key, value string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Labels = map[string]string{key: value} }
+}
+
+func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
+	const ip = "10.96.0.7"
+	for name, c := range map[string]struct {
+		mode                config.ClusterIP
+		service             *corev1.Service
+		serves, at, release bool
+	}{
+		"of type ClusterIP":                      {service: served(clusterIP, at(ip)), serves: true, at: true},
+		"of type ClusterIP, never seen":          {service: served(clusterIP, at(ip), unmarked), serves: true, at: true},
+		"of type NodePort":                       {service: served(ofType(corev1.ServiceTypeNodePort), at(ip)), serves: true, at: true},
+		"of type LoadBalancer":                   {service: served(at(ip)), serves: true, at: true},
+		"of type LoadBalancer, of another class": {service: served(at(ip), class("other/x")), at: true, release: true},
+		"with IPv6":                              {service: served(clusterIP, at("fd00::7")), serves: true, at: true},
+		"headless":                               {service: served(clusterIP, at("None")), release: true},
+		"without a ClusterIP yet":                {service: served(clusterIP), release: true},
+		"of type LoadBalancer without ClusterIP": {service: served(), serves: true},
+		"of type ExternalName":                   {service: served(ofType(corev1.ServiceTypeExternalName), at(ip)), release: true},
+		"being deleted":                          {service: served(clusterIP, at(ip), deleted), at: true, release: true},
+		"selected":                               {mode: config.ClusterIP{Selector: "tier in (web, api)"}, service: served(clusterIP, at(ip), labelled("tier", "api")), serves: true, at: true},
+		"not selected":                           {mode: config.ClusterIP{Selector: "tier=web"}, service: served(clusterIP, at(ip)), release: true},
+		"not selected, never ours":               {mode: config.ClusterIP{Selector: "tier=web"}, service: served(clusterIP, at(ip), unmarked, func(s *corev1.Service) { s.Finalizers = nil })},
+		"of type LoadBalancer, not selected":     {mode: config.ClusterIP{Selector: "tier=web"}, service: served(at(ip)), serves: true},
+		"in a selected namespace":                {mode: config.ClusterIP{Namespaces: "shop,default"}, service: served(clusterIP, at(ip)), serves: true, at: true},
+		"in another namespace":                   {mode: config.ClusterIP{Namespaces: "shop"}, service: served(clusterIP, at(ip)), release: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := atClusterIPs(t, c.mode)
+			if got := p.Serves(c.service); got != c.serves {
+				t.Errorf("Serves: %t", got)
+			}
+			if got := p.AtClusterIP(c.service); got != c.at {
+				t.Errorf("AtClusterIP: %t", got)
+			}
+			if got := p.Leaves(c.service); got != c.release {
+				t.Errorf("Leaves: %t", got)
+			}
+			of := p.ConfigOf(c.service, config.LoadBalancer{}).AtClusterIP
+			if (of != nil) != c.at || of != nil && of.Internal != (c.service.Spec.Type != corev1.ServiceTypeLoadBalancer) {
+				t.Errorf("settings %+v", of)
+			}
+		})
+	}
+}
+
+func TestWithoutTheModeNoServiceIsServedAtItsClusterIP(t *testing.T) {
+	c, err := NewClusterIPs(config.ClusterIP{ServiceSubnetID: "services"})
+	p := Policy{DefaultClass: true, ClusterIPs: c}
+	for _, s := range []*corev1.Service{served(at("10.96.0.7")), served(clusterIP, at("10.96.0.7"))} {
+		if p.AtClusterIP(s) || p.ConfigOf(s, config.LoadBalancer{}).AtClusterIP != nil || err != nil {
+			t.Errorf("%s is served at its ClusterIP, %v", s.Spec.Type, err)
+		}
+	}
+}

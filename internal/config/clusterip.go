@@ -1,0 +1,94 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// clusterIPSection is the section of cluster-ip mode.
+const clusterIPSection = "ClusterIP"
+
+// ClusterIP is the section [ClusterIP]: which Services get a load balancer at their ClusterIP.
+type ClusterIP struct {
+	// Enabled switches the mode on. Then there is a ServiceSubnetID.
+	Enabled bool
+	// ServiceSubnetID is the subnet of the VIPs.
+	ServiceSubnetID string
+	// Provider is the Octavia provider of new load balancers. Empty means that of LoadBalancer.
+	Provider string
+	// Selector is a label selector of Services. Empty selects all.
+	Selector string
+	// Namespaces are names of namespaces, separated by commas. Empty means all.
+	Namespaces string
+}
+
+// AtClusterIP is what holds for a Service in cluster-ip mode, whatever its class and annotations say.
+type AtClusterIP struct {
+	// SubnetID and Provider are those of ClusterIP.
+	SubnetID, Provider string
+	// Internal Services are not of type LoadBalancer: they have no floating IP, and what the operator requests for clients
+	// from outside does not hold for them.
+	Internal bool
+}
+
+// over returns the settings of a Service in cluster-ip mode.
+func (a *AtClusterIP) over(l LoadBalancer) LoadBalancer {
+	if a == nil {
+		return l
+	}
+	l.AtClusterIP = a
+	l.TargetType, l.SubnetID, l.NetworkID, l.AdditionalSubnetID = PodTargets, a.SubnetID, "", ""
+	if a.Provider != "" && a.Provider != l.Provider {
+		l.Provider = a.Provider
+		l.FlavorID, l.AvailabilityZone = "", "" // those of one provider do not exist for another
+	}
+	if a.Internal {
+		l.Internal, l.SourceRanges, l.TLSContainer = true, "", ""
+	}
+	return l
+}
+
+// ParseNamespaces reads names of namespaces that are separated by commas: sorted, nil for an empty text.
+func ParseNamespaces(text string) ([]string, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var names []string
+	for part := range strings.SplitSeq(text, ",") {
+		name := strings.TrimSpace(part)
+		if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
+			return nil, fmt.Errorf("%q is not the name of a namespace: %s", name, wrong[0])
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// ParseSelector reads a label selector, in the syntax of kubectl. Empty selects everything.
+func ParseSelector(text string) (labels.Selector, error) { return labels.Parse(text) }
+
+func labelSelector(v value) string { return unreadable(ParseSelector(v.text)) }
+
+func namespaceNames(v value) string { return unreadable(ParseNamespaces(v.text)) }
+
+func subnetID(v value) string {
+	if ids, err := ParseIDs(v.text); err != nil || len(ids) > 1 {
+		return "must be the id of a subnet, such as 4f3f1f6e-0c5d-4e8e-9d43-7b1c2a6f5e04"
+	}
+	return ""
+}
+
+// validateClusterIP checks what the keys of cluster-ip mode say together.
+func (f *file) validateClusterIP(c ClusterIP) {
+	if c.Enabled && c.ServiceSubnetID == "" {
+		f.problem(f.lineOf(clusterIPSection, "enabled"), "[%s] enabled needs service-subnet-id, the subnet of the ClusterIPs", clusterIPSection)
+	}
+}
