@@ -34,10 +34,14 @@ type Policy struct {
 
 // Owner returns the Service as the owner of cloud objects.
 func (p Policy) Owner(service *corev1.Service) lb.Owner {
-	return lb.Owner{
+	o := lb.Owner{
 		ClusterName: p.ClusterName, ClusterUID: p.ClusterUID,
 		Namespace: service.Namespace, Name: service.Name, ServiceUID: string(service.UID),
 	}
+	if p.AtClusterIP(service) {
+		o.ClusterIP, o.ServiceSubnetID = service.Spec.ClusterIP, p.ClusterIPs.subnetID
+	}
+	return o
 }
 
 // Handles reports whether this controller handles the Service's class.

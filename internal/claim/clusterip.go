@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
@@ -48,6 +50,21 @@ func (p Policy) AtClusterIP(service *corev1.Service) bool {
 		return false // a headless Service has "None"
 	}
 	return (len(c.namespaces) == 0 || slices.Contains(c.namespaces, service.Namespace)) && c.selector.Matches(labels.Set(service.Labels))
+}
+
+// InServiceSubnet reports whether the subnet is that of the ClusterIPs.
+func (p Policy) InServiceSubnet(subnetID string) bool {
+	return p.ClusterIPs != nil && subnetID == p.ClusterIPs.subnetID
+}
+
+// KuryrFinalizer is the finalizer that Kuryr-Kubernetes set on the Services that it served.
+const KuryrFinalizer = "kuryr.openstack.org/service-finalizer"
+
+// FromKuryr reports whether the load balancer at the Service's ClusterIP may have been created for Kuryr: by Kuryr itself,
+// or, that of default/kubernetes, by a person.
+func (p Policy) FromKuryr(service *corev1.Service) bool {
+	apiServer := service.Namespace == metav1.NamespaceDefault && service.Name == "kubernetes"
+	return p.AtClusterIP(service) && (apiServer || controllerutil.ContainsFinalizer(service, KuryrFinalizer))
 }
 
 // ConfigOf returns the operator's settings for the Service. Cluster-ip mode is nothing but other settings.

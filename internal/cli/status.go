@@ -4,12 +4,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -65,44 +63,5 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(survey)
 	}
-	return printSurvey(out, survey)
-}
-
-// printSurvey prints tables, and leaves out those that are empty but the first.
-func printSurvey(out io.Writer, s report.Survey) error {
-	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "NAMESPACE\tNAME\tLOAD BALANCER\tPROVISIONING\tOPERATING\tADDRESS\tPROGRAMMED\tREASON")
-	for _, v := range s.Services {
-		row(w, v.Namespace, v.Name, v.LoadBalancerID, string(v.ProvisioningStatus), v.OperatingStatus, v.Address, v.Programmed, v.Reason)
-	}
-	if len(s.Orphans) > 0 {
-		fmt.Fprintln(w, "\nORPHAN\tID\tNAME\tOF SERVICE UID\tIN USE")
-		for _, o := range s.Orphans {
-			row(w, o.Kind, o.ID, o.Name, o.ServiceUID, o.InUse)
-		}
-	}
-	if len(s.Conflicts) > 0 {
-		fmt.Fprintln(w, "\nCONFLICT\tID\tNAMESPACE\tNAME\tMESSAGE")
-		for _, c := range s.Conflicts {
-			row(w, c.Kind, c.ID, c.Namespace, c.Name, c.Message)
-		}
-	}
-	if len(s.LeftPorts) > 0 {
-		fmt.Fprintln(w, "\nLEFT BEHIND\tID\tNAME")
-		for _, p := range s.LeftPorts {
-			row(w, p.Kind, p.ID, p.Name)
-		}
-	}
-	return w.Flush()
-}
-
-// row prints one line of a table, with a dash for what is empty.
-func row(w io.Writer, cells ...string) {
-	for i, cell := range cells {
-		if i > 0 {
-			fmt.Fprint(w, "\t")
-		}
-		fmt.Fprint(w, cmp.Or(cell, "-"))
-	}
-	fmt.Fprintln(w)
+	return survey.Print(out)
 }

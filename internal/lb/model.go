@@ -249,6 +249,8 @@ type FloatingIP struct {
 	ProjectID   string   `json:"projectID,omitempty"`
 	// PortID is the port that it is attached to, or "".
 	PortID string `json:"portID,omitempty"`
+	// KuryrVIP is, of one that Kuryr created, the VIP that it leads to.
+	KuryrVIP string `json:"kuryrVIP,omitempty"`
 }
 
 // Wanted is everything that a Service should have in the cloud. The zero value wants nothing: what exists is

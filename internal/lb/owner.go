@@ -43,6 +43,9 @@ type Owner struct {
 	ServiceUID string `json:"serviceUID"`
 	// Sharer means that the load balancer was created for another owner, to whom untagged children belong.
 	Sharer bool `json:"sharer,omitempty"`
+	// ClusterIP and ServiceSubnetID are, in cluster-ip mode, the address and subnet of the VIP.
+	ClusterIP       string `json:"clusterIP,omitempty"`
+	ServiceSubnetID string `json:"serviceSubnetID,omitempty"`
 }
 
 // LoadBalancerName returns kube_service_<cluster>_<namespace>_<name>, cut at 255 bytes, as in
@@ -137,7 +140,7 @@ func (o Owner) Owns(l LoadBalancer) bool {
 	if ServiceUIDOf(l.Tags) != "" {
 		return slices.Contains(l.Tags, o.ServiceTag())
 	}
-	return l.Name == o.LoadBalancerName() || l.Name == o.LegacyName()
+	return l.Name == o.LoadBalancerName() || l.Name == o.LegacyName() || o.MadeByKuryr(l)
 }
 
 // Abandoned reports whether the load balancer was created for a Service of the owner's cluster that has left it to
@@ -219,8 +222,11 @@ func (o Owner) floatingIPDescription(word string) string {
 
 // MadeFloatingIP reports whether this cluster created the floating IP for the Service, so that it is deleted with
 // it. A person's is only detached. Those of openstack-cloud-controller-manager are recognized by the Service and
-// cluster name in the description.
+// cluster name in the description, those of Kuryr by the ClusterIP that they lead to.
 func (o Owner) MadeFloatingIP(f FloatingIP) bool {
+	if f.Description == KuryrFloatingIP {
+		return o.ClusterIP != "" && f.KuryrVIP == o.ClusterIP
+	}
 	rest, ok := strings.CutPrefix(f.Description, floatingIPPrefix)
 	if !ok {
 		return false
@@ -268,6 +274,11 @@ func (o Owner) Claims(l LoadBalancer) Claim {
 	}
 	sharer := o.SharedBy(l)
 	switch {
+	case o.MadeByKuryr(l):
+		return Claim{Ours: true, Adopted: true}
+	case o.ClusterIP != "" && l.Name == o.KuryrName():
+		return Claim{Reason: fmt.Sprintf("load balancer %s has the name that Kuryr gave to the one of this Service, but its VIP is %s in subnet %s, and the ClusterIP is %s in subnet %s",
+			l.ID, l.VIP.Address, l.VIP.SubnetID, o.ClusterIP, o.ServiceSubnetID)}
 	case l.Name != o.LoadBalancerName() && l.Name != o.LegacyName():
 		return Claim{Reason: fmt.Sprintf("load balancer %s is named %q and has no tag of this Service", l.ID, l.Name)}
 	case !o.describes(l):
@@ -324,11 +335,16 @@ func (o Owner) MarkedByAnother(l LoadBalancer, tags []string) bool {
 
 // OwnsListener reports whether a listener was created for this Service: by its tags or, on the owner's own load
 // balancer, because it has none.
-func (o Owner) OwnsListener(l Listener) bool { return o.ownsTagged(l.Tags) }
+func (o Owner) OwnsListener(l Listener) bool {
+	return o.ownsTagged(l.Tags) || o.ownsFromKuryr(l.Name, l.Tags)
+}
 
 // OwnsPool is OwnsListener for a pool that no listener uses. Pools of openstack-cloud-controller-manager have no
 // tags and are recognized by name.
 func (o Owner) OwnsPool(p Pool) bool {
+	if o.ownsFromKuryr(p.Name, p.Tags) {
+		return true
+	}
 	if len(p.Tags) > 0 {
 		return o.ownsTagged(p.Tags)
 	}

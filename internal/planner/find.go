@@ -143,6 +143,11 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 				return lb.Observed{}, err
 			}
 		}
+		if len(own) == 0 && s.FromKuryr(s.service) {
+			if own, err = s.named(ctx, s.owner.KuryrName()); err != nil {
+				return lb.Observed{}, err
+			}
+		}
 	}
 	var floating []lb.FloatingIP
 	if len(own) > 1 {
@@ -286,7 +291,7 @@ func (s search) owns(ctx context.Context, l lb.LoadBalancer) (bool, error) {
 // supports tags and there is no uid, as openstack-cloud-controller-manager leaves it, another
 // cluster may use the same name and description. Then the id on the Service must not be
 // another one, and the status must contain an address of the load balancer: people copy
-// annotations to another cluster, but not a status.
+// annotations to another cluster, but not a status. Or the load balancer is at the ClusterIP.
 func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool {
 	if p.ofAnotherProject(l) {
 		return false
@@ -302,5 +307,5 @@ func (p *Planner) Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb
 	if id == "" && service.Annotations[annotation.Managed] != "" && service.Annotations[annotation.LoadBalancerAddress] != "" {
 		return false // it had one of this controller, which is deleted
 	}
-	return publishes(service, l, floating)
+	return p.Owner(service).MadeByKuryr(l) || publishes(service, l, floating)
 }

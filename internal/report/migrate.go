@@ -17,8 +17,17 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// Migration is what would happen to the Services of a cluster, and to the objects that
-// openstack-cloud-controller-manager created, if a controller took over now.
+// Predecessor is what created the load balancers that are taken over.
+type Predecessor string
+
+// The predecessors.
+const (
+	OCCM  Predecessor = "occm"
+	Kuryr Predecessor = "kuryr"
+)
+
+// Migration is what would happen to the Services of a cluster, and to the objects that a
+// predecessor created, if a controller took over now.
 type Migration struct {
 	Services []ServiceMigration `json:"services"`
 	// Others are load balancers of the project that were created for other Services.
@@ -26,6 +35,8 @@ type Migration struct {
 	// SecurityGroups are those that were created for Services. It is nil if the controller does
 	// not manage security groups.
 	SecurityGroups []SecurityGroupMigration `json:"securityGroups"`
+	// Kuryr is what Kuryr-Kubernetes left in the cluster. It is nil if nobody asked.
+	Kuryr []KuryrMark `json:"kuryr,omitempty"`
 }
 
 // Outcome is what would happen to a Service or a security group.
@@ -100,8 +111,8 @@ type OtherLoadBalancer struct {
 
 // Migrate reads all Services and load balancers of the project, and decides like a controller that
 // has just started with --adopt=tag. If a call for one Service fails, the others are reported
-// nevertheless.
-func Migrate(ctx context.Context, s Source) (Migration, error) {
+// nevertheless. Load balancers of Kuryr are recognized in cluster-ip mode.
+func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error) {
 	balancers, err := s.Octavia.All(ctx)
 	if err != nil {
 		return Migration{}, err
@@ -125,6 +136,11 @@ func Migrate(ctx context.Context, s Source) (Migration, error) {
 		m.Services = append(m.Services, row)
 	}
 	m.Others = s.others(balancers, services, m.Services)
+	if from == Kuryr {
+		if m.Kuryr, err = s.kuryrMarks(ctx, services); err != nil {
+			return Migration{}, err
+		}
+	}
 	if s.Config.ManageSecurityGroups {
 		groups, err := s.Neutron.SecurityGroups(ctx)
 		if err != nil {
@@ -205,7 +221,7 @@ func outcome(f facts) Outcome {
 func (s Source) withNameOf(service *corev1.Service, balancers []lb.LoadBalancer) *lb.LoadBalancer {
 	owner := s.Owner(service)
 	i := slices.IndexFunc(balancers, func(l lb.LoadBalancer) bool {
-		return l.Name == owner.LoadBalancerName() || l.Name == owner.LegacyName()
+		return l.Name == owner.LoadBalancerName() || l.Name == owner.LegacyName() || s.FromKuryr(service) && s.fromKuryr(l) && l.Name == owner.KuryrName()
 	})
 	if i < 0 {
 		return nil
@@ -236,7 +252,7 @@ func (s Source) others(balancers []lb.LoadBalancer, services []corev1.Service, r
 	others := []OtherLoadBalancer{}
 	for _, l := range balancers {
 		named := slices.ContainsFunc(rows, func(r ServiceMigration) bool { return r.LoadBalancerID == l.ID })
-		if !named && lb.MadeForAService(l) {
+		if !named && (lb.MadeForAService(l) || s.fromKuryr(l)) {
 			others = append(others, OtherLoadBalancer{ID: l.ID, Name: l.Name, Description: l.Description, Reason: s.describeOwner(l, services)})
 		}
 	}
@@ -260,6 +276,8 @@ func (s Source) describeOwner(l lb.LoadBalancer, services []corev1.Service) stri
 		return fmt.Sprintf("it was created for Service %s/%s, which does not exist: it is left over, or belongs to another cluster of the same name", of.Namespace, of.Name)
 	case described:
 		return fmt.Sprintf("it was created for Service %s/%s, which has another one", of.Namespace, of.Name)
+	case s.fromKuryr(l):
+		return s.describeKuryr(l, services)
 	}
 	return "its Service is unknown"
 }

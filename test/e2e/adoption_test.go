@@ -451,6 +451,11 @@ type migration struct {
 	}
 	Others         []struct{ ID, Name, Reason string }
 	SecurityGroups []struct{ ID, Name, Outcome, Reason string }
+	Kuryr          []struct {
+		Namespace, Name          string
+		ServiceFinalizer, Object bool
+		ObjectFinalizers         []string
+	}
 }
 
 // migration runs the command, which has to end with the status.
@@ -460,7 +465,11 @@ func (s *stage) migration(status int) migration {
 	if got != status {
 		s.t.Fatalf("migrate ended with status %d, not %d:\n%s%s", got, status, out, errs)
 	}
-	var m migration
+	return s.parseMigration(out)
+}
+
+func (s *stage) parseMigration(out string) (m migration) {
+	s.t.Helper()
 	if err := json.Unmarshal([]byte(out), &m); err != nil {
 		s.t.Fatalf("%v in:\n%s", err, out)
 	}

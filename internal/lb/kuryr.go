@@ -1,0 +1,32 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import "strings"
+
+// KuryrFloatingIP is the description that Kuryr-Kubernetes gave to the floating IPs that it created. It names no Service.
+const KuryrFloatingIP = "kuryr_lb"
+
+// KuryrName returns the name that Kuryr-Kubernetes gave to the Service's load balancer. It set no tags that tell Services
+// apart.
+func (o Owner) KuryrName() string { return o.Namespace + "/" + o.Name }
+
+// MadeByKuryr reports whether the load balancer is that of Kuryr for the Service: its name and its VIP are the Service's.
+// A subnet has each address once, so no other cluster has this one.
+func (o Owner) MadeByKuryr(l LoadBalancer) bool {
+	return o.ClusterIP != "" && l.Name == o.KuryrName() && l.VIP.Address == o.ClusterIP && l.VIP.SubnetID == o.ServiceSubnetID
+}
+
+// ownsFromKuryr is ownsTagged for a listener or pool of Kuryr, named <namespace>/<name>:<protocol>:<port>, and with the
+// tags that an operator requested for all objects.
+func (o Owner) ownsFromKuryr(name string, tags []string) bool {
+	return o.ClusterIP != "" && !o.Sharer && strings.HasPrefix(name, o.KuryrName()+":") &&
+		otherValue(tags, clusterTag, o.ClusterUID) == "" && otherValue(tags, serviceTag, o.ServiceUID) == ""
+}
+
+// KuryrService returns the namespace and name of the Service of a load balancer with a name of Kuryr.
+func KuryrService(l LoadBalancer) (namespace, name string, ok bool) {
+	namespace, name, ok = strings.Cut(l.Name, "/")
+	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, "/")
+}
