@@ -57,6 +57,9 @@ func (r *runner) run(ctx context.Context) error {
 				continue // their size is another one
 			}
 			for _, who := range r.subjects {
+				if s.OnlyThis && who.name != report.This {
+					continue
+				}
 				if ctx.Err() != nil {
 					break
 				}
@@ -128,7 +131,7 @@ func (r *runner) stageFor(ctx context.Context, s scenario.Scenario, who subject,
 		return open, err
 	}
 	needs := s.Own(run)
-	o.Nodes, o.Conf = needs.Nodes, needs.Conf
+	o.Nodes, o.Conf, o.ClusterIPs = needs.Nodes, needs.Conf, needs.ClusterIPs
 	o.Cloud = func(context.Context) (*cloud.Cloud, error) {
 		return cloud.Simulated(cloud.Instant(), r.flags.options.Seed)
 	}

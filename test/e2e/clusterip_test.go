@@ -4,7 +4,6 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,15 +12,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // apiServer is where kube-apiserver says that it is.
 const apiServer = "192.0.2.1"
 
-// notOnLoopback says why tests of ClusterIPs are for the simulator. There, the load balancers at ClusterIPs are only
-// looked at: the addresses are those of kube-apiserver's Service range, which are not on loopback.
-const notOnLoopback = "the subnet of the ClusterIPs is made for the test, and kube-apiserver's Service range is in use on no real network"
+// onSimulatedServiceSubnet is for tests of ClusterIPs on the simulator. There, the load balancers at ClusterIPs are only
+// looked at: the addresses are those of kube-apiserver's Service range, which are not on loopback. On a real cloud,
+// TestWithoutKubeProxyServicesAreReachedThroughOctavia is run.
+func onSimulatedServiceSubnet(t *testing.T) {
+	t.Helper()
+	simulatorOnly(t, "a real Service range is in TestWithoutKubeProxyServicesAreReachedThroughOctavia")
+}
 
 // serviceSubnet makes the subnet of the ClusterIPs beside that of the nodes, behind the router: the lower half is the
 // Service range, and the upper half is for the gateway and the pool.
@@ -48,7 +50,7 @@ func (s *stage) atClusterIPs(subnetID string, lines ...string) {
 // clusterIPStage is a stage in cluster-ip mode, for its own Services.
 func clusterIPStage(t *testing.T, lines ...string) (s *stage, subnetID string) {
 	t.Helper()
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s = newStage(t, settings{off: true})
 	subnetID = s.serviceSubnet(nil)
 	s.atClusterIPs(subnetID, append(lines, "namespaces = "+s.namespace)...)
@@ -174,7 +176,7 @@ func TestAServiceThatIsNotSelectedAnyMoreIsReleased(t *testing.T) {
 }
 
 func TestProblemsOfTheServiceSubnetAreReportedBeforeAnythingIsCreated(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	subnet := s.serviceSubnet(map[string]any{"gateway_ip": "10.96.0.1", "allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.97.255.254"}}})
 	s.atClusterIPs(subnet, "namespaces = "+s.namespace)
@@ -205,7 +207,7 @@ func TestProblemsOfTheServiceSubnetAreReportedBeforeAnythingIsCreated(t *testing
 }
 
 func TestAServiceIsServedSoonAfterTheServiceSubnetWasCorrected(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	subnet := s.serviceSubnet(map[string]any{"allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.96.255.254"}}})
 	s.atClusterIPs(subnet, "namespaces = "+s.namespace)
@@ -226,7 +228,7 @@ func TestAServiceIsServedSoonAfterTheServiceSubnetWasCorrected(t *testing.T) {
 }
 
 func TestALoadBalancerAtAnotherAddressIsReplacedOnlyIfThatIsAllowed(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
@@ -253,7 +255,7 @@ func TestALoadBalancerAtAnotherAddressIsReplacedOnlyIfThatIsAllowed(t *testing.T
 }
 
 func TestAFailedLoadBalancerAtAClusterIPIsReplacedAtTheSameAddress(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true, flags: sweeping, program: impatient()})
 	subnet := s.serviceSubnet(nil)
 	s.atClusterIPs(subnet, "namespaces = "+s.namespace)
@@ -289,7 +291,7 @@ func TestAServiceAtItsClusterIPCannotShareALoadBalancer(t *testing.T) {
 }
 
 func TestDualStackServicesHaveBothClusterIPs(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	var network struct{ Network struct{ ID string } }
 	s.cloud.neutron(http.MethodPost, "networks", map[string]any{"network": map[string]any{"name": "services"}}, &network)
@@ -316,21 +318,12 @@ func TestTheSubnetOfTheSecondClusterIPIsCheckedToo(t *testing.T) {
 }
 
 func TestTheServiceOfTheAPIServerIsServedAndKeepsItsMarks(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	subnet := s.serviceSubnet(nil)
 	s.atClusterIPs(subnet, "namespaces = "+metav1.NamespaceDefault, "selector = component=apiserver,!unserved")
 	s.start()
-	inDefault := *s
-	inDefault.namespace = metav1.NamespaceDefault
-	api := &service{stage: &inDefault, name: "kubernetes"}
-	s.afterwards = append(s.afterwards, func() { // also if the test failed
-		_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Patch(context.Background(), api.name, types.MergePatchType,
-			[]byte(`{"metadata":{"finalizers":null,"labels":{"unserved":null}}}`), metav1.PatchOptions{})
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	api := s.apiService()
 	api.waitForCondition(programmed, conditionTrue, "Programmed")
 	made := api.waitForTree(all(api.vipAtClusterIP(subnet), membersAt(apiServer)))
 	if len(made.Listeners) != 1 || made.Listeners[0].Port != 443 || made.Listeners[0].Pool.Members[0].Port == 443 {

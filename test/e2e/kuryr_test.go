@@ -47,7 +47,7 @@ type kuryrCluster struct {
 // newKuryrCluster defines KuryrLoadBalancers, and selects the Services of the stage for cluster-ip mode.
 func newKuryrCluster(t *testing.T) kuryrCluster {
 	t.Helper()
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	k := kuryrCluster{stage: newStage(t, settings{off: true})}
 	k.subnet = k.serviceSubnet(nil)
 	k.atClusterIPs(k.subnet, "namespaces = "+k.namespace)
@@ -320,7 +320,7 @@ func TestMigrateFromKuryrShowsWhatWouldHappenAndWhatKuryrLeft(t *testing.T) {
 }
 
 func TestMigrateFromKuryrNeedsClusterIPMode(t *testing.T) {
-	simulatorOnly(t, notOnLoopback)
+	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	for flag, says := range map[string]string{
 		"--from=kuryr":  "has no section [ClusterIP] with enabled = true",

@@ -64,5 +64,9 @@ func TestMain(m *testing.M) {
 	// A command's first run sets the logger of Kubernetes' libraries, which must
 	// not happen while somebody logs. This one ends at once: the flag is missing.
 	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
-	kubetest.MainWith(m, kube.Options{Audited: []string{deploy.User}, AdvertiseAddress: apiServer}, kubetest.IgnoreStoppedQueue())
+	options := kube.Options{Audited: []string{deploy.User}, AdvertiseAddress: apiServer}
+	if *stateDir != "" {
+		options.AdvertiseAddress = "" // so that only API servers that can be reached are endpoints of default/kubernetes
+	}
+	kubetest.MainWith(m, options, kubetest.IgnoreStoppedQueue())
 }

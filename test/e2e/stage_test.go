@@ -63,6 +63,8 @@ type settings struct {
 	// podPorts gives each Pod a port of its own, where the cloud has any, so that load balancers
 	// reach it. There are not many.
 	podPorts bool
+	// unproxied leaves the nodes without kube-proxy.
+	unproxied bool
 	// off leaves the controller to be started by the test.
 	off bool
 }
@@ -143,6 +145,7 @@ func (s *stage) addNode(suffix string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	server.Unserved = server.Unserved || s.settings.unproxied
 	if err := s.nodes.Add(s.t.Context(), server); err != nil {
 		s.t.Fatal(err)
 	}

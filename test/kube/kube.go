@@ -92,6 +92,7 @@ type Cluster struct {
 	server    string // https://127.0.0.1:port
 	token     string // of a user in system:masters
 	ca        []byte
+	serving   []string   // flags of every kube-apiserver
 	processes []*process // in the order of their start
 }
 
@@ -213,7 +214,7 @@ func (c *Cluster) Stop() error {
 
 // run starts one of the cluster's binaries.
 func (c *Cluster) run(binary string, args ...string) (*process, error) {
-	p, err := startProcess(filepath.Join(c.assets, binary), c.dir, args)
+	p, err := startProcess(filepath.Join(c.assets, binary), binary, c.dir, args)
 	if err != nil {
 		return nil, err
 	}

@@ -29,9 +29,8 @@ type process struct {
 	reported bool          // waitFor has returned failure
 }
 
-// startProcess runs the program. It is killed when this process dies.
-func startProcess(path, dir string, args []string) (*process, error) {
-	name := filepath.Base(path)
+// startProcess runs the program; name is that of its log. It is killed when this process dies.
+func startProcess(path, name, dir string, args []string) (*process, error) {
 	p := &process{
 		name:    name,
 		logPath: filepath.Join(dir, name+".log"),

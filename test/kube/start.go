@@ -91,53 +91,6 @@ func (c *Cluster) startEtcd() error {
 	return err
 }
 
-// startAPIServer runs kube-apiserver on a free port of 127.0.0.1.
-func (c *Cluster) startAPIServer(opts Options) (*process, error) {
-	port, release, err := reservePort()
-	if err != nil {
-		return nil, err
-	}
-	c.server = fmt.Sprintf("https://127.0.0.1:%d", port)
-	audit, err := c.auditFlags(opts.Audited)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	// Without an address, kube-apiserver would look for a default route;
-	// and a loopback address is refused as an endpoint of its own Service.
-	advertised, reconciler := "127.0.0.1", "none"
-	if opts.AdvertiseAddress != "" {
-		advertised, reconciler = opts.AdvertiseAddress, "lease"
-	}
-	p, err := c.run(apiserverBinary, append(audit,
-		"--etcd-servers="+etcdSocket,
-		"--bind-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", port),
-		"--permit-port-sharing", // with the reservation
-		"--cert-dir="+certDir,
-		"--token-auth-file="+tokenFile,
-		"--authorization-mode=RBAC",
-		// Pods can be made without waiting for a namespace's service account.
-		"--disable-admission-plugins=ServiceAccount",
-		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+signingKeyFile,
-		"--service-account-signing-key-file="+signingKeyFile,
-		"--service-cluster-ip-range="+opts.ServiceCIDRs,
-		"--service-node-port-range="+opts.NodePortRange,
-		"--advertise-address="+advertised,
-		"--endpoint-reconciler-type="+reconciler,
-		"--profiling=false",
-	)...)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	// The reservation is held to the end: should the server die, nobody else
-	// answers its clients.
-	p.onExit = release
-	return p, nil
-}
-
 // waitForAPI waits until kube-apiserver serves and has made its namespaces, and
 // learns the certificate that it made for itself.
 func (c *Cluster) waitForAPI(ctx context.Context, apiserver *process) error {

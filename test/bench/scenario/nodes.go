@@ -137,5 +137,5 @@ func local(ctx context.Context, r *Run) error {
 	}
 	row := r.add("local", m, longest(m.Times()), burstTime+r.Limits.UpdatePorts, r.Services*r.Ports)
 	row.Times = report.PercentilesOf(m.Times())
-	return r.DeleteLocal(ctx, names)
+	return r.Delete(ctx, names)
 }

@@ -35,6 +35,23 @@ func scale(ctx context.Context, r *Run) error {
 	return idleOf(ctx, r, "scale, idle", goalMB, goalCPU)
 }
 
+func clusterIPNeeds(*Run) Needs { return Needs{Nodes: scaleNodes, ClusterIPs: true} }
+
+// clusterIPs is scale for Services of type ClusterIP with one port, beginning with their creation.
+func clusterIPs(ctx context.Context, r *Run) error {
+	r.Services, r.Ports = r.ScaleServices, 1
+	m, err := r.Measure(ctx, func(ctx context.Context) error { return r.Create(ctx, r.Services, r.Ports) }, stage.Nothing)
+	if err != nil {
+		return err
+	}
+	row := r.add("clusterip, create", m, 0, 0, r.Services)
+	goals(row, 3)
+	if err := restartOf(ctx, r, "clusterip, restart"); err != nil {
+		return err
+	}
+	return idleOf(ctx, r, "clusterip, idle", 100, 2)
+}
+
 // subsetJoins is how many nodes join, one after the other.
 const subsetJoins = 5
 

@@ -23,7 +23,9 @@ type Scenario struct {
 	// Own returns the stage that the scenario needs for itself; nil if it uses the stage that
 	// the others use.
 	Own func(*Run) Needs
-	run func(context.Context, *Run) error
+	// OnlyThis is set if other controllers than kube-octavia lack what is measured.
+	OnlyThis bool
+	run      func(context.Context, *Run) error
 }
 
 // Needs are those of a scenario that has a stage of its own: a simulated cloud that takes no
@@ -33,6 +35,8 @@ type Needs struct {
 	// Conf are lines for the section LoadBalancer of cloud.conf.
 	Conf  string
 	Nodes int
+	// ClusterIPs lets Services be of type ClusterIP, in cluster-ip mode.
+	ClusterIPs bool
 }
 
 // All are the scenarios, in the order in which they are measured by default.
@@ -43,6 +47,7 @@ var All = []Scenario{
 	{Name: "rolling", About: "all nodes are replaced, one after the other", run: rolling},
 	{Name: "port", About: "every Service gets one more port", run: addPort},
 	{Name: "local", About: "externalTrafficPolicy Local: the endpoint of every Service moves ten times in 5 s", run: local},
+	{Name: "rollout", About: "target-type pod: 100 Pods of every Service are replaced in 20 s", OnlyThis: true, run: rollout},
 	{Name: "drift", About: "another client empties a pool of some load balancers", run: drift},
 	{Name: "stuck", About: "a node joins while one load balancer is stuck (simulated cloud only)", run: stuck},
 	{Name: "restart", About: "the controller stops and another one starts, without and with a changed Service", run: restart},
@@ -53,6 +58,7 @@ var All = []Scenario{
 	{Name: "kill", About: "kill -9 at a random moment of a create, then a restart", run: kill},
 	{Name: "scale", About: "many Services: restart and idle (simulated cloud that takes no time)", Own: scaleNeeds, run: scale},
 	{Name: "subset", About: "max-members: load balancers that a joining node touches (simulated cloud that takes no time)", Own: subsetNeeds, run: subset},
+	{Name: "clusterip", About: "many Services of type ClusterIP: create, restart and idle (simulated cloud that takes no time)", OnlyThis: true, Own: clusterIPNeeds, run: clusterIPs},
 }
 
 // Named returns the scenarios with these names, in this order; all for no names.

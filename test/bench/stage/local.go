@@ -32,8 +32,8 @@ func (s *Stage) LocalServices(ctx context.Context, n, ports int) ([]string, erro
 	return names, s.Settle(ctx, func(context.Context) error { return s.services.checkServed(names) })
 }
 
-// DeleteLocal deletes the Services of LocalServices.
-func (s *Stage) DeleteLocal(ctx context.Context, names []string) error {
+// Delete deletes Services of LocalServices or PodServices.
+func (s *Stage) Delete(ctx context.Context, names []string) error {
 	if err := s.deleteServices(ctx, names); err != nil {
 		return err
 	}

@@ -28,6 +28,10 @@ type service struct {
 	ports int
 	// local has externalTrafficPolicy Local and endpoints that SetEndpoint chooses.
 	local bool
+	// pods has Pods as members, which SetPods chooses.
+	pods bool
+	// clusterIP is of that type.
+	clusterIP bool
 }
 
 // Names are the Services of the population.
@@ -49,8 +53,13 @@ func (s *service) object() *corev1.Service {
 		ObjectMeta: metav1.ObjectMeta{Name: s.name},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "bench"}},
 	}
-	if s.local {
+	switch {
+	case s.local:
 		object.Spec.Selector, object.Spec.ExternalTrafficPolicy = nil, corev1.ServiceExternalTrafficPolicyLocal
+	case s.pods:
+		object.Spec.Selector, object.Annotations = nil, map[string]string{"kube-octavia.io/target-type": "pod"}
+	case s.clusterIP:
+		object.Spec.Type = corev1.ServiceTypeClusterIP
 	}
 	for p := range s.ports {
 		object.Spec.Ports = append(object.Spec.Ports, servicePort(p))
@@ -134,7 +143,7 @@ func (s *Stage) Create(ctx context.Context, n, ports int) error {
 func (s *Stage) Begin(ctx context.Context, n, ports int) error {
 	var missing []service
 	for _, name := range namesOf(n)[s.population.services:] {
-		missing = append(missing, service{name: name, ports: ports})
+		missing = append(missing, service{name: name, ports: ports, clusterIP: s.options.ClusterIPs})
 	}
 	s.population = population{n, ports}
 	return s.createServices(ctx, missing)

@@ -40,6 +40,8 @@ type Options struct {
 	Cloud func(context.Context) (*cloud.Cloud, error)
 	// Conf are further lines for the section LoadBalancer of cloud.conf.
 	Conf string
+	// ClusterIPs lets the population be Services of type ClusterIP, which have load balancers in cluster-ip mode.
+	ClusterIPs bool
 	// Cluster is the name of the cluster.
 	Cluster string
 	// Nodes is how many nodes there are at the beginning.
@@ -99,7 +101,15 @@ func (s *Stage) open(ctx context.Context) (err error) {
 	if err := s.cluster.Kubeconfig(s.values.Kubeconfig); err != nil {
 		return err
 	}
-	if err := cloudsim.WriteFile(s.values.CloudConfig, s.Cloud.Conf+s.options.Conf+"\n"); err != nil {
+	conf := s.Cloud.Conf + s.options.Conf + "\n"
+	if s.options.ClusterIPs {
+		subnet, err := s.Cloud.ServiceSubnet(ctx)
+		if err != nil {
+			return err
+		}
+		conf += fmt.Sprintf("[ClusterIP]\nenabled=true\nservice-subnet-id=%q\nselector=\"!provider\"\n", subnet) // not default/kubernetes
+	}
+	if err := cloudsim.WriteFile(s.values.CloudConfig, conf); err != nil {
 		return err
 	}
 	first := s.options.Command

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -59,18 +60,26 @@ func (s *services) close() {
 
 func (s *services) add(object any) {
 	service, ok := object.(*corev1.Service)
-	if !ok || service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+	if !ok || service.Name == "kubernetes" {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.existing[service.Name] = true
 	delete(s.gone, service.Name)
-	if len(service.Status.LoadBalancer.Ingress) == 0 {
+	if !isServed(service) {
 		delete(s.served, service.Name)
 	} else if _, seen := s.served[service.Name]; !seen {
 		s.served[service.Name] = time.Now()
 	}
+}
+
+// isServed reports whether the Service has an address or, in cluster-ip mode, its load balancer.
+func isServed(service *corev1.Service) bool {
+	if service.Spec.Type == corev1.ServiceTypeClusterIP {
+		return meta.IsStatusConditionTrue(service.Status.Conditions, "kube-octavia.io/Programmed")
+	}
+	return len(service.Status.LoadBalancer.Ingress) > 0
 }
 
 func (s *services) remove(object any) {
