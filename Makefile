@@ -22,6 +22,7 @@ TIMEOUT ?= 40m
 FUZZTIME ?= 1000000x
 ONCE ?=
 CLOUD ?=
+TARGETS ?=
 PURGE ?=
 DURATION ?= 30m
 SERVICES ?= 300
@@ -64,9 +65,10 @@ help: ## Show this help
 demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Run a demo on this machine until Ctrl-C
 #? ONCE=1         stop by itself; exit status 0 only if each step succeeded
 #? CLOUD=openstack  with a real OpenStack and real packets (root, Debian 12)
+#? TARGETS=pod    Pods as members instead of nodes; pod-routed: behind a router
 #? KUBECONFIG=F   use the cluster of this file instead of a new one
 	@cd hack/kube && $(GO) run . -program github.com/kube-octavia/kube-octavia/hack/demo -o bin/demo
-	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' bin/demo
+	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' TARGETS='$(TARGETS)' bin/demo
 
 .PHONY: test
 test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests

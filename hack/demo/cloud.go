@@ -32,6 +32,10 @@ type cloud interface {
 	node(i int) (node.Node, error)
 	// podNetwork is the network namespace of the Pods; empty for loopback.
 	podNetwork() string
+	// podPorts are ports of the cloud for Pods; none where a load balancer reaches Pods on loopback.
+	podPorts() []node.PodPort
+	// podNetworkID is the cloud's network of these ports, or empty.
+	podNetworkID() string
 	// dial opens a connection as somebody outside of the cloud.
 	dial(ctx context.Context, network, address string) (net.Conn, error)
 	// builds is whether a load balancer takes so long that it is seen being built.
@@ -61,7 +65,7 @@ func (c *simulated) what() string { return "simulated, its load balancers really
 
 func (c *simulated) start(context.Context, *printer) (err error) {
 	c.Cloud, err = cloudsim.Start(cloudsim.Options{
-		DataPlane: true, BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: deleteTime,
+		DataPlane: true, MemberAt: node.Loopback, BuildTime: buildTime, UpdateTime: updateTime, DeleteTime: deleteTime,
 		Nodes: []cloudsim.Node{{Name: nodeName(1)}, {Name: nodeName(2)}},
 	})
 	if err != nil {
@@ -87,8 +91,10 @@ func (c *simulated) node(i int) (node.Node, error) {
 	return node.Node{Name: nodeName(i), Address: servers[at].Interfaces[0].FixedIPs[0].Address, ServerID: servers[at].ID}, nil
 }
 
-func (c *simulated) podNetwork() string { return "" }
-func (c *simulated) builds() bool       { return true }
+func (c *simulated) podNetwork() string       { return "" }
+func (c *simulated) podPorts() []node.PodPort { return nil }
+func (c *simulated) podNetworkID() string     { return "" }
+func (c *simulated) builds() bool             { return true }
 
 func (c *simulated) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer

@@ -10,11 +10,13 @@
 // CLOUD=openstack the OpenStack is a real one, from Debian's packages, and real
 // packets flow between network namespaces; that needs root and Debian 12. With
 // KUBECONFIG in the environment it uses that cluster instead of one of its own,
-// and only a namespace and two Nodes in it. With ONCE=1 it ends by itself and
+// and only a namespace and two Nodes in it. With TARGETS=pod the members are Pods
+// instead of nodes, with TARGETS=pod-routed behind a router. With ONCE=1 it ends by itself and
 // exits 0 only if every step was really seen.
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,17 +27,25 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Getenv("CLOUD"), os.Getenv("KUBECONFIG"), os.Getenv("ONCE") != ""); err != nil {
+	o := options{cloud: os.Getenv("CLOUD"), kubeconfig: os.Getenv("KUBECONFIG"), targets: targets(cmp.Or(os.Getenv("TARGETS"), string(nodeTargets))), once: os.Getenv("ONCE") != ""}
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintf(os.Stderr, "demo: failed: %v\n", err)
 		os.Exit(1)
 	}
 	fmt.Println("demo: ok")
 }
 
+// options are from the environment.
+type options struct {
+	cloud, kubeconfig string
+	targets           targets
+	once              bool
+}
+
 // run starts everything, runs the steps, and removes everything whatever happened.
-func run(ctx context.Context, cloud, kubeconfig string, once bool) (err error) {
+func run(ctx context.Context, o options) (err error) {
 	p := newPrinter(os.Stdout)
-	s, err := newStage(ctx, p, cloud, kubeconfig)
+	s, err := newStage(ctx, p, o)
 	defer func() {
 		if closed := s.close(); err == nil {
 			err = closed
@@ -48,11 +58,13 @@ func run(ctx context.Context, cloud, kubeconfig string, once bool) (err error) {
 		p.say("The controller's log: %s", s.logTail())
 		return err
 	}
-	if once {
+	if o.once {
 		return nil
 	}
-	if err := s.addNode(ctx, 2); err != nil {
-		return err
+	if !s.targets.pods() {
+		if err := s.addNode(ctx, 2); err != nil { // it has left
+			return err
+		}
 	}
 	clouds, name := s.cloud.clientConfig()
 	p.say(`

@@ -90,7 +90,15 @@ func (c *real) node(i int) (node.Node, error) {
 	return node.Node{Name: nodeName(i), Address: server.Addresses[0], ServerID: server.ID, Namespace: c.DataPlane.NodeNamespaces[names[i-1]]}, nil
 }
 
-func (c *real) podNetwork() string { return c.DataPlane.PodsNamespace }
+func (c *real) podNetwork() string   { return c.DataPlane.PodsNamespace }
+func (c *real) podNetworkID() string { return c.PodNetwork }
+
+func (c *real) podPorts() (all []node.PodPort) {
+	for _, p := range c.DataPlane.Pods {
+		all = append(all, node.PodPort(p))
+	}
+	return all
+}
 
 // builds is false: with OVN a load balancer is there when its create is answered.
 func (c *real) builds() bool { return false }

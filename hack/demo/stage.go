@@ -44,6 +44,21 @@ const (
 	deleteTime = time.Second
 )
 
+// targets are the members of the demo's load balancer.
+type targets string
+
+const (
+	nodeTargets targets = "node"
+	// podTargets are reached in their own network, routedPodTargets through a router. On loopback that is the same.
+	podTargets       targets = "pod"
+	routedPodTargets targets = "pod-routed"
+)
+
+func (t targets) pods() bool { return t == podTargets || t == routedPodTargets }
+
+// podGrace is how long, in seconds, a Pod serves after its deletion: until its connections have gone elsewhere.
+const podGrace = 15
+
 // stage has the cluster, the cloud, the nodes and the controller of the demo. Its parts are
 // nil until they are started.
 type stage struct {
@@ -54,6 +69,7 @@ type stage struct {
 	config      *rest.Config
 	client      *kubernetes.Clientset
 	cloud       cloud
+	targets     targets
 	nodes       *node.Nodes
 	session     *openstack.Session
 	// port is the Service's and the Pods'.
@@ -65,8 +81,11 @@ type stage struct {
 	log     *os.File
 }
 
-func newStage(ctx context.Context, p *printer, cloud, kubeconfig string) (*stage, error) {
-	s := &stage{kubeconfig: kubeconfig}
+func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
+	s := &stage{kubeconfig: o.kubeconfig, targets: o.targets}
+	if o.targets != nodeTargets && !o.targets.pods() {
+		return s, fmt.Errorf("TARGETS=%s: it is node, pod or pod-routed", o.targets)
+	}
 	// Above 1023, a load balancer may listen without root.
 	offset, err := freeport.Offset(0, 8080)
 	if err != nil {
@@ -76,7 +95,7 @@ func newStage(ctx context.Context, p *printer, cloud, kubeconfig string) (*stage
 	if s.dir, err = os.MkdirTemp("", "kube-octavia-demo-"); err != nil {
 		return s, err
 	}
-	if s.cloud, err = newCloud(cloud, s.dir); err != nil {
+	if s.cloud, err = newCloud(o.cloud, s.dir); err != nil {
 		return s, err
 	}
 	if err := s.startCluster(ctx, p); err != nil {
@@ -130,7 +149,11 @@ func (s *stage) startCloud(ctx context.Context, p *printer) error {
 	if err := s.cloud.start(ctx, p); err != nil {
 		return err
 	}
-	if err := cloudsim.WriteFile(s.path("cloud.conf"), s.cloud.cloudConf()); err != nil {
+	text := s.cloud.cloudConf()
+	if id := s.cloud.podNetworkID(); s.targets == podTargets && id != "" {
+		text += "pod-network-ids=" + id + "\n" // its last section is LoadBalancer
+	}
+	if err := cloudsim.WriteFile(s.path("cloud.conf"), text); err != nil {
 		return err
 	}
 	conf, err := config.Load(s.path("cloud.conf"))
@@ -145,7 +168,11 @@ func (s *stage) startCloud(ctx context.Context, p *printer) error {
 }
 
 func (s *stage) startNodes(ctx context.Context, p *printer) (err error) {
-	if s.nodes, err = node.New(ctx, node.Options{Config: s.config, PodNetwork: s.cloud.podNetwork()}); err != nil {
+	o := node.Options{Config: s.config, PodNetwork: s.cloud.podNetwork()}
+	if s.targets.pods() {
+		o.PodPorts = s.cloud.podPorts()
+	}
+	if s.nodes, err = node.New(ctx, o); err != nil {
 		return err
 	}
 	for i := 1; i <= 2; i++ {
@@ -169,10 +196,17 @@ func (s *stage) addNode(ctx context.Context, i int) error {
 	if err := s.nodes.Add(ctx, add); err != nil {
 		return err
 	}
-	_, err = s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: fmt.Sprintf("hello-%d", i), Node: nodeName(i),
+	return s.runPod(ctx, i, nodeName(i))
+}
+
+// runPod runs the i-th Pod of the application.
+func (s *stage) runPod(ctx context.Context, i int, on string) error {
+	_, err := s.nodes.RunPod(ctx, node.Pod{Namespace: namespace, Name: podName(i), Node: on, GraceSeconds: podGrace,
 		Labels: map[string]string{"app": "hello"}, Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: s.port}}})
 	return err
 }
+
+func podName(i int) string { return fmt.Sprintf("hello-%d", i) }
 
 // flags are those that the controller and `kube-octavia plan` share.
 func (s *stage) flags() []string {

@@ -20,6 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/status"
@@ -35,6 +37,9 @@ func runSteps(ctx context.Context, p *printer, s *stage) error {
 	steps := []func(context.Context, *printer, *stage) error{
 		serviceIsPending, opsArePlanned, loadBalancerIsBuilt, trafficFlows, nodeLeaves, serviceGoes,
 	}
+	if s.targets.pods() {
+		steps[3], steps[4] = trafficFlowsToPods, podIsReplaced
+	}
 	for _, step := range steps {
 		if err := step(ctx, p, s); err != nil {
 			return err
@@ -45,7 +50,7 @@ func runSteps(ctx context.Context, p *printer, s *stage) error {
 
 func serviceIsPending(ctx context.Context, p *printer, s *stage) error {
 	p.step("A Service of type LoadBalancer")
-	_, err := s.client.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
+	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
 		Spec: corev1.ServiceSpec{
 			Type:              corev1.ServiceTypeLoadBalancer,
@@ -53,8 +58,13 @@ func serviceIsPending(ctx context.Context, p *printer, s *stage) error {
 			Selector:          map[string]string{"app": "hello"},
 			Ports:             []corev1.ServicePort{{Name: "http", Port: s.port}},
 		},
-	}, metav1.CreateOptions{})
-	if err != nil {
+	}
+	if s.targets.pods() {
+		service.Annotations = map[string]string{annotation.TargetType: config.PodTargets}
+		service.Spec.AllocateLoadBalancerNodePorts = ptr.To(false)
+		p.note("its members will be Pods: annotation %s: %s, and no NodePorts", annotation.TargetType, config.PodTargets)
+	}
+	if _, err := s.client.CoreV1().Services(namespace).Create(ctx, service, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	output := s.kubectl(ctx, "get", "service", "hello")
@@ -145,26 +155,71 @@ func nodeLeaves(ctx context.Context, p *printer, s *stage) error {
 	if err := s.nodes.Unregister(ctx, nodeName(2)); err != nil {
 		return err
 	}
-	failed, asked := 0, 0
-	err = until(ctx, func() (bool, error) {
-		asked++
-		if _, err := s.ask(ctx, address); err != nil {
-			failed++
-		}
-		has, err := s.inventory(ctx)
-		return has.members == s.before.members+1, err
-	})
-	if err != nil {
-		return fmt.Errorf("wait for the member to go: %w", err)
-	}
-	p.note("%d requests meanwhile, %d failed", asked, failed)
-	if failed > 0 {
-		return fmt.Errorf("%d of %d requests failed", failed, asked)
+	if err := s.asksUntil(ctx, p, address, func() (bool, error) { return s.hasMembers(ctx, 1) }); err != nil {
+		return err
 	}
 	if err := s.nodes.Remove(ctx, nodeName(2)); err != nil {
 		return err
 	}
 	return s.answersFrom(ctx, p, address, nodeName(1))
+}
+
+func trafficFlowsToPods(ctx context.Context, p *printer, s *stage) error {
+	p.step("Traffic through the floating IP, straight to both Pods")
+	address, err := s.address(ctx)
+	if err != nil {
+		return err
+	}
+	return s.answersFrom(ctx, p, address, nodeName(1), nodeName(2))
+}
+
+// podIsReplaced lets a Pod on the same node take the place of another.
+func podIsReplaced(ctx context.Context, p *printer, s *stage) error {
+	p.step("Pod %s is replaced by %s, and traffic goes on", podName(2), podName(3))
+	address, err := s.address(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.runPod(ctx, 3, nodeName(1)); err != nil {
+		return err
+	}
+	if err := s.asksUntil(ctx, p, address, func() (bool, error) { return s.hasMembers(ctx, 3) }); err != nil {
+		return err
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- s.nodes.DeletePod(ctx, namespace, podName(2)) }()
+	if err := s.asksUntil(ctx, p, address, func() (bool, error) { return s.hasMembers(ctx, 2) }); err != nil {
+		return err
+	}
+	if err := <-gone; err != nil {
+		return err
+	}
+	return s.answersFrom(ctx, p, address, nodeName(1))
+}
+
+func (s *stage) hasMembers(ctx context.Context, n int) (bool, error) {
+	has, err := s.inventory(ctx)
+	return has.members == s.before.members+n, err
+}
+
+// asksUntil asks the Service until something holds. All requests have to succeed.
+func (s *stage) asksUntil(ctx context.Context, p *printer, address string, holds func() (bool, error)) error {
+	failed, asked := 0, 0
+	err := until(ctx, func() (bool, error) {
+		asked++
+		if _, err := s.ask(ctx, address); err != nil {
+			failed++
+		}
+		return holds()
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the members: %w", err)
+	}
+	p.note("%d requests meanwhile, %d failed", asked, failed)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d requests failed", failed, asked)
+	}
+	return nil
 }
 
 func serviceGoes(ctx context.Context, p *printer, s *stage) error {
