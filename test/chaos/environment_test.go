@@ -150,7 +150,11 @@ func (e *environment) start() error {
 	if e.cloud, err = startCloud(); err != nil {
 		return err
 	}
-	conf := e.cloud.CloudConf() + "\n[Metadata]\nrequest-timeout=" + cloudDurations().requestTimeout.String() + "\n"
+	subnet, err := e.cloud.serviceSubnet()
+	if err != nil {
+		return err
+	}
+	conf := e.cloud.CloudConf() + clusterIPMode(subnet) + "\n[Metadata]\nrequest-timeout=" + cloudDurations().requestTimeout.String() + "\n"
 	if err := os.WriteFile(filepath.Join(e.dir, "cloud.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
@@ -235,7 +239,7 @@ func (e *environment) controllerArgs() []string {
 	return []string{"controller",
 		"--cloud-config=" + filepath.Join(e.dir, "cloud.conf"), "--kubeconfig=" + filepath.Join(e.dir, "kubeconfig"),
 		"--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0",
-		"--sweep-interval=1s", "--v=4",
+		"--sweep-interval=1s", "--v=4", "--pod-readiness-gates",
 	}
 }
 

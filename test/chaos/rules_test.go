@@ -74,13 +74,18 @@ func protocolsOf(v *corev1.Service, p corev1.ServicePort) string {
 // backends are what may be members: addresses of nodes, and of Pods with their port.
 type backends struct{ nodes, pods []string }
 
+// requests reports whether the Service requests a load balancer.
+func requests(v *corev1.Service) bool {
+	return v.Spec.Type == corev1.ServiceTypeLoadBalancer || hasClusterIPMode(v)
+}
+
 // expected are the resources that a Service requests with these backends. A Service that is
 // nil or of another type requests nothing.
 func expected(v *corev1.Service, from backends) resources {
-	if v == nil || v.DeletionTimestamp != nil || v.Spec.Type != corev1.ServiceTypeLoadBalancer {
+	if v == nil || v.DeletionTimestamp != nil || !requests(v) {
 		return resources{}
 	}
-	s := resources{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Annotations[internalKey] != "true"}
+	s := resources{Balancers: 1, Ports: map[string]openPort{}, Floating: v.Spec.Type == corev1.ServiceTypeLoadBalancer && v.Annotations[internalKey] != "true"}
 	sources := slices.Sorted(slices.Values(v.Spec.LoadBalancerSourceRanges))
 	if len(sources) == 0 {
 		sources = []string{"0.0.0.0/0"}
@@ -90,7 +95,7 @@ func expected(v *corev1.Service, from backends) resources {
 		for _, n := range from.nodes {
 			members = append(members, fmt.Sprintf("%s:%d", n, p.NodePort))
 		}
-		if v.Annotations[targetTypeKey] == "pod" {
+		if v.Annotations[targetTypeKey] == "pod" || hasClusterIPMode(v) {
 			members = slices.Clone(from.pods)
 		}
 		slices.Sort(members)
@@ -169,6 +174,9 @@ func (s state) checkServes(v *corev1.Service, from backends) error {
 	}
 	if err := s.checkFlavor(v); err != nil && want.Balancers > 0 {
 		return err
+	}
+	if hasClusterIPMode(v) && want.Balancers > 0 && !s.leadsTo(v.Spec.ClusterIP, string(v.UID)) {
+		return fmt.Errorf("the load balancer of Service %s is not at the ClusterIP %s", v.Name, v.Spec.ClusterIP)
 	}
 	if address := v.Spec.LoadBalancerIP; address != "" && want.Balancers > 0 && !s.leadsTo(address, string(v.UID)) {
 		return fmt.Errorf("Service %s does not have the address %s that it requests", v.Name, address)

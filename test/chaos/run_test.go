@@ -159,14 +159,20 @@ func (r *run) inspectStatus(method, path string, answer []byte) {
 		return
 	}
 	o, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
-	v, ok := o.(*corev1.Service)
-	if err != nil || !ok {
-		r.addViolation(fmt.Errorf("the answer to %s %s is not a Service: %w", method, path, err))
+	if err != nil {
+		r.addViolation(fmt.Errorf("the answer to %s %s: %w", method, path, err))
 		return
 	}
 	s, err := r.state()
 	if err == nil {
-		err = s.checkProgrammed(v)
+		switch o := o.(type) {
+		case *corev1.Service:
+			err = s.checkProgrammed(o)
+		case *corev1.Pod:
+			err = s.checkGate(o)
+		default:
+			err = fmt.Errorf("the answer to %s %s is a %T", method, path, o)
+		}
 	}
 	if err != nil {
 		r.addViolation(err)
@@ -209,6 +215,9 @@ func (r *run) cleanUp() error {
 	if !apierrors.IsNotFound(err) {
 		errs = append(errs, err)
 	}
+	if err := r.env.client.CoreV1().Pods(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{}); err != nil {
+		errs = append(errs, err)
+	}
 	if err := r.slices().Delete(r.ctx, podSlice, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 		errs = append(errs, err)
 	}
@@ -248,6 +257,9 @@ func (r *run) checkConverged() error {
 	}
 	pods, err := r.pods()
 	if err != nil {
+		return err
+	}
+	if err := r.playKubelet(); err != nil {
 		return err
 	}
 	s, err := r.state()
@@ -300,13 +312,13 @@ func checkConditions(v *corev1.Service) error {
 		return nil
 	case v.DeletionTimestamp != nil:
 		return fmt.Errorf("Service %s is not gone; finalizers %v, conditions %v", v.Name, v.Finalizers, conditionsOf(v))
-	case v.Spec.Type != corev1.ServiceTypeLoadBalancer && (len(v.Finalizers) > 0 || len(v.Status.Conditions) > 0 || len(v.Annotations) > 0):
-		return fmt.Errorf("Service %s, which has another type now, still has finalizers %v, annotations %v, conditions %v", v.Name, v.Finalizers, v.Annotations, conditionsOf(v))
-	case v.Spec.Type != corev1.ServiceTypeLoadBalancer:
+	case !requests(v) && (len(v.Finalizers) > 0 || len(v.Status.Conditions) > 0 || len(v.Annotations) > 0):
+		return fmt.Errorf("Service %s, which requests no load balancer, still has finalizers %v, annotations %v, conditions %v", v.Name, v.Finalizers, v.Annotations, conditionsOf(v))
+	case !requests(v):
 		return nil
 	case !meta.IsStatusConditionTrue(v.Status.Conditions, status.Programmed), !meta.IsStatusConditionTrue(v.Status.Conditions, status.Accepted):
 		return fmt.Errorf("the conditions of Service %s are %v", v.Name, conditionsOf(v))
-	case len(v.Status.LoadBalancer.Ingress) != 1:
+	case v.Spec.Type == corev1.ServiceTypeLoadBalancer && len(v.Status.LoadBalancer.Ingress) != 1:
 		return fmt.Errorf("the addresses of Service %s are %v", v.Name, v.Status.LoadBalancer.Ingress)
 	}
 	return nil
