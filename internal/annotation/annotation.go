@@ -256,6 +256,10 @@ func Parse(annotations map[string]string, operator config.LoadBalancer) (Options
 		// The ClusterIP decides where the VIP is, and there may be no NodePorts.
 		options.SubnetID, options.NetworkID, options.AdditionalSubnetID, options.PortID = defaults.SubnetID, "", "", ""
 		options.TargetType = defaults.TargetType
+		if defaults.AtClusterIP.Internal {
+			// What a Service of type LoadBalancer requested must not keep it public, or from its ClusterIP.
+			options.FloatingIP, options.AllowReplacement = "", true
+		}
 	}
 	// An operator who allows internal load balancers only cannot be overruled.
 	options.Internal = options.Internal || defaults.Internal

@@ -321,6 +321,10 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	sure := err == nil && !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
 		return slices.Contains(choosesMembers, p.Key)
 	})
+	// Which nodes are chosen does not matter for Pods.
+	podsSure := !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
+		return slices.Contains([]string{annotation.TargetType, annotation.MemberSubnetID, annotation.ClassKey}, p.Key)
+	})
 	if !sure {
 		in.members.subset = target.Subset{} // the members are the choice
 	}
@@ -336,7 +340,7 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 			switch {
 			case l.Key() != key || l.Pool == nil:
 			case in.hasPods(*l.Pool, port):
-				l.Pool = in.followPods(*l.Pool, port, sure)
+				l.Pool = in.followPods(*l.Pool, port, podsSure)
 			case port.NodePort != 0:
 				l.Pool = in.follow(*l.Pool, port, sure)
 			}
@@ -416,8 +420,8 @@ func (in Input) requestedAddresses(options annotation.Options, external bool) (f
 		}
 	}
 	value := in.Service.Spec.LoadBalancerIP
-	if value == "" {
-		return floating, vip, nil
+	if a := in.Config.AtClusterIP; value == "" || a != nil && a.Internal {
+		return floating, vip, nil // of another type than LoadBalancer, it means nothing
 	}
 	address, err := netip.ParseAddr(value)
 	switch {

@@ -35,12 +35,12 @@ func (in Input) required() bool {
 }
 
 // WantsSubnets reports whether to look up the subnets of VIPs in their network. That is for load balancers yet to
-// be created: for Services with both families, and for IPv6 Services that only name a network, where Octavia would
-// choose an IPv4 subnet.
+// be created: for Services with both families, for IPv6 Services that only name a network, where Octavia would
+// choose an IPv4 subnet, and in cluster-ip mode, where the given subnet has one of the families.
 func (in Input) WantsSubnets() bool {
 	n := in.Networks
 	onlyNetwork := n.VIPSubnetID == "" && n.VIPNetworkID != ""
-	return in.Found == nil && (len(in.Families()) > 1 || onlyNetwork && in.Family() == corev1.IPv6Protocol)
+	return in.Found == nil && (len(in.Families()) > 1 || onlyNetwork && in.Family() == corev1.IPv6Protocol || in.Config.AtClusterIP != nil)
 }
 
 // dualStack decides whether the load balancer serves both families of a Service that requests both. If not, the
@@ -63,6 +63,14 @@ func (in Input) dualStack(options annotation.Options) (both bool, withheld []lb.
 	}
 	return false, []lb.Withheld{{Reason: reason, Message: fmt.Sprintf(
 		"%s. The Service is served by %s only; to accept that, set spec.ipFamilyPolicy to SingleStack", obstacle.Message, in.Family())}}, nil
+}
+
+// FamiliesToServe returns the families of the VIPs that a new load balancer would have.
+func (in Input) FamiliesToServe(options annotation.Options) []corev1.IPFamily {
+	if both, _, err := in.dualStack(options); both && err == nil {
+		return in.Families()
+	}
+	return in.Families()[:1]
 }
 
 // obstacle returns what prevents that a Service is served by both families, or nil.

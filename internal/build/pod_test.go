@@ -215,15 +215,20 @@ func TestMembersMayBePodsIfTheyAreRequestedOrOnNoNode(t *testing.T) {
 func TestTheSecurityGroupAllowsThePortsOfPodsAndThoseThatStillHaveTraffic(t *testing.T) {
 	tcp := func(port int) securitygroup.PortKey { return securitygroup.PortKey{Transport: lb.TCP, Port: port} }
 	toPods, toNodes := input(podTargets, pods(8080, "10.1.0.1"), podSubnets(subnet("pods", "10.1.0.0/16"))), input()
+	replacing := observed(t, toPods)
+	replacing.Predecessor = observed(t, toNodes).LoadBalancer
 	for name, c := range map[string]struct {
 		in    Input
 		have  lb.Observed
 		ports []securitygroup.PortKey
+		// without are the ports if the operator does not let in what is sent to Pods.
+		without []securitygroup.PortKey
 	}{
-		"new":                {toPods, lb.Observed{}, []securitygroup.PortKey{tcp(8080)}},
-		"from nodes to Pods": {toPods, observed(t, toNodes), []securitygroup.PortKey{tcp(8080), tcp(30080)}},
-		"from Pods to nodes": {toNodes, observed(t, toPods), []securitygroup.PortKey{tcp(8080), tcp(30080)}},
-		"nodes":              {toNodes, observed(t, toNodes), []securitygroup.PortKey{tcp(30080)}},
+		"new":                     {toPods, lb.Observed{}, []securitygroup.PortKey{tcp(8080)}, nil},
+		"from nodes to Pods":      {toPods, observed(t, toNodes), []securitygroup.PortKey{tcp(8080), tcp(30080)}, []securitygroup.PortKey{tcp(30080)}},
+		"from Pods to nodes":      {toNodes, observed(t, toPods), []securitygroup.PortKey{tcp(8080), tcp(30080)}, []securitygroup.PortKey{tcp(30080)}},
+		"nodes":                   {toNodes, observed(t, toNodes), []securitygroup.PortKey{tcp(30080)}, []securitygroup.PortKey{tcp(30080)}},
+		"a predecessor has nodes": {toPods, replacing, []securitygroup.PortKey{tcp(8080), tcp(30080)}, []securitygroup.PortKey{tcp(30080)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted, err := Wanted(c.in)
@@ -231,6 +236,11 @@ func TestTheSecurityGroupAllowsThePortsOfPodsAndThoseThatStillHaveTraffic(t *tes
 				t.Fatal(err)
 			}
 			need, ok := SecurityGroupNeed(c.in, wanted, c.have)
+			if diff := cmp.Diff(c.without, need.Ports); diff != "" || !ok {
+				t.Errorf("without security-group-pod-ports: ok %t, ports (-want +got):\n%s", ok, diff)
+			}
+			c.in.Config.SecurityGroupPodPorts = true
+			need, ok = SecurityGroupNeed(c.in, wanted, c.have)
 			if diff := cmp.Diff(c.ports, need.Ports); diff != "" || !ok {
 				t.Errorf("ok %t, ports (-want +got):\n%s", ok, diff)
 			}

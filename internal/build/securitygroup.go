@@ -5,6 +5,7 @@ package build
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -43,6 +44,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 			continue
 		}
 		need.Ports = append(need.Ports, in.nodePorts(l)...)
+		need.Ports = append(need.Ports, in.openedPorts(l)...)
 		monitored = monitored || l.Pool.Monitor != nil
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
 	}
@@ -50,8 +52,11 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		need.VIPSubnetID = have.VIP.SubnetID
 		for _, l := range have.Listeners {
 			need.MemberSubnetIDs = append(need.MemberSubnetIDs, memberSubnets(l)...)
-			if l.Pool != nil && in.Owner.OwnsListener(l) {
-				need.Ports = append(need.Ports, memberPorts(l)...) // traffic flows until the members are replaced
+			need.Ports = append(need.Ports, in.openedPorts(l)...) // traffic flows until the members are replaced
+		}
+		if old := observed.Predecessor; old != nil {
+			for _, l := range old.Listeners {
+				need.Ports = append(need.Ports, in.openedPorts(l)...) // and until the load balancer is
 			}
 		}
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, predecessorSubnets(*have, observed.Predecessor)...)
@@ -109,11 +114,9 @@ func ServicePorts(service *corev1.Service) []securitygroup.PortKey {
 	return all
 }
 
-// nodePorts returns the ports that a listener needs on the nodes: node ports even while it has no members, so that
-// moving Pods change no rules. The ports of Pods are among them, because packets to Pods may enter through the ports
-// of their nodes.
-func (in Input) nodePorts(l lb.Listener) []securitygroup.PortKey {
-	opened := memberPorts(l)
+// nodePorts returns the ports that a listener needs on the nodes even while it has no members, so that moving Pods
+// change no rules.
+func (in Input) nodePorts(l lb.Listener) (opened []securitygroup.PortKey) {
 	for _, p := range in.Service.Spec.Ports {
 		if !in.members.pods && l.Key() == (lb.ListenerKey{Transport: lb.Transport(p.Protocol), Port: int(p.Port)}) && p.NodePort != 0 {
 			opened = append(opened, securitygroup.PortKey{Transport: l.Protocol.Transport(), Port: int(p.NodePort)})
@@ -125,9 +128,20 @@ func (in Input) nodePorts(l lb.Listener) []securitygroup.PortKey {
 	return opened
 }
 
-// memberPorts returns the ports of the members and of their monitors.
-func memberPorts(l lb.Listener) (opened []securitygroup.PortKey) {
+// openedPorts returns the ports of the members of an own listener and of their monitors. Packets to Pods may enter through
+// the ports of their nodes, but only the operator may decide that: the author of a Service chooses the ports of Pods.
+func (in Input) openedPorts(l lb.Listener) (opened []securitygroup.PortKey) {
+	if l.Pool == nil || !in.Owner.OwnsListener(l) {
+		return nil
+	}
+	onNode, endpoints := nodeAddresses(in.Nodes), map[lb.MemberKey]bool{}
+	for _, port := range in.Service.Spec.Ports {
+		maps.Copy(endpoints, in.endpointKeys(port))
+	}
 	for _, m := range l.Pool.Members {
+		if pod := !onNode[m.Address] || endpoints[m.Key()]; pod && !in.Config.SecurityGroupPodPorts {
+			continue
+		}
 		opened = append(opened, securitygroup.PortKey{Transport: l.Protocol.Transport(), Port: m.Port})
 		if m.MonitorPort != 0 {
 			opened = append(opened, securitygroup.PortKey{Transport: lb.TCP, Port: m.MonitorPort})

@@ -61,10 +61,11 @@ func (p Policy) InServiceSubnet(subnetID string) bool {
 const KuryrFinalizer = "kuryr.openstack.org/service-finalizer"
 
 // FromKuryr reports whether the load balancer at the Service's ClusterIP may have been created for Kuryr: by Kuryr itself,
-// or, that of default/kubernetes, by a person.
+// or, that of default/kubernetes, by a person. One that was taken over keeps its name, and after a loss of the annotations
+// nothing else leads to it.
 func (p Policy) FromKuryr(service *corev1.Service) bool {
 	apiServer := service.Namespace == metav1.NamespaceDefault && service.Name == "kubernetes"
-	return p.AtClusterIP(service) && (apiServer || controllerutil.ContainsFinalizer(service, KuryrFinalizer))
+	return p.AtClusterIP(service) && (apiServer || hasFinalizer(service) || controllerutil.ContainsFinalizer(service, KuryrFinalizer))
 }
 
 // ConfigOf returns the operator's settings for the Service. Cluster-ip mode is nothing but other settings.

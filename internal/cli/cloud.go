@@ -148,6 +148,9 @@ func (l *cloudLink) pause(ctx context.Context, wait time.Duration, failure error
 			}
 			continue
 		}
+		if newer.ClusterIP != l.started.ClusterIP {
+			return fmt.Errorf("[%s] of %s has changed, which needs a restart", config.ClusterIPSection, l.options.cloudConfig)
+		}
 		if !reflect.DeepEqual(newer, l.started) {
 			l.started = newer
 			l.log.Info("cloud.conf has changed; trying again")

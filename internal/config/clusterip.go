@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// clusterIPSection is the section of cluster-ip mode.
-const clusterIPSection = "ClusterIP"
+// ClusterIPSection is the section of cluster-ip mode.
+const ClusterIPSection = "ClusterIP"
 
 // ClusterIP is the section [ClusterIP]: which Services get a load balancer at their ClusterIP.
 type ClusterIP struct {
@@ -89,6 +89,6 @@ func subnetID(v value) string {
 // validateClusterIP checks what the keys of cluster-ip mode say together.
 func (f *file) validateClusterIP(c ClusterIP) {
 	if c.Enabled && c.ServiceSubnetID == "" {
-		f.problem(f.lineOf(clusterIPSection, "enabled"), "[%s] enabled needs service-subnet-id, the subnet of the ClusterIPs", clusterIPSection)
+		f.problem(f.lineOf(ClusterIPSection, "enabled"), "[%s] enabled needs service-subnet-id, the subnet of the ClusterIPs", ClusterIPSection)
 	}
 }

@@ -160,6 +160,8 @@ type LoadBalancer struct {
 	ManageSecurityGroups bool
 	// SecurityGroupMode is ClusterSecurityGroup or ServiceSecurityGroups.
 	SecurityGroupMode string
+	// SecurityGroupPodPorts lets in at the nodes what load balancers send to Pods, at any port.
+	SecurityGroupPodPorts bool
 }
 
 // Which security groups let the nodes in what load balancers send.

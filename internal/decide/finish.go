@@ -29,7 +29,7 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry
 	}
 	l := r.Cloud.Observed.LoadBalancer
-	switch upToDate := d.Done || l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0; {
+	switch upToDate := d.Done || l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0 && (d.Delay == 0 || d.Postponed); {
 	case upToDate:
 		r.Progress.Behind = time.Time{}
 	case r.Progress.Behind.IsZero():

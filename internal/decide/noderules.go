@@ -18,7 +18,7 @@ const maxRulesWait = time.Minute
 
 // awaitNodeRules removes updates of members from the plan whose traffic the nodes' security group does not admit yet:
 // those that bring a port which the pool did not use, as when Pods replace nodes. The members that the pool has follow
-// nodes and Pods meanwhile. It reports whether it removed any.
+// nodes and Pods meanwhile, unless that brings such a port too. It reports whether it removed any.
 func awaitNodeRules(f Facts, d Decision) (_ Decision, waits bool) {
 	l := f.loadBalancer()
 	if !d.Goal.Input.Config.ManageSecurityGroups || f.Preview || l == nil || f.leavesDrift(d.Goal) {

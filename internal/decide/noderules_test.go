@@ -74,3 +74,22 @@ func TestMembersAtANewPortWaitForTheRulesOfTheNodesForAMinute(t *testing.T) {
 		})
 	}
 }
+
+// The first pass that waits begins the minute, and those after it do not begin it again.
+func TestTheMinuteOfTheNodeRulesEnds(t *testing.T) {
+	f := switching(func(f *Facts) {
+		f.Desired.Input.Nodes = f.Desired.Input.Nodes[:1]
+		f.loadBalancer().Listeners[0].Pool.Members = f.loadBalancer().Listeners[0].Pool.Members[:1] // nothing else is to be done
+	})
+	for range 6 {
+		d, _ := Finish(f, Decide(f))
+		if d.Delay == 0 || len(d.Plan.Ops) > 0 {
+			t.Fatalf("it does not wait alone: %v", d.Plan.Ops)
+		}
+		f.Record, f.Now = d.Record, f.Now.Add(10*time.Second)
+	}
+	f.Now = f.Now.Add(time.Second)
+	if d := Decide(f); len(d.Plan.Ops) == 0 {
+		t.Errorf("after more than a minute it still waits: %v", d.Plan.Ops)
+	}
+}

@@ -5,6 +5,7 @@ package decide
 
 import (
 	"github.com/kube-octavia/kube-octavia/internal/build"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -33,13 +34,18 @@ func TakingTraffic(l lb.LoadBalancer, owner lb.Owner) map[PodMember]bool {
 	return all
 }
 
-// TakingTraffic returns the members by the status tree that was read in this pass, or nil. While the Service has
-// two load balancers, it is not known which of them the clients use.
-func (f Facts) TakingTraffic() map[PodMember]bool {
+// TakingTraffic returns the members by the status tree that was read in this pass, or nil. A member that a pool
+// still lacks does not take traffic, whatever other pools have. While the Service has two load balancers, it is not
+// known which of them the clients use.
+func (f Facts) TakingTraffic(wanted lb.Wanted) map[PodMember]bool {
 	if !f.provided(NeedStatusTree) || f.Preview || !oneActive(f.observed()) {
 		return nil
 	}
-	return TakingTraffic(*f.loadBalancer(), f.Owner())
+	taking := TakingTraffic(*f.loadBalancer(), f.Owner())
+	for _, m := range diff.MissingMembers(wanted, *f.loadBalancer()) {
+		taking[PodMember{Pod: m.Name, Address: m.Address}] = false
+	}
+	return taking
 }
 
 // lacksMemberStatus reports whether the status tree has to be read because a Pod waits until its member takes

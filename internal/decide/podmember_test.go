@@ -128,15 +128,36 @@ func TestAPassFollowsSoonWhileAPodWaitsForItsMember(t *testing.T) {
 
 func TestTrafficIsKnownOnlyFromAStatusTreeOfThisPass(t *testing.T) {
 	f := waitingFacts("ONLINE", nil)
-	if got := f.TakingTraffic(); got != nil {
+	if got := f.TakingTraffic(lb.Wanted{}); got != nil {
 		t.Errorf("without a read: %v", got)
 	}
 	f.Provided = []Need{NeedStatusTree}
-	if diff := cmp.Diff(map[PodMember]bool{{"web-1", "10.0.0.1"}: true}, f.TakingTraffic()); diff != "" {
+	if diff := cmp.Diff(map[PodMember]bool{{"web-1", "10.0.0.1"}: true}, f.TakingTraffic(lb.Wanted{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	f.Preview = true
-	if got := f.TakingTraffic(); got != nil {
+	if got := f.TakingTraffic(lb.Wanted{}); got != nil {
 		t.Errorf("in a preview: %v", got)
+	}
+}
+
+func TestAPodTakesNoTrafficWhileAPoolLacksIt(t *testing.T) {
+	f := waitingFacts("ONLINE", nil)
+	f.Provided = []Need{NeedStatusTree}
+	one := PodMember{"web-1", "10.0.0.1"}
+	have := f.loadBalancer().Listeners[0]
+	other := lb.Listener{Protocol: lb.ListenerTCP, Port: 443, Pool: podPool(false, "")}
+	f.loadBalancer().Listeners = append(f.loadBalancer().Listeners, other)
+	both := lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{have, {Protocol: lb.ListenerTCP, Port: 443, Pool: podPool(false, "", "web-1")}}}}
+	if diff := cmp.Diff(map[PodMember]bool{one: false}, f.TakingTraffic(both)); diff != "" {
+		t.Errorf("one of two pools has it (-want +got):\n%s", diff)
+	}
+	f.loadBalancer().Listeners = f.loadBalancer().Listeners[:1]
+	if diff := cmp.Diff(map[PodMember]bool{one: false}, f.TakingTraffic(both)); diff != "" {
+		t.Errorf("a listener is missing (-want +got):\n%s", diff)
+	}
+	only := lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{have}}}
+	if diff := cmp.Diff(map[PodMember]bool{one: true}, f.TakingTraffic(only)); diff != "" {
+		t.Errorf("all pools have it (-want +got):\n%s", diff)
 	}
 }

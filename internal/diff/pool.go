@@ -98,3 +98,32 @@ func setMembers(want, have lb.Pool) SetMembers {
 	op.Removed = len(old)
 	return op
 }
+
+// MissingMembers returns the wanted members that the pools of the load balancer lack, in the order of the listeners.
+func MissingMembers(wanted lb.Wanted, l lb.LoadBalancer) (missing []lb.Member) {
+	if wanted.LoadBalancer == nil {
+		return nil
+	}
+	has := map[lb.ListenerKey]map[lb.MemberKey]bool{}
+	for _, listener := range l.Listeners {
+		has[listener.Key()] = map[lb.MemberKey]bool{}
+		for _, m := range membersOf(listener) {
+			has[listener.Key()][m.Key()] = true
+		}
+	}
+	for _, listener := range wanted.LoadBalancer.Listeners {
+		for _, m := range membersOf(listener) {
+			if !has[listener.Key()][m.Key()] {
+				missing = append(missing, m)
+			}
+		}
+	}
+	return missing
+}
+
+func membersOf(l lb.Listener) []lb.Member {
+	if l.Pool == nil {
+		return nil
+	}
+	return l.Pool.Members
+}

@@ -21,7 +21,7 @@ func (o Owner) MadeByKuryr(l LoadBalancer) bool {
 // ownsFromKuryr is ownsTagged for a listener or pool of Kuryr, named <namespace>/<name>:<protocol>:<port>, and with the
 // tags that an operator requested for all objects.
 func (o Owner) ownsFromKuryr(name string, tags []string) bool {
-	return o.ClusterIP != "" && !o.Sharer && strings.HasPrefix(name, o.KuryrName()+":") &&
+	return !o.Sharer && strings.HasPrefix(name, o.KuryrName()+":") &&
 		otherValue(tags, clusterTag, o.ClusterUID) == "" && otherValue(tags, serviceTag, o.ServiceUID) == ""
 }
 

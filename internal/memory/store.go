@@ -130,6 +130,11 @@ func used(o lb.Observed) (ids []string) {
 	return ids
 }
 
+// HasPredecessor reports whether another load balancer replaces the Service's: then members of both kinds may be in use.
+func (m *Store) HasPredecessor(key types.NamespacedName, uid types.UID) bool {
+	return m.Get(key, uid).Cloud.Observed.Predecessor != nil
+}
+
 // LoadBalancerOf returns the id of the Service's load balancer, or "".
 func (m *Store) LoadBalancerOf(key types.NamespacedName) string {
 	m.mu.Lock()

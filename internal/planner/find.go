@@ -107,7 +107,13 @@ func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error
 	if address == "" {
 		return nil, nil
 	}
-	return s.floating.FloatingIPsWithAddress(ctx, address)
+	found, err := s.floating.FloatingIPsWithAddress(ctx, address)
+	for i, f := range found {
+		if f.Description == lb.KuryrFloatingIP && f.PortID == "" {
+			found[i].KuryrVIP = s.owner.ClusterIP // its load balancer is gone
+		}
+	}
+	return found, err
 }
 
 // find returns the Service's load balancers without children. The name finds those that this

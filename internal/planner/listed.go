@@ -31,6 +31,10 @@ func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func())
 	}
 	return p.Survey.Admit(client.ObjectKeyFromObject(f.Service), func() bool {
 		in, err := p.input(ctx, f.Service, lb.Observed{})
+		if err == nil {
+			options, _ := annotation.Parse(f.Service.Annotations, in.Config)
+			err = p.podSubnets(ctx, &in, options, lb.Observed{})
+		}
 		return err != nil || decide.Digest(in) != noteOn(f.Service).Digest
 	})
 }
@@ -112,7 +116,7 @@ func (p *Planner) wantedMembers(ctx context.Context, f decide.Facts, o lb.Observ
 		return lb.Wanted{}, err
 	}
 	options, _ := annotation.Parse(f.Service.Annotations, in.Config)
-	if err := p.memberCIDRs(ctx, &in, options, o); err != nil {
+	if err := errors.Join(p.memberCIDRs(ctx, &in, options, o), p.podSubnets(ctx, &in, options, o)); err != nil {
 		return lb.Wanted{}, err
 	}
 	// Members do not depend on certificates, and to find those takes calls.

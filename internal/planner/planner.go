@@ -126,7 +126,7 @@ func (p *Planner) Decide(ctx context.Context, f decide.Facts, provide Provider) 
 		d := decide.Decide(f)
 		f.Record = d.Record
 		if d.Need == "" {
-			d.Taking = f.TakingTraffic()
+			d.Taking = f.TakingTraffic(d.Goal.Wanted)
 			return f, d, d.Goal.Err
 		}
 		f.Provided = append(f.Provided, d.Need)

@@ -19,7 +19,7 @@ import (
 )
 
 // checkServiceSubnet refuses a Service before its load balancer is created, if the subnet of the ClusterIPs cannot have it.
-func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, _ annotation.Options, observed lb.Observed) error {
+func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
 	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil {
 		return nil
 	}
@@ -27,13 +27,10 @@ func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, _ ann
 	if err != nil {
 		return err
 	}
-	for i, subnetID := range []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID} {
-		families := in.Families()
-		if i >= len(families) || subnetID == "" {
-			continue
-		}
-		if clusterIP, has := build.ClusterIPs(in.Service)[families[i]]; has {
-			if err := p.checkSubnetOf(ctx, clusterIP, subnetID, ranges); err != nil {
+	subnets := []string{in.Networks.VIPSubnetID, in.Networks.AdditionalSubnetID}
+	for i, family := range in.FamiliesToServe(options) {
+		if clusterIP, has := build.ClusterIPs(in.Service)[family]; has && subnets[i] != "" {
+			if err := p.checkSubnetOf(ctx, clusterIP, subnets[i], ranges); err != nil {
 				return err
 			}
 		}

@@ -122,6 +122,9 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 // sharingForbidden says why the Service must not share the load balancer of another owner, or
 // returns "".
 func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
+	if s.InServiceSubnet(l.VIP.SubnetID) {
+		return "its VIP is the ClusterIP of another Service", nil
+	}
 	scope := s.Config.SharedScope
 	if scope == config.ShareAny || lb.AllowsSharing(l.Tags, s.service.Namespace) {
 		return "", nil

@@ -48,7 +48,7 @@ func (t target) notApplicable() string {
 	switch s := t.service; {
 	case s == nil:
 		return fmt.Sprintf("there is no Service %s in the namespace", t.name)
-	case s.Spec.Type != corev1.ServiceTypeLoadBalancer:
+	case !t.serves && s.Spec.Type != corev1.ServiceTypeLoadBalancer:
 		return fmt.Sprintf("Service %s is not of type LoadBalancer", t.name)
 	case s.DeletionTimestamp != nil:
 		return fmt.Sprintf("Service %s is being deleted", t.name)

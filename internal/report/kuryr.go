@@ -78,8 +78,14 @@ func (s Source) describeKuryr(l lb.LoadBalancer, services []corev1.Service) stri
 	switch {
 	case i < 0:
 		return fmt.Sprintf("Kuryr created it for Service %s, which does not exist", l.Name)
-	case s.AtClusterIP(&services[i]):
-		return fmt.Sprintf("Kuryr created it for Service %s, which has another one; its VIP is %s, and the ClusterIP is %s", l.Name, l.VIP.Address, services[i].Spec.ClusterIP)
+	case !s.AtClusterIP(&services[i]):
+		return fmt.Sprintf("Kuryr created it for Service %s, which is not selected by [ClusterIP] of cloud.conf", l.Name)
+	case !s.Serves(&services[i]):
+		return fmt.Sprintf("Kuryr created it for Service %s, which this controller does not serve: it is being deleted, or of another class", l.Name)
+	case !s.FromKuryr(&services[i]):
+		return fmt.Sprintf("Kuryr created it for Service %s, which has no finalizer %s: set that to let it be taken over", l.Name, claim.KuryrFinalizer)
+	case services[i].Spec.ClusterIP != l.VIP.Address:
+		return fmt.Sprintf("Kuryr created it for Service %s, but its VIP is %s, and the ClusterIP is %s", l.Name, l.VIP.Address, services[i].Spec.ClusterIP)
 	}
-	return fmt.Sprintf("Kuryr created it for Service %s, which is not selected by [ClusterIP] of cloud.conf", l.Name)
+	return fmt.Sprintf("Kuryr created it for Service %s, which has another one", l.Name)
 }

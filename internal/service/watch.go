@@ -113,7 +113,7 @@ func (r *Reconciler) enqueueMembers(ctx context.Context, q workqueue.TypedInterf
 	}
 	for i := range services.Items {
 		service := &services.Items[i]
-		if !r.Serves(service) || !planner.Refused(*service) && r.PodTargets(service) {
+		if !r.Serves(service) || !planner.Refused(*service) && r.PodTargets(service) && !r.Memory.HasPredecessor(client.ObjectKeyFromObject(service), service.UID) {
 			continue // the EndpointSlices show where Pods are
 		}
 		// A Service with an invalid selector keeps its members.
@@ -137,7 +137,7 @@ func (r *Reconciler) serviceOfSlice(ctx context.Context, slice client.Object) []
 		return nil
 	}
 	follows := service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal || r.PodTargets(&service)
-	if !r.Serves(&service) || !follows && !planner.Refused(service) {
+	if !r.Serves(&service) || !follows && !planner.Refused(service) && !r.Memory.HasPredecessor(key, service.UID) {
 		return nil
 	}
 	return []reconcile.Request{r.ask(ctx, &service)}

@@ -367,7 +367,7 @@ func TestManyChangesOfPodsWhileOctaviaWorksBecomeOneWrite(t *testing.T) {
 
 func TestPodsReplaceNodesWhenTheSecurityGroupAdmitsTheirTraffic(t *testing.T) {
 	skipOnRealOpenStack(t, "it looks at the order of calls")
-	s := newStage(t, settings{conf: []string{"manage-security-groups=true"}})
+	s := newStage(t, settings{conf: []string{"manage-security-groups=true", "security-group-pod-ports=true"}})
 	web := s.service("web", tcp(8080))
 	address := web.waitUntilProgrammed()
 	visitor := s.visitPods(address)
