@@ -122,7 +122,7 @@ func publishes(service *corev1.Service, l lb.LoadBalancer, floating []lb.Floatin
 // sharingForbidden says why the Service must not share the load balancer of another owner, or
 // returns "".
 func (s search) sharingForbidden(ctx context.Context, l lb.LoadBalancer) (why string, err error) {
-	if s.InServiceSubnet(l.VIP.SubnetID) {
+	if s.InServiceSubnet(l.VIP.SubnetID) && !s.AtClusterIP(s.service) { // which is refused for its own ClusterIP
 		return "its VIP is the ClusterIP of another Service", nil
 	}
 	scope := s.Config.SharedScope

@@ -190,8 +190,8 @@ func duringReplacement(f decide.Facts, d decide.Decision, p status.Pass) status.
 		return p
 	}
 	p.Beside = !d.Complete
-	now := f.Service.Status.LoadBalancer.Ingress
-	if !d.Complete || !equality.Semantic.DeepEqual(now, status.Ingress(now, p)) {
+	now, publishes := f.Service.Status.LoadBalancer.Ingress, f.Service.Spec.Type == corev1.ServiceTypeLoadBalancer
+	if !d.Complete || publishes && !equality.Semantic.DeepEqual(now, status.Ingress(now, p)) {
 		p.Noted = old.ID
 	}
 	return p

@@ -254,6 +254,35 @@ func TestALoadBalancerAtAnotherAddressIsReplacedOnlyIfThatIsAllowed(t *testing.T
 	s.answers(address, 8080)
 }
 
+// What a Service of type LoadBalancer requested must not keep it public when it is of type ClusterIP.
+func TestAServiceThatIsNoLongerOfTypeLoadBalancerIsServedAtItsClusterIPOnly(t *testing.T) {
+	onSimulatedServiceSubnet(t)
+	s := newStage(t, settings{program: impatient()})
+	given := s.cloud.makeFloatingIP("")
+	s.given = append(s.given, given.Address)
+	web := s.service("web", tcp(8080), at(given.Address), annotated(floatingIPKey, given.Address))
+	web.waitUntilProgrammed()
+	before := web.tree()
+	s.stop()
+	subnet := s.serviceSubnet(nil)
+	s.atClusterIPs(subnet, "namespaces = "+s.namespace)
+	web.change(toClusterIP)
+	s.start()
+	web.waitForTree(func(now tree) error {
+		if now.ID == before.ID {
+			return fmt.Errorf("it is still load balancer %s", now.ID)
+		}
+		return all(web.vipAtClusterIP(subnet), membersAt(s.podAddresses("a", "b")...))(now)
+	})
+	web.waitForCondition(accepted, conditionTrue, "Accepted")
+	s.eventually(func() error {
+		if f := s.cloud.floatingIPs(); len(f) != 1 || f[0].PortID != "" {
+			return fmt.Errorf("the floating IPs are %+v", f)
+		}
+		return nil
+	})
+}
+
 func TestAFailedLoadBalancerAtAClusterIPIsReplacedAtTheSameAddress(t *testing.T) {
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true, flags: sweeping, program: impatient()})
@@ -281,11 +310,15 @@ func TestAFailedLoadBalancerAtAClusterIPIsReplacedAtTheSameAddress(t *testing.T)
 }
 
 func TestAServiceAtItsClusterIPCannotShareALoadBalancer(t *testing.T) {
-	s, _ := clusterIPStage(t)
+	s, _ := clusterIPStage(t, "selector = !outside")
 	web := s.service("web", tcp(8080))
 	web.waitUntilProgrammed()
 	other := s.service("other", tcp(8081), annotated(idKey, web.tree().ID))
 	if said := other.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "requires its ClusterIP "+other.now().Spec.ClusterIP) {
+		t.Errorf("it says %q", said)
+	}
+	outside := s.service("outside", tcp(8082), annotated(idKey, web.tree().ID), func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, "outside", "yes") })
+	if said := outside.waitForCondition(programmed, conditionFalse, "NotOwned").Message; !strings.Contains(said, "its VIP is the ClusterIP of another Service") {
 		t.Errorf("it says %q", said)
 	}
 }
