@@ -109,7 +109,7 @@ func (s *stage) visitPods(address string) *user {
 	s.answers(address, 8080)
 	from := s.cloud.outside()
 	if *stateDir != "" {
-		from.ports = &sourcePorts{}
+		from.ports = &freshPorts
 	}
 	return s.startUser(func(ctx context.Context) error {
 		_, err := ask(ctx, from, address, 8080)

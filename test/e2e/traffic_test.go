@@ -39,6 +39,9 @@ type client struct {
 // to which member a connection from a port went, and a member may be gone when the kernel chooses the port again.
 type sourcePorts struct{ used atomic.Uint32 }
 
+// freshPorts are those of all users: a port of an earlier test cannot be bound for a minute either.
+var freshPorts sourcePorts
+
 func (p *sourcePorts) next() uint16 {
 	const first, many = 10000, 50000
 	if p == nil {
