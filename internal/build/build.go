@@ -308,6 +308,9 @@ var choosesMembers = []string{
 	annotation.TargetType, annotation.NodeAddressType, annotation.MemberSubnetID, annotation.MaxMembers, annotation.ClassKey,
 }
 
+// choosesPods are those of them that matter for Pods.
+var choosesPods = []string{annotation.TargetType, annotation.MemberSubnetID, annotation.ClassKey}
+
 // MembersOnly returns what a Service that is refused should have: what exists, with pools that still follow the
 // nodes or Pods that they have. Listeners without a pool keep none.
 func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
@@ -318,13 +321,10 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 	in.Nodes = selected(in.Nodes, selector)
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
 	in.chooseMembers(options)
-	sure := err == nil && !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
-		return slices.Contains(choosesMembers, p.Key)
-	})
-	// Which nodes are chosen does not matter for Pods.
-	podsSure := !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool {
-		return slices.Contains([]string{annotation.TargetType, annotation.MemberSubnetID, annotation.ClassKey}, p.Key)
-	})
+	valid := func(keys []string) bool {
+		return !in.SubnetsUnknown && !slices.ContainsFunc(problems, func(p annotation.Problem) bool { return slices.Contains(keys, p.Key) })
+	}
+	sure, podsSure := err == nil && valid(choosesMembers), valid(choosesPods)
 	if !sure {
 		in.members.subset = target.Subset{} // the members are the choice
 	}

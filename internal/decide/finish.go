@@ -29,6 +29,7 @@ func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 		r.Cloud.Known, d.Delay = false, f.Timing.DuplicateRetry
 	}
 	l := r.Cloud.Observed.LoadBalancer
+	// A pass that has nothing to do now but waits, such as for the rules of the nodes, is behind.
 	switch upToDate := d.Done || l != nil && l.ProvisioningStatus == lb.Active && len(d.Plan.Ops) == 0 && (d.Delay == 0 || d.Postponed); {
 	case upToDate:
 		r.Progress.Behind = time.Time{}

@@ -259,7 +259,7 @@ type Claim struct {
 }
 
 // Claims decides whether the load balancer is the owner's. If there are tags with uids, these decide, whatever the
-// name; otherwise name and description must both match. Any contradiction makes it somebody else's. A shared one of
+// name; otherwise name and description must both match, or, for one of Kuryr, name and VIP. Any contradiction makes it somebody else's. A shared one of
 // openstack-cloud-controller-manager belongs to its owner, by the name and the owner's tag; one that we let
 // Services share has lost its owner's uid if the owner has left it.
 func (o Owner) Claims(l LoadBalancer) Claim {

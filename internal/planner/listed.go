@@ -30,11 +30,7 @@ func (p *Planner) AwaitSurvey(ctx context.Context, f decide.Facts) (done func())
 		return func() {}
 	}
 	return p.Survey.Admit(client.ObjectKeyFromObject(f.Service), func() bool {
-		in, err := p.input(ctx, f.Service, lb.Observed{})
-		if err == nil {
-			options, _ := annotation.Parse(f.Service.Annotations, in.Config)
-			err = p.podSubnets(ctx, &in, options, lb.Observed{})
-		}
+		in, err := p.followInput(ctx, f.Service, lb.Observed{})
 		return err != nil || decide.Digest(in) != noteOn(f.Service).Digest
 	})
 }

@@ -282,7 +282,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	return in, nil
 }
 
-// followInput gathers what MembersOnly needs to follow nodes and Pods.
+// followInput gathers what members depend on. If the subnets of Pods cannot be read, it lacks only these.
 func (p *Planner) followInput(ctx context.Context, service *corev1.Service, observed lb.Observed) (build.Input, error) {
 	in, err := p.input(ctx, service, observed)
 	if err != nil {

@@ -48,10 +48,10 @@ func (t target) notApplicable() string {
 	switch s := t.service; {
 	case s == nil:
 		return fmt.Sprintf("there is no Service %s in the namespace", t.name)
-	case !t.serves && s.Spec.Type != corev1.ServiceTypeLoadBalancer:
-		return fmt.Sprintf("Service %s is not of type LoadBalancer", t.name)
 	case s.DeletionTimestamp != nil:
 		return fmt.Sprintf("Service %s is being deleted", t.name)
+	case !t.serves && s.Spec.Type != corev1.ServiceTypeLoadBalancer:
+		return fmt.Sprintf("Service %s is not of type LoadBalancer", t.name)
 	case t.serves && !t.pods:
 		return fmt.Sprintf("the members of the load balancer of Service %s are nodes, not Pods", t.name)
 	}
