@@ -301,8 +301,9 @@ func TestAnIdleSweepIsTwoCalls(t *testing.T) {
 			}
 			return nil
 		})
+		// Counting begins and ends in the middle of a sweep, perhaps.
 		sweeps, addresses := lists["GET /v2.0/lbaas/loadbalancers"], lists["GET /v2.0/floatingips"]
-		if addresses > sweeps || addresses < sweeps-1 || len(lists) != 2 {
+		if addresses > sweeps+1 || addresses < sweeps-1 || len(lists) != 2 {
 			t.Errorf("%d sweeps made the calls %v", sweeps, lists)
 		}
 	}
