@@ -11,7 +11,7 @@ func openStackCalls() (any, error) {
 	own, persons := newTable("service", "call", "what for"), newTable("service", "call", "what for")
 	for _, call := range calltable.All() {
 		row := own
-		if call.Feature == calltable.FeatureCredentialCommand {
+		if !call.Feature.OfController() {
 			row = persons
 		}
 		row.row(call.Service, code(call.Method+" "+call.Path), call.Purpose)

@@ -43,7 +43,16 @@ const (
 	// FeatureCredentialCommand is `kube-octavia credential`, which uses a person's own login. Its calls get no
 	// access rules.
 	FeatureCredentialCommand Feature = "credential command"
+	// FeatureCleanupCommand is what only `kube-octavia cleanup` does. It gets no access rules either: the controller
+	// does not need them.
+	FeatureCleanupCommand Feature = "cleanup command"
 )
+
+// OfController reports whether the controller makes the calls of the feature, so that its application credential needs
+// access rules for them.
+func (f Feature) OfController() bool {
+	return f != FeatureCredentialCommand && f != FeatureCleanupCommand
+}
 
 const (
 	balancersPath   = "/v2.0/lbaas/loadbalancers"
@@ -114,6 +123,8 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia, with our token: check the subnet of a VIP or member"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia, with our token: check the network of a VIP"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia, with our token: check the port of a VIP"},
+
+	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*", FeatureCleanupCommand, "delete a VIP port that Octavia left behind"},
 
 	{ServiceIdentity, http.MethodPost, credentialsPath, FeatureCredentialCommand, "create an application credential"},
 	{ServiceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},

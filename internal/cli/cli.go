@@ -20,7 +20,7 @@ const (
 	exitOK = 0
 	// exitError: the command failed.
 	exitError = 1
-	// exitDifferences: `plan` found something to do, `migrate` something to look at.
+	// exitDifferences: `plan` or `cleanup` found something to do, `migrate` something to look at.
 	exitDifferences = 2
 )
 
@@ -57,7 +57,7 @@ func Run(ctx context.Context, args []string, streams IO, o Options) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(newController(streams, o), newCredential(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
+	root.AddCommand(newCleanup(streams, o.Version), newController(streams, o), newCredential(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK

@@ -51,11 +51,16 @@ type connection struct {
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.cloudConfig, "cloud-config", "", "path of cloud.conf (required)")
+	c.addCloudFlags(flags)
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "name of the cluster in the names of load balancers; after a migration, that of openstack-cloud-controller-manager")
 	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
 	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
+}
+
+// addCloudFlags is for commands that need no cluster.
+func (c *connection) addCloudFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.cloudConfig, "cloud-config", "", "path of cloud.conf (required)")
 	flags.Float64Var(&c.cloudRate, "cloud-rate", defaultCloudRate, "sustained calls per second to each OpenStack service")
 	flags.IntVar(&c.cloudBurst, "cloud-burst", defaultCloudBurst, "burst of calls to each OpenStack service")
 }

@@ -217,6 +217,12 @@ func (c *Client) ExistingPorts(ctx context.Context, ids []string) (map[string]bo
 	return existing, nil
 }
 
+// DeletePort deletes a port that Octavia left behind. It is no error if it does not exist.
+func (c *Client) DeletePort(ctx context.Context, id string) error {
+	_, err := openstack.UnlessGone(openstack.Wrap("delete port "+id, ports.Delete(ctx, c.service, id).ExtractErr()))
+	return err
+}
+
 // VIPPort is a port that Octavia created for a VIP.
 type VIPPort struct {
 	ID, Name string

@@ -33,7 +33,7 @@ func (s *Session) MissingRules() []calltable.Call {
 func missingRules(rules []applicationcredentials.AccessRule) []calltable.Call {
 	var missing []calltable.Call
 	for _, c := range calltable.All() {
-		allowed := c.Feature == calltable.FeatureCredentialCommand || slices.ContainsFunc(rules, func(r applicationcredentials.AccessRule) bool {
+		allowed := !c.Feature.OfController() || slices.ContainsFunc(rules, func(r applicationcredentials.AccessRule) bool {
 			path := placeholder.ReplaceAllString(r.Path, "*")
 			return r.Service == c.Service && r.Method == c.Method && (strings.Contains(path, "**") || strings.HasSuffix(path, c.Path))
 		})
@@ -52,7 +52,7 @@ var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 func accessRules(roots map[string]string) []applicationcredentials.AccessRule {
 	var rules []applicationcredentials.AccessRule
 	for _, c := range calltable.All() {
-		if c.Feature == calltable.FeatureCredentialCommand {
+		if !c.Feature.OfController() {
 			continue
 		}
 		prefixes := []string{""}

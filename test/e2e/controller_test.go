@@ -187,10 +187,16 @@ func (s *stage) waitForPassAfter(change func()) {
 // exit status and what it wrote.
 func (s *stage) run(args ...string) (status int, out, errs string) {
 	s.t.Helper()
+	return s.runInCloud(append(args, "--kubeconfig="+s.adminKubeconfig())...)
+}
+
+// runInCloud is run for a command that does not connect to the cluster.
+func (s *stage) runInCloud(args ...string) (status int, out, errs string) {
+	s.t.Helper()
 	var stdout, stderr log
 	s.shows("the output of "+args[0], &stdout)
 	s.shows("what "+args[0]+" says", &stderr)
-	args = append(args, "--cloud-config="+s.cloudConf(), "--kubeconfig="+s.adminKubeconfig())
+	args = append(args, "--cloud-config="+s.cloudConf())
 	status = cli.Run(s.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, cli.Options{Version: "test"})
 	return status, stdout.String(), stderr.String()
 }

@@ -1,0 +1,366 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cleanup deletes what a cluster left in the cloud when the cluster itself is gone.
+//
+// NewPlan decides, from lists of the project alone, what was created for the cluster and what must stay. A Cleaner reads
+// the lists, carries out what is possible now, and begins again, until nothing is left: no state is kept, so it can be
+// killed and started again at any moment.
+//
+// It may import barbican, diff, lb, neutron, octavia, openstack and securitygroup. It knows no Kubernetes.
+package cleanup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+// Kind is the kind of a cloud object.
+type Kind string
+
+// The kinds, in the order in which the objects are deleted. A load balancer comes after the objects that only it leads to,
+// so that a cleanup that was killed finds them again.
+const (
+	FloatingIP    Kind = "floating IP"
+	SecurityGroup Kind = "security group"
+	LoadBalancer  Kind = "load balancer"
+	Certificate   Kind = "certificate"
+	Port          Kind = "port"
+)
+
+// Inventory is what the project has in the cloud.
+type Inventory struct {
+	LoadBalancers []octavia.Listed
+	FloatingIPs   []lb.FloatingIP
+	// SecurityGroups are all of the project. GroupPorts are the ports that have one of those of the cluster.
+	SecurityGroups []securitygroup.Group
+	GroupPorts     []securitygroup.Port
+	// Certificates are those that were stored for Services of the cluster.
+	Certificates []lb.Certificate
+	// Ports are those that Octavia created for VIPs.
+	Ports []neutron.VIPPort
+}
+
+// Options say what is to be cleaned up.
+type Options struct {
+	Cluster lb.Cluster
+	// KeepFloatingIPs detaches the floating IPs of the cluster and leaves them to the project.
+	KeepFloatingIPs bool
+	// Deleted are load balancers that were deleted before, with their VIP ports: Octavia may have left these behind.
+	Deleted map[string]bool
+}
+
+// Object is a cloud object of the cluster.
+type Object struct {
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+	// Name is for people, such as the address of a floating IP.
+	Name string `json:"name,omitempty"`
+	// Service is the Service as namespace/name, or "" if unknown, or if the object is for all Services.
+	Service string `json:"service,omitempty"`
+	// State is Octavia's provisioning status of a load balancer.
+	State lb.ProvisioningStatus `json:"state,omitempty"`
+	// Keep says why the object stays, or is "".
+	Keep string `json:"keep,omitempty"`
+	// Waits says for what the deletion waits now, or is "".
+	Waits string `json:"waits,omitempty"`
+	// steps are the writes that are possible now, in order.
+	steps []step
+	// portID is where a floating IP is attached, or the VIP of a load balancer.
+	portID string
+}
+
+// step is one write: a diff.Op, a securitygroup.Op, an lb.Certificate to delete or a portDeletion.
+type step any
+
+// portDeletion deletes a VIP port that Octavia left behind.
+type portDeletion struct{ id string }
+
+// Plan is what is to be deleted, and what stays.
+type Plan struct {
+	Cluster lb.Cluster `json:"cluster"`
+	// Objects are those of the cluster, sorted by Service and kind.
+	Objects []Object `json:"objects"`
+	// OtherClusters are the uids of other clusters with the name of this one. Without any, objects that only have the name
+	// count as those of this cluster.
+	OtherClusters []string `json:"otherClusters,omitempty"`
+}
+
+// Remaining returns the objects that are to be deleted.
+func (p Plan) Remaining() []Object {
+	return slices.DeleteFunc(slices.Clone(p.Objects), func(o Object) bool { return o.Keep != "" })
+}
+
+// NewPlan decides what of the inventory was created for the cluster.
+func NewPlan(o Options, all Inventory) Plan {
+	p := planner{Options: o, all: all, plan: Plan{Cluster: o.Cluster, Objects: []Object{}}}
+	p.plan.OtherClusters = otherClusters(o.Cluster, all)
+	for _, listed := range all.LoadBalancers {
+		p.loadBalancer(listed)
+	}
+	for _, f := range all.FloatingIPs {
+		p.floatingIP(f)
+	}
+	for _, g := range all.SecurityGroups {
+		p.securityGroup(g)
+	}
+	for _, c := range all.Certificates {
+		p.certificate(c)
+	}
+	for _, port := range all.Ports {
+		p.port(port)
+	}
+	p.holdBack()
+	slices.SortStableFunc(p.plan.Objects, func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(order(a.Kind), order(b.Kind)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return p.plan
+}
+
+func order(k Kind) int {
+	return slices.Index([]Kind{FloatingIP, SecurityGroup, LoadBalancer, Certificate, Port}, k)
+}
+
+// Identify completes the cluster from the load balancers that were created for it: the uid from those with its name, or the
+// name from those with its uid. If the name has several uids, it fails, because it cannot know which cluster is meant.
+func Identify(c lb.Cluster, all []octavia.Listed) (lb.Cluster, error) {
+	if c.UID == "" {
+		uids := clusterUIDs(c.Name, all)
+		if len(uids) > 1 {
+			return c, fmt.Errorf("the project has load balancers of %d clusters named %s: choose one with --cluster-uid: %s", len(uids), c.Name, strings.Join(uids, ", "))
+		}
+		c.UID = strings.Join(uids, "")
+		return c, nil
+	}
+	if c.Name != "" {
+		return c, nil
+	}
+	var names []string
+	for _, listed := range all {
+		of, ok := lb.DescribedService(listed.Bare.Description)
+		if ok && c.CreatedLoadBalancer(listed.Bare) && !slices.Contains(names, of.Cluster) {
+			names = append(names, of.Cluster)
+		}
+	}
+	if len(names) == 1 { // with several, it was renamed
+		c.Name = names[0]
+	}
+	return c, nil
+}
+
+// clusterUIDs returns the uids of the clusters with the name, sorted.
+func clusterUIDs(name string, all []octavia.Listed) (uids []string) {
+	for _, listed := range all {
+		if uid := lb.NamedClusterUID(name, listed.Bare); uid != "" && !slices.Contains(uids, uid) {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return uids
+}
+
+func otherClusters(c lb.Cluster, all Inventory) []string {
+	if c.Name == "" {
+		return nil
+	}
+	return slices.DeleteFunc(clusterUIDs(c.Name, all.LoadBalancers), func(uid string) bool { return uid == c.UID })
+}
+
+// planner builds one Plan.
+type planner struct {
+	Options
+	all  Inventory
+	plan Plan
+}
+
+// holdBack lets a load balancer wait for the floating IPs and the security group that may be recognized by it only: if the
+// cleanup is killed, the next one must find them.
+func (p *planner) holdBack() {
+	for i := range p.plan.Objects {
+		balancer := &p.plan.Objects[i]
+		if balancer.Kind != LoadBalancer || len(balancer.steps) == 0 {
+			continue
+		}
+		for _, o := range p.plan.Objects {
+			first := o.Kind == FloatingIP && o.portID != "" && o.portID == balancer.portID || o.Kind == SecurityGroup && o.Service != "" && o.Service == balancer.Service
+			if first && o.Keep == "" {
+				balancer.Waits, balancer.steps = "its floating IPs and security groups come first", nil
+			}
+		}
+	}
+}
+
+func (p *planner) add(o Object) { p.plan.Objects = append(p.plan.Objects, o) }
+
+// ambiguous says why an object without uids may be another cluster's, or returns "".
+func (p *planner) ambiguous(hasUID bool) string {
+	if hasUID || len(p.plan.OtherClusters) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it has no cluster uid, and another cluster (uid %s) has the name %s, too", p.plan.OtherClusters[0], p.Cluster.Name)
+}
+
+func (p *planner) loadBalancer(listed octavia.Listed) {
+	l := listed.Bare
+	if p.Cluster.CreatedLoadBalancer(l) {
+		o := Object{Kind: LoadBalancer, ID: l.ID, Name: l.Name, Service: serviceOf(l), State: l.ProvisioningStatus, portID: l.VIP.PortID}
+		o.Keep = cmp.Or(p.Cluster.OtherUser(l), p.ambiguous(lb.ClusterUIDOf(l.Tags) != ""))
+		if o.Keep == "" {
+			switch {
+			case !listed.Complete:
+				o.Waits = "it changed while it was read"
+			case l.ProvisioningStatus.Pending():
+				o.Waits = "Octavia is working on it: " + string(l.ProvisioningStatus)
+			default:
+				o.steps = []step{diff.DeleteLoadBalancer{ID: l.ID}}
+			}
+			p.add(o)
+			return
+		}
+		p.add(o)
+	}
+	p.shared(listed)
+}
+
+// shared adds the listeners and pools of the cluster on a load balancer that stays.
+func (p *planner) shared(listed octavia.Listed) {
+	l := listed.Bare
+	for _, owner := range p.Cluster.Sharers(l) {
+		ops := slices.DeleteFunc(diff.New(lb.Wanted{}, lb.Observed{LoadBalancer: active(l)}, owner).Ops, func(op diff.Op) bool { return !op.Octavia() })
+		if len(ops) == 0 {
+			continue
+		}
+		o := Object{Kind: LoadBalancer, ID: l.ID, Name: "ports on load balancer " + l.Name, State: l.ProvisioningStatus}
+		if owner.Name != "" {
+			o.Service = owner.Namespace + "/" + owner.Name
+		}
+		o.Keep = p.ambiguous(owner.ServiceUID != "")
+		switch {
+		case o.Keep != "":
+		case !listed.Complete:
+			o.Waits = "it changed while it was read"
+		case l.ProvisioningStatus != lb.Active:
+			o.Waits = "the load balancer is " + string(l.ProvisioningStatus)
+		default:
+			o.steps = []step{ops[0]} // each makes the load balancer PENDING
+		}
+		p.add(o)
+	}
+}
+
+// active returns the load balancer as it would be if it could be changed now.
+func active(l lb.LoadBalancer) *lb.LoadBalancer {
+	l.ProvisioningStatus = lb.Active
+	return &l
+}
+
+func serviceOf(l lb.LoadBalancer) string {
+	of, ok := lb.DescribedService(l.Description)
+	if !ok {
+		return ""
+	}
+	return of.Namespace + "/" + of.Name
+}
+
+func (p *planner) floatingIP(f lb.FloatingIP) {
+	at, kept := p.balancerAt(f.PortID)
+	if !p.Cluster.CreatedFloatingIP(f, at) {
+		return
+	}
+	_, _, marked := lb.MarkOfFloatingIP(f)
+	o := Object{Kind: FloatingIP, ID: f.ID, Name: f.Address, Service: lb.ServiceOfFloatingIP(f), portID: f.PortID}
+	switch {
+	case p.ambiguous(marked) != "" && at == nil:
+		o.Keep = p.ambiguous(marked)
+	case kept:
+		o.Keep = "it leads to a load balancer that stays"
+	case f.PortID != "" && at == nil:
+		o.Keep = fmt.Sprintf("it is attached to port %s, which is not that of a load balancer of the cluster", f.PortID)
+	case p.KeepFloatingIPs && f.PortID == "":
+		o.Keep = "floating IPs are kept"
+	case p.KeepFloatingIPs:
+		o.steps = []step{diff.DisassociateFloatingIP{ID: f.ID, Address: f.Address, Description: lb.KeptDescription(f)}}
+	default:
+		o.steps = []step{diff.DeleteFloatingIP{ID: f.ID, Address: f.Address}}
+	}
+	p.add(o)
+}
+
+// balancerAt returns the load balancer of the cluster with the VIP port, and whether it stays.
+func (p *planner) balancerAt(portID string) (at *lb.LoadBalancer, kept bool) {
+	if portID == "" {
+		return nil, false
+	}
+	for i := range p.all.LoadBalancers {
+		l := &p.all.LoadBalancers[i].Bare
+		if l.VIP.PortID == portID && p.Cluster.CreatedLoadBalancer(*l) {
+			stays := slices.ContainsFunc(p.plan.Objects, func(o Object) bool { return o.ID == l.ID && o.Keep != "" })
+			return l, stays
+		}
+	}
+	return nil, false
+}
+
+// securityGroup takes the group from all ports and deletes it.
+func (p *planner) securityGroup(g securitygroup.Group) {
+	if !p.Cluster.CreatedSecurityGroup(g.Name, g.Description) {
+		return
+	}
+	o := Object{Kind: SecurityGroup, ID: g.ID, Name: g.Name}
+	of, forService := lb.ServiceOfSecurityGroup(g.Name, g.Description)
+	if forService {
+		o.Service = of.Namespace + "/" + of.Name
+	}
+	if o.Keep = p.ambiguous(!forService || p.knows(of.ServiceUID)); o.Keep == "" {
+		for _, port := range p.all.GroupPorts {
+			if slices.Contains(port.Groups, g.ID) {
+				rest := slices.DeleteFunc(slices.Clone(port.Groups), func(id string) bool { return id == g.ID })
+				o.steps = append(o.steps, securitygroup.SetGroups{Port: port, Groups: rest})
+			}
+		}
+		o.steps = append(o.steps, securitygroup.DeleteGroup{ID: g.ID, Name: g.Name})
+	}
+	p.add(o)
+}
+
+// knows reports whether a load balancer proves that the Service is one of the cluster.
+func (p *planner) knows(serviceUID string) bool {
+	return slices.ContainsFunc(p.all.LoadBalancers, func(l octavia.Listed) bool {
+		mark, ok := lb.MarkOf(l.Bare.Tags)
+		return ok && mark == lb.Mark{ClusterUID: p.Cluster.UID, ServiceUID: serviceUID}
+	})
+}
+
+func (p *planner) certificate(c lb.Certificate) {
+	mark, ok := c.Mark()
+	ref, known := lb.ParseSecretRef(c.Ref)
+	if !ok || !known || p.Cluster.UID == "" || mark.ClusterUID != p.Cluster.UID {
+		return
+	}
+	o := Object{Kind: Certificate, ID: ref.ID, Name: c.Name}
+	var listeners []lb.Listener
+	for _, l := range p.all.LoadBalancers {
+		listeners = append(listeners, l.Bare.Listeners...)
+	}
+	// Octavia may lock a load balancer permanently if its certificate is deleted.
+	if o.Waits = c.InUse(listeners); o.Waits == "" {
+		o.steps = []step{c}
+	}
+	p.add(o)
+}
+
+// port adds the VIP port of a load balancer that was deleted and does not exist any more.
+func (p *planner) port(port neutron.VIPPort) {
+	exists := slices.ContainsFunc(p.all.LoadBalancers, func(l octavia.Listed) bool { return l.Bare.ID == port.LoadBalancerID })
+	if port.LoadBalancerID != "" && p.Deleted[port.LoadBalancerID] && !exists {
+		p.add(Object{Kind: Port, ID: port.ID, Name: port.Name, steps: []step{portDeletion{port.ID}}})
+	}
+}

@@ -1,0 +1,315 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cleanup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
+)
+
+const uidOfService = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+// owner is a Service of a cluster.
+func owner(cluster, uid, name string) lb.Owner {
+	return lb.Owner{ClusterName: cluster, ClusterUID: uid, Namespace: "shop", Name: name, ServiceUID: uidOfService}
+}
+
+// ofOCCM is the load balancer that openstack-cloud-controller-manager makes for the owner.
+func ofOCCM(o lb.Owner, id string, edits ...func(*lb.LoadBalancer)) octavia.Listed {
+	l := lb.LoadBalancer{ID: id, Name: o.LoadBalancerName(), Description: o.Description(), Tags: []string{o.LoadBalancerName()},
+		VIP: lb.VIP{PortID: "vip-" + id}, ProvisioningStatus: lb.Active}
+	for _, edit := range edits {
+		edit(&l)
+	}
+	return octavia.Listed{Bare: l, Complete: true}
+}
+
+// ofOurs is the load balancer that kube-octavia makes for the owner.
+func ofOurs(o lb.Owner, id string, edits ...func(*lb.LoadBalancer)) octavia.Listed {
+	return ofOCCM(o, id, append([]func(*lb.LoadBalancer){func(l *lb.LoadBalancer) { l.Tags = o.Tags() }}, edits...)...)
+}
+
+func in(status lb.ProvisioningStatus) func(*lb.LoadBalancer) {
+	return func(l *lb.LoadBalancer) { l.ProvisioningStatus = status }
+}
+
+func tagged(tags ...string) func(*lb.LoadBalancer) {
+	return func(l *lb.LoadBalancer) { l.Tags = append(l.Tags, tags...) }
+}
+
+// listening adds a listener with the tags of the owner.
+func listening(id string, tags ...string) func(*lb.LoadBalancer) {
+	return func(l *lb.LoadBalancer) {
+		l.Listeners = append(l.Listeners, lb.Listener{ID: id, Port: 80 + len(l.Listeners), Protocol: lb.ListenerTCP, Tags: tags, Pool: &lb.Pool{ID: "pool-" + id, Tags: tags}})
+	}
+}
+
+// ofOCCMFloatingIP is the description that openstack-cloud-controller-manager gives to a floating IP.
+func ofOCCMFloatingIP(cluster, name string) string {
+	return "Floating IP for Kubernetes external service shop/" + name + " from cluster " + cluster
+}
+
+// fates says of each object what is to become of it.
+func fates(p Plan) map[string]string {
+	all := map[string]string{}
+	for _, o := range p.Objects {
+		text := o.fate()
+		for _, s := range o.steps {
+			switch op := s.(type) {
+			case fmt.Stringer:
+				text += "; " + op.String()
+			case portDeletion:
+				text += "; delete port " + op.id
+			}
+		}
+		all[o.ID] = strings.TrimPrefix(text, "- ")
+	}
+	return all
+}
+
+func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
+	ours, occm := owner("prod", "uid-1", "web"), owner("prod", "", "old")
+	other, namesake := owner("test", "uid-2", "web"), owner("prod", "uid-9", "web")
+	person := octavia.Listed{Complete: true, Bare: lb.LoadBalancer{ID: "mine", Name: "mine", ProvisioningStatus: lb.Active}}
+	for name, c := range map[string]struct {
+		cluster lb.Cluster
+		all     Inventory
+		keepIPs bool
+		deleted map[string]bool
+		want    map[string]string
+	}{
+		"both kinds of load balancers, those of others untouched": {
+			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
+			all:     Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a"), ofOCCM(occm, "b"), ofOurs(other, "c"), ofOCCM(owner("prod_eu", "", "x"), "d"), person}},
+			want:    map[string]string{"a": "delete; delete load balancer a and its children", "b": "delete; delete load balancer b and its children"},
+		},
+		"a uid only": {
+			cluster: lb.Cluster{UID: "uid-1"},
+			all:     Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a"), ofOCCM(occm, "b")}},
+			want:    map[string]string{"a": "delete; delete load balancer a and its children"},
+		},
+		"a cluster that was renamed to another name keeps what has the old description": {
+			cluster: lb.Cluster{Name: "prod"},
+			all: Inventory{LoadBalancers: []octavia.Listed{ofOCCM(occm, "a", func(l *lb.LoadBalancer) {
+				l.Name = owner("new", "", "old").LoadBalancerName()
+			})}},
+			want: map[string]string{},
+		},
+		"another cluster with the same name": {
+			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
+			all: Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a"), ofOurs(namesake, "n"), ofOCCM(occm, "b")},
+				SecurityGroups: []securitygroup.Group{{ID: "g", Name: occm.SecurityGroupName(), Description: occm.SecurityGroupDescription()}},
+			},
+			want: map[string]string{
+				"a": "delete; delete load balancer a and its children",
+				"b": "kept: it has no cluster uid, and another cluster (uid uid-9) has the name prod, too",
+				// its Service is known from load balancer a
+				"g": "delete; delete security group lb-sg-0f8fad5b-d9cb-469f-a165-70867728950e-shop-old (g)",
+			},
+		},
+		"PENDING, in ERROR, incomplete": {
+			cluster: lb.Cluster{UID: "uid-1"},
+			all: Inventory{LoadBalancers: []octavia.Listed{
+				ofOurs(ours, "p", in(lb.PendingUpdate)), ofOurs(ours, "e", in(lb.Error)), {Bare: ofOurs(ours, "i").Bare},
+			}},
+			want: map[string]string{
+				"p": "delete, but wait: Octavia is working on it: PENDING_UPDATE", "e": "delete; delete load balancer e and its children", "i": "delete, but wait: it changed while it was read",
+			},
+		},
+		"used by another cluster": {
+			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
+			all: Inventory{LoadBalancers: []octavia.Listed{
+				ofOurs(ours, "a", tagged("kube_service_test_shop_api")), ofOurs(owner("prod", "uid-1", "x"), "b", listening("l", other.Tags()...)),
+			}},
+			want: map[string]string{
+				"a": `kept: a Service of another cluster uses it, according to its tag "kube_service_test_shop_api"`,
+				"b": "kept: its listener l was created for another cluster (uid uid-2)",
+			},
+		},
+		"ports on the load balancer of a person": {
+			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
+			all: Inventory{LoadBalancers: []octavia.Listed{{Complete: true, Bare: func() lb.LoadBalancer {
+				l := lb.LoadBalancer{ID: "mine", Name: "mine", ProvisioningStatus: lb.Active}
+				listening("theirs")(&l)
+				listening("ours", ours.Tags()...)(&l)
+				return l
+			}()}}},
+			want: map[string]string{"mine": "delete; close port TCP/81 (listener ours)"},
+		},
+		"floating IPs": {
+			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
+			all: Inventory{
+				LoadBalancers: []octavia.Listed{ofOurs(ours, "a")},
+				FloatingIPs: []lb.FloatingIP{
+					{ID: "own", Address: "203.0.113.1", PortID: "vip-a", Description: ours.FloatingIPDescription()},
+					{ID: "left", Address: "203.0.113.2", Description: ours.FloatingIPDescription()},
+					{ID: "kept", Address: "203.0.113.3", Description: ours.KeptFloatingIPDescription()},
+					{ID: "user", Address: "203.0.113.4", PortID: "vip-a"},
+					{ID: "occm", Address: "203.0.113.5", Description: ofOCCMFloatingIP("prod", "old")},
+					{ID: "server", Address: "203.0.113.6", PortID: "server", Description: ours.FloatingIPDescription()},
+					{ID: "other", Address: "203.0.113.7", Description: other.FloatingIPDescription()},
+					{ID: "occm-other", Address: "203.0.113.8", Description: ofOCCMFloatingIP("prod2", "old")},
+				},
+			},
+			want: map[string]string{
+				"a":      "delete, but wait: its floating IPs and security groups come first",
+				"own":    "delete; delete floating IP 203.0.113.1",
+				"left":   "delete; delete floating IP 203.0.113.2",
+				"occm":   "delete; delete floating IP 203.0.113.5",
+				"server": "kept: it is attached to port server, which is not that of a load balancer of the cluster",
+			},
+		},
+		"floating IPs that are to be kept": {
+			cluster: lb.Cluster{UID: "uid-1"}, keepIPs: true,
+			all: Inventory{
+				LoadBalancers: []octavia.Listed{ofOurs(ours, "a")},
+				FloatingIPs:   []lb.FloatingIP{{ID: "own", Address: "203.0.113.1", PortID: "vip-a", Description: ours.FloatingIPDescription()}},
+			},
+			want: map[string]string{"a": "delete, but wait: its floating IPs and security groups come first", "own": "delete; detach floating IP 203.0.113.1 and keep it"},
+		},
+		"security groups": {
+			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
+			all: Inventory{
+				SecurityGroups: []securitygroup.Group{
+					{ID: "nodes", Name: lb.NodesGroup{ClusterUID: "uid-1", Class: "x"}.Name()},
+					{ID: "service", Name: occm.SecurityGroupName(), Description: occm.SecurityGroupDescription()},
+					{ID: "other", Name: other.SecurityGroupName(), Description: other.SecurityGroupDescription()},
+					{ID: "default", Name: "default"},
+				},
+				GroupPorts: []securitygroup.Port{{ID: "p", Groups: []string{"default", "nodes"}}},
+			},
+			want: map[string]string{
+				"nodes":   "delete; take the security group off port p of server ; delete security group kube-octavia-nodes-uid-1-x (nodes)",
+				"service": "delete; delete security group lb-sg-0f8fad5b-d9cb-469f-a165-70867728950e-shop-old (service)",
+			},
+		},
+		"certificates and ports that Octavia left": {
+			cluster: lb.Cluster{UID: "uid-1"}, deleted: map[string]bool{"gone": true},
+			all: Inventory{
+				Certificates: []lb.Certificate{{Name: ours.CertificateName(strings.Repeat("a", 64)), Ref: "https://barbican/v1/secrets/" + uidOfService}},
+				Ports:        []neutron.VIPPort{{ID: "p", LoadBalancerID: "gone"}, {ID: "q", LoadBalancerID: "unknown"}},
+			},
+			want: map[string]string{uidOfService: "delete", "p": "delete; delete port p"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := fates(NewPlan(Options{Cluster: c.cluster, KeepFloatingIPs: c.keepIPs, Deleted: c.deleted}, c.all))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheClusterIsIdentifiedByWhatItLeft(t *testing.T) {
+	ours := ofOurs(owner("prod", "uid-1", "web"), "a")
+	for name, c := range map[string]struct {
+		cluster, want lb.Cluster
+		all           []octavia.Listed
+		fails         string
+	}{
+		"the uid by the name":        {cluster: lb.Cluster{Name: "prod"}, all: []octavia.Listed{ours}, want: lb.Cluster{Name: "prod", UID: "uid-1"}},
+		"the name by the uid":        {cluster: lb.Cluster{UID: "uid-1"}, all: []octavia.Listed{ours}, want: lb.Cluster{Name: "prod", UID: "uid-1"}},
+		"nothing left":               {cluster: lb.Cluster{Name: "prod"}, want: lb.Cluster{Name: "prod"}},
+		"two clusters with the name": {cluster: lb.Cluster{Name: "prod"}, all: []octavia.Listed{ours, ofOurs(owner("prod", "uid-2", "web"), "b")}, fails: "choose one with --cluster-uid: uid-1, uid-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Identify(c.cluster, c.all)
+			if c.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fails) {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if err != nil || got != c.want {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestNothingOfAnotherClusterIsEverTouched cleans up one of two clusters with random objects, which may have the same names.
+func TestNothingOfAnotherClusterIsEverTouched(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SampledFrom([]string{"prod", "prod_eu", "test"})
+		lost, alive := lb.Cluster{Name: names.Draw(t, "lost"), UID: "uid-1"}, lb.Cluster{Name: names.Draw(t, "alive"), UID: "uid-2"}
+		var all Inventory
+		theirs := map[string]bool{}
+		add := func(c lb.Cluster, i int) {
+			id := fmt.Sprintf("%s-%d", c.UID, i)
+			o := owner(c.Name, c.UID, rapid.SampledFrom([]string{"web", "api"}).Draw(t, "service"))
+			all.LoadBalancers = append(all.LoadBalancers, ofOurs(o, id, listening("l-"+id, o.Tags()...)))
+			all.FloatingIPs = append(all.FloatingIPs, lb.FloatingIP{ID: "f-" + id, PortID: rapid.SampledFrom([]string{"", "vip-" + id}).Draw(t, "port"), Description: o.FloatingIPDescription()})
+			all.SecurityGroups = append(all.SecurityGroups, securitygroup.Group{ID: "g-" + id, Name: lb.NodesGroup{ClusterUID: c.UID, Class: "x"}.Name()})
+			if c == alive {
+				for _, id := range []string{id, "f-" + id, "g-" + id, "l-" + id, "pool-l-" + id} {
+					theirs[id] = true
+				}
+			}
+		}
+		for i := range rapid.IntRange(0, 3).Draw(t, "objects of the lost cluster") {
+			add(lost, i)
+		}
+		for i := range rapid.IntRange(1, 3).Draw(t, "objects of the other") {
+			add(alive, i)
+		}
+		given := lost
+		if rapid.Bool().Draw(t, "without a name") {
+			given.Name = ""
+		}
+		for _, o := range NewPlan(Options{Cluster: given}, all).Objects {
+			if theirs[o.ID] {
+				t.Fatalf("%s %s of the other cluster is in the plan: %s", o.Kind, o.ID, o.fate())
+			}
+			if o.Keep == "" && o.Waits == "" && len(o.steps) == 0 {
+				t.Fatalf("nothing happens to %s %s", o.Kind, o.ID)
+			}
+		}
+	})
+}
+
+func TestThePlanIsPrintedAsATreeOfServices(t *testing.T) {
+	ours := owner("prod", "uid-1", "web")
+	plan := NewPlan(Options{Cluster: lb.Cluster{Name: "prod", UID: "uid-1"}}, Inventory{
+		LoadBalancers:  []octavia.Listed{ofOurs(ours, "a", in(lb.PendingUpdate))},
+		FloatingIPs:    []lb.FloatingIP{{ID: "f", Address: "203.0.113.1", PortID: "vip-a", Description: ours.FloatingIPDescription()}},
+		SecurityGroups: []securitygroup.Group{{ID: "g", Name: lb.NodesGroup{ClusterUID: "uid-1", Class: "x"}.Name()}},
+	})
+	var b strings.Builder
+	if err := plan.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `Cluster prod, uid uid-1
+To delete: 1 load balancer, 1 floating IP, 1 security group. Kept: 0.
+
+(no single Service)
+  └─ security group kube-octavia-nodes-uid-1-x (g) - delete
+shop/web
+  ├─ floating IP 203.0.113.1 (f) - delete
+  └─ load balancer kube_service_prod_shop_web (a) PENDING_UPDATE - delete, but wait: Octavia is working on it: PENDING_UPDATE
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestALoadBalancerIsDeletedAsAWhole holds that its listeners are not deleted one by one.
+func TestALoadBalancerIsDeletedAsAWhole(t *testing.T) {
+	ours := owner("prod", "uid-1", "web")
+	plan := NewPlan(Options{Cluster: lb.Cluster{UID: "uid-1"}}, Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a", listening("l", ours.Tags()...))}})
+	if len(plan.Objects) != 1 || !slices.Equal(plan.Objects[0].steps, []step{diff.DeleteLoadBalancer{ID: "a"}}) {
+		t.Errorf("%+v", plan.Objects)
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cleanup
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Print prints the plan as a tree: Services with their objects, then what belongs to no single Service.
+func (p Plan) Print(out io.Writer) error {
+	var b bytes.Buffer
+	p.printHead(&b)
+	for i, o := range p.Objects {
+		if i == 0 || o.Service != p.Objects[i-1].Service {
+			fmt.Fprintln(&b, serviceTitle(o.Service))
+		}
+		branch := "├─"
+		if i == len(p.Objects)-1 || p.Objects[i+1].Service != o.Service {
+			branch = "└─"
+		}
+		fmt.Fprintf(&b, "  %s %s %s\n", branch, o.title(), o.fate())
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+func (p Plan) printHead(out io.Writer) {
+	c := p.Cluster
+	switch {
+	case c.UID == "":
+		fmt.Fprintf(out, "Cluster %s. No object has its uid, so names and descriptions decide.\n", c.Name)
+	case c.Name == "":
+		fmt.Fprintf(out, "Cluster with uid %s\n", c.UID)
+	default:
+		fmt.Fprintf(out, "Cluster %s, uid %s\n", c.Name, c.UID)
+	}
+	for _, uid := range p.OtherClusters {
+		fmt.Fprintf(out, "Warning: another cluster (uid %s) has the same name. Objects without a uid are kept.\n", uid)
+	}
+	counts := map[Kind]int{}
+	for _, o := range p.Remaining() {
+		counts[o.Kind]++
+	}
+	kept := len(p.Objects) - len(p.Remaining())
+	var parts []string
+	for _, k := range []Kind{LoadBalancer, FloatingIP, SecurityGroup, Certificate, Port} {
+		if n := counts[k]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, string(k))))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing"}
+	}
+	fmt.Fprintf(out, "To delete: %s. Kept: %d.\n\n", strings.Join(parts, ", "), kept)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
+}
+
+func serviceTitle(service string) string {
+	if service == "" {
+		return "(no single Service)"
+	}
+	return service
+}
+
+// title is the object for people: its kind, name and id, and the state of a load balancer.
+func (o Object) title() string {
+	parts := []string{string(o.Kind)}
+	if o.Name != "" {
+		parts = append(parts, o.Name)
+	}
+	parts = append(parts, "("+o.ID+")")
+	if o.State != "" {
+		parts = append(parts, string(o.State))
+	}
+	return strings.Join(parts, " ")
+}
+
+// fate says what happens to the object.
+func (o Object) fate() string {
+	switch {
+	case o.Keep != "":
+		return "- kept: " + o.Keep
+	case o.Waits != "":
+		return "- delete, but wait: " + o.Waits
+	}
+	return "- delete"
+}

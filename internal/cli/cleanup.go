@@ -1,0 +1,177 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"github.com/kube-octavia/kube-octavia/internal/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/cleanup"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+)
+
+// cleanupInterval is the time between two looks at the cloud.
+const cleanupInterval = 3 * time.Second
+
+// cleanupOptions holds the flags of `kube-octavia cleanup`.
+type cleanupOptions struct {
+	connection
+	logging
+	cluster         lb.Cluster
+	delete          bool
+	keepFloatingIPs bool
+	timeout         time.Duration
+	output          string
+}
+
+func newCleanup(streams IO, version string) *cobra.Command {
+	var o cleanupOptions
+	c := &cobra.Command{
+		Use:   "cleanup --cloud-config=FILE {--cluster-name=NAME|--cluster-uid=UID}",
+		Short: "Delete the cloud objects of a cluster that no longer exists",
+		Long: "Finds what a cluster left in the project: load balancers, floating IPs, security groups and certificates\n" +
+			"that kube-octavia or openstack-cloud-controller-manager created for its Services. It only shows them,\n" +
+			"unless --delete is set. It does not connect to the cluster. If the cluster still exists, delete its\n" +
+			"Services or stop its controller first, or the controller creates the objects again.\n" +
+			"Objects of other clusters and of people are never changed. If the command is interrupted, run it again.\n" +
+			"Exit status: 0 nothing is left, 2 objects would be deleted, 1 an error, or objects are left after --timeout.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := o.logger(streams)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), log, streams, version)
+		},
+	}
+	flags := c.Flags()
+	o.addCloudFlags(flags)
+	o.logging.addFlags(flags)
+	flags.StringVar(&o.cluster.Name, "cluster-name", "", "name of the cluster: --cluster-name of its controller; the default of both controllers is kubernetes")
+	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system")
+	flags.BoolVar(&o.delete, "delete", false, "delete the objects; without it they are only shown")
+	flags.BoolVar(&o.keepFloatingIPs, "keep-floating-ips", false, "detach the floating IPs and keep them in the project")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long to wait until everything is deleted")
+	flags.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	return c
+}
+
+func (o *cleanupOptions) check() error {
+	var problems []error
+	if o.output != "text" && o.output != "json" {
+		problems = append(problems, fmt.Errorf("--output %q: must be text or json", o.output))
+	}
+	if o.cluster.Name == "" && o.cluster.UID == "" {
+		problems = append(problems, errors.New("--cluster-name or --cluster-uid is required: they say which cluster is meant"))
+	}
+	if o.timeout <= 0 {
+		problems = append(problems, fmt.Errorf("--timeout %v: must be above 0s", o.timeout))
+	}
+	return errors.Join(problems...)
+}
+
+func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	cloud, err := o.loadConfig()
+	if err != nil {
+		return err
+	}
+	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	if err != nil {
+		return fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	defer session.Close()
+	cleaner := &cleanup.Cleaner{
+		Octavia:  octavia.New(session.LoadBalancer(), session.ProjectID(), can),
+		Neutron:  neutron.New(session.Network(), session.ProjectID()),
+		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
+		Options:  cleanup.Options{Cluster: o.cluster, KeepFloatingIPs: o.keepFloatingIPs},
+		Interval: cleanupInterval,
+		Progress: progressTo(streams.Err),
+	}
+	plan, err := cleaner.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if !o.delete {
+		if err := o.print(streams.Out, plan); err != nil {
+			return err
+		}
+		if len(plan.Remaining()) == 0 {
+			return nil
+		}
+		fmt.Fprintln(streams.Err, "Nothing was deleted. To delete these objects, add --delete.")
+		return errDifferences
+	}
+	if o.output == "text" {
+		if err := plan.Print(streams.Out); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	last, failure := cleaner.Run(ctx)
+	if o.output == "json" {
+		failure = errors.Join(failure, o.print(streams.Out, last))
+	}
+	return failure
+}
+
+func (o *cleanupOptions) print(out io.Writer, plan cleanup.Plan) error {
+	if o.output == "text" {
+		return plan.Print(out)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(plan)
+}
+
+// barWidth is the width of the progress bar in characters.
+const barWidth = 30
+
+// progressTo returns what shows the progress: a bar on a terminal, else a line for each change.
+func progressTo(out io.Writer) func(cleanup.Progress) {
+	file, _ := out.(*os.File)
+	terminal := false
+	if file != nil {
+		info, err := file.Stat()
+		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	last := ""
+	return func(p cleanup.Progress) {
+		text := fmt.Sprintf("deleted %d of %d objects", p.Deleted, p.Total)
+		if len(p.Waiting) > 0 {
+			text += "; waiting: " + strings.Join(p.Waiting, "; ")
+		}
+		switch {
+		case terminal:
+			done := 0
+			if p.Total > 0 {
+				done = barWidth * p.Deleted / p.Total
+			}
+			fmt.Fprintf(out, "\r\033[K[%s%s] %s", strings.Repeat("=", done), strings.Repeat(" ", barWidth-done), text)
+			if p.Deleted == p.Total {
+				fmt.Fprintln(out)
+			}
+		case text != last:
+			fmt.Fprintln(out, text)
+		}
+		last = text
+	}
+}

@@ -1,0 +1,190 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cluster identifies a cluster that may no longer exist, so that only the cloud objects themselves tell whether they
+// were created for its Services. Name is --cluster-name, UID is the uid of namespace kube-system. One of them may be
+// empty.
+//
+// An object with uids is recognized by UID only. Names are not unique: they decide about objects without uids, those of
+// openstack-cloud-controller-manager.
+type Cluster struct {
+	Name string `json:"name,omitempty"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// CreatedLoadBalancer reports whether the load balancer was created for a Service of the cluster. Without a uid, its name
+// and its description must both say so; a renamed cluster has load balancers with its new name and its old description.
+func (c Cluster) CreatedLoadBalancer(l LoadBalancer) bool {
+	if uids := valuesOf(l.Tags, clusterTag); len(uids) > 0 {
+		return c.UID != "" && slices.Contains(uids, c.UID)
+	}
+	if c.Name == "" {
+		return false
+	}
+	of, described := DescribedService(l.Description)
+	owner := Owner{ClusterName: c.Name, Namespace: of.Namespace, Name: of.Name}
+	switch {
+	case described:
+		return l.Description == owner.Description() && (l.Name == owner.LoadBalancerName() || legacyNamed(l.Name))
+	case l.Description == "" || l.Description == descriptionPrefix+l.Name:
+		return c.serviceNamed(l.Name) != ""
+	}
+	return false
+}
+
+// legacyNamed reports whether the name has the form of Owner.LegacyName.
+func legacyNamed(name string) bool {
+	rest, ok := strings.CutPrefix(name, "a")
+	return ok && len(name) == longestLegacyName && strings.Trim(rest, "0123456789abcdef") == ""
+}
+
+// serviceNamed returns the Service in the name of a load balancer of the cluster, as namespace/name, or "".
+func (c Cluster) serviceNamed(name string) string {
+	return Owner{ClusterName: c.Name}.ServiceNamed([]string{name})
+}
+
+// OtherUser says who else uses a load balancer that was created for a Service of the cluster, so that it must not be
+// deleted with the cluster. It returns "" if nobody else does.
+func (c Cluster) OtherUser(l LoadBalancer) string {
+	names := []string{c.Name}
+	if of, ok := DescribedService(l.Description); ok {
+		names = append(names, of.Cluster)
+	}
+	for _, tag := range valuesOf(l.Tags, clusterTag) {
+		if tag != c.UID {
+			return "its tags have the uid of another cluster (" + tag + ")"
+		}
+	}
+	for _, tag := range NameTags(l) {
+		ours := tag == l.Name || slices.ContainsFunc(names, func(name string) bool { return name != "" && Cluster{Name: name}.serviceNamed(tag) != "" })
+		if !ours && len(tag) < maxText {
+			return fmt.Sprintf("a Service of another cluster uses it, according to its tag %q", tag)
+		}
+	}
+	for _, child := range childrenOf(l) {
+		if uid := otherValue(child.tags, clusterTag, c.UID); uid != "" {
+			return fmt.Sprintf("its %s %s was created for another cluster (uid %s)", child.kind, child.id, uid)
+		}
+	}
+	return ""
+}
+
+// child is a listener or a pool.
+type child struct {
+	kind, id string
+	tags     []string
+}
+
+// childrenOf returns the listeners and pools of the load balancer.
+func childrenOf(l LoadBalancer) (all []child) {
+	for _, listener := range l.Listeners {
+		all = append(all, child{"listener", listener.ID, listener.Tags})
+		if listener.Pool != nil {
+			all = append(all, child{"pool", listener.Pool.ID, listener.Pool.Tags})
+		}
+	}
+	for _, pool := range l.DetachedPools {
+		all = append(all, child{"pool", pool.ID, pool.Tags})
+	}
+	return all
+}
+
+// Sharers returns the Services of the cluster that have listeners or pools on a load balancer that stays, because it
+// belongs to a person or has other users. They are in the order of their first child.
+func (c Cluster) Sharers(l LoadBalancer) (owners []Owner) {
+	for _, child := range childrenOf(l) {
+		owner, ok := c.ownerOf(child.tags)
+		owner.Sharer = !c.CreatedLoadBalancer(l) || !owner.Owns(l)
+		if ok && !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	return owners
+}
+
+// ownerOf returns the Service of the cluster that the tags of a listener or pool name.
+func (c Cluster) ownerOf(tags []string) (o Owner, ok bool) {
+	o.ClusterName, o.ClusterUID = c.Name, c.UID
+	mark, marked := MarkOf(tags)
+	if marked && (c.UID == "" || mark.ClusterUID != c.UID) || !marked && otherValue(tags, clusterTag, "") != "" {
+		return Owner{}, false
+	}
+	o.ServiceUID = mark.ServiceUID
+	if o.Namespace, o.Name, ok = strings.Cut(o.ServiceNamed(tags), "/"); !ok && marked {
+		return o, true // its name is too long or that of a cluster that was renamed; the uids are sufficient
+	}
+	return o, ok && c.Name != ""
+}
+
+// CreatedFloatingIP reports whether the floating IP was created for a Service of the cluster, so that it may be deleted
+// with it. One that a Service left to the project is not. At is the load balancer of the cluster to which it is attached,
+// or nil: its description tells the name of a cluster of which only the uid is known.
+func (c Cluster) CreatedFloatingIP(f FloatingIP, at *LoadBalancer) bool {
+	if mark, kept, ok := MarkOfFloatingIP(f); ok {
+		return !kept && c.UID != "" && mark.ClusterUID == c.UID
+	}
+	rest, ok := strings.CutPrefix(f.Description, floatingIPPrefix)
+	if !ok || strings.Contains(rest, clusterTag) {
+		return false
+	}
+	service, cluster, ok := strings.Cut(rest, floatingIPSuffix)
+	if !ok || service == "" {
+		return false
+	}
+	if at != nil && c.Name == "" {
+		of, described := DescribedService(at.Description)
+		return described && service == of.Namespace+"/"+of.Name && cluster == of.Cluster
+	}
+	return c.Name != "" && cluster == c.Name
+}
+
+// ServiceOfFloatingIP returns the Service in the description of a floating IP that was created for one, as namespace/name,
+// or "". A long name is cut.
+func ServiceOfFloatingIP(f FloatingIP) string {
+	rest, ok := strings.CutPrefix(f.Description, floatingIPPrefix)
+	service, _, _ := strings.Cut(strings.Replace(rest, " (", floatingIPSuffix, 1), floatingIPSuffix)
+	if !ok {
+		return ""
+	}
+	return service
+}
+
+// KeptDescription returns the description that a floating IP with a mark gets when it is left to the project, or "" if it
+// has no mark.
+func KeptDescription(f FloatingIP) string {
+	if _, kept, ok := MarkOfFloatingIP(f); !ok || kept {
+		return ""
+	}
+	return cut(strings.Replace(f.Description, " ("+clusterTag, " ("+keptWord+clusterTag, 1))
+}
+
+// CreatedSecurityGroup reports whether the security group was created for the nodes or a Service of the cluster.
+func (c Cluster) CreatedSecurityGroup(name, description string) bool {
+	if mark := nodesGroupMark.FindStringSubmatch(description); mark != nil {
+		return c.UID != "" && mark[1] == c.UID
+	}
+	if rest, ok := strings.CutPrefix(name, nodesGroupPrefix); ok {
+		return c.UID != "" && strings.HasPrefix(rest, c.UID+"-") && !strings.Contains(description, clusterTag)
+	}
+	of, ok := ServiceOfSecurityGroup(name, description)
+	return ok && c.Name != "" && of.MadeInCluster(c.Name)
+}
+
+// NamedClusterUID returns the uid of the cluster with the name for which the load balancer was created, or "". A name may
+// have several uids, as it need not be unique.
+func NamedClusterUID(name string, l LoadBalancer) string {
+	of, described := DescribedService(l.Description)
+	named := described && of.Cluster == name || !described && Cluster{Name: name}.serviceNamed(l.Name) != ""
+	if uids := valuesOf(l.Tags, clusterTag); named && len(uids) == 1 {
+		return uids[0]
+	}
+	return ""
+}
