@@ -28,7 +28,7 @@ func caseFile(t *testing.T, name, file string) string {
 	return string(text)
 }
 
-// cases are the values in testdata that are rendered, and for which release. README.md of the chart explains them.
+// cases are the values in testdata that are rendered, and for which release.
 var cases = map[string]release{
 	"existing-secret": helm,
 	"cloud-conf":      helm,

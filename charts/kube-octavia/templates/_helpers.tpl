@@ -8,16 +8,14 @@ SPDX-License-Identifier: Apache-2.0
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The name of the objects and of the Lease. The longest suffix, -readiness-gates, fits behind it. */}}
+{{/*
+The name of the objects and of the Lease. The longest suffix, -readiness-gates, fits behind it. Names of releases may
+contain dots, those of Services may not.
+*/}}
 {{- define "kube-octavia.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride }}
-{{- if .Values.fullnameOverride }}
-{{- .Values.fullnameOverride | trunc 47 | trimSuffix "-" }}
-{{- else if contains $name .Release.Name }}
-{{- .Release.Name | trunc 47 | trimSuffix "-" }}
-{{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 47 | trimSuffix "-" }}
-{{- end }}
+{{- $fullname := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) }}
+{{- default $fullname .Values.fullnameOverride | replace "." "-" | trunc 47 | trimSuffix "-" }}
 {{- end }}
 
 {{/*
