@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -23,7 +24,7 @@ func alerts(t *testing.T) []rulefmt.Rule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, errs := rulefmt.Parse(text, false, 0)
+	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -38,8 +39,8 @@ func documented(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	metrics := map[string][]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(kube_octavia_[a-z_]+)` \\| (\\w+) \\| ([^|]*) \\|").FindAllStringSubmatch(string(page), -1) {
-		names := strings.Split(strings.ReplaceAll(row[3], "`", ""), ", ")
+	for _, row := range regexp.MustCompile("(?m)^\\| `(kube_octavia_[a-z_]+)` \\| (\\w+) \\|([^|]*)\\|").FindAllStringSubmatch(string(page), -1) {
+		names := strings.Split(strings.TrimSpace(strings.ReplaceAll(row[3], "`", "")), ", ")
 		metrics[row[1]] = names
 		if row[2] == "histogram" {
 			metrics[row[1]+"_count"] = names

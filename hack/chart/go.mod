@@ -7,6 +7,7 @@ replace github.com/kube-octavia/kube-octavia => ../..
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kube-octavia/kube-octavia v0.0.0
+	github.com/prometheus/common v0.67.5
 	github.com/prometheus/prometheus v0.309.1
 	go.yaml.in/yaml/v3 v3.0.4
 	helm.sh/helm/v3 v3.21.4
@@ -70,7 +71,6 @@ require (
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/prometheus/common v0.67.5 // indirect
 	github.com/prometheus/procfs v0.20.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect

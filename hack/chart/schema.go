@@ -106,9 +106,8 @@ func addSection(n node, name string) error {
 	keys := node{"type": "object", "additionalProperties": false, "properties": properties}
 	if config.Sections()[i].Named {
 		n["type"] = "object"
-		n["additionalProperties"] = keys
-		// What [Section "name"] can express.
-		n["propertyNames"] = node{"minLength": 1, "pattern": `^[^\x00-\x1f]*$`}
+		n["additionalProperties"] = false
+		n["patternProperties"] = node{sectionName: keys}
 		return nil
 	}
 	for k, v := range keys {
@@ -116,6 +115,9 @@ func addSection(n node, name string) error {
 	}
 	return nil
 }
+
+// sectionName is what [Section "name"] can express.
+const sectionName = `^[^\x00-\x1f]+$`
 
 // links are those of Markdown: a description is plain text.
 var links = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)

@@ -69,14 +69,14 @@ cannot express fails, without the value, which may be a password. It takes the p
 
 [{{ $name }}]
 {{- include "kube-octavia.conf.keys" (list (printf "cloudConfig.%s" $section) .) }}
-{{ end }}
+{{- end }}
 {{- end }}
 {{- range $name, $sections := dict "LoadBalancerClass" "loadBalancerClasses" "LoadBalancerProvider" "loadBalancerProviders" }}
 {{- range $of, $keys := index $config $sections }}
 
 [{{ $name }} {{ include "kube-octavia.conf.value" (list (printf "cloudConfig.%s" $sections) $of) }}]
 {{- include "kube-octavia.conf.keys" (list (printf "cloudConfig.%s.%s" $sections $of) $keys) }}
-{{ end }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -84,8 +84,8 @@ cannot express fails, without the value, which may be a password. It takes the p
 {{- define "kube-octavia.conf" -}}
 [Global]
 {{- include "kube-octavia.conf.keys" (list "cloudConfig.global" .Values.cloudConfig.global) }}
-{{ include "kube-octavia.conf.otherSections" . }}
-{{- end }}
+{{- include "kube-octavia.conf.otherSections" . }}
+{{ end }}
 
 {{/*
 A checksum of what the controller reads only at its start. It reloads the other keys of [Global], and the files, by
