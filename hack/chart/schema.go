@@ -41,6 +41,7 @@ func schema(values []value) (string, error) {
 	if err := yaml.Unmarshal(schemaSource, &root); err != nil {
 		return "", err
 	}
+	delete(root, "definitions") // the source refers to them by anchors
 	docs := map[string]string{}
 	for _, v := range values {
 		docs[v.Path] = v.Doc
