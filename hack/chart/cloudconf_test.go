@@ -19,7 +19,7 @@ import (
 )
 
 // conf reads the cloud.conf that the chart makes of values.
-func conf(t testing.TB, values map[string]any) (config.Config, string) {
+func conf(t rapid.TB, values map[string]any) (config.Config, string) {
 	t.Helper()
 	texts, err := render(loaded(t), values, helm)
 	if err != nil {
@@ -74,12 +74,12 @@ func TestAnyTextReachesTheController(t *testing.T) {
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		password, user, class := texts.Draw(r, "password"), texts.Draw(r, "user"), names.Draw(r, "class")
-		values := parsed(t, minimal)
+		values := parsed(r, minimal)
 		values["cloudConfig"] = map[string]any{
 			"global":              map[string]any{"auth-url": "https://keystone.example.com/v3", "username": "u" + user, "domain-name": "d", "password": "p" + password},
 			"loadBalancerClasses": map[string]any{class: map[string]any{"flavor-id": "f"}},
 		}
-		got, text := conf(t, values)
+		got, text := conf(r, values)
 		if got.Global.Password.Reveal() != "p"+password || got.Global.Username != "u"+user {
 			r.Errorf("%q and %q became %q and %q:\n%s", "p"+password, "u"+user, got.Global.Password.Reveal(), got.Global.Username, text)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
@@ -28,7 +29,7 @@ const root = "../.."
 var helm = release{Name: "kube-octavia", Namespace: "kube-octavia", Service: "Helm", Kubernetes: "v1.36.0"}
 
 // loaded is the chart.
-func loaded(t testing.TB) *chart.Chart {
+func loaded(t rapid.TB) *chart.Chart {
 	t.Helper()
 	c, err := load(root)
 	if err != nil {
@@ -38,7 +39,7 @@ func loaded(t testing.TB) *chart.Chart {
 }
 
 // parsed reads values that are written as YAML.
-func parsed(t testing.TB, text string) map[string]any {
+func parsed(t rapid.TB, text string) map[string]any {
 	t.Helper()
 	values, err := chartutil.ReadValues([]byte(text))
 	if err != nil {
@@ -48,7 +49,7 @@ func parsed(t testing.TB, text string) map[string]any {
 }
 
 // rendered are the manifests of a release with these values, written as YAML.
-func rendered(t testing.TB, r release, values string) map[string]string {
+func rendered(t rapid.TB, r release, values string) map[string]string {
 	t.Helper()
 	texts, err := render(loaded(t), parsed(t, values), r)
 	if err != nil {
@@ -58,7 +59,7 @@ func rendered(t testing.TB, r release, values string) map[string]string {
 }
 
 // object reads one of several manifests in a text, by its kind.
-func object[T any](t testing.TB, text, kind string) T {
+func object[T any](t rapid.TB, text, kind string) T {
 	t.Helper()
 	for one := range strings.SplitSeq(text, "\n---\n") {
 		if !strings.Contains(one, "\nkind: "+kind+"\n") {
