@@ -6,7 +6,7 @@
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
-MODULES := . hack/kube hack/plot hack/tools
+MODULES := . hack/chart hack/kube hack/plot hack/tools
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
@@ -75,6 +75,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 #? RACE=1         with the race detector (needs a C compiler)
 #? SHORT=1        without slow tests; RUN=REGEXP, PKG=./some/... select tests
 	$(GO) test $(TESTFLAGS) $(PKG)
+	cd hack/chart && $(GO) test ./...
 	cd hack/kube && $(GO) test ./...
 	cd hack/plot && $(GO) test ./...
 
@@ -148,6 +149,7 @@ lint-format: need-go
 lint-vet: need-go
 	@echo "lint: go vet"
 	@$(GO) vet ./...
+	@cd hack/chart && $(GO) vet ./...
 	@cd hack/kube && $(GO) vet ./...
 	@cd hack/plot && $(GO) vet ./...
 
@@ -155,6 +157,7 @@ lint-vet: need-go
 lint-staticcheck: need-go
 	@echo "lint: staticcheck"
 	@$(TOOL) staticcheck ./...
+	@cd hack/chart && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/kube && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/plot && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 
@@ -174,7 +177,7 @@ lint-generated: need-go
 		'for f; do [ -f "$$f" ] && printf "%s\\0" "$$f"; done; true' sh | \
 		tar --null -T - -cf "$$copy/tree.tar" && \
 	tar -xf "$$copy/tree.tar" -C "$$copy/before" && tar -xf "$$copy/tree.tar" -C "$$copy/after" && \
-	(cd "$$copy/after" && $(GO) generate ./...) && \
+	(cd "$$copy/after" && $(GO) generate ./... && cd hack/chart && $(GO) generate ./...) && \
 	(cd "$$copy" && diff -ru before after) || { echo "Generated files are not up to date: run \`make generate\`." >&2; exit 1; }
 
 .PHONY: format
@@ -184,6 +187,7 @@ format: need-go ## Format the Go files
 .PHONY: generate
 generate: need-go ## Update the generated files
 	$(GO) generate ./...
+	cd hack/chart && $(GO) generate ./...
 
 .PHONY: build
 build: need-go ## Build bin/kube-octavia and bin/cloudsim, static binaries

@@ -1,9 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command policy writes the ValidatingAdmissionPolicy that refuses malformed annotations, from the
-// rules in the table of annotations. `make generate` runs it, and `make lint` fails when the file is
-// not up to date.
+// Command policy writes the variables and validations of the ValidatingAdmissionPolicy that refuses malformed
+// annotations, from the rules in the table of annotations. The chart makes a policy of them. `make generate` runs
+// it, and `make lint` fails when the file is not up to date.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-//go:generate go run . ../../deploy/admission-policy/policy.yaml
+//go:generate go run . ../../charts/kube-octavia/files/annotation-rules.yaml
 
 func main() {
 	if len(os.Args) != 2 {

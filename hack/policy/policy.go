@@ -12,7 +12,6 @@ import (
 	"text/template"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/cli"
 )
 
 //go:embed policy.yaml.tmpl
@@ -20,8 +19,6 @@ var text string
 
 // policy is what the template is given.
 type policy struct {
-	// Class is the spec.loadBalancerClass of the Services that are looked at, beside those without.
-	Class string
 	// Keys are those of all annotations that are looked at.
 	Keys        []string
 	Kinds       []*kind
@@ -68,7 +65,7 @@ func render() (string, error) {
 
 // newPolicy parts the table by its rules, in the order of the table.
 func newPolicy(table []annotation.Annotation, comparisons []annotation.Comparison) (policy, error) {
-	p := policy{Class: cli.DefaultLoadBalancerClass}
+	var p policy
 	for _, a := range table {
 		if a.Output {
 			continue

@@ -21,7 +21,7 @@ func TestThePolicyIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../deploy/admission-policy/policy.yaml")
+	got, err := os.ReadFile("../../charts/kube-octavia/files/annotation-rules.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +35,13 @@ func TestEveryAnnotationThatPeopleSetIsLookedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var policy admissionv1.ValidatingAdmissionPolicy
-	if err := yaml.UnmarshalStrict([]byte(text), &policy); err != nil {
+	var spec admissionv1.ValidatingAdmissionPolicySpec
+	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(policy.Spec.Variables, func(v admissionv1.Variable) bool { return v.Name == "changed" })
+	i := slices.IndexFunc(spec.Variables, func(v admissionv1.Variable) bool { return v.Name == "changed" })
 	for _, a := range annotation.Table {
-		if strings.Contains(policy.Spec.Variables[i].Expression, quote(a.Key)) == a.Output {
+		if strings.Contains(spec.Variables[i].Expression, quote(a.Key)) == a.Output {
 			t.Errorf("%s is looked at: %v", a.Key, !a.Output)
 		}
 	}

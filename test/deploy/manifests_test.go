@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -167,6 +168,48 @@ func TestBudgetAndServiceAreAboutThePods(t *testing.T) {
 	target := service.Spec.Ports[0].TargetPort.StrVal
 	if !slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == target }) {
 		t.Errorf("the container has no port %q", target)
+	}
+}
+
+// TestNodesCanBeDrainedWhileNoReplicaIsReady evicts Pods as `kubectl drain` does, with a budget that allows no disruption.
+// Expired credentials make all replicas unready, and no drain may wait for them.
+func TestNodesCanBeDrainedWhileNoReplicaIsReady(t *testing.T) {
+	d := installed(t)
+	client := kubetest.Client(t)
+	budgets := client.PolicyV1().PodDisruptionBudgets(deploy.Namespace)
+	budget, err := budgets.Get(t.Context(), deploy.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the disruption controller, which does not run here, finds when no more Pod may be missing.
+	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, DesiredHealthy: 1, ExpectedPods: 2, CurrentHealthy: 1}
+	if _, err := budgets.UpdateStatus(t.Context(), budget, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, ready := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse} {
+		pods := client.CoreV1().Pods(deploy.Namespace)
+		pod, err := pods.Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "drained-", Labels: d.Spec.Template.Labels}, Spec: *d.Spec.Template.Spec.DeepCopy(),
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := pods.Delete(context.Background(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil && !apierrors.IsNotFound(err) {
+				t.Error(err)
+			}
+		})
+		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}
+		if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
+		switch err := pods.EvictV1(t.Context(), eviction); {
+		case ready == corev1.ConditionTrue && !apierrors.IsTooManyRequests(err):
+			t.Errorf("the last ready Pod is evicted: %v", err)
+		case ready == corev1.ConditionFalse && err != nil:
+			t.Errorf("a Pod that is not ready cannot be evicted: %v", err)
+		}
 	}
 }
 

@@ -1,0 +1,50 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestThePageOfMetricsListsTheAlertsOfTheChart compares each alert, its expression and its description.
+func TestThePageOfMetricsListsTheAlertsOfTheChart(t *testing.T) {
+	var file struct {
+		Groups []struct {
+			Name  string `json:"name"`
+			Rules []struct {
+				Alert       string            `json:"alert"`
+				Expr        string            `json:"expr"`
+				For         string            `json:"for"`
+				Labels      map[string]string `json:"labels"`
+				Annotations map[string]string `json:"annotations"`
+			} `json:"rules"`
+		} `json:"groups"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(read(t, filepath.Join(root, "charts/kube-octavia/files/alerts.yaml"))), &file); err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			wait := ""
+			if rule.For != "" {
+				wait = ", for more than " + rule.For
+			}
+			fmt.Fprintf(&want, "- **%s**, %s: `%s`%s\n  %s\n", rule.Alert, rule.Labels["severity"], rule.Expr, wait, rule.Annotations["description"])
+		}
+	}
+	got := sectionOf(t, read(t, filepath.Join(docsDir, "reference/metrics.md")), "What to alert on")
+	if i := strings.Index(got, "\n- "); i >= 0 {
+		got = got[i+1:]
+	}
+	if diff := cmp.Diff(want.String(), got); diff != "" {
+		t.Errorf("alerts (-chart +page):\n%s", diff)
+	}
+}
