@@ -7,8 +7,8 @@
 // Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
 // come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
 //
-// The package holds plain data and may be imported from anywhere. Of this project it imports lb and
-// cloudsyaml.
+// The package holds plain data and may be imported from anywhere. Of this project it imports cloudsyaml, inifile, spelling and
+// lb.
 package config
 
 import (
@@ -18,6 +18,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/inifile"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -225,10 +226,10 @@ func Parse(name string, text []byte) (Config, error) {
 type file struct {
 	name       string
 	config     Config
-	lines      map[string]int // section and key -> line of its last assignment
-	classes    []statement    // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
-	vendors    []statement    // those of [LoadBalancerProvider]
-	unreadable bool           // its syntax is broken, so nothing is known of its keys
+	lines      map[string]int      // section and key -> line of its last assignment
+	classes    []inifile.Statement // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
+	vendors    []inifile.Statement // those of [LoadBalancerProvider]
+	unreadable bool                // its syntax is broken, so nothing is known of its keys
 	problems   []error
 }
 
@@ -245,7 +246,7 @@ func readFile(name string, text []byte) *file {
 			f.problems = append(f.problems, fmt.Errorf("default of [%s] %s: %w", k.Section, k.Name, err))
 		}
 	}
-	statements, err := split(bytes.TrimPrefix(text, byteOrderMark))
+	statements, err := inifile.Parse(bytes.TrimPrefix(text, byteOrderMark))
 	if err != nil {
 		f.problems, f.unreadable = append(f.problems, fmt.Errorf("%s:%w", name, err)), true
 		return f
@@ -259,19 +260,19 @@ func readFile(name string, text []byte) *file {
 }
 
 // read applies one statement.
-func (f *file) read(s statement) {
-	section, known := findSection(s.section)
+func (f *file) read(s inifile.Statement) {
+	section, known := findSection(s.Section)
 	switch {
-	case !known && s.key == "":
-		f.problem(s.line, "unknown section [%s]; %s", s.section, suggestSection(s.section))
+	case !known && s.Key == "":
+		f.problem(s.Line, "unknown section [%s]; %s", s.Section, suggestSection(s.Section))
 		return
 	case !known:
 		return // the header said it
-	case s.key == "" && s.name != "" && !section.Named:
-		f.problem(s.line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.name)
+	case s.Key == "" && s.Name != "" && !section.Named:
+		f.problem(s.Line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.Name)
 		return
-	case s.key == "" && s.name == "" && section.Named:
-		f.problem(s.line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
+	case s.Key == "" && s.Name == "" && section.Named:
+		f.problem(s.Line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
 		return
 	case section.Name == classSection:
 		f.classes = append(f.classes, s)
@@ -279,43 +280,43 @@ func (f *file) read(s statement) {
 	case section.Name == vendorSection:
 		f.vendors = append(f.vendors, s)
 		return
-	case s.key == "":
+	case s.Key == "":
 		return
 	}
 	f.readKey(section, s)
 }
 
 // readKey applies one assignment in a section that is known.
-func (f *file) readKey(section Section, s statement) {
-	key, known := findKey(section.Name, s.key)
+func (f *file) readKey(section Section, s inifile.Statement) {
+	key, known := findKey(section.Name, s.Key)
 	if !known {
-		f.problem(s.line, "[%s] unknown key %q; %s", section.Name, s.key, suggestKey(section.Name, s.key))
+		f.problem(s.Line, "[%s] unknown key %q; %s", section.Name, s.Key, suggestKey(section.Name, s.Key))
 		return
 	}
 	f.assign(key, s)
 }
 
 // assign gives a known key its value, a notice or a refusal.
-func (f *file) assign(key Key, s statement) {
-	text := s.value
-	if s.blank {
+func (f *file) assign(key Key, s inifile.Statement) {
+	text := s.Value
+	if s.Blank {
 		if key.Kind != Bool {
-			f.problem(s.line, "[%s] %s needs a value: write %s = ...", key.Section, key.Name, key.Name)
+			f.problem(s.Line, "[%s] %s needs a value: write %s = ...", key.Section, key.Name, key.Name)
 			return
 		}
 		text = "true" // a bare key switches a boolean on
 	}
 	if err := key.apply(&f.config, text); err != nil {
-		f.problem(s.line, "[%s] %s: %w", key.Section, key.Name, err)
+		f.problem(s.Line, "[%s] %s: %w", key.Section, key.Name, err)
 		return
 	}
 	if text != "" { // an empty value is as good as none
-		f.lines[key.Section+"."+key.Name] = s.line
+		f.lines[key.Section+"."+key.Name] = s.Line
 	}
 	if key.Use == Used || key.isDefault(text) {
 		return
 	}
-	f.notice(key, s.line, "accepted, but has no effect in this version")
+	f.notice(key, s.Line, "accepted, but has no effect in this version")
 }
 
 func (f *file) notice(key Key, line int, text string) {

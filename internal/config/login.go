@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloudsyaml"
+	"github.com/kube-octavia/kube-octavia/internal/inifile"
 )
 
 // LoadLogin returns a person's own login, found as OpenStack's clients find it: the entry cloud of clouds.yaml, or the one
@@ -98,7 +99,7 @@ func (f *file) completeFrom(source string, settings map[string]string) error {
 // WithGlobal returns the text of a cloud.conf with [Global] as g says, with its secrets, and all other sections as they are
 // in text. Comments within [Global] are lost.
 func WithGlobal(text []byte, g Global) (string, error) {
-	statements, err := split(text)
+	statements, err := inifile.Parse(text)
 	if err != nil {
 		return "", fmt.Errorf("the cloud configuration: %w", err)
 	}
@@ -106,14 +107,14 @@ func WithGlobal(text []byte, g Global) (string, error) {
 	b.WriteString(g.section())
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, s := range statements {
-		if s.key != "" || strings.EqualFold(s.section, "Global") {
+		if s.Key != "" || strings.EqualFold(s.Section, "Global") {
 			continue
 		}
 		end := len(lines)
-		if next := slices.IndexFunc(statements[i+1:], func(s statement) bool { return s.key == "" }); next >= 0 {
-			end = statements[i+1+next].line - 1
+		if next := slices.IndexFunc(statements[i+1:], func(s inifile.Statement) bool { return s.Key == "" }); next >= 0 {
+			end = statements[i+1+next].Line - 1
 		}
-		b.WriteString("\n" + strings.TrimSpace(strings.Join(lines[s.line-1:end], "")) + "\n")
+		b.WriteString("\n" + strings.TrimSpace(strings.Join(lines[s.Line-1:end], "")) + "\n")
 	}
 	return b.String(), nil
 }

@@ -1,7 +1,11 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+// Package inifile reads the syntax of cloud.conf, which is that of git's configuration files: sections, and keys
+// with values. It knows no section and no key.
+//
+// The package is pure. Of this project it imports nothing.
+package inifile
 
 import (
 	"errors"
@@ -13,19 +17,23 @@ import (
 	"gopkg.in/gcfg.v1/token"
 )
 
-// statement is a section header, or one assignment within a section.
-type statement struct {
-	line    int    // counts from 1
-	section string // as written
-	name    string // the subsection, unquoted; empty if there is none
-	key     string // as written; empty for a header
-	blank   bool   // a key without "=" and value
-	value   string // unquoted
+// Statement is a section header, or one assignment within a section.
+type Statement struct {
+	// Line counts from 1.
+	Line int
+	// Section is the section, as written, and Name its subsection, unquoted. Name is empty if there is none.
+	Section, Name string
+	// Key is as written. It is empty for a header.
+	Key string
+	// Blank keys have no "=" and no value.
+	Blank bool
+	// Value is unquoted.
+	Value string
 }
 
-// split cuts a file into its statements. gcfg is the judge of the syntax and of every quoted text; what it does not tell is
+// Parse cuts a file into its statements. gcfg is the judge of the syntax and of every quoted text; what it does not tell is
 // on which line a key stands, and that is read off the tokens of its own scanner. The error begins with the line.
-func split(text []byte) ([]statement, error) {
+func Parse(text []byte) ([]Statement, error) {
 	var nothing struct{} // to this every key is extra data, so that only the syntax is judged
 	if err := gcfg.FatalOnly(gcfg.ReadStringInto(&nothing, string(text))); err != nil {
 		return nil, syntaxError(err)
@@ -35,33 +43,33 @@ func split(text []byte) ([]statement, error) {
 	var s scanner.Scanner
 	s.Init(file, text, nil, 0)
 
-	var statements []statement
-	var at statement // the section that later assignments belong to
+	var statements []Statement
+	var at Statement // the section that later assignments belong to
 	pos, tok, lit := s.Scan()
 	for tok != token.EOF {
 		line := file.Position(pos).Line
 		switch tok {
 		case token.LBRACK:
 			_, _, lit = s.Scan()
-			at = statement{line: line, section: lit}
+			at = Statement{Line: line, Section: lit}
 			if _, tok, lit = s.Scan(); tok == token.STRING {
 				name, err := unquoteName(lit)
 				if err != nil {
 					return nil, fmt.Errorf("%d: %w", line, err)
 				}
-				at.name = name
+				at.Name = name
 			}
 			statements = append(statements, at)
 			pos, tok, lit = s.Scan()
 		case token.IDENT:
-			assignment := statement{line: line, section: at.section, name: at.name, key: lit, blank: true}
+			assignment := Statement{Line: line, Section: at.Section, Name: at.Name, Key: lit, Blank: true}
 			if pos, tok, lit = s.Scan(); tok == token.ASSIGN {
 				_, _, lit = s.Scan()
 				value, err := unquoteValue(lit)
 				if err != nil {
 					return nil, fmt.Errorf("%d: %w", line, err)
 				}
-				assignment.blank, assignment.value = false, value
+				assignment.Blank, assignment.Value = false, value
 				pos, tok, lit = s.Scan()
 			}
 			statements = append(statements, assignment)
