@@ -301,7 +301,7 @@ func over(defaults config.LoadBalancer) Options {
 	options.SourceRanges, _ = config.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
 	options.MetricsAllowedCIDRs, _ = config.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
 	options.Tags, _ = config.ParseTags(defaults.Tags)
-	options.PodNetworkIDs, _ = config.ParseIDs(defaults.PodNetworkIDs)
+	options.PodNetworkIDs, _ = config.ParseIDs(config.Network, defaults.PodNetworkIDs)
 	return options
 }
 

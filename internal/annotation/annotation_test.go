@@ -168,7 +168,7 @@ func TestEachAnnotationSetsItsOption(t *testing.T) {
 		{Prefix + "floating-subnet", "public-*", func(o *Options) { o.FloatingSubnets.Name = "public-*" }},
 		{Prefix + "floating-subnet-tags", "&a,b", func(o *Options) { o.FloatingSubnets.Tags = "&a,b" }},
 		{SubnetID, someID, func(o *Options) { o.SubnetID = someID }},
-		{NetworkID, strings.ReplaceAll(someID, "-", ""), func(o *Options) { o.NetworkID = strings.ReplaceAll(someID, "-", "") }},
+		{NetworkID, strings.ToUpper(strings.ReplaceAll(someID, "-", "")), func(o *Options) { o.NetworkID = someID }},
 		{PortID, someID, func(o *Options) { o.PortID = someID }},
 		{MemberSubnetID, someID, func(o *Options) { o.MemberSubnetID = someID }},
 		{FlavorID, someID, func(o *Options) { o.FlavorID = someID }},

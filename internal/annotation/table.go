@@ -82,13 +82,13 @@ var addressLines = []Annotation{
 		Default: "floating",
 		Doc:     "Which addresses of an external Service its status shows: the floating IP, the VIP, or both, the floating IP first. The status of an internal Service shows the VIP.",
 	}),
-	set(uuid, func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
+	set(id(config.Network), func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:     Prefix + "floating-network-id",
 		Default: "[LoadBalancer] floating-network-id",
 		Doc:     "The external network of the floating IP. With an empty value, the first one by name that has an IPv4 subnet.",
 		Change:  NextFloatingIP,
 	}),
-	set(uuid, func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
+	set(id(config.FloatingSubnet), func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
 		Key:     Prefix + "floating-subnet-id",
 		Default: "[LoadBalancer] floating-subnet-id",
 		Doc:     "The subnet of that network for the floating IP.",
@@ -127,36 +127,36 @@ var placementLines = []Annotation{
 		Doc:     "Services of a namespace with the same group [share one load balancer](../service-authors.md#share-a-load-balancer). With [LoadBalancer] shared-lb-scope = cluster or any, groups span all namespaces. A Service that already has a load balancer keeps it, even when it leaves the group.",
 		Change:  NeedsNewService,
 	}),
-	set(uuid, func(o *Options) *string { return &o.SubnetID }, Annotation{
+	set(id(config.Subnet), func(o *Options) *string { return &o.SubnetID }, Annotation{
 		Key:     SubnetID,
 		Default: "[LoadBalancer] subnet-id",
 		Doc:     "The subnet of the VIP, and of the members if member-subnet-id is not set. With empty subnet-id and network-id, the subnet of the nodes.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.NetworkID }, Annotation{
+	set(id(config.Network), func(o *Options) *string { return &o.NetworkID }, Annotation{
 		Key:     NetworkID,
 		Default: "[LoadBalancer] network-id",
 		Doc:     "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.PortID }, Annotation{
+	set(id(config.Port), func(o *Options) *string { return &o.PortID }, Annotation{
 		Key:     PortID,
 		Default: "none",
 		Doc:     "An existing Neutron port that becomes the VIP port. subnet-id, network-id and, for an internal Service, spec.loadBalancerIP are then ignored. The port is kept when the load balancer is deleted. A port that another load balancer uses is refused.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
+	set(id(config.Subnet), func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
 		Key:     AdditionalSubnetID,
 		Default: "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
 		Doc:     "For dual-stack Services: the subnet of the second VIP, of the other IP family than subnet-id. It must be in the same network.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
+	set(id(config.Subnet), func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
 		Default: "[LoadBalancer] member-subnet-id",
 		Doc:     "The subnet of the members. If a node has several addresses, the one in this subnet becomes the member. Pools with members of another subnet are replaced.",
 	}),
-	set(uuid, func(o *Options) *string { return &o.FlavorID }, Annotation{
+	set(id(config.Flavor), func(o *Options) *string { return &o.FlavorID }, Annotation{
 		Key:       FlavorID,
 		Default:   "[LoadBalancer] flavor-id",
 		Doc:       "The Octavia flavor of the load balancer.",

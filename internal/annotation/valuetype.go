@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,19 +120,14 @@ func oneOf[T ~string](words ...T) valueType[T] {
 	}
 }
 
-// uuid is the id of an object in the cloud, or nothing, which overrules what the operator chose.
-var uuid = valueType[string]{
-	values: "UUID", emptyCounts: true,
-	rule: Rule{Kind: "id", Right: mustBeID, Value: `v == "" || ` + isID},
-	parse: func(text string) (string, error) {
-		if text != "" && !uuidPattern.MatchString(text) {
-			return "", errors.New(mustBeID)
-		}
-		return text, nil
-	},
+// id is the id of an object in the cloud, or nothing, which overrules what the operator chose.
+func id(of config.Object) valueType[string] {
+	return valueType[string]{
+		values: "UUID", emptyCounts: true,
+		rule:  Rule{Kind: "id of " + of.Name, Right: of.MustBe(), Value: `v == "" || ` + isID},
+		parse: of.ParseID,
+	}
 }
-
-const mustBeID = "must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name"
 
 // floatingIP is an IPv4 address or the id of a floating IP.
 var floatingIP = valueType[string]{
@@ -143,19 +137,17 @@ var floatingIP = valueType[string]{
 		if address, err := netip.ParseAddr(text); err == nil && address.Is4() {
 			return address.String(), nil
 		}
-		if !uuidPattern.MatchString(text) {
-			return "", errors.New(mustBeFloatingIP)
+		if id, err := config.FloatingIP.ParseID(text); err == nil && id != "" {
+			return id, nil
 		}
-		return text, nil
+		return "", errors.New(mustBeFloatingIP)
 	},
 }
 
 const mustBeFloatingIP = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
 
-var uuidPattern = regexp.MustCompile(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`)
-
-// isID is uuidPattern in a Rule.
-var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(uuidPattern.String()) + ")"
+// isID is in a Rule what config.Object.ParseID does.
+var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(config.IDPattern) + ")"
 
 // name is a name of something that the operator or the cloud has, or nothing.
 var name = valueType[string]{

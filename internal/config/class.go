@@ -36,10 +36,9 @@ func (f *file) readClasses() {
 		}
 		before := f.config.LoadBalancer
 		f.config.LoadBalancer = classes[s.Name]
-		key, known := findKey(classSection, s.Key)
-		if !known || s.Value != "" || s.Blank || key.Kind != String { // an empty text is as good as none
-			f.readKey(Section{Name: classSection}, s)
-			set[s.Name][key.Name] = known
+		f.readKey(Section{Name: classSection}, s)
+		if key, known := findKey(classSection, s.Key); known && s.Value != "" {
+			set[s.Name][key.Name] = true
 		}
 		classes[s.Name], f.config.LoadBalancer = f.config.LoadBalancer, before
 	}

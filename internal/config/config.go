@@ -12,13 +12,14 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
-	"github.com/kube-octavia/kube-octavia/internal/inifile"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -204,15 +205,31 @@ func (n Notice) String() string {
 func Load(path string) (Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("read the cloud configuration: %w", err)
+		return Config{}, fmt.Errorf("read the cloud configuration: %w%s", err, howToRead(path, err, os.Getuid()))
 	}
 	f := readFile(path, text)
-	if f.config.Global.UseClouds {
-		if err := f.completeFromClouds(); err != nil {
-			f.problems = append(f.problems, err)
+	incomplete := false
+	if f.config.Global.UseClouds && !f.unreadable {
+		if incomplete = f.refusedKey(globalSection, "cloud", "clouds-file"); !incomplete {
+			if err := f.completeFromClouds(); err != nil {
+				f.problems, incomplete = append(f.problems, err), true
+			}
 		}
 	}
-	return f.finish(false)
+	return f.finish(incomplete)
+}
+
+// howToRead is the end of an error that says how a file becomes readable for a user.
+func howToRead(path string, err error, uid int) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ": check the path, and in a Pod the volume with the file"
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf(": allow the user with uid %d to read it, in a Pod by defaultMode of the volume or fsGroup of the Pod", uid)
+	case errors.Is(err, syscall.EISDIR):
+		return ": set the path of a file in it, such as " + filepath.Join(path, "cloud.conf")
+	}
+	return ""
 }
 
 // Parse reads and checks the text of a cloud.conf; name stands for the file in errors and notices. It does no I/O: where
@@ -220,129 +237,4 @@ func Load(path string) (Config, error) {
 func Parse(name string, text []byte) (Config, error) {
 	f := readFile(name, text)
 	return f.finish(f.config.Global.UseClouds)
-}
-
-// file is one cloud.conf on its way to a Config.
-type file struct {
-	name       string
-	config     Config
-	lines      map[string]int      // section and key -> line of its last assignment
-	classes    []inifile.Statement // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
-	vendors    []inifile.Statement // those of [LoadBalancerProvider]
-	unreadable bool                // its syntax is broken, so nothing is known of its keys
-	problems   []error
-}
-
-var byteOrderMark = []byte("\ufeff")
-
-// readFile applies defaults and the statements of text. What it finds wrong is in the problems of the result.
-func readFile(name string, text []byte) *file {
-	f := &file{name: name, lines: map[string]int{}}
-	for _, k := range table {
-		if k.Section == classSection {
-			continue // a class has what [LoadBalancer] has
-		}
-		if err := k.apply(&f.config, k.Default); err != nil {
-			f.problems = append(f.problems, fmt.Errorf("default of [%s] %s: %w", k.Section, k.Name, err))
-		}
-	}
-	statements, err := inifile.Parse(bytes.TrimPrefix(text, byteOrderMark))
-	if err != nil {
-		f.problems, f.unreadable = append(f.problems, fmt.Errorf("%s:%w", name, err)), true
-		return f
-	}
-	for _, s := range statements {
-		f.read(s)
-	}
-	f.readClasses()
-	f.readVendors()
-	return f
-}
-
-// read applies one statement.
-func (f *file) read(s inifile.Statement) {
-	section, known := findSection(s.Section)
-	switch {
-	case !known && s.Key == "":
-		f.problem(s.Line, "unknown section [%s]; %s", s.Section, suggestSection(s.Section))
-		return
-	case !known:
-		return // the header said it
-	case s.Key == "" && s.Name != "" && !section.Named:
-		f.problem(s.Line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.Name)
-		return
-	case s.Key == "" && s.Name == "" && section.Named:
-		f.problem(s.Line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
-		return
-	case section.Name == classSection:
-		f.classes = append(f.classes, s)
-		return
-	case section.Name == vendorSection:
-		f.vendors = append(f.vendors, s)
-		return
-	case s.Key == "":
-		return
-	}
-	f.readKey(section, s)
-}
-
-// readKey applies one assignment in a section that is known.
-func (f *file) readKey(section Section, s inifile.Statement) {
-	key, known := findKey(section.Name, s.Key)
-	if !known {
-		f.problem(s.Line, "[%s] unknown key %q; %s", section.Name, s.Key, suggestKey(section.Name, s.Key))
-		return
-	}
-	f.assign(key, s)
-}
-
-// assign gives a known key its value, a notice or a refusal.
-func (f *file) assign(key Key, s inifile.Statement) {
-	text := s.Value
-	if s.Blank {
-		if key.Kind != Bool {
-			f.problem(s.Line, "[%s] %s needs a value: write %s = ...", key.Section, key.Name, key.Name)
-			return
-		}
-		text = "true" // a bare key switches a boolean on
-	}
-	if err := key.apply(&f.config, text); err != nil {
-		f.problem(s.Line, "[%s] %s: %w", key.Section, key.Name, err)
-		return
-	}
-	if text != "" { // an empty value is as good as none
-		f.lines[key.Section+"."+key.Name] = s.Line
-	}
-	if key.Use == Used || key.isDefault(text) {
-		return
-	}
-	f.notice(key, s.Line, "accepted, but has no effect in this version")
-}
-
-func (f *file) notice(key Key, line int, text string) {
-	f.config.Notices = append(f.config.Notices, Notice{File: f.name, Line: line, Section: key.Section, Key: key.Name, Text: text})
-}
-
-// problem records an error at a line of the file; line 0 is the file as a whole.
-func (f *file) problem(line int, format string, args ...any) {
-	f.problems = append(f.problems, fmt.Errorf("%s"+format, append([]any{position(f.name, line)}, args...)...))
-}
-
-// finish checks what the keys say together.
-func (f *file) finish(incomplete bool) (Config, error) {
-	if !f.unreadable {
-		f.validate(incomplete)
-	}
-	if err := errors.Join(f.problems...); err != nil {
-		return Config{}, err
-	}
-	return f.config, nil
-}
-
-// position gives "file:line: ", or "file: " for line 0.
-func position(file string, line int) string {
-	if line == 0 {
-		return file + ": "
-	}
-	return fmt.Sprintf("%s:%d: ", file, line)
 }

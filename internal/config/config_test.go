@@ -60,8 +60,8 @@ func TestEveryUsedKeyReachesItsField(t *testing.T) {
 			continue
 		}
 		text := samples[key.Kind]
-		if key.Name == "pod-network-ids" || key.Name == "service-subnet-id" {
-			text = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+		if key.Kind == ID || key.Name == "pod-network-ids" {
+			text = idA
 		}
 		if key.Name == "source-ranges" || key.Name == "metrics-allowed-cidrs" {
 			text = "10.0.0.0/8"
@@ -174,7 +174,7 @@ func summaries(notices []Notice) []string {
 
 func TestANoticeNamesFileLineAndKey(t *testing.T) {
 	c := mustParse(t, credentials+"\n[LoadBalancer]\ncascade-delete = false\n")
-	want := "cloud.conf:7: [LoadBalancer] cascade-delete: accepted, but has no effect in this version"
+	want := "cloud.conf:7: [LoadBalancer] cascade-delete: Delete a load balancer and its children in one call. kube-octavia always does so."
 	if len(c.Notices) != 1 || c.Notices[0].String() != want {
 		t.Errorf("want %q, got %v", want, c.Notices)
 	}
@@ -195,8 +195,8 @@ func TestAnEmptyValueIsAsGoodAsNone(t *testing.T) {
 }
 
 func TestTheLastAssignmentOfAKeyCounts(t *testing.T) {
-	c := mustParse(t, credentials+"[LoadBalancer]\nsubnet-id = a\n[Metadata]\n[loadbalancer]\nSUBNET-ID = b\n")
-	if c.LoadBalancer.SubnetID != "b" {
+	c := mustParse(t, credentials+"[LoadBalancer]\nsubnet-id = "+idA+"\n[Metadata]\n[loadbalancer]\nSUBNET-ID = "+idB+"\n")
+	if c.LoadBalancer.SubnetID != idB {
 		t.Errorf("got %q", c.LoadBalancer.SubnetID)
 	}
 }

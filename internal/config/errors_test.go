@@ -30,7 +30,7 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 		},
 		"a key like none": {
 			credentials + "zzz = x\n",
-			`cloud.conf:5: [Global] unknown key "zzz"; the nearest known key is "token"`,
+			`cloud.conf:5: [Global] unknown key "zzz"; all keys of [Global] are listed in docs/reference/cloud-conf.md`,
 		},
 		"a key of another section": {
 			credentials + "lb-method = ROUND_ROBIN\n",
@@ -159,10 +159,10 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			auth + "user-id = u\ntoken = hunter2\n",
 			`cloud.conf: [Global] token cannot be combined with a user: remove username and user-id, or use password instead of token`,
 		},
-		"a broken header":      {"[Global\n", `cloud.conf:1:8: expected subsection name or right bracket`},
-		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5:10: string not terminated`},
-		"a key outside":        {"x = y\n", `cloud.conf:1:1: expected section header`},
-		"a stray backslash":    {credentials + "region = a\\b\n", `cloud.conf:5:10: unquoted '\' must be followed by new line or double quote`},
+		"a broken header":      {"[Global\n", `cloud.conf:1: [Global: the closing bracket is missing: write [Global]`},
+		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5: [Global] region: a double quote is not closed: write region = "..." on one line, with \" for a double quote in the value, \\ for a backslash and \n for a line end; the line is: region = "x`},
+		"a key outside":        {"x = y\n", `cloud.conf:1: the line stands above the first section: write [Global], or the section that it belongs to, above it`},
+		"a stray backslash":    {credentials + "region = a\\b\n", `cloud.conf:5: [Global] region: a backslash needs double quotes: write region = "..." with \\ for each backslash and \" for each double quote of the value; the line is: region = a\b`},
 		"a percent in a value": {credentials + "[LoadBalancer]\nmax-shared-lb = 1%d\n", `cloud.conf:6: [LoadBalancer] max-shared-lb: "1%d" is not an integer`},
 	}
 	for name, test := range tests {
@@ -188,7 +188,7 @@ func TestAllProblemsAreNamedAtOnce(t *testing.T) {
 	_, err := Parse("cloud.conf", []byte("[Global]\nusernam = u\n[Foo]\nx = y\n[LoadBalancer]\nenabled = perhaps\nlb-provder = ovn\n"))
 	want := strings.Join([]string{
 		`cloud.conf:2: [Global] unknown key "usernam"; did you mean "username"?`,
-		`cloud.conf:3: unknown section [Foo]; the nearest known section is [Route]`,
+		`cloud.conf:3: unknown section [Foo]; all sections are listed in docs/reference/cloud-conf.md`,
 		`cloud.conf:6: [LoadBalancer] enabled: "perhaps" is not a boolean: write true or false`,
 		`cloud.conf:7: [LoadBalancer] unknown key "lb-provder"; did you mean "lb-provider"?`,
 		`cloud.conf: [Global] auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3`,

@@ -15,7 +15,8 @@ import (
 )
 
 // knownToGcfg returns a pointer to a struct that has all sections and keys of the table, as gcfg wants them. Booleans are
-// booleans and every other value is text, so that gcfg complains of syntax, of booleans, and of data that has no place.
+// booleans, keys without effect take anything, and every other value is text, so that gcfg complains of syntax, of booleans,
+// and of data that has no place.
 func knownToGcfg() any {
 	var sectionFields []reflect.StructField
 	for i, s := range sections {
@@ -25,7 +26,10 @@ func knownToGcfg() any {
 				continue
 			}
 			kind := reflect.TypeOf("")
-			if k.Kind == Bool {
+			switch {
+			case k.Use == Accepted:
+				kind = reflect.TypeOf([]string{})
+			case k.Kind == Bool:
 				kind = reflect.TypeOf(false)
 			}
 			fields = append(fields, reflect.StructField{Name: "K" + itoa(j), Type: kind, Tag: reflect.StructTag(`gcfg:"` + k.Name + `"`)})

@@ -9,13 +9,15 @@ package inifile
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"gopkg.in/gcfg.v1"
 	"gopkg.in/gcfg.v1/scanner"
 	"gopkg.in/gcfg.v1/token"
 )
+
+// ByteOrderMark is what some editors write at the beginning of a file. It is no part of the text.
+const ByteOrderMark = "\ufeff"
 
 // Statement is a section header, or one assignment within a section.
 type Statement struct {
@@ -29,55 +31,83 @@ type Statement struct {
 	Blank bool
 	// Value is unquoted.
 	Value string
+	// Doubt says why Value may not be what was meant, and what to write then. It does not show the value. It is empty for most.
+	Doubt string
 }
 
-// Parse cuts a file into its statements. gcfg is the judge of the syntax and of every quoted text; what it does not tell is
-// on which line a key stands, and that is read off the tokens of its own scanner. The error begins with the line.
-func Parse(text []byte) ([]Statement, error) {
-	var nothing struct{} // to this every key is extra data, so that only the syntax is judged
-	if err := gcfg.FatalOnly(gcfg.ReadStringInto(&nothing, string(text))); err != nil {
-		return nil, syntaxError(err)
+// Parse cuts a file into its statements, or returns all problems of its syntax. Only values of keys for which public
+// returns true are shown in problems; public may be asked for keys that do not exist.
+//
+// gcfg is the judge of the syntax and of every quoted text; what it does not tell is on which line a key stands, and that
+// is read off the tokens of its own scanner.
+func Parse(text []byte, public func(section, key string) bool) ([]Statement, []Problem) {
+	text = []byte(strings.TrimPrefix(string(text), ByteOrderMark))
+	if problem := wrongFile(string(text)); problem != "" {
+		return nil, []Problem{{Text: problem}}
 	}
-	fset := token.NewFileSet()
-	file := fset.AddFile("", fset.Base(), len(text))
-	var s scanner.Scanner
-	s.Init(file, text, nil, 0)
+	if problems := problemsOf(string(text), public); len(problems) > 0 {
+		return nil, problems
+	}
+	r := reader{text: text}
+	r.file = token.NewFileSet().AddFile("", 1, len(text))
+	r.scanner.Init(r.file, text, nil, 0)
+	return r.statements()
+}
 
+// reader reads a text whose syntax is correct.
+type reader struct {
+	text    []byte
+	file    *token.File
+	scanner scanner.Scanner
+}
+
+func (r *reader) statements() ([]Statement, []Problem) {
 	var statements []Statement
 	var at Statement // the section that later assignments belong to
-	pos, tok, lit := s.Scan()
+	pos, tok, lit := r.scanner.Scan()
 	for tok != token.EOF {
-		line := file.Position(pos).Line
+		line := r.file.Position(pos).Line
 		switch tok {
 		case token.LBRACK:
-			_, _, lit = s.Scan()
+			_, _, lit = r.scanner.Scan()
 			at = Statement{Line: line, Section: lit}
-			if _, tok, lit = s.Scan(); tok == token.STRING {
+			if _, tok, lit = r.scanner.Scan(); tok == token.STRING {
 				name, err := unquoteName(lit)
 				if err != nil {
-					return nil, fmt.Errorf("%d: %w", line, err)
+					return nil, []Problem{{line, err.Error()}}
 				}
 				at.Name = name
 			}
 			statements = append(statements, at)
-			pos, tok, lit = s.Scan()
+			pos, tok, lit = r.scanner.Scan()
 		case token.IDENT:
 			assignment := Statement{Line: line, Section: at.Section, Name: at.Name, Key: lit, Blank: true}
-			if pos, tok, lit = s.Scan(); tok == token.ASSIGN {
-				_, _, lit = s.Scan()
-				value, err := unquoteValue(lit)
-				if err != nil {
-					return nil, fmt.Errorf("%d: %w", line, err)
+			if pos, tok, lit = r.scanner.Scan(); tok == token.ASSIGN {
+				if err := r.value(&assignment); err != nil {
+					return nil, []Problem{{line, err.Error()}}
 				}
-				assignment.Blank, assignment.Value = false, value
-				pos, tok, lit = s.Scan()
+				pos, tok, lit = r.scanner.Scan()
 			}
 			statements = append(statements, assignment)
 		default:
-			pos, tok, lit = s.Scan()
+			pos, tok, lit = r.scanner.Scan()
 		}
 	}
 	return statements, nil
+}
+
+// value reads what stands behind the "=" of an assignment.
+func (r *reader) value(s *Statement) error {
+	pos, _, literal := r.scanner.Scan()
+	value, err := unquoteValue(literal)
+	if err != nil {
+		return err
+	}
+	s.Blank, s.Value = false, value
+	end := r.file.Offset(pos) + len(literal)
+	followed := end < len(r.text) && literal != "" && strings.HasSuffix(string(r.text[:end]), literal)
+	s.Doubt = doubt(literal, followed && strings.ContainsRune("#;", rune(r.text[end])))
+	return nil
 }
 
 // unquoteValue lets gcfg take quotes, escapes and continued lines out of a value.
@@ -99,13 +129,4 @@ func unquoteName(literal string) (string, error) {
 		return name, nil
 	}
 	return "", nil
-}
-
-// syntaxError gives gcfg's complaint as "line:column: complaint".
-func syntaxError(err error) error {
-	var list scanner.ErrorList
-	if errors.As(err, &list) && len(list) > 0 {
-		return fmt.Errorf("%d:%d: %s", list[0].Pos.Line, list[0].Pos.Column, list[0].Msg)
-	}
-	return errors.New(strings.TrimSpace(err.Error()))
 }

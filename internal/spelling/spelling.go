@@ -8,8 +8,8 @@ package spelling
 
 import "strings"
 
-// Nearest returns the candidate with the smallest edit distance to name, the first of equals, and whether the two are near
-// enough for one to be a slip of the pen.
+// Nearest returns the candidate with the smallest edit distance to name, the first of equals, and reports whether the two
+// are so near that one may be a misspelt form of the other: one error in each three characters, and not more than three.
 func Nearest(name string, candidates []string) (best string, near bool) {
 	name = strings.ToLower(name)
 	least := -1
@@ -18,7 +18,7 @@ func Nearest(name string, candidates []string) (best string, near bool) {
 			best, least = c, d
 		}
 	}
-	return best, least >= 0 && least <= max(2, len(best)/3)
+	return best, least >= 0 && least <= min(3, len(best)/3)
 }
 
 // distance returns the number of insertions, deletions, substitutions and swaps of neighbours that
