@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
@@ -69,16 +71,16 @@ func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
 		"\nfloating-subnet = name\nfloating-subnet-tags = tag\n[LoadBalancerClass \"c\"]\n"
 	type networks struct {
 		subnet, network, floatingNetwork, floatingSubnet string
-		pattern                                          SubnetPattern
+		pattern                                          setting.SubnetPattern
 	}
 	for keys, want := range map[string]networks{
-		"lb-method = SOURCE_IP":          {s, n, fn, fs, SubnetPattern{"name", "tag"}},
-		"network-id = " + other:          {"", other, fn, fs, SubnetPattern{"name", "tag"}},
-		"subnet-id = " + other:           {other, "", fn, fs, SubnetPattern{"name", "tag"}},
-		"floating-network-id = " + other: {s, n, other, "", SubnetPattern{}},
-		"floating-subnet-tags = a":       {s, n, fn, "", SubnetPattern{Tags: "a"}},
-		"floating-subnet = x*":           {s, n, fn, "", SubnetPattern{Name: "x*"}},
-		"floating-subnet-id = " + other:  {s, n, fn, other, SubnetPattern{}},
+		"lb-method = SOURCE_IP":          {s, n, fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
+		"network-id = " + other:          {"", other, fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
+		"subnet-id = " + other:           {other, "", fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
+		"floating-network-id = " + other: {s, n, other, "", setting.SubnetPattern{}},
+		"floating-subnet-tags = a":       {s, n, fn, "", setting.SubnetPattern{Tags: "a"}},
+		"floating-subnet = x*":           {s, n, fn, "", setting.SubnetPattern{Name: "x*"}},
+		"floating-subnet-id = " + other:  {s, n, fn, other, setting.SubnetPattern{}},
 	} {
 		l := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"]
 		got := networks{l.SubnetID, l.NetworkID, l.FloatingNetworkID, l.FloatingSubnetID, l.FloatingSubnets}

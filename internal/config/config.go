@@ -7,8 +7,8 @@
 // Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
 // come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
 //
-// The package holds plain data and may be imported from anywhere. Of this project it imports cloudsyaml, inifile, spelling and
-// lb.
+// The package holds plain data and may be imported from anywhere. Of this project it imports cloudsyaml, inifile, setting,
+// spelling and lb.
 package config
 
 import (
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Config is a cloud.conf that has been read and found sound. It holds defaults wherever the file is silent.
@@ -117,7 +118,7 @@ type LoadBalancer struct {
 	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.
 	FloatingNetworkID, FloatingSubnetID string
 	// FloatingSubnets says in which subnets of that network, where FloatingSubnetID is empty.
-	FloatingSubnets SubnetPattern
+	FloatingSubnets setting.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, of new load balancers. Empty leaves them to Octavia.
 	FlavorID, AvailabilityZone string
 	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty is everybody.
@@ -128,7 +129,7 @@ type LoadBalancer struct {
 	Tags string
 	// NodeAddressType is which of a node's addresses becomes a member: one of NodeAddressTypes, or empty.
 	NodeAddressType string
-	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
+	// NodeSelector is a text for setting.ParseNodeSelector: which nodes become members.
 	NodeSelector string
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int

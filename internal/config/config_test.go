@@ -17,6 +17,9 @@ import (
 // credentials is a [Global] that is complete, on four lines.
 const credentials = "[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npassword = hunter2\n"
 
+// idA and idB are ids of objects in the cloud.
+const idA, idB = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04", "00000000-0c5d-4e8e-9d43-7b1c2a6f5e04"
+
 func mustParse(t *testing.T, text string) Config {
 	t.Helper()
 	c, err := Parse("cloud.conf", []byte(text))

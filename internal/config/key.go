@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gopkg.in/gcfg.v1/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Kind is the type of a key's value.
@@ -75,7 +77,7 @@ type Key struct {
 	// Instead says of an Accepted key what kube-octavia does instead.
 	Instead string
 
-	object  Object             // of a key of kind ID
+	object  setting.Object     // of a key of kind ID
 	allowed []string           // if set, the only values besides the default
 	field   func(*Config) any  // a pointer to where its value goes; nil if it goes nowhere
 	check   func(value) string // what is wanted, if the value is not; may be nil
@@ -127,7 +129,7 @@ func (k Key) read(text string) (value, error) {
 		}
 	case ID:
 		if v.text, err = k.object.ParseID(text); err != nil {
-			return v, k.unwanted(text, k.object.withName(text))
+			return v, k.unwanted(text, k.object.MustBeNot(text))
 		}
 	case TrueFalse:
 		if text != "" && text != "true" && text != "false" {

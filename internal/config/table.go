@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Methods lists the balancing methods that Octavia has, the default first.
@@ -101,23 +103,23 @@ var loadBalancerKeys = section("LoadBalancer", Used,
 		Doc: "Octavia provider of new load balancers: amphora, ovn or another provider of the cloud."},
 	Key{Name: "lb-method", Default: Methods[0], allowed: Methods, field: func(c *Config) any { return &c.LoadBalancer.Method },
 		Doc: "Balancing method of pools. Provider ovn supports only SOURCE_IP_PORT."},
-	Key{Name: "subnet-id", Kind: ID, object: Subnet, field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
+	Key{Name: "subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
 		Doc: "Subnet of VIPs. Default, if network-id is not set either: the subnet of the nodes."},
-	Key{Name: "network-id", Kind: ID, object: Network, field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
+	Key{Name: "network-id", Kind: ID, object: setting.Network, field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
 		Doc: "Network of VIPs; Octavia chooses the subnet."},
-	Key{Name: "additional-subnet-id", Kind: ID, object: Subnet, field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
+	Key{Name: "additional-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
 		Doc: "For dual-stack Services: subnet of the second VIP, of the other IP family than subnet-id, in the same network. Default: the first by name."},
-	Key{Name: "member-subnet-id", Kind: ID, object: Subnet, field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
+	Key{Name: "member-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
 		Doc: "Subnet of the members. Default: the subnet of the VIP."},
-	Key{Name: "floating-network-id", Kind: ID, object: Network, field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
+	Key{Name: "floating-network-id", Kind: ID, object: setting.Network, field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
 		Doc: "External network of floating IPs. Default: the first by name with an IPv4 subnet."},
-	Key{Name: "floating-subnet-id", Kind: ID, object: FloatingSubnet, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
+	Key{Name: "floating-subnet-id", Kind: ID, object: setting.FloatingSubnet, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
 		Doc: "Subnet of that network for floating IPs."},
 	Key{Name: "floating-subnet", check: subnetName, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Name },
 		Doc: "Subnets of that network, tried one after the other if floating-subnet-id is not set: a name, a pattern with * and ?, or ~ and a regular expression. A leading ! selects all other subnets."},
 	Key{Name: "floating-subnet-tags", check: subnetTags, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Tags },
 		Doc: "Tags of those subnets: a,b for any of them, &a,b for all. A leading ! selects all other subnets."},
-	Key{Name: "flavor-id", Kind: ID, object: Flavor, field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
+	Key{Name: "flavor-id", Kind: ID, object: setting.Flavor, field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
 		Doc: "Octavia flavor of new load balancers."},
 	Key{Name: "availability-zone", field: func(c *Config) any { return &c.LoadBalancer.AvailabilityZone },
 		Doc: "Octavia availability zone of new load balancers."},
@@ -183,7 +185,7 @@ var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-
 var clusterIPKeys = section(ClusterIPSection, Used,
 	Key{Name: "enabled", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.ClusterIP.Enabled },
 		Doc: "true: Services with a ClusterIP, of every type, get a load balancer whose VIP is the ClusterIP, with their Pods as members. A Service of type LoadBalancer also gets a floating IP, as usual."},
-	Key{Name: "service-subnet-id", Kind: ID, object: Subnet, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
+	Key{Name: "service-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
 		Doc: "Subnet of the VIPs. It contains the Service range of the cluster; its gateway and its allocation pools are outside of that range. Required with enabled = true."},
 	Key{Name: "provider", field: func(c *Config) any { return &c.ClusterIP.Provider },
 		Doc: "Octavia provider of new load balancers. ovn is recommended: it needs no VM for each Service. Default: lb-provider of [LoadBalancer]."},
@@ -271,21 +273,21 @@ func positive(v value) string {
 }
 
 func nodeSelector(v value) string {
-	if _, err := ParseNodeSelector(v.text); err != nil {
+	if _, err := setting.ParseNodeSelector(v.text); err != nil {
 		return "is invalid: " + err.Error()
 	}
 	return ""
 }
 
-func subnetName(v value) string { return unreadable(SubnetPattern{Name: v.text}.Matcher()) }
+func subnetName(v value) string { return unreadable(setting.SubnetPattern{Name: v.text}.Matcher()) }
 
-func subnetTags(v value) string { return unreadable(SubnetPattern{Tags: v.text}.Matcher()) }
+func subnetTags(v value) string { return unreadable(setting.SubnetPattern{Tags: v.text}.Matcher()) }
 
-func tags(v value) string { return unreadable(ParseTags(v.text)) }
+func tags(v value) string { return unreadable(setting.ParseTags(v.text)) }
 
-func networkIDs(v value) string { return unreadable(ParseIDs(Network, v.text)) }
+func networkIDs(v value) string { return unreadable(setting.ParseIDs(setting.Network, v.text)) }
 
-func cidrs(v value) string { return unreadable(ParseCIDRs(strings.Split(v.text, ","))) }
+func cidrs(v value) string { return unreadable(setting.ParseCIDRs(strings.Split(v.text, ","))) }
 
 func unreadable[T any](_ T, err error) string {
 	if err != nil {

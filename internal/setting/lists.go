@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package setting
 
 import (
 	"errors"
@@ -68,7 +68,7 @@ func ParseIDs(of Object, text string) ([]string, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		id, err := of.ParseID(strings.TrimSpace(part))
 		if err != nil || id == "" {
-			return nil, fmt.Errorf("%q %s", strings.TrimSpace(part), of.withName(strings.TrimSpace(part)))
+			return nil, fmt.Errorf("%q %s", strings.TrimSpace(part), of.MustBeNot(strings.TrimSpace(part)))
 		}
 		ids = append(ids, id)
 	}

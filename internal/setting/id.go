@@ -1,7 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+// Package setting parses values that annotations and keys of cloud.conf have in common.
+//
+// The package is pure. Of this project it imports lb.
+package setting
 
 import (
 	"errors"
@@ -57,8 +60,8 @@ func (o Object) MustBe() string {
 	return strings.Replace(text, "a Octavia", "an Octavia", 1)
 }
 
-// withName is MustBe with a name in the place of NAME, if a shell takes that as it is.
-func (o Object) withName(name string) string {
+// MustBeNot is MustBe for somebody who wrote a name: the command has it, if a shell takes it as it is.
+func (o Object) MustBeNot(name string) string {
 	if !plainName.MatchString(name) {
 		return o.MustBe()
 	}
