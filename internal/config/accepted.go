@@ -48,6 +48,6 @@ var acceptedKeys = slices.Concat(section(globalSection, Accepted,
 ))
 
 const (
-	fromNodes = "The node controller needs it; kube-octavia uses the addresses in the status of Nodes, see node-address-type."
-	noVolumes = "The Cinder CSI driver needs it; kube-octavia does not use volumes."
+	fromNodes = "It is for the node controller. kube-octavia uses the addresses in the status of Nodes, see node-address-type."
+	noVolumes = "It is for volumes, which kube-octavia does not use."
 )

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -190,7 +191,7 @@ type Notice struct {
 	// File and Line are where it stands. Line counts from 1, and is 0 for what comes from no line.
 	File string
 	Line int
-	// Section and Key name it as the table does.
+	// Section and Key name it as the table does. Key is empty for a section as a whole.
 	Section, Key string
 	// Text is a sentence for the operator.
 	Text string
@@ -198,7 +199,7 @@ type Notice struct {
 
 // String gives the notice as one line: file, line, key and sentence.
 func (n Notice) String() string {
-	return position(n.File, n.Line) + fmt.Sprintf("[%s] %s: %s", n.Section, n.Key, n.Text)
+	return position(n.File, n.Line) + strings.TrimSpace(fmt.Sprintf("[%s] %s", n.Section, n.Key)) + ": " + n.Text
 }
 
 // Load reads, completes and checks the cloud.conf at path. With use-clouds it also reads clouds.yaml and takes from it what

@@ -145,13 +145,16 @@ func (f *file) assign(key Key, s inifile.Statement) {
 // setEmpty gives a key without a value its default.
 func (f *file) setEmpty(key Key, s inifile.Statement) {
 	if key.Section != classSection && key.Use == Used {
-		_ = key.apply(&f.config, key.Default) // readFile has done so before
+		_ = key.apply(&f.config, key.Default) // readFile reports the error
 		delete(f.lines, place{key.Section, s.Name, key.Name})
 	}
 	if key.Use == Used && !key.isText() {
-		f.notice(key, s.Line, "The value is empty, which is the same as no value.")
+		f.notice(key, s.Line, emptyValue)
 	}
 }
+
+// emptyValue is the notice about a key without a value.
+const emptyValue = "The value is empty, which is the same as no value."
 
 // quoteHint is the end of an error about a value in single quotes.
 func quoteHint(text string) string {

@@ -8,6 +8,7 @@
 package inifile
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -105,7 +106,7 @@ func (r *reader) value(s *Statement) error {
 	}
 	s.Blank, s.Value = false, value
 	end := r.file.Offset(pos) + len(literal)
-	followed := end < len(r.text) && literal != "" && strings.HasSuffix(string(r.text[:end]), literal)
+	followed := end < len(r.text) && literal != "" && bytes.HasSuffix(r.text[:end], []byte(literal))
 	s.Doubt = doubt(literal, followed && strings.ContainsRune("#;", rune(r.text[end])))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,12 @@ const mostProblems = 20
 // problemsOf lists the errors of the syntax. gcfg stops at the first one, so a line that is wrong is replaced, and the
 // rest judged again.
 func problemsOf(text string, public func(section, key string) bool) []Problem {
+	problems := findProblems(text, public)
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) // gcfg looks some lines ahead
+	return problems
+}
+
+func findProblems(text string, public func(section, key string) bool) []Problem {
 	var problems []Problem
 	lines := strings.Split(text, "\n")
 	for len(problems) < mostProblems {
@@ -85,7 +92,7 @@ var (
 	validKey   = regexp.MustCompile(`^\pL[\pL\p{Nd}-]*$`)
 	underlined = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	// nextStatement cannot be a line of a certificate.
-	nextStatement = regexp.MustCompile(`^\s*([A-Za-z-]+\s*=([^=]|$)|\[|[#;])`)
+	nextStatement = regexp.MustCompile(`^\s*([A-Za-z_-]+\s*=([^=]|$)|\[|[#;])`)
 	mayBeSecret   = regexp.MustCompile(`(?i)pass|secret|token|@`)
 )
 
@@ -205,11 +212,11 @@ func valueMistake(message, key string) string {
 func doubt(literal string, commented bool) string {
 	switch {
 	case commented && !allQuoted.MatchString(literal):
-		return "the value ends where # or ; begins a comment: if the comment belongs to the value, write the value in double quotes"
+		return "A comment begins at the # or ; right behind the value. If that belongs to the value, write the value in double quotes."
 	case strings.Contains(quoted.ReplaceAllString(literal, ""), `"`) && !allQuoted.MatchString(literal):
-		return `the double quotes inside the value are removed: if they belong to the value, write it in double quotes, with \" for each of them`
+		return `The double quotes inside the value are removed. If they belong to the value, write it in double quotes, with \" for each of them.`
 	case swallows.MatchString(literal):
-		return `the backslash at the end of the line joins the next line to the value: if it belongs to the value, write the value in double quotes, with \\ for each backslash`
+		return `The backslash at the end of the line joins the next line to the value. If it belongs to the value, write the value in double quotes, with \\ for each backslash.`
 	}
 	return ""
 }
