@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	clouds    = regexp.MustCompile(`(?m)^clouds:`)
-	manifest  = regexp.MustCompile(`(?m)^apiVersion:`)
-	openrc    = regexp.MustCompile(`(?m)^\s*export\s+OS_`)
-	yaml      = regexp.MustCompile(`^(?:\s*(?:#[^\n]*)?\n)*(?:---|[ \t]*[A-Za-z_][\w-]*:[ \t\r]*\n[ \t]+\S)`)
+	clouds   = regexp.MustCompile(`(?m)^clouds:`)
+	manifest = regexp.MustCompile(`(?m)^apiVersion:`)
+	openrc   = regexp.MustCompile(`(?m)^\s*export\s+OS_`)
+	yaml     = regexp.MustCompile(`^(?:\s*(?:#[^\n]*)?\n)*(?:---|[ \t]*[A-Za-z_][\w-]*:[ \t\r]*\n[ \t]+\S)`)
 )
 
 // wrongFile says what a file is if it is no cloud.conf at all. It is empty otherwise.
