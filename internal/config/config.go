@@ -37,7 +37,7 @@ type Config struct {
 	Vendors map[string]lb.Vendor
 	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
 	RequestTimeout time.Duration
-	// Notices lists what the file sets and this version does not act on, in the order of the file.
+	// Notices lists what has no effect, or perhaps another one than was meant.
 	Notices []Notice
 }
 
@@ -186,7 +186,7 @@ const (
 	ShareAny = "any"
 )
 
-// Notice tells of one setting that is understood and not acted on.
+// Notice tells of one setting that has no effect, or perhaps another one than was meant.
 type Notice struct {
 	// File and Line are where it stands. Line counts from 1, and is 0 for what comes from no line.
 	File string
