@@ -75,7 +75,7 @@ func cloudConf() (any, error) {
 				if key.Live {
 					use += ", reloaded"
 				}
-				keys.row(code(key.Name), string(key.Kind), code(key.Default), key.Doc, use)
+				keys.row(code(key.Name), string(key.Kind), code(key.Default), strings.TrimSpace(key.Doc+" "+key.Instead), use)
 				names = append(names, code(key.Name))
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Prefix is what most keys begin with, as openstack-cloud-controller-manager
@@ -133,7 +134,7 @@ type Options struct {
 	// Timeouts are those of each port.
 	Timeouts lb.Timeouts
 	// NodeSelector says which nodes become members.
-	NodeSelector config.NodeSelector
+	NodeSelector setting.NodeSelector
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int
 	// TargetType is one of config.TargetTypes.
@@ -161,7 +162,7 @@ type Options struct {
 	// FloatingNetworkID is the external network, or empty for any. FloatingSubnetID, or
 	// else FloatingSubnets, is the part of it to take a floating IP from.
 	FloatingNetworkID, FloatingSubnetID string
-	FloatingSubnets                     config.SubnetPattern
+	FloatingSubnets                     setting.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, or empty.
 	FlavorID, AvailabilityZone string
 	// AllowReplacement lets another load balancer take the place of one that cannot be
@@ -297,11 +298,11 @@ func over(defaults config.LoadBalancer) Options {
 		TLSContainer:          defaults.TLSContainer,
 	}
 	// What stands in the configuration was looked at when that was read.
-	options.NodeSelector, _ = config.ParseNodeSelector(defaults.NodeSelector)
-	options.SourceRanges, _ = config.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
-	options.MetricsAllowedCIDRs, _ = config.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
-	options.Tags, _ = config.ParseTags(defaults.Tags)
-	options.PodNetworkIDs, _ = config.ParseIDs(defaults.PodNetworkIDs)
+	options.NodeSelector, _ = setting.ParseNodeSelector(defaults.NodeSelector)
+	options.SourceRanges, _ = setting.ParseCIDRs(strings.Split(defaults.SourceRanges, ","))
+	options.MetricsAllowedCIDRs, _ = setting.ParseCIDRs(strings.Split(defaults.MetricsAllowedCIDRs, ","))
+	options.Tags, _ = setting.ParseTags(defaults.Tags)
+	options.PodNetworkIDs, _ = setting.ParseIDs(setting.Network, defaults.PodNetworkIDs)
 	return options
 }
 
@@ -316,10 +317,10 @@ func withoutOtherNetworks(o *Options, annotations map[string]string) {
 		o.AdditionalSubnetID = ""
 	}
 	if set("floating-network-id") {
-		o.FloatingSubnetID, o.FloatingSubnets = "", config.SubnetPattern{}
+		o.FloatingSubnetID, o.FloatingSubnets = "", setting.SubnetPattern{}
 	}
 	if set("floating-subnet") || set("floating-subnet-tags") {
-		o.FloatingSubnetID, o.FloatingSubnets = "", config.SubnetPattern{}
+		o.FloatingSubnetID, o.FloatingSubnets = "", setting.SubnetPattern{}
 	}
 }
 
@@ -335,7 +336,7 @@ func unknownClass(annotations map[string]string, operator config.LoadBalancer) P
 
 // Selector returns which nodes become members, whatever else is wrong with the
 // annotations. The error is that of a selector that cannot be read.
-func Selector(annotations map[string]string, operator config.LoadBalancer) (config.NodeSelector, error) {
+func Selector(annotations map[string]string, operator config.LoadBalancer) (setting.NodeSelector, error) {
 	text, there := annotations[NodeSelector]
 	if !there {
 		defaults, known := operator.Of(classOf(annotations))
@@ -344,7 +345,7 @@ func Selector(annotations map[string]string, operator config.LoadBalancer) (conf
 		}
 		text = defaults.NodeSelector
 	}
-	return config.ParseNodeSelector(text)
+	return setting.ParseNodeSelector(text)
 }
 
 // KeepsFloatingIP reads the one annotation that matters at the end. A value that cannot be

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Annotation is one line of the table.
@@ -82,13 +83,13 @@ var addressLines = []Annotation{
 		Default: "floating",
 		Doc:     "Which addresses of an external Service its status shows: the floating IP, the VIP, or both, the floating IP first. The status of an internal Service shows the VIP.",
 	}),
-	set(uuid, func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
+	set(id(setting.Network), func(o *Options) *string { return &o.FloatingNetworkID }, Annotation{
 		Key:     Prefix + "floating-network-id",
 		Default: "[LoadBalancer] floating-network-id",
 		Doc:     "The external network of the floating IP. With an empty value, the first one by name that has an IPv4 subnet.",
 		Change:  NextFloatingIP,
 	}),
-	set(uuid, func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
+	set(id(setting.FloatingSubnet), func(o *Options) *string { return &o.FloatingSubnetID }, Annotation{
 		Key:     Prefix + "floating-subnet-id",
 		Default: "[LoadBalancer] floating-subnet-id",
 		Doc:     "The subnet of that network for the floating IP.",
@@ -127,36 +128,36 @@ var placementLines = []Annotation{
 		Doc:     "Services of a namespace with the same group [share one load balancer](../service-authors.md#share-a-load-balancer). With [LoadBalancer] shared-lb-scope = cluster or any, groups span all namespaces. A Service that already has a load balancer keeps it, even when it leaves the group.",
 		Change:  NeedsNewService,
 	}),
-	set(uuid, func(o *Options) *string { return &o.SubnetID }, Annotation{
+	set(id(setting.Subnet), func(o *Options) *string { return &o.SubnetID }, Annotation{
 		Key:     SubnetID,
 		Default: "[LoadBalancer] subnet-id",
 		Doc:     "The subnet of the VIP, and of the members if member-subnet-id is not set. With empty subnet-id and network-id, the subnet of the nodes.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.NetworkID }, Annotation{
+	set(id(setting.Network), func(o *Options) *string { return &o.NetworkID }, Annotation{
 		Key:     NetworkID,
 		Default: "[LoadBalancer] network-id",
 		Doc:     "The network of the VIP, if subnet-id is not set; Octavia chooses the subnet.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.PortID }, Annotation{
+	set(id(setting.Port), func(o *Options) *string { return &o.PortID }, Annotation{
 		Key:     PortID,
 		Default: "none",
 		Doc:     "An existing Neutron port that becomes the VIP port. subnet-id, network-id and, for an internal Service, spec.loadBalancerIP are then ignored. The port is kept when the load balancer is deleted. A port that another load balancer uses is refused.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
+	set(id(setting.Subnet), func(o *Options) *string { return &o.AdditionalSubnetID }, Annotation{
 		Key:     AdditionalSubnetID,
 		Default: "[LoadBalancer] additional-subnet-id, or the first by name in the VIP's network",
 		Doc:     "For dual-stack Services: the subnet of the second VIP, of the other IP family than subnet-id. It must be in the same network.",
 		Change:  NeedsReplacement,
 	}),
-	set(uuid, func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
+	set(id(setting.Subnet), func(o *Options) *string { return &o.MemberSubnetID }, Annotation{
 		Key:     MemberSubnetID,
 		Default: "[LoadBalancer] member-subnet-id",
 		Doc:     "The subnet of the members. If a node has several addresses, the one in this subnet becomes the member. Pools with members of another subnet are replaced.",
 	}),
-	set(uuid, func(o *Options) *string { return &o.FlavorID }, Annotation{
+	set(id(setting.Flavor), func(o *Options) *string { return &o.FlavorID }, Annotation{
 		Key:       FlavorID,
 		Default:   "[LoadBalancer] flavor-id",
 		Doc:       "The Octavia flavor of the load balancer.",
@@ -186,7 +187,7 @@ var trafficLines = []Annotation{
 		Default: "[LoadBalancer] target-type",
 		Doc:     "What the members are. node: the NodePorts of the nodes. pod: the [Pods themselves](../service-authors.md#pods-as-members), without NodePorts; externalTrafficPolicy and the selection of nodes then have no effect.",
 	}),
-	set(nodeSelector, func(o *Options) *config.NodeSelector { return &o.NodeSelector }, Annotation{
+	set(nodeSelector, func(o *Options) *setting.NodeSelector { return &o.NodeSelector }, Annotation{
 		Key:     NodeSelector,
 		Default: "[LoadBalancer] node-selector",
 		Doc:     "Only nodes with all these labels become members; a key without a value matches any value. An empty value selects all nodes.",

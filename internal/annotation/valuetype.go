@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // valueType is a kind of value.
@@ -121,19 +120,14 @@ func oneOf[T ~string](words ...T) valueType[T] {
 	}
 }
 
-// uuid is the id of an object in the cloud, or nothing, which overrules what the operator chose.
-var uuid = valueType[string]{
-	values: "UUID", emptyCounts: true,
-	rule: Rule{Kind: "id", Right: mustBeID, Value: `v == "" || ` + isID},
-	parse: func(text string) (string, error) {
-		if text != "" && !uuidPattern.MatchString(text) {
-			return "", errors.New(mustBeID)
-		}
-		return text, nil
-	},
+// id is the id of an object in the cloud, or nothing, which overrules what the operator chose.
+func id(of setting.Object) valueType[string] {
+	return valueType[string]{
+		values: "UUID", emptyCounts: true,
+		rule:  Rule{Kind: "id of " + of.Name, Right: of.MustBe(), Value: `v == "" || ` + isID},
+		parse: of.ParseID,
+	}
 }
-
-const mustBeID = "must be the id of an object, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name"
 
 // floatingIP is an IPv4 address or the id of a floating IP.
 var floatingIP = valueType[string]{
@@ -143,19 +137,17 @@ var floatingIP = valueType[string]{
 		if address, err := netip.ParseAddr(text); err == nil && address.Is4() {
 			return address.String(), nil
 		}
-		if !uuidPattern.MatchString(text) {
-			return "", errors.New(mustBeFloatingIP)
+		if id, err := setting.FloatingIP.ParseID(text); err == nil && id != "" {
+			return id, nil
 		}
-		return text, nil
+		return "", errors.New(mustBeFloatingIP)
 	},
 }
 
 const mustBeFloatingIP = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
 
-var uuidPattern = regexp.MustCompile(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`)
-
-// isID is uuidPattern in a Rule.
-var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(uuidPattern.String()) + ")"
+// isID is in a Rule what setting.Object.ParseID does.
+var isID = "v.size() <= 36 && v.matches(" + strconv.Quote(setting.IDPattern) + ")"
 
 // name is a name of something that the operator or the cloud has, or nothing.
 var name = valueType[string]{
@@ -178,11 +170,11 @@ var sourceRanges = valueType[[]string]{
 	values: "comma-separated CIDRs", emptyCounts: true,
 	rule: Rule{Kind: "source ranges", Right: "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas", Part: "isCIDR(p)"},
 	parse: func(text string) ([]string, error) {
-		return config.ParseCIDRs(strings.Split(text, ","))
+		return setting.ParseCIDRs(strings.Split(text, ","))
 	},
 }
 
-var nodeSelector = valueType[config.NodeSelector]{
+var nodeSelector = valueType[setting.NodeSelector]{
 	values: "labels: zone=a,disk=ssd,gpu", emptyCounts: true,
 	rule: Rule{
 		Kind:  "node selector",
@@ -194,7 +186,7 @@ var nodeSelector = valueType[config.NodeSelector]{
 		Value: `v.size() > 4096 || [v.split(",").filter(p, p.trim() != "").map(p, (p + "=").split("="))].all(list,
   list.size() > 32 || list.all(a, list.all(b, a[0].trim() != b[0].trim() || a[1].trim() == b[1].trim())))`,
 	},
-	parse: config.ParseNodeSelector,
+	parse: setting.ParseNodeSelector,
 }
 
 // subdomain is a name in the DNS, and label the name or the value of a label, as k8s.io/apimachinery/pkg/util/validation has
@@ -213,7 +205,7 @@ var subnetName = valueType[string]{
 		Try:   `!v.matches("^!?~") || "".matches(v.substring(v.startsWith("!") ? 2 : 1))`,
 	},
 	parse: func(text string) (string, error) {
-		_, err := config.SubnetPattern{Name: text}.Matcher()
+		_, err := setting.SubnetPattern{Name: text}.Matcher()
 		return text, err
 	},
 }
@@ -226,7 +218,7 @@ var subnetTags = valueType[string]{
 		Value: `v == "" || !v.matches("^!?&?[\\s\\v\\x{85}\\p{Z},]*$")`,
 	},
 	parse: func(text string) (string, error) {
-		_, err := config.SubnetPattern{Tags: text}.Matcher()
+		_, err := setting.SubnetPattern{Tags: text}.Matcher()
 		return text, err
 	},
 }
@@ -240,7 +232,7 @@ var tags = valueType[[]string]{
 		Value: `!v.matches("(^|,)` + blank + `*(,|$)")`,
 		Part:  `!p.matches("(^|` + blank + `)(kube-octavia[.]|kube_service_)") && !p.matches("[^\\s\\v\\x{85}\\p{Z}]{256}")`,
 	},
-	parse: config.ParseTags,
+	parse: setting.ParseTags,
 }
 
 // blank is a character at which Go and kube-apiserver trim, in a regular expression of a Rule.

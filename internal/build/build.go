@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
@@ -387,7 +388,7 @@ func (in Input) follow(pool lb.Pool, port corev1.ServicePort, sure bool) *lb.Poo
 }
 
 // selected returns the nodes that match a selector.
-func selected(nodes []corev1.Node, selector config.NodeSelector) []corev1.Node {
+func selected(nodes []corev1.Node, selector setting.NodeSelector) []corev1.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool { return !selector.Matches(n.Labels) })
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // kube-proxy's health check on spec.healthCheckNodePort: 200 on nodes with an endpoint, 503 on others.
@@ -153,7 +154,7 @@ func (in Input) membersOf(port corev1.ServicePort, local bool, monitorPort int) 
 // requestedSources returns the ranges that may connect, from the Service or the operator's settings; empty means
 // everybody.
 func (in Input) requestedSources(options annotation.Options) []string {
-	if ranges, _ := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); len(ranges) > 0 {
+	if ranges, _ := setting.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); len(ranges) > 0 {
 		return ranges
 	}
 	return options.SourceRanges
@@ -199,7 +200,7 @@ func sourceRanges(in Input, options annotation.Options) ([]string, error) {
 // sources returns the CIDRs of the Service's first family that may connect, sorted, and whether they exclude
 // anybody. With VIPs of both families they are of both.
 func (in Input) sources(options annotation.Options) (ranges []string, restricted bool, _ error) {
-	if _, err := config.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
+	if _, err := setting.ParseCIDRs(in.Service.Spec.LoadBalancerSourceRanges); err != nil {
 		return nil, true, &Invalid{ReasonInvalidSourceRanges, "spec.loadBalancerSourceRanges: " + err.Error()}
 	}
 	return in.reachable(in.requestedSources(options))

@@ -123,7 +123,7 @@ func TestSettingsWithoutEffectAreLogged(t *testing.T) {
 	path := file(t, "cloud.conf", goodConf+"[LoadBalancer]\ncascade-delete = false\n")
 	none := filepath.Join(t.TempDir(), "none")
 	got := runCommand(t, "controller", "--cloud-config="+path, "--kubeconfig="+none)
-	if want := path + ":6: [LoadBalancer] cascade-delete: accepted, but"; !strings.Contains(got.Err, want) {
+	if want := path + ":6: [LoadBalancer] cascade-delete: Delete a load balancer and its children in one call. kube-octavia always does so."; !strings.Contains(got.Err, want) {
 		t.Errorf("said %q, want %q in it", got.Err, want)
 	}
 }

@@ -113,7 +113,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 		return err
 	}
 	for _, n := range cloud.Notices {
-		log.Info("a setting of cloud.conf has no effect", "notice", n.String())
+		log.Info("a setting of cloud.conf may not do what you expect", "notice", n.String())
 	}
 	if !cloud.LoadBalancer.Enabled {
 		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to run", o.cloudConfig)

@@ -28,20 +28,19 @@ func (f *file) readClasses() {
 	classes := map[string]LoadBalancer{}
 	set := map[string]map[string]bool{} // class -> its keys with a value
 	for _, s := range f.classes {
-		if _, there := classes[s.name]; !there {
-			classes[s.name], set[s.name] = base, map[string]bool{}
+		if _, there := classes[s.Name]; !there {
+			classes[s.Name], set[s.Name] = base, map[string]bool{}
 		}
-		if s.key == "" {
+		if s.Key == "" {
 			continue
 		}
 		before := f.config.LoadBalancer
-		f.config.LoadBalancer = classes[s.name]
-		key, known := findKey(classSection, s.key)
-		if !known || s.value != "" || s.blank || key.Kind != String { // an empty text is as good as none
-			f.readKey(Section{Name: classSection}, s)
-			set[s.name][key.Name] = known
+		f.config.LoadBalancer = classes[s.Name]
+		f.readKey(Section{Name: classSection}, s)
+		if key, known := findKey(classSection, s.Key); known && s.Value != "" {
+			set[s.Name][key.Name] = true
 		}
-		classes[s.name], f.config.LoadBalancer = f.config.LoadBalancer, before
+		classes[s.Name], f.config.LoadBalancer = f.config.LoadBalancer, before
 	}
 	for name, class := range classes {
 		class.chooseNetworks(set[name])

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
@@ -17,12 +19,12 @@ func TestAClassHasWhatTheSectionLoadBalancerHasAndItsOwnOnTop(t *testing.T) {
 lb-provider = ovn
 [LoadBalancer]
 lb-provider = amphora
-flavor-id = f1
+flavor-id = `+idA+`
 create-monitor = true
 max-members = 6
-floating-network-id = n1
+floating-network-id = `+idA+`
 [LoadBalancerClass "gold"]
-flavor-id = f2
+flavor-id = `+idB+`
 availability-zone = az2
 create-monitor = false
 monitor-delay = 9s
@@ -39,7 +41,7 @@ flavor-id =
 	base.Classes = nil
 	early, gold := base, base
 	early.Provider = "ovn"
-	gold.FlavorID, gold.AvailabilityZone, gold.CreateMonitor, gold.MonitorDelay = "f2", "az2", false, 9*time.Second
+	gold.FlavorID, gold.AvailabilityZone, gold.CreateMonitor, gold.MonitorDelay = idB, "az2", false, 9*time.Second
 	if base.MaxMembers != 6 {
 		t.Errorf("[LoadBalancer] max-members is %d", base.MaxMembers)
 	}
@@ -51,10 +53,10 @@ flavor-id =
 	if diff := cmp.Diff([]string{"early", "empty", "gold"}, c.LoadBalancer.ClassNames()); diff != "" {
 		t.Error(diff)
 	}
-	if of, ok := c.LoadBalancer.Of("gold"); !ok || of.FlavorID != "f2" {
+	if of, ok := c.LoadBalancer.Of("gold"); !ok || of.FlavorID != idB {
 		t.Errorf("Of(gold) = %+v, %v", of, ok)
 	}
-	if of, ok := c.LoadBalancer.Of(""); !ok || of.FlavorID != "f1" {
+	if of, ok := c.LoadBalancer.Of(""); !ok || of.FlavorID != idA {
 		t.Errorf("no class: %+v, %v", of, ok)
 	}
 	if _, ok := c.LoadBalancer.Of("Gold"); ok {
@@ -63,19 +65,22 @@ flavor-id =
 }
 
 func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
-	all := "[LoadBalancer]\nsubnet-id = s\nnetwork-id = n\nfloating-network-id = fn\nfloating-subnet-id = fs\nfloating-subnet = name\nfloating-subnet-tags = tag\n[LoadBalancerClass \"c\"]\n"
+	const s, n, fn, fs, other = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
+		"00000000-0000-0000-0000-000000000003", "00000000-0000-0000-0000-000000000004", "00000000-0000-0000-0000-000000000005"
+	all := "[LoadBalancer]\nsubnet-id = " + s + "\nnetwork-id = " + n + "\nfloating-network-id = " + fn + "\nfloating-subnet-id = " + fs +
+		"\nfloating-subnet = name\nfloating-subnet-tags = tag\n[LoadBalancerClass \"c\"]\n"
 	type networks struct {
 		subnet, network, floatingNetwork, floatingSubnet string
-		pattern                                          SubnetPattern
+		pattern                                          setting.SubnetPattern
 	}
 	for keys, want := range map[string]networks{
-		"lb-method = SOURCE_IP":     {"s", "n", "fn", "fs", SubnetPattern{"name", "tag"}},
-		"network-id = n2":           {"", "n2", "fn", "fs", SubnetPattern{"name", "tag"}},
-		"subnet-id = s2":            {"s2", "", "fn", "fs", SubnetPattern{"name", "tag"}},
-		"floating-network-id = fn2": {"s", "n", "fn2", "", SubnetPattern{}},
-		"floating-subnet-tags = a":  {"s", "n", "fn", "", SubnetPattern{Tags: "a"}},
-		"floating-subnet = x*":      {"s", "n", "fn", "", SubnetPattern{Name: "x*"}},
-		"floating-subnet-id = fs2":  {"s", "n", "fn", "fs2", SubnetPattern{}},
+		"lb-method = SOURCE_IP":          {s, n, fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
+		"network-id = " + other:          {"", other, fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
+		"subnet-id = " + other:           {other, "", fn, fs, setting.SubnetPattern{Name: "name", Tags: "tag"}},
+		"floating-network-id = " + other: {s, n, other, "", setting.SubnetPattern{}},
+		"floating-subnet-tags = a":       {s, n, fn, "", setting.SubnetPattern{Tags: "a"}},
+		"floating-subnet = x*":           {s, n, fn, "", setting.SubnetPattern{Name: "x*"}},
+		"floating-subnet-id = " + other:  {s, n, fn, other, setting.SubnetPattern{}},
 	} {
 		l := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"]
 		got := networks{l.SubnetID, l.NetworkID, l.FloatingNetworkID, l.FloatingSubnetID, l.FloatingSubnets}
@@ -86,12 +91,13 @@ func TestAClassThatNamesOneNetworkHasNoSubnetOfAnother(t *testing.T) {
 }
 
 func TestAnAdditionalSubnetBelongsToTheNetworkBesideWhichItStands(t *testing.T) {
-	const all = "[LoadBalancer]\nnetwork-id = n\nadditional-subnet-id = six\n[LoadBalancerClass \"c\"]\n"
+	const six, other, anotherSix = idA, idB, "00000000-0000-0000-0000-000000000006"
+	const all = "[LoadBalancer]\nnetwork-id = " + idA + "\nadditional-subnet-id = " + six + "\n[LoadBalancerClass \"c\"]\n"
 	for keys, want := range map[string]string{
-		"lb-method = SOURCE_IP": "six",
-		"subnet-id = s2":        "",
-		"network-id = n2":       "",
-		"network-id = n2\nadditional-subnet-id = another-six": "another-six",
+		"lb-method = SOURCE_IP": six,
+		"subnet-id = " + other:  "",
+		"network-id = " + other: "",
+		"network-id = " + other + "\nadditional-subnet-id = " + anotherSix: anotherSix,
 	} {
 		if got := mustParse(t, credentials+all+keys+"\n").LoadBalancer.Classes["c"].AdditionalSubnetID; got != want {
 			t.Errorf("%s: %q, want %q", keys, got, want)
@@ -114,14 +120,14 @@ func TestWhatIsWrongWithAClassIsSaid(t *testing.T) {
 	}
 }
 
-func TestAnEmptyValueOfAClassIsRefusedWhereItMeansNothing(t *testing.T) {
-	_, err := Parse("cloud.conf", []byte(reachable+"[LoadBalancerClass \"fast\"]\nflavor-id=\ninternal-lb=\nmonitor-delay=\n"))
-	for _, part := range []string{"cloud.conf:8", "internal-lb", "cloud.conf:9", "monitor-delay"} {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("the error does not say %q: %v", part, err)
-		}
+func TestAnEmptyValueOfAClassIsThatOfLoadBalancer(t *testing.T) {
+	c := mustParse(t, credentials+"[LoadBalancer]\nflavor-id="+idA+"\ninternal-lb=true\nmonitor-delay=7s\n[LoadBalancerClass \"fast\"]\nflavor-id=\ninternal-lb=\nmonitor-delay=\n")
+	base := c.LoadBalancer
+	base.Classes = nil
+	if diff := cmp.Diff(base, c.LoadBalancer.Classes["fast"]); diff != "" {
+		t.Errorf("class (-[LoadBalancer] +class):\n%s", diff)
 	}
-	if err != nil && strings.Contains(err.Error(), "flavor-id") {
-		t.Errorf("an empty text is refused: %v", err)
+	if diff := cmp.Diff([]string{"[LoadBalancerClass] internal-lb 11", "[LoadBalancerClass] monitor-delay 12"}, summaries(c.Notices)); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 }

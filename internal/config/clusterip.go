@@ -79,16 +79,9 @@ func labelSelector(v value) string { return unreadable(ParseSelector(v.text)) }
 
 func namespaceNames(v value) string { return unreadable(ParseNamespaces(v.text)) }
 
-func subnetID(v value) string {
-	if ids, err := ParseIDs(v.text); err != nil || len(ids) > 1 {
-		return "must be the id of a subnet, such as 4f3f1f6e-0c5d-4e8e-9d43-7b1c2a6f5e04"
-	}
-	return ""
-}
-
 // validateClusterIP checks what the keys of cluster-ip mode say together.
 func (f *file) validateClusterIP(c ClusterIP) {
-	if c.Enabled && c.ServiceSubnetID == "" {
-		f.problem(f.lineOf(ClusterIPSection, "enabled"), "[%s] enabled needs service-subnet-id, the subnet of the ClusterIPs", ClusterIPSection)
+	if c.Enabled && c.ServiceSubnetID == "" && !f.refusedKey(ClusterIPSection, "service-subnet-id") {
+		f.problem(f.lineOf(ClusterIPSection, "", "enabled"), "[%s] enabled needs service-subnet-id, the subnet of the ClusterIPs", ClusterIPSection)
 	}
 }

@@ -18,7 +18,7 @@ func TestClusterIPModeIsOffByDefaultAndNeedsASubnet(t *testing.T) {
 	}
 	for lines, problem := range map[string]string{
 		"enabled = true":                "[ClusterIP] enabled needs service-subnet-id",
-		"service-subnet-id = services":  "must be the id of a subnet",
+		"service-subnet-id = services":  `[ClusterIP] service-subnet-id: "services" must be the id of a subnet`,
 		"selector = tier in (web":       `[ClusterIP] selector: "tier in (web" cannot be read`,
 		"namespaces = shop,Kube_System": `"Kube_System" is not the name of a namespace`,
 		"enabled = true\nservice-subnet-id = " + serviceSubnet + "\nselector = !internal\nnamespaces = shop, web": "",

@@ -7,18 +7,22 @@
 // Every section and key stands in one table (see Keys): parsing, type checks, defaults, notices and the reference page all
 // come from it. A file is either understood as a whole or refused as a whole, with all its problems named at once.
 //
-// The package holds plain data and may be imported from anywhere. Of this project it imports lb and
-// cloudsyaml.
+// The package holds plain data and may be imported from anywhere. Of this project it imports cloudsyaml, inifile, setting,
+// spelling and lb.
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Config is a cloud.conf that has been read and found sound. It holds defaults wherever the file is silent.
@@ -33,7 +37,7 @@ type Config struct {
 	Vendors map[string]lb.Vendor
 	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
 	RequestTimeout time.Duration
-	// Notices lists what the file sets and this version does not act on, in the order of the file.
+	// Notices lists what has no effect, or perhaps another one than was meant.
 	Notices []Notice
 }
 
@@ -115,7 +119,7 @@ type LoadBalancer struct {
 	// FloatingNetworkID and FloatingSubnetID say where floating IPs are made. Empty means the first external network.
 	FloatingNetworkID, FloatingSubnetID string
 	// FloatingSubnets says in which subnets of that network, where FloatingSubnetID is empty.
-	FloatingSubnets SubnetPattern
+	FloatingSubnets setting.SubnetPattern
 	// FlavorID and AvailabilityZone are Octavia's, of new load balancers. Empty leaves them to Octavia.
 	FlavorID, AvailabilityZone string
 	// SourceRanges are CIDRs, separated by commas, that may connect to a Service that names none. Empty is everybody.
@@ -126,7 +130,7 @@ type LoadBalancer struct {
 	Tags string
 	// NodeAddressType is which of a node's addresses becomes a member: one of NodeAddressTypes, or empty.
 	NodeAddressType string
-	// NodeSelector is a text for ParseNodeSelector: which nodes become members.
+	// NodeSelector is a text for setting.ParseNodeSelector: which nodes become members.
 	NodeSelector string
 	// MaxMembers is how many nodes become members of each pool, 0 for all.
 	MaxMembers int
@@ -182,12 +186,12 @@ const (
 	ShareAny = "any"
 )
 
-// Notice tells of one setting that is understood and not acted on.
+// Notice tells of one setting that has no effect, or perhaps another one than was meant.
 type Notice struct {
 	// File and Line are where it stands. Line counts from 1, and is 0 for what comes from no line.
 	File string
 	Line int
-	// Section and Key name it as the table does.
+	// Section and Key name it as the table does. Key is empty for a section as a whole.
 	Section, Key string
 	// Text is a sentence for the operator.
 	Text string
@@ -195,7 +199,7 @@ type Notice struct {
 
 // String gives the notice as one line: file, line, key and sentence.
 func (n Notice) String() string {
-	return position(n.File, n.Line) + fmt.Sprintf("[%s] %s: %s", n.Section, n.Key, n.Text)
+	return position(n.File, n.Line) + strings.TrimSpace(fmt.Sprintf("[%s] %s", n.Section, n.Key)) + ": " + n.Text
 }
 
 // Load reads, completes and checks the cloud.conf at path. With use-clouds it also reads clouds.yaml and takes from it what
@@ -203,15 +207,31 @@ func (n Notice) String() string {
 func Load(path string) (Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("read the cloud configuration: %w", err)
+		return Config{}, fmt.Errorf("read the cloud configuration: %w%s", err, howToRead(path, err, os.Getuid()))
 	}
 	f := readFile(path, text)
-	if f.config.Global.UseClouds {
-		if err := f.completeFromClouds(); err != nil {
-			f.problems = append(f.problems, err)
+	incomplete := false
+	if f.config.Global.UseClouds && !f.unreadable {
+		if incomplete = f.refusedKey(globalSection, "cloud", "clouds-file"); !incomplete {
+			if err := f.completeFromClouds(); err != nil {
+				f.problems, incomplete = append(f.problems, err), true
+			}
 		}
 	}
-	return f.finish(false)
+	return f.finish(incomplete)
+}
+
+// howToRead is the end of an error that says how a file becomes readable for a user.
+func howToRead(path string, err error, uid int) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ": check the path, and in a Pod the volume with the file"
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf(": allow the user with uid %d to read it, in a Pod by defaultMode of the volume or fsGroup of the Pod", uid)
+	case errors.Is(err, syscall.EISDIR):
+		return ": set the path of a file in it, such as " + filepath.Join(path, "cloud.conf")
+	}
+	return ""
 }
 
 // Parse reads and checks the text of a cloud.conf; name stands for the file in errors and notices. It does no I/O: where
@@ -219,129 +239,4 @@ func Load(path string) (Config, error) {
 func Parse(name string, text []byte) (Config, error) {
 	f := readFile(name, text)
 	return f.finish(f.config.Global.UseClouds)
-}
-
-// file is one cloud.conf on its way to a Config.
-type file struct {
-	name       string
-	config     Config
-	lines      map[string]int // section and key -> line of its last assignment
-	classes    []statement    // headers and assignments of [LoadBalancerClass], which come on top of [LoadBalancer]
-	vendors    []statement    // those of [LoadBalancerProvider]
-	unreadable bool           // its syntax is broken, so nothing is known of its keys
-	problems   []error
-}
-
-var byteOrderMark = []byte("\ufeff")
-
-// readFile applies defaults and the statements of text. What it finds wrong is in the problems of the result.
-func readFile(name string, text []byte) *file {
-	f := &file{name: name, lines: map[string]int{}}
-	for _, k := range table {
-		if k.Section == classSection {
-			continue // a class has what [LoadBalancer] has
-		}
-		if err := k.apply(&f.config, k.Default); err != nil {
-			f.problems = append(f.problems, fmt.Errorf("default of [%s] %s: %w", k.Section, k.Name, err))
-		}
-	}
-	statements, err := split(bytes.TrimPrefix(text, byteOrderMark))
-	if err != nil {
-		f.problems, f.unreadable = append(f.problems, fmt.Errorf("%s:%w", name, err)), true
-		return f
-	}
-	for _, s := range statements {
-		f.read(s)
-	}
-	f.readClasses()
-	f.readVendors()
-	return f
-}
-
-// read applies one statement.
-func (f *file) read(s statement) {
-	section, known := findSection(s.section)
-	switch {
-	case !known && s.key == "":
-		f.problem(s.line, "unknown section [%s]; %s", s.section, suggestSection(s.section))
-		return
-	case !known:
-		return // the header said it
-	case s.key == "" && s.name != "" && !section.Named:
-		f.problem(s.line, "section [%s] takes no name: write [%s], not [%s %q]", section.Name, section.Name, section.Name, s.name)
-		return
-	case s.key == "" && s.name == "" && section.Named:
-		f.problem(s.line, "section [%s] needs a name: write [%s \"name\"]", section.Name, section.Name)
-		return
-	case section.Name == classSection:
-		f.classes = append(f.classes, s)
-		return
-	case section.Name == vendorSection:
-		f.vendors = append(f.vendors, s)
-		return
-	case s.key == "":
-		return
-	}
-	f.readKey(section, s)
-}
-
-// readKey applies one assignment in a section that is known.
-func (f *file) readKey(section Section, s statement) {
-	key, known := findKey(section.Name, s.key)
-	if !known {
-		f.problem(s.line, "[%s] unknown key %q; %s", section.Name, s.key, suggestKey(section.Name, s.key))
-		return
-	}
-	f.assign(key, s)
-}
-
-// assign gives a known key its value, a notice or a refusal.
-func (f *file) assign(key Key, s statement) {
-	text := s.value
-	if s.blank {
-		if key.Kind != Bool {
-			f.problem(s.line, "[%s] %s needs a value: write %s = ...", key.Section, key.Name, key.Name)
-			return
-		}
-		text = "true" // a bare key switches a boolean on
-	}
-	if err := key.apply(&f.config, text); err != nil {
-		f.problem(s.line, "[%s] %s: %w", key.Section, key.Name, err)
-		return
-	}
-	if text != "" { // an empty value is as good as none
-		f.lines[key.Section+"."+key.Name] = s.line
-	}
-	if key.Use == Used || key.isDefault(text) {
-		return
-	}
-	f.notice(key, s.line, "accepted, but has no effect in this version")
-}
-
-func (f *file) notice(key Key, line int, text string) {
-	f.config.Notices = append(f.config.Notices, Notice{File: f.name, Line: line, Section: key.Section, Key: key.Name, Text: text})
-}
-
-// problem records an error at a line of the file; line 0 is the file as a whole.
-func (f *file) problem(line int, format string, args ...any) {
-	f.problems = append(f.problems, fmt.Errorf("%s"+format, append([]any{position(f.name, line)}, args...)...))
-}
-
-// finish checks what the keys say together.
-func (f *file) finish(incomplete bool) (Config, error) {
-	if !f.unreadable {
-		f.validate(incomplete)
-	}
-	if err := errors.Join(f.problems...); err != nil {
-		return Config{}, err
-	}
-	return f.config, nil
-}
-
-// position gives "file:line: ", or "file: " for line 0.
-func position(file string, line int) string {
-	if line == 0 {
-		return file + ": "
-	}
-	return fmt.Sprintf("%s:%d: ", file, line)
 }

@@ -29,9 +29,12 @@ func secretRef(v value) string {
 }
 
 // validateContainers checks references against where certificates are kept.
-func (f *file) validateContainers(section string, line int, l LoadBalancer) {
+func (f *file) validateContainers(at place, l LoadBalancer) {
+	if f.refusedAt(at, "default-tls-container-ref") || f.refusedKey("LoadBalancer", "container-store") {
+		return
+	}
 	if _, ok := lb.ParseSecretRef(l.TLSContainer); l.TLSContainer != "" && !ok && !l.ExternalContainers() {
-		f.problem(line, "%s default-tls-container-ref: %s", section, fmt.Sprintf(
+		f.problem(f.lineOf(at.section, at.name, "default-tls-container-ref"), "%s default-tls-container-ref: %s", at.title(), fmt.Sprintf(
 			"%q is not the address of a container or secret in Barbican, such as https://barbican.example.com/v1/containers/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04; for another place set container-store = external",
 			l.TLSContainer))
 	}

@@ -5,21 +5,19 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func unwrapAll(err error) error {
-	for errors.Unwrap(err) != nil {
-		err = errors.Unwrap(err)
-	}
-	return err
-}
 
 func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 	const auth = "[Global]\nauth-url = https://keystone.example.com/v3\n"
@@ -30,7 +28,7 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 		},
 		"a key like none": {
 			credentials + "zzz = x\n",
-			`cloud.conf:5: [Global] unknown key "zzz"; the nearest known key is "token"`,
+			`cloud.conf:5: [Global] unknown key "zzz"; all keys of [Global] are listed in docs/reference/cloud-conf.md`,
 		},
 		"a key of another section": {
 			credentials + "lb-method = ROUND_ROBIN\n",
@@ -112,6 +110,27 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			credentials + "[LoadBalancer]\ningress-hostname-suffix = .nip.io\n",
 			`cloud.conf:6: [LoadBalancer] ingress-hostname-suffix: ".nip.io" must be a DNS name in lower case, such as nip.io`,
 		},
+		"a key of another file of OpenStack": {
+			credentials + "project-id = p\n",
+			`cloud.conf:5: [Global] unknown key "project-id"; write tenant-id instead`,
+		},
+		"a line that may be a part of a password": {
+			"[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npassword = hunter2\nhunter2\n",
+			`cloud.conf:5: [Global] the line is neither a key nor key = value; all keys of [Global] are listed in docs/reference/cloud-conf.md`,
+		},
+		"the load balancers of Neutron": {
+			credentials + "[LoadBalancer]\nlb-version = v1\n",
+			`cloud.conf:6: [LoadBalancer] lb-version: "v1" is not supported: the only value is v2`,
+		},
+		"single quotes": {
+			credentials + "[LoadBalancer]\nlb-method = 'SOURCE_IP'\n",
+			`cloud.conf:6: [LoadBalancer] lb-method: "'SOURCE_IP'" is not one of ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT; single quotes are part of the value: use double quotes`,
+		},
+		"an empty file": {"", `cloud.conf: the file is empty: write at least [Global] with auth-url and credentials`},
+		"a clouds.yaml": {
+			"clouds: {a: {auth: {password: hunter2}}}\n",
+			`cloud.conf: the file is a clouds.yaml, not a cloud.conf: write a cloud.conf with [Global], use-clouds = true, clouds-file = PATH and cloud = NAME`,
+		},
 		"a certificate without its key": {
 			credentials + "cert-file = c.pem\n",
 			`cloud.conf:5: [Global] cert-file and key-file belong together: set both, or none`,
@@ -159,10 +178,10 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 			auth + "user-id = u\ntoken = hunter2\n",
 			`cloud.conf: [Global] token cannot be combined with a user: remove username and user-id, or use password instead of token`,
 		},
-		"a broken header":      {"[Global\n", `cloud.conf:1:8: expected subsection name or right bracket`},
-		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5:10: string not terminated`},
-		"a key outside":        {"x = y\n", `cloud.conf:1:1: expected section header`},
-		"a stray backslash":    {credentials + "region = a\\b\n", `cloud.conf:5:10: unquoted '\' must be followed by new line or double quote`},
+		"a broken header":      {"[Global\n", `cloud.conf:1: [Global: the closing bracket is missing: write [Global]`},
+		"an open quote":        {credentials + "region = \"x\n", `cloud.conf:5: [Global] region: a double quote is not closed: write region = "..." on one line, with \" for a double quote in the value, \\ for a backslash and \n for a line end; the line is: region = "x`},
+		"a key outside":        {"x = y\n", `cloud.conf:1: the line stands above the first section: write [Global], or the section that it belongs to, above it`},
+		"a stray backslash":    {credentials + "region = a\\b\n", `cloud.conf:5: [Global] region: a backslash needs double quotes: write region = "..." with \\ for each backslash and \" for each double quote of the value; the line is: region = a\b`},
 		"a percent in a value": {credentials + "[LoadBalancer]\nmax-shared-lb = 1%d\n", `cloud.conf:6: [LoadBalancer] max-shared-lb: "1%d" is not an integer`},
 	}
 	for name, test := range tests {
@@ -184,11 +203,98 @@ func TestProblemsNameFileLineAndTheWayOut(t *testing.T) {
 	}
 }
 
+func TestOneErrorCausesNoSecondOne(t *testing.T) {
+	const balancer, class = credentials + "[LoadBalancer]\n", "[LoadBalancerClass \"c\"]\n"
+	for name, text := range map[string]string{
+		"a delay without a unit":                balancer + "monitor-delay = 60\nmonitor-timeout = 30s\n",
+		"a timeout without a unit":              balancer + "monitor-timeout = 60\nmonitor-delay = 1s\n",
+		"a misspelt delay":                      balancer + "monitor-dely = 60s\nmonitor-timeout = 30s\n",
+		"a delay that a class inherits":         balancer + "monitor-delay = 60\n" + class + "monitor-timeout = 30s\n",
+		"a delay of a class":                    credentials + class + "monitor-delay = 60\nmonitor-timeout = 30s\n",
+		"a wrong pair that classes inherit":     balancer + "monitor-timeout = 30s\n" + class + "lb-method = SOURCE_IP\n[LoadBalancerClass \"d\"]\n",
+		"a store for certificates":              balancer + "container-store = vault\ndefault-tls-container-ref = my-certificate\n",
+		"a misspelt store for certificates":     balancer + "container-stor = external\ndefault-tls-container-ref = my-certificate\n",
+		"a certificate that a class inherits":   balancer + "default-tls-container-ref = my-certificate\n" + class,
+		"a subnet of ClusterIPs":                credentials + "[ClusterIP]\nenabled = true\nservice-subnet-id = services\n",
+		"a misspelt password":                   "[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npasswrd = hunter2\n",
+		"a password in another section":         "[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\n[LoadBalancer]\npassword = hunter2\n",
+		"a password without a value":            "[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npassword\n",
+		"a misspelt user":                       "[Global]\nauth-url = https://keystone.example.com/v3\nuser = u\npassword = hunter2\n",
+		"a misspelt domain":                     "[Global]\nauth-url = https://keystone.example.com/v3\nusername = u\npassword = hunter2\ntenant-name = t\ndomain-nam = d\n",
+		"a misspelt project domain":             "[Global]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npassword = hunter2\ntenant-name = t\nproject-domain-id = d\n",
+		"a misspelt address":                    "[Global]\nauth-ur = https://keystone.example.com/v3\nuser-id = u\npassword = hunter2\n",
+		"a misspelt section of the credentials": "[Globl]\nauth-url = https://keystone.example.com/v3\nuser-id = u\npassword = hunter2\n",
+		"a misspelt switch to clouds.yaml":      "[Global]\nuse-cluds = true\ncloud = c\n",
+		"a wrong switch to clouds.yaml":         "[Global]\nuse-clouds = perhaps\ncloud = c\n",
+		"a misspelt key file":                   credentials + "cert-file = a\nkey-fil = b\n",
+		"an empty file":                         "# nothing yet\n\n",
+	} {
+		_, err := Parse("cloud.conf", []byte(text))
+		if err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: want one error, got %v", name, err)
+		}
+	}
+}
+
+func TestProblemsOfCloudsYAMLCauseNoOthers(t *testing.T) {
+	for name, lines := range map[string]string{
+		"a file that is not there": "clouds-file = /nowhere/clouds.yaml\n",
+		"a misspelt file":          "clouds-fil = /nowhere/clouds.yaml\n",
+	} {
+		path := filepath.Join(t.TempDir(), "cloud.conf")
+		if err := os.WriteFile(path, []byte("[Global]\nuse-clouds = true\n"+lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(path); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: want one error, got %v", name, err)
+		}
+	}
+}
+
+func TestNamesInsteadOfIDsAreRefusedWithAWayToFindTheID(t *testing.T) {
+	for _, key := range Keys() {
+		if key.Kind != ID {
+			continue
+		}
+		section := key.Section
+		if section == classSection {
+			section += ` "c"`
+		}
+		for value, part := range map[string]string{
+			"public": "show public -f value -c id", "my net": "show NAME -f value -c id", idA + "0": "show " + idA + "0 -f value -c id", "-x": "show NAME -f",
+		} {
+			_, err := Parse("cloud.conf", []byte(credentials+"["+section+"]\n"+key.Name+" = "+value+"\n"))
+			want := fmt.Sprintf("cloud.conf:6: [%s] %s: %q must be the id of a", key.Section, key.Name, value)
+			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), part) {
+				t.Errorf("%v, want %s ... %s", err, want, part)
+			}
+		}
+	}
+}
+
+func TestAFileThatCannotBeReadIsAnErrorThatSaysWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Load(filepath.Join(dir, "cloud.conf"))
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "no such file or directory: check the path, and in a Pod the volume with the file") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err = Load(dir); err == nil || !strings.HasSuffix(err.Error(), "is a directory: set the path of a file in it, such as "+dir+"/cloud.conf") {
+		t.Errorf("a directory: %v", err)
+	}
+	denied := &fs.PathError{Op: "open", Path: "cloud.conf", Err: syscall.EACCES} // root may read everything
+	if got := howToRead("cloud.conf", denied, 65532); !strings.Contains(got, "allow the user with uid 65532 to read it") {
+		t.Errorf("a file without permission: %q", got)
+	}
+	if got := howToRead("cloud.conf", syscall.EIO, 0); got != "" {
+		t.Errorf("another error: %q", got)
+	}
+}
+
 func TestAllProblemsAreNamedAtOnce(t *testing.T) {
 	_, err := Parse("cloud.conf", []byte("[Global]\nusernam = u\n[Foo]\nx = y\n[LoadBalancer]\nenabled = perhaps\nlb-provder = ovn\n"))
 	want := strings.Join([]string{
 		`cloud.conf:2: [Global] unknown key "usernam"; did you mean "username"?`,
-		`cloud.conf:3: unknown section [Foo]; the nearest known section is [Route]`,
+		`cloud.conf:3: unknown section [Foo]; all sections are listed in docs/reference/cloud-conf.md`,
 		`cloud.conf:6: [LoadBalancer] enabled: "perhaps" is not a boolean: write true or false`,
 		`cloud.conf:7: [LoadBalancer] unknown key "lb-provder"; did you mean "lb-provider"?`,
 		`cloud.conf: [Global] auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3`,

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gopkg.in/gcfg.v1/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Kind is the type of a key's value.
@@ -20,6 +22,8 @@ type Kind string
 const (
 	// String is any text.
 	String Kind = "string"
+	// ID is the id of an object in the cloud.
+	ID Kind = "id"
 	// Strings is text; the key may be repeated and each value counts.
 	Strings Kind = "strings"
 	// Password is text that is never shown.
@@ -41,7 +45,7 @@ type Use string
 const (
 	// Used keys are acted on.
 	Used Use = "used"
-	// Accepted keys are checked, and answered with a Notice when they ask for something other than the default.
+	// Accepted keys have no effect. A value other than the default is answered with a Notice.
 	Accepted Use = "accepted"
 )
 
@@ -70,7 +74,10 @@ type Key struct {
 	Live bool
 	// Doc is a sentence or two for the reference page.
 	Doc string
+	// Instead says of an Accepted key what kube-octavia does instead.
+	Instead string
 
+	object  setting.Object     // of a key of kind ID
 	allowed []string           // if set, the only values besides the default
 	field   func(*Config) any  // a pointer to where its value goes; nil if it goes nowhere
 	check   func(value) string // what is wanted, if the value is not; may be nil
@@ -120,6 +127,10 @@ func (k Key) read(text string) (value, error) {
 		if v.flag, err = types.ParseBool(text); err != nil {
 			return v, fmt.Errorf("%q is not a boolean: write true or false", text)
 		}
+	case ID:
+		if v.text, err = k.object.ParseID(text); err != nil {
+			return v, k.unwanted(text, k.object.MustBeNot(text))
+		}
 	case TrueFalse:
 		if text != "" && text != "true" && text != "false" {
 			return v, fmt.Errorf("%q is neither true nor false", text)
@@ -135,6 +146,9 @@ func (k Key) read(text string) (value, error) {
 		}
 	}
 	if len(k.allowed) > 0 && text != k.Default && !slices.Contains(k.allowed, text) {
+		if len(k.allowed) == 1 {
+			return v, fmt.Errorf("%q is not supported: the only value is %s", text, k.allowed[0])
+		}
 		return v, fmt.Errorf("%q is not one of %s", text, strings.Join(k.allowed, ", "))
 	}
 	if k.check != nil {
@@ -175,11 +189,14 @@ func (k Key) apply(c *Config, text string) error {
 	return nil
 }
 
+// isText reports whether an empty value of the key says something, if only that there is none.
+func (k Key) isText() bool { return slices.Contains([]Kind{String, Strings, ID, Password}, k.Kind) }
+
 // isDefault reports whether text means the same as the key's default.
 func (k Key) isDefault(text string) bool {
 	v, err := k.read(text)
 	def, of := k.read(k.Default)
-	if k.Kind != String && k.Kind != Strings && k.Kind != Password {
+	if !k.isText() {
 		v.text, def.text = "", ""
 	}
 	return errors.Join(err, of) == nil && v == def

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloudsyaml"
+	"github.com/kube-octavia/kube-octavia/internal/inifile"
 )
 
 // LoadLogin returns a person's own login, found as OpenStack's clients find it: the entry cloud of clouds.yaml, or the one
 // that OS_CLOUD names; else the variables that an openrc file sets; else the only entry of clouds.yaml. getenv reads the
 // environment.
 func LoadLogin(cloud string, getenv func(string) string) (Global, error) {
-	f := &file{name: "the login", lines: map[string]int{}}
+	f := newFile("the login")
 	for _, key := range globalKeys {
 		if err := key.apply(&f.config, key.Default); err != nil {
 			return Global{}, err
@@ -85,7 +87,7 @@ func (f *file) completeFromClouds() error {
 func (f *file) completeFrom(source string, settings map[string]string) error {
 	for _, key := range globalKeys {
 		text := settings[key.Name]
-		if text == "" || f.lineOf("Global", key.Name) > 0 {
+		if text == "" || f.lineOf(globalSection, "", key.Name) > 0 || f.refusedKey(globalSection, key.Name) {
 			continue
 		}
 		if err := key.apply(&f.config, text); err != nil {
@@ -98,22 +100,23 @@ func (f *file) completeFrom(source string, settings map[string]string) error {
 // WithGlobal returns the text of a cloud.conf with [Global] as g says, with its secrets, and all other sections as they are
 // in text. Comments within [Global] are lost.
 func WithGlobal(text []byte, g Global) (string, error) {
-	statements, err := split(text)
-	if err != nil {
-		return "", fmt.Errorf("the cloud configuration: %w", err)
+	text = bytes.TrimPrefix(text, []byte(inifile.ByteOrderMark))
+	statements, problems := inifile.Parse(text, public)
+	if len(problems) > 0 {
+		return "", fmt.Errorf("the cloud configuration: line %d: %s", problems[0].Line, problems[0].Text)
 	}
 	var b strings.Builder
 	b.WriteString(g.section())
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, s := range statements {
-		if s.key != "" || strings.EqualFold(s.section, "Global") {
+		if s.Key != "" || strings.EqualFold(s.Section, globalSection) {
 			continue
 		}
 		end := len(lines)
-		if next := slices.IndexFunc(statements[i+1:], func(s statement) bool { return s.key == "" }); next >= 0 {
-			end = statements[i+1+next].line - 1
+		if next := slices.IndexFunc(statements[i+1:], func(s inifile.Statement) bool { return s.Key == "" }); next >= 0 {
+			end = statements[i+1+next].Line - 1
 		}
-		b.WriteString("\n" + strings.TrimSpace(strings.Join(lines[s.line-1:end], "")) + "\n")
+		b.WriteString("\n" + strings.TrimSpace(strings.Join(lines[s.Line-1:end], "")) + "\n")
 	}
 	return b.String(), nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // Methods lists the balancing methods that Octavia has, the default first.
@@ -29,7 +31,7 @@ var NodeAddressTypes = []string{"InternalIP", "ExternalIP"}
 
 // sections lists all sections, in the order of the reference page.
 var sections = []Section{
-	{Name: "Global", Doc: "Where the cloud is and how to authenticate there."},
+	{Name: globalSection, Doc: "Where the cloud is and how to authenticate there."},
 	{Name: "LoadBalancer", Doc: "Cluster-wide settings of load balancers."},
 	{Name: classSection, Named: true, Doc: "Settings for Services that name this class in annotation class. They take precedence over [LoadBalancer], and annotations take precedence over both. A class that sets subnet-id or network-id inherits neither of them from [LoadBalancer]. A class that sets floating-network-id, floating-subnet-id, floating-subnet or floating-subnet-tags inherits none of the last three."},
 	{Name: vendorSection, Named: true, Doc: "Limits of an Octavia provider that kube-octavia does not know, or of a modified amphora or ovn. A Service that needs a missing feature gets a condition, without a call to Octavia."},
@@ -41,9 +43,9 @@ var sections = []Section{
 }
 
 // table is the one list of all keys.
-var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, otherKeys)
+var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, metadataKeys, acceptedKeys)
 
-var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section("Global", Used,
+var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section(globalSection, Used,
 	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
 		Doc: "Address of Keystone, with or without its version: https://keystone.example.com:5000/v3."},
 	Key{Name: "username", field: func(c *Config) any { return &c.Global.Username }, Doc: "Name of the user; needs a domain."},
@@ -92,7 +94,7 @@ var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, sec
 		Doc: "Entry of clouds.yaml. Default: $OS_CLOUD, or the only entry."},
 ))
 
-var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
+var loadBalancerKeys = section("LoadBalancer", Used,
 	Key{Name: "enabled", Kind: Bool, Default: "true", field: func(c *Config) any { return &c.LoadBalancer.Enabled },
 		Doc: "false disables the controller: Services get no load balancers."},
 	Key{Name: "lb-version", allowed: []string{"v2"}, field: func(c *Config) any { return &c.LoadBalancer.Version },
@@ -101,23 +103,23 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc: "Octavia provider of new load balancers: amphora, ovn or another provider of the cloud."},
 	Key{Name: "lb-method", Default: Methods[0], allowed: Methods, field: func(c *Config) any { return &c.LoadBalancer.Method },
 		Doc: "Balancing method of pools. Provider ovn supports only SOURCE_IP_PORT."},
-	Key{Name: "subnet-id", field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
+	Key{Name: "subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.SubnetID },
 		Doc: "Subnet of VIPs. Default, if network-id is not set either: the subnet of the nodes."},
-	Key{Name: "network-id", field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
+	Key{Name: "network-id", Kind: ID, object: setting.Network, field: func(c *Config) any { return &c.LoadBalancer.NetworkID },
 		Doc: "Network of VIPs; Octavia chooses the subnet."},
-	Key{Name: "additional-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
+	Key{Name: "additional-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.AdditionalSubnetID },
 		Doc: "For dual-stack Services: subnet of the second VIP, of the other IP family than subnet-id, in the same network. Default: the first by name."},
-	Key{Name: "member-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
+	Key{Name: "member-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.LoadBalancer.MemberSubnetID },
 		Doc: "Subnet of the members. Default: the subnet of the VIP."},
-	Key{Name: "floating-network-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
+	Key{Name: "floating-network-id", Kind: ID, object: setting.Network, field: func(c *Config) any { return &c.LoadBalancer.FloatingNetworkID },
 		Doc: "External network of floating IPs. Default: the first by name with an IPv4 subnet."},
-	Key{Name: "floating-subnet-id", field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
+	Key{Name: "floating-subnet-id", Kind: ID, object: setting.FloatingSubnet, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnetID },
 		Doc: "Subnet of that network for floating IPs."},
 	Key{Name: "floating-subnet", check: subnetName, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Name },
 		Doc: "Subnets of that network, tried one after the other if floating-subnet-id is not set: a name, a pattern with * and ?, or ~ and a regular expression. A leading ! selects all other subnets."},
 	Key{Name: "floating-subnet-tags", check: subnetTags, field: func(c *Config) any { return &c.LoadBalancer.FloatingSubnets.Tags },
 		Doc: "Tags of those subnets: a,b for any of them, &a,b for all. A leading ! selects all other subnets."},
-	Key{Name: "flavor-id", field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
+	Key{Name: "flavor-id", Kind: ID, object: setting.Flavor, field: func(c *Config) any { return &c.LoadBalancer.FlavorID },
 		Doc: "Octavia flavor of new load balancers."},
 	Key{Name: "availability-zone", field: func(c *Config) any { return &c.LoadBalancer.AvailabilityZone },
 		Doc: "Octavia availability zone of new load balancers."},
@@ -171,10 +173,7 @@ var loadBalancerKeys = slices.Concat(section("LoadBalancer", Used,
 		Doc:   "With manage-security-groups = true. cluster: one security group for all Services, which replaces those of openstack-cloud-controller-manager. service: one for each Service, as in openstack-cloud-controller-manager, whose groups are taken over."},
 	Key{Name: "security-group-pod-ports", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.LoadBalancer.SecurityGroupPodPorts },
 		Doc: "With manage-security-groups = true and Pods as members. true: the security groups of the nodes also allow the ports of these Pods, which is necessary if packets to Pods enter through the ports of their nodes. Then authors of Services can open any port of all nodes, also those of kubelet and sshd."},
-), section("LoadBalancer", Accepted,
-	Key{Name: "cascade-delete", Kind: Bool, Default: "true",
-		Doc: "Delete a load balancer and its children in one call. kube-octavia always does so."},
-))
+)
 
 // classKeys are the keys of [LoadBalancer] that may differ from class to class.
 var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags",
@@ -186,7 +185,7 @@ var classKeys = perClass("floating-network-id", "floating-subnet-id", "floating-
 var clusterIPKeys = section(ClusterIPSection, Used,
 	Key{Name: "enabled", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.ClusterIP.Enabled },
 		Doc: "true: Services with a ClusterIP, of every type, get a load balancer whose VIP is the ClusterIP, with their Pods as members. A Service of type LoadBalancer also gets a floating IP, as usual."},
-	Key{Name: "service-subnet-id", check: subnetID, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
+	Key{Name: "service-subnet-id", Kind: ID, object: setting.Subnet, field: func(c *Config) any { return &c.ClusterIP.ServiceSubnetID },
 		Doc: "Subnet of the VIPs. It contains the Service range of the cluster; its gateway and its allocation pools are outside of that range. Required with enabled = true."},
 	Key{Name: "provider", field: func(c *Config) any { return &c.ClusterIP.Provider },
 		Doc: "Octavia provider of new load balancers. ovn is recommended: it needs no VM for each Service. Default: lb-provider of [LoadBalancer]."},
@@ -196,26 +195,10 @@ var clusterIPKeys = section(ClusterIPSection, Used,
 		Doc: "Namespaces of these Services, separated by commas. Default: all namespaces."},
 )
 
-var otherKeys = slices.Concat(section("Metadata", Used,
+var metadataKeys = section("Metadata", Used,
 	Key{Name: "request-timeout", Kind: Duration, Default: "60s", check: positive, field: func(c *Config) any { return &c.RequestTimeout },
 		Doc: "Time limit of each call to OpenStack."},
-), section("Metadata", Accepted,
-	Key{Name: "search-order", Default: "configDrive,metadataService", check: searchOrder, Doc: "Where to look for the metadata of a node."},
-), section("Networking", Accepted,
-	Key{Name: "ipv6-support-disabled", Kind: Bool, Default: "false", Doc: "Ignore the IPv6 addresses of nodes."},
-	Key{Name: "public-network-name", Kind: Strings, Doc: "Networks with external addresses; may be repeated."},
-	Key{Name: "internal-network-name", Kind: Strings, Doc: "Networks with internal addresses; may be repeated."},
-	Key{Name: "address-sort-order", Doc: "CIDRs in order of preference of addresses."},
-), section("Route", Accepted,
-	Key{Name: "router-id", Doc: "Router that gets the routes of pod networks."},
-), section("BlockStorage", Accepted,
-	Key{Name: "bs-version", Default: "auto", Doc: "Version of the Cinder API."},
-	Key{Name: "trust-device-path", Kind: Bool, Default: "false", Doc: "Trust the device path that Cinder reports."},
-	Key{Name: "ignore-volume-az", Kind: Bool, Default: "false", Doc: "Ignore the availability zone of volumes."},
-	Key{Name: "ignore-volume-microversion", Kind: Bool, Default: "false", Doc: "Use the oldest microversion of Cinder."},
-	Key{Name: "node-volume-attach-limit", Kind: Int, Default: "256", Doc: "Maximum number of volumes of a node."},
-	Key{Name: "rescan-on-resize", Kind: Bool, Default: "false", Doc: "Rescan a block device after it was resized."},
-))
+)
 
 // classSection is the section that stands once per class.
 const classSection = "LoadBalancerClass"
@@ -290,21 +273,21 @@ func positive(v value) string {
 }
 
 func nodeSelector(v value) string {
-	if _, err := ParseNodeSelector(v.text); err != nil {
+	if _, err := setting.ParseNodeSelector(v.text); err != nil {
 		return "is invalid: " + err.Error()
 	}
 	return ""
 }
 
-func subnetName(v value) string { return unreadable(SubnetPattern{Name: v.text}.Matcher()) }
+func subnetName(v value) string { return unreadable(setting.SubnetPattern{Name: v.text}.Matcher()) }
 
-func subnetTags(v value) string { return unreadable(SubnetPattern{Tags: v.text}.Matcher()) }
+func subnetTags(v value) string { return unreadable(setting.SubnetPattern{Tags: v.text}.Matcher()) }
 
-func tags(v value) string { return unreadable(ParseTags(v.text)) }
+func tags(v value) string { return unreadable(setting.ParseTags(v.text)) }
 
-func networkIDs(v value) string { return unreadable(ParseIDs(v.text)) }
+func networkIDs(v value) string { return unreadable(setting.ParseIDs(setting.Network, v.text)) }
 
-func cidrs(v value) string { return unreadable(ParseCIDRs(strings.Split(v.text, ","))) }
+func cidrs(v value) string { return unreadable(setting.ParseCIDRs(strings.Split(v.text, ","))) }
 
 func unreadable[T any](_ T, err error) string {
 	if err != nil {
@@ -316,15 +299,6 @@ func unreadable[T any](_ T, err error) string {
 func oneToTen(v value) string {
 	if v.number < 1 || v.number > 10 {
 		return "must be between 1 and 10"
-	}
-	return ""
-}
-
-func searchOrder(v value) string {
-	for _, place := range strings.Split(v.text, ",") {
-		if place = strings.TrimSpace(place); place != "configDrive" && place != "metadataService" {
-			return "must list configDrive, metadataService or both, separated by commas"
-		}
 	}
 	return ""
 }

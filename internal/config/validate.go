@@ -64,50 +64,93 @@ func (g Global) Trustee() (id string, password Secret) {
 	return cmp.Or(g.TrusteeID, g.UserID), cmp.Or(g.TrusteePassword, g.Password)
 }
 
-// validate checks what keys say together. With incomplete set, credentials may still come from elsewhere.
+// validate checks what keys say together. With incomplete set, credentials may still come from elsewhere. A key that is
+// refused takes no part: its own problem is enough.
 func (f *file) validate(incomplete bool) {
 	g, lb := f.config.Global, f.config.LoadBalancer
-	f.validateMonitor("[LoadBalancer]", f.lineOf("LoadBalancer", "monitor-timeout", "monitor-delay"), lb)
-	f.validateContainers("[LoadBalancer]", f.lineOf("LoadBalancer", "default-tls-container-ref"), lb)
+	f.validateMonitor(place{section: "LoadBalancer"}, lb)
+	f.validateContainers(place{section: "LoadBalancer"}, lb)
 	for _, name := range lb.ClassNames() {
-		f.validateMonitor(fmt.Sprintf("[%s %q]", classSection, name), f.lineOf(classSection, "monitor-timeout", "monitor-delay"), lb.Classes[name])
-		if ref := lb.Classes[name].TLSContainer; ref != lb.TLSContainer {
-			f.validateContainers(fmt.Sprintf("[%s %q]", classSection, name), f.lineOf(classSection, "default-tls-container-ref"), lb.Classes[name])
+		class, at := lb.Classes[name], place{section: classSection, name: name}
+		if class.MonitorTimeout != lb.MonitorTimeout || class.MonitorDelay != lb.MonitorDelay {
+			f.validateMonitor(at, class)
+		}
+		if class.TLSContainer != lb.TLSContainer {
+			f.validateContainers(at, class)
 		}
 	}
 	f.validateClusterIP(f.config.ClusterIP)
-	if (g.CertFile == "") != (g.KeyFile == "") {
-		f.problem(f.lineOf("Global", "cert-file", "key-file"), "[Global] cert-file and key-file belong together: set both, or none")
+	if (g.CertFile == "") != (g.KeyFile == "") && !f.refusedKey(globalSection, "cert-file", "key-file") {
+		f.problem(f.lineOf(globalSection, "", "cert-file", "key-file"), "[Global] cert-file and key-file belong together: set both, or none")
 	}
 	if !g.UseClouds && (g.Cloud != "" || g.CloudsFile != "") {
-		key, _ := findKey("Global", "cloud")
+		key, _ := findKey(globalSection, "cloud")
 		if g.Cloud == "" {
-			key, _ = findKey("Global", "clouds-file")
+			key, _ = findKey(globalSection, "clouds-file")
 		}
-		f.notice(key, f.lineOf("Global", key.Name), "has no effect without use-clouds = true")
+		f.notice(key, f.lineOf(globalSection, "", key.Name), "has no effect without use-clouds = true")
 	}
 	if !incomplete {
 		f.validateAuthentication(g)
 	}
 }
 
-func (f *file) validateMonitor(section string, line int, lb LoadBalancer) {
-	if lb.MonitorTimeout > lb.MonitorDelay {
-		f.problem(line, "%s monitor-timeout (%v) must not be above monitor-delay (%v)", section, lb.MonitorTimeout, lb.MonitorDelay)
+// title is the section in an error.
+func (p place) title() string {
+	if p.name == "" {
+		return "[" + p.section + "]"
+	}
+	return fmt.Sprintf("[%s %q]", p.section, p.name)
+}
+
+// refusedAt is refusedKey for what a class may have of its own.
+func (f *file) refusedAt(at place, keys ...string) bool {
+	return f.refusedIn(at.section, at.name, keys...) || f.refusedKey("LoadBalancer", keys...)
+}
+
+func (f *file) validateMonitor(at place, lb LoadBalancer) {
+	if lb.MonitorTimeout > lb.MonitorDelay && !f.refusedAt(at, "monitor-timeout", "monitor-delay") {
+		f.problem(f.lineOf(at.section, at.name, "monitor-timeout", "monitor-delay"),
+			"%s monitor-timeout (%v) must not be above monitor-delay (%v)", at.title(), lb.MonitorTimeout, lb.MonitorDelay)
 	}
 }
 
+// globalSection is the section of the credentials.
+const globalSection = "Global"
+
 // validateAuthentication checks that there is one complete way to authenticate.
 func (f *file) validateAuthentication(g Global) {
-	if g.AuthURL == "" {
-		f.missing("auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3")
-	} else if u, err := url.Parse(g.AuthURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		f.problem(f.lineOf("Global", "auth-url"), "[Global] auth-url is not an http or https address")
+	if f.refusedKey(globalSection, "use-clouds") {
+		return // anything may be in clouds.yaml
+	}
+	f.validateAddress(g)
+	if f.refusedKey(globalSection, credentialKeys...) {
+		return // nobody knows which way is meant
 	}
 	if ways := f.waysToAuthenticate(g); len(ways) > 1 {
 		f.missing("more than one way to authenticate is set (%s): keep one", strings.Join(ways, ", "))
 		return
 	}
+	f.validateWay(g)
+}
+
+// credentialKeys are the keys that decide about the way to authenticate.
+var credentialKeys = []string{"password", "token", "trust-id", "trustee-id", "trustee-password",
+	"application-credential-id", "application-credential-name", "application-credential-secret"}
+
+func (f *file) validateAddress(g Global) {
+	if f.refusedKey(globalSection, "auth-url") {
+		return
+	}
+	if g.AuthURL == "" {
+		f.missing("auth-url is missing: set it to the address of Keystone, such as https://keystone.example.com:5000/v3")
+	} else if u, err := url.Parse(g.AuthURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		f.problem(f.lineOf(globalSection, "", "auth-url"), "[Global] auth-url is not an http or https address%s", quoteHint(g.AuthURL))
+	}
+}
+
+// validateWay checks that the one way to authenticate is complete.
+func (f *file) validateWay(g Global) {
 	switch g.Authentication() {
 	case ByTrust:
 		id, password := g.Trustee()
@@ -168,6 +211,7 @@ func (f *file) validateApplicationCredential(g Global) {
 func (f *file) validateUser(g Global, absent string) {
 	id, name := g.UserDomain()
 	switch {
+	case f.refusedKey(globalSection, "user-id", "username", "user-domain-id", "user-domain-name", "domain-id", "domain-name"):
 	case g.UserID == "" && g.Username == "":
 		f.missing("%s", absent)
 	case g.UserID != "" && g.Username != "":
@@ -183,6 +227,7 @@ func (f *file) validateUser(g Global, absent string) {
 func (f *file) validateTenant(g Global) {
 	id, name := g.TenantDomain()
 	switch {
+	case f.refusedKey(globalSection, "tenant-id", "tenant-name", "tenant-domain-id", "tenant-domain-name", "domain-id", "domain-name"):
 	case g.TenantID != "" || g.TenantName == "":
 	case id == "" && name == "":
 		f.missing("tenant-name needs a domain: set tenant-domain-name, tenant-domain-id, domain-name or domain-id")
@@ -193,13 +238,3 @@ func (f *file) validateTenant(g Global) {
 
 // missing records a problem of [Global] as a whole.
 func (f *file) missing(format string, args ...any) { f.problem(0, "[Global] "+format, args...) }
-
-// lineOf returns the line of the first of keys that is set, or 0.
-func (f *file) lineOf(section string, keys ...string) int {
-	for _, key := range keys {
-		if line := f.lines[section+"."+key]; line > 0 {
-			return line
-		}
-	}
-	return 0
-}

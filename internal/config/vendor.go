@@ -29,20 +29,20 @@ func featureNames(v value) string {
 // readVendors collects what the file says of providers.
 func (f *file) readVendors() {
 	for _, s := range f.vendors {
-		if s.key == "" {
+		if s.Key == "" {
 			continue
 		}
 		f.readKey(Section{Name: vendorSection}, s)
 		if f.config.Vendors == nil {
 			f.config.Vendors = map[string]lb.Vendor{}
 		}
-		of := f.config.Vendors[s.name]
-		switch strings.ToLower(s.key) {
+		of := f.config.Vendors[s.Name]
+		switch strings.ToLower(s.Key) {
 		case "like":
-			of.Like = s.value
+			of.Like = s.Value
 		case "lacks":
-			of.Lacks, _ = lb.ParseFeatures(s.value) // readKey has said what is wrong
+			of.Lacks, _ = lb.ParseFeatures(s.Value) // readKey has said what is wrong
 		}
-		f.config.Vendors[s.name] = of
+		f.config.Vendors[s.Name] = of
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/setting"
 )
 
 // lookupLife is how long the answer to a lookup is reused: networks and subnets rarely change.
@@ -153,7 +153,7 @@ func (c *Client) AddressOfFloatingIP(ctx context.Context, id string) (string, er
 }
 
 // Subnets returns the ids of the network's IPv4 subnets that the project sees and the pattern matches, sorted by name.
-func (c *Client) Subnets(ctx context.Context, networkID string, pattern config.SubnetPattern) ([]string, error) {
+func (c *Client) Subnets(ctx context.Context, networkID string, pattern setting.SubnetPattern) ([]string, error) {
 	key := strings.Join([]string{"subnets of", networkID, pattern.Name, pattern.Tags}, "\x00")
 	ids, err := c.lookups.get(ctx, key, func(ctx context.Context) (string, error) {
 		op := "look for subnets of network " + networkID

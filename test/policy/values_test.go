@@ -40,7 +40,7 @@ const (
 	tellsBoolean   = "must be true or false"
 	tellsFloating  = "must be the IPv4 address of a floating IP, such as 203.0.113.7, or its id"
 	tellsAddresses = "must be one of floating, vip, both"
-	tellsID        = "must be the id of an object, such as"
+	tellsID        = "must be the id of a"
 	tellsRanges    = "must be CIDRs such as 192.0.2.0/24 or 2001:db8::/32, separated by commas"
 	tellsLabels    = "must be labels such as zone=a,disk=ssd,gpu, each key once"
 	tellsName      = "must be a name, a pattern such as public-*, or a regular expression (RE2) after ~"

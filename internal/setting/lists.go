@@ -1,13 +1,12 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package setting
 
 import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -60,19 +59,16 @@ func ParseTags(text string) ([]string, error) {
 	return tags, nil
 }
 
-// idForm is the form of the ids of OpenStack's objects: UUIDs, with or without hyphens.
-var idForm = regexp.MustCompile(`^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
-
 // ParseIDs reads ids that are separated by commas: sorted, each once, nil for an empty text.
-func ParseIDs(text string) ([]string, error) {
+func ParseIDs(of Object, text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
 	var ids []string
 	for part := range strings.SplitSeq(text, ",") {
-		id := strings.ToLower(strings.TrimSpace(part))
-		if !idForm.MatchString(id) {
-			return nil, fmt.Errorf("%q is not an id of OpenStack, such as 4f3f1f6e-0c5d-4e8e-9d43-7b1c2a6f5e04", part)
+		id, err := of.ParseID(strings.TrimSpace(part))
+		if err != nil || id == "" {
+			return nil, fmt.Errorf("%q %s", strings.TrimSpace(part), of.MustBeNot(strings.TrimSpace(part)))
 		}
 		ids = append(ids, id)
 	}

@@ -1,0 +1,47 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spelling finds the word that a misspelt one was meant to be.
+//
+// The package is pure. Of this project it imports nothing.
+package spelling
+
+import "strings"
+
+// Nearest returns the candidate with the smallest edit distance to name, the first of equals, and reports whether the two
+// are so near that one may be a misspelt form of the other: one error in each three characters, and not more than three.
+func Nearest(name string, candidates []string) (best string, near bool) {
+	name = strings.ToLower(name)
+	least := -1
+	for _, c := range candidates {
+		if d := distance([]rune(name), []rune(strings.ToLower(c))); least < 0 || d < least {
+			best, least = c, d
+		}
+	}
+	return best, least >= 0 && least <= min(3, len(best)/3)
+}
+
+// distance returns the number of insertions, deletions, substitutions and swaps of neighbours that
+// turn a into b.
+func distance(a, b []rune) int {
+	// The rows of a[:i-2], a[:i-1] and a[:i].
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
