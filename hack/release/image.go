@@ -47,10 +47,10 @@ func labels(s source) map[string]string {
 	}
 }
 
-// baseEntries are the files besides the program. They rarely change, so their layer is usually
-// on a node already.
-func baseEntries(c contents) []entry {
+// imageEntries are the files of the image of a program.
+func imageEntries(c contents, p program) []entry {
 	entries := []entry{
+		{name: programName, mode: modeExecutable, content: p.content},
 		{name: "etc/"},
 		{name: "etc/ssl/"},
 		{name: "etc/ssl/certs/"},
@@ -67,13 +67,9 @@ func baseEntries(c contents) []entry {
 
 // imageIndex returns an OCI index with an image for each program.
 func imageIndex(c contents) (v1.ImageIndex, error) {
-	base, err := layer(baseEntries(c), c.source.time)
-	if err != nil {
-		return nil, err
-	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range c.programs {
-		image, err := imageOf(c.source, p, base)
+		image, err := imageOf(c, p)
 		if err != nil {
 			return nil, fmt.Errorf("image for %s: %w", p.platform, err)
 		}
@@ -88,29 +84,27 @@ func imageIndex(c contents) (v1.ImageIndex, error) {
 	return annotated, nil
 }
 
-// imageOf returns the image of one program, on the layer with the other files.
-func imageOf(s source, p program, base v1.Layer) (v1.Image, error) {
-	top, err := layer([]entry{{name: programName, mode: modeExecutable, content: p.content}}, s.time)
+// imageOf returns the image of one program.
+func imageOf(c contents, p program) (v1.Image, error) {
+	files, err := layer(imageEntries(c, p), c.source.time)
 	if err != nil {
 		return nil, err
 	}
-	created := v1.Time{Time: s.time}
+	created := v1.Time{Time: c.source.time}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err = mutate.ConfigFile(image, &v1.ConfigFile{
 		OS: p.platform.os, Architecture: p.platform.arch, Created: created,
-		Config: v1.Config{User: user, WorkingDir: "/", Entrypoint: []string{"/" + programName}, Labels: labels(s)},
+		Config: v1.Config{User: user, WorkingDir: "/", Entrypoint: []string{"/" + programName}, Labels: labels(c.source)},
 		RootFS: v1.RootFS{Type: "layers"},
 	})
 	if err != nil {
 		return nil, err
 	}
-	image, err = mutate.Append(image,
-		mutate.Addendum{Layer: base, History: v1.History{Created: created, CreatedBy: "root certificates, users, licences"}},
-		mutate.Addendum{Layer: top, History: v1.History{Created: created, CreatedBy: programName + " " + s.version}})
+	image, err = mutate.Append(image, mutate.Addendum{Layer: files, History: v1.History{Created: created, CreatedBy: programName + " " + c.source.version}})
 	if err != nil {
 		return nil, err
 	}
-	annotated, ok := mutate.Annotations(image, labels(s)).(v1.Image)
+	annotated, ok := mutate.Annotations(image, labels(c.source)).(v1.Image)
 	if !ok {
 		return nil, fmt.Errorf("an annotated image is a %T", annotated)
 	}
