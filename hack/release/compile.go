@@ -8,6 +8,7 @@ import (
 	"context"
 	"debug/buildinfo"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,8 +58,9 @@ type program struct {
 	modules *debug.BuildInfo
 }
 
-// build compiles the programs for the platforms.
-func build(ctx context.Context, s source, platforms []platform) ([]program, error) {
+// build compiles the programs for the platforms. It says on out what it does: the first time, each
+// platform takes minutes.
+func build(ctx context.Context, s source, platforms []platform, out io.Writer) ([]program, error) {
 	dir, err := os.MkdirTemp("", "kube-octavia-release-")
 	if err != nil {
 		return nil, err
@@ -67,8 +69,8 @@ func build(ctx context.Context, s source, platforms []platform) ([]program, erro
 	var programs []program
 	for _, p := range platforms {
 		path := filepath.Join(dir, p.os+"-"+p.arch)
-		command := compiler(ctx, s, p, path)
-		if _, err := output(command); err != nil {
+		fmt.Fprintf(out, "compiling %s %s for %s\n", programName, s.version, p)
+		if _, err := output(compiler(ctx, s, p, path)); err != nil {
 			return nil, fmt.Errorf("build %s for %s: %w", programName, p, err)
 		}
 		content, err := os.ReadFile(path)

@@ -25,7 +25,7 @@ import (
 
 // makeImage is the command image: it writes the image to the file, and pushes it.
 func makeImage(ctx context.Context, o options, out io.Writer) error {
-	b, err := buildAll(ctx, o, func(_ source, platforms []platform) error {
+	b, err := buildAll(ctx, o, out, func(_ source, platforms []platform) error {
 		for _, p := range platforms {
 			if !p.hasImage() {
 				return fmt.Errorf("PLATFORMS=%s: images are for linux, and not for %s", o.platforms, p)
@@ -62,7 +62,7 @@ type built struct {
 }
 
 // buildAll builds the programs and the image, if check allows it.
-func buildAll(ctx context.Context, o options, check func(source, []platform) error) (b built, err error) {
+func buildAll(ctx context.Context, o options, out io.Writer, check func(source, []platform) error) (b built, err error) {
 	if b.tag, err = imageName(o.image, o.push); err != nil {
 		return b, err
 	}
@@ -76,7 +76,7 @@ func buildAll(ctx context.Context, o options, check func(source, []platform) err
 	if err := check(b.source, platforms); err != nil {
 		return b, err
 	}
-	if b.programs, err = build(ctx, b.source, platforms); err != nil {
+	if b.programs, err = build(ctx, b.source, platforms, out); err != nil {
 		return b, err
 	}
 	if b.components, err = programComponents(ctx, b.source, b.programs); err != nil {

@@ -23,7 +23,7 @@ type file struct {
 // makeRelease is the command release: it writes the files to the directory, which is emptied
 // before, and pushes the image.
 func makeRelease(ctx context.Context, o options, out io.Writer) error {
-	b, err := buildAll(ctx, o, func(s source, platforms []platform) error {
+	b, err := buildAll(ctx, o, out, func(s source, platforms []platform) error {
 		if !slices.ContainsFunc(platforms, platform.hasImage) {
 			return fmt.Errorf("PLATFORMS=%s: the image needs a platform of linux", o.platforms)
 		}
