@@ -6,7 +6,7 @@
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
-MODULES := . hack/chart hack/kube hack/plot hack/tools
+MODULES := . hack/chart hack/kube hack/plot hack/release hack/tools
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
@@ -30,8 +30,9 @@ SEED ?=
 FULL ?=
 BENCH ?=
 BIN ?= bin
-IMAGE ?= kube-octavia:latest
-CONTAINERS ?= docker
+IMAGE ?=
+PLATFORMS ?=
+PUSH ?=
 
 # The sizes of make bench.
 BENCH_SMALL := -time-scale=0.2 -rounds=2 -idle=30s -throttle=5s -scale-services=100 -subset-services=50 -subset-nodes=100 -max-members=20 \
@@ -43,6 +44,10 @@ BENCH_FULL := -services=10,50,200 -scale-services=1000 -subset-services=500 -sub
 # refer to a cluster that a demo must not change.
 EXISTING_CLUSTER := $(if $(filter command%,$(origin KUBECONFIG)),$(abspath $(KUBECONFIG)))
 unexport KUBECONFIG
+
+# The program that builds what is published.
+RELEASE = cd hack/release && $(GO) run .
+RELEASE_FLAGS = $(if $(PLATFORMS),-platforms '$(PLATFORMS)') $(if $(PUSH),-push)
 
 TESTFLAGS := -timeout $(TIMEOUT) $(if $(RACE),-race) $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)')
 
@@ -78,6 +83,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 	cd hack/chart && $(GO) test ./...
 	cd hack/kube && $(GO) test ./...
 	cd hack/plot && $(GO) test ./...
+	cd hack/release && $(GO) test ./...
 
 .PHONY: openstack-up
 openstack-up: ## Start a real OpenStack on this machine (root, Debian 12)
@@ -152,6 +158,7 @@ lint-vet: need-go
 	@cd hack/chart && $(GO) vet ./...
 	@cd hack/kube && $(GO) vet ./...
 	@cd hack/plot && $(GO) vet ./...
+	@cd hack/release && $(GO) vet ./...
 
 .PHONY: lint-staticcheck
 lint-staticcheck: need-go
@@ -160,6 +167,7 @@ lint-staticcheck: need-go
 	@cd hack/chart && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/kube && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/plot && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	@cd hack/release && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 
 .PHONY: lint-modules
 lint-modules: need-go
@@ -194,9 +202,17 @@ build: need-go ## Build bin/kube-octavia and bin/cloudsim, static binaries
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN)/ ./cmd/...
 
 .PHONY: image
-image: ## Build a container image of kube-octavia (docker, or CONTAINERS=podman)
+image: need-go ## Build bin/kube-octavia-image.tar, a container image for linux/amd64 and linux/arm64
 #? IMAGE=NAME     name of the image (default kube-octavia:latest)
-	$(CONTAINERS) build --build-arg VERSION='$(VERSION)' --tag '$(IMAGE)' .
+#? PUSH=1         push it to the registry of IMAGE, with the credentials of docker or podman login
+#? PLATFORMS=linux/amd64  only for this platform; several are separated by commas
+	@$(RELEASE) image -o '$(abspath $(BIN))/kube-octavia-image.tar' -version '$(VERSION)' -image '$(or $(IMAGE),kube-octavia:latest)' $(RELEASE_FLAGS)
+
+.PHONY: release
+release: need-go ## Build the files of a release in bin/release: programs, image, manifests, SBOMs, checksums
+#? VERSION=v1.2.3 required; IMAGE=NAME (default kube-octavia:VERSION), PUSH=1, PLATFORMS as above
+	@[ '$(origin VERSION)' != file ] || { echo "make release: VERSION=v1.2.3 is required" >&2; exit 1; }
+	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(RELEASE_FLAGS)
 
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing

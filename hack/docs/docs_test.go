@@ -142,7 +142,7 @@ func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
 // TestLinksBetweenPagesLeadSomewhere follows the relative links of all pages,
 // and those to headings.
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
-	files := []string{"../../README.md", "../../CONTRIBUTING.md", "../../charts/kube-octavia/README.md"}
+	files := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md", "../../SECURITY.md", "../../charts/kube-octavia/README.md"}
 	for _, pattern := range []string{"*.md", "reference/*.md"} {
 		found, err := filepath.Glob(filepath.Join(docsDir, pattern))
 		if err != nil {

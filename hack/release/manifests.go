@@ -1,0 +1,102 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"sigs.k8s.io/kustomize/api/filters/imagetag"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// manifestFiles are the manifests as kustomize renders them, with the name of the image: one
+// file of deploy/, and one of each optional part that has a kustomization of its own.
+func manifestFiles(s source, tag name.Tag) ([]file, error) {
+	kustomizations, err := filepath.Glob(filepath.Join(s.root, "deploy", "*", "kustomization.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{programName: filepath.Join(s.root, "deploy")}
+	names := []string{programName}
+	for _, k := range kustomizations {
+		dir := filepath.Dir(k)
+		files[filepath.Base(dir)] = dir
+		names = append(names, filepath.Base(dir))
+	}
+	var rendered []file
+	for _, n := range names {
+		manifests, err := render(files[n], tag)
+		if err != nil {
+			return nil, fmt.Errorf("render the manifests in %s: %w", files[n], err)
+		}
+		head := fmt.Sprintf("# Copyright The kube-octavia Authors.\n# SPDX-License-Identifier: Apache-2.0\n#\n# %s %s, rendered by kustomize.\n", n, s.version)
+		rendered = append(rendered, file{n + ".yaml", append([]byte(head), manifests...)})
+	}
+	return rendered, nil
+}
+
+// render is `kubectl kustomize DIRECTORY`, with the name of the image set.
+func render(dir string, tag name.Tag) ([]byte, error) {
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return nil, err
+	}
+	repository := strings.TrimSuffix(familiarName(tag), ":"+tag.TagStr())
+	image := types.Image{Name: programName, NewName: repository, NewTag: tag.TagStr()}
+	if err := resources.ApplyFilter(imagetag.LegacyFilter{ImageTag: image}); err != nil {
+		return nil, err
+	}
+	return resources.AsYaml()
+}
+
+// chartDirectory is that of the Helm chart.
+const chartDirectory = "charts/" + programName
+
+// chartFile is the chart as `helm package --version --app-version` writes it, with the files that git
+// knows. There is none if the repository has no chart.
+func chartFile(ctx context.Context, s source) ([]file, error) {
+	listed, err := git(ctx, s.root, "ls-files", "-z", chartDirectory)
+	if err != nil || listed == "" {
+		return nil, err
+	}
+	var entries []entry
+	for _, path := range strings.Split(strings.TrimRight(listed, "\x00"), "\x00") {
+		content, err := os.ReadFile(filepath.Join(s.root, path))
+		if err != nil {
+			return nil, err
+		}
+		if path == chartDirectory+"/Chart.yaml" {
+			if content, err = setChartVersion(content, s.version); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		entries = append(entries, entry{name: strings.TrimPrefix(path, "charts/"), mode: modeFile, content: content})
+	}
+	archive, err := tarGz(entries, s.time)
+	return []file{{programName + "-" + chartVersion(s.version) + ".tgz", archive}}, err
+}
+
+// chartVersion is the version without the leading v: Helm's versions have none.
+func chartVersion(version string) string { return strings.TrimPrefix(version, "v") }
+
+// setChartVersion sets the version of a Chart.yaml, and that of the program (appVersion).
+func setChartVersion(chart []byte, version string) ([]byte, error) {
+	for key, value := range map[string]string{"version": chartVersion(version), "appVersion": version} {
+		line := regexp.MustCompile(`(?m)^` + key + `:.*$`)
+		if n := len(line.FindAll(chart, -1)); n != 1 {
+			return nil, fmt.Errorf("%s is there %d times, and has to be there once", key, n)
+		}
+		chart = line.ReplaceAllLiteral(chart, []byte(key+": "+`"`+value+`"`))
+	}
+	return bytes.Clone(chart), nil
+}

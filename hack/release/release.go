@@ -1,0 +1,119 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// file is a file of a release.
+type file struct {
+	name    string
+	content []byte
+}
+
+// makeRelease is the command release: it writes the files to the directory, which is emptied
+// before, and pushes the image.
+func makeRelease(ctx context.Context, o options, out io.Writer) error {
+	b, err := buildAll(ctx, o, out, func(s source, platforms []platform) error {
+		if !slices.ContainsFunc(platforms, platform.hasImage) {
+			return fmt.Errorf("PLATFORMS=%s: the image needs a platform of linux", o.platforms)
+		}
+		return s.requireReleasable(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	files := []file{{b.source.name("image.tar"), b.archive}}
+	for _, more := range []func() ([]file, error){
+		func() ([]file, error) { return programFiles(b) },
+		func() ([]file, error) { return imageBillFile(ctx, b) },
+		func() ([]file, error) { return manifestFiles(b.source, b.tag) },
+		func() ([]file, error) { return chartFile(ctx, b.source) },
+	} {
+		added, err := more()
+		if err != nil {
+			return err
+		}
+		files = append(files, added...)
+	}
+	if err := writeFiles(o.output, append(files, checksumFile(files)), out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "image: %s@%s\n", b.tag.Context(), b.digest)
+	if o.push {
+		return b.push(ctx, out)
+	}
+	return nil
+}
+
+// name is that of a file of the release.
+func (s source) name(suffix string) string { return programName + "-" + s.version + "-" + suffix }
+
+// programFiles are, for each platform, the archive with the program and its licences, and its SBOM.
+func programFiles(b built) ([]file, error) {
+	own, err := os.ReadFile(filepath.Join(b.source.root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	licences := licenceFiles(own, b.components)
+	var files []file
+	for _, p := range b.programs {
+		name := b.source.name(p.platform.os + "-" + p.platform.arch)
+		archive, err := tarGz(append([]entry{{name: programName, mode: modeExecutable, content: p.content}}, licences...), b.source.time)
+		if err != nil {
+			return nil, err
+		}
+		bill, err := programBill(b.source, name, p, b.components)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name + ".tar.gz", archive}, file{name + ".spdx.json", bill})
+	}
+	return files, nil
+}
+
+// imageBillFile is the SBOM of the image.
+func imageBillFile(ctx context.Context, b built) ([]file, error) {
+	roots, err := moduleComponents(ctx, filepath.Join(b.source.root, "hack", "release"), []string{rootsModule})
+	if err != nil {
+		return nil, err
+	}
+	bill, err := imageBill(b.source, b.source.name("image"), b.digest.String(), b.imagePrograms(), b.components, roots[0])
+	return []file{{b.source.name("image.spdx.json"), bill}}, err
+}
+
+// checksumFile has the checksums of the files in the form of sha256sum.
+func checksumFile(files []file) file {
+	var lines []string
+	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.name, b.name) }) {
+		lines = append(lines, checksum(f.content)+"  "+f.name+"\n")
+	}
+	return file{"checksums.txt", []byte(strings.Join(lines, ""))}
+}
+
+// writeFiles makes the directory have the files and nothing else.
+func writeFiles(dir string, files []file, out io.Writer) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		if err := os.WriteFile(path, f.content, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: %d KiB\n", path, (len(f.content)+1023)/1024)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// repository returns a clone with one commit and one file.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := writeTo(filepath.Join(dir, "file"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestTimeOfABuildIsThatOfItsCommitUnlessTheEnvironmentSaysAnother(t *testing.T) {
+	dir := repository(t)
+	for given, want := range map[string]string{"": "2023-11-14T22:13:20Z", "86400": "1970-01-02T00:00:00Z"} {
+		t.Setenv("SOURCE_DATE_EPOCH", given)
+		s, err := readSource(t.Context(), dir, testVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.time.Format(time.RFC3339); got != want {
+			t.Errorf("with SOURCE_DATE_EPOCH=%q the time is %s, want %s", given, got, want)
+		}
+	}
+	t.Setenv("SOURCE_DATE_EPOCH", "yesterday")
+	if s, err := readSource(t.Context(), dir, testVersion); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH=yesterday") {
+		t.Errorf("time %v, error %v", s.time, err)
+	}
+}
+
+func TestReleaseThatNobodyCouldBuildAgainIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		change        func(t *testing.T, dir string)
+		want          string
+	}{
+		{"a tag of another commit", "v1.2.3", func(t *testing.T, dir string) {
+			runGit(t, dir, "tag", "v1.2.3")
+			runGit(t, dir, "-c", "user.name=Test", "-c", "user.email=test@example.com", "commit", "--allow-empty", "--message=Next")
+		}, "tag v1.2.3 is not the commit"},
+		{"a file that is not committed", "v1.2.3", func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "new.go"},
+		{"no semantic version", "1.2.3", nil, "VERSION=1.2.3"},
+		{"a version without a patch level", "v1.2", nil, "VERSION=v1.2:"},
+		{"the tag of the commit", "v1.2.3", func(t *testing.T, dir string) { runGit(t, dir, "tag", "v1.2.3") }, ""},
+		{"an annotated tag of the commit", "v1.2.3", func(t *testing.T, dir string) {
+			runGit(t, dir, "-c", "user.name=Test", "-c", "user.email=test@example.com", "tag", "--annotate", "--message=Release", "v1.2.3")
+		}, ""},
+		{"a candidate without a tag", "v1.2.3-rc.1", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := repository(t)
+			if c.change != nil {
+				c.change(t, dir)
+			}
+			s, err := readSource(t.Context(), dir, c.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.requireReleasable(t.Context())
+			if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWrongFlagsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
+	output := filepath.Join(t.TempDir(), "output")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "image or release"},
+		{[]string{"publish"}, "image or release"},
+		{[]string{"image", "-version=v1"}, "-o and -version"},
+		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux"}, "PLATFORMS=linux:"},
+		{[]string{"image", "-version=v1", "-o", output, "-platforms=linux/amd64,darwin/arm64"}, "images are for linux"},
+		{[]string{"release", "-version=v1.2.3", "-o", output, "-platforms=darwin/arm64"}, "needs a platform of linux"},
+		{[]string{"image", "-version=v1", "-o", output, "-image=Wrong Name"}, "IMAGE=Wrong Name:"},
+		{[]string{"image", "-version=v1", "-o", output, "-image=kube-octavia:v1", "-push"}, "name the registry too"},
+		{[]string{"image", "-version=v1", "-o", output, "more"}, `"more"`},
+	} {
+		err := run(t.Context(), c.args, os.Stdout)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want %q", c.args, err, c.want)
+		}
+	}
+	if _, err := os.Stat(output); !os.IsNotExist(err) {
+		t.Errorf("something was built: %v", err)
+	}
+}
+
+func TestPlatformsAreListedOnceInTheirOrder(t *testing.T) {
+	got, err := parsePlatforms("linux/arm64,linux/amd64,linux/arm64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]platform{{"linux", "arm64"}, {"linux", "amd64"}}, got, cmp.AllowUnexported(platform{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func runGit(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	if _, err := git(t.Context(), dir, args...); err != nil {
+		t.Fatal(err)
+	}
+}
