@@ -123,10 +123,16 @@ const sectionName = `^[^\x00-\x1f]+$`
 // links are those of Markdown: a description is plain text.
 var links = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
 
+// uuidOrNothing is a UUID, with or without hyphens. A name is refused before anything is installed.
+const uuidOrNothing = `^$|^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})$`
+
 // keyTypes are the schemas of the kinds of keys. Text must be text, so that YAML does not take a password or an id for a
 // number. null is no value.
 var keyTypes = map[config.Kind]func() node{
-	config.String:    func() node { return node{"type": []string{"string", "null"}} },
+	config.String: func() node { return node{"type": []string{"string", "null"}} },
+	config.ID: func() node {
+		return node{"type": []string{"string", "null"}, "pattern": uuidOrNothing}
+	},
 	config.Password:  func() node { return node{"type": []string{"string", "null"}} },
 	config.Duration:  func() node { return node{"type": []string{"string", "null"}} },
 	config.Bool:      func() node { return node{"type": []string{"boolean", "null"}} },
