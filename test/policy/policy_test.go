@@ -70,8 +70,8 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 	_, got, _ := strings.Cut(err.Error(), "denied request: ")
 	want := `annotation loadbalancer.openstack.org/keep-floatingip="maybe": must be true or false; ` +
-		`annotation loadbalancer.openstack.org/subnet-id="private": must be the id of a subnet, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name; this shows the id: openstack subnet show NAME -f value -c id; ` +
-		`annotation loadbalancer.openstack.org/hostname="192.0.2.1": must be a DNS name in lower case, such as www.example.com, not an address`
+		`annotation loadbalancer.openstack.org/hostname="192.0.2.1": must be a DNS name in lower case, such as www.example.com, not an address; ` +
+		`annotation loadbalancer.openstack.org/subnet-id="private": must be the id of a subnet, such as 3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04, not its name; this shows the id: openstack subnet show NAME -f value -c id`
 	if got != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
