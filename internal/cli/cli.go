@@ -8,10 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/credentialcommand"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -28,9 +29,7 @@ const (
 var errDifferences = errors.New("there is something to do")
 
 // IO is where commands write: results to Out, everything else to Err.
-type IO struct {
-	Out, Err io.Writer
-}
+type IO = command.IO
 
 // Options are the settings of the program that are not flags.
 type Options struct {
@@ -57,7 +56,7 @@ func Run(ctx context.Context, args []string, streams IO, o Options) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
 	})
-	root.AddCommand(newController(streams, o), newCredential(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
+	root.AddCommand(newController(streams, o), credentialcommand.New(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK

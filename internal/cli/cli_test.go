@@ -18,12 +18,6 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-func TestAVersionIsNeverEmpty(t *testing.T) {
-	if got := versionOrRevision(""); got == "" {
-		t.Error("without a version of the build nothing is said")
-	}
-}
-
 func TestHelpIsAResult(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help", "plan"}, {"controller", "-h"}, {"plan", "--help"}} {
 		got := runCommand(t, args...)

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -66,20 +66,6 @@ func (c *connection) addAdoptFlag(flags *pflag.FlagSet) {
 	flags.Var(&c.adopt, "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
 }
 
-// restConfig finds the cluster. The API server's priority and fairness holds
-// clients to what it can take; a rate of our own would only delay Services.
-func (c *connection) restConfig() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w; check --kubeconfig and $KUBECONFIG", err)
-	}
-	cluster.QPS = -1
-	cluster.UserAgent = "kube-octavia"
-	return cluster, nil
-}
-
 // loadConfig reads cloud.conf.
 func (c *connection) loadConfig() (config.Config, error) {
 	if c.cloudConfig == "" {
@@ -94,7 +80,7 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 	session, err := openstack.Connect(ctx, openstack.Options{
 		Config:         cloud.Global,
 		RequestTimeout: cloud.RequestTimeout,
-		UserAgent:      "kube-octavia/" + versionOrRevision(version),
+		UserAgent:      command.UserAgent(version),
 		Logger:         log.WithName("openstack"),
 		Metrics:        registry,
 		Rate:           openstack.Rate{PerSecond: c.cloudRate, Burst: c.cloudBurst},
@@ -133,7 +119,7 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	cluster, err := c.restConfig()
+	cluster, err := kubeconfig.Load(c.kubeconfig)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -118,7 +119,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if !cloud.LoadBalancer.Enabled {
 		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to run", o.cloudConfig)
 	}
-	cluster, err := o.restConfig()
+	cluster, err := kubeconfig.Load(o.kubeconfig)
 	if err != nil {
 		return err
 	}

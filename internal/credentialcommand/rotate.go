@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package credentialcommand
 
 import (
 	"context"
@@ -17,12 +17,14 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// credentialRotateOptions holds the flags of `kube-octavia credential rotate`.
-type credentialRotateOptions struct {
+// rotateOptions holds the flags of `kube-octavia credential rotate`.
+type rotateOptions struct {
 	person
 	wish
 	secret, kubeconfig string
@@ -30,8 +32,8 @@ type credentialRotateOptions struct {
 	keepOld            bool
 }
 
-func newCredentialRotate(streams IO, version string) *cobra.Command {
-	var o credentialRotateOptions
+func newRotate(streams command.IO, version string) *cobra.Command {
+	var o rotateOptions
 	c := &cobra.Command{
 		Use:   "rotate",
 		Short: "Replace the application credential in the Secret of a cluster",
@@ -57,7 +59,7 @@ type mounted struct {
 	conf   config.Config
 }
 
-func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version string) error {
+func (o *rotateOptions) run(ctx context.Context, streams command.IO, version string) error {
 	name, err := parseSecretName(o.secret)
 	if err != nil {
 		return err
@@ -66,7 +68,7 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 	if err != nil {
 		return err
 	}
-	cluster, err := (&connection{kubeconfig: o.kubeconfig}).restConfig()
+	cluster, err := kubeconfig.Load(o.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 
 // successor is the application credential to make, and the id of the one in whose
 // place it comes, if there is one. What is not said is as it was.
-func (o *credentialRotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
+func (o *rotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
 	if wanted, err = o.credential(session, time.Now()); err != nil {
 		return wanted, "", err
 	}
@@ -138,7 +140,7 @@ func (o *credentialRotateOptions) successor(ctx context.Context, session *openst
 
 // retire deletes the old application credential when the time has come, if the
 // Secret still holds the new one.
-func (o *credentialRotateOptions) retire(ctx context.Context, session *openstack.Session, kube client.Client, name types.NamespacedName, old, made string) error {
+func (o *rotateOptions) retire(ctx context.Context, session *openstack.Session, kube client.Client, name types.NamespacedName, old, made string) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,7 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+// Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with a
+// person's login. It may import command, kubeconfig, config and openstack.
+package credentialcommand
 
 import (
 	"context"
@@ -19,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -30,7 +33,8 @@ const (
 	defaultSecret = "kube-octavia/cloud-config"
 )
 
-func newCredential(streams IO, version string) *cobra.Command {
+// New returns the command with its subcommands.
+func New(streams command.IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "credential",
 		Short: "Create, rotate and delete the controller's application credential",
@@ -40,7 +44,7 @@ func newCredential(streams IO, version string) *cobra.Command {
 			"Log in with your own user and password: with --os-cloud, an entry of clouds.yaml; or with --cloud-config;\n" +
 			"or, without these, with $OS_CLOUD or the variables of an openrc file.",
 	}
-	c.AddCommand(newCredentialCreate(streams, version), newCredentialRotate(streams, version), newCredentialDelete(streams, version))
+	c.AddCommand(newCreate(streams, version), newRotate(streams, version), newDelete(streams, version))
 	return c
 }
 
@@ -66,7 +70,7 @@ func (p *person) login() (config.Global, error) {
 // connect logs in.
 func (p *person) connect(ctx context.Context, g config.Global, version string) (*openstack.Session, error) {
 	session, err := openstack.Connect(ctx, openstack.Options{
-		Config: g, UserAgent: "kube-octavia/" + versionOrRevision(version), Logger: logr.Discard(), Metrics: prometheus.NewRegistry(),
+		Config: g, UserAgent: command.UserAgent(version), Logger: logr.Discard(), Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("log in: %w", err)
@@ -151,7 +155,7 @@ func until(c openstack.ApplicationCredential) string {
 	return "it expires at " + c.Expires.Format(time.RFC3339)
 }
 
-func newCredentialDelete(streams IO, version string) *cobra.Command {
+func newDelete(streams command.IO, version string) *cobra.Command {
 	var p person
 	c := &cobra.Command{
 		Use:   "delete ID",

@@ -1,0 +1,34 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package command is what the subcommands of kube-octavia have in common: where they write and the version. It imports
+// nothing of the project.
+package command
+
+import (
+	"io"
+	"runtime/debug"
+)
+
+// IO is where commands write: results to Out, everything else to Err.
+type IO struct {
+	Out, Err io.Writer
+}
+
+// Version returns the version that the build was given, or else the commit that Go noted, or "unknown".
+func Version(build string) string {
+	if build != "" {
+		return build
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
+}
+
+// UserAgent returns how the program names itself to OpenStack.
+func UserAgent(build string) string { return "kube-octavia/" + Version(build) }
