@@ -13,6 +13,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
@@ -59,7 +60,7 @@ func (s *Session) CreateApplicationCredential(ctx context.Context, wanted Applic
 	if err != nil {
 		return ApplicationCredential{}, Wrap(op, err)
 	}
-	options := applicationcredentials.CreateOpts{Name: wanted.Name, Description: wanted.Description, AccessRules: accessRules(s.roots())}
+	options := applicationcredentials.CreateOpts{Name: wanted.Name, Description: wanted.Description, AccessRules: accessrule.Rules(s.roots())}
 	for _, role := range wanted.Roles {
 		options.Roles = append(options.Roles, applicationcredentials.Role{Name: role})
 	}
@@ -171,4 +172,18 @@ func onlyPeople(err error) error {
 			"and a trust cannot."
 	}
 	return err
+}
+
+// MissingRules returns the calls of the program that the access rules of the application credential in use do not
+// allow, because it was created for an older version. Credentials without access rules allow every call.
+func (s *Session) MissingRules() []calltable.Call {
+	var t struct {
+		ApplicationCredential struct {
+			AccessRules []applicationcredentials.AccessRule `json:"access_rules"`
+		} `json:"application_credential"`
+	}
+	if err := s.readToken(&t); err != nil || t.ApplicationCredential.AccessRules == nil {
+		return nil
+	}
+	return accessrule.Missing(t.ApplicationCredential.AccessRules)
 }

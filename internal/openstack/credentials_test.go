@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -334,30 +334,6 @@ func TestApplicationCredentialsAreCreatedReadAndDeleted(t *testing.T) {
 	}
 }
 
-func TestAServiceBelowAPathHasARuleWithAndWithoutThePath(t *testing.T) {
-	rules := accessRules(map[string]string{calltable.ServiceIdentity: "https://cloud/identity/", calltable.ServiceLoadBalancer: "https://cloud/load-balancer/", calltable.ServiceNetwork: "https://cloud:9696/"})
-	var got []applicationcredentials.AccessRule
-	for _, rule := range rules {
-		if strings.HasSuffix(rule.Path, "/status") || strings.HasSuffix(rule.Path, "/networks") || strings.Contains(rule.Path, "trusts") {
-			got = append(got, rule)
-		}
-	}
-	want := []applicationcredentials.AccessRule{
-		{Service: "identity", Method: "GET", Path: "/v3/OS-TRUST/trusts/*"}, {Service: "identity", Method: "GET", Path: "/identity/v3/OS-TRUST/trusts/*"},
-		{Service: "load-balancer", Method: "GET", Path: "/v2.0/lbaas/loadbalancers/*/status"},
-		{Service: "load-balancer", Method: "GET", Path: "/load-balancer/v2.0/lbaas/loadbalancers/*/status"},
-		{Service: "network", Method: "GET", Path: "/v2.0/networks"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, rule := range rules {
-		if rule.Method != "GET" && rule.Service == calltable.ServiceIdentity {
-			t.Errorf("an application credential may %s %s", rule.Method, rule.Path)
-		}
-	}
-}
-
 func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T) {
 	s := newSimulator(t)
 	person := s.open(t, s.byPassword())
@@ -365,7 +341,7 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 		t.Errorf("a password lacks %v", missing)
 	}
 	rules := []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/**"}, {Service: "identity", Method: "GET", Path: "/v3/**"}}
-	for _, rule := range accessRules(nil) {
+	for _, rule := range accessrule.Rules(nil) {
 		if rule.Service == "load-balancer" && rule.Path != "/" {
 			rule.Path = "/load-balancer" + strings.ReplaceAll(rule.Path, "*", "{id}")
 			rules = append(rules, rule)
@@ -387,15 +363,5 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 		"GET /v1/secrets of key-manager", "POST /v1/secrets of key-manager", "GET /v1/secrets/* of key-manager", "DELETE /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestACallIsFoundByThePathAtTheService(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
-	} {
-		if _, found := calltable.Find("load-balancer", "GET", path); found != want {
-			t.Errorf("%s: found %t", path, found)
-		}
 	}
 }

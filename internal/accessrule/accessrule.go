@@ -1,0 +1,55 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package accessrule computes the access rules of an application credential from the table of calls, and compares existing
+// ones with it. It reads and writes nothing, and may import calltable.
+package accessrule
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+)
+
+// Rules returns the rules of an application credential that allow the calls of the program. roots are the
+// addresses of the services, by type. A service published below a path sees the path with or without that prefix,
+// depending on the installation, so both forms get a rule.
+func Rules(roots map[string]string) []applicationcredentials.AccessRule {
+	var rules []applicationcredentials.AccessRule
+	for _, c := range calltable.All() {
+		if c.Feature == calltable.FeatureCredentialCommand {
+			continue
+		}
+		prefixes := []string{""}
+		if u, err := url.Parse(roots[c.Service]); err == nil && strings.Trim(u.Path, "/") != "" {
+			prefixes = append(prefixes, strings.TrimSuffix(u.Path, "/"))
+		}
+		for _, prefix := range prefixes {
+			rules = append(rules, applicationcredentials.AccessRule{Service: c.Service, Method: c.Method, Path: prefix + c.Path})
+		}
+	}
+	return rules
+}
+
+// Missing returns the calls that no rule allows. Rules of other programs may contain {name} for *, and ** for
+// any number of segments: a rule with ** counts as allowing every call to its service.
+func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
+	var missing []calltable.Call
+	for _, c := range calltable.All() {
+		allowed := c.Feature == calltable.FeatureCredentialCommand || slices.ContainsFunc(rules, func(r applicationcredentials.AccessRule) bool {
+			path := placeholder.ReplaceAllString(r.Path, "*")
+			return r.Service == c.Service && r.Method == c.Method && (strings.Contains(path, "**") || strings.HasSuffix(path, c.Path))
+		})
+		if !allowed {
+			missing = append(missing, c)
+		}
+	}
+	return missing
+}
+
+var placeholder = regexp.MustCompile(`\{[^}]*\}`)
