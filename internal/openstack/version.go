@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
 // OctaviaVersion returns the highest API version of Octavia, compared as numbers: 2.10 is above 2.9. An unreadable
@@ -26,7 +28,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 		OkCodes: []int{http.StatusOK, http.StatusMultipleChoices},
 	})
 	if err != nil {
-		return 0, 0, Wrap(op, err)
+		return 0, 0, explainEndpoint(Wrap(op, err), calltable.ServiceLoadBalancer, s.loadBalancer.Endpoint)
 	}
 	for _, v := range answer.Versions {
 		if a, b, ok := parseVersion(v.ID); ok && (a > major || a == major && b > minor) {
