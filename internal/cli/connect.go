@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/go-logr/logr"
@@ -68,9 +67,6 @@ func (c *connection) addAdoptFlag(flags *pflag.FlagSet) {
 
 // loadConfig reads cloud.conf.
 func (c *connection) loadConfig() (config.Config, error) {
-	if c.cloudConfig == "" {
-		return config.Config{}, errors.New("--cloud-config is required: the path of cloud.conf")
-	}
 	return config.Load(c.cloudConfig)
 }
 

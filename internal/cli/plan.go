@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
@@ -56,13 +57,13 @@ func newPlan(streams IO, version string) *cobra.Command {
 		Short: "Show what the controller would do, without doing it",
 		Long: "Reads the cloud and SERVICE, or all Services, and prints the operations that the controller would do now.\n" +
 			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, args, streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), args, streams.Out, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -73,10 +74,13 @@ func newPlan(streams IO, version string) *cobra.Command {
 	return c
 }
 
+func (o *planOptions) check(p *problems) {
+	o.connection.check(p)
+	o.logging.check(p)
+	checkOutput(p, o.output)
+}
+
 func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, out io.Writer, version string) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output %q: must be text or json", o.output)
-	}
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err

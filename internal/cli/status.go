@@ -6,12 +6,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
@@ -30,13 +30,13 @@ func newStatus(streams IO, version string) *cobra.Command {
 		Long: "Reads Services and the cloud and prints the Services with their load balancers, then\n" +
 			"orphans (cloud objects of this cluster that no Service uses), conflicts (objects that\n" +
 			"a Service needs but does not own) and ports that Octavia left behind. Writes nothing.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), streams.Out, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -45,10 +45,13 @@ func newStatus(streams IO, version string) *cobra.Command {
 	return c
 }
 
+func (o *statusOptions) check(p *problems) {
+	o.connection.check(p)
+	o.logging.check(p)
+	checkOutput(p, o.output)
+}
+
 func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output %q: must be text or json", o.output)
-	}
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ func newVersion(streams IO, version string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  command.Args,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(streams.Out, "kube-octavia %s (%s %s/%s)\n", command.Version(version), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

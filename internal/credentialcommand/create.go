@@ -38,7 +38,7 @@ func newCreate(streams command.IO, version string) *cobra.Command {
 			"--cloud-config except [Global].\n" +
 			"\n" +
 			"  kube-octavia credential create --cloud-config=cloud.conf | kubectl apply --server-side -f -",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
 	}
 	o.person.addFlags(c.Flags())

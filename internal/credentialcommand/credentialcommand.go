@@ -161,7 +161,7 @@ func newDelete(streams command.IO, version string) *cobra.Command {
 		Use:   "delete ID",
 		Short: "Delete an application credential",
 		Long:  "Deletes one of your application credentials. Clients that still use it are rejected at once.",
-		Args:  cobra.ExactArgs(1),
+		Args:  command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
 			login, err := p.login()
 			if err != nil {

@@ -41,7 +41,7 @@ func newRotate(streams command.IO, version string) *cobra.Command {
 			"Running controllers use the new one without a restart: kubelet delivers it to their Pods within a minute\n" +
 			"or two, so the old one must stay valid that long. The rest of the Secret is not changed.\n" +
 			"If the Secret contains a password, the application credential replaces it.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
 	}
 	o.person.addFlags(c.Flags())
