@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -119,13 +118,13 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		return nil, nil, fmt.Errorf("reach the cluster: %w", err)
-	}
-	uid, err := clusterUID(ctx, reader)
+	uid, err := cluster.UID(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	reader, err := client.New(cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return nil, nil, cluster.Explain(err)
 	}
 	policy, err := c.policy(cloud, uid)
 	if err != nil {
@@ -164,14 +163,4 @@ func (c *connection) policy(cloud config.Config, clusterUID string) (claim.Polic
 		ClusterName: c.clusterName, ClusterUID: clusterUID,
 		LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass, ClusterIPs: clusterIPs,
 	}, err
-}
-
-// clusterUID is the uid of the kube-system namespace: it lives as long as the
-// cluster and no other cluster has it.
-func clusterUID(ctx context.Context, reader client.Reader) (string, error) {
-	var system corev1.Namespace
-	if err := reader.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {
-		return "", fmt.Errorf("read the cluster's uid from namespace kube-system: %w", err)
-	}
-	return string(system.UID), nil
 }

@@ -110,11 +110,11 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
-	m, err := o.manager(cluster, cloud.ClusterIP, log)
+	uid, err := cluster.UID(ctx)
 	if err != nil {
 		return err
 	}
-	uid, err := clusterUID(ctx, m.GetAPIReader())
+	m, err := o.manager(cluster.REST, cloud.ClusterIP, log)
 	if err != nil {
 		return err
 	}

@@ -72,13 +72,13 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	if err != nil {
 		return err
 	}
-	kube, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	kube, err := client.New(cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
+		return cluster.Explain(err)
 	}
 	before, err := readSecret(ctx, kube, name)
 	if err != nil {
-		return err
+		return cluster.Explain(err)
 	}
 	session, err := o.connect(ctx, login, version)
 	if err != nil {
