@@ -16,13 +16,14 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
-// Rules returns the rules of an application credential that allow the calls of the program. roots are the
+// Rules returns the rules of an application credential that allow the calls of the program, except those of the features
+// in without. roots are the
 // addresses of the services, by type. A service published below a path sees the path with or without that prefix,
 // depending on the installation, so both forms get a rule.
-func Rules(roots map[string]string) []applicationcredentials.AccessRule {
+func Rules(roots map[string]string, without ...calltable.Feature) []applicationcredentials.AccessRule {
 	var rules []applicationcredentials.AccessRule
 	for _, c := range calltable.All() {
-		if c.Feature == calltable.FeatureCredentialCommand {
+		if c.Feature == calltable.FeatureCredentialCommand || slices.Contains(without, c.Feature) {
 			continue
 		}
 		prefixes := []string{""}
@@ -50,6 +51,24 @@ func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
 		}
 	}
 	return missing
+}
+
+// Without parts the calls that the rules of an application credential lack: features without which it can be created,
+// with none of their calls allowed, and other calls.
+func Without(missing []calltable.Call) (features []calltable.Feature, others []calltable.Call) {
+	for _, name := range calltable.Optional() {
+		f, _ := calltable.FindOptional(name)
+		allowed := slices.ContainsFunc(calltable.All(), func(c calltable.Call) bool { return c.Feature == f && !slices.Contains(missing, c) })
+		if !allowed {
+			features = append(features, f)
+		}
+	}
+	for _, c := range missing {
+		if !slices.Contains(features, c.Feature) {
+			others = append(others, c)
+		}
+	}
+	return features, others
 }
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)

@@ -4,6 +4,7 @@
 package accessrule
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,44 @@ func TestACallIsFoundByThePathAtTheService(t *testing.T) {
 	} {
 		if _, found := calltable.Find("load-balancer", "GET", path); found != want {
 			t.Errorf("%s: found %t", path, found)
+		}
+	}
+}
+
+func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
+	all := Rules(nil)
+	rules := func(remove func(applicationcredentials.AccessRule) bool) []applicationcredentials.AccessRule {
+		return slices.DeleteFunc(slices.Clone(all), remove)
+	}
+	for name, test := range map[string]struct {
+		rules    []applicationcredentials.AccessRule
+		features []calltable.Feature
+		others   int
+	}{
+		"all calls are allowed":             {all, nil, 0},
+		"created without a feature":         {Rules(nil, calltable.FeatureCertificates), []calltable.Feature{calltable.FeatureCertificates}, 0},
+		"created without both":              {Rules(nil, calltable.FeatureCertificates, calltable.FeatureSecurityGroups), []calltable.Feature{calltable.FeatureCertificates, calltable.FeatureSecurityGroups}, 0},
+		"one call of a feature is new":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
+		"a call that is always needed":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Path == calltable.ProvidersPath }), nil, 1},
+		"another feature is never left out": {rules(func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "floatingips") }), nil, 5},
+	} {
+		features, others := Without(Missing(test.rules))
+		if diff := cmp.Diff(test.features, features); diff != "" || len(others) != test.others {
+			t.Errorf("%s: other calls %v, features (-want +got):\n%s", name, others, diff)
+		}
+	}
+}
+
+func TestACallIsFoundByItsWholeAddress(t *testing.T) {
+	for _, test := range []struct{ method, path, want string }{
+		{"POST", "/key-manager/v1/secrets", "POST /v1/secrets of key-manager"},
+		{"GET", "/v1/secrets/1", "GET /v1/secrets/* of key-manager"},
+		{"PUT", "/a/b/network/v2.0/ports/1", "PUT /v2.0/ports/* of network"},
+		{"DELETE", "/v1/secrets", ""}, {"GET", "/", ""}, {"GET", "", ""}, {"GET", "/things/", ""},
+	} {
+		call, found := calltable.FindAddress(test.method, test.path)
+		if found != (test.want != "") || found && call.String() != test.want {
+			t.Errorf("%s %s: %s, %t", test.method, test.path, call, found)
 		}
 	}
 }

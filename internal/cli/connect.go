@@ -69,7 +69,7 @@ func (c *connection) loadConfig() (config.Config, error) {
 	return config.Load(c.cloudConfig)
 }
 
-// connect authenticates and finds out what the cloud can do.
+// connect authenticates, finds out what the cloud can do, and checks that it has the providers of cloud.conf.
 func (c *connection) connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
 	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider, Vendors: cloud.Vendors}
 	session, err := openstack.Connect(ctx, openstack.Options{
@@ -85,6 +85,9 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 		return nil, can, err
 	}
 	can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(ctx)
+	if err == nil {
+		err = checkProviders(ctx, session, c.cloudConfig, cloud, log)
+	}
 	if err != nil {
 		session.Close()
 		return nil, can, err

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -42,7 +41,7 @@ func newMigrate(streams IO, version string) *cobra.Command {
 			if o.check(&p); p.err() != nil {
 				return p.err()
 			}
-			return o.run(c.Context(), o.logger(streams), streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), streams, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -60,7 +59,7 @@ func (o *migrateOptions) check(p *problems) {
 	p.require(from == report.OCCM || from == report.Kuryr, "from", quoted(o.from), "must be occm or kuryr")
 }
 
-func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
+func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
 	from := report.Predecessor(o.from)
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
@@ -74,12 +73,13 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer
 	if err != nil {
 		return err
 	}
+	streams.Note(migration.Unhandled)
 	if o.output == "json" {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(streams.Out)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(migration)
 	} else {
-		err = migration.Print(out)
+		err = migration.Print(streams.Out)
 	}
 	if err != nil {
 		return err

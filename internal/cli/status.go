@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"io"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ func newStatus(streams IO, version string) *cobra.Command {
 			if o.check(&p); p.err() != nil {
 				return p.err()
 			}
-			return o.run(c.Context(), o.logger(streams), streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), streams, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -51,7 +50,7 @@ func (o *statusOptions) check(p *problems) {
 	checkOutput(p, o.output)
 }
 
-func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
+func (o *statusOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
@@ -61,10 +60,11 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 	if err != nil {
 		return err
 	}
+	streams.Note(survey.Unhandled)
 	if o.output == "json" {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(streams.Out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(survey)
 	}
-	return survey.Print(out)
+	return survey.Print(streams.Out)
 }

@@ -6,6 +6,7 @@
 package command
 
 import (
+	"fmt"
 	"io"
 	"runtime/debug"
 )
@@ -13,6 +14,13 @@ import (
 // IO is where commands write: results to Out, everything else to Err.
 type IO struct {
 	Out, Err io.Writer
+}
+
+// Note writes a line for the user that is not a result; it writes nothing for "".
+func (s IO) Note(text string) {
+	if text != "" {
+		fmt.Fprintln(s.Err, text)
+	}
 }
 
 // Version returns the version that the build was given, or else the commit that Go noted, or "unknown".

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with a
-// person's login. It may import command, kubeconfig, config and openstack.
+// person's login. It may import calltable, command, kubeconfig, config and openstack.
 package credentialcommand
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -83,12 +84,14 @@ type wish struct {
 	name    string
 	expires string
 	roles   []string
+	without []string
 }
 
 func (w *wish) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&w.name, "name", "", "name of the application credential; default: kube-octavia- and the time")
 	flags.StringVar(&w.expires, "expires", "", "expiry: a duration such as 90d or 12h, a date such as 2030-01-31, or never")
 	flags.StringSliceVar(&w.roles, "roles", nil, "roles of the application credential in the project; default: all of yours except admin")
+	flags.StringSliceVar(&w.without, "without", nil, "features whose calls the application credential does not allow, because nothing uses them: "+strings.Join(calltable.Optional(), ", "))
 }
 
 // credential is the application credential that the flags describe.
@@ -104,8 +107,24 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 		}
 	}
 	var err error
+	if c.Without, err = parseFeatures(w.without); err != nil {
+		return c, err
+	}
 	c.Expires, err = parseExpiry(w.expires, now)
 	return c, err
+}
+
+// parseFeatures reads what --without says.
+func parseFeatures(names []string) ([]calltable.Feature, error) {
+	var features []calltable.Feature
+	for _, name := range names {
+		f, known := calltable.FindOptional(name)
+		if !known {
+			return nil, fmt.Errorf("--without %q: must be any of %s; the calls of all other features are always needed", name, strings.Join(calltable.Optional(), ", "))
+		}
+		features = append(features, f)
+	}
+	return features, nil
 }
 
 // parseExpiry reads what --expires says; the zero time means never.

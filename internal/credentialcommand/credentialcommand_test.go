@@ -17,7 +17,9 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // cloudWithLogin starts a simulated cloud and lets the environment of the test be
@@ -218,5 +220,33 @@ func TestACredentialIsDeletedByItsID(t *testing.T) {
 	}
 	if got := runCommand(t, "credential", "delete", id); got.Status != 1 || !strings.Contains(got.Err, "404") {
 		t.Errorf("once more: %+v", got)
+	}
+}
+
+func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
+	cloudWithLogin(t)
+	got := runCommand(t, "credential", "create", "--format=conf", "--without=certificates,security-groups")
+	conf, err := config.Parse("cloud.conf", []byte(got.Out))
+	if err != nil || got.Status != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	missing := session.MissingRules()
+	for _, call := range missing {
+		if call.Feature != calltable.FeatureCertificates && call.Feature != calltable.FeatureSecurityGroups {
+			t.Errorf("%s is not allowed", call)
+		}
+	}
+	if len(missing) < 10 {
+		t.Errorf("only %v are not allowed", missing)
+	}
+	for name, want := range map[string]string{"certs": `--without "certs": must be any of certificates, security-groups`, "floating-IPs": "are always needed"} {
+		if got := runCommand(t, "credential", "create", "--without="+name); got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, want) {
+			t.Errorf("%s: %+v, want %q", name, got, want)
+		}
 	}
 }

@@ -96,6 +96,9 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 	if err := before.install(ctx, kube, session, made); err != nil {
 		return err
 	}
+	for _, f := range wanted.Without {
+		fmt.Fprintf(streams.Err, "the application credential does not allow the calls for %s; --without= allows them\n", f)
+	}
 	fmt.Fprintf(streams.Err, "Secret %s now contains application credential %s (%s); %s\n", name, made.ID, made.Name, until(made))
 	if old == "" || o.keepOld {
 		return nil
@@ -134,6 +137,9 @@ func (o *rotateOptions) successor(ctx context.Context, session *openstack.Sessio
 	}
 	if len(o.roles) == 0 {
 		wanted.Roles = was.Roles
+	}
+	if o.without == nil {
+		wanted.Without = was.Without
 	}
 	return wanted, was.ID, nil
 }

@@ -118,7 +118,7 @@ func describe(err error) Error {
 	case errors.As(err, &answer) && answer.Actual == http.StatusUnauthorized && errors.As(err, &fresh):
 		e := describeAnswer(answer)
 		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just accepted the credentials, but this service rejects them: an application " +
-			"credential is rejected like this if its access rules do not allow the call; create another one with `kube-octavia credential create`"
+			"credential is rejected like this if its access rules do not allow the call" + missingRight(answer)
 		return e
 	case errors.As(err, &answer):
 		return describeAnswer(answer)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -106,6 +107,24 @@ func isWebPage(e *Error) bool {
 	answer := answerOf(e)
 	notJSON := e.Status == 0 && errors.As(e.Err, new(*json.SyntaxError))
 	return notJSON || e.Status < http.StatusInternalServerError && neterror.IsWebPage(answer.ResponseHeader, answer.Body)
+}
+
+// missingRight names the call that a service rejected, and how to get an application credential that allows it.
+func missingRight(answer gophercloud.ErrUnexpectedResponseCode) string {
+	const create = "; create another one with `kube-octavia credential create`"
+	u, err := url.Parse(answer.URL)
+	if err != nil {
+		return create
+	}
+	call, known := calltable.FindAddress(answer.Method, u.Path)
+	if !known {
+		return create
+	}
+	name := call.Feature.Name()
+	if _, optional := calltable.FindOptional(name); optional {
+		return fmt.Sprintf(" %s, which is for %s%s, without --without=%s", call, call.Feature, create, name)
+	}
+	return fmt.Sprintf(" %s%s", call, create)
 }
 
 // keepWrites follows redirects of reads. A redirect that makes a read of a write, as net/http does for 301 and 302, is

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,27 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 		return 0, 0, Wrap(op, errors.New("it lists none at "+withoutPassword(s.loadBalancer.Endpoint)))
 	}
 	return major, minor, nil
+}
+
+// Providers returns the names of the providers that Octavia has enabled; none if the access rules of the application
+// credential in use do not allow to ask.
+func (s *Session) Providers(ctx context.Context) ([]string, error) {
+	if slices.ContainsFunc(s.MissingRules(), func(c calltable.Call) bool { return c.Path == calltable.ProvidersPath }) {
+		return nil, nil
+	}
+	var answer struct {
+		Providers []struct {
+			Name string `json:"name"`
+		} `json:"providers"`
+	}
+	if _, err := s.loadBalancer.Get(ctx, strings.TrimSuffix(s.loadBalancer.Endpoint, "/")+calltable.ProvidersPath, &answer, nil); err != nil {
+		return nil, Wrap("list the providers of Octavia", err)
+	}
+	var names []string
+	for _, p := range answer.Providers {
+		names = append(names, p.Name)
+	}
+	return names, nil
 }
 
 // parseVersion parses "v2.26", and "v2" as 2.0.

@@ -68,7 +68,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 	s.stop()
 	s.resetCalls()
 	s.waitForPassAfter(s.start)
-	s.requireCallsToTheCloud("a restart without a change", 6)
+	s.requireCallsToTheCloud("a restart without a change", 7)
 
 	// Of each load balancer, the members are read before they are written, and compared after.
 	s.stop()
