@@ -54,6 +54,9 @@ func (f Feature) OfController() bool {
 	return f != FeatureCredentialCommand && f != FeatureCleanupCommand
 }
 
+// ProvidersPath is the path of the list of Octavia's providers.
+const ProvidersPath = "/v2.0/lbaas/providers"
+
 const (
 	balancersPath   = "/v2.0/lbaas/loadbalancers"
 	listenersPath   = "/v2.0/lbaas/listeners"
@@ -73,6 +76,7 @@ var calls = []Call{
 	{ServiceIdentity, http.MethodGet, credentialsPath + "/*", FeatureSession, "read the expiry of the application credential in use"},
 	{ServiceIdentity, http.MethodGet, "/v3/OS-TRUST/trusts/*", FeatureSession, "read the expiry of the trust in use"},
 	{ServiceLoadBalancer, http.MethodGet, "/", FeatureSession, "read the API versions of Octavia"},
+	{ServiceLoadBalancer, http.MethodGet, ProvidersPath, FeatureSession, "check that Octavia has the providers of cloud.conf"},
 
 	{ServiceLoadBalancer, http.MethodGet, balancersPath, FeatureLoadBalancers, "find a load balancer by name; detect drift"},
 	{ServiceLoadBalancer, http.MethodPost, balancersPath, FeatureLoadBalancers, "create a load balancer"},
@@ -132,6 +136,47 @@ var calls = []Call{
 
 // All returns all calls except the request for a token.
 func All() []Call { return slices.Clone(calls) }
+
+// optional are the features that are used only if cloud.conf or a Service requests them.
+var optional = []Feature{FeatureCertificates, FeatureSecurityGroups}
+
+// Optional returns the names, as in flags, of the features for which an application credential needs no access rules if
+// nothing uses them.
+func Optional() []string {
+	var names []string
+	for _, f := range optional {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+// Name returns the feature as a word for flags: "security-groups".
+func (f Feature) Name() string { return strings.ReplaceAll(string(f), " ", "-") }
+
+// FindOptional returns the optional feature of that name.
+func FindOptional(name string) (Feature, bool) {
+	i := slices.IndexFunc(optional, func(f Feature) bool { return f.Name() == name })
+	if i < 0 {
+		return "", false
+	}
+	return optional[i], true
+}
+
+// FindAddress returns the kind of a request from the path of its whole address, which may begin with that of the service.
+func FindAddress(method, path string) (Call, bool) {
+	for _, c := range calls {
+		for rest := path; c.Method == method && c.Path != "/" && rest != ""; {
+			if c.matches(rest) {
+				return c, true
+			}
+			_, after, _ := strings.Cut(rest[1:], "/")
+			if rest = "/" + after; after == "" {
+				break
+			}
+		}
+	}
+	return Call{}, false
+}
 
 // String returns the call as "GET /v2.0/ports of network".
 func (c Call) String() string { return c.Method + " " + c.Path + " of " + c.Service }

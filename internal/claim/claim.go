@@ -7,6 +7,7 @@
 package claim
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,22 @@ func (p Policy) Serves(service *corev1.Service) bool {
 		return p.Handles(service)
 	}
 	return p.AtClusterIP(service)
+}
+
+// WhyNotServed says why this controller does not serve the Service, for one for which Serves and Leaves return false.
+func (p Policy) WhyNotServed(service *corev1.Service) string {
+	balancer := service.Spec.Type == corev1.ServiceTypeLoadBalancer
+	switch class := service.Spec.LoadBalancerClass; {
+	case !balancer && p.ClusterIPs != nil:
+		return fmt.Sprintf("its type is %s, and [ClusterIP] of cloud.conf does not select it", service.Spec.Type)
+	case !balancer:
+		return fmt.Sprintf("its type is %s and not LoadBalancer", service.Spec.Type)
+	case class != nil && *class != p.LoadBalancerClass:
+		return fmt.Sprintf("spec.loadBalancerClass is %q, and --load-balancer-class is %q", *class, p.LoadBalancerClass)
+	case service.DeletionTimestamp != nil:
+		return "it is being deleted, and has no load balancer finalizer"
+	}
+	return "it has no spec.loadBalancerClass, and --handle-default-class is false"
 }
 
 // Leaves reports whether this controller has to release the Service: it is no longer served and may

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/cleanup"
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -49,13 +50,13 @@ func newCleanup(streams IO, version string) *cobra.Command {
 			"Services or stop its controller first, or the controller creates the objects again.\n" +
 			"Objects of other clusters and of people are never changed. If the command is interrupted, run it again.\n" +
 			"Exit status: 0 nothing is left, 2 objects would be deleted, 1 an error, or objects are left after --timeout.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, streams, version)
+			return o.run(c.Context(), o.logger(streams), streams, version)
 		},
 	}
 	flags := c.Flags()
@@ -70,24 +71,17 @@ func newCleanup(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *cleanupOptions) check() error {
-	var problems []error
-	if o.output != "text" && o.output != "json" {
-		problems = append(problems, fmt.Errorf("--output %q: must be text or json", o.output))
-	}
+func (o *cleanupOptions) check(p *problems) {
+	o.checkCloud(p)
+	o.logging.check(p)
+	checkOutput(p, o.output)
 	if o.cluster.Name == "" && o.cluster.UID == "" {
-		problems = append(problems, errors.New("--cluster-name or --cluster-uid is required: they say which cluster is meant"))
+		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it says which cluster is meant"))
 	}
-	if o.timeout <= 0 {
-		problems = append(problems, fmt.Errorf("--timeout %v: must be above 0s", o.timeout))
-	}
-	return errors.Join(problems...)
+	p.require(o.timeout > 0, "timeout", o.timeout, "must be above 0s")
 }
 
 func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	cloud, err := o.loadConfig()
 	if err != nil {
 		return err

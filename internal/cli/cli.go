@@ -8,10 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/credentialcommand"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -28,9 +29,7 @@ const (
 var errDifferences = errors.New("there is something to do")
 
 // IO is where commands write: results to Out, everything else to Err.
-type IO struct {
-	Out, Err io.Writer
-}
+type IO = command.IO
 
 // Options are the settings of the program that are not flags.
 type Options struct {
@@ -42,22 +41,8 @@ type Options struct {
 
 // Run runs the command line and returns its exit status.
 func Run(ctx context.Context, args []string, streams IO, o Options) int {
-	if o.Timing == (timing.Delays{}) {
-		o.Timing = timing.Default()
-	}
-	root := &cobra.Command{
-		Use:           "kube-octavia",
-		Short:         "Load balancers for Kubernetes Services from OpenStack Octavia",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
+	root := newRoot(streams, o)
 	root.SetArgs(args)
-	root.SetOut(streams.Out)
-	root.SetErr(streams.Err)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())
-	})
-	root.AddCommand(newCleanup(streams, o.Version), newController(streams, o), newCredential(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK
@@ -67,4 +52,29 @@ func Run(ctx context.Context, args []string, streams IO, o Options) int {
 		fmt.Fprintf(streams.Err, "kube-octavia: %v\n", err)
 		return exitError
 	}
+}
+
+// newRoot returns the program as a command, with all its subcommands.
+func newRoot(streams IO, o Options) *cobra.Command {
+	if o.Timing == (timing.Delays{}) {
+		o.Timing = timing.Default()
+	}
+	root := &cobra.Command{
+		Use:           "kube-octavia",
+		Short:         "Load balancers for Kubernetes Services from OpenStack Octavia",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(command.FlagError)
+	root.SetHelpCommand(command.Help())
+	root.AddCommand(newCleanup(streams, o.Version), newController(streams, o), credentialcommand.New(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
+	root.InitDefaultCompletionCmd()
+	for _, c := range append(root.Commands(), root) {
+		if c.HasSubCommands() {
+			command.Group(c)
+		}
+	}
+	return root
 }

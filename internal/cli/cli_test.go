@@ -18,12 +18,6 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-func TestAVersionIsNeverEmpty(t *testing.T) {
-	if got := versionOrRevision(""); got == "" {
-		t.Error("without a version of the build nothing is said")
-	}
-}
-
 func TestHelpIsAResult(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help", "plan"}, {"controller", "-h"}, {"plan", "--help"}} {
 		got := runCommand(t, args...)
@@ -40,40 +34,40 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an unknown command":       {[]string{"frobnicate"}, `unknown command "frobnicate" for "kube-octavia"`},
-		"a command with a slip":    {[]string{"controler"}, "Did you mean this?\n\tcontroller"},
-		"an unknown flag":          {[]string{"plan", "--frobnicate"}, "unknown flag: --frobnicate; see `kube-octavia plan --help`"},
-		"an unknown short flag":    {[]string{"plan", "-z"}, "unknown shorthand flag: 'z' in -z; see `kube-octavia plan --help`"},
-		"a flag of no command":     {[]string{"--cloud-config=x"}, "unknown flag: --cloud-config; see `kube-octavia --help`"},
-		"a flag without its value": {[]string{"controller", "--concurrency"}, "flag needs an argument: --concurrency; see `kube-octavia controller --help`"},
-		"a value that is no number": {
-			[]string{"controller", "--concurrency=many"}, `invalid argument "many" for "--concurrency" flag`,
+		"an unknown command":               {[]string{"frobnicate"}, "unknown command \"frobnicate\" for `kube-octavia`; there are completion, controller, credential, migrate, plan, status, version"},
+		"a command with a slip":            {[]string{"controler"}, "unknown command \"controler\" for `kube-octavia`; did you mean controller?"},
+		"an unknown command of a group":    {[]string{"credential", "frobnicate"}, "unknown command \"frobnicate\" for `kube-octavia credential`; there are create, delete, rotate"},
+		"a command of a group with a slip": {[]string{"credential", "creat", "--name=x"}, "for `kube-octavia credential`; did you mean create?"},
+		"the same without a flag":          {[]string{"credential", "creat"}, "unknown command \"creat\" for `kube-octavia credential`; did you mean create?"},
+		"an unknown shell":                 {[]string{"completion", "csh"}, "unknown command \"csh\" for `kube-octavia completion`; did you mean bash or zsh or fish?"},
+		"help for an unknown command":      {[]string{"help", "frobnicate"}, `unknown command "frobnicate"`},
+		"help for one of a group":          {[]string{"help", "credential", "rotat"}, "for `kube-octavia credential`; did you mean rotate?"},
+		"an unknown flag":                  {[]string{"plan", "--frobnicate"}, "unknown flag: --frobnicate; see `kube-octavia plan --help`"},
+		"an unknown short flag":            {[]string{"plan", "-z"}, "unknown shorthand flag: 'z' in -z; see `kube-octavia plan --help`"},
+		"a flag of no command":             {[]string{"--cloud-config=x"}, "unknown flag: --cloud-config; see `kube-octavia --help`"},
+		"a flag without its value":         {[]string{"controller", "--concurrency"}, "flag needs an argument: --concurrency; see `kube-octavia controller --help`"},
+		"a value that is no number":        {[]string{"controller", "--concurrency=many"}, `--concurrency "many": must be a whole number`},
+		"a rate that is no number":         {[]string{"plan", "--cloud-rate=fast"}, `--cloud-rate "fast": must be a number`},
+		"a switch that is neither":         {[]string{"plan", "--handle-default-class=maybe"}, `--handle-default-class "maybe": must be true or false`},
+		"a duration without a unit": {
+			[]string{"controller", "--sweep-interval=60"}, "--sweep-interval \"60\": must be a duration with a unit, such as 90s, 10m or 1h30m; see `kube-octavia controller --help`",
 		},
-		"an argument too many for the controller": {[]string{"controller", "stray"}, `unknown command "stray" for "kube-octavia controller"`},
-		"two Services to plan for":                {[]string{"plan", "a", "b"}, "accepts at most 1 arg(s), received 2"},
+		"a grace period without a unit":           {[]string{"controller", "--orphan-grace-period=60"}, `--orphan-grace-period "60": must be a duration above 0s, such as 90m, or never`},
+		"a wait without a unit":                   {[]string{"credential", "rotate", "--delete-old-after=60"}, `--delete-old-after "60": must be a duration with a unit`},
+		"an argument too many for the controller": {[]string{"controller", "stray"}, `unexpected argument "stray": the command takes none; usage: kube-octavia controller --cloud-config=FILE [flags]`},
+		"two Services to plan for":                {[]string{"plan", "a", "b"}, `unexpected argument "b" after [SERVICE]; usage: kube-octavia plan [SERVICE] [flags]`},
+		"no application credential to delete":     {[]string{"credential", "delete"}, "argument ID is missing; usage: kube-octavia credential delete ID [flags]"},
+		"two application credentials to delete":   {[]string{"credential", "delete", "a", "b"}, `unexpected argument "b" after ID; usage: kube-octavia credential delete ID [flags]`},
+		"an argument of a version":                {[]string{"version", "2"}, `unexpected argument "2": the command takes none; usage: kube-octavia version [flags]`},
 		"no cloud.conf for the controller":        {[]string{"controller"}, "--cloud-config is required: the path of cloud.conf"},
 		"no cloud.conf for plan":                  {[]string{"plan"}, "--cloud-config is required: the path of cloud.conf"},
 		"a cloud.conf that is not there":          {[]string{"plan", "--cloud-config=" + none}, "read the cloud configuration: open " + none},
-		"an output that is none": {
-			[]string{"plan", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`,
-		},
-		"a kubeconfig that is not there": {
-			[]string{"plan", "--cloud-config=" + conf, "--kubeconfig=" + none}, "find the cluster: stat " + none,
-		},
-		"the same for the controller": {
-			[]string{"controller", "--cloud-config=" + conf, "--kubeconfig=" + none}, "find the cluster: stat " + none,
-		},
-		"a way to adopt that is none": {[]string{"controller", "--adopt=steal"}, `invalid argument "steal" for "--adopt" flag: must be tag or observe`},
-		"the same of a plan":          {[]string{"plan", "--adopt="}, `invalid argument "" for "--adopt" flag: must be tag or observe`},
-		"a migration of one Service":  {[]string{"migrate", "web"}, `unknown command "web" for "kube-octavia migrate"`},
-		"an output of a migration":    {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
-		"a migration from no cloud":   {[]string{"migrate"}, "--cloud-config is required"},
-		"no Service at all at once":   {[]string{"controller", "--concurrency=0"}, "--concurrency 0: must be 1 or more"},
-		"a sweeper that never rests":  {[]string{"controller", "--sweep-interval=10ms"}, "--sweep-interval 10ms: must be 1s or more"},
-		"a log format that is none":   {[]string{"controller", "--log-format=xml"}, `--log-format "xml": must be text or json`},
-		"a log format of plan":        {[]string{"plan", "--log-format="}, `--log-format "": must be text or json`},
-		"more logs than there are":    {[]string{"plan", "-v", "10"}, "--v 10: must be 0 to 9"},
-		"fewer logs than none":        {[]string{"controller", "--v=-1"}, "--v -1: must be 0 to 9"},
+		"an output that is none":                  {[]string{"plan", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
+		"a way to adopt that is none":             {[]string{"controller", "--adopt=steal"}, `--adopt "steal": must be tag or observe`},
+		"the same of a plan":                      {[]string{"plan", "--adopt="}, `--adopt "": must be tag or observe`},
+		"an output of a migration":                {[]string{"migrate", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text or json`},
+		"a migration from no cloud":               {[]string{"migrate"}, "--cloud-config is required"},
+		"a migration from nowhere":                {[]string{"migrate", "--from=metallb"}, `--from "metallb": must be occm or kuryr`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runCommand(t, test.args...)
@@ -87,9 +81,68 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 	}
 }
 
+func TestFlagsWithWrongValuesAreRefusedWithTheRightForm(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--concurrency=0":                        "--concurrency 0: must be 1 or more",
+		"--sweep-interval=10ms":                  "--sweep-interval 10ms: must be 1s or more",
+		"--log-format=xml":                       `--log-format "xml": must be text or json`,
+		"--log-format=":                          `--log-format "": must be text or json`,
+		"--v=10":                                 "--v 10: must be 0 to 9",
+		"--v=-1":                                 "--v -1: must be 0 to 9",
+		"--cluster-name=":                        `--cluster-name "": must not be empty`,
+		"--cluster-name=\xff":                    `--cluster-name "\xff": must be UTF-8`,
+		"--cluster-name=" + longName + "x":       "must have at most 240 bytes",
+		"--cloud-rate=-1":                        "--cloud-rate -1: must be above 0: calls per second",
+		"--cloud-rate=0":                         "--cloud-rate 0: must be above 0",
+		"--cloud-rate=NaN":                       "--cloud-rate NaN: must be above 0",
+		"--cloud-rate=Inf":                       "--cloud-rate +Inf: must be above 0",
+		"--cloud-burst=0":                        "--cloud-burst 0: must be 1 or more: calls at once",
+		"--load-balancer-class=Bad Class":        `--load-balancer-class "Bad Class": must be a name with an optional prefix, such as kube-octavia.io/octavia or my-class: `,
+		"--load-balancer-class=":                 `--load-balancer-class "": must be a name`,
+		"--load-balancer-class=a/b/c":            `--load-balancer-class "a/b/c": must be a name`,
+		"--leader-elect-lease-duration=10s":      "--leader-elect-lease-duration 10s: must be more than --leader-elect-renew-deadline, which is 10s",
+		"--leader-elect-renew-deadline=2s":       "--leader-elect-renew-deadline 2s: must be more than 2.4s, which is 1.2 times --leader-elect-retry-period",
+		"--leader-elect-retry-period=0s":         "--leader-elect-retry-period 0s: must be above 0s",
+		"--metrics-bind-address=8080":            `--metrics-bind-address "8080": must be an address with a port, such as :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none`,
+		"--metrics-bind-address=127.0.0.1":       `--metrics-bind-address "127.0.0.1": must be an address with a port`,
+		"--health-probe-bind-address=":           `--health-probe-bind-address "": must be an address with a port`,
+		"--health-probe-bind-address=::1:8081":   `--health-probe-bind-address "::1:8081": must be an address with a port`,
+		"--health-probe-bind-address=:99999":     `there is no port "99999"`,
+		"--health-probe-bind-address=localhost:": `--health-probe-bind-address "localhost:": must be an address with a port`,
+	} {
+		got := runCommand(t, "controller", "--cloud-config=x", arg)
+		if got.Status != exitError || !strings.HasPrefix(got.Err, "kube-octavia: ") || !strings.Contains(got.Err, want) || strings.Count(got.Err, "\n") != 1 {
+			t.Errorf("%s: %+v, want %q", arg, got, want)
+		}
+	}
+}
+
+// longName is the longest name of a cluster: after it one byte is left in the name of a load balancer.
+var longName = strings.Repeat("ä", 120)
+
+func TestFlagsWithRightValuesAreNotRefused(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for _, args := range [][]string{
+		{"--cluster-name=Prod EU, 1/2_\n*"}, {"--cluster-name=" + longName}, {"--load-balancer-class=example.com/A_b.c"}, {"--load-balancer-class=internal"},
+		{"--cloud-rate=0.1", "--cloud-burst=1"}, {"--metrics-bind-address=0", "--health-probe-bind-address=[::1]:0"}, {"--metrics-bind-address=localhost:http"},
+		{"--leader-elect=false", "--leader-elect-lease-duration=1s"},
+	} {
+		got := runCommand(t, append([]string{"controller", "--cloud-config=" + none}, args...)...)
+		if want := "kube-octavia: read the cloud configuration: open " + none; !strings.HasPrefix(got.Err, want) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
 func TestAllFlagsThatAreWrongAreNamedAtOnce(t *testing.T) {
-	got := runCommand(t, "controller", "--concurrency=-2", "--sweep-interval=0")
-	for _, want := range []string{"--concurrency -2", "--sweep-interval 0s"} {
+	got := runCommand(t, "controller", "--concurrency=-2", "--sweep-interval=0", "--cluster-name=", "--log-format=xml", "--metrics-bind-address=x", "--leader-elect-retry-period=1h")
+	for _, want := range []string{"--cloud-config", "--concurrency -2", "--sweep-interval 0s", "--cluster-name", "--log-format", "--metrics-bind-address", "--leader-elect-renew-deadline"} {
+		if !strings.Contains(got.Err, want) {
+			t.Errorf("%q is not named in %q", want, got.Err)
+		}
+	}
+	got = runCommand(t, "migrate", "--cloud-rate=0", "--from=x", "-o=y")
+	for _, want := range []string{"--cloud-config", "--cloud-rate", "--from", "--output"} {
 		if !strings.Contains(got.Err, want) {
 			t.Errorf("%q is not named in %q", want, got.Err)
 		}

@@ -5,21 +5,19 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -71,35 +69,18 @@ func (c *connection) addAdoptFlag(flags *pflag.FlagSet) {
 	flags.Var(&c.adopt, "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
 }
 
-// restConfig finds the cluster. The API server's priority and fairness holds
-// clients to what it can take; a rate of our own would only delay Services.
-func (c *connection) restConfig() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w; check --kubeconfig and $KUBECONFIG", err)
-	}
-	cluster.QPS = -1
-	cluster.UserAgent = "kube-octavia"
-	return cluster, nil
-}
-
 // loadConfig reads cloud.conf.
 func (c *connection) loadConfig() (config.Config, error) {
-	if c.cloudConfig == "" {
-		return config.Config{}, errors.New("--cloud-config is required: the path of cloud.conf")
-	}
 	return config.Load(c.cloudConfig)
 }
 
-// connect authenticates and finds out what the cloud can do.
+// connect authenticates, finds out what the cloud can do, and checks that it has the providers of cloud.conf.
 func (c *connection) connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
 	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider, Vendors: cloud.Vendors}
 	session, err := openstack.Connect(ctx, openstack.Options{
 		Config:         cloud.Global,
 		RequestTimeout: cloud.RequestTimeout,
-		UserAgent:      "kube-octavia/" + versionOrRevision(version),
+		UserAgent:      command.UserAgent(version),
 		Logger:         log.WithName("openstack"),
 		Metrics:        registry,
 		Rate:           openstack.Rate{PerSecond: c.cloudRate, Burst: c.cloudBurst},
@@ -109,6 +90,9 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 		return nil, can, err
 	}
 	can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(ctx)
+	if err == nil {
+		err = checkProviders(ctx, session, c.cloudConfig, cloud, log)
+	}
 	if err != nil {
 		session.Close()
 		return nil, can, err
@@ -138,17 +122,17 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	cluster, err := c.restConfig()
+	cluster, err := kubeconfig.Load(c.kubeconfig)
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		return nil, nil, fmt.Errorf("reach the cluster: %w", err)
-	}
-	uid, err := clusterUID(ctx, reader)
+	uid, err := cluster.UID(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	reader, err := client.New(cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return nil, nil, cluster.Explain(err)
 	}
 	policy, err := c.policy(cloud, uid)
 	if err != nil {
@@ -187,14 +171,4 @@ func (c *connection) policy(cloud config.Config, clusterUID string) (claim.Polic
 		ClusterName: c.clusterName, ClusterUID: clusterUID,
 		LoadBalancerClass: c.loadBalancerClass, DefaultClass: c.defaultClass, ClusterIPs: clusterIPs,
 	}, err
-}
-
-// clusterUID is the uid of the kube-system namespace: it lives as long as the
-// cluster and no other cluster has it.
-func clusterUID(ctx context.Context, reader client.Reader) (string, error) {
-	var system corev1.Namespace
-	if err := reader.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {
-		return "", fmt.Errorf("read the cluster's uid from namespace kube-system: %w", err)
-	}
-	return string(system.UID), nil
 }

@@ -27,8 +27,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -60,13 +62,13 @@ func newController(streams IO, program Options) *cobra.Command {
 		Short: "Run the controller",
 		Long: "Creates an Octavia load balancer for every Service of type LoadBalancer and keeps it up to date.\n" +
 			"On SIGTERM it finishes calls in progress and stops. It can be killed at any time without losing state.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, program)
+			return o.run(c.Context(), o.logger(streams), program)
 		},
 	}
 	o.addFlags(c.Flags())
@@ -92,22 +94,8 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "interval for trying to acquire or renew the Lease")
 }
 
-func (o *controllerOptions) check() error {
-	var problems []error
-	if o.concurrency < 1 {
-		problems = append(problems, fmt.Errorf("--concurrency %d: must be 1 or more", o.concurrency))
-	}
-	if o.sweepInterval < time.Second {
-		problems = append(problems, fmt.Errorf("--sweep-interval %v: must be 1s or more", o.sweepInterval))
-	}
-	return errors.Join(problems...)
-}
-
 // run connects to cloud and cluster and works until the context ends.
 func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Options) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	cloud, err := o.loadConfig()
 	if err != nil {
 		return err
@@ -118,15 +106,15 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if !cloud.LoadBalancer.Enabled {
 		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to run", o.cloudConfig)
 	}
-	cluster, err := o.restConfig()
+	cluster, err := kubeconfig.Load(o.kubeconfig)
 	if err != nil {
 		return err
 	}
-	m, err := o.manager(cluster, cloud.ClusterIP, log)
+	uid, err := cluster.UID(ctx)
 	if err != nil {
 		return err
 	}
-	uid, err := clusterUID(ctx, m.GetAPIReader())
+	m, err := o.manager(cluster.REST, cloud.ClusterIP, log)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -26,22 +25,18 @@ func (l *logging) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&l.format, "log-format", "text", "format of the log: text or json")
 }
 
-// logger makes the logger of the process, which Kubernetes' libraries use too.
-func (l *logging) logger(streams IO) (logr.Logger, error) {
+// maxVerbosity is the highest log level.
+const maxVerbosity = 9
+
+// logger makes the logger of the process, which Kubernetes' libraries use too. The flags have been checked.
+func (l *logging) logger(streams IO) logr.Logger {
 	encoder := zap.ConsoleEncoder(func(c *zapcore.EncoderConfig) {
 		c.EncodeTime, c.EncodeLevel = zapcore.ISO8601TimeEncoder, encodeLevel
 	})
-	switch l.format {
-	case "text":
-	case "json":
+	if l.format == "json" {
 		encoder = zap.JSONEncoder(func(c *zapcore.EncoderConfig) {
 			c.EncodeTime, c.EncodeLevel = zapcore.RFC3339NanoTimeEncoder, encodeLevel
 		})
-	default:
-		return logr.Logger{}, fmt.Errorf("--log-format %q: must be text or json", l.format)
-	}
-	if l.verbosity < 0 || l.verbosity > 9 {
-		return logr.Logger{}, fmt.Errorf("--v %d: must be 0 to 9", l.verbosity)
 	}
 	// zap counts verbosity downwards from info.
 	logger := zap.New(zap.WriteTo(streams.Err), zap.Level(zapcore.Level(-l.verbosity)), encoder, zap.StacktraceLevel(zapcore.PanicLevel))
@@ -49,7 +44,7 @@ func (l *logging) logger(streams IO) (logr.Logger, error) {
 		ctrl.SetLogger(logger)
 		klog.SetLogger(logger)
 	})
-	return logger, nil
+	return logger
 }
 
 // librariesLog guards the loggers that Kubernetes' libraries have for the whole

@@ -17,11 +17,7 @@ import (
 func logged(t *testing.T, l logging) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	log, err := l.logger(IO{Out: &out, Err: &errs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log = log.WithName("part").WithValues("service", "ns/web")
+	log := l.logger(IO{Out: &out, Err: &errs}).WithName("part").WithValues("service", "ns/web")
 	log.Info("level 0", "op", "CreateListener")
 	log.V(1).Info("level 1")
 	log.V(4).Info("level 4")

@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
@@ -35,13 +35,13 @@ func newMigrate(streams IO, version string) *cobra.Command {
 			"belong to others. Use the same flags as for the controller, above all --cluster-name.\n" +
 			"Writes nothing.\n" +
 			"Exit status: 0 everything would be taken over unchanged, 2 something needs your attention, 1 an error.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), streams, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -51,14 +51,16 @@ func newMigrate(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output %q: must be text or json", o.output)
-	}
+func (o *migrateOptions) check(p *problems) {
+	o.connection.check(p)
+	o.logging.check(p)
+	checkOutput(p, o.output)
 	from := report.Predecessor(o.from)
-	if from != report.OCCM && from != report.Kuryr {
-		return fmt.Errorf("--from %q: must be occm or kuryr", o.from)
-	}
+	p.require(from == report.OCCM || from == report.Kuryr, "from", quoted(o.from), "must be occm or kuryr")
+}
+
+func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
+	from := report.Predecessor(o.from)
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
@@ -71,12 +73,13 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, out io.Writer
 	if err != nil {
 		return err
 	}
+	streams.Note(migration.Unhandled)
 	if o.output == "json" {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(streams.Out)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(migration)
 	} else {
-		err = migration.Print(out)
+		err = migration.Print(streams.Out)
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,11 +14,14 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // planOptions holds the flags of `kube-octavia plan`.
@@ -39,6 +43,8 @@ type servicePlan struct {
 	OnlyObserved bool `json:"onlyObserved,omitempty"`
 	// Refused says why the Service is not served as it is written.
 	Refused []diff.Refusal `json:"refused,omitempty"`
+	// NotHandled says why the controller does not handle the Service.
+	NotHandled string `json:"notHandled,omitempty"`
 	// Error says why a call failed.
 	Error string `json:"error,omitempty"`
 }
@@ -56,13 +62,13 @@ func newPlan(streams IO, version string) *cobra.Command {
 		Short: "Show what the controller would do, without doing it",
 		Long: "Reads the cloud and SERVICE, or all Services, and prints the operations that the controller would do now.\n" +
 			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
-		Args: cobra.MaximumNArgs(1),
+		Args: command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, args, streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), args, streams, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -73,10 +79,13 @@ func newPlan(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, out io.Writer, version string) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output %q: must be text or json", o.output)
-	}
+func (o *planOptions) check(p *problems) {
+	o.connection.check(p)
+	o.logging.check(p)
+	checkOutput(p, o.output)
+}
+
+func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, streams IO, version string) error {
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
@@ -88,31 +97,57 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, o
 	}
 	plans := []servicePlan{}
 	for i := range services {
-		if planner.Serves(&services[i]) || planner.Leaves(&services[i]) {
-			plans = append(plans, planOf(ctx, planner, &services[i]))
+		switch service := &services[i]; {
+		case planner.Serves(service) || planner.Leaves(service):
+			plans = append(plans, planOf(ctx, planner, service))
+		case len(args) > 0:
+			plans = append(plans, servicePlan{Namespace: service.Namespace, Service: service.Name, Ops: []plannedOp{}, NotHandled: planner.WhyNotServed(service)})
 		}
 	}
-	return o.print(out, plans)
+	if len(plans) == 0 {
+		place := "the cluster"
+		if o.namespace != "" {
+			place = "namespace " + o.namespace
+		}
+		streams.Note(report.Unhandled(planner.Policy, place, services))
+	}
+	return o.print(streams.Out, plans)
 }
 
-// services reads the one that is named, or all.
+// services reads the one that is named, or all. One that is named must exist, and so must the namespace.
 func (o *planOptions) services(ctx context.Context, reader client.Reader, args []string) ([]corev1.Service, error) {
 	if len(args) == 0 {
 		var list corev1.ServiceList
 		if err := reader.List(ctx, &list, client.InNamespace(o.namespace)); err != nil {
 			return nil, fmt.Errorf("list Services: %w", err)
 		}
+		if len(list.Items) == 0 && o.namespace != "" {
+			return nil, namespaceMissing(ctx, reader, o.namespace)
+		}
 		return list.Items, nil
 	}
-	key := client.ObjectKey{Namespace: o.namespace, Name: args[0]}
-	if key.Namespace == "" {
-		key.Namespace = corev1.NamespaceDefault
-	}
+	key := client.ObjectKey{Namespace: cmp.Or(o.namespace, corev1.NamespaceDefault), Name: args[0]}
 	var service corev1.Service
-	if err := reader.Get(ctx, key, &service); err != nil {
+	err := reader.Get(ctx, key, &service)
+	switch {
+	case apierrors.IsNotFound(err) && o.namespace == "":
+		return nil, fmt.Errorf("Service %s does not exist; without --namespace it is looked for in namespace %s", key, key.Namespace) //nolint:staticcheck // Service is a name
+	case apierrors.IsNotFound(err):
+		return nil, cmp.Or(namespaceMissing(ctx, reader, o.namespace), fmt.Errorf("Service %s does not exist", key)) //nolint:staticcheck // Service is a name
+	case err != nil:
 		return nil, fmt.Errorf("read Service %s: %w", key, err)
 	}
 	return []corev1.Service{service}, nil
+}
+
+// namespaceMissing returns an error if the namespace does not exist. It returns nil if that cannot be found out: many
+// users may not read namespaces.
+func namespaceMissing(ctx context.Context, reader client.Reader, name string) error {
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("namespace %q does not exist", name)
+	}
+	return nil
 }
 
 func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service) servicePlan {
@@ -163,6 +198,10 @@ func (o *planOptions) print(out io.Writer, plans []servicePlan) error {
 }
 
 func (p servicePlan) print(out io.Writer) {
+	if p.NotHandled != "" {
+		fmt.Fprintf(out, "%s/%s: not handled: %s\n", p.Namespace, p.Service, p.NotHandled)
+		return
+	}
 	state := "no load balancer"
 	if p.LoadBalancerID != "" {
 		state = fmt.Sprintf("load balancer %s, %s", p.LoadBalancerID, p.Status)

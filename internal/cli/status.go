@@ -6,12 +6,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
@@ -30,13 +29,13 @@ func newStatus(streams IO, version string) *cobra.Command {
 		Long: "Reads Services and the cloud and prints the Services with their load balancers, then\n" +
 			"orphans (cloud objects of this cluster that no Service uses), conflicts (objects that\n" +
 			"a Service needs but does not own) and ports that Octavia left behind. Writes nothing.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := o.logger(streams)
-			if err != nil {
-				return err
+			var p problems
+			if o.check(&p); p.err() != nil {
+				return p.err()
 			}
-			return o.run(c.Context(), log, streams.Out, version)
+			return o.run(c.Context(), o.logger(streams), streams, version)
 		},
 	}
 	o.connection.addFlags(c.Flags())
@@ -45,10 +44,13 @@ func newStatus(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output %q: must be text or json", o.output)
-	}
+func (o *statusOptions) check(p *problems) {
+	o.connection.check(p)
+	o.logging.check(p)
+	checkOutput(p, o.output)
+}
+
+func (o *statusOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
 		return err
@@ -58,10 +60,11 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 	if err != nil {
 		return err
 	}
+	streams.Note(survey.Unhandled)
 	if o.output == "json" {
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(streams.Out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(survey)
 	}
-	return survey.Print(out)
+	return survey.Print(streams.Out)
 }

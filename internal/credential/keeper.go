@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credential watches cloud.conf and passes changed credentials to the session. It may import config and
-// openstack.
+// Package credential watches cloud.conf and passes changed credentials to the session. It may import accessrule,
+// config and openstack.
 package credential
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -38,9 +39,9 @@ type Keeper struct {
 	session *openstack.Session
 	log     logr.Logger
 
-	// What was logged last, so that it is logged once: an unreadable file, keys that need a restart, calls that are not
-	// allowed, and why the expiry of the credentials is unknown.
-	unreadable, restart, missing, unknown string
+	// What was logged last, so that it is logged once: an unreadable file, keys that need a restart, features and calls
+	// that are not allowed, and why the expiry of the credentials is unknown.
+	unreadable, restart, without, missing, unknown string
 	// rejected are the last credentials that did not work, and why. They are tried again at retryAt, and then after
 	// twice as long.
 	rejected config.Global
@@ -193,11 +194,19 @@ func (k *Keeper) readExpiry(ctx context.Context) {
 
 // logMissing logs the calls that the access rules of the credentials do not allow.
 func (k *Keeper) logMissing() {
-	var names []string
-	for _, call := range k.session.MissingRules() {
+	without, others := accessrule.Without(k.session.MissingRules())
+	var features, names []string
+	for _, f := range without {
+		features = append(features, f.Name())
+	}
+	for _, call := range others {
 		names = append(names, call.String())
 	}
-	missing := strings.Join(names, ", ")
+	left, missing := strings.Join(features, ","), strings.Join(names, ", ")
+	if left != k.without && left != "" {
+		k.log.Info("the application credential does not allow the calls of some features: neither cloud.conf nor Services can use them", "without", left)
+	}
+	k.without = left
 	if missing != k.missing && missing != "" {
 		k.log.Info("the application credential was created for an older version and does not allow all calls; create another one with "+
 			"`kube-octavia credential rotate`", "missing", missing)

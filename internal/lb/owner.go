@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,6 +53,22 @@ type Owner struct {
 // openstack-cloud-controller-manager.
 func (o Owner) LoadBalancerName() string {
 	return cut(namePrefix + o.ClusterName + "_" + o.Namespace + "_" + o.Name)
+}
+
+// CheckClusterName returns what is wrong with a --cluster-name with which no load balancer could be named. All others that
+// openstack-cloud-controller-manager accepts are right.
+func CheckClusterName(name string) error {
+	const rest = maxText - len(namePrefix) - len("_") - 1 // one byte for what differs from Service to Service
+	switch {
+	case name == "":
+		return errors.New("must not be empty: it is part of the names of load balancers; kubernetes is the default")
+	case !utf8.ValidString(name):
+		return errors.New("must be UTF-8, as all names in OpenStack are")
+	case len(name) > rest:
+		return fmt.Errorf("must have at most %d bytes: load balancers are named %s<cluster>_<namespace>_<name>, which is cut at %d bytes, "+
+			"so all would have the same name", rest, namePrefix, maxText)
+	}
+	return nil
 }
 
 // ListenerName returns the name of a new listener for the Service's i-th port. It is not unique over time, see

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
@@ -29,6 +30,8 @@ type ApplicationCredential struct {
 	ProjectID string
 	// Roles are names of roles. In a request, none means all roles of the login.
 	Roles []string
+	// Without are the features whose calls it does not allow.
+	Without []calltable.Feature
 	// Expires is when it expires; the zero time means never.
 	Expires time.Time
 }
@@ -42,24 +45,26 @@ type applicationCredentialDocument struct {
 		ProjectID   string         `json:"project_id"`
 		ExpiresAt   keystoneTime   `json:"expires_at"`
 		Roles       []roleDocument `json:"roles"`
+		AccessRules accessRules    `json:"access_rules"`
 	} `json:"application_credential"`
 }
 
 func (d applicationCredentialDocument) model() ApplicationCredential {
 	c := d.Credential
-	return ApplicationCredential{ID: c.ID, Name: c.Name, Description: c.Description, Secret: config.Secret(c.Secret),
+	without, _ := accessrule.Without(c.AccessRules.missing())
+	return ApplicationCredential{Without: without, ID: c.ID, Name: c.Name, Description: c.Description, Secret: config.Secret(c.Secret),
 		ProjectID: c.ProjectID, Expires: time.Time(c.ExpiresAt), Roles: roleNames(c.Roles)}
 }
 
 // CreateApplicationCredential creates an application credential of the user who logged in, for the project of the
-// login. It allows the calls of calltable and nothing else.
+// login. It allows the calls of calltable, except those of wanted.Without, and nothing else.
 func (s *Session) CreateApplicationCredential(ctx context.Context, wanted ApplicationCredential) (ApplicationCredential, error) {
 	op := "create application credential " + wanted.Name
 	path, err := s.applicationCredentials()
 	if err != nil {
 		return ApplicationCredential{}, Wrap(op, err)
 	}
-	options := applicationcredentials.CreateOpts{Name: wanted.Name, Description: wanted.Description, AccessRules: accessRules(s.roots())}
+	options := applicationcredentials.CreateOpts{Name: wanted.Name, Description: wanted.Description, AccessRules: accessrule.Rules(s.roots(), wanted.Without...)}
 	for _, role := range wanted.Roles {
 		options.Roles = append(options.Roles, applicationcredentials.Role{Name: role})
 	}
@@ -171,4 +176,28 @@ func onlyPeople(err error) error {
 			"and a trust cannot."
 	}
 	return err
+}
+
+// MissingRules returns the calls of the program that the access rules of the application credential in use do not
+// allow, because it was created for an older version or without some features. Credentials without access rules allow every call.
+func (s *Session) MissingRules() []calltable.Call {
+	var t struct {
+		ApplicationCredential struct {
+			AccessRules accessRules `json:"access_rules"`
+		} `json:"application_credential"`
+	}
+	if err := s.readToken(&t); err != nil {
+		return nil
+	}
+	return t.ApplicationCredential.AccessRules.missing()
+}
+
+// accessRules are the rules of an application credential; nil means that it has none and allows every call.
+type accessRules []applicationcredentials.AccessRule
+
+func (r accessRules) missing() []calltable.Call {
+	if r == nil {
+		return nil
+	}
+	return accessrule.Missing(r)
 }

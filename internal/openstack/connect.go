@@ -15,6 +15,7 @@ import (
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/catalogue"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/ratelimit"
 	"github.com/kube-octavia/kube-octavia/internal/redact"
@@ -48,7 +49,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	}
 	known := &calltable.Routes{}
 	known.Add(calltable.ServiceIdentity, provider.IdentityBase)
-	provider.HTTPClient = http.Client{Transport: o.chain(s, known)}
+	provider.HTTPClient = http.Client{Transport: o.chain(s, known), CheckRedirect: keepWrites}
 	s.open, s.close = context.WithCancel(context.WithoutCancel(ctx))
 
 	got, err := s.authenticate(ctx, first)
@@ -68,29 +69,11 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 // chain returns the transport of all calls. From the outside in, it removes secrets from error responses, sets the
 // request id, waits for the rate limit, logs, measures, and limits the time.
 func (o Options) chain(s *Session, known *calltable.Routes) http.RoundTripper {
-	var next http.RoundTripper = attempts{next: s.connections, timeout: o.RequestTimeout}
+	var next http.RoundTripper = attempts{next: s.connections, routes: known, timeout: o.RequestTimeout}
 	next = measured{next: next, routes: known, metrics: s.metrics, now: o.clock.Now}
 	next = logged{next: next, routes: known, logger: o.Logger, now: o.clock.Now}
 	next = &throttled{next: next, routes: known, rate: o.Rate, clock: o.clock, metrics: s.metrics, limiters: map[string]*ratelimit.Limiter{}}
 	return redact.New(requestIDs{next: next})
-}
-
-// explainAuthentication adds to a failed login what the operator can check.
-func explainAuthentication(err error) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch {
-	case e.Class == Unauthorized:
-		e.Message += " Check the credentials in [Global]."
-	case e.Class == Gone || e.Class == Transient && e.Status == 0 && e.Unanswered && !isCertificate(e.Err):
-		e.Message += "; is auth-url the address of Keystone?"
-		if e.Class == Gone {
-			e.Class = Invalid
-		}
-	}
-	return e
 }
 
 // authOptions returns the credentials in gophercloud's form.
@@ -147,16 +130,16 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calltable.
 		return &Error{Class: Invalid, Message: "the token is for no project: set tenant-id or tenant-name in [Global]"}
 	}
 	s.projectID = got.projectID
-	catalog, err := got.result.ExtractServiceCatalog()
+	entries, err := got.result.ExtractServiceCatalog()
 	if err != nil {
 		return err
 	}
 	find := func(service string) (*gophercloud.ServiceClient, error) {
-		endpoint, err := findEndpoint(catalog.Entries, service, g.Region, g.EndpointType)
+		endpoint, err := catalogue.Endpoint(entries.Entries, service, g.Region, g.EndpointType)
 		if err != nil {
 			return nil, err
 		}
-		client := newServiceClient(s.provider, service, endpoint)
+		client := catalogue.Client(s.provider, service, endpoint)
 		known.Add(service, client.Endpoint)
 		return client, nil
 	}

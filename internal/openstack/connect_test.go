@@ -128,17 +128,17 @@ func TestConnectErrorsSayWhatToCheck(t *testing.T) {
 		},
 		"not Keystone": {
 			func(c *cloud, _ *config.Global) { c.refuse = http.NotFound },
-			Invalid, "404: not found; is auth-url the address of Keystone?",
+			Invalid, "/identity/v3/auth/tokens; is auth-url the address of Keystone?",
 		},
 		"nobody there": {
 			func(_ *cloud, g *config.Global) { g.AuthURL = "http://127.0.0.1:1/v3" },
-			Transient, "authenticate at http://127.0.0.1:1/v3: no answer: dial tcp 127.0.0.1:1: connect: connection refused",
+			Transient, "authenticate at http://127.0.0.1:1/v3: no answer: dial tcp 127.0.0.1:1: connect: connection refused; nothing listens there: check host and port in auth-url",
 		},
 		"a login page": {
 			func(c *cloud, _ *config.Global) {
 				c.refuse = func(w http.ResponseWriter, _ *http.Request) { answer(w, 201, "<html>") }
 			},
-			Transient, "the answer cannot be read: invalid character '<'",
+			Transient, "this is a web page, such as those of a dashboard, a login or a proxy; is auth-url the address of Keystone?",
 		},
 		"no certificate file": {
 			func(_ *cloud, g *config.Global) { g.CAFile = "/nonexistent/ca.pem" },

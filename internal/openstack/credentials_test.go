@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
@@ -312,7 +313,7 @@ func TestApplicationCredentialsAreCreatedReadAndDeleted(t *testing.T) {
 	if diff := cmp.Diff([]string{"load-balancer_member", "member", "reader"}, person.Roles()); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)
 	}
-	want := ApplicationCredential{Name: "n", Description: "d", Roles: []string{"load-balancer_member", "reader"}, ProjectID: s.project,
+	want := ApplicationCredential{Without: []calltable.Feature{calltable.FeatureSecurityGroups}, Name: "n", Description: "d", Roles: []string{"load-balancer_member", "reader"}, ProjectID: s.project,
 		Expires: time.Now().Add(time.Hour).UTC().Truncate(time.Second)}
 	made, err := person.CreateApplicationCredential(context.Background(), want)
 	if err != nil {
@@ -334,30 +335,6 @@ func TestApplicationCredentialsAreCreatedReadAndDeleted(t *testing.T) {
 	}
 }
 
-func TestAServiceBelowAPathHasARuleWithAndWithoutThePath(t *testing.T) {
-	rules := accessRules(map[string]string{calltable.ServiceIdentity: "https://cloud/identity/", calltable.ServiceLoadBalancer: "https://cloud/load-balancer/", calltable.ServiceNetwork: "https://cloud:9696/"})
-	var got []applicationcredentials.AccessRule
-	for _, rule := range rules {
-		if strings.HasSuffix(rule.Path, "/status") || strings.HasSuffix(rule.Path, "/networks") || strings.Contains(rule.Path, "trusts") {
-			got = append(got, rule)
-		}
-	}
-	want := []applicationcredentials.AccessRule{
-		{Service: "identity", Method: "GET", Path: "/v3/OS-TRUST/trusts/*"}, {Service: "identity", Method: "GET", Path: "/identity/v3/OS-TRUST/trusts/*"},
-		{Service: "load-balancer", Method: "GET", Path: "/v2.0/lbaas/loadbalancers/*/status"},
-		{Service: "load-balancer", Method: "GET", Path: "/load-balancer/v2.0/lbaas/loadbalancers/*/status"},
-		{Service: "network", Method: "GET", Path: "/v2.0/networks"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, rule := range rules {
-		if rule.Method != "GET" && rule.Service == calltable.ServiceIdentity {
-			t.Errorf("an application credential may %s %s", rule.Method, rule.Path)
-		}
-	}
-}
-
 func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T) {
 	s := newSimulator(t)
 	person := s.open(t, s.byPassword())
@@ -365,8 +342,8 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 		t.Errorf("a password lacks %v", missing)
 	}
 	rules := []applicationcredentials.AccessRule{{Service: "network", Method: "GET", Path: "/v2.0/**"}, {Service: "identity", Method: "GET", Path: "/v3/**"}}
-	for _, rule := range accessRules(nil) {
-		if rule.Service == "load-balancer" && rule.Path != "/" {
+	for _, rule := range accessrule.Rules(nil) {
+		if rule.Service == "load-balancer" && rule.Path != "/" && rule.Path != calltable.ProvidersPath {
 			rule.Path = "/load-balancer" + strings.ReplaceAll(rule.Path, "*", "{id}")
 			rules = append(rules, rule)
 		}
@@ -381,21 +358,30 @@ func TestCallsThatAnOlderApplicationCredentialDoesNotAllowAreListed(t *testing.T
 	for _, c := range session.MissingRules() {
 		names = append(names, c.String())
 	}
-	want := []string{"GET / of load-balancer", "POST /v2.0/floatingips of network", "PUT /v2.0/floatingips/* of network", "PUT /v2.0/floatingips/*/tags of network", "DELETE /v2.0/floatingips/* of network",
+	want := []string{"GET / of load-balancer", "GET /v2.0/lbaas/providers of load-balancer", "POST /v2.0/floatingips of network", "PUT /v2.0/floatingips/* of network", "PUT /v2.0/floatingips/*/tags of network", "DELETE /v2.0/floatingips/* of network",
 		"POST /v2.0/security-groups of network", "DELETE /v2.0/security-groups/* of network", "POST /v2.0/security-group-rules of network",
 		"DELETE /v2.0/security-group-rules/* of network", "PUT /v2.0/ports/* of network",
 		"GET /v1/secrets of key-manager", "POST /v1/secrets of key-manager", "GET /v1/secrets/* of key-manager", "DELETE /v1/secrets/* of key-manager", "GET /v1/containers/* of key-manager"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if names, err := session.Providers(context.Background()); names != nil || err != nil {
+		t.Errorf("providers without the right to ask for them: %v, %v", names, err)
+	}
 }
 
-func TestACallIsFoundByThePathAtTheService(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/v2.0/lbaas/loadbalancers/1": true, "/v2.0/lbaas/loadbalancers": true, "/v2.0/lbaas/loadbalancers/": false, "/v2.0/lbaas/loadbalancers/1/2": false, "/": true, "/v2": false,
-	} {
-		if _, found := calltable.Find("load-balancer", "GET", path); found != want {
-			t.Errorf("%s: found %t", path, found)
-		}
+func TestAFeatureThatAnApplicationCredentialDoesNotAllowIsNamedWhenItIsUsed(t *testing.T) {
+	s := newSimulator(t)
+	made, err := s.open(t, s.byPassword()).CreateApplicationCredential(context.Background(),
+		ApplicationCredential{Name: "n", Without: []calltable.Feature{calltable.FeatureSecurityGroups}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := s.open(t, config.Global{ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret})
+	_, err = session.Network().Get(context.Background(), session.Network().ServiceURL("security-groups")+"?name=x", new(map[string]any), nil)
+	want := "access rules do not allow the call GET /v2.0/security-groups of network, which is for security groups; create another one with " +
+		"`kube-octavia credential create`, without --without=security-groups"
+	if err := Wrap("list security groups", err); Classify(err) != Unauthorized || !strings.Contains(err.Error(), want) {
+		t.Errorf("class %s: %v, want %q", Classify(err), err, want)
 	}
 }

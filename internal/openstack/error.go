@@ -4,16 +4,15 @@
 package openstack
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kube-octavia/kube-octavia/internal/neterror"
 )
 
 // Error is a failed call. Use errors.As to get it.
@@ -119,7 +118,7 @@ func describe(err error) Error {
 	case errors.As(err, &answer) && answer.Actual == http.StatusUnauthorized && errors.As(err, &fresh):
 		e := describeAnswer(answer)
 		e.Message = strings.TrimSuffix(e.Message, ".") + ". Keystone has just accepted the credentials, but this service rejects them: an application " +
-			"credential is rejected like this if its access rules do not allow the call; create another one with `kube-octavia credential create`"
+			"credential is rejected like this if its access rules do not allow the call" + missingRight(answer)
 		return e
 	case errors.As(err, &answer):
 		return describeAnswer(answer)
@@ -131,7 +130,7 @@ func describe(err error) Error {
 		return Error{Class: Invalid, Message: err.Error(), Err: err}
 	}
 	// The rest failed after the response headers: a truncated body, or one of an unexpected form.
-	return Error{Class: Transient, Message: "the answer cannot be read: " + plain(err), Unanswered: true, Err: err}
+	return Error{Class: Transient, Message: "the answer cannot be read: " + neterror.Text(err), Unanswered: true, Err: err}
 }
 
 // describeAnswer describes a response that is not a success.
@@ -182,15 +181,6 @@ func isInput(err error) bool {
 	return errors.As(err, &missing) || errors.As(err, &invalid) || errors.As(err, &endpoint)
 }
 
-// plain returns the text of an error without the method and address that net/http adds.
-func plain(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return plain(u.Err)
-	}
-	return err.Error()
-}
-
 // retryAfter reads the Retry-After header: seconds, or a date, which is compared with the date of the response if
 // it has one.
 func retryAfter(h http.Header, now time.Time) (patience time.Duration, asked bool) {
@@ -210,25 +200,3 @@ func retryAfter(h http.Header, now time.Time) (patience time.Duration, asked boo
 
 // maxPatience limits what a Retry-After can ask for.
 const maxPatience = 10 * time.Minute
-
-// attemptError is a call that got no answer.
-type attemptError struct {
-	requestID string
-	sent      bool // there was a connection, so the request may have arrived
-	timeout   time.Duration
-	err       error
-}
-
-func (e *attemptError) Error() string {
-	switch {
-	case e.timeout > 0:
-		return fmt.Sprintf("no answer within %v", e.timeout)
-	case errors.Is(e.err, context.Canceled):
-		return "cancelled before the answer arrived"
-	case isCertificate(e.err):
-		return "no answer: " + plain(e.err) + "; check ca-file in [Global], the CAs that sign the cloud's certificates"
-	}
-	return "no answer: " + plain(e.err)
-}
-
-func (e *attemptError) Unwrap() error { return e.err }

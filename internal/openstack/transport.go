@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -122,10 +121,4 @@ func (c certificates) settings(g config.Global) (*tls.Config, error) {
 		settings.Certificates = []tls.Certificate{pair}
 	}
 	return settings, nil
-}
-
-// isCertificate reports whether a call failed because the certificate of the server is not trusted.
-func isCertificate(err error) bool {
-	var refused *tls.CertificateVerificationError
-	return errors.As(err, &refused)
 }

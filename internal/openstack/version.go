@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 )
 
 // OctaviaVersion returns the highest API version of Octavia, compared as numbers: 2.10 is above 2.9. An unreadable
@@ -26,7 +29,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 		OkCodes: []int{http.StatusOK, http.StatusMultipleChoices},
 	})
 	if err != nil {
-		return 0, 0, Wrap(op, err)
+		return 0, 0, explainEndpoint(Wrap(op, err), calltable.ServiceLoadBalancer, s.loadBalancer.Endpoint)
 	}
 	for _, v := range answer.Versions {
 		if a, b, ok := parseVersion(v.ID); ok && (a > major || a == major && b > minor) {
@@ -37,6 +40,27 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 		return 0, 0, Wrap(op, errors.New("it lists none at "+withoutPassword(s.loadBalancer.Endpoint)))
 	}
 	return major, minor, nil
+}
+
+// Providers returns the names of the providers that Octavia has enabled; none if the access rules of the application
+// credential in use do not allow to ask.
+func (s *Session) Providers(ctx context.Context) ([]string, error) {
+	if slices.ContainsFunc(s.MissingRules(), func(c calltable.Call) bool { return c.Path == calltable.ProvidersPath }) {
+		return nil, nil
+	}
+	var answer struct {
+		Providers []struct {
+			Name string `json:"name"`
+		} `json:"providers"`
+	}
+	if _, err := s.loadBalancer.Get(ctx, strings.TrimSuffix(s.loadBalancer.Endpoint, "/")+calltable.ProvidersPath, &answer, nil); err != nil {
+		return nil, Wrap("list the providers of Octavia", err)
+	}
+	var names []string
+	for _, p := range answer.Providers {
+		names = append(names, p.Name)
+	}
+	return names, nil
 }
 
 // parseVersion parses "v2.26", and "v2" as 2.0.

@@ -30,6 +30,8 @@ const (
 // predecessor created, if a controller took over now.
 type Migration struct {
 	Services []ServiceMigration `json:"services"`
+	// Unhandled says why no Service is handled; "" if one is.
+	Unhandled string `json:"-"`
 	// Others are load balancers of the project that were created for other Services.
 	Others []OtherLoadBalancer `json:"others"`
 	// SecurityGroups are those that were created for Services. It is nil if the controller does
@@ -129,12 +131,13 @@ func Migrate(ctx context.Context, s Source, from Predecessor) (Migration, error)
 		case s.Serves(service) || s.Leaves(service):
 			s.plan(ctx, service, balancers, &row)
 		case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
-			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.whyNotHandled(service)}
+			row.Outcome, row.Reasons = OutcomeLeftAlone, []string{s.WhyNotServed(service)}
 		default:
 			continue
 		}
 		m.Services = append(m.Services, row)
 	}
+	m.Unhandled = s.unhandled(services)
 	m.Others = s.others(balancers, services, m.Services)
 	if from == Kuryr {
 		if m.Kuryr, err = s.kuryrMarks(ctx, services); err != nil {
@@ -234,17 +237,6 @@ func (s Source) whyNotOwned(service *corev1.Service, l lb.LoadBalancer) string {
 	owner := s.Owner(service)
 	return cmp.Or(s.otherProject(l), owner.Claims(l).Reason, fmt.Sprintf(
 		"load balancer %s has this Service's name, but the Service's status has no address of it; if it belongs to this Service, set tag %s on it", l.ID, owner.ServiceTag()))
-}
-
-// whyNotHandled says why a Service of type LoadBalancer is not handled by this controller.
-func (s Source) whyNotHandled(service *corev1.Service) string {
-	if class := service.Spec.LoadBalancerClass; class != nil {
-		return fmt.Sprintf("spec.loadBalancerClass is %q, and --load-balancer-class is %q", *class, s.LoadBalancerClass)
-	}
-	if service.DeletionTimestamp != nil {
-		return "it is being deleted, and has no load balancer finalizer"
-	}
-	return "it has no spec.loadBalancerClass, and --handle-default-class is false"
 }
 
 // others returns the load balancers that were created for Services and are in no row.

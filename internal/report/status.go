@@ -25,7 +25,9 @@ import (
 // Survey has all Services of the cluster with their cloud objects, and objects that belong to no
 // Service.
 type Survey struct {
-	Services []ServiceStatus `json:"services"`
+	// Unhandled says why no Service is handled; "" if one is.
+	Unhandled string          `json:"-"`
+	Services  []ServiceStatus `json:"services"`
 	// Orphans have the uid of this cluster and of a Service that does not exist.
 	Orphans []orphan.Object `json:"orphans"`
 	// Conflicts are objects that block a Service, or that another client took from it.
@@ -80,6 +82,7 @@ func Status(ctx context.Context, s Source) (Survey, error) {
 	if err != nil {
 		return Survey{}, err
 	}
+	all.Unhandled = s.unhandled(services)
 	for i := range services {
 		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
 			row, conflicts := s.statusOf(service, cloud)

@@ -120,6 +120,34 @@ func TestPlanSaysWhatItCannotFindOut(t *testing.T) {
 	s.writeFiles()
 }
 
+func TestCommandsSayWhyThereIsNoServiceToHandle(t *testing.T) {
+	skipOnRealOpenStack(t, "the cloud has no part in it")
+	s := newStage(t, settings{off: true})
+	other := s.service("other", tcp(8080), ofClass("example.com/other"))
+	named := s.namespace + "/" + other.name
+	class := `spec.loadBalancerClass is "example.com/other", and --load-balancer-class is "kube-octavia.io/octavia"`
+	for _, c := range []struct {
+		args     []string
+		status   int
+		out, err string
+	}{
+		{[]string{"plan", "-n", "nope"}, 1, "", `namespace "nope" does not exist`},
+		{[]string{"plan", "-n", "nope", "web"}, 1, "", `namespace "nope" does not exist`},
+		{[]string{"plan", "-n", "kube-public"}, 0, "", "there is no Service to handle in namespace kube-public: none is of type LoadBalancer"},
+		{[]string{"plan", "-n", s.namespace}, 0, "", "there is no Service to handle in namespace " + s.namespace + "; 1 of type LoadBalancer: " + class},
+		{[]string{"plan", "-n", s.namespace, "web"}, 1, "", "Service " + s.namespace + "/web does not exist"},
+		{[]string{"plan", "no-such-service"}, 1, "", "Service default/no-such-service does not exist; without --namespace it is looked for in namespace default"},
+		{[]string{"plan", "-n", s.namespace, other.name}, 0, named + ": not handled: " + class, ""},
+		{[]string{"plan", "-n", "default", "kubernetes"}, 0, "default/kubernetes: not handled: its type is ClusterIP and not LoadBalancer", ""},
+		{[]string{"plan", "-n", s.namespace, other.name, "-o", "json"}, 0, `"notHandled": "spec.loadBalancerClass is`, ""},
+	} {
+		status, out, errs := s.run(c.args...)
+		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) || c.out == "" && out != "" || c.err == "" && errs != "" {
+			t.Errorf("%v: status %d, printed %q, said %q; want %d, %q, %q", c.args, status, out, errs, c.status, c.out, c.err)
+		}
+	}
+}
+
 func TestControllerDoesNotStartOnAWrongConfiguration(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "cloud.conf")
 	for _, c := range []struct {

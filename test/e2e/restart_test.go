@@ -68,7 +68,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 	s.stop()
 	s.resetCalls()
 	s.waitForPassAfter(s.start)
-	s.requireCallsToTheCloud("a restart without a change", 6)
+	s.requireCallsToTheCloud("a restart without a change", 7)
 
 	// Of each load balancer, the members are read before they are written, and compared after.
 	s.stop()
@@ -156,7 +156,7 @@ func TestServiceWithoutANoteIsReadOnceAndNoted(t *testing.T) {
 		s.resetCalls()
 		s.waitForPassAfter(s.start)
 		web.waitUntilNoted()
-		s.requireCallsToTheCloud(name+": a restart", 5+2)
+		s.requireCallsToTheCloud(name+": a restart", 6+2)
 		if writes := s.writes(); len(writes) > 0 {
 			t.Errorf("%s: the cloud was written to: %v", name, writes)
 		}

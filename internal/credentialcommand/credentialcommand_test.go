@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package credentialcommand_test
 
 import (
 	"net/http"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,37 +17,10 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
-
-func TestWhenACredentialExpiresIsReadAsPeopleWriteIt(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for text, want := range map[string]string{
-		"": "", "never": "", "90d": "2026-04-02T03:04:05Z", "12h": "2026-01-02T15:04:05Z", "2030-01-31": "2030-01-31T00:00:00Z",
-		"2030-01-31T10:00:00+01:00": "2030-01-31T09:00:00Z",
-	} {
-		got, err := parseExpiry(text, now)
-		if err != nil || want == "" && !got.IsZero() || want != "" && got.Format(time.RFC3339) != want {
-			t.Errorf("%q is %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"soon", "d", "-1d", "0h", "2020-01-01", "90"} {
-		if got, err := parseExpiry(text, now); err == nil || !strings.Contains(err.Error(), "--expires") {
-			t.Errorf("%q is taken for %v, %v", text, got, err)
-		}
-	}
-}
-
-func TestNameOfASecretNeedsItsNamespace(t *testing.T) {
-	if name, err := parseSecretName("a/b"); err != nil || name.Namespace != "a" || name.Name != "b" {
-		t.Errorf("%v, %v", name, err)
-	}
-	for _, text := range []string{"b", "/b", "a/", "a/b/c", ""} {
-		if _, err := parseSecretName(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-}
 
 // cloudWithLogin starts a simulated cloud and lets the environment of the test be
 // that of an openrc file for it.
@@ -248,5 +220,33 @@ func TestACredentialIsDeletedByItsID(t *testing.T) {
 	}
 	if got := runCommand(t, "credential", "delete", id); got.Status != 1 || !strings.Contains(got.Err, "404") {
 		t.Errorf("once more: %+v", got)
+	}
+}
+
+func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
+	cloudWithLogin(t)
+	got := runCommand(t, "credential", "create", "--format=conf", "--without=certificates,security-groups")
+	conf, err := config.Parse("cloud.conf", []byte(got.Out))
+	if err != nil || got.Status != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	missing := session.MissingRules()
+	for _, call := range missing {
+		if call.Feature != calltable.FeatureCertificates && call.Feature != calltable.FeatureSecurityGroups {
+			t.Errorf("%s is not allowed", call)
+		}
+	}
+	if len(missing) < 10 {
+		t.Errorf("only %v are not allowed", missing)
+	}
+	for name, want := range map[string]string{"certs": `--without "certs": must be any of certificates, security-groups`, "floating-IPs": "are always needed"} {
+		if got := runCommand(t, "credential", "create", "--without="+name); got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, want) {
+			t.Errorf("%s: %+v, want %q", name, got, want)
+		}
 	}
 }

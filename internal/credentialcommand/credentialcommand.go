@@ -1,7 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+// Package credentialcommand is `kube-octavia credential`: it creates, rotates and deletes application credentials with a
+// person's login. It may import calltable, command, kubeconfig, config and openstack.
+package credentialcommand
 
 import (
 	"context"
@@ -19,6 +21,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -30,7 +34,8 @@ const (
 	defaultSecret = "kube-octavia/cloud-config"
 )
 
-func newCredential(streams IO, version string) *cobra.Command {
+// New returns the command with its subcommands.
+func New(streams command.IO, version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "credential",
 		Short: "Create, rotate and delete the controller's application credential",
@@ -40,7 +45,7 @@ func newCredential(streams IO, version string) *cobra.Command {
 			"Log in with your own user and password: with --os-cloud, an entry of clouds.yaml; or with --cloud-config;\n" +
 			"or, without these, with $OS_CLOUD or the variables of an openrc file.",
 	}
-	c.AddCommand(newCredentialCreate(streams, version), newCredentialRotate(streams, version), newCredentialDelete(streams, version))
+	c.AddCommand(newCreate(streams, version), newRotate(streams, version), newDelete(streams, version))
 	return c
 }
 
@@ -66,7 +71,7 @@ func (p *person) login() (config.Global, error) {
 // connect logs in.
 func (p *person) connect(ctx context.Context, g config.Global, version string) (*openstack.Session, error) {
 	session, err := openstack.Connect(ctx, openstack.Options{
-		Config: g, UserAgent: "kube-octavia/" + versionOrRevision(version), Logger: logr.Discard(), Metrics: prometheus.NewRegistry(),
+		Config: g, UserAgent: command.UserAgent(version), Logger: logr.Discard(), Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("log in: %w", err)
@@ -79,12 +84,14 @@ type wish struct {
 	name    string
 	expires string
 	roles   []string
+	without []string
 }
 
 func (w *wish) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&w.name, "name", "", "name of the application credential; default: kube-octavia- and the time")
 	flags.StringVar(&w.expires, "expires", "", "expiry: a duration such as 90d or 12h, a date such as 2030-01-31, or never")
 	flags.StringSliceVar(&w.roles, "roles", nil, "roles of the application credential in the project; default: all of yours except admin")
+	flags.StringSliceVar(&w.without, "without", nil, "features whose calls the application credential does not allow, because nothing uses them: "+strings.Join(calltable.Optional(), ", "))
 }
 
 // credential is the application credential that the flags describe.
@@ -100,8 +107,24 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 		}
 	}
 	var err error
+	if c.Without, err = parseFeatures(w.without); err != nil {
+		return c, err
+	}
 	c.Expires, err = parseExpiry(w.expires, now)
 	return c, err
+}
+
+// parseFeatures reads what --without says.
+func parseFeatures(names []string) ([]calltable.Feature, error) {
+	var features []calltable.Feature
+	for _, name := range names {
+		f, known := calltable.FindOptional(name)
+		if !known {
+			return nil, fmt.Errorf("--without %q: must be any of %s; the calls of all other features are always needed", name, strings.Join(calltable.Optional(), ", "))
+		}
+		features = append(features, f)
+	}
+	return features, nil
 }
 
 // parseExpiry reads what --expires says; the zero time means never.
@@ -151,13 +174,13 @@ func until(c openstack.ApplicationCredential) string {
 	return "it expires at " + c.Expires.Format(time.RFC3339)
 }
 
-func newCredentialDelete(streams IO, version string) *cobra.Command {
+func newDelete(streams command.IO, version string) *cobra.Command {
 	var p person
 	c := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete an application credential",
 		Long:  "Deletes one of your application credentials. Clients that still use it are rejected at once.",
-		Args:  cobra.ExactArgs(1),
+		Args:  command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
 			login, err := p.login()
 			if err != nil {

@@ -1,7 +1,9 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package openstack
+// Package catalogue finds the endpoints of services in the service catalogue of a token. It reads and writes nothing, and
+// may import calltable.
+package catalogue
 
 import (
 	"fmt"
@@ -24,8 +26,9 @@ var missing = map[string]string{
 	calltable.ServiceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 
-// findEndpoint returns the first endpoint of a service in a region, or in any region if that is empty.
-func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType string) (string, error) {
+// Endpoint returns the first endpoint of a service in a region, or in any region if that is empty. endpointType is its
+// interface; empty means public. The error says where there are endpoints.
+func Endpoint(entries []tokens.CatalogEntry, service, region, endpointType string) (string, error) {
 	if endpointType == "" {
 		endpointType = "public"
 	}
@@ -52,9 +55,9 @@ func findEndpoint(entries []tokens.CatalogEntry, service, region, endpointType s
 // versionTail matches the version at the end of an endpoint.
 var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
 
-// newServiceClient returns a client for version 2.0 of Neutron or Octavia, or version 1 of Barbican. Some
+// Client returns a client of p for version 2.0 of Neutron or Octavia, or version 1 of Barbican. Some
 // catalogues include the version in the endpoint and some do not.
-func newServiceClient(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
+func Client(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
 	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
 	version := "v2.0/"
 	if service == calltable.ServiceKeyManager {

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package credentialcommand
 
 import (
 	"context"
@@ -15,20 +15,21 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// credentialCreateOptions holds the flags of `kube-octavia credential create`.
-type credentialCreateOptions struct {
+// createOptions holds the flags of `kube-octavia credential create`.
+type createOptions struct {
 	person
 	wish
 	secret, mountPath string
 	format, output    string
 }
 
-func newCredentialCreate(streams IO, version string) *cobra.Command {
-	var o credentialCreateOptions
+func newCreate(streams command.IO, version string) *cobra.Command {
+	var o createOptions
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create an application credential and print the Secret with it",
@@ -37,7 +38,7 @@ func newCredentialCreate(streams IO, version string) *cobra.Command {
 			"--cloud-config except [Global].\n" +
 			"\n" +
 			"  kube-octavia credential create --cloud-config=cloud.conf | kubectl apply --server-side -f -",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
 	}
 	o.person.addFlags(c.Flags())
@@ -49,7 +50,7 @@ func newCredentialCreate(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version string) error {
+func (o *createOptions) run(ctx context.Context, streams command.IO, version string) error {
 	if o.format != "secret" && o.format != "conf" {
 		return fmt.Errorf("--format %q: must be secret or conf", o.format)
 	}
@@ -107,7 +108,7 @@ func (o *credentialCreateOptions) run(ctx context.Context, streams IO, version s
 }
 
 // open opens what is written to.
-func (o *credentialCreateOptions) open(stdout io.Writer) (*result, error) {
+func (o *createOptions) open(stdout io.Writer) (*result, error) {
 	if o.output == "-" {
 		return &result{to: stdout}, nil
 	}
@@ -116,7 +117,7 @@ func (o *credentialCreateOptions) open(stdout io.Writer) (*result, error) {
 
 // files gives cloud.conf for the application credential, and the files that it
 // names, by the keys of the Secret.
-func (o *credentialCreateOptions) files(login config.Global, made openstack.ApplicationCredential, base []byte) (map[string]string, error) {
+func (o *createOptions) files(login config.Global, made openstack.ApplicationCredential, base []byte) (map[string]string, error) {
 	g := login.WithApplicationCredential(made.ID, made.Secret)
 	files := map[string]string{}
 	if o.format == "secret" {

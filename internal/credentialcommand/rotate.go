@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package credentialcommand
 
 import (
 	"context"
@@ -17,12 +17,14 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// credentialRotateOptions holds the flags of `kube-octavia credential rotate`.
-type credentialRotateOptions struct {
+// rotateOptions holds the flags of `kube-octavia credential rotate`.
+type rotateOptions struct {
 	person
 	wish
 	secret, kubeconfig string
@@ -30,8 +32,8 @@ type credentialRotateOptions struct {
 	keepOld            bool
 }
 
-func newCredentialRotate(streams IO, version string) *cobra.Command {
-	var o credentialRotateOptions
+func newRotate(streams command.IO, version string) *cobra.Command {
+	var o rotateOptions
 	c := &cobra.Command{
 		Use:   "rotate",
 		Short: "Replace the application credential in the Secret of a cluster",
@@ -39,7 +41,7 @@ func newCredentialRotate(streams IO, version string) *cobra.Command {
 			"Running controllers use the new one without a restart: kubelet delivers it to their Pods within a minute\n" +
 			"or two, so the old one must stay valid that long. The rest of the Secret is not changed.\n" +
 			"If the Secret contains a password, the application credential replaces it.",
-		Args: cobra.NoArgs,
+		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), streams, version) },
 	}
 	o.person.addFlags(c.Flags())
@@ -57,7 +59,7 @@ type mounted struct {
 	conf   config.Config
 }
 
-func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version string) error {
+func (o *rotateOptions) run(ctx context.Context, streams command.IO, version string) error {
 	name, err := parseSecretName(o.secret)
 	if err != nil {
 		return err
@@ -66,17 +68,17 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 	if err != nil {
 		return err
 	}
-	cluster, err := (&connection{kubeconfig: o.kubeconfig}).restConfig()
+	cluster, err := kubeconfig.Load(o.kubeconfig)
 	if err != nil {
 		return err
 	}
-	kube, err := client.New(cluster, client.Options{Scheme: clientgoscheme.Scheme})
+	kube, err := client.New(cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
+		return cluster.Explain(err)
 	}
 	before, err := readSecret(ctx, kube, name)
 	if err != nil {
-		return err
+		return cluster.Explain(err)
 	}
 	session, err := o.connect(ctx, login, version)
 	if err != nil {
@@ -94,6 +96,9 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 	if err := before.install(ctx, kube, session, made); err != nil {
 		return err
 	}
+	for _, f := range wanted.Without {
+		fmt.Fprintf(streams.Err, "the application credential does not allow the calls for %s; --without= allows them\n", f)
+	}
 	fmt.Fprintf(streams.Err, "Secret %s now contains application credential %s (%s); %s\n", name, made.ID, made.Name, until(made))
 	if old == "" || o.keepOld {
 		return nil
@@ -108,7 +113,7 @@ func (o *credentialRotateOptions) run(ctx context.Context, streams IO, version s
 
 // successor is the application credential to make, and the id of the one in whose
 // place it comes, if there is one. What is not said is as it was.
-func (o *credentialRotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
+func (o *rotateOptions) successor(ctx context.Context, session *openstack.Session, g config.Global) (wanted openstack.ApplicationCredential, old string, err error) {
 	if wanted, err = o.credential(session, time.Now()); err != nil {
 		return wanted, "", err
 	}
@@ -133,12 +138,15 @@ func (o *credentialRotateOptions) successor(ctx context.Context, session *openst
 	if len(o.roles) == 0 {
 		wanted.Roles = was.Roles
 	}
+	if o.without == nil {
+		wanted.Without = was.Without
+	}
 	return wanted, was.ID, nil
 }
 
 // retire deletes the old application credential when the time has come, if the
 // Secret still holds the new one.
-func (o *credentialRotateOptions) retire(ctx context.Context, session *openstack.Session, kube client.Client, name types.NamespacedName, old, made string) error {
+func (o *rotateOptions) retire(ctx context.Context, session *openstack.Session, kube client.Client, name types.NamespacedName, old, made string) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

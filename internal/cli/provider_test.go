@@ -1,0 +1,88 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+func TestAProviderThatTheCloudDoesNotHaveIsRefused(t *testing.T) {
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	for name, test := range map[string]struct{ settings, want string }{
+		"the default":                           {"", ""},
+		"others that it has":                    {"lb-provider = ovn\n[LoadBalancerClass \"x\"]\nlb-provider = amphora\n", ""},
+		"one with a slip":                       {"lb-provider = amphoa\n", "Octavia does not have [LoadBalancer] lb-provider = amphoa; it has amphora, "},
+		"that of a class":                       {"[LoadBalancerClass \"x\"]\nlb-provider = f5\n", `Octavia does not have [LoadBalancerClass "x"] lb-provider = f5; it has`},
+		"that of [LoadBalancer] and of classes": {"lb-provider = f5\n[LoadBalancerClass \"x\"]\nsubnet-id = 42\n", "Octavia does not have [LoadBalancer] lb-provider = f5; it has"},
+		"that of ClusterIPs": {"[ClusterIP]\nenabled = true\nprovider = ovm\nservice-subnet-id = 00000000-0000-4000-9000-000000000001\n",
+			"Octavia does not have [ClusterIP] provider = ovm; it has"},
+		"that of ClusterIPs, switched off": {"[ClusterIP]\nprovider = ovm\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log book
+			o := flags()
+			o.cloudConfig = "/etc/cloud.conf"
+			session, _, err := o.connect(t.Context(), parse(t, cloud.CloudConf()+test.settings), "test", log.logger(), prometheus.NewRegistry())
+			if err == nil {
+				session.Close()
+			}
+			switch {
+			case test.want == "":
+				if err != nil {
+					t.Error(err)
+				}
+			case openstack.Classify(err) != openstack.Invalid || !strings.HasPrefix(err.Error(), "check the providers of /etc/cloud.conf: ") || !strings.Contains(err.Error(), test.want):
+				t.Errorf("class %s: %v, want %q", openstack.Classify(err), err, test.want)
+			}
+		})
+	}
+}
+
+func TestAnUnknownProviderEndsTheController(t *testing.T) {
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	path := file(t, "cloud.conf", cloud.CloudConf()+"lb-provider = amphoa\n")
+	var log book
+	l := newLink(t, path, log.logger(), func(err error) { t.Errorf("went on after %v", err) })
+	if err := l.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "[LoadBalancer] lb-provider = amphoa") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestProvidersThatCannotBeListedRefuseNothing(t *testing.T) {
+	cloud, err := cloudsim.Start(cloudsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	for _, status := range []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
+		cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: calltable.ProvidersPath, Kind: wire.FaultStatus, Status: status, Times: 1})
+		var log book
+		session, _, err := flags().connect(t.Context(), parse(t, cloud.CloudConf()+"lb-provider = amphoa\n"), "test", log.logger(), prometheus.NewRegistry())
+		if err != nil {
+			t.Errorf("%d: %v", status, err)
+			continue
+		}
+		session.Close()
+		if !strings.Contains(log.String(), "cannot check that Octavia has the providers of cloud.conf") {
+			t.Errorf("%d: nothing is logged: %s", status, log.String())
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package command is what the subcommands of kube-octavia have in common: where they write, the version, and errors
+// of arguments and flags. It imports nothing of the project.
+package command
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+)
+
+// IO is where commands write: results to Out, everything else to Err.
+type IO struct {
+	Out, Err io.Writer
+}
+
+// Note writes a line for the user that is not a result; it writes nothing for "".
+func (s IO) Note(text string) {
+	if text != "" {
+		fmt.Fprintln(s.Err, text)
+	}
+}
+
+// Version returns the version that the build was given, or else the commit that Go noted, or "unknown".
+func Version(build string) string {
+	if build != "" {
+		return build
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
+}
+
+// UserAgent returns how the program names itself to OpenStack.
+func UserAgent(build string) string { return "kube-octavia/" + Version(build) }

@@ -1,0 +1,127 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubeconfig finds the Kubernetes cluster of a command, and explains why its API cannot be used. It may import
+// neterror.
+package kubeconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Cluster is a Kubernetes cluster, and where it was found.
+type Cluster struct {
+	// REST says how to call its API.
+	REST *rest.Config
+	// source is the kubeconfig with its context, or the Pod's service account. server and user are where to change the
+	// address of the API and the credentials.
+	source, server, user string
+}
+
+// Load finds the cluster: that of the kubeconfig at path or, if path is empty, of $KUBECONFIG, of ~/.kube/config, or of
+// the Pod. The error names the kubeconfig and says what it lacks.
+func Load(path string) (Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	rules.WarnIfAllMissing = false // the error says it
+	where := location(rules)
+	loaded, err := rules.Load()
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return Cluster{}, fmt.Errorf("find the cluster: %s does not exist: set --kubeconfig or $KUBECONFIG to the kubeconfig of the cluster", where)
+	case err != nil:
+		return Cluster{}, fmt.Errorf("find the cluster: %s cannot be read: %w", where, err)
+	case api.IsConfigEmpty(loaded):
+		return inPod(where)
+	}
+	var cluster Cluster
+	if cluster.REST, err = usable(loaded, rules); err != nil {
+		return Cluster{}, fmt.Errorf("find the cluster: %s: %w", where, err)
+	}
+	current := loaded.Contexts[loaded.CurrentContext]
+	cluster.source = fmt.Sprintf("%s, context %q", where, loaded.CurrentContext)
+	cluster.server = fmt.Sprintf("server of cluster %q in the kubeconfig", current.Cluster)
+	cluster.user = fmt.Sprintf("user %q in the kubeconfig", current.AuthInfo)
+	return cluster.unlimited(), nil
+}
+
+// location names the kubeconfig and the setting that it comes from.
+func location(rules *clientcmd.ClientConfigLoadingRules) string {
+	switch {
+	case rules.ExplicitPath != "":
+		return fmt.Sprintf("kubeconfig %s (--kubeconfig)", rules.ExplicitPath)
+	case os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "":
+		return fmt.Sprintf("kubeconfig %s ($%s)", os.Getenv(clientcmd.RecommendedConfigPathEnvVar), clientcmd.RecommendedConfigPathEnvVar)
+	}
+	return "kubeconfig " + strings.Join(rules.Precedence, ", ")
+}
+
+// inPod returns the cluster of the Pod in which the program runs, where no kubeconfig was found.
+func inPod(where string) (Cluster, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return Cluster{}, fmt.Errorf("find the cluster: %s does not exist or is empty, and this is not a Pod with a service account (%w): "+
+			"set --kubeconfig or $KUBECONFIG to the kubeconfig of the cluster", where, err)
+	}
+	return Cluster{REST: config, source: "the Pod's service account", server: "$KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT",
+		user: "the Pod's service account"}.unlimited(), nil
+}
+
+// usable returns the current context of the kubeconfig, or an error that says what it lacks.
+func usable(loaded *api.Config, rules *clientcmd.ClientConfigLoadingRules) (*rest.Config, error) {
+	contexts := strings.Join(slices.Sorted(maps.Keys(loaded.Contexts)), ", ")
+	switch current, known := loaded.Contexts[loaded.CurrentContext]; {
+	case contexts == "":
+		return nil, errors.New("it has no context: get another kubeconfig")
+	case loaded.CurrentContext == "":
+		return nil, fmt.Errorf("it has no current-context: choose one of %s with `kubectl config use-context`", contexts)
+	case !known:
+		return nil, fmt.Errorf("its current-context %q does not exist: choose one of %s with `kubectl config use-context`", loaded.CurrentContext, contexts)
+	case loaded.Clusters[current.Cluster] == nil:
+		return nil, fmt.Errorf("context %q names cluster %q, which it does not have", loaded.CurrentContext, current.Cluster)
+	}
+	return clientcmd.NewNonInteractiveClientConfig(*loaded, loaded.CurrentContext, nil, rules).ClientConfig()
+}
+
+// unlimited returns the cluster without a limit of the rate of calls. The API server's priority and fairness holds
+// clients to what it can take; a rate of our own would only delay Services.
+func (c Cluster) unlimited() Cluster {
+	c.REST.QPS = -1
+	c.REST.UserAgent = "kube-octavia"
+	return c
+}
+
+// UID returns the uid of the kube-system namespace: it lives as long as the cluster and no other cluster has it. The
+// error is explained; see Explain.
+func (c Cluster) UID(ctx context.Context) (string, error) {
+	client, err := corev1.NewForConfig(c.REST)
+	if err != nil {
+		return "", c.Explain(err)
+	}
+	system, err := client.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err == nil && system.UID == "" {
+		err = errors.New("it has none")
+	}
+	var status apierrors.APIStatus
+	if err != nil && !errors.As(err, new(*url.Error)) && !errors.As(err, &status) {
+		err = fmt.Errorf("%w: %w", errNotKubernetes, err) // there was an answer, and it is no namespace
+	}
+	if err != nil {
+		return "", c.Explain(fmt.Errorf("read the cluster's uid from namespace %s: %w", metav1.NamespaceSystem, err))
+	}
+	return string(system.UID), nil
+}
