@@ -131,9 +131,11 @@ func (o *planOptions) services(ctx context.Context, reader client.Reader, args [
 	err := reader.Get(ctx, key, &service)
 	switch {
 	case apierrors.IsNotFound(err) && o.namespace == "":
-		return nil, fmt.Errorf("Service %s does not exist; without --namespace it is looked for in namespace %s", key, key.Namespace) //nolint:staticcheck // Service is a name
+		//lint:ignore ST1005 Service is a name
+		return nil, fmt.Errorf("Service %s does not exist; without --namespace it is looked for in namespace %s", key, key.Namespace)
 	case apierrors.IsNotFound(err):
-		return nil, cmp.Or(namespaceMissing(ctx, reader, o.namespace), fmt.Errorf("Service %s does not exist", key)) //nolint:staticcheck // Service is a name
+		//lint:ignore ST1005 Service is a name
+		return nil, cmp.Or(namespaceMissing(ctx, reader, o.namespace), fmt.Errorf("Service %s does not exist", key))
 	case err != nil:
 		return nil, fmt.Errorf("read Service %s: %w", key, err)
 	}

@@ -27,7 +27,7 @@ func TestAProviderThatTheCloudDoesNotHaveIsRefused(t *testing.T) {
 		"others that it has":                    {"lb-provider = ovn\n[LoadBalancerClass \"x\"]\nlb-provider = amphora\n", ""},
 		"one with a slip":                       {"lb-provider = amphoa\n", "Octavia does not have [LoadBalancer] lb-provider = amphoa; it has amphora, "},
 		"that of a class":                       {"[LoadBalancerClass \"x\"]\nlb-provider = f5\n", `Octavia does not have [LoadBalancerClass "x"] lb-provider = f5; it has`},
-		"that of [LoadBalancer] and of classes": {"lb-provider = f5\n[LoadBalancerClass \"x\"]\nsubnet-id = 42\n", "Octavia does not have [LoadBalancer] lb-provider = f5; it has"},
+		"that of [LoadBalancer] and of classes": {"lb-provider = f5\n[LoadBalancerClass \"x\"]\nsubnet-id = 2c88a58a-9b5d-4dca-b7e9-113d44d5a797\n", "Octavia does not have [LoadBalancer] lb-provider = f5; it has"},
 		"that of ClusterIPs": {"[ClusterIP]\nenabled = true\nprovider = ovm\nservice-subnet-id = 00000000-0000-4000-9000-000000000001\n",
 			"Octavia does not have [ClusterIP] provider = ovm; it has"},
 		"that of ClusterIPs, switched off": {"[ClusterIP]\nprovider = ovm\n", ""},

@@ -27,7 +27,8 @@ func (c Cluster) Explain(err error) error {
 	if hint != "" {
 		hint = "; " + hint
 	}
-	return fmt.Errorf("Kubernetes API at %s (%s): %w%s", c.REST.Host, c.source, err, hint) //nolint:staticcheck // Kubernetes is a name
+	//lint:ignore ST1005 Kubernetes is a name
+	return fmt.Errorf("Kubernetes API at %s (%s): %w%s", c.REST.Host, c.source, err, hint)
 }
 
 // hint says what to change; "" if that is not known.
