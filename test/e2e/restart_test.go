@@ -81,7 +81,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 		web.waitUntilNoted()
 	}
 	pools := 5
-	s.requireCallsAtMost("a restart after a node joined", 6+2*len(services)+pools)
+	s.requireCallsAtMost("a restart after a node joined", 7+2*len(services)+pools)
 
 	// A change that leaves the members as they are takes no call of its own to find out.
 	s.stop()
@@ -95,7 +95,7 @@ func TestRestartReadsAFewListsAndOnlyWhatHasChanged(t *testing.T) {
 		return nil
 	})
 	services[1].waitUntilNoted()
-	s.requireCallsAtMost("a restart after another limit of connections", 6+2)
+	s.requireCallsAtMost("a restart after another limit of connections", 7+2)
 }
 
 func TestRestartFindsWhatSomebodyChangedMeanwhile(t *testing.T) {
