@@ -42,7 +42,7 @@ type cleanupOptions struct {
 func newCleanup(streams IO, version string) *cobra.Command {
 	var o cleanupOptions
 	c := &cobra.Command{
-		Use:   "cleanup --cloud-config=FILE {--cluster-name=NAME|--cluster-uid=UID}",
+		Use:   "cleanup --cloud-config=FILE --cluster-name=NAME",
 		Short: "Delete the cloud objects of a cluster that no longer exists",
 		Long: "Finds what a cluster left in the project: load balancers, floating IPs, security groups and certificates\n" +
 			"that kube-octavia or openstack-cloud-controller-manager created for its Services. It only shows them,\n" +

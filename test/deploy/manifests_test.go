@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -135,7 +136,12 @@ func TestTheExampleIsWhatThePodReads(t *testing.T) {
 	if want := "--cloud-config=" + mount.MountPath + "/cloud.conf"; !slices.Contains(pod.Containers[0].Args, want) || !mount.ReadOnly || mount.SubPath != "" {
 		t.Errorf("mounted as %+v, read by %v", mount, pod.Containers[0].Args)
 	}
-	conf, err := config.Parse("cloud.conf", []byte(secret.StringData["cloud.conf"]))
+	example := secret.StringData["cloud.conf"]
+	if _, err := config.Parse("cloud.conf", []byte(example)); err == nil || strings.Count(err.Error(), "must be the id of") != 2 {
+		t.Errorf("words in capitals that nobody replaced: %v", err)
+	}
+	filled := regexp.MustCompile("ID-OF-[A-Z-]+").ReplaceAllString(example, "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04")
+	conf, err := config.Parse("cloud.conf", []byte(filled))
 	if err != nil {
 		t.Fatal(err)
 	}
