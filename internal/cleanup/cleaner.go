@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,7 +46,7 @@ type Progress struct {
 	Waiting []string
 }
 
-// Look reads the cloud and returns the plan. It writes nothing. What Identify finds out of the cluster is remembered.
+// Look reads the cloud and returns the plan. It writes nothing. The error says so if it is not clear which cluster is meant.
 func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 	// Ports come first, so that one that is created meanwhile does not count as left behind.
 	ports, err := c.Neutron.VIPPorts(ctx)
@@ -56,30 +57,49 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 	if all.LoadBalancers, err = c.Octavia.Listed(ctx); err != nil {
 		return Plan{}, err
 	}
-	if c.Options.Cluster, err = Identify(c.Options.Cluster, all.LoadBalancers); err != nil {
-		return Plan{}, err
-	}
 	if all.FloatingIPs, err = c.Neutron.FloatingIPs(ctx); err != nil {
 		return Plan{}, err
 	}
-	if all.SecurityGroups, err = c.Neutron.SecurityGroups(ctx); err != nil {
+	if err := c.readGroups(ctx, &all); err != nil {
 		return Plan{}, err
 	}
+	if uid := c.Options.Cluster.UID; uid != "" && c.Barbican.Available() {
+		all.Certificates, err = c.Barbican.Certificates(ctx, uid)
+		if err := unlessRefused(&all, "certificates in Barbican", err); err != nil {
+			return Plan{}, err
+		}
+	}
+	if err := Check(c.Options.Cluster, all); err != nil {
+		return Plan{}, err
+	}
+	return NewPlan(c.Options, all), nil
+}
+
+// readGroups reads the security groups, and the ports that have those of the cluster.
+func (c *Cleaner) readGroups(ctx context.Context, all *Inventory) error {
+	groups, err := c.Neutron.SecurityGroups(ctx)
+	if err != nil {
+		return unlessRefused(all, "security groups", err)
+	}
 	var ids []string
-	for _, g := range all.SecurityGroups {
+	for _, g := range groups {
 		if c.Options.Cluster.CreatedSecurityGroup(g.Name, g.Description) {
 			ids = append(ids, g.ID)
 		}
 	}
-	if all.GroupPorts, err = c.Neutron.PortsWithGroups(ctx, ids...); err != nil {
-		return Plan{}, err
+	all.SecurityGroups = groups
+	all.GroupPorts, err = c.Neutron.PortsWithGroups(ctx, ids...)
+	return err
+}
+
+// unlessRefused notes what may not be read with these credentials. The rest is cleaned up nevertheless.
+func unlessRefused(all *Inventory, what string, err error) error {
+	switch openstack.Classify(err) {
+	case openstack.Unauthorized, openstack.Invalid:
+		all.Unread = append(all.Unread, what+": "+err.Error())
+		return nil
 	}
-	if uid := c.Options.Cluster.UID; uid != "" && c.Barbican.Available() {
-		if all.Certificates, err = c.Barbican.Certificates(ctx, uid); err != nil {
-			return Plan{}, err
-		}
-	}
-	return NewPlan(c.Options, all), nil
+	return err
 }
 
 // key identifies what a write is for: a load balancer that stays may have several Services of the cluster.
@@ -117,7 +137,7 @@ func (c *Cleaner) Run(ctx context.Context) (Plan, error) {
 			left := plan.Remaining()
 			r.report(left)
 			if len(left) == 0 {
-				return plan, nil
+				return plan, plan.Incomplete()
 			}
 			r.write(ctx, left)
 			if r.stuck(left) {
@@ -144,6 +164,9 @@ func temporary(err error) bool {
 // stuck reports whether every write that is left is refused for good.
 func (r *run) stuck(left []Object) bool {
 	return !slices.ContainsFunc(left, func(o Object) bool {
+		if o.heldBack {
+			return false // by one that is refused
+		}
 		failure := r.failed[o.key()]
 		return failure == nil || temporary(failure)
 	})
@@ -217,13 +240,21 @@ func (r *run) apply(ctx context.Context, s step) error {
 	return fmt.Errorf("no write for %T", s)
 }
 
+// Incomplete returns an error if the plan may lack objects.
+func (p Plan) Incomplete() error {
+	if len(p.Unread) == 0 {
+		return nil
+	}
+	return fmt.Errorf("these could not be read, so some may be left: %s", strings.Join(p.Unread, "; "))
+}
+
 // unfinished says what could not be deleted, and why.
 func (r *run) unfinished(ctx context.Context, last Plan) error {
 	left := last.Remaining()
 	if len(left) == 0 {
 		return ctx.Err()
 	}
-	problems := []error{fmt.Errorf("%d objects are left; run the command again to continue", len(left))}
+	problems := []error{fmt.Errorf("%d objects are left; run the command again to continue", len(left)), last.Incomplete()}
 	for _, o := range left {
 		why := errors.New("its deletion has not ended")
 		if failure := r.failed[o.key()]; failure != nil {

@@ -47,6 +47,8 @@ type Inventory struct {
 	Certificates []lb.Certificate
 	// Ports are those that Octavia created for VIPs.
 	Ports []neutron.VIPPort
+	// Unread says what could not be read.
+	Unread []string
 }
 
 // Options say what is to be cleaned up.
@@ -76,6 +78,10 @@ type Object struct {
 	steps []step
 	// portID is where a floating IP is attached, or the VIP of a load balancer.
 	portID string
+	// detach means that it is detached and kept in the project, instead of deleted.
+	detach bool
+	// heldBack means that it waits only for other objects of the plan.
+	heldBack bool
 }
 
 // step is one write: a diff.Op, a securitygroup.Op, an lb.Certificate to delete or a portDeletion.
@@ -92,6 +98,8 @@ type Plan struct {
 	// OtherClusters are the uids of other clusters with the name of this one. Without any, objects that only have the name
 	// count as those of this cluster.
 	OtherClusters []string `json:"otherClusters,omitempty"`
+	// Unread says what could not be read, so that more may be left.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // Remaining returns the objects that are to be deleted.
@@ -101,7 +109,7 @@ func (p Plan) Remaining() []Object {
 
 // NewPlan decides what of the inventory was created for the cluster.
 func NewPlan(o Options, all Inventory) Plan {
-	p := planner{Options: o, all: all, plan: Plan{Cluster: o.Cluster, Objects: []Object{}}}
+	p := planner{Options: o, all: all, plan: Plan{Cluster: o.Cluster, Objects: []Object{}, Unread: all.Unread}}
 	p.plan.OtherClusters = otherClusters(o.Cluster, all)
 	for _, listed := range all.LoadBalancers {
 		p.loadBalancer(listed)
@@ -129,49 +137,61 @@ func order(k Kind) int {
 	return slices.Index([]Kind{FloatingIP, SecurityGroup, LoadBalancer, Certificate, Port}, k)
 }
 
-// Identify completes the cluster from the load balancers that were created for it: the uid from those with its name, or the
-// name from those with its uid. If the name has several uids, it fails, because it cannot know which cluster is meant.
-func Identify(c lb.Cluster, all []octavia.Listed) (lb.Cluster, error) {
-	if c.UID == "" {
-		uids := clusterUIDs(c.Name, all)
-		if len(uids) > 1 {
-			return c, fmt.Errorf("the project has load balancers of %d clusters named %s: choose one with --cluster-uid: %s", len(uids), c.Name, strings.Join(uids, ", "))
-		}
-		c.UID = strings.Join(uids, "")
-		return c, nil
+// Check returns an error unless it is clear which cluster is meant: objects with uids belong to it only if the uid is given,
+// and its load balancers must have been created under the name, if both are given.
+func Check(c lb.Cluster, all Inventory) error {
+	uids := namedUIDs(c.Name, all)
+	if c.UID == "" && len(uids) > 0 {
+		return fmt.Errorf("the project has objects of the cluster %s with the uid %s: if that is the cluster that is gone, and no cluster that is alive has this uid, add --cluster-uid=%s",
+			c.Name, strings.Join(uids, " or "), uids[0])
 	}
-	if c.Name != "" {
-		return c, nil
+	if c.UID == "" || c.Name == "" {
+		return nil
 	}
-	var names []string
-	for _, listed := range all {
+	other := ""
+	for _, listed := range all.LoadBalancers {
 		of, ok := lb.DescribedService(listed.Bare.Description)
-		if ok && c.CreatedLoadBalancer(listed.Bare) && !slices.Contains(names, of.Cluster) {
-			names = append(names, of.Cluster)
+		if !ok || !c.CreatedLoadBalancer(listed.Bare) || lb.ClusterUIDOf(listed.Bare.Tags) != c.UID {
+			continue
 		}
+		if of.Cluster == c.Name {
+			return nil
+		}
+		other = of.Cluster
 	}
-	if len(names) == 1 { // with several, it was renamed
-		c.Name = names[0]
+	if other != "" {
+		return fmt.Errorf("the load balancers of the cluster with the uid %s were created for a cluster named %s, not %s: correct --cluster-name, or leave it out", c.UID, other, c.Name)
 	}
-	return c, nil
+	return nil
 }
 
-// clusterUIDs returns the uids of the clusters with the name, sorted.
-func clusterUIDs(name string, all []octavia.Listed) (uids []string) {
-	for _, listed := range all {
-		if uid := lb.NamedClusterUID(name, listed.Bare); uid != "" && !slices.Contains(uids, uid) {
+// namedUIDs returns the uids of the clusters with the name that objects of the project have, sorted.
+func namedUIDs(name string, all Inventory) (uids []string) {
+	if name == "" {
+		return nil
+	}
+	add := func(uid string) {
+		if uid != "" && !slices.Contains(uids, uid) {
 			uids = append(uids, uid)
 		}
+	}
+	for _, listed := range all.LoadBalancers {
+		add(lb.NamedClusterUID(name, listed.Bare))
+	}
+	for _, f := range all.FloatingIPs {
+		if mark, kept, ok := lb.MarkOfFloatingIP(f); ok && !kept && strings.HasSuffix(f.Description, " from cluster "+name) {
+			add(mark.ClusterUID)
+		}
+	}
+	for _, g := range all.SecurityGroups {
+		add(lb.NodesGroupClusterUID(name, g.Description))
 	}
 	slices.Sort(uids)
 	return uids
 }
 
 func otherClusters(c lb.Cluster, all Inventory) []string {
-	if c.Name == "" {
-		return nil
-	}
-	return slices.DeleteFunc(clusterUIDs(c.Name, all.LoadBalancers), func(uid string) bool { return uid == c.UID })
+	return slices.DeleteFunc(namedUIDs(c.Name, all), func(uid string) bool { return uid == c.UID })
 }
 
 // planner builds one Plan.
@@ -192,7 +212,7 @@ func (p *planner) holdBack() {
 		for _, o := range p.plan.Objects {
 			first := o.Kind == FloatingIP && o.portID != "" && o.portID == balancer.portID || o.Kind == SecurityGroup && o.Service != "" && o.Service == balancer.Service
 			if first && o.Keep == "" {
-				balancer.Waits, balancer.steps = "its floating IPs and security groups come first", nil
+				balancer.Waits, balancer.steps, balancer.heldBack = "its floating IPs and security groups are deleted first", nil, true
 			}
 		}
 	}
@@ -234,7 +254,7 @@ func (p *planner) loadBalancer(listed octavia.Listed) {
 func (p *planner) shared(listed octavia.Listed) {
 	l := listed.Bare
 	for _, owner := range p.Cluster.Sharers(l) {
-		ops := slices.DeleteFunc(diff.New(lb.Wanted{}, lb.Observed{LoadBalancer: active(l)}, owner).Ops, func(op diff.Op) bool { return !op.Octavia() })
+		ops := slices.DeleteFunc(diff.New(lb.Wanted{}, lb.Observed{LoadBalancer: active(l)}, owner).Ops, func(op diff.Op) bool { return !leavesLoadBalancer(op) })
 		if len(ops) == 0 {
 			continue
 		}
@@ -247,13 +267,25 @@ func (p *planner) shared(listed octavia.Listed) {
 		case o.Keep != "":
 		case !listed.Complete:
 			o.Waits = "it changed while it was read"
+		case l.ProvisioningStatus.Pending():
+			o.Waits = "Octavia is working on it: " + string(l.ProvisioningStatus)
 		case l.ProvisioningStatus != lb.Active:
-			o.Waits = "the load balancer is " + string(l.ProvisioningStatus)
+			o.Keep = "Octavia changes no load balancer in " + string(l.ProvisioningStatus) + ": fail it over, then run this command again"
 		default:
 			o.steps = []step{ops[0]} // each makes the load balancer PENDING
 		}
 		p.add(o)
 	}
+}
+
+// leavesLoadBalancer reports whether the op only takes ports or tags away. The load balancer itself stays, whatever a
+// controller would do with it.
+func leavesLoadBalancer(op diff.Op) bool {
+	switch op.(type) {
+	case diff.DeleteListener, diff.DeletePool, diff.UpdateLoadBalancer:
+		return true
+	}
+	return false
 }
 
 // active returns the load balancer as it would be if it could be changed now.
@@ -284,10 +316,12 @@ func (p *planner) floatingIP(f lb.FloatingIP) {
 		o.Keep = "it leads to a load balancer that stays"
 	case f.PortID != "" && at == nil:
 		o.Keep = fmt.Sprintf("it is attached to port %s, which is not that of a load balancer of the cluster", f.PortID)
+	case f.PortID == "" && !marked:
+		o.Keep = "it is attached to nothing and has no uid: its Service may have kept it (keep-floatingip)"
 	case p.KeepFloatingIPs && f.PortID == "":
 		o.Keep = "floating IPs are kept"
 	case p.KeepFloatingIPs:
-		o.steps = []step{diff.DisassociateFloatingIP{ID: f.ID, Address: f.Address, Description: lb.KeptDescription(f)}}
+		o.detach, o.steps = true, []step{diff.DisassociateFloatingIP{ID: f.ID, Address: f.Address, Description: lb.KeptDescription(f)}}
 	default:
 		o.steps = []step{diff.DeleteFloatingIP{ID: f.ID, Address: f.Address}}
 	}

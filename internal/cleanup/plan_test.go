@@ -125,7 +125,7 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 				ofOurs(ours, "p", in(lb.PendingUpdate)), ofOurs(ours, "e", in(lb.Error)), {Bare: ofOurs(ours, "i").Bare},
 			}},
 			want: map[string]string{
-				"p": "delete, but wait: Octavia is working on it: PENDING_UPDATE", "e": "delete; delete load balancer e and its children", "i": "delete, but wait: it changed while it was read",
+				"p": "delete later: Octavia is working on it: PENDING_UPDATE", "e": "delete; delete load balancer e and its children", "i": "delete later: it changed while it was read",
 			},
 		},
 		"used by another cluster": {
@@ -164,10 +164,10 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 				},
 			},
 			want: map[string]string{
-				"a":      "delete, but wait: its floating IPs and security groups come first",
+				"a":      "delete later: its floating IPs and security groups are deleted first",
 				"own":    "delete; delete floating IP 203.0.113.1",
 				"left":   "delete; delete floating IP 203.0.113.2",
-				"occm":   "delete; delete floating IP 203.0.113.5",
+				"occm":   "kept: it is attached to nothing and has no uid: its Service may have kept it (keep-floatingip)",
 				"server": "kept: it is attached to port server, which is not that of a load balancer of the cluster",
 			},
 		},
@@ -177,7 +177,7 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 				LoadBalancers: []octavia.Listed{ofOurs(ours, "a")},
 				FloatingIPs:   []lb.FloatingIP{{ID: "own", Address: "203.0.113.1", PortID: "vip-a", Description: ours.FloatingIPDescription()}},
 			},
-			want: map[string]string{"a": "delete, but wait: its floating IPs and security groups come first", "own": "delete; detach floating IP 203.0.113.1 and keep it"},
+			want: map[string]string{"a": "delete later: its floating IPs and security groups are deleted first", "own": "detach, and keep it in the project; detach floating IP 203.0.113.1 and keep it"},
 		},
 		"security groups": {
 			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
@@ -213,28 +213,57 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 	}
 }
 
-func TestTheClusterIsIdentifiedByWhatItLeft(t *testing.T) {
-	ours := ofOurs(owner("prod", "uid-1", "web"), "a")
+func TestObjectsWithUIDsNeedTheUID(t *testing.T) {
+	ours := owner("prod", "uid-1", "web")
+	balancer := Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a")}}
+	group := lb.NodesGroup{ClusterName: "prod", ClusterUID: "uid-1", Class: "x"}
 	for name, c := range map[string]struct {
-		cluster, want lb.Cluster
-		all           []octavia.Listed
-		fails         string
+		cluster lb.Cluster
+		all     Inventory
+		fails   string
 	}{
-		"the uid by the name":        {cluster: lb.Cluster{Name: "prod"}, all: []octavia.Listed{ours}, want: lb.Cluster{Name: "prod", UID: "uid-1"}},
-		"the name by the uid":        {cluster: lb.Cluster{UID: "uid-1"}, all: []octavia.Listed{ours}, want: lb.Cluster{Name: "prod", UID: "uid-1"}},
-		"nothing left":               {cluster: lb.Cluster{Name: "prod"}, want: lb.Cluster{Name: "prod"}},
-		"two clusters with the name": {cluster: lb.Cluster{Name: "prod"}, all: []octavia.Listed{ours, ofOurs(owner("prod", "uid-2", "web"), "b")}, fails: "choose one with --cluster-uid: uid-1, uid-2"},
+		"the uid of a load balancer":                   {cluster: lb.Cluster{Name: "prod"}, all: balancer, fails: "add --cluster-uid=uid-1"},
+		"the uid of a floating IP":                     {cluster: lb.Cluster{Name: "prod"}, all: Inventory{FloatingIPs: []lb.FloatingIP{{Description: ours.FloatingIPDescription()}}}, fails: "add --cluster-uid=uid-1"},
+		"the uid of a security group":                  {cluster: lb.Cluster{Name: "prod"}, all: Inventory{SecurityGroups: []securitygroup.Group{{Name: group.Name(), Description: group.Description()}}}, fails: "add --cluster-uid=uid-1"},
+		"a uid of another cluster":                     {cluster: lb.Cluster{Name: "test"}, all: balancer},
+		"only the uid":                                 {cluster: lb.Cluster{UID: "uid-1"}, all: balancer},
+		"both":                                         {cluster: lb.Cluster{Name: "prod", UID: "uid-1"}, all: balancer},
+		"a name and a uid that do not belong together": {cluster: lb.Cluster{Name: "test", UID: "uid-1"}, all: balancer, fails: "named prod, not test"},
+		"nothing left":                                 {cluster: lb.Cluster{Name: "prod"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Identify(c.cluster, c.all)
-			if c.fails != "" {
-				if err == nil || !strings.Contains(err.Error(), c.fails) {
-					t.Errorf("error %v", err)
-				}
-				return
+			err := Check(c.cluster, c.all)
+			if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+				t.Errorf("error %v, want %q", err, c.fails)
 			}
-			if err != nil || got != c.want {
-				t.Errorf("%+v, %v", got, err)
+		})
+	}
+}
+
+// TestALoadBalancerThatStaysOnlyLosesPorts holds that no step deletes what the plan says is kept.
+func TestALoadBalancerThatStaysOnlyLosesPorts(t *testing.T) {
+	ours := owner("prod", "uid-1", "web")
+	for name, c := range map[string]struct {
+		cluster lb.Cluster
+		all     []octavia.Listed
+	}{
+		"with the uids of two clusters": {lb.Cluster{UID: "uid-1"}, []octavia.Listed{ofOurs(ours, "a", tagged("kube-octavia.cluster=uid-2"), listening("l", ours.Tags()...))}},
+		"without a uid, of one of two clusters with the name": {lb.Cluster{Name: "prod", UID: "uid-1"}, []octavia.Listed{
+			ofOCCM(owner("prod", "", "web"), "a", listening("l", ours.Tags()...)), ofOurs(owner("prod", "uid-9", "web"), "n"),
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := false
+			for _, o := range NewPlan(Options{Cluster: c.cluster}, Inventory{LoadBalancers: c.all}).Objects {
+				kept = kept || o.ID == "a" && o.Keep != ""
+				for _, s := range o.steps {
+					if _, whole := s.(diff.DeleteLoadBalancer); whole {
+						t.Errorf("%+v", s)
+					}
+				}
+			}
+			if !kept {
+				t.Error("it is not shown as kept")
 			}
 		})
 	}
@@ -294,11 +323,11 @@ func TestThePlanIsPrintedAsATreeOfServices(t *testing.T) {
 	want := `Cluster prod, uid uid-1
 To delete: 1 load balancer, 1 floating IP, 1 security group. Kept: 0.
 
-(no single Service)
+(for all Services, or unknown)
   └─ security group kube-octavia-nodes-uid-1-x (g) - delete
 shop/web
   ├─ floating IP 203.0.113.1 (f) - delete
-  └─ load balancer kube_service_prod_shop_web (a) PENDING_UPDATE - delete, but wait: Octavia is working on it: PENDING_UPDATE
+  └─ load balancer kube_service_prod_shop_web (a) PENDING_UPDATE - delete later: Octavia is working on it: PENDING_UPDATE
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -32,7 +32,7 @@ func (p Plan) printHead(out io.Writer) {
 	c := p.Cluster
 	switch {
 	case c.UID == "":
-		fmt.Fprintf(out, "Cluster %s. No object has its uid, so names and descriptions decide.\n", c.Name)
+		fmt.Fprintf(out, "Cluster %s, by names and descriptions\n", c.Name)
 	case c.Name == "":
 		fmt.Fprintf(out, "Cluster with uid %s\n", c.UID)
 	default:
@@ -41,8 +41,15 @@ func (p Plan) printHead(out io.Writer) {
 	for _, uid := range p.OtherClusters {
 		fmt.Fprintf(out, "Warning: another cluster (uid %s) has the same name. Objects without a uid are kept.\n", uid)
 	}
-	counts := map[Kind]int{}
+	for _, what := range p.Unread {
+		fmt.Fprintf(out, "Warning: not shown, because it could not be read: %s\n", what)
+	}
+	counts, detached := map[Kind]int{}, 0
 	for _, o := range p.Remaining() {
+		if o.detach {
+			detached++
+			continue
+		}
 		counts[o.Kind]++
 	}
 	kept := len(p.Objects) - len(p.Remaining())
@@ -55,7 +62,11 @@ func (p Plan) printHead(out io.Writer) {
 	if len(parts) == 0 {
 		parts = []string{"nothing"}
 	}
-	fmt.Fprintf(out, "To delete: %s. Kept: %d.\n\n", strings.Join(parts, ", "), kept)
+	fmt.Fprintf(out, "To delete: %s. ", strings.Join(parts, ", "))
+	if detached > 0 {
+		fmt.Fprintf(out, "To detach: %d %s. ", detached, plural(detached, string(FloatingIP)))
+	}
+	fmt.Fprintf(out, "Kept: %d.\n\n", kept)
 }
 
 func plural(n int, what string) string {
@@ -67,7 +78,7 @@ func plural(n int, what string) string {
 
 func serviceTitle(service string) string {
 	if service == "" {
-		return "(no single Service)"
+		return "(for all Services, or unknown)"
 	}
 	return service
 }
@@ -90,8 +101,10 @@ func (o Object) fate() string {
 	switch {
 	case o.Keep != "":
 		return "- kept: " + o.Keep
+	case o.detach:
+		return "- detach, and keep it in the project"
 	case o.Waits != "":
-		return "- delete, but wait: " + o.Waits
+		return "- delete later: " + o.Waits
 	}
 	return "- delete"
 }

@@ -42,13 +42,14 @@ type cleanupOptions struct {
 func newCleanup(streams IO, version string) *cobra.Command {
 	var o cleanupOptions
 	c := &cobra.Command{
-		Use:   "cleanup --cloud-config=FILE --cluster-name=NAME",
+		Use:   "cleanup --cloud-config=FILE --cluster-uid=UID",
 		Short: "Delete the cloud objects of a cluster that no longer exists",
 		Long: "Finds what a cluster left in the project: load balancers, floating IPs, security groups and certificates\n" +
 			"that kube-octavia or openstack-cloud-controller-manager created for its Services. It only shows them,\n" +
 			"unless --delete is set. It does not connect to the cluster. If the cluster still exists, delete its\n" +
 			"Services or stop its controller first, or the controller creates the objects again.\n" +
-			"Objects of other clusters and of people are never changed. If the command is interrupted, run it again.\n" +
+			"Load balancers are deleted with everything on them. Other objects of other clusters and of people stay.\n" +
+			"If the command is interrupted, run it again.\n" +
 			"Exit status: 0 nothing is left, 2 objects would be deleted, 1 an error, or objects are left after --timeout.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -62,8 +63,8 @@ func newCleanup(streams IO, version string) *cobra.Command {
 	flags := c.Flags()
 	o.addCloudFlags(flags)
 	o.logging.addFlags(flags)
-	flags.StringVar(&o.cluster.Name, "cluster-name", "", "name of the cluster: --cluster-name of its controller; the default of both controllers is kubernetes")
-	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system")
+	flags.StringVar(&o.cluster.Name, "cluster-name", "", "also select objects that have only the name of the cluster: --cluster-name of its controller, by default kubernetes; leave it out if another cluster has this name")
+	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system; objects of kube-octavia have it")
 	flags.BoolVar(&o.delete, "delete", false, "delete the objects; without it they are only shown")
 	flags.BoolVar(&o.keepFloatingIPs, "keep-floating-ips", false, "detach the floating IPs and keep them in the project")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long to wait until everything is deleted")
@@ -108,7 +109,7 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 			return err
 		}
 		if len(plan.Remaining()) == 0 {
-			return nil
+			return plan.Incomplete()
 		}
 		fmt.Fprintln(streams.Err, "Nothing was deleted. To delete these objects, add --delete.")
 		return errDifferences

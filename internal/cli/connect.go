@@ -46,6 +46,8 @@ type connection struct {
 	cloudRate         float64
 	cloudBurst        int
 	adopt             adoptValue
+	// unknownProviders is set by connect: which providers of cloud.conf Octavia does not have.
+	unknownProviders error
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
@@ -90,13 +92,11 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 		return nil, can, err
 	}
 	can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(ctx)
-	if err == nil {
-		err = checkProviders(ctx, session, c.cloudConfig, cloud, log)
-	}
 	if err != nil {
 		session.Close()
 		return nil, can, err
 	}
+	c.unknownProviders = checkProviders(ctx, session, c.cloudConfig, cloud, log)
 	return session, can, nil
 }
 

@@ -111,7 +111,10 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 		}
 		streams.Note(report.Unhandled(planner.Policy, place, services))
 	}
-	return o.print(streams.Out, plans)
+	if err := o.print(streams.Out, plans); o.unknownProviders == nil {
+		return err
+	}
+	return o.unknownProviders
 }
 
 // services reads the one that is named, or all. One that is named must exist, and so must the namespace.

@@ -16,8 +16,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-// checkProviders returns an error of class Invalid if cloud.conf names a provider that Octavia does not have. Nothing is
-// refused if Octavia cannot be asked: the check is for the operator, and no reason to serve nothing.
+// checkProviders returns an error of class Invalid if cloud.conf names a provider that Octavia does not have, and logs it.
+// That is no reason to stop: the load balancers that exist have to follow their nodes, whatever new ones would need.
 func checkProviders(ctx context.Context, session *openstack.Session, path string, cloud config.Config, log logr.Logger) error {
 	there, err := session.Providers(ctx)
 	if err != nil {
@@ -28,8 +28,10 @@ func checkProviders(ctx context.Context, session *openstack.Session, path string
 	if len(there) == 0 || len(wrong) == 0 {
 		return nil
 	}
-	return &openstack.Error{Class: openstack.Invalid, Op: "check the providers of " + path,
+	err = &openstack.Error{Class: openstack.Invalid, Op: "check the providers of " + path,
 		Message: fmt.Sprintf("Octavia does not have %s; it has %s", strings.Join(wrong, ", "), strings.Join(there, ", "))}
+	log.Info("new load balancers cannot be created with a provider of cloud.conf", "error", err.Error())
+	return err
 }
 
 // unknownProviders returns the settings of cloud.conf with a provider that is not there.

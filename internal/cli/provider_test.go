@@ -16,7 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
-func TestAProviderThatTheCloudDoesNotHaveIsRefused(t *testing.T) {
+func TestAProviderThatTheCloudDoesNotHaveIsFound(t *testing.T) {
 	cloud, err := cloudsim.Start(cloudsim.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -37,32 +37,20 @@ func TestAProviderThatTheCloudDoesNotHaveIsRefused(t *testing.T) {
 			o := flags()
 			o.cloudConfig = "/etc/cloud.conf"
 			session, _, err := o.connect(t.Context(), parse(t, cloud.CloudConf()+test.settings), "test", log.logger(), prometheus.NewRegistry())
-			if err == nil {
-				session.Close()
+			if err != nil {
+				t.Fatal(err)
 			}
+			session.Close()
+			err = o.unknownProviders
 			switch {
 			case test.want == "":
 				if err != nil {
 					t.Error(err)
 				}
-			case openstack.Classify(err) != openstack.Invalid || !strings.HasPrefix(err.Error(), "check the providers of /etc/cloud.conf: ") || !strings.Contains(err.Error(), test.want):
+			case openstack.Classify(err) != openstack.Invalid || !strings.HasPrefix(err.Error(), "check the providers of /etc/cloud.conf: ") || !strings.Contains(err.Error(), test.want) || !strings.Contains(log.String(), "cannot be created"):
 				t.Errorf("class %s: %v, want %q", openstack.Classify(err), err, test.want)
 			}
 		})
-	}
-}
-
-func TestAnUnknownProviderEndsTheController(t *testing.T) {
-	cloud, err := cloudsim.Start(cloudsim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cloud.Close()
-	path := file(t, "cloud.conf", cloud.CloudConf()+"lb-provider = amphoa\n")
-	var log book
-	l := newLink(t, path, log.logger(), func(err error) { t.Errorf("went on after %v", err) })
-	if err := l.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "[LoadBalancer] lb-provider = amphoa") {
-		t.Errorf("error %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/inifile"
@@ -95,6 +96,9 @@ func (f *file) read(s inifile.Statement) {
 // anotherCloud is the notice about [Global "name"], which the Cinder CSI driver has.
 const anotherCloud = "A further cloud of the Cinder CSI driver. kube-octavia uses only [Global]."
 
+// looksLikeKey matches the form that all keys of cloud.conf have, in any controller.
+var looksLikeKey = regexp.MustCompile(`^[a-z]+([-_][a-z0-9]+)*$`)
+
 // readKey applies one assignment in a section that is known.
 func (f *file) readKey(section Section, s inifile.Statement) {
 	key, known := findKey(section.Name, s.Key)
@@ -106,6 +110,10 @@ func (f *file) readKey(section Section, s inifile.Statement) {
 	f.refused[meant] = true
 	if s.Blank && meant.key == "" { // perhaps a part of a password
 		f.problem(s.Line, `[%s] the line is neither a key nor key = value; %s`, section.Name, hint)
+		return
+	}
+	if meant.key == "" && !looksLikeKey.MatchString(s.Key) { // perhaps a part of a password, too
+		f.problem(s.Line, "[%s] unknown key; %s", section.Name, hint)
 		return
 	}
 	f.problem(s.Line, "[%s] unknown key %q; %s", section.Name, s.Key, hint)

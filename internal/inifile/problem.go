@@ -93,7 +93,8 @@ var (
 	underlined = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	// nextStatement cannot be a line of a certificate.
 	nextStatement = regexp.MustCompile(`^\s*([A-Za-z_-]+\s*=([^=]|$)|\[|[#;])`)
-	mayBeSecret   = regexp.MustCompile(`(?i)pass|secret|token|@`)
+	// mayBeSecret also matches an address with a user, or a user and a password.
+	mayBeSecret = regexp.MustCompile(`(?i)pass|secret|token|@|://[^/]*:[^0-9]|"[^"/]*:`)
 )
 
 // sectionAbove returns the section of the last header of the lines.

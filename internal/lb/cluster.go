@@ -65,7 +65,7 @@ func (c Cluster) OtherUser(l LoadBalancer) string {
 	}
 	for _, tag := range NameTags(l) {
 		ours := tag == l.Name || slices.ContainsFunc(names, func(name string) bool { return name != "" && Cluster{Name: name}.serviceNamed(tag) != "" })
-		if !ours && len(tag) < maxText {
+		if !ours {
 			return fmt.Sprintf("a Service of another cluster uses it, according to its tag %q", tag)
 		}
 	}
@@ -126,7 +126,7 @@ func (c Cluster) ownerOf(tags []string) (o Owner, ok bool) {
 
 // CreatedFloatingIP reports whether the floating IP was created for a Service of the cluster, so that it may be deleted
 // with it. One that a Service left to the project is not. At is the load balancer of the cluster to which it is attached,
-// or nil: its description tells the name of a cluster of which only the uid is known.
+// or nil.
 func (c Cluster) CreatedFloatingIP(f FloatingIP, at *LoadBalancer) bool {
 	if mark, kept, ok := MarkOfFloatingIP(f); ok {
 		return !kept && c.UID != "" && mark.ClusterUID == c.UID
@@ -139,7 +139,8 @@ func (c Cluster) CreatedFloatingIP(f FloatingIP, at *LoadBalancer) bool {
 	if !ok || service == "" {
 		return false
 	}
-	if at != nil && c.Name == "" {
+	if at != nil && ClusterUIDOf(at.Tags) != "" {
+		// openstack-cloud-controller-manager created it for a load balancer that was taken over.
 		of, described := DescribedService(at.Description)
 		return described && service == of.Namespace+"/"+of.Name && cluster == of.Cluster
 	}
@@ -176,6 +177,16 @@ func (c Cluster) CreatedSecurityGroup(name, description string) bool {
 	}
 	of, ok := ServiceOfSecurityGroup(name, description)
 	return ok && c.Name != "" && of.MadeInCluster(c.Name)
+}
+
+// NodesGroupClusterUID returns the uid of the cluster with the name for whose nodes a security group was created, by its
+// description, or "".
+func NodesGroupClusterUID(name, description string) string {
+	mark := nodesGroupMark.FindStringSubmatch(description)
+	if mark == nil || description != (NodesGroup{ClusterName: name, ClusterUID: mark[1], Class: mark[2]}).Description() {
+		return ""
+	}
+	return mark[1]
 }
 
 // NamedClusterUID returns the uid of the cluster with the name for which the load balancer was created, or "". A name may

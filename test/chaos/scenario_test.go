@@ -70,7 +70,7 @@ var scenarios = []scenario{
 	{name: "pods-replaced-at-cluster-ip", start: steps(podsAre("10.244.0.1", "10.244.0.2"), create(tcp(80), tcp(81), atClusterIP)),
 		change: steps(podsAre("10.244.0.2", "10.244.0.3"), podsAre("10.244.0.3", "10.244.0.4")), unchanged: []string{"TCP/80", "TCP/81"}},
 	{name: "delete-at-cluster-ip", start: steps(podsAre("10.244.0.1"), create(tcp(80), atClusterIP)), change: remove, leavesNothing: true},
-	{name: "at-cluster-ip-becomes-external", start: steps(podsAre("10.244.0.1"), create(tcp(80), atClusterIP)),
+	{name: "at-cluster-ip-becomes-external", start: steps(podsAre("10.244.0.1", "10.244.0.2"), create(tcp(80), atClusterIP)),
 		change: edit(ofType(corev1.ServiceTypeLoadBalancer)), unchanged: []string{"TCP/80"}},
 	{name: "no-longer-at-cluster-ip", start: steps(podsAre("10.244.0.1"), create(tcp(80), atClusterIP)), change: edit(notSelected), leavesNothing: true},
 	{name: "external-to-internal", start: create(tcp(80)), change: edit(internal), unchanged: []string{"TCP/80"}},

@@ -124,7 +124,10 @@ func TestCleanupDeletesWhatALostClusterLeftAndNothingElse(t *testing.T) {
 	was := []tree{neighbours[0].read(), neighbours[1].read()}
 
 	s.resetCalls()
-	shown, _ := s.cleanup(2, "--cluster-name="+lost)
+	if _, errs := s.cleanup(1, "--cluster-name="+lost); !strings.Contains(errs, "add --cluster-uid="+uid) {
+		t.Errorf("without the uid it says\n%s", errs)
+	}
+	shown, _ := s.cleanup(2, "--cluster-name="+lost, "--cluster-uid="+uid)
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("without --delete the cloud was written to: %v", writes)
 	}
@@ -133,7 +136,7 @@ func TestCleanupDeletesWhatALostClusterLeftAndNothingElse(t *testing.T) {
 			t.Errorf("%q is not shown:\n%s", part, shown)
 		}
 	}
-	s.killCleanup(program, lost, before)
+	s.killCleanup(program, before, "--cluster-name="+lost, "--cluster-uid="+uid)
 	halfway := s.leftovers()
 	// The controller's access rules do not allow to delete a port, those of a person do.
 	if err := cloudsim.WriteFile(s.cloudConf(), s.cloud.PasswordConf()); err != nil {
@@ -166,14 +169,14 @@ func TestCleanupDeletesWhatALostClusterLeftAndNothingElse(t *testing.T) {
 }
 
 // killCleanup starts the program and kills it when it has deleted something, but not everything.
-func (s *stage) killCleanup(program, cluster string, before leftovers) {
+func (s *stage) killCleanup(program string, before leftovers, args ...string) {
 	s.t.Helper()
 	if *stateDir == "" {
 		for _, service := range []string{cloudsim.LoadBalancer, cloudsim.Network} {
 			s.cloud.Latency().Set(wire.Operation{Service: service}, 50*time.Millisecond)
 		}
 	}
-	p := s.execute(exec.Command(program, "cleanup", "--cloud-config="+s.cloudConf(), "--cluster-name="+cluster, "--delete"))
+	p := s.execute(exec.Command(program, append([]string{"cleanup", "--cloud-config=" + s.cloudConf(), "--delete"}, args...)...))
 	s.eventually(func() error {
 		if s.leftovers().FloatingIPs == before.FloatingIPs {
 			return errors.New("nothing is deleted yet")
