@@ -1,0 +1,131 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// pendingLong is how long a change of a load balancer usually takes at most.
+const pendingLong = 15 * time.Minute
+
+// checkLoadBalancers looks at the load balancers of the cluster, and at the conditions of its Services.
+func checkLoadBalancers(f Facts, r *Result) {
+	if f.Cluster.Services.OK() {
+		checkConditions(f, r)
+	} else {
+		r.has(f.Cluster.Services.Missing, "kubectl get services -A")
+	}
+	if _, ok := f.configured(r); !ok || !r.has(f.Cloud.Octavia.Balancers.Missing, "openstack loadbalancer list") {
+		return
+	}
+	if !f.Cluster.Services.OK() {
+		return // which load balancers are of this cluster is not known
+	}
+	n := 0
+	for _, b := range f.Cloud.Octavia.Balancers.Value {
+		if f.mine(b) {
+			n++
+			checkBalancer(f, r, b)
+		}
+	}
+	r.saw("the cluster has " + plural(n, "load balancer"))
+}
+
+// mine reports whether the load balancer belongs to a Service of the cluster.
+func (f Facts) mine(b Balancer) bool {
+	if uid := lb.ClusterUIDOf(b.Tags); uid != "" {
+		return uid == f.Policy.ClusterUID
+	}
+	for _, s := range served(f) {
+		if s.Annotations[annotation.LoadBalancerID] == b.ID || f.Policy.Owner(&s).LoadBalancerName() == b.Name {
+			return true
+		}
+	}
+	return false
+}
+
+func checkBalancer(f Facts, r *Result, b Balancer) {
+	which := fmt.Sprintf("load balancer %s (%s)", b.Name, b.ID)
+	show := fmt.Sprintf("Look at it: `openstack loadbalancer status show %s`; ", b.ID)
+	switch since, known := time.Parse("2006-01-02T15:04:05", b.UpdatedAt); {
+	case b.ProvisioningStatus == lb.Error:
+		r.found(Error, which+" is in ERROR", "It may not serve, and Octavia changes nothing of it.",
+			show+"`openstack loadbalancer failover "+b.ID+"` repairs most causes. The controller tries that, too, and replaces it.")
+	case b.ProvisioningStatus.Pending() && known == nil && f.Now.Sub(since) > pendingLong:
+		r.found(Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, ago(f.Now, since)), "Octavia changes nothing of it meanwhile, and usually it never ends by itself.",
+			show+"the operator of the cloud has to repair it: `openstack loadbalancer status reset` or a restart of octavia-worker.")
+	case b.ProvisioningStatus == lb.Active && unfinished(b) != "":
+		r.found(Warning, fmt.Sprintf("%s is ACTIVE, but %s", which, unfinished(b)), "This port may not serve.",
+			show+"the controller repairs it. If it does not, set provider-requires-serial-api-calls = true in [LoadBalancer].")
+	}
+}
+
+// unfinished names a child that Octavia has not finished, or returns "".
+func unfinished(b Balancer) string {
+	for _, l := range b.Listeners {
+		if l.ProvisioningStatus.Pending() || l.ProvisioningStatus == lb.Error {
+			return fmt.Sprintf("its listener %s is %s", l.Name, l.ProvisioningStatus)
+		}
+		if l.Pool != nil && (l.Pool.ProvisioningStatus.Pending() || l.Pool.ProvisioningStatus == lb.Error) {
+			return fmt.Sprintf("its pool %s is %s", l.Pool.Name, l.Pool.ProvisioningStatus)
+		}
+	}
+	return ""
+}
+
+// checkConditions reports Services that are not programmed, by reason.
+func checkConditions(f Facts, r *Result) {
+	byReason, messages := map[string][]string{}, map[string]string{}
+	services := served(f)
+	for _, s := range services {
+		if c := meta.FindStatusCondition(s.Status.Conditions, status.Programmed); c != nil && c.Status == metav1.ConditionFalse {
+			byReason[c.Reason] = append(byReason[c.Reason], name(s))
+			messages[c.Reason] = c.Message
+		}
+	}
+	for _, reason := range sortedKeys(byReason) {
+		what := fmt.Sprintf("%s not programmed, reason %s", some("Service", byReason[reason]), reason)
+		if messages[reason] != "" {
+			what += ": " + messages[reason]
+		}
+		r.found(Warning, what, "The Service is not served as it is written.", "Reason "+reason+" is explained in docs/reference/conditions.md. `kubectl describe service -n NAMESPACE NAME` shows conditions and events.")
+	}
+	r.saw(plural(len(services), "Service") + " to serve")
+}
+
+// checkOrphans reports cloud objects that no Service uses, and VIP ports that Octavia left behind.
+func checkOrphans(f Facts, r *Result) {
+	if _, ok := f.configured(r); !ok {
+		return
+	}
+	if r.has(f.Cloud.Orphans.Missing, "kube-octavia status") {
+		r.saw(plural(len(f.Cloud.Orphans.Value), "orphan"))
+		for _, o := range f.Cloud.Orphans.Value {
+			r.found(Warning, fmt.Sprintf("%s %s (%s) was created for Service uid %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.ServiceUID),
+				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period. `kube-octavia status` shows all orphans.")
+		}
+	}
+	if !f.Cloud.Network.Ports.OK() || !f.Cloud.Octavia.Balancers.OK() {
+		return
+	}
+	exists := map[string]bool{}
+	for _, b := range f.Cloud.Octavia.Balancers.Value {
+		exists[b.ID], exists[b.VIP.PortID] = true, true
+	}
+	for _, p := range f.Cloud.Network.Ports.Value {
+		if p.LoadBalancerID != "" && !exists[p.LoadBalancerID] && !exists[p.ID] {
+			r.found(Warning, fmt.Sprintf("port %s (%s) is the VIP of load balancer %s, which does not exist", p.ID, p.Name, p.LoadBalancerID),
+				"Octavia left it behind. It takes quota and an address.", "If nothing uses it, delete it: `openstack port delete "+p.ID+"`.")
+		}
+	}
+}

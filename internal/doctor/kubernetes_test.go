@@ -1,0 +1,119 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+func TestKubernetes(t *testing.T) {
+	lacks := func(right string) func(*Facts) {
+		return func(f *Facts) {
+			i := slices.IndexFunc(rights, func(r Right) bool { return r.String() == right })
+			f.Cluster.Refused.Value = rights[i : i+1]
+		}
+	}
+	requireDiagnoses(t, map[string]wrong{
+		"an API that does not answer": {
+			mistake: func(f *Facts) { f.Cluster.Version.Missing = Missing{Kind: Failed, Reason: "nothing listens there"} },
+			check:   Kubernetes, status: Error, what: "nothing listens there", do: "--kubeconfig",
+		},
+		"no right to patch a status": {mistake: lacks("patch services/status"), check: Kubernetes, status: Error, what: "may not patch services/status", do: "kubectl auth can-i patch services --subresource=status --all-namespaces"},
+		"no right to its Lease": {
+			mistake: lacks("update leases.coordination.k8s.io kube-octavia"),
+			check:   Kubernetes, status: Error, what: "may not update leases", do: "Apply deploy/role.yaml",
+		},
+		"no right that only cluster-ip mode needs": {mistake: lacks("list servicecidrs.networking.k8s.io"), check: Kubernetes, status: OK},
+	})
+}
+
+func TestOtherControllersAreFound(t *testing.T) {
+	lease := func(ago time.Duration) func(*Facts) {
+		return func(f *Facts) { f.Cluster.OCCM = Value(&Lease{Holder: "master-1", Renewed: noon.Add(-ago)}) }
+	}
+	requireDiagnoses(t, map[string]wrong{
+		"a fresh Lease": {mistake: lease(5 * time.Second), check: OtherControllers, status: Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager 5s ago", do: "--controllers=*,-service"},
+		"an old Lease":  {mistake: lease(time.Hour), check: OtherControllers, status: OK},
+		"a Lease that may not be read": {
+			mistake: func(f *Facts) { f.Cluster.OCCM.Missing = Missing{Kind: Denied, Reason: "leases is forbidden"} },
+			check:   OtherControllers, status: Unknown, what: "leases is forbidden", do: "kubectl -n kube-system get lease cloud-controller-manager",
+		},
+		"another writer": {
+			mistake: func(f *Facts) {
+				now := metav1.NewTime(noon.Add(-time.Minute))
+				entry := &f.Cluster.Services.Value[0].ManagedFields[0]
+				entry.Manager, entry.Time = "openstack-cloud-controller-manager", &now
+			},
+			check: OtherControllers, status: Warning, what: "field manager openstack-cloud-controller-manager wrote the address of Service default/web", do: "--show-managed-fields",
+		},
+		"a kube-octavia that does not renew": {
+			mistake: func(f *Facts) { f.Cluster.Own.Value.Renewed = noon.Add(-time.Hour) },
+			check:   OtherControllers, status: Warning, what: "pod-1 has Lease kube-octavia/kube-octavia, but last renewed it 1h0m0s ago", do: "kubectl -n kube-octavia get pods",
+		},
+	})
+}
+
+// The table of rights is that of the manifests: no right is missing, and none is too many.
+func TestRightsAreThoseOfTheManifests(t *testing.T) {
+	key := func(r Right) string {
+		text := r.String()
+		if r.InLeaseNamespace {
+			text += " in the namespace"
+		}
+		return text
+	}
+	var have, want []string
+	for _, r := range Rights() {
+		have = append(have, key(r))
+	}
+	for file, namespaced := range map[string]bool{"../../deploy/clusterrole.yaml": false, "../../deploy/role.yaml": true} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+			var role rbacv1.ClusterRole
+			if err := documents.Decode(&role); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range expand(role.Rules, namespaced) {
+				want = append(want, key(r))
+			}
+		}
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" || len(want) < 10 {
+		t.Errorf("rights of deploy/ (-manifests +table):\n%s", diff)
+	}
+}
+
+// expand returns each right of the rules.
+func expand(rules []rbacv1.PolicyRule, namespaced bool) (all []Right) {
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			resource, sub, _ := strings.Cut(rule.Resources[0], "/")
+			r := Right{Verb: verb, Group: rule.APIGroups[0], Resource: resource, Subresource: sub, InLeaseNamespace: namespaced}
+			if len(rule.ResourceNames) > 0 {
+				r.Name = rule.ResourceNames[0]
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}

@@ -1,0 +1,270 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// access is what has to reach the nodes: from a source to ports.
+type access struct {
+	what      string
+	transport string
+	from, to  int
+	source    netip.Prefix
+	// perhaps means that it is not needed yet.
+	perhaps bool
+}
+
+// The default range of NodePorts of Kubernetes.
+const firstNodePort, lastNodePort = 30000, 32767
+
+// checkSecurityGroups compares what load balancers send to the nodes with what the ports of the nodes let in.
+func checkSecurityGroups(f Facts, r *Result) {
+	c, ok := f.configured(r)
+	if !ok || !r.has(f.Cluster.Nodes.Missing, "kubectl get nodes") ||
+		!r.has(f.Cloud.Network.Ports.Missing, "openstack port list") || !r.has(f.Cloud.Network.Groups.Missing, "openstack security group list") {
+		return
+	}
+	if len(f.Cluster.Nodes.Value) == 0 {
+		r.skip("the cluster has no nodes")
+		return
+	}
+	ports := f.nodePorts()
+	checkPortsFound(f, r, ports)
+	if c.LoadBalancer.ManageSecurityGroups {
+		checkManaged(f, r, c, ports)
+	}
+	for _, a := range f.accesses(r, c) {
+		checkAccess(f, r, a, ports)
+	}
+}
+
+// checkPortsFound reports nodes whose ports the project does not have.
+func checkPortsFound(f Facts, r *Result, ports map[string][]Port) {
+	var without []string
+	for _, n := range f.Cluster.Nodes.Value {
+		if len(ports[n.Name]) == 0 {
+			without = append(without, n.Name)
+		}
+	}
+	if len(without) > 0 {
+		r.found(Unknown, "the project has no port with the address of "+some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
+			"Compare `kubectl get nodes -o wide` with `openstack port list`, and the project of cloud.conf with that of the servers.")
+	}
+}
+
+// some returns "node a", or "3 nodes (a, b, ...)".
+func some(noun string, names []string) string {
+	const most = 3
+	slices.Sort(names)
+	if len(names) == 1 {
+		return noun + " " + names[0]
+	}
+	shown := slices.Clone(names[:min(len(names), most)])
+	if len(names) > most {
+		shown = append(shown, "...")
+	}
+	return fmt.Sprintf("%s (%s)", plural(len(names), noun), strings.Join(shown, ", "))
+}
+
+// checkManaged looks for the security group that the controller manages, once a Service has a load balancer.
+func checkManaged(f Facts, r *Result, c config.Config, ports map[string][]Port) {
+	if c.LoadBalancer.SecurityGroupMode == config.ServiceSecurityGroups || len(served(f)) == len(waiting(f)) {
+		r.saw("kube-octavia manages the security groups of the nodes")
+		return
+	}
+	own := lb.NodesGroup{ClusterName: f.Policy.ClusterName, ClusterUID: f.Policy.ClusterUID, Class: f.Policy.LoadBalancerClass}
+	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g Group) bool { return own.Owns(g.Name, g.Description) })
+	const why = "manage-security-groups is true, and load balancers reach the nodes only through this group."
+	const do = "Look whether the controller runs and what it reports: `kubectl describe node NODE`, `kubectl get events -A --field-selector reason=SecurityGroupNotAttached`."
+	if i < 0 {
+		r.found(Warning, "there is no security group "+own.Name(), why, do)
+		return
+	}
+	group := f.Cloud.Network.Groups.Value[i]
+	var without []string
+	for node, all := range ports {
+		if slices.ContainsFunc(all, func(p Port) bool { return p.protected() && !slices.Contains(p.SecurityGroups, group.ID) }) {
+			without = append(without, node)
+		}
+	}
+	if len(without) > 0 {
+		r.found(Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, some("node", without)), why, do)
+		return
+	}
+	r.saw("security group " + group.Name + " is on the ports of the nodes")
+}
+
+// protected reports whether security groups apply to the port.
+func (p Port) protected() bool { return p.PortSecurity == nil || *p.PortSecurity }
+
+// accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts.
+func (f Facts) accesses(r *Result, c config.Config) (all []access) {
+	nodePorts := 0
+	for _, s := range served(f) {
+		o, valid := options(f, s)
+		if !valid || o.TargetType == config.PodTargets {
+			continue
+		}
+		nodePorts++
+		if c.LoadBalancer.ManageSecurityGroups && slices.ContainsFunc(waiting(f), func(w corev1.Service) bool { return w.UID == s.UID }) {
+			continue // the controller opens its ports
+		}
+		placed := settings{LoadBalancer: config.LoadBalancer{SubnetID: o.SubnetID, NetworkID: o.NetworkID}}
+		for _, source := range f.sources(r, placed, o.MemberSubnetID, o.Provider, cmp.Or(strings.Join(s.Spec.LoadBalancerSourceRanges, ","), strings.Join(o.SourceRanges, ","))) {
+			for _, p := range s.Spec.Ports {
+				if p.NodePort != 0 {
+					all = append(all, access{fmt.Sprintf("NodePort %d of Service %s", p.NodePort, name(s)), strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))),
+						int(p.NodePort), int(p.NodePort), source, false})
+				}
+			}
+		}
+	}
+	base := sections(c)[0]
+	if nodePorts == 0 && !c.LoadBalancer.ManageSecurityGroups && base.TargetType != config.PodTargets {
+		for _, source := range f.sources(r, base, base.MemberSubnetID, base.Provider, base.SourceRanges) {
+			all = append(all, access{fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), "tcp", firstNodePort, lastNodePort, source, true})
+		}
+	}
+	return all
+}
+
+// sources returns from where load balancers reach the nodes: provider amphora from its own address, provider ovn from
+// those of the clients.
+func (f Facts) sources(r *Result, placed settings, memberSubnet, provider, clients string) (all []netip.Prefix) {
+	if capabilities(f, provider).OVN() {
+		for text := range strings.SplitSeq(cmp.Or(clients, "0.0.0.0/0"), ",") {
+			if source, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
+				all = append(all, source.Masked())
+			}
+		}
+		return all
+	}
+	subnets := f.vipSubnets(placed)
+	if s := f.subnetOf(memberSubnet); s != nil {
+		subnets = []Subnet{*s}
+	}
+	for _, s := range subnets {
+		if source, err := netip.ParsePrefix(s.CIDR); err == nil && (source.Addr().Is4() || len(subnets) == 1) {
+			all = append(all, source.Masked())
+		}
+	}
+	if len(all) == 0 {
+		r.found(Unknown, "the subnet of VIPs is not known, so neither is from where load balancers reach the nodes", "Security groups may keep them from the nodes.",
+			"Set subnet-id in [LoadBalancer].")
+	}
+	return all
+}
+
+// checkAccess looks whether the ports of all nodes let in what has to reach them.
+func checkAccess(f Facts, r *Result, a access, ports map[string][]Port) {
+	groups := map[string]Group{}
+	for _, g := range f.Cloud.Network.Groups.Value {
+		groups[g.ID] = g
+	}
+	var closed, unsure []string
+	for _, node := range slices.Sorted(maps.Keys(ports)) {
+		switch verdict := letsIn(ports[node], groups, a); verdict {
+		case Error:
+			closed = append(closed, node)
+		case Unknown:
+			unsure = append(unsure, node)
+		}
+	}
+	rule := fmt.Sprintf("openstack security group rule create --ingress --protocol %s --dst-port %s --remote-ip %s GROUP", a.transport, portRange(a), a.source)
+	do := fmt.Sprintf("Add a rule to a security group of the nodes: `%s`; or set manage-security-groups = true in [LoadBalancer].", rule)
+	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", a.source)
+	if len(closed) > 0 {
+		status := Error
+		if a.perhaps {
+			status = Warning
+		}
+		r.found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", some("node", closed), a.what, a.transport, a.source), why, do)
+	}
+	if len(unsure) > 0 {
+		r.found(Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", some("node", unsure), a.what), why,
+			"Look at the rules: `openstack security group rule list GROUP`.")
+	}
+	if len(closed)+len(unsure) == 0 && len(ports) > 0 {
+		r.saw(fmt.Sprintf("%s (%s) can be reached from %s", a.what, a.transport, a.source))
+	}
+}
+
+func portRange(a access) string {
+	if a.from == a.to {
+		return strconv.Itoa(a.from)
+	}
+	return fmt.Sprintf("%d:%d", a.from, a.to)
+}
+
+// letsIn returns whether all ports of a node let in: OK, Error, or Unknown if that depends on what the project does not see.
+func letsIn(ports []Port, groups map[string]Group, a access) Status {
+	result := OK
+	for _, p := range ports {
+		if !p.protected() || !slices.ContainsFunc(p.FixedIPs, func(ip IP) bool { return sameFamily(ip.Address, a.source) }) {
+			continue
+		}
+		verdict := Error
+		for _, id := range p.SecurityGroups {
+			g, seen := groups[id]
+			switch {
+			case !seen && verdict == Error, seen && verdict == Error && slices.ContainsFunc(g.Rules, func(r Rule) bool { return r.allows(a) && r.RemoteAddressGroupID != nil }):
+				verdict = Unknown
+			}
+			if seen && slices.ContainsFunc(g.Rules, func(r Rule) bool { return r.allows(a) && r.RemoteAddressGroupID == nil }) {
+				verdict = OK
+				break
+			}
+		}
+		if verdict == Error || verdict == Unknown && result == OK {
+			result = verdict
+		}
+	}
+	return result
+}
+
+func sameFamily(address string, source netip.Prefix) bool {
+	a, err := netip.ParseAddr(address)
+	return err == nil && a.Is4() == source.Addr().Is4()
+}
+
+// protocols are the numbers that Neutron may show for names.
+var protocols = map[string]string{"6": "tcp", "17": "udp", "132": "sctp"}
+
+// allows reports whether the rule lets in all of the access, if its address group has the source.
+func (r Rule) allows(a access) bool {
+	family := "IPv6"
+	if a.source.Addr().Is4() {
+		family = "IPv4"
+	}
+	if r.Direction != "ingress" || r.EtherType != family || r.RemoteGroupID != nil {
+		return false // load balancers have no group of ours
+	}
+	if r.Protocol != nil {
+		protocol := strings.ToLower(*r.Protocol)
+		if protocol = cmp.Or(protocols[protocol], protocol); protocol != a.transport && protocol != "any" && protocol != "0" {
+			return false
+		}
+	}
+	if r.PortMin != nil && *r.PortMin > a.from || r.PortMax != nil && *r.PortMax < a.to {
+		return false
+	}
+	if r.RemoteIPPrefix == nil {
+		return true
+	}
+	given, err := netip.ParsePrefix(*r.RemoteIPPrefix)
+	return err == nil && given.Bits() <= a.source.Bits() && given.Contains(a.source.Addr())
+}

@@ -1,0 +1,242 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctorfacts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/paging"
+)
+
+// cloud reads facts from OpenStack.
+type cloud struct {
+	config      config.Config
+	session     *openstack.Session // nil without a login
+	floatingIPs doctor.Read[[]lb.FloatingIP]
+}
+
+func (c *cloud) close() {
+	if c.session != nil {
+		c.session.Close()
+	}
+}
+
+// read logs in and reads what depends on nothing else.
+func (c *cloud) read(ctx context.Context, s Source) doctor.Cloud {
+	if s.ConfigErr != nil {
+		return unread(notAsked[doctor.Login]("cloud.conf cannot be used").Missing)
+	}
+	before := time.Now()
+	session, err := s.Login(ctx)
+	if err != nil {
+		all := unread(doctor.Missing{Kind: doctor.NotAsked, Reason: "no login"})
+		all.Login.Missing, all.NoService = missing(err), errors.Is(err, openstack.ErrNoService)
+		return all
+	}
+	c.session = session
+	took := time.Since(before)
+	all := doctor.Cloud{}
+	inParallel(
+		func() { all.Login = doctor.Value(c.login(ctx, before.Add(took/2), took/2+time.Second)) },
+		func() {
+			var v lb.Version
+			v.Major, v.Minor, err = session.OctaviaVersion(ctx)
+			all.APIVersion = read(v, err)
+		},
+		func() { c.readOctavia(ctx, &all.Octavia) },
+		func() { c.readNetwork(ctx, &all.Network) },
+		func() {
+			found, err := neutron.New(session.Network(), session.ProjectID()).FloatingIPs(ctx)
+			c.floatingIPs = read(found, err)
+		},
+	)
+	return all
+}
+
+// unread returns facts that all are missing for one reason.
+func unread(why doctor.Missing) (all doctor.Cloud) {
+	n, o := &all.Network, &all.Octavia
+	for _, m := range []*doctor.Missing{
+		&all.Login.Missing, &all.APIVersion.Missing, &all.Orphans.Missing,
+		&n.Networks.Missing, &n.Subnets.Missing, &n.Ports.Missing, &n.InVIPNetworks.Missing, &n.Routers.Missing, &n.Groups.Missing,
+		&n.Availability.Missing, &n.Quota.Missing,
+		&o.Providers.Missing, &o.Flavors.Missing, &o.Zones.Missing, &o.Quota.Missing, &o.Balancers.Missing,
+	} {
+		*m = why
+	}
+	return all
+}
+
+// login describes the login. at is when the token was requested, exact to uncertainty.
+func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration) doctor.Login {
+	s := c.session
+	l := doctor.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: s.TokenDate(), LocalTime: at, Uncertainty: uncertainty}
+	var err error
+	if l.Expires, l.Kind, err = s.Expiry(ctx); err != nil {
+		l.ExpiryUnknown = err.Error()
+	}
+	for _, call := range s.MissingRules() {
+		l.MissingRules = append(l.MissingRules, call.String())
+	}
+	l.Endpoints = []doctor.Endpoint{
+		{Service: calltable.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
+		{Service: calltable.ServiceNetwork, URL: s.Network().Endpoint},
+		{Service: calltable.ServiceKeyManager},
+	}
+	if manager := s.KeyManager(); manager != nil {
+		l.Endpoints[2].URL = manager.Endpoint
+	}
+	return l
+}
+
+// list reads all pages of a list.
+func list[T any](ctx context.Context, service *gophercloud.ServiceClient, path string, query url.Values) doctor.Read[[]T] {
+	query.Set("limit", strconv.Itoa(paging.Size))
+	return read(paging.List[T](ctx, service, "list "+path, path, query))
+}
+
+func (c *cloud) readOctavia(ctx context.Context, o *doctor.Octavia) {
+	service, project := c.session.LoadBalancer(), c.session.ProjectID()
+	inParallel(
+		func() {
+			type provider struct{ Name string }
+			found := read(getList[provider](ctx, service, "list the providers", "lbaas/providers", "providers"))
+			o.Providers.Missing = found.Missing
+			for _, p := range found.Value {
+				o.Providers.Value = append(o.Providers.Value, p.Name)
+			}
+		},
+		func() {
+			var answer struct{ Quota map[string]*int }
+			_, err := service.Get(ctx, service.ServiceURL("lbaas", "quotas", project), &answer, nil)
+			o.Quota = read(octaviaQuota(answer.Quota), openstack.Wrap("read the quota of Octavia", err))
+		},
+		func() {
+			found, err := octavia.New(service, project, lb.Capabilities{}).Listed(ctx)
+			o.Balancers = read(balancers(found), err)
+		},
+	)
+}
+
+// getList reads a list that has no pages, and whose objects may have no id.
+func getList[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path, key string) ([]T, error) {
+	var answer map[string][]T
+	if _, err := service.Get(ctx, service.ServiceURL(path), &answer, nil); err != nil {
+		return nil, openstack.Wrap(op, err)
+	}
+	if answer[key] == nil {
+		return nil, openstack.Unreadable(op, "no list of "+key)
+	}
+	return answer[key], nil
+}
+
+// octaviaQuota returns the quota in the older spelling of its names. Octavia shows one of them, or both.
+func octaviaQuota(answer map[string]*int) map[string]int {
+	quota := map[string]int{}
+	for name, limit := range answer {
+		switch name {
+		case "loadbalancer":
+			name = "load_balancer"
+		case "healthmonitor":
+			name = "health_monitor"
+		}
+		if limit != nil {
+			quota[name] = *limit
+		}
+	}
+	return quota
+}
+
+func balancers(listed []octavia.Listed) []doctor.Balancer {
+	all := []doctor.Balancer{}
+	for _, l := range listed {
+		b := doctor.Balancer{LoadBalancer: l.Bare}
+		for _, members := range l.Members {
+			b.Members += members
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// portFields are the fields of ports that are read.
+var portFields = []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips", "security_groups", "port_security_enabled"}
+
+func (c *cloud) readNetwork(ctx context.Context, n *doctor.Network) {
+	service, project := c.session.Network(), c.session.ProjectID()
+	inParallel(
+		func() {
+			n.Networks = list[doctor.Net](ctx, service, "networks", url.Values{"fields": {"id", "name", "project_id", "router:external", "subnets"}})
+		},
+		func() {
+			n.Subnets = list[doctor.Subnet](ctx, service, "subnets", url.Values{"fields": {"id", "name", "network_id", "ip_version", "cidr", "allocation_pools"}})
+		},
+		func() {
+			n.Ports = list[doctor.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": portFields})
+			for i, p := range n.Ports.Value {
+				n.Ports.Value[i].LoadBalancerID = neutron.LoadBalancerOf(ports.Port{Name: p.Name, DeviceID: p.DeviceID, DeviceOwner: p.DeviceOwner})
+			}
+		},
+		func() {
+			n.Routers = list[doctor.Router](ctx, service, "routers", url.Values{"fields": {"id", "name", "external_gateway_info"}})
+		},
+		func() {
+			n.Groups = list[doctor.Group](ctx, service, "security-groups", url.Values{"project_id": {project}, "fields": {"id", "name", "description", "security_group_rules"}})
+		},
+		func() {
+			n.Availability = read(getList[doctor.Availability](ctx, service, "read the free addresses", "network-ip-availabilities", "network_ip_availabilities"))
+		},
+		func() {
+			var answer struct{ Quota map[string]doctor.Quota }
+			_, err := service.Get(ctx, service.ServiceURL("quotas", project, "details.json"), &answer, nil)
+			n.Quota = read(answer.Quota, openstack.Wrap("read the quota of Neutron", err))
+		},
+	)
+}
+
+// readMore reads what depends on other facts.
+func (c *cloud) readMore(ctx context.Context, f *doctor.Facts, k *cluster) {
+	service := c.session.LoadBalancer()
+	offers := func(used bool, feature lb.Feature, path, key string) doctor.Read[[]doctor.Offer] {
+		api := f.Cloud.APIVersion
+		switch {
+		case !used:
+			return notAsked[[]doctor.Offer]("nothing requests one")
+		case api.OK() && !(lb.Capabilities{APIVersion: api.Value}).Has(feature):
+			return notAsked[[]doctor.Offer](fmt.Sprintf("Octavia API version %s has no %s", api.Value, key))
+		}
+		return read(getList[doctor.Offer](ctx, service, "list the "+key, path, key))
+	}
+	inParallel(
+		func() {
+			f.Cloud.Octavia.Flavors = offers(f.UsesFlavors(), lb.FeatureFlavors, "lbaas/flavors", "flavors")
+		},
+		func() {
+			f.Cloud.Octavia.Zones = offers(f.UsesZones(), lb.FeatureAvailabilityZones, "lbaas/availabilityzones", "availability_zones")
+		},
+		func() {
+			f.Cloud.Network.InVIPNetworks = notAsked[[]doctor.Port]("the network of VIPs is not known")
+			if ids := f.VIPNetworks(); len(ids) > 0 {
+				f.Cloud.Network.InVIPNetworks = list[doctor.Port](ctx, c.session.Network(), "ports",
+					url.Values{"network_id": ids, "fields": {"id", "device_id", "device_owner", "fixed_ips"}})
+			}
+		},
+		func() { f.Cloud.Orphans = c.orphans(ctx, f, k) },
+	)
+}

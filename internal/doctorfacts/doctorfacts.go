@@ -1,0 +1,89 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctorfacts reads the facts for package doctor, from OpenStack and Kubernetes. It writes nothing, and decides
+// nothing. It may import doctor, kubeconfig and the packages that call OpenStack.
+package doctorfacts
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+)
+
+// Source says where the facts are.
+type Source struct {
+	// ConfigPath is the path of cloud.conf, and Config what was read there.
+	ConfigPath string
+	Config     config.Config
+	ConfigErr  error
+	// Login logs in to the cloud.
+	Login func(context.Context) (*openstack.Session, error)
+	// Cluster is the cluster of Kubernetes. ClusterErr says why there is none, and NoCluster means that nothing names one.
+	Cluster    kubeconfig.Cluster
+	ClusterErr error
+	NoCluster  bool
+	// Policy says which Services the controller handles. It lacks the uid of the cluster.
+	Policy claim.Policy
+	// LeaseNamespace is the namespace of the controller's Lease.
+	LeaseNamespace string
+}
+
+// Gather reads the facts. What cannot be read is noted in them.
+func Gather(ctx context.Context, s Source) doctor.Facts {
+	f := doctor.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, Config: read(s.Config, s.ConfigErr), Policy: s.Policy}
+	cloud, cluster := &cloud{config: s.Config}, &cluster{source: s}
+	inParallel(
+		func() { f.Cloud = cloud.read(ctx, s) },
+		func() { f.Cluster = cluster.read(ctx) },
+	)
+	defer cloud.close()
+	f.Policy.ClusterUID = cluster.uid
+	if cloud.session != nil {
+		cloud.readMore(ctx, &f, cluster)
+	}
+	f.Now = time.Now()
+	return f
+}
+
+// inParallel calls the functions and returns when all have ended.
+func inParallel(all ...func()) {
+	var running sync.WaitGroup
+	for _, one := range all {
+		running.Go(one)
+	}
+	running.Wait()
+}
+
+// read returns the result of a call as a fact.
+func read[T any](value T, err error) doctor.Read[T] {
+	if err != nil {
+		return doctor.Read[T]{Missing: missing(err)}
+	}
+	return doctor.Value(value)
+}
+
+// missing says why a call had no result.
+func missing(err error) doctor.Missing {
+	var answer *openstack.Error
+	denied := apierrors.IsForbidden(err) || errors.As(err, &answer) && (answer.Status == http.StatusForbidden || answer.Status == http.StatusUnauthorized)
+	if denied {
+		return doctor.Missing{Kind: doctor.Denied, Reason: err.Error()}
+	}
+	return doctor.Missing{Kind: doctor.Failed, Reason: err.Error()}
+}
+
+// notAsked returns a fact that nobody was asked for.
+func notAsked[T any](reason string) doctor.Read[T] {
+	return doctor.Read[T]{Missing: doctor.Missing{Kind: doctor.NotAsked, Reason: reason}}
+}
