@@ -94,7 +94,11 @@ func checkConditions(f Facts, r *Result) {
 		}
 	}
 	for _, reason := range sortedKeys(byReason) {
-		what := fmt.Sprintf("%s not programmed, reason %s", some("Service", byReason[reason]), reason)
+		verb := "are"
+		if len(byReason[reason]) == 1 {
+			verb = "is"
+		}
+		what := fmt.Sprintf("%s %s not programmed, reason %s", some("Service", byReason[reason]), verb, reason)
 		if messages[reason] != "" {
 			what += ": " + messages[reason]
 		}
