@@ -20,7 +20,8 @@ func checkConfiguration(f Facts, r *Result) {
 		return
 	}
 	c := f.Config.Value
-	r.saw(fmt.Sprintf("%s is valid, with %s", f.ConfigPath, plural(len(c.LoadBalancer.Classes), "class")))
+	r.saw("the file is valid")
+	r.saw("it is " + f.ConfigPath)
 	for _, n := range c.Notices {
 		r.found(Warning, n.String(), "The key has no effect, which may not be what you expect.", "Remove the key from cloud.conf.")
 	}
@@ -50,7 +51,8 @@ func checkCredentials(f Facts, r *Result) {
 		return
 	}
 	login := f.Cloud.Login.Value
-	r.saw(fmt.Sprintf("Keystone accepts the %s, for project %s", login.Kind, login.ProjectID))
+	r.saw(fmt.Sprintf("Keystone accepts the %s", login.Kind))
+	r.saw("it is for project " + login.ProjectID)
 	r.saw("roles in the project: " + joined(login.Roles))
 	r.saw("Rights to write were not tried, because that writes. The roles decide about them.")
 	checkKind(login, r)

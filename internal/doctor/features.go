@@ -38,7 +38,7 @@ func checkFeatures(f Facts, r *Result) {
 		checkService(f, &services[i], r)
 	}
 	if f.Cluster.Services.OK() {
-		r.saw("compared with what " + plural(len(services), "Service") + " request")
+		r.saw(fmt.Sprintf("Services compared with it: %d", len(services)))
 	} else {
 		r.saw("no Services to compare with: " + f.Cluster.Services.Reason)
 	}

@@ -5,7 +5,6 @@ package doctor
 
 import (
 	"net/netip"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,17 +13,22 @@ import (
 
 // nodePorts returns the ports with the addresses of each node, by its name.
 func (f Facts) nodePorts() map[string][]Port {
+	with := map[netip.Addr][]Port{}
+	for _, p := range f.Cloud.Network.Ports.Value {
+		for _, ip := range p.FixedIPs {
+			if a, err := netip.ParseAddr(ip.Address); err == nil {
+				with[a] = append(with[a], p)
+			}
+		}
+	}
 	ports := map[string][]Port{}
 	for _, n := range f.Cluster.Nodes.Value {
-		addresses := nodeAddresses([]corev1.Node{n})
 		server, _ := target.ServerID(n.Spec.ProviderID) // without one, the addresses decide
-		for _, p := range f.Cloud.Network.Ports.Value {
-			has := slices.ContainsFunc(p.FixedIPs, func(ip IP) bool {
-				a, err := netip.ParseAddr(ip.Address)
-				return err == nil && slices.Contains(addresses, a)
-			})
-			if has && (server == "" || p.DeviceID == server) {
-				ports[n.Name] = append(ports[n.Name], p)
+		for _, a := range nodeAddresses([]corev1.Node{n}) {
+			for _, p := range with[a] {
+				if server == "" || p.DeviceID == server {
+					ports[n.Name] = append(ports[n.Name], p)
+				}
 			}
 		}
 	}

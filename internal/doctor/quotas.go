@@ -44,6 +44,9 @@ func checkQuotas(f Facts, r *Result) {
 		return
 	}
 	octavia, need := f.Cloud.Octavia, needed(f)
+	if octavia.Balancers.OK() && f.Cluster.Services.OK() {
+		r.saw(have(len(waiting(f))) + " no load balancer yet")
+	}
 	if r.has(octavia.Quota.Missing, "openstack loadbalancer quota show PROJECT") && r.has(octavia.Balancers.Missing, "openstack loadbalancer list") {
 		used := usedInOctavia(octavia.Balancers.Value)
 		for _, k := range octaviaKinds {

@@ -43,6 +43,7 @@ func checkSecurityGroups(f Facts, r *Result) {
 		return
 	}
 	ports := f.nodePorts()
+	r.saw(plural(len(f.Cluster.Nodes.Value), "node"))
 	checkPortsFound(f, r, ports)
 	if c.LoadBalancer.ManageSecurityGroups {
 		checkManaged(f, r, c, ports)
@@ -113,48 +114,78 @@ func (p Port) protected() bool { return p.PortSecurity == nil || *p.PortSecurity
 
 // accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts.
 func (f Facts) accesses(r *Result, c config.Config) (all []access) {
-	nodePorts := 0
+	sources := f.sourcesOnce(r)
+	byNodePort := 0
+	managed := map[string]bool{} // Services whose ports the controller opens with their load balancer
+	if c.LoadBalancer.ManageSecurityGroups {
+		for _, s := range waiting(f) {
+			managed[name(s)] = true
+		}
+	}
 	for _, s := range served(f) {
 		o, valid := options(f, s)
 		if !valid || o.TargetType == config.PodTargets {
 			continue
 		}
-		nodePorts++
-		if c.LoadBalancer.ManageSecurityGroups && slices.ContainsFunc(waiting(f), func(w corev1.Service) bool { return w.UID == s.UID }) {
-			continue // the controller opens its ports
+		byNodePort++
+		if managed[name(s)] {
+			continue
 		}
-		placed := settings{LoadBalancer: config.LoadBalancer{SubnetID: o.SubnetID, NetworkID: o.NetworkID}}
-		for _, source := range f.sources(r, placed, o.MemberSubnetID, o.Provider, cmp.Or(strings.Join(s.Spec.LoadBalancerSourceRanges, ","), strings.Join(o.SourceRanges, ","))) {
-			for _, p := range s.Spec.Ports {
-				if p.NodePort != 0 {
-					all = append(all, access{fmt.Sprintf("NodePort %d of Service %s", p.NodePort, name(s)), strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))),
-						int(p.NodePort), int(p.NodePort), source, false})
-				}
-			}
+		from := origin{o.SubnetID, o.NetworkID, o.MemberSubnetID, o.Provider, cmp.Or(strings.Join(s.Spec.LoadBalancerSourceRanges, ","), strings.Join(o.SourceRanges, ","))}
+		for _, source := range sources(from) {
+			all = append(all, accessesOf(s, o.Monitor, source)...)
 		}
 	}
-	base := sections(c)[0]
-	if nodePorts == 0 && !c.LoadBalancer.ManageSecurityGroups && base.TargetType != config.PodTargets {
-		for _, source := range f.sources(r, base, base.MemberSubnetID, base.Provider, base.SourceRanges) {
+	base := c.LoadBalancer
+	if byNodePort == 0 && !base.ManageSecurityGroups && base.TargetType != config.PodTargets {
+		for _, source := range sources(origin{base.SubnetID, base.NetworkID, base.MemberSubnetID, base.Provider, base.SourceRanges}) {
 			all = append(all, access{fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), "tcp", firstNodePort, lastNodePort, source, true})
 		}
 	}
 	return all
 }
 
+// accessesOf returns the ports of a Service that a source has to reach.
+func accessesOf(s corev1.Service, monitored bool, source netip.Prefix) (all []access) {
+	for _, p := range s.Spec.Ports {
+		if p.NodePort != 0 {
+			all = append(all, access{fmt.Sprintf("NodePort %d of Service %s", p.NodePort, name(s)), strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))),
+				int(p.NodePort), int(p.NodePort), source, false})
+		}
+	}
+	if port := int(s.Spec.HealthCheckNodePort); port != 0 && monitored {
+		all = append(all, access{fmt.Sprintf("health check node port %d of Service %s", port, name(s)), "tcp", port, port, source, false})
+	}
+	return all
+}
+
+// origin is what decides from where load balancers reach the nodes. clients are CIDRs, separated by commas.
+type origin struct{ subnetID, networkID, memberSubnetID, provider, clients string }
+
+// sourcesOnce returns a function that computes the sources of each origin once: most Services have the same.
+func (f Facts) sourcesOnce(r *Result) func(origin) []netip.Prefix {
+	known := map[origin][]netip.Prefix{}
+	return func(o origin) []netip.Prefix {
+		if _, done := known[o]; !done {
+			known[o] = f.sources(r, o)
+		}
+		return known[o]
+	}
+}
+
 // sources returns from where load balancers reach the nodes: provider amphora from its own address, provider ovn from
 // those of the clients.
-func (f Facts) sources(r *Result, placed settings, memberSubnet, provider, clients string) (all []netip.Prefix) {
-	if capabilities(f, provider).OVN() {
-		for text := range strings.SplitSeq(cmp.Or(clients, "0.0.0.0/0"), ",") {
+func (f Facts) sources(r *Result, o origin) (all []netip.Prefix) {
+	if capabilities(f, o.provider).OVN() {
+		for text := range strings.SplitSeq(cmp.Or(o.clients, "0.0.0.0/0"), ",") {
 			if source, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 				all = append(all, source.Masked())
 			}
 		}
 		return all
 	}
-	subnets := f.vipSubnets(placed)
-	if s := f.subnetOf(memberSubnet); s != nil {
+	subnets := f.vipSubnets(settings{LoadBalancer: config.LoadBalancer{SubnetID: o.subnetID, NetworkID: o.networkID}})
+	if s := f.subnetOf(o.memberSubnetID); s != nil {
 		subnets = []Subnet{*s}
 	}
 	for _, s := range subnets {
@@ -164,7 +195,7 @@ func (f Facts) sources(r *Result, placed settings, memberSubnet, provider, clien
 	}
 	if len(all) == 0 {
 		r.found(Unknown, "the subnet of VIPs is not known, so neither is from where load balancers reach the nodes", "Security groups may keep them from the nodes.",
-			"Set subnet-id in [LoadBalancer].")
+			"Set subnet-id in [LoadBalancer] to a subnet that the project sees.")
 	}
 	return all
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
@@ -56,7 +57,7 @@ func newPatient(t *testing.T) *patient {
 	simulatorOnly(t, "it makes mistakes in the cloud")
 	s := newStage(t, settings{off: true, podless: true})
 	p := &patient{stage: s, t: t, kubeconfig: s.adminKubeconfig()}
-	p.conf = p.confOf(p.applicationCredential("doctor", time.Time{}, nil))
+	p.conf = p.applicationCredential("doctor", nil)
 	t.Cleanup(s.writeFiles)
 	p.openNodes()
 	s.start()
@@ -78,8 +79,8 @@ func (p *patient) openNodes() {
 	p.rule = answer.Rule.ID
 }
 
-// applicationCredential makes one with the rules, nil for none.
-func (p *patient) applicationCredential(name string, expires time.Time, rules []applicationcredentials.AccessRule) *applicationcredentials.ApplicationCredential {
+// applicationCredential makes one with the rules, nil for none, and returns a cloud.conf with it.
+func (p *patient) applicationCredential(name string, rules []applicationcredentials.AccessRule) string {
 	p.t.Helper()
 	user := p.cloud.Credentials()
 	provider, err := gophercloudopenstack.AuthenticatedClient(p.t.Context(), gophercloud.AuthOptions{IdentityEndpoint: user.AuthURL + "/v3",
@@ -92,25 +93,41 @@ func (p *patient) applicationCredential(name string, expires time.Time, rules []
 		p.t.Fatal(err)
 	}
 	wish := applicationcredentials.CreateOpts{Name: name, AccessRules: rules}
-	if !expires.IsZero() {
-		wish.ExpiresAt = &expires
-	}
 	made, err := applicationcredentials.Create(p.t.Context(), keystone, user.UserID, wish).Extract()
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return made
+	return p.confOf(made.ID, config.Secret(made.Secret))
+}
+
+// expiring makes an application credential with the access rules of the controller, and returns a cloud.conf with it.
+func (p *patient) expiring(name string, expires time.Time) string {
+	p.t.Helper()
+	conf, err := config.Parse("cloud.conf", []byte(p.cloud.PasswordConf()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	session, err := openstack.Connect(p.t.Context(), openstack.Options{Config: conf.Global})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer session.Close()
+	made, err := session.CreateApplicationCredential(p.t.Context(), openstack.ApplicationCredential{Name: name, Expires: expires})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.confOf(made.ID, made.Secret)
 }
 
 // confOf is a cloud.conf with the application credential.
-func (p *patient) confOf(c *applicationcredentials.ApplicationCredential) string {
+func (p *patient) confOf(id string, secret config.Secret) string {
 	p.t.Helper()
 	text := p.cloud.PasswordConf()
 	conf, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	text, err = config.WithGlobal([]byte(text), conf.Global.WithApplicationCredential(c.ID, config.Secret(c.Secret)))
+	text, err = config.WithGlobal([]byte(text), conf.Global.WithApplicationCredential(id, secret))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -219,7 +236,7 @@ func TestDoctorWorksWithoutACloudOrACluster(t *testing.T) {
 		t.Errorf("status %d without a cluster:\n%s", status, out)
 	}
 	p.kubeconfig = filepath.Join(t.TempDir(), "missing")
-	if status, out, _ = p.examine(p.conf); status != 1 || !strings.Contains(out, "ERROR  kubernetes") || !strings.Contains(out, "does not exist") {
+	if status, out, _ = p.examine(p.conf); status != 1 || !strings.Contains(out, "ERROR  kubernetes") || !strings.Contains(out, "Do: Correct --kubeconfig") {
 		t.Errorf("status %d with a kubeconfig that does not exist:\n%s", status, out)
 	}
 }
@@ -370,11 +387,11 @@ var mistakesOfCredentials = []mistake{
 		}},
 	{name: "a credential that expires soon", check: doctor.Credentials, status: doctor.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
 		make: func(p *patient) string {
-			return p.confOf(p.applicationCredential("soon", time.Now().Add(time.Hour), nil))
-		}},
+			return p.expiring("soon", time.Now().Add(time.Hour))
+		}, unknown: []doctor.Check{doctor.Providers, doctor.Quotas, doctor.Networks}},
 	{name: "a credential that has expired", check: doctor.Credentials, status: doctor.Error, what: "401", do: "kube-octavia credential create",
 		make: func(p *patient) string {
-			conf := p.confOf(p.applicationCredential("expired", time.Now().Add(2*time.Second), nil))
+			conf := p.expiring("expired", time.Now().Add(3*time.Second))
 			p.eventually(func() error {
 				if _, status := p.report(conf); status == 0 {
 					return fmt.Errorf("it has not expired yet")
@@ -392,13 +409,13 @@ var mistakesOfCredentials = []mistake{
 			for _, path := range []string{"/", "/v2.0/lbaas/**"} {
 				rules = append(rules, applicationcredentials.AccessRule{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Path: path})
 			}
-			return p.confOf(p.applicationCredential("lacking", time.Time{}, rules))
+			return p.applicationCredential("lacking", rules)
 		}},
 	{name: "only the role reader", check: doctor.Credentials, status: doctor.Error, what: "the only roles are reader", do: "openstack role add",
 		make: func(p *patient) string {
 			reader := p.cloud.Cloud().CredentialsOf(cloudsim.UserReader)
 			return strings.NewReplacer(strconv.Quote(p.cloud.Credentials().Username), strconv.Quote(reader.Username), p.cloud.Credentials().Password, reader.Password).Replace(p.cloud.PasswordConf())
-		}, unknown: []doctor.Check{doctor.Providers, doctor.Features}},
+		}, unknown: []doctor.Check{doctor.Quotas, doctor.LoadBalancers, doctor.Orphans}},
 }
 
 var mistakesInTheCluster = []mistake{
