@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
@@ -41,7 +42,18 @@ func TestCredentials(t *testing.T) {
 		"an expiry in a year":        {mistake: login(func(l *Login) { l.Expires = noon.Add(8760 * time.Hour) }), check: Credentials, status: OK},
 		"an expiry that is unknown":  {mistake: login(func(l *Login) { l.ExpiryUnknown = "403" }), check: Credentials, status: Unknown, what: "unknown when the credentials expire: 403", do: "openstack trust show"},
 		"access rules that lack one": {mistake: login(func(l *Login) { l.MissingRules = []string{"GET /x"} }), check: Credentials, status: Error, what: "do not allow GET /x", do: "credential rotate"},
-		"only the role reader":       {mistake: login(func(l *Login) { l.Roles = []string{"reader"} }), check: Credentials, status: Error, what: "the only roles are reader", do: "openstack role add"},
+		"security groups that are left out, and not used": {
+			mistake: login(func(l *Login) { l.Without = []calltable.Feature{calltable.FeatureSecurityGroups} }),
+			check:   Credentials, status: OK,
+		},
+		"security groups that are left out": {
+			mistake: func(f *Facts) {
+				f.Cloud.Login.Value.Without = []calltable.Feature{calltable.FeatureSecurityGroups}
+				f.Config.Value.LoadBalancer.ManageSecurityGroups = true
+			},
+			check: Credentials, status: Error, what: "leave out security groups, but [LoadBalancer] manage-security-groups needs them", do: "--without=security-groups", also: []Check{SecurityGroups},
+		},
+		"only the role reader": {mistake: login(func(l *Login) { l.Roles = []string{"reader"} }), check: Credentials, status: Error, what: "the only roles are reader", do: "openstack role add"},
 		"load balancers that may not be read": {
 			mistake: func(f *Facts) {
 				f.Cloud.Octavia.Balancers = Read[[]Balancer]{Missing: Missing{Kind: Denied, Reason: "list loadbalancers: 403"}}

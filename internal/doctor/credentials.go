@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -58,9 +59,26 @@ func checkCredentials(f Facts, r *Result) {
 	checkKind(login, r)
 	checkExpiry(f.Now, login, r)
 	checkRoles(f, login, r)
+	checkWithout(f, login, r)
 	if len(login.MissingRules) > 0 {
 		r.found(Error, "the access rules of the application credential do not allow "+strings.Join(login.MissingRules, ", "),
 			"The controller makes these calls, and the cloud rejects them.", "Replace the application credential with `kube-octavia credential rotate`.")
+	}
+}
+
+// checkWithout looks whether features for which the application credential has no access rules are used.
+func checkWithout(f Facts, login Login, r *Result) {
+	used := map[calltable.Feature]string{calltable.FeatureCertificates: usesCertificates(f, f.Config.Value)}
+	if f.Config.Value.LoadBalancer.ManageSecurityGroups {
+		used[calltable.FeatureSecurityGroups] = "[LoadBalancer] manage-security-groups"
+	}
+	for _, feature := range login.Without {
+		if used[feature] == "" {
+			r.saw(fmt.Sprintf("the access rules leave out %s, which nothing uses", feature))
+			continue
+		}
+		r.found(Error, fmt.Sprintf("the access rules of the application credential leave out %s, but %s needs them", feature, used[feature]),
+			"The cloud rejects these calls.", fmt.Sprintf("Create an application credential without `--without=%s`: `kube-octavia credential create`.", feature.Name()))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
@@ -85,7 +86,9 @@ type Login struct {
 	ExpiryUnknown string
 	// MissingRules are the calls of the controller that its access rules do not allow.
 	MissingRules []string
-	Endpoints    []Endpoint
+	// Without are the features for which it has no access rules at all.
+	Without   []calltable.Feature
+	Endpoints []Endpoint
 	// CloudTime is the time of Keystone, in whole seconds, at LocalTime, which is exact to Uncertainty. CloudTime is zero
 	// if the answer had none.
 	CloudTime, LocalTime time.Time

@@ -34,9 +34,11 @@ const (
 func healthy(t testing.TB) Facts {
 	t.Helper()
 	const conf = "[Global]\nauth-url=https://keystone:5000/v3\napplication-credential-id=a\napplication-credential-secret=b\n" +
-		"[LoadBalancer]\nfloating-network-id=" + externalNet + "\nsubnet-id=" + vipSubnet + "\n"
+		"[LoadBalancer]\n"
+	c := parse(t, conf)
+	c.LoadBalancer.FloatingNetworkID, c.LoadBalancer.SubnetID = externalNet, vipSubnet
 	return Facts{
-		Now: noon, ConfigPath: "cloud.conf", Config: Value(parse(t, conf)),
+		Now: noon, ConfigPath: "cloud.conf", Config: Value(c),
 		Policy:  claim.Policy{ClusterName: "kubernetes", ClusterUID: "cluster", LoadBalancerClass: "example.com/lb", DefaultClass: true},
 		Cloud:   healthyCloud(),
 		Cluster: healthyCluster(),

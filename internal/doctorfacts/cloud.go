@@ -14,6 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
@@ -91,7 +92,9 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 	if l.Expires, l.Kind, err = s.Expiry(ctx); err != nil {
 		l.ExpiryUnknown = err.Error()
 	}
-	for _, call := range s.MissingRules() {
+	without, others := accessrule.Without(s.MissingRules())
+	l.Without = without
+	for _, call := range others {
 		l.MissingRules = append(l.MissingRules, call.String())
 	}
 	l.Endpoints = []doctor.Endpoint{
@@ -115,11 +118,9 @@ func (c *cloud) readOctavia(ctx context.Context, o *doctor.Octavia) {
 	service, project := c.session.LoadBalancer(), c.session.ProjectID()
 	inParallel(
 		func() {
-			type provider struct{ Name string }
-			found := read(getList[provider](ctx, service, "list the providers", "lbaas/providers", "providers"))
-			o.Providers.Missing = found.Missing
-			for _, p := range found.Value {
-				o.Providers.Value = append(o.Providers.Value, p.Name)
+			o.Providers = read(c.session.Providers(ctx))
+			if o.Providers.OK() && o.Providers.Value == nil {
+				o.Providers.Missing = doctor.Missing{Kind: doctor.Denied, Reason: "the access rules of the application credential do not allow to list the providers"}
 			}
 		},
 		func() {

@@ -200,7 +200,7 @@ func (c *cloud) Cloud() *cloudsim.Cloud { return c.backend.(simulated).Cloud }
 func TestDoctorSaysWhatAccessRulesKeepItFromReading(t *testing.T) {
 	p := newPatient(t)
 	report, status := p.report(p.cloud.CloudConf())
-	want := map[doctor.Check]string{doctor.Providers: "openstack loadbalancer provider list", doctor.Quotas: "openstack quota show", doctor.Networks: "openstack router list"}
+	want := map[doctor.Check]string{doctor.Quotas: "openstack quota show", doctor.Networks: "openstack router list"}
 	for _, r := range report.Checks {
 		do, unknown := want[r.Check]
 		switch {
@@ -388,7 +388,7 @@ var mistakesOfCredentials = []mistake{
 	{name: "a credential that expires soon", check: doctor.Credentials, status: doctor.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
 		make: func(p *patient) string {
 			return p.expiring("soon", time.Now().Add(time.Hour))
-		}, unknown: []doctor.Check{doctor.Providers, doctor.Quotas, doctor.Networks}},
+		}, unknown: []doctor.Check{doctor.Quotas, doctor.Networks}},
 	{name: "a credential that has expired", check: doctor.Credentials, status: doctor.Error, what: "401", do: "kube-octavia credential create",
 		make: func(p *patient) string {
 			conf := p.expiring("expired", time.Now().Add(3*time.Second))
