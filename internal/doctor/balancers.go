@@ -28,8 +28,9 @@ func checkLoadBalancers(f Facts, r *Result) {
 	if _, ok := f.configured(r); !ok || !r.has(f.Cloud.Octavia.Balancers.Missing, "openstack loadbalancer list") {
 		return
 	}
-	if !f.Cluster.Services.OK() {
-		return // which load balancers are of this cluster is not known
+	// Without the Services and the uid it is not known which load balancers are of this cluster.
+	if !f.Cluster.Services.OK() || !r.has(f.Cluster.UID.Missing, "kubectl get namespace kube-system") {
+		return
 	}
 	n := 0
 	for _, b := range f.Cloud.Octavia.Balancers.Value {

@@ -218,6 +218,10 @@ func TestLoadBalancersAndOrphans(t *testing.T) {
 			mistake: balancer(func(b *Balancer) { b.Listeners[0].ProvisioningStatus = "PENDING_CREATE" }),
 			check:   LoadBalancers, status: Warning, what: "its listener l is PENDING_CREATE", do: "provider-requires-serial-api-calls",
 		},
+		"of a cluster whose uid may not be read": {
+			mistake: func(f *Facts) { f.Cluster.UID.Missing = Missing{Kind: Denied, Reason: "namespaces is forbidden"} },
+			check:   LoadBalancers, status: Unknown, what: "namespaces is forbidden", do: "kubectl get namespace kube-system",
+		},
 		"of another cluster, in ERROR": {
 			mistake: balancer(func(b *Balancer) {
 				b.ProvisioningStatus, b.Tags = lb.Error, []string{lb.ClusterTag("another")}

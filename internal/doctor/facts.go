@@ -234,10 +234,10 @@ type Quota struct {
 type Cluster struct {
 	// Version is that of the API server.
 	Version Read[string]
-	// User is whose rights were asked for.
-	User     Read[string]
-	Services Read[[]corev1.Service]
-	Nodes    Read[[]corev1.Node]
+	// User is whose rights were asked for, and UID that of the cluster.
+	User, UID Read[string]
+	Services  Read[[]corev1.Service]
+	Nodes     Read[[]corev1.Node]
 	// Refused are the rights of the controller that the user does not have.
 	Refused Read[[]Right]
 	// OCCM is the leader Lease of openstack-cloud-controller-manager, and Own that of kube-octavia. They are nil if there

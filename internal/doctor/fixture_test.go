@@ -118,7 +118,7 @@ func healthyCluster() Cluster {
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + server},
 		Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}}}}
 	return Cluster{
-		Version: Value("v1.36.3"), User: Value("system:serviceaccount:kube-octavia:kube-octavia"), Services: Value([]corev1.Service{web}), Nodes: Value([]corev1.Node{node}),
+		Version: Value("v1.36.3"), UID: Value("cluster"), User: Value("system:serviceaccount:kube-octavia:kube-octavia"), Services: Value([]corev1.Service{web}), Nodes: Value([]corev1.Node{node}),
 		Refused: Value([]Right{}), OCCM: Value[*Lease](nil), Own: Value(&Lease{Holder: "pod-1", Renewed: noon.Add(-3 * time.Second)}), LeaseNamespace: "kube-octavia",
 	}
 }

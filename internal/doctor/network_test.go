@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
@@ -177,6 +179,14 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 		"a rule for a group":           is(rule(func(r *Rule) { r.RemoteIPPrefix, r.RemoteGroupID = nil, &group })),
 		"a rule for everything":        ok(rule(func(r *Rule) { *r = Rule{Direction: "ingress", EtherType: "IPv4"} })),
 		"a port without port security": ok(func(f *Facts) { closed(f); f.Cloud.Network.Ports.Value[0].PortSecurity = &off }),
+		"two NodePorts in one finding": {
+			mistake: func(f *Facts) {
+				closed(f)
+				s := &f.Cluster.Services.Value[0].Spec
+				s.Ports = append(s.Ports, corev1.ServicePort{Port: 443, NodePort: 30443, Protocol: corev1.ProtocolTCP})
+			},
+			check: SecurityGroups, status: Error, what: "NodePort 30080 of Service default/web and 1 more (tcp)", do: "--dst-port 30080",
+		},
 		"a rule for an address group": {
 			mistake: rule(func(r *Rule) { r.RemoteIPPrefix, r.RemoteAddressGroupID = nil, &group }),
 			check:   SecurityGroups, status: Unknown, what: "only by address groups", do: "openstack security group rule list",

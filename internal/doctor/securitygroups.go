@@ -6,7 +6,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -48,9 +47,7 @@ func checkSecurityGroups(f Facts, r *Result) {
 	if c.LoadBalancer.ManageSecurityGroups {
 		checkManaged(f, r, c, ports)
 	}
-	for _, a := range f.accesses(r, c) {
-		checkAccess(f, r, a, ports)
-	}
+	checkAccesses(f, r, f.accesses(r, c), ports)
 }
 
 // checkPortsFound reports nodes whose ports the project does not have.
@@ -200,38 +197,69 @@ func (f Facts) sources(r *Result, o origin) (all []netip.Prefix) {
 	return all
 }
 
-// checkAccess looks whether the ports of all nodes let in what has to reach them.
-func checkAccess(f Facts, r *Result, a access, ports map[string][]Port) {
+// verdict is how the nodes let in what has to reach them.
+type verdict struct {
+	status Status
+	// nodes are those that do not let it in, or of which that is not known.
+	nodes     string
+	transport string
+	source    netip.Prefix
+	perhaps   bool
+}
+
+// checkAccesses looks whether the ports of all nodes let in what has to reach them. It joins what is found of many ports.
+func checkAccesses(f Facts, r *Result, all []access, ports map[string][]Port) {
 	groups := map[string]Group{}
 	for _, g := range f.Cloud.Network.Groups.Value {
 		groups[g.ID] = g
 	}
-	var closed, unsure []string
-	for _, node := range slices.Sorted(maps.Keys(ports)) {
-		switch verdict := letsIn(ports[node], groups, a); verdict {
-		case Error:
-			closed = append(closed, node)
-		case Unknown:
-			unsure = append(unsure, node)
+	var order []verdict
+	found := map[verdict][]access{}
+	for _, a := range all {
+		for _, status := range []Status{Error, Unknown} {
+			var nodes []string
+			for node := range ports {
+				if letsIn(ports[node], groups, a) == status {
+					nodes = append(nodes, node)
+				}
+			}
+			if len(nodes) == 0 {
+				continue
+			}
+			v := verdict{status, some("node", nodes), a.transport, a.source, a.perhaps}
+			if found[v] == nil {
+				order = append(order, v)
+			}
+			found[v] = append(found[v], a)
 		}
 	}
-	rule := fmt.Sprintf("openstack security group rule create --ingress --protocol %s --dst-port %s --remote-ip %s GROUP", a.transport, portRange(a), a.source)
-	do := fmt.Sprintf("Add a rule to a security group of the nodes: `%s`; or set manage-security-groups = true in [LoadBalancer].", rule)
-	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", a.source)
-	if len(closed) > 0 {
-		status := Error
-		if a.perhaps {
-			status = Warning
-		}
-		r.found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", some("node", closed), a.what, a.transport, a.source), why, do)
+	for _, v := range order {
+		v.report(r, found[v])
 	}
-	if len(unsure) > 0 {
-		r.found(Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", some("node", unsure), a.what), why,
+	if len(order) == 0 && len(ports) > 0 {
+		r.saw(fmt.Sprintf("%s can be reached by load balancers", plural(len(all), "NodePort")))
+	}
+}
+
+// report notes which ports are not let in.
+func (v verdict) report(r *Result, all []access) {
+	what := all[0].what
+	if len(all) > 1 {
+		what = fmt.Sprintf("%s and %d more", what, len(all)-1)
+	}
+	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", v.source)
+	if v.status == Unknown {
+		r.found(Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", v.nodes, what), why,
 			"Look at the rules: `openstack security group rule list GROUP`.")
+		return
 	}
-	if len(closed)+len(unsure) == 0 && len(ports) > 0 {
-		r.saw(fmt.Sprintf("%s (%s) can be reached from %s", a.what, a.transport, a.source))
+	status := Error
+	if v.perhaps {
+		status = Warning
 	}
+	rule := fmt.Sprintf("openstack security group rule create --ingress --protocol %s --dst-port %s --remote-ip %s GROUP", v.transport, portRange(all[0]), v.source)
+	r.found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
+		fmt.Sprintf("Add a rule to a security group of the nodes: `%s`; or set manage-security-groups = true in [LoadBalancer].", rule))
 }
 
 func portRange(a access) string {

@@ -29,10 +29,7 @@ const callLimit = 30 * time.Second
 // cluster reads facts from Kubernetes.
 type cluster struct {
 	source Source
-	client client.Client
-	// uid is that of the cluster. uidMissing says why it was not read.
-	uid        string
-	uidMissing doctor.Missing
+	client client.Client // nil without a cluster
 }
 
 // read reads all facts, unless the API does not answer.
@@ -45,22 +42,16 @@ func (k *cluster) read(ctx context.Context) doctor.Cluster {
 			why.Reason = "no cluster: set --kubeconfig or $KUBECONFIG to check one"
 			first = why
 		}
-		k.uidMissing = why
 		all := doctor.Cluster{LeaseNamespace: k.source.LeaseNamespace}
 		all.Version.Missing = first
-		for _, m := range []*doctor.Missing{&all.User.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing} {
+		for _, m := range []*doctor.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing} {
 			*m = why
 		}
 		return all
 	}
 	all := doctor.Cluster{Version: doctor.Value(version), LeaseNamespace: k.source.LeaseNamespace}
 	inParallel(
-		func() {
-			var err error
-			if k.uid, err = k.source.Cluster.UID(ctx); err != nil {
-				k.uidMissing = missing(err)
-			}
-		},
+		func() { all.UID = read(k.source.Cluster.UID(ctx)) },
 		func() {
 			var services corev1.ServiceList
 			err := k.explain(k.client.List(ctx, &services), "list Services")

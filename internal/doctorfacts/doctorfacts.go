@@ -48,7 +48,7 @@ func Gather(ctx context.Context, s Source) doctor.Facts {
 		func() { f.Cluster = cluster.read(ctx) },
 	)
 	defer cloud.close()
-	f.Policy.ClusterUID = cluster.uid
+	f.Policy.ClusterUID = f.Cluster.UID.Value
 	if cloud.session != nil {
 		cloud.readMore(ctx, &f, cluster)
 	}

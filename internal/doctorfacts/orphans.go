@@ -16,7 +16,7 @@ import (
 // orphans finds the orphans in what was read, and reads certificates and security groups.
 func (c *cloud) orphans(ctx context.Context, f *doctor.Facts, k *cluster) doctor.Read[[]orphan.Object] {
 	services, balancers := f.Cluster.Services, f.Cloud.Octavia.Balancers
-	for _, m := range []doctor.Missing{services.Missing, k.uidMissing, balancers.Missing, c.floatingIPs.Missing} {
+	for _, m := range []doctor.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
 		if !m.OK() {
 			return doctor.Read[[]orphan.Object]{Missing: m}
 		}
