@@ -47,7 +47,8 @@ func (c *cloud) read(ctx context.Context, s Source) doctor.Cloud {
 	session, err := s.Login(ctx)
 	if err != nil {
 		all := unread(doctor.Missing{Kind: doctor.NotAsked, Reason: "no login"})
-		all.Login.Missing, all.NoService = missing(err), errors.Is(err, openstack.ErrNoService)
+		all.Login.Missing = doctor.Missing{Kind: doctor.Failed, Reason: err.Error()}
+		all.NoService = errors.Is(err, openstack.ErrNoService)
 		return all
 	}
 	c.session = session

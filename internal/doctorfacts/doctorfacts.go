@@ -73,11 +73,14 @@ func read[T any](value T, err error) doctor.Read[T] {
 	return doctor.Value(value)
 }
 
-// missing says why a call had no result.
+// missing says why a call had no result. A service rejects a login that Keystone has just accepted if its access rules do
+// not allow the call.
 func missing(err error) doctor.Missing {
 	var answer *openstack.Error
-	denied := apierrors.IsForbidden(err) || errors.As(err, &answer) && (answer.Status == http.StatusForbidden || answer.Status == http.StatusUnauthorized)
-	if denied {
+	switch isAnswer := errors.As(err, &answer); {
+	case isAnswer && answer.Status == http.StatusUnauthorized:
+		return doctor.Missing{Kind: doctor.Denied, Reason: answer.Op + ": 401: Keystone accepts the login, but this service rejects it: its access rules do not allow the call"}
+	case isAnswer && answer.Status == http.StatusForbidden, apierrors.IsForbidden(err):
 		return doctor.Missing{Kind: doctor.Denied, Reason: err.Error()}
 	}
 	return doctor.Missing{Kind: doctor.Failed, Reason: err.Error()}

@@ -393,8 +393,8 @@ var mistakesOfCredentials = []mistake{
 		make: func(p *patient) string {
 			conf := p.expiring("expired", time.Now().Add(3*time.Second))
 			p.eventually(func() error {
-				if _, status := p.report(conf); status == 0 {
-					return fmt.Errorf("it has not expired yet")
+				if _, out, _ := p.examine(conf, "--checks=credentials"); !strings.Contains(out, "ERROR: authenticate") {
+					return fmt.Errorf("Keystone still accepts it:\n%s", out)
 				}
 				return nil
 			})
@@ -415,7 +415,7 @@ var mistakesOfCredentials = []mistake{
 		make: func(p *patient) string {
 			reader := p.cloud.Cloud().CredentialsOf(cloudsim.UserReader)
 			return strings.NewReplacer(strconv.Quote(p.cloud.Credentials().Username), strconv.Quote(reader.Username), p.cloud.Credentials().Password, reader.Password).Replace(p.cloud.PasswordConf())
-		}, unknown: []doctor.Check{doctor.Quotas, doctor.LoadBalancers, doctor.Orphans}},
+		}, unknown: []doctor.Check{doctor.Providers, doctor.Quotas, doctor.LoadBalancers, doctor.Orphans}},
 }
 
 var mistakesInTheCluster = []mistake{
