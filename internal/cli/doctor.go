@@ -19,6 +19,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/doctorfacts"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
@@ -34,7 +35,7 @@ type doctorOptions struct {
 	logging
 	output, checks, leaseNamespace string
 	all                            bool
-	chosen                         []doctor.Check
+	chosen                         []diagnosis.Check
 }
 
 func newDoctor(streams IO, version string) *cobra.Command {
@@ -93,7 +94,7 @@ func (o *doctorOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 	return cmp.Or(err, ctx.Err(), verdictOf(report))
 }
 
-func verdictOf(report doctor.Report) error {
+func verdictOf(report diagnosis.Report) error {
 	if report.Failed() {
 		return errUnhealthy
 	}

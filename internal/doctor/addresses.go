@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
 // addressesPerBalancer is how many addresses a load balancer takes in the subnet of its VIP at most: with provider
@@ -15,9 +17,9 @@ import (
 const addressesPerBalancer = 3
 
 // checkAddresses compares the free addresses with what the Services without a load balancer need.
-func checkAddresses(f Facts, r *Result) {
+func checkAddresses(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
-	if !ok || !r.has(f.Cloud.Network.Subnets.Missing, "openstack subnet list") {
+	if !ok || !r.Has(f.Cloud.Network.Subnets.Missing, "openstack subnet list") {
 		return
 	}
 	need := len(waiting(f))
@@ -34,7 +36,7 @@ func checkAddresses(f Facts, r *Result) {
 		}
 	}
 	if len(seen) == 0 {
-		r.saw("the subnet of VIPs is not known, or has only IPv6, so its free addresses were not counted")
+		r.Saw("the subnet of VIPs is not known, or has only IPv6, so its free addresses were not counted")
 	}
 	for _, n := range f.externals() {
 		if external[n.ID] || len(external) == 0 && !c.LoadBalancer.Internal {
@@ -44,10 +46,10 @@ func checkAddresses(f Facts, r *Result) {
 }
 
 // checkVIPSubnet counts the free addresses of a subnet of VIPs.
-func checkVIPSubnet(f Facts, r *Result, subnet Subnet, need int, ovn bool) {
+func checkVIPSubnet(f facts, r *diagnosis.Result, subnet diagnosis.Subnet, need int, ovn bool) {
 	free, known := f.free(subnet)
 	if !known {
-		r.has(f.Cloud.Network.InVIPNetworks.Missing, "openstack port list --network "+subnet.NetworkID)
+		r.Has(f.Cloud.Network.InVIPNetworks.Missing, "openstack port list --network "+subnet.NetworkID)
 		return
 	}
 	each := addressesPerBalancer
@@ -59,21 +61,21 @@ func checkVIPSubnet(f Facts, r *Result, subnet Subnet, need int, ovn bool) {
 	do := fmt.Sprintf("Extend its allocation pools: `openstack subnet set --allocation-pool start=FIRST,end=LAST %s`; or set subnet-id to a larger subnet; or delete what is not needed.", subnet.ID)
 	switch wanted := fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)); {
 	case free == 0:
-		r.found(Error, text, why, do)
+		r.Found(diagnosis.Error, text, why, do)
 	case free < need:
-		r.found(Error, wanted, why, do)
+		r.Found(diagnosis.Error, wanted, why, do)
 	case free < each*max(need, 1):
-		r.found(Warning, wanted, why, do)
+		r.Found(diagnosis.Warning, wanted, why, do)
 	default:
-		r.saw(text)
+		r.Saw(text)
 	}
 }
 
 // checkExternal looks at the free addresses of an external network, which usually only administrators can read.
-func checkExternal(f Facts, r *Result, n Net, need int) {
-	i := slices.IndexFunc(f.Cloud.Network.Availability.Value, func(a Availability) bool { return a.NetworkID == n.ID })
+func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
+	i := slices.IndexFunc(f.Cloud.Network.Availability.Value, func(a diagnosis.Availability) bool { return a.NetworkID == n.ID })
 	if !f.Cloud.Network.Availability.OK() || i < 0 {
-		r.saw(fmt.Sprintf("the free addresses of external network %s are not known: usually only administrators can read them (`openstack ip availability show %s`)", n.Name, n.ID))
+		r.Saw(fmt.Sprintf("the free addresses of external network %s are not known: usually only administrators can read them (`openstack ip availability show %s`)", n.Name, n.ID))
 		return
 	}
 	free := 0.0
@@ -87,11 +89,11 @@ func checkExternal(f Facts, r *Result, n Net, need int) {
 	const do = "Release floating IPs that are not needed (`openstack floating ip list --status DOWN`), or ask the operator of the cloud for more addresses."
 	switch {
 	case free < 1:
-		r.found(Error, text, why, do)
+		r.Found(diagnosis.Error, text, why, do)
 	case int(free) < need:
-		r.found(Warning, fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)), why, do)
+		r.Found(diagnosis.Warning, fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)), why, do)
 	default:
-		r.saw(text)
+		r.Saw(text)
 	}
 }
 
@@ -105,7 +107,7 @@ func have(n int) string {
 
 // free returns the number of free addresses of an IPv4 subnet: as Neutron counts them, or else the allocation pools
 // without the ports that the project sees. Without these it is not known.
-func (f Facts) free(subnet Subnet) (n int, known bool) {
+func (f facts) free(subnet diagnosis.Subnet) (n int, known bool) {
 	for _, a := range f.Cloud.Network.Availability.Value {
 		for _, s := range a.Subnets {
 			if s.SubnetID == subnet.ID {

@@ -11,44 +11,45 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
-func checkCatalogue(f Facts, r *Result) {
+func checkCatalogue(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
 	if !ok {
 		return
 	}
 	if login := f.Cloud.Login; !login.OK() {
 		if f.Cloud.NoService {
-			r.found(Error, login.Reason, "The controller needs Neutron and Octavia.",
+			r.Found(diagnosis.Error, login.Reason, "The controller needs Neutron and Octavia.",
 				"Compare region and os-endpoint-type in [Global] of cloud.conf with `openstack catalog list`.")
 			return
 		}
-		r.skip(noLogin)
+		r.Skip(noLogin)
 		return
 	}
 	region, kind := cmp.Or(c.Global.Region, "any region"), cmp.Or(c.Global.EndpointType, "public")
 	for _, e := range f.Cloud.Login.Value.Endpoints {
 		if e.URL != "" {
-			r.saw(fmt.Sprintf("%s: %s (%s, %s)", e.Service, e.URL, kind, region))
+			r.Saw(fmt.Sprintf("%s: %s (%s, %s)", e.Service, e.URL, kind, region))
 			continue
 		}
 		who := usesCertificates(f, c)
 		if e.Service != calltable.ServiceKeyManager || who == "" {
-			r.saw(e.Service + ": not in the catalogue, and nothing needs it")
+			r.Saw(e.Service + ": not in the catalogue, and nothing needs it")
 			continue
 		}
-		r.found(Error, fmt.Sprintf("the service catalogue has no %s service (Barbican) with a %s endpoint in %s, but %s needs it", e.Service, kind, region, who),
+		r.Found(diagnosis.Error, fmt.Sprintf("the service catalogue has no %s service (Barbican) with a %s endpoint in %s, but %s needs it", e.Service, kind, region, who),
 			"Octavia reads certificates from Barbican: without it no port terminates TLS.",
 			"Compare with `openstack catalog list`. If Octavia keeps certificates elsewhere, set container-store = external in [LoadBalancer]; otherwise remove the request.")
 	}
 }
 
 // noLogin is why checks of the cloud are skipped.
-const noLogin = "no login, see check " + string(Credentials)
+const noLogin = "no login, see check " + string(diagnosis.Credentials)
 
 // usesCertificates returns the first setting that needs Barbican, or "".
-func usesCertificates(f Facts, c config.Config) string {
+func usesCertificates(f facts, c config.Config) string {
 	if c.LoadBalancer.ExternalContainers() {
 		return ""
 	}
@@ -69,17 +70,17 @@ const (
 	skewError   = 5 * time.Minute
 )
 
-func checkClock(f Facts, r *Result) {
+func checkClock(f facts, r *diagnosis.Result) {
 	if _, ok := f.configured(r); !ok {
 		return
 	}
 	login := f.Cloud.Login.Value
 	switch {
 	case !f.Cloud.Login.OK() && !f.Cloud.NoService:
-		r.skip(noLogin)
+		r.Skip(noLogin)
 		return
 	case login.CloudTime.IsZero():
-		r.found(Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them by hand: `date -u`, and `curl -sI AUTH_URL`.")
+		r.Found(diagnosis.Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them by hand: `date -u`, and `curl -sI AUTH_URL`.")
 		return
 	}
 	skew := login.LocalTime.Sub(login.CloudTime)
@@ -92,10 +93,10 @@ func checkClock(f Facts, r *Result) {
 	const do = "Set the clock by NTP, on this machine and on the hosts of the cloud: `timedatectl` and `chronyc tracking` show the state."
 	switch {
 	case off > skewError:
-		r.found(Error, text, why, do)
+		r.Found(diagnosis.Error, text, why, do)
 	case off > skewWarning:
-		r.found(Warning, text, why, do)
+		r.Found(diagnosis.Warning, text, why, do)
 	default:
-		r.saw(fmt.Sprintf("the clocks of this machine and Keystone differ by less than %v", skewWarning))
+		r.Saw(fmt.Sprintf("the clocks of this machine and Keystone differ by less than %v", skewWarning))
 	}
 }

@@ -3,63 +3,46 @@
 
 // Package doctor checks whether cloud, cluster and configuration fit together: the diagnosis of `kube-octavia doctor`.
 //
-// It is pure: facts in, a report out. It may import annotation, build, claim, config, lb, orphan (its objects), status and
-// target.
+// It is pure: facts in, a report out. It may import annotation, build, diagnosis and what that imports, status and target.
 package doctor
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// Check is the name of a check.
-type Check string
-
-// The checks.
-const (
-	Configuration    Check = "configuration"
-	Credentials      Check = "credentials"
-	Catalogue        Check = "catalogue"
-	Features         Check = "features"
-	Providers        Check = "providers"
-	Networks         Check = "networks"
-	Addresses        Check = "addresses"
-	Quotas           Check = "quotas"
-	SecurityGroups   Check = "security-groups"
-	Clock            Check = "clock"
-	Kubernetes       Check = "kubernetes"
-	OtherControllers Check = "other-controllers"
-	LoadBalancers    Check = "load-balancers"
-	Orphans          Check = "orphans"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
 // checks are all checks, in the order of the report. Each looks at the facts on its own.
 var checks = []struct {
-	name Check
+	name diagnosis.Check
 	// about says what the check looks at.
 	about string
-	run   func(Facts, *Result)
+	run   func(facts, *diagnosis.Result)
 }{
-	{Configuration, "cloud.conf", checkConfiguration},
-	{Credentials, "the login of cloud.conf: kind, expiry, roles, access rules", checkCredentials},
-	{Catalogue, "the endpoints of load-balancer, network and key-manager", checkCatalogue},
-	{Features, "the API version of Octavia, and what Services request of it", checkFeatures},
-	{Providers, "providers, flavors and availability zones that are configured", checkProviders},
-	{Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
-	{Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
-	{Quotas, "quotas of Octavia and Neutron, against what is used and needed", checkQuotas},
-	{SecurityGroups, "what the security groups of the nodes let in", checkSecurityGroups},
-	{Clock, "the clock of this machine against that of Keystone", checkClock},
-	{Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
-	{OtherControllers, "other controllers of the same Services", checkOtherControllers},
-	{LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
-	{Orphans, "cloud objects that no Service uses", checkOrphans},
+	{diagnosis.Configuration, "cloud.conf", checkConfiguration},
+	{diagnosis.Credentials, "the login of cloud.conf: kind, expiry, roles, access rules", checkCredentials},
+	{diagnosis.Catalogue, "the endpoints of load-balancer, network and key-manager", checkCatalogue},
+	{diagnosis.Features, "the API version of Octavia, and what Services request of it", checkFeatures},
+	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
+	{diagnosis.Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
+	{diagnosis.Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
+	{diagnosis.Quotas, "quotas of Octavia and Neutron, against what is used and needed", checkQuotas},
+	{diagnosis.SecurityGroups, "what the security groups of the nodes let in", checkSecurityGroups},
+	{diagnosis.Clock, "the clock of this machine against that of Keystone", checkClock},
+	{diagnosis.Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
+	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
+	{diagnosis.LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
+	{diagnosis.Orphans, "cloud objects that no Service uses", checkOrphans},
 }
 
+// facts are the facts, with what several checks derive from them.
+type facts struct{ diagnosis.Facts }
+
 // Names returns the names of all checks, in the order of the report.
-func Names() []Check {
-	var all []Check
+func Names() []diagnosis.Check {
+	var all []diagnosis.Check
 	for _, c := range checks {
 		all = append(all, c.name)
 	}
@@ -71,13 +54,13 @@ func AllNames() string { return joined(Names()) }
 
 // ParseChecks parses names of checks that are separated by commas; an empty text means all. The error names the unknown
 // one.
-func ParseChecks(text string) ([]Check, error) {
+func ParseChecks(text string) ([]diagnosis.Check, error) {
 	if strings.TrimSpace(text) == "" {
 		return Names(), nil
 	}
-	var chosen []Check
+	var chosen []diagnosis.Check
 	for name := range strings.SplitSeq(text, ",") {
-		c := Check(strings.TrimSpace(name))
+		c := diagnosis.Check(strings.TrimSpace(name))
 		if !slices.Contains(Names(), c) {
 			return nil, fmt.Errorf("must be names of checks, separated by commas: %q is none of %s", c, AllNames())
 		}
@@ -87,15 +70,16 @@ func ParseChecks(text string) ([]Check, error) {
 }
 
 // Diagnose runs the checks on the facts.
-func Diagnose(f Facts, chosen []Check) Report {
-	report := Report{Checks: []Result{}, Counts: map[Status]int{OK: 0, Warning: 0, Error: 0, Unknown: 0, Skipped: 0}}
+func Diagnose(all diagnosis.Facts, chosen []diagnosis.Check) diagnosis.Report {
+	f := facts{all}
+	report := diagnosis.Report{Checks: []diagnosis.Result{}, Counts: map[diagnosis.Status]int{diagnosis.OK: 0, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}}
 	for _, c := range checks {
 		if !slices.Contains(chosen, c.name) {
 			continue
 		}
-		r := Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []Finding{}}
+		r := diagnosis.Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []diagnosis.Finding{}}
 		c.run(f, &r)
-		r.Status = r.status()
+		r.Conclude()
 		report.Checks = append(report.Checks, r)
 		report.Counts[r.Status]++
 	}

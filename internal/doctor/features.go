@@ -13,23 +13,24 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
 // checkFeatures compares what cloud.conf and the Services request with what the cloud can do.
-func checkFeatures(f Facts, r *Result) {
+func checkFeatures(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
 	if !ok {
 		return
 	}
-	if api := f.Cloud.APIVersion; api.Kind == NotAsked {
-		r.skip(api.Reason)
+	if api := f.Cloud.APIVersion; api.Kind == diagnosis.NotAsked {
+		r.Skip(api.Reason)
 		return
 	} else if !api.OK() {
-		r.found(Error, api.Reason, "The controller does not start without the API version of Octavia.", "Look at the endpoint: `openstack endpoint list --service load-balancer`.")
+		r.Found(diagnosis.Error, api.Reason, "The controller does not start without the API version of Octavia.", "Look at the endpoint: `openstack endpoint list --service load-balancer`.")
 		return
 	}
-	r.saw(fmt.Sprintf("Octavia API version %s", f.Cloud.APIVersion.Value))
+	r.Saw(fmt.Sprintf("Octavia API version %s", f.Cloud.APIVersion.Value))
 	for _, s := range sections(c) {
 		checkSection(f, s, r)
 	}
@@ -38,14 +39,14 @@ func checkFeatures(f Facts, r *Result) {
 		checkService(f, &services[i], r)
 	}
 	if f.Cluster.Services.OK() {
-		r.saw(fmt.Sprintf("Services compared with it: %d", len(services)))
+		r.Saw(fmt.Sprintf("Services compared with it: %d", len(services)))
 	} else {
-		r.saw("no Services to compare with: " + f.Cluster.Services.Reason)
+		r.Saw("no Services to compare with: " + f.Cluster.Services.Reason)
 	}
 }
 
 // checkSection looks at what a section of cloud.conf requests for all load balancers.
-func checkSection(f Facts, s settings, r *Result) {
+func checkSection(f facts, s settings, r *diagnosis.Result) {
 	can := capabilities(f, s.Provider)
 	for _, w := range []struct {
 		on      bool
@@ -60,14 +61,14 @@ func checkSection(f Facts, s settings, r *Result) {
 		{s.Tags != "", "tags", lb.FeatureTags},
 	} {
 		if w.on && !can.Has(w.feature) {
-			r.found(Warning, fmt.Sprintf("%s %s needs %s, but this is %s", s.section, w.key, w.feature.Needs(), can.Lacking(w.feature)),
+			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s needs %s, but this is %s", s.section, w.key, w.feature.Needs(), can.Lacking(w.feature)),
 				"Services are served without it, or refused.", "Remove "+w.key+" from "+s.section+", or use another provider.")
 		}
 	}
 }
 
 // checkService builds the load balancer that the Service requests, as the controller does.
-func checkService(f Facts, s *corev1.Service, r *Result) {
+func checkService(f facts, s *corev1.Service, r *diagnosis.Result) {
 	in := build.Input{Service: s, Config: f.Policy.ConfigOf(s, f.Config.Value.LoadBalancer), Owner: f.Policy.Owner(s), Nodes: f.Cluster.Nodes.Value}
 	parsed, err := build.Options(s, in.Config)
 	if err == nil {
@@ -78,13 +79,13 @@ func checkService(f Facts, s *corev1.Service, r *Result) {
 		wanted, err = build.Wanted(in)
 		for _, w := range wanted.Withheld {
 			if strings.HasSuffix(w.Reason, "Unsupported") {
-				r.found(Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(*s))
+				r.Found(diagnosis.Warning, fmt.Sprintf("Service %s (%s): %s", name(*s), w.Reason, w.Message), "The Service is served without it.", changeService(*s))
 			}
 		}
 	}
 	var refused *build.Invalid
 	if errors.As(err, &refused) && aboutFeatures(refused.Reason) {
-		r.found(Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(*s))
+		r.Found(diagnosis.Error, fmt.Sprintf("Service %s (%s): %s", name(*s), refused.Reason, refused.Message), "The Service is refused.", changeService(*s))
 	}
 }
 
@@ -110,43 +111,43 @@ func changeService(s corev1.Service) string {
 }
 
 // checkProviders looks for configured providers, flavors and availability zones.
-func checkProviders(f Facts, r *Result) {
+func checkProviders(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
 	if !ok {
 		return
 	}
 	octavia := f.Cloud.Octavia
 	providers := uses(c, "lb-provider", func(l config.LoadBalancer) string { return l.Provider })
-	if r.has(octavia.Providers.Missing, "openstack loadbalancer provider list") {
-		r.saw("providers of the cloud: " + joined(octavia.Providers.Value))
+	if r.Has(octavia.Providers.Missing, "openstack loadbalancer provider list") {
+		r.Saw("providers of the cloud: " + joined(octavia.Providers.Value))
 		for _, u := range providers {
 			if !slices.Contains(octavia.Providers.Value, u.value) {
-				r.found(Error, fmt.Sprintf("%s is %s, but the providers of the cloud are %s", u.where, u.value, joined(octavia.Providers.Value)),
+				r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but the providers of the cloud are %s", u.where, u.value, joined(octavia.Providers.Value)),
 					"Octavia rejects new load balancers of this provider.", "Set the key to one of them: `openstack loadbalancer provider list`.")
 			}
 		}
 	}
-	checkOffers(r, "flavor", f.flavors(), octavia.Flavors, func(o Offer) string { return o.ID })
-	checkOffers(r, "availabilityzone", f.zones(), octavia.Zones, func(o Offer) string { return o.Name })
+	checkOffers(r, "flavor", f.flavors(), octavia.Flavors, func(o diagnosis.Offer) string { return o.ID })
+	checkOffers(r, "availabilityzone", f.zones(), octavia.Zones, func(o diagnosis.Offer) string { return o.Name })
 }
 
 // checkOffers looks for the flavors or zones that are used. kind is their word of the openstack client.
-func checkOffers(r *Result, kind string, used []use, known Read[[]Offer], key func(Offer) string) {
+func checkOffers(r *diagnosis.Result, kind string, used []use, known diagnosis.Read[[]diagnosis.Offer], key func(diagnosis.Offer) string) {
 	list := "openstack loadbalancer " + kind + " list"
-	if len(used) == 0 || !r.has(known.Missing, list) {
+	if len(used) == 0 || !r.Has(known.Missing, list) {
 		return
 	}
 	for _, u := range used {
-		i := slices.IndexFunc(known.Value, func(o Offer) bool { return key(o) == u.value })
+		i := slices.IndexFunc(known.Value, func(o diagnosis.Offer) bool { return key(o) == u.value })
 		const why = "Octavia rejects new load balancers with it."
 		switch {
 		case i < 0:
-			r.found(Error, fmt.Sprintf("%s is %s, but there is no such %s", u.where, u.value, kind), why, "Set it to one of `"+list+"`, or remove it.")
+			r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but there is no such %s", u.where, u.value, kind), why, "Set it to one of `"+list+"`, or remove it.")
 		case !known.Value[i].Enabled:
-			r.found(Error, fmt.Sprintf("%s is %s, but this %s is disabled", u.where, u.value, kind), why,
+			r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but this %s is disabled", u.where, u.value, kind), why,
 				fmt.Sprintf("Use another one of `%s`, or ask the operator of the cloud for `openstack loadbalancer %s set --enable %s`.", list, kind, u.value))
 		default:
-			r.saw(kind + " " + u.value + " exists and is enabled")
+			r.Saw(kind + " " + u.value + " exists and is enabled")
 		}
 	}
 }

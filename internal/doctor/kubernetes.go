@@ -11,23 +11,25 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
-func checkKubernetes(f Facts, r *Result) {
+func checkKubernetes(f facts, r *diagnosis.Result) {
 	k := f.Cluster
 	switch k.Version.Kind {
-	case NotAsked:
-		r.skip(k.Version.Reason)
+	case diagnosis.NotAsked:
+		r.Skip(k.Version.Reason)
 		return
-	case Denied, Failed:
-		r.found(Error, k.Version.Reason, "The controller cannot work without the Kubernetes API.", "Correct --kubeconfig, or the way to the API server. `kubectl version` shows whether it answers.")
+	case diagnosis.Denied, diagnosis.Failed:
+		r.Found(diagnosis.Error, k.Version.Reason, "The controller cannot work without the Kubernetes API.", "Correct --kubeconfig, or the way to the API server. `kubectl version` shows whether it answers.")
 		return
 	}
-	r.saw("Kubernetes " + k.Version.Value)
-	if r.has(k.User.Missing, "kubectl auth whoami") {
-		r.saw("the rights are those of user " + k.User.Value)
+	r.Saw("Kubernetes " + k.Version.Value)
+	if r.Has(k.User.Missing, "kubectl auth whoami") {
+		r.Saw("the rights are those of user " + k.User.Value)
 	}
-	if !r.has(k.Refused.Missing, "kubectl auth can-i --list") {
+	if !r.Has(k.Refused.Missing, "kubectl auth can-i --list") {
 		return
 	}
 	clusterIP := f.Config.Value.ClusterIP.Enabled
@@ -39,11 +41,11 @@ func checkKubernetes(f Facts, r *Result) {
 		if right.InLeaseNamespace {
 			file, in = "deploy/role.yaml", "-n "+k.LeaseNamespace
 		}
-		r.found(Error, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller needs that for: "+right.For+".",
-			fmt.Sprintf("Apply %s, or run this command with the kubeconfig of the controller. `kubectl auth can-i %s %s` shows the right.", file, right.canI(), in))
+		r.Found(diagnosis.Error, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller needs that for: "+right.For+".",
+			fmt.Sprintf("Apply %s, or run this command with the kubeconfig of the controller. `kubectl auth can-i %s %s` shows the right.", file, right.CanI(), in))
 	}
 	if len(r.Findings) == 0 {
-		r.saw("it has all " + strconv.Itoa(len(rights)) + " rights of the controller")
+		r.Saw("it has all " + strconv.Itoa(len(rights)) + " rights of the controller")
 	}
 }
 
@@ -56,34 +58,34 @@ const recently = 10 * time.Minute
 // ownManager is the field manager of kube-octavia.
 const ownManager = "kube-octavia"
 
-func checkOtherControllers(f Facts, r *Result) {
+func checkOtherControllers(f facts, r *diagnosis.Result) {
 	k := f.Cluster
-	if k.Services.Kind == NotAsked {
-		r.skip(k.Services.Reason)
+	if k.Services.Kind == diagnosis.NotAsked {
+		r.Skip(k.Services.Reason)
 		return
 	}
 	const why = "Two controllers that serve the same Services undo each other's work, and delete each other's load balancers."
 	const stop = "Switch off its service controller: `kubectl -n kube-system edit daemonset openstack-cloud-controller-manager`, and add --controllers=*,-service. If it has that argument already, ignore this."
-	if r.has(k.OCCM.Missing, "kubectl -n kube-system get lease cloud-controller-manager") {
+	if r.Has(k.OCCM.Missing, "kubectl -n kube-system get lease cloud-controller-manager") {
 		switch l := k.OCCM.Value; {
 		case l == nil:
-			r.saw("no other cloud controller has a Lease")
+			r.Saw("no other cloud controller has a Lease")
 		case f.Now.Sub(l.Renewed) < leaseFresh:
-			r.found(Warning, fmt.Sprintf("another cloud controller works: %s renewed Lease kube-system/cloud-controller-manager %s ago", l.Holder, ago(f.Now, l.Renewed)), why, stop)
+			r.Found(diagnosis.Warning, fmt.Sprintf("another cloud controller works: %s renewed Lease kube-system/cloud-controller-manager %s ago", l.Holder, ago(f.Now, l.Renewed)), why, stop)
 		default:
-			r.saw(fmt.Sprintf("Lease kube-system/cloud-controller-manager was last renewed %s ago: its controller does not work any more", ago(f.Now, l.Renewed)))
+			r.Saw(fmt.Sprintf("Lease kube-system/cloud-controller-manager was last renewed %s ago: its controller does not work any more", ago(f.Now, l.Renewed)))
 		}
 	}
-	if r.has(k.Services.Missing, "kubectl get services -A") {
+	if r.Has(k.Services.Missing, "kubectl get services -A") {
 		checkWriters(f, r, why)
 	}
-	if r.has(k.Own.Missing, fmt.Sprintf("kubectl -n %s get lease kube-octavia", k.LeaseNamespace)) {
+	if r.Has(k.Own.Missing, fmt.Sprintf("kubectl -n %s get lease kube-octavia", k.LeaseNamespace)) {
 		checkOwnLease(f, r)
 	}
 }
 
 // checkWriters looks for others that wrote addresses of Services.
-func checkWriters(f Facts, r *Result, why string) {
+func checkWriters(f facts, r *diagnosis.Result, why string) {
 	writers := map[string][]string{}
 	for _, s := range served(f) {
 		if writer, at := lastWriter(s); writer != "" && writer != ownManager && f.Now.Sub(at) < recently {
@@ -91,7 +93,7 @@ func checkWriters(f Facts, r *Result, why string) {
 		}
 	}
 	for _, writer := range sortedKeys(writers) {
-		r.found(Warning, fmt.Sprintf("field manager %s wrote the address of %s in the last %v", writer, some("Service", writers[writer]), recently), why,
+		r.Found(diagnosis.Warning, fmt.Sprintf("field manager %s wrote the address of %s in the last %v", writer, some("Service", writers[writer]), recently), why,
 			"Find the controller with `kubectl get service -n NAMESPACE NAME -o yaml --show-managed-fields`, and switch off its service controller (--controllers=*,-service), or give it Services of another class.")
 	}
 }
@@ -107,15 +109,15 @@ func lastWriter(s corev1.Service) (manager string, at time.Time) {
 }
 
 // checkOwnLease reports which kube-octavia works.
-func checkOwnLease(f Facts, r *Result) {
+func checkOwnLease(f facts, r *diagnosis.Result) {
 	l, where := f.Cluster.Own.Value, f.Cluster.LeaseNamespace+"/kube-octavia"
 	switch {
 	case l == nil || l.Holder == "":
-		r.saw("no kube-octavia has Lease " + where)
+		r.Saw("no kube-octavia has Lease " + where)
 	case f.Now.Sub(l.Renewed) < leaseFresh:
-		r.saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, ago(f.Now, l.Renewed)))
+		r.Saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, ago(f.Now, l.Renewed)))
 	default:
-		r.found(Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
+		r.Found(diagnosis.Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
 			fmt.Sprintf("Look at its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/kube-octavia`.", f.Cluster.LeaseNamespace, f.Cluster.LeaseNamespace))
 	}
 }

@@ -11,22 +11,23 @@ import (
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
 // placement looks at the ids of networks and subnets.
 type placement struct {
-	Facts
-	r *Result
+	facts
+	r *diagnosis.Result
 	// first is the first section with a value, by key and value: a class inherits what it does not set.
 	first map[[2]string]string
 }
 
-func checkNetworks(f Facts, r *Result) {
+func checkNetworks(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
-	if !ok || !r.has(f.Cloud.Network.Networks.Missing, "openstack network list") || !r.has(f.Cloud.Network.Subnets.Missing, "openstack subnet list") {
+	if !ok || !r.Has(f.Cloud.Network.Networks.Missing, "openstack network list") || !r.Has(f.Cloud.Network.Subnets.Missing, "openstack subnet list") {
 		return
 	}
-	p := placement{Facts: f, r: r, first: map[[2]string]string{}}
+	p := placement{facts: f, r: r, first: map[[2]string]string{}}
 	for _, s := range sections(c) {
 		p.checkVIP(s)
 		p.checkMembers(s)
@@ -52,42 +53,42 @@ func (p placement) where(s settings, key, value string) string {
 const whyNetwork = "Octavia rejects new load balancers, or clients and members are not reached."
 
 // network returns the network of a key. Without an id or a network it returns nil.
-func (p placement) network(where, id string) *Net {
+func (p placement) network(where, id string) *diagnosis.Net {
 	if id == "" {
 		return nil
 	}
 	all := p.Cloud.Network.Networks.Value
-	i := slices.IndexFunc(all, func(n Net) bool { return n.ID == id })
+	i := slices.IndexFunc(all, func(n diagnosis.Net) bool { return n.ID == id })
 	if i < 0 {
 		do := "Set it to the id of a network of `openstack network list`, or ask the operator of the cloud to share the network with the project."
 		if p.subnetOf(id) != nil {
 			do = "This is the id of a subnet: set the key to the id of its network, " + p.subnetOf(id).NetworkID + "."
 		}
-		p.r.found(Error, fmt.Sprintf("%s is %s, but the project sees no such network", where, id), whyNetwork, do)
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but the project sees no such network", where, id), whyNetwork, do)
 		return nil
 	}
-	p.r.saw(fmt.Sprintf("%s is network %s", where, all[i].Name))
+	p.r.Saw(fmt.Sprintf("%s is network %s", where, all[i].Name))
 	return &all[i]
 }
 
 // subnet returns the subnet of a key. Without an id or a subnet it returns nil.
-func (p placement) subnet(where, id string) *Subnet {
+func (p placement) subnet(where, id string) *diagnosis.Subnet {
 	if id == "" {
 		return nil
 	}
 	s := p.subnetOf(id)
 	if s == nil {
-		p.r.found(Error, fmt.Sprintf("%s is %s, but the project sees no such subnet", where, id), whyNetwork,
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, but the project sees no such subnet", where, id), whyNetwork,
 			"Set it to the id of a subnet of `openstack subnet list`, or ask the operator of the cloud to share its network with the project.")
 		return nil
 	}
-	p.r.saw(fmt.Sprintf("%s is subnet %s (%s)", where, s.Name, s.CIDR))
+	p.r.Saw(fmt.Sprintf("%s is subnet %s (%s)", where, s.Name, s.CIDR))
 	return s
 }
 
-func (f Facts) subnetOf(id string) *Subnet {
+func (f facts) subnetOf(id string) *diagnosis.Subnet {
 	all := f.Cloud.Network.Subnets.Value
-	if i := slices.IndexFunc(all, func(s Subnet) bool { return s.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(s diagnosis.Subnet) bool { return s.ID == id }); i >= 0 {
 		return &all[i]
 	}
 	return nil
@@ -99,7 +100,7 @@ func (p placement) checkVIP(s settings) {
 	subnet := p.subnet(subnetKey, s.SubnetID)
 	network := p.network(p.where(s, "network-id", s.NetworkID), s.NetworkID)
 	if subnet != nil && network != nil && subnet.NetworkID != network.ID {
-		p.r.found(Error, fmt.Sprintf("%s is in network %s, and not in network-id %s", subnetKey, subnet.NetworkID, network.ID), whyNetwork,
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s is in network %s, and not in network-id %s", subnetKey, subnet.NetworkID, network.ID), whyNetwork,
 			"Remove one of the keys, or set network-id = "+subnet.NetworkID+".")
 	}
 	vipNetwork := s.NetworkID
@@ -112,13 +113,13 @@ func (p placement) checkVIP(s settings) {
 	switch {
 	case second == nil || vipNetwork == "":
 	case second.NetworkID != vipNetwork:
-		p.r.found(Error, fmt.Sprintf("%s is in network %s, but VIPs are in network %s", key, second.NetworkID, vipNetwork),
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s is in network %s, but VIPs are in network %s", key, second.NetworkID, vipNetwork),
 			"Both VIPs of a load balancer are on one port, so they must be in one network.", fmt.Sprintf(do, vipNetwork))
 	case subnet != nil && second.IPVersion == subnet.IPVersion:
-		p.r.found(Error, fmt.Sprintf("%s has IPv%d, as subnet-id has", key, second.IPVersion), "It is for the other IP family of dual-stack Services.", fmt.Sprintf(do, vipNetwork))
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s has IPv%d, as subnet-id has", key, second.IPVersion), "It is for the other IP family of dual-stack Services.", fmt.Sprintf(do, vipNetwork))
 	}
 	if s.SubnetID == "" && s.NetworkID == "" {
-		p.r.saw(s.section + " has no subnet-id and no network-id: VIPs are in the subnet of the nodes")
+		p.r.Saw(s.section + " has no subnet-id and no network-id: VIPs are in the subnet of the nodes")
 	}
 }
 
@@ -145,9 +146,9 @@ func (p placement) checkMembers(s settings) {
 	const do = "Set it to the subnet of the nodes' addresses: `kubectl get nodes -o wide` and `openstack subnet list`; or remove the key."
 	switch {
 	case !slices.ContainsFunc(addresses, func(a netip.Addr) bool { return a.Is4() == cidr.Addr().Is4() }):
-		p.r.found(Error, fmt.Sprintf("%s has IPv%d, but no node has such an address", key, subnet.IPVersion), "No node can become a member.", do)
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s has IPv%d, but no node has such an address", key, subnet.IPVersion), "No node can become a member.", do)
 	case !slices.ContainsFunc(addresses, cidr.Contains):
-		p.r.found(Warning, fmt.Sprintf("%s is %s, but no node has an address in it", key, subnet.CIDR),
+		p.r.Found(diagnosis.Warning, fmt.Sprintf("%s is %s, but no node has an address in it", key, subnet.CIDR),
 			"Load balancers reach the nodes only if a router of this subnet leads to them.", do)
 	}
 }
@@ -159,13 +160,13 @@ func (p placement) checkFloating(s settings) {
 	const list = "`openstack network list --external`"
 	switch externals := p.externals(); {
 	case network != nil && !network.External:
-		p.r.found(Error, fmt.Sprintf("%s is network %s, which is not external", key, network.Name), "Neutron creates floating IPs only in external networks.",
+		p.r.Found(diagnosis.Error, fmt.Sprintf("%s is network %s, which is not external", key, network.Name), "Neutron creates floating IPs only in external networks.",
 			"Set it to an id of "+list+".")
 	case s.FloatingNetworkID == "" && len(externals) == 0:
-		p.r.found(Error, "the project sees no external network", "External Services need a floating IP.",
+		p.r.Found(diagnosis.Error, "the project sees no external network", "External Services need a floating IP.",
 			"Ask the operator of the cloud for access to an external network; or set internal-lb = true in [LoadBalancer] if there are only internal Services.")
 	case s.FloatingNetworkID == "" && len(externals) > 1:
-		p.r.found(Warning, fmt.Sprintf("%s has no floating-network-id, and the project sees %s", s.section, plural(len(externals), "external network")),
+		p.r.Found(diagnosis.Warning, fmt.Sprintf("%s has no floating-network-id, and the project sees %s", s.section, plural(len(externals), "external network")),
 			"The first one by name with IPv4 is used, which may be the wrong one.", "Set floating-network-id to one of "+list+".")
 	}
 	if s.FloatingSubnetID != "" {
@@ -174,11 +175,11 @@ func (p placement) checkFloating(s settings) {
 }
 
 // checkFloatingSubnet looks for the subnet in the list of its network: the project may not see the subnet itself.
-func (p placement) checkFloatingSubnet(s settings, network *Net) {
+func (p placement) checkFloatingSubnet(s settings, network *diagnosis.Net) {
 	key := p.where(s, "floating-subnet-id", s.FloatingSubnetID)
 	candidates := p.externals()
 	if network != nil {
-		candidates = []Net{*network}
+		candidates = []diagnosis.Net{*network}
 	} else if s.FloatingNetworkID != "" {
 		return
 	}
@@ -186,21 +187,21 @@ func (p placement) checkFloatingSubnet(s settings, network *Net) {
 	for _, n := range candidates {
 		known = known || len(n.Subnets) > 0
 		if slices.Contains(n.Subnets, s.FloatingSubnetID) {
-			p.r.saw(key + " is a subnet of network " + n.Name)
+			p.r.Saw(key + " is a subnet of network " + n.Name)
 			return
 		}
 	}
 	if !known {
-		p.r.found(Unknown, key+" cannot be checked: the project does not see which subnets the external network has", "It may be wrong.",
+		p.r.Found(diagnosis.Unknown, key+" cannot be checked: the project does not see which subnets the external network has", "It may be wrong.",
 			"Ask the operator of the cloud for `openstack subnet show "+s.FloatingSubnetID+"`.")
 		return
 	}
-	p.r.found(Error, fmt.Sprintf("%s is %s, which is not a subnet of the external network", key, s.FloatingSubnetID), "Neutron rejects new floating IPs.",
+	p.r.Found(diagnosis.Error, fmt.Sprintf("%s is %s, which is not a subnet of the external network", key, s.FloatingSubnetID), "Neutron rejects new floating IPs.",
 		"Set it to one of the subnets of `openstack network show "+candidates[0].ID+"`, or remove the key.")
 }
 
 // externals returns the external networks that the project sees.
-func (f Facts) externals() (all []Net) {
+func (f facts) externals() (all []diagnosis.Net) {
 	for _, n := range f.Cloud.Network.Networks.Value {
 		if n.External {
 			all = append(all, n)
@@ -210,7 +211,7 @@ func (f Facts) externals() (all []Net) {
 }
 
 // vipSubnets returns the subnets in which VIPs of a section are allocated, as far as the project sees them.
-func (f Facts) vipSubnets(s settings) (all []Subnet) {
+func (f facts) vipSubnets(s settings) (all []diagnosis.Subnet) {
 	inNodes := map[string]bool{}
 	if s.SubnetID == "" && s.NetworkID == "" {
 		for _, ports := range f.nodePorts() {

@@ -8,12 +8,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
 // nodePorts returns the ports with the addresses of each node, by its name.
-func (f Facts) nodePorts() map[string][]Port {
-	with := map[netip.Addr][]Port{}
+func (f facts) nodePorts() map[string][]diagnosis.Port {
+	with := map[netip.Addr][]diagnosis.Port{}
 	for _, p := range f.Cloud.Network.Ports.Value {
 		for _, ip := range p.FixedIPs {
 			if a, err := netip.ParseAddr(ip.Address); err == nil {
@@ -21,7 +22,7 @@ func (f Facts) nodePorts() map[string][]Port {
 			}
 		}
 	}
-	ports := map[string][]Port{}
+	ports := map[string][]diagnosis.Port{}
 	for _, n := range f.Cluster.Nodes.Value {
 		server, _ := target.ServerID(n.Spec.ProviderID) // without one, the addresses decide
 		for _, a := range nodeAddresses([]corev1.Node{n}) {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 )
 
 // The kinds of quotas, as Octavia and Neutron name them. Newer spellings of Octavia are mapped to these.
@@ -39,23 +40,23 @@ var neutronKinds = []quotaKind{
 }
 
 // checkQuotas compares quotas with what is used, and with what the Services without a load balancer need.
-func checkQuotas(f Facts, r *Result) {
+func checkQuotas(f facts, r *diagnosis.Result) {
 	if _, ok := f.configured(r); !ok {
 		return
 	}
 	octavia, need := f.Cloud.Octavia, needed(f)
 	if octavia.Balancers.OK() && f.Cluster.Services.OK() {
-		r.saw(have(len(waiting(f))) + " no load balancer yet")
+		r.Saw(have(len(waiting(f))) + " no load balancer yet")
 	}
-	if r.has(octavia.Quota.Missing, "openstack loadbalancer quota show PROJECT") && r.has(octavia.Balancers.Missing, "openstack loadbalancer list") {
+	if r.Has(octavia.Quota.Missing, "openstack loadbalancer quota show PROJECT") && r.Has(octavia.Balancers.Missing, "openstack loadbalancer list") {
 		used := usedInOctavia(octavia.Balancers.Value)
 		for _, k := range octaviaKinds {
 			if limit, known := octavia.Quota.Value[k.name]; known {
-				checkQuota(r, k, Quota{limit, used[k.name]}, need[k.name], "openstack loadbalancer quota set "+k.option+" NUMBER PROJECT")
+				checkQuota(r, k, diagnosis.Quota{Limit: limit, Used: used[k.name]}, need[k.name], "openstack loadbalancer quota set "+k.option+" NUMBER PROJECT")
 			}
 		}
 	}
-	if r.has(f.Cloud.Network.Quota.Missing, "openstack quota show --network --usage PROJECT") {
+	if r.Has(f.Cloud.Network.Quota.Missing, "openstack quota show --network --usage PROJECT") {
 		for _, k := range neutronKinds {
 			if q, known := f.Cloud.Network.Quota.Value[k.name]; known {
 				checkQuota(r, k, q, need[k.name], "openstack quota set "+k.option+" NUMBER PROJECT")
@@ -64,9 +65,9 @@ func checkQuotas(f Facts, r *Result) {
 	}
 }
 
-func checkQuota(r *Result, k quotaKind, q Quota, need int, command string) {
+func checkQuota(r *diagnosis.Result, k quotaKind, q diagnosis.Quota, need int, command string) {
 	if q.Limit < 0 {
-		r.saw(k.text + ": no limit")
+		r.Saw(k.text + ": no limit")
 		return
 	}
 	const why = "Services that need more wait with reason QuotaExceeded."
@@ -75,18 +76,18 @@ func checkQuota(r *Result, k quotaKind, q Quota, need int, command string) {
 	optional := k.name == quotaGroup || k.name == quotaRule || k.name == quotaMonitor
 	switch free := q.Limit - q.Used; {
 	case need > 0 && free < need:
-		r.found(Error, fmt.Sprintf("%s, and the Services without a load balancer need %d", text, need), why, do)
+		r.Found(diagnosis.Error, fmt.Sprintf("%s, and the Services without a load balancer need %d", text, need), why, do)
 	case q.Limit == 0 && !optional:
-		r.found(Error, text, why, do)
+		r.Found(diagnosis.Error, text, why, do)
 	case free <= 0 && !optional:
-		r.found(Warning, text, why, do)
+		r.Found(diagnosis.Warning, text, why, do)
 	default:
-		r.saw(text)
+		r.Saw(text)
 	}
 }
 
 // usedInOctavia counts what the load balancers have.
-func usedInOctavia(all []Balancer) map[string]int {
+func usedInOctavia(all []diagnosis.Balancer) map[string]int {
 	used := map[string]int{quotaBalancer: len(all)}
 	for _, b := range all {
 		used[quotaListener] += len(b.Listeners)
@@ -108,7 +109,7 @@ func usedInOctavia(all []Balancer) map[string]int {
 }
 
 // needed returns what the Services without a load balancer need.
-func needed(f Facts) map[string]int {
+func needed(f facts) map[string]int {
 	need := map[string]int{}
 	for _, s := range waiting(f) {
 		o, valid := options(f, s)

@@ -3,48 +3,11 @@
 
 package doctor
 
-import "slices"
+import (
+	"slices"
 
-// Right is a right in Kubernetes.
-type Right struct {
-	Verb, Group, Resource string
-	// Subresource and Name are empty for none and for all objects.
-	Subresource, Name string
-	// InLeaseNamespace means that it is needed only in the namespace of the Lease.
-	InLeaseNamespace bool
-	// For says what needs it.
-	For string
-}
-
-// String returns the right as "patch services/status".
-func (r Right) String() string {
-	text := r.Verb + " " + r.Resource
-	if r.Subresource != "" {
-		text += "/" + r.Subresource
-	}
-	if r.Group != "" {
-		text += "." + r.Group
-	}
-	if r.Name != "" {
-		text += " " + r.Name
-	}
-	return text
-}
-
-// canI returns the right as arguments of `kubectl auth can-i`.
-func (r Right) canI() string {
-	text := r.Verb + " " + r.Resource
-	if r.Group != "" {
-		text += "." + r.Group
-	}
-	if r.Name != "" {
-		text += "/" + r.Name
-	}
-	if r.Subresource != "" {
-		text += " --subresource=" + r.Subresource
-	}
-	return text
-}
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+)
 
 // forClusterIP marks the rights that only cluster-ip mode needs.
 const forClusterIP = "the Service range of the cluster, with [ClusterIP] of cloud.conf"
@@ -55,7 +18,7 @@ const (
 )
 
 // rights are exactly those of deploy/clusterrole.yaml and deploy/role.yaml, which a test compares.
-var rights = []Right{
+var rights = []diagnosis.Right{
 	{Verb: "list", Resource: "services", For: "the Services to serve"},
 	{Verb: "watch", Resource: "services", For: "the Services to serve"},
 	{Verb: "patch", Resource: "services", For: "finalizer and annotations"},
@@ -74,4 +37,4 @@ var rights = []Right{
 }
 
 // Rights returns the rights that the controller needs.
-func Rights() []Right { return slices.Clone(rights) }
+func Rights() []diagnosis.Right { return slices.Clone(rights) }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -31,18 +32,18 @@ type access struct {
 const firstNodePort, lastNodePort = 30000, 32767
 
 // checkSecurityGroups compares what load balancers send to the nodes with what the ports of the nodes let in.
-func checkSecurityGroups(f Facts, r *Result) {
+func checkSecurityGroups(f facts, r *diagnosis.Result) {
 	c, ok := f.configured(r)
-	if !ok || !r.has(f.Cluster.Nodes.Missing, "kubectl get nodes") ||
-		!r.has(f.Cloud.Network.Ports.Missing, "openstack port list") || !r.has(f.Cloud.Network.Groups.Missing, "openstack security group list") {
+	if !ok || !r.Has(f.Cluster.Nodes.Missing, "kubectl get nodes") ||
+		!r.Has(f.Cloud.Network.Ports.Missing, "openstack port list") || !r.Has(f.Cloud.Network.Groups.Missing, "openstack security group list") {
 		return
 	}
 	if len(f.Cluster.Nodes.Value) == 0 {
-		r.skip("the cluster has no nodes")
+		r.Skip("the cluster has no nodes")
 		return
 	}
 	ports := f.nodePorts()
-	r.saw(plural(len(f.Cluster.Nodes.Value), "node"))
+	r.Saw(plural(len(f.Cluster.Nodes.Value), "node"))
 	checkPortsFound(f, r, ports)
 	if c.LoadBalancer.ManageSecurityGroups {
 		checkManaged(f, r, c, ports)
@@ -51,7 +52,7 @@ func checkSecurityGroups(f Facts, r *Result) {
 }
 
 // checkPortsFound reports nodes whose ports the project does not have.
-func checkPortsFound(f Facts, r *Result, ports map[string][]Port) {
+func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.Port) {
 	var without []string
 	for _, n := range f.Cluster.Nodes.Value {
 		if len(ports[n.Name]) == 0 {
@@ -59,7 +60,7 @@ func checkPortsFound(f Facts, r *Result, ports map[string][]Port) {
 		}
 	}
 	if len(without) > 0 {
-		r.found(Unknown, "the project has no port with the address of "+some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
+		r.Found(diagnosis.Unknown, "the project has no port with the address of "+some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
 			"Compare `kubectl get nodes -o wide` with `openstack port list`, and the project of cloud.conf with that of the servers.")
 	}
 }
@@ -79,38 +80,35 @@ func some(noun string, names []string) string {
 }
 
 // checkManaged looks for the security group that the controller manages, once a Service has a load balancer.
-func checkManaged(f Facts, r *Result, c config.Config, ports map[string][]Port) {
+func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[string][]diagnosis.Port) {
 	if c.LoadBalancer.SecurityGroupMode == config.ServiceSecurityGroups || len(served(f)) == len(waiting(f)) {
-		r.saw("kube-octavia manages the security groups of the nodes")
+		r.Saw("kube-octavia manages the security groups of the nodes")
 		return
 	}
 	own := lb.NodesGroup{ClusterName: f.Policy.ClusterName, ClusterUID: f.Policy.ClusterUID, Class: f.Policy.LoadBalancerClass}
-	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g Group) bool { return own.Owns(g.Name, g.Description) })
+	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g diagnosis.Group) bool { return own.Owns(g.Name, g.Description) })
 	const why = "manage-security-groups is true, and load balancers reach the nodes only through this group."
 	const do = "Look whether the controller runs and what it reports: `kubectl describe node NODE`, `kubectl get events -A --field-selector reason=SecurityGroupNotAttached`."
 	if i < 0 {
-		r.found(Warning, "there is no security group "+own.Name(), why, do)
+		r.Found(diagnosis.Warning, "there is no security group "+own.Name(), why, do)
 		return
 	}
 	group := f.Cloud.Network.Groups.Value[i]
 	var without []string
 	for node, all := range ports {
-		if slices.ContainsFunc(all, func(p Port) bool { return p.protected() && !slices.Contains(p.SecurityGroups, group.ID) }) {
+		if slices.ContainsFunc(all, func(p diagnosis.Port) bool { return p.Protected() && !slices.Contains(p.SecurityGroups, group.ID) }) {
 			without = append(without, node)
 		}
 	}
 	if len(without) > 0 {
-		r.found(Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, some("node", without)), why, do)
+		r.Found(diagnosis.Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, some("node", without)), why, do)
 		return
 	}
-	r.saw("security group " + group.Name + " is on the ports of the nodes")
+	r.Saw("security group " + group.Name + " is on the ports of the nodes")
 }
 
-// protected reports whether security groups apply to the port.
-func (p Port) protected() bool { return p.PortSecurity == nil || *p.PortSecurity }
-
 // accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts.
-func (f Facts) accesses(r *Result, c config.Config) (all []access) {
+func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	sources := f.sourcesOnce(r)
 	byNodePort := 0
 	managed := map[string]bool{} // Services whose ports the controller opens with their load balancer
@@ -160,7 +158,7 @@ func accessesOf(s corev1.Service, monitored bool, source netip.Prefix) (all []ac
 type origin struct{ subnetID, networkID, memberSubnetID, provider, clients string }
 
 // sourcesOnce returns a function that computes the sources of each origin once: most Services have the same.
-func (f Facts) sourcesOnce(r *Result) func(origin) []netip.Prefix {
+func (f facts) sourcesOnce(r *diagnosis.Result) func(origin) []netip.Prefix {
 	known := map[origin][]netip.Prefix{}
 	return func(o origin) []netip.Prefix {
 		if _, done := known[o]; !done {
@@ -172,7 +170,7 @@ func (f Facts) sourcesOnce(r *Result) func(origin) []netip.Prefix {
 
 // sources returns from where load balancers reach the nodes: provider amphora from its own address, provider ovn from
 // those of the clients.
-func (f Facts) sources(r *Result, o origin) (all []netip.Prefix) {
+func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
 	if capabilities(f, o.provider).OVN() {
 		for text := range strings.SplitSeq(cmp.Or(o.clients, "0.0.0.0/0"), ",") {
 			if source, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
@@ -183,7 +181,7 @@ func (f Facts) sources(r *Result, o origin) (all []netip.Prefix) {
 	}
 	subnets := f.vipSubnets(settings{LoadBalancer: config.LoadBalancer{SubnetID: o.subnetID, NetworkID: o.networkID}})
 	if s := f.subnetOf(o.memberSubnetID); s != nil {
-		subnets = []Subnet{*s}
+		subnets = []diagnosis.Subnet{*s}
 	}
 	for _, s := range subnets {
 		if source, err := netip.ParsePrefix(s.CIDR); err == nil && (source.Addr().Is4() || len(subnets) == 1) {
@@ -191,7 +189,7 @@ func (f Facts) sources(r *Result, o origin) (all []netip.Prefix) {
 		}
 	}
 	if len(all) == 0 {
-		r.found(Unknown, "the subnet of VIPs is not known, so neither is from where load balancers reach the nodes", "Security groups may keep them from the nodes.",
+		r.Found(diagnosis.Unknown, "the subnet of VIPs is not known, so neither is from where load balancers reach the nodes", "Security groups may keep them from the nodes.",
 			"Set subnet-id in [LoadBalancer] to a subnet that the project sees.")
 	}
 	return all
@@ -199,7 +197,7 @@ func (f Facts) sources(r *Result, o origin) (all []netip.Prefix) {
 
 // verdict is how the nodes let in what has to reach them.
 type verdict struct {
-	status Status
+	status diagnosis.Status
 	// nodes are those that do not let it in, or of which that is not known.
 	nodes     string
 	transport string
@@ -208,15 +206,15 @@ type verdict struct {
 }
 
 // checkAccesses looks whether the ports of all nodes let in what has to reach them. It joins what is found of many ports.
-func checkAccesses(f Facts, r *Result, all []access, ports map[string][]Port) {
-	groups := map[string]Group{}
+func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string][]diagnosis.Port) {
+	groups := map[string]diagnosis.Group{}
 	for _, g := range f.Cloud.Network.Groups.Value {
 		groups[g.ID] = g
 	}
 	var order []verdict
 	found := map[verdict][]access{}
 	for _, a := range all {
-		for _, status := range []Status{Error, Unknown} {
+		for _, status := range []diagnosis.Status{diagnosis.Error, diagnosis.Unknown} {
 			var nodes []string
 			for node := range ports {
 				if letsIn(ports[node], groups, a) == status {
@@ -237,28 +235,28 @@ func checkAccesses(f Facts, r *Result, all []access, ports map[string][]Port) {
 		v.report(r, found[v])
 	}
 	if len(order) == 0 && len(ports) > 0 {
-		r.saw(fmt.Sprintf("%s can be reached by load balancers", plural(len(all), "NodePort")))
+		r.Saw(fmt.Sprintf("%s can be reached by load balancers", plural(len(all), "NodePort")))
 	}
 }
 
 // report notes which ports are not let in.
-func (v verdict) report(r *Result, all []access) {
+func (v verdict) report(r *diagnosis.Result, all []access) {
 	what := all[0].what
 	if len(all) > 1 {
 		what = fmt.Sprintf("%s and %d more", what, len(all)-1)
 	}
 	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", v.source)
-	if v.status == Unknown {
-		r.found(Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", v.nodes, what), why,
+	if v.status == diagnosis.Unknown {
+		r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", v.nodes, what), why,
 			"Look at the rules: `openstack security group rule list GROUP`.")
 		return
 	}
-	status := Error
+	status := diagnosis.Error
 	if v.perhaps {
-		status = Warning
+		status = diagnosis.Warning
 	}
 	rule := fmt.Sprintf("openstack security group rule create --ingress --protocol %s --dst-port %s --remote-ip %s GROUP", v.transport, portRange(all[0]), v.source)
-	r.found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
+	r.Found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
 		fmt.Sprintf("Add a rule to a security group of the nodes: `%s`; or set manage-security-groups = true in [LoadBalancer].", rule))
 }
 
@@ -270,25 +268,25 @@ func portRange(a access) string {
 }
 
 // letsIn returns whether all ports of a node let in: OK, Error, or Unknown if that depends on what the project does not see.
-func letsIn(ports []Port, groups map[string]Group, a access) Status {
-	result := OK
+func letsIn(ports []diagnosis.Port, groups map[string]diagnosis.Group, a access) diagnosis.Status {
+	result := diagnosis.OK
 	for _, p := range ports {
-		if !p.protected() || !slices.ContainsFunc(p.FixedIPs, func(ip IP) bool { return sameFamily(ip.Address, a.source) }) {
+		if !p.Protected() || !slices.ContainsFunc(p.FixedIPs, func(ip diagnosis.IP) bool { return sameFamily(ip.Address, a.source) }) {
 			continue
 		}
-		verdict := Error
+		verdict := diagnosis.Error
 		for _, id := range p.SecurityGroups {
 			g, seen := groups[id]
 			switch {
-			case !seen && verdict == Error, seen && verdict == Error && slices.ContainsFunc(g.Rules, func(r Rule) bool { return r.allows(a) && r.RemoteAddressGroupID != nil }):
-				verdict = Unknown
+			case !seen && verdict == diagnosis.Error, seen && verdict == diagnosis.Error && slices.ContainsFunc(g.Rules, func(r diagnosis.Rule) bool { return allows(r, a) && r.RemoteAddressGroupID != nil }):
+				verdict = diagnosis.Unknown
 			}
-			if seen && slices.ContainsFunc(g.Rules, func(r Rule) bool { return r.allows(a) && r.RemoteAddressGroupID == nil }) {
-				verdict = OK
+			if seen && slices.ContainsFunc(g.Rules, func(r diagnosis.Rule) bool { return allows(r, a) && r.RemoteAddressGroupID == nil }) {
+				verdict = diagnosis.OK
 				break
 			}
 		}
-		if verdict == Error || verdict == Unknown && result == OK {
+		if verdict == diagnosis.Error || verdict == diagnosis.Unknown && result == diagnosis.OK {
 			result = verdict
 		}
 	}
@@ -304,7 +302,7 @@ func sameFamily(address string, source netip.Prefix) bool {
 var protocols = map[string]string{"6": "tcp", "17": "udp", "132": "sctp"}
 
 // allows reports whether the rule lets in all of the access, if its address group has the source.
-func (r Rule) allows(a access) bool {
+func allows(r diagnosis.Rule, a access) bool {
 	family := "IPv6"
 	if a.source.Addr().Is4() {
 		family = "IPv4"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -53,7 +54,7 @@ func uses(c config.Config, key string, value func(config.LoadBalancer) string) (
 }
 
 // requested adds the values that Services request by an annotation.
-func requested(f Facts, all []use, key string) []use {
+func requested(f facts, all []use, key string) []use {
 	seen := map[string]bool{"": true}
 	for _, u := range all {
 		seen[u.value] = true
@@ -68,15 +69,15 @@ func requested(f Facts, all []use, key string) []use {
 }
 
 // configured returns cloud.conf. Without it, the check is skipped.
-func (f Facts) configured(r *Result) (config.Config, bool) {
-	if f.Config.Kind != Present {
-		r.skip("cloud.conf cannot be used, see check " + string(Configuration))
+func (f facts) configured(r *diagnosis.Result) (config.Config, bool) {
+	if f.Config.Kind != diagnosis.Present {
+		r.Skip("cloud.conf cannot be used, see check " + string(diagnosis.Configuration))
 	}
 	return f.Config.Value, f.Config.OK()
 }
 
 // served returns the Services that the controller serves.
-func served(f Facts) (all []corev1.Service) {
+func served(f facts) (all []corev1.Service) {
 	for i := range f.Cluster.Services.Value {
 		if s := f.Cluster.Services.Value[i]; f.Policy.Serves(&s) {
 			all = append(all, s)
@@ -86,7 +87,7 @@ func served(f Facts) (all []corev1.Service) {
 }
 
 // waiting returns the Services that are served and have no load balancer yet.
-func waiting(f Facts) (all []corev1.Service) {
+func waiting(f facts) (all []corev1.Service) {
 	exists := map[string]bool{}
 	for _, b := range f.Cloud.Octavia.Balancers.Value {
 		exists[b.ID], exists[b.Name] = true, true
@@ -100,13 +101,13 @@ func waiting(f Facts) (all []corev1.Service) {
 }
 
 // options returns what the Service requests; false means that its annotations are wrong.
-func options(f Facts, s corev1.Service) (annotation.Options, bool) {
+func options(f facts, s corev1.Service) (annotation.Options, bool) {
 	o, problems := annotation.Parse(s.Annotations, f.Policy.ConfigOf(&s, f.Config.Value.LoadBalancer))
 	return o, len(problems) == 0
 }
 
 // capabilities are those of load balancers of the provider.
-func capabilities(f Facts, provider string) lb.Capabilities {
+func capabilities(f facts, provider string) lb.Capabilities {
 	return lb.Capabilities{APIVersion: f.Cloud.APIVersion.Value, Provider: provider, Vendors: f.Config.Value.Vendors}
 }
 
@@ -125,7 +126,8 @@ func plural(n int, noun string) string {
 }
 
 // VIPNetworks returns the ids of the networks in which VIPs are allocated, as far as the facts show them.
-func (f Facts) VIPNetworks() (ids []string) {
+func VIPNetworks(all diagnosis.Facts) (ids []string) {
+	f := facts{all}
 	for _, s := range sections(f.Config.Value) {
 		for _, subnet := range f.vipSubnets(s) {
 			if !slices.Contains(ids, subnet.NetworkID) {
@@ -137,17 +139,17 @@ func (f Facts) VIPNetworks() (ids []string) {
 }
 
 // flavors and zones are what cloud.conf and the Services request.
-func (f Facts) flavors() []use {
+func (f facts) flavors() []use {
 	return requested(f, uses(f.Config.Value, "flavor-id", func(l config.LoadBalancer) string { return l.FlavorID }), annotation.FlavorID)
 }
 
-func (f Facts) zones() []use {
+func (f facts) zones() []use {
 	all := uses(f.Config.Value, "availability-zone", func(l config.LoadBalancer) string { return l.AvailabilityZone })
 	return requested(f, all, annotation.AvailabilityZone)
 }
 
 // UsesFlavors reports whether cloud.conf or a Service requests a flavor.
-func (f Facts) UsesFlavors() bool { return len(f.flavors()) > 0 }
+func UsesFlavors(f diagnosis.Facts) bool { return len(facts{f}.flavors()) > 0 }
 
 // UsesZones reports whether cloud.conf or a Service requests an availability zone.
-func (f Facts) UsesZones() bool { return len(f.zones()) > 0 }
+func UsesZones(f diagnosis.Facts) bool { return len(facts{f}.zones()) > 0 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
 )
 
@@ -33,23 +34,23 @@ type cluster struct {
 }
 
 // read reads all facts, unless the API does not answer.
-func (k *cluster) read(ctx context.Context) doctor.Cluster {
+func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 	version, err := k.connect()
 	if err != nil {
-		why := doctor.Missing{Kind: doctor.NotAsked, Reason: "the Kubernetes API cannot be used, see check " + string(doctor.Kubernetes)}
+		why := diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "the Kubernetes API cannot be used, see check " + string(diagnosis.Kubernetes)}
 		first := missing(err)
 		if k.source.NoCluster {
 			why.Reason = "no cluster: set --kubeconfig or $KUBECONFIG to check one"
 			first = why
 		}
-		all := doctor.Cluster{LeaseNamespace: k.source.LeaseNamespace}
+		all := diagnosis.Cluster{LeaseNamespace: k.source.LeaseNamespace}
 		all.Version.Missing = first
-		for _, m := range []*doctor.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing} {
+		for _, m := range []*diagnosis.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing} {
 			*m = why
 		}
 		return all
 	}
-	all := doctor.Cluster{Version: doctor.Value(version), LeaseNamespace: k.source.LeaseNamespace}
+	all := diagnosis.Cluster{Version: diagnosis.Value(version), LeaseNamespace: k.source.LeaseNamespace}
 	inParallel(
 		func() { all.UID = read(k.source.Cluster.UID(ctx)) },
 		func() {
@@ -102,7 +103,7 @@ func (k *cluster) explain(err error, op string) error {
 }
 
 // refused asks which rights of the controller the user lacks. It writes nothing: the API server only answers.
-func (k *cluster) refused(ctx context.Context) doctor.Read[[]doctor.Right] {
+func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right] {
 	all := doctor.Rights()
 	lacks, errs, ask := make([]bool, len(all)), make([]error, len(all)), []func(){}
 	for i, right := range all {
@@ -110,18 +111,18 @@ func (k *cluster) refused(ctx context.Context) doctor.Read[[]doctor.Right] {
 	}
 	inParallel(ask...)
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return read[[]doctor.Right](nil, k.explain(errs[i], "ask for the rights of the user"))
+		return read[[]diagnosis.Right](nil, k.explain(errs[i], "ask for the rights of the user"))
 	}
-	refused := []doctor.Right{}
+	refused := []diagnosis.Right{}
 	for i, right := range all {
 		if lacks[i] {
 			refused = append(refused, right)
 		}
 	}
-	return doctor.Value(refused)
+	return diagnosis.Value(refused)
 }
 
-func (k *cluster) lacks(ctx context.Context, r doctor.Right) (bool, error) {
+func (k *cluster) lacks(ctx context.Context, r diagnosis.Right) (bool, error) {
 	asked := authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name},
 	}}
@@ -133,21 +134,21 @@ func (k *cluster) lacks(ctx context.Context, r doctor.Right) (bool, error) {
 }
 
 // lease reads a Lease; nil if there is none.
-func (k *cluster) lease(ctx context.Context, namespace, name string) doctor.Read[*doctor.Lease] {
+func (k *cluster) lease(ctx context.Context, namespace, name string) diagnosis.Read[*diagnosis.Lease] {
 	var l coordinationv1.Lease
 	err := k.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &l)
 	if apierrors.IsNotFound(err) {
-		return doctor.Value[*doctor.Lease](nil)
+		return diagnosis.Value[*diagnosis.Lease](nil)
 	}
 	if err != nil {
-		return read[*doctor.Lease](nil, k.explain(err, "read Lease "+namespace+"/"+name))
+		return read[*diagnosis.Lease](nil, k.explain(err, "read Lease "+namespace+"/"+name))
 	}
-	found := &doctor.Lease{}
+	found := &diagnosis.Lease{}
 	if l.Spec.HolderIdentity != nil {
 		found.Holder = *l.Spec.HolderIdentity
 	}
 	if l.Spec.RenewTime != nil {
 		found.Renewed = l.Spec.RenewTime.Time
 	}
-	return doctor.Value(found)
+	return diagnosis.Value(found)
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package doctorfacts reads the facts for package doctor, from OpenStack and Kubernetes. It writes nothing, and decides
-// nothing. It may import doctor, kubeconfig and the packages that call OpenStack.
+// nothing. It may import diagnosis, doctor, kubeconfig and the packages that call OpenStack.
 package doctorfacts
 
 import (
@@ -16,7 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
-	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -40,8 +40,8 @@ type Source struct {
 }
 
 // Gather reads the facts. What cannot be read is noted in them.
-func Gather(ctx context.Context, s Source) doctor.Facts {
-	f := doctor.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, Config: read(s.Config, s.ConfigErr), Policy: s.Policy}
+func Gather(ctx context.Context, s Source) diagnosis.Facts {
+	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, Config: read(s.Config, s.ConfigErr), Policy: s.Policy}
 	cloud, cluster := &cloud{config: s.Config}, &cluster{source: s}
 	inParallel(
 		func() { f.Cloud = cloud.read(ctx, s) },
@@ -66,27 +66,27 @@ func inParallel(all ...func()) {
 }
 
 // read returns the result of a call as a fact.
-func read[T any](value T, err error) doctor.Read[T] {
+func read[T any](value T, err error) diagnosis.Read[T] {
 	if err != nil {
-		return doctor.Read[T]{Missing: missing(err)}
+		return diagnosis.Read[T]{Missing: missing(err)}
 	}
-	return doctor.Value(value)
+	return diagnosis.Value(value)
 }
 
 // missing says why a call had no result. A service rejects a login that Keystone has just accepted if its access rules do
 // not allow the call.
-func missing(err error) doctor.Missing {
+func missing(err error) diagnosis.Missing {
 	var answer *openstack.Error
 	switch isAnswer := errors.As(err, &answer); {
 	case isAnswer && answer.Status == http.StatusUnauthorized:
-		return doctor.Missing{Kind: doctor.Denied, Reason: answer.Op + ": 401: Keystone accepts the login, but this service rejects it: its access rules do not allow the call"}
+		return diagnosis.Missing{Kind: diagnosis.Denied, Reason: answer.Op + ": 401: Keystone accepts the login, but this service rejects it: its access rules do not allow the call"}
 	case isAnswer && answer.Status == http.StatusForbidden, apierrors.IsForbidden(err):
-		return doctor.Missing{Kind: doctor.Denied, Reason: err.Error()}
+		return diagnosis.Missing{Kind: diagnosis.Denied, Reason: err.Error()}
 	}
-	return doctor.Missing{Kind: doctor.Failed, Reason: err.Error()}
+	return diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
 }
 
 // notAsked returns a fact that nobody was asked for.
-func notAsked[T any](reason string) doctor.Read[T] {
-	return doctor.Read[T]{Missing: doctor.Missing{Kind: doctor.NotAsked, Reason: reason}}
+func notAsked[T any](reason string) diagnosis.Read[T] {
+	return diagnosis.Read[T]{Missing: diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: reason}}
 }

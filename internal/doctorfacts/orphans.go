@@ -7,18 +7,18 @@ import (
 	"context"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
-	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
 // orphans finds the orphans in what was read, and reads certificates and security groups.
-func (c *cloud) orphans(ctx context.Context, f *doctor.Facts, k *cluster) doctor.Read[[]orphan.Object] {
+func (c *cloud) orphans(ctx context.Context, f *diagnosis.Facts, k *cluster) diagnosis.Read[[]orphan.Object] {
 	services, balancers := f.Cluster.Services, f.Cloud.Octavia.Balancers
-	for _, m := range []doctor.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
+	for _, m := range []diagnosis.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
 		if !m.OK() {
-			return doctor.Read[[]orphan.Object]{Missing: m}
+			return diagnosis.Read[[]orphan.Object]{Missing: m}
 		}
 	}
 	s := c.session
@@ -39,5 +39,5 @@ func (c *cloud) orphans(ctx context.Context, f *doctor.Facts, k *cluster) doctor
 	if inventory.Certificates, err = finder.Barbican.Stored(ctx, f.Policy.ClusterUID); err != nil {
 		return read[[]orphan.Object](nil, err)
 	}
-	return doctor.Value(finder.Among(services.Value, inventory))
+	return diagnosis.Value(finder.Among(services.Value, inventory))
 }

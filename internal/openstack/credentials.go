@@ -325,23 +325,6 @@ func (s *Session) Expiry(ctx context.Context) (expires time.Time, kind config.Au
 	return expires, kind, Wrap("read when the "+string(kind)+" expires", err)
 }
 
-// TokenDate returns the time of Keystone when it issued the token in use, in whole seconds; zero if the answer had no Date
-// header.
-func (s *Session) TokenDate() time.Time {
-	var header http.Header
-	switch result := s.provider.GetAuthResult().(type) {
-	case tokens.CreateResult:
-		header = result.Header
-	case tokens.GetResult:
-		header = result.Header
-	}
-	date, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		return time.Time{}
-	}
-	return date
-}
-
 // NoteExpiry sets the metric to what Expiry returned.
 func (s *Session) NoteExpiry(expires time.Time, kind config.Authentication) {
 	s.metrics.expiry.Reset()

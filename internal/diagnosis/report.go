@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnosis
 
 import (
 	"slices"
@@ -56,12 +56,14 @@ type Finding struct {
 	Do   string `json:"do"`
 }
 
-// worst are the statuses of findings, the worst first.
-var worst = []Status{Error, Warning, Unknown}
+// worstFirst are the statuses of findings, the worst first.
+var worstFirst = []Status{Error, Warning, Unknown}
 
-// status returns the status of the check: that of its worst finding.
-func (r *Result) status() Status {
-	for _, s := range worst {
+// Conclude sets the status of the check: that of its worst finding.
+func (r *Result) Conclude() { r.Status = r.worst() }
+
+func (r *Result) worst() Status {
+	for _, s := range worstFirst {
 		if r.count(s) > 0 {
 			return s
 		}
@@ -81,41 +83,41 @@ func (r *Result) count(s Status) (n int) {
 	return n
 }
 
-// saw notes what was seen.
-func (r *Result) saw(text string) {
+// Saw notes what was seen.
+func (r *Result) Saw(text string) {
 	if !slices.Contains(r.Seen, text) {
 		r.Seen = append(r.Seen, text)
 	}
 }
 
-// found notes a finding, once.
-func (r *Result) found(status Status, what, why, do string) {
+// Found notes a finding, once.
+func (r *Result) Found(status Status, what, why, do string) {
 	f := Finding{Status: status, What: what, Why: why, Do: do}
 	if !slices.Contains(r.Findings, f) {
 		r.Findings = append(r.Findings, f)
 	}
 }
 
-// skip notes why there is nothing to look at.
-func (r *Result) skip(because string) {
+// Skip notes why there is nothing to look at.
+func (r *Result) Skip(because string) {
 	if r.SkippedBecause == "" {
 		r.SkippedBecause = because
 	}
 }
 
-// has reports whether a fact was read. If not, it notes why: skipped if there was nothing to ask, and otherwise unknown.
+// Has reports whether a fact was read. If not, it notes why: skipped if there was nothing to ask, and otherwise unknown.
 // The command shows a person the same.
-func (r *Result) has(m Missing, command string) bool {
+func (r *Result) Has(m Missing, command string) bool {
 	switch m.Kind {
 	case Present:
 		return true
 	case NotAsked:
-		r.skip(m.Reason)
+		r.Skip(m.Reason)
 	case Denied:
-		r.found(Unknown, m.Reason, "The login may not read this, so the check is incomplete.",
+		r.Found(Unknown, m.Reason, "The login may not read this, so the check is incomplete.",
 			"Run `"+command+"` with a login that may, or run this command with such a login in cloud.conf. The controller does not need the right.")
 	default:
-		r.found(Unknown, m.Reason, "The check is incomplete.", "Run this command again later, or `"+command+"`.")
+		r.Found(Unknown, m.Reason, "The check is incomplete.", "Run this command again later, or `"+command+"`.")
 	}
 	return false
 }

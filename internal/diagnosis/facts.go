@@ -1,9 +1,10 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnosis
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -251,4 +252,12 @@ type Cluster struct {
 type Lease struct {
 	Holder  string
 	Renewed time.Time
+}
+
+// Protected reports whether security groups apply to the port.
+func (p Port) Protected() bool { return p.PortSecurity == nil || *p.PortSecurity }
+
+// In reports whether the port has an address in the subnet.
+func (p Port) In(subnetID string) bool {
+	return slices.ContainsFunc(p.FixedIPs, func(ip IP) bool { return ip.SubnetID == subnetID })
 }

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnosis
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func (r Result) print(b *strings.Builder, all bool) {
 			wrap(b, "Seen: ", seen)
 		}
 	}
-	for _, status := range worst {
+	for _, status := range worstFirst {
 		for _, f := range r.Findings {
 			if f.Status != status {
 				continue
