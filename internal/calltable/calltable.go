@@ -46,12 +46,15 @@ const (
 	// FeatureCleanupCommand is what only `kube-octavia cleanup` does. It gets no access rules either: the controller
 	// does not need them.
 	FeatureCleanupCommand Feature = "cleanup command"
+	// FeatureDoctorCommand is what only `kube-octavia doctor` reads. It gets no access rules either: the controller does
+	// not need them.
+	FeatureDoctorCommand Feature = "doctor command"
 )
 
 // OfController reports whether the controller makes the calls of the feature, so that its application credential needs
 // access rules for them.
 func (f Feature) OfController() bool {
-	return f != FeatureCredentialCommand && f != FeatureCleanupCommand
+	return f != FeatureCredentialCommand && f != FeatureCleanupCommand && f != FeatureDoctorCommand
 }
 
 // ProvidersPath is the path of the list of Octavia's providers.
@@ -129,6 +132,13 @@ var calls = []Call{
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia, with our token: check the port of a VIP"},
 
 	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*", FeatureCleanupCommand, "delete a VIP port that Octavia left behind"},
+
+	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/flavors", FeatureDoctorCommand, "list the flavors, if one is used"},
+	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/availabilityzones", FeatureDoctorCommand, "list the availability zones, if one is used"},
+	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/quotas/*", FeatureDoctorCommand, "read the quota of the project"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureDoctorCommand, "read the quota of the project, and how much of it is used"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/routers", FeatureDoctorCommand, "find the router between VIPs and the external network"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/network-ip-availabilities", FeatureDoctorCommand, "count free addresses"},
 
 	{ServiceIdentity, http.MethodPost, credentialsPath, FeatureCredentialCommand, "create an application credential"},
 	{ServiceIdentity, http.MethodDelete, credentialsPath + "/*", FeatureCredentialCommand, "delete an application credential"},

@@ -48,6 +48,8 @@ func Run(ctx context.Context, args []string, streams IO, o Options) int {
 		return exitOK
 	case errors.Is(err, errDifferences):
 		return exitDifferences
+	case errors.Is(err, errUnhealthy):
+		return exitError
 	default:
 		fmt.Fprintf(streams.Err, "kube-octavia: %v\n", err)
 		return exitError
@@ -69,7 +71,7 @@ func newRoot(streams IO, o Options) *cobra.Command {
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(command.FlagError)
 	root.SetHelpCommand(command.Help())
-	root.AddCommand(newCleanup(streams, o.Version), newController(streams, o), credentialcommand.New(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
+	root.AddCommand(newCleanup(streams, o.Version), newController(streams, o), credentialcommand.New(streams, o.Version), newDoctor(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
 	root.InitDefaultCompletionCmd()
 	for _, c := range append(root.Commands(), root) {
 		if c.HasSubCommands() {

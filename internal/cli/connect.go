@@ -79,15 +79,7 @@ func (c *connection) loadConfig() (config.Config, error) {
 // connect authenticates, finds out what the cloud can do, and checks that it has the providers of cloud.conf.
 func (c *connection) connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, lb.Capabilities, error) {
 	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider, Vendors: cloud.Vendors}
-	session, err := openstack.Connect(ctx, openstack.Options{
-		Config:         cloud.Global,
-		RequestTimeout: cloud.RequestTimeout,
-		UserAgent:      command.UserAgent(version),
-		Logger:         log.WithName("openstack"),
-		Metrics:        registry,
-		Rate:           openstack.Rate{PerSecond: c.cloudRate, Burst: c.cloudBurst},
-		Reread:         c.reread(cloud),
-	})
+	session, err := c.login(ctx, cloud, version, log, registry)
 	if err != nil {
 		return nil, can, err
 	}
@@ -98,6 +90,19 @@ func (c *connection) connect(ctx context.Context, cloud config.Config, version s
 	}
 	c.unknownProviders = checkProviders(ctx, session, c.cloudConfig, cloud, log)
 	return session, can, nil
+}
+
+// login authenticates.
+func (c *connection) login(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, error) {
+	return openstack.Connect(ctx, openstack.Options{
+		Config:         cloud.Global,
+		RequestTimeout: cloud.RequestTimeout,
+		UserAgent:      command.UserAgent(version),
+		Logger:         log.WithName("openstack"),
+		Metrics:        registry,
+		Rate:           openstack.Rate{PerSecond: c.cloudRate, Burst: c.cloudBurst},
+		Reread:         c.reread(cloud),
+	})
 }
 
 // reread returns what reads the credentials once more, for a cloud that is still

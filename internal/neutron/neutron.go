@@ -248,6 +248,15 @@ func (c *Client) VIPPorts(ctx context.Context) ([]VIPPort, error) {
 	return found, nil
 }
 
+// LoadBalancerOf returns the id of the load balancer that a port of a VIP names, or "" for every other port. It looks at
+// name, device and owner of the device.
+func LoadBalancerOf(p ports.Port) string {
+	if !madeByOctavia(p) {
+		return ""
+	}
+	return balancerOf(p)
+}
+
 // balancerOf reads the load balancer's id from the device of the port, or from the name that Octavia or provider
 // ovn gave it.
 func balancerOf(p ports.Port) string {

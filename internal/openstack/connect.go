@@ -124,6 +124,9 @@ func projectScope(g config.Global) *gophercloud.AuthScope {
 	return &gophercloud.AuthScope{}
 }
 
+// ErrNoService is wrapped by the error of Connect if Keystone accepts the login, but the service catalogue lacks a service.
+var ErrNoService = errors.New("the service catalogue lacks a service")
+
 // findServices creates the service clients from the catalogue of the token.
 func (s *Session) findServices(g config.Global, got *accepted, known *calltable.Routes) error {
 	if got.projectID == "" {
@@ -147,7 +150,7 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calltable.
 	s.network, networkErr = find(calltable.ServiceNetwork)
 	s.loadBalancer, loadBalancerErr = find(calltable.ServiceLoadBalancer)
 	if err := errors.Join(networkErr, loadBalancerErr); err != nil {
-		return &Error{Class: Invalid, Message: err.Error(), Err: err}
+		return &Error{Class: Invalid, Message: err.Error(), Err: errors.Join(ErrNoService, err)}
 	}
 	if keyManager, err := find(calltable.ServiceKeyManager); err == nil {
 		s.keyManager = keyManager

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
@@ -51,6 +52,11 @@ func (f *Finder) Orphans(ctx context.Context, all Inventory) ([]Object, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(append([]Object{}, f.marked(all)...), owners.have), nil
+}
+
+// Among returns the orphans in the inventory. The Services must be all Services of the cluster.
+func (f *Finder) Among(services []corev1.Service, all Inventory) []Object {
+	return slices.DeleteFunc(append([]Object{}, f.marked(all)...), f.ownersAmong(services).have)
 }
 
 // marked returns the objects in the inventory that were created for Services of this cluster and

@@ -1,0 +1,27 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diagnosis is the model of what `kube-octavia doctor` does: the facts that its checks look at, and the report of
+// their results. It is pure, and may import calltable, claim, config, lb and orphan (its objects).
+package diagnosis
+
+// Check is the name of a check.
+type Check string
+
+// The checks.
+const (
+	Configuration    Check = "configuration"
+	Credentials      Check = "credentials"
+	Catalogue        Check = "catalogue"
+	Features         Check = "features"
+	Providers        Check = "providers"
+	Networks         Check = "networks"
+	Addresses        Check = "addresses"
+	Quotas           Check = "quotas"
+	SecurityGroups   Check = "security-groups"
+	Clock            Check = "clock"
+	Kubernetes       Check = "kubernetes"
+	OtherControllers Check = "other-controllers"
+	LoadBalancers    Check = "load-balancers"
+	Orphans          Check = "orphans"
+)

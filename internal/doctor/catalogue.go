@@ -1,0 +1,102 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+)
+
+func checkCatalogue(f facts, r *diagnosis.Result) {
+	c, ok := f.configured(r)
+	if !ok {
+		return
+	}
+	if login := f.Cloud.Login; !login.OK() {
+		if f.Cloud.NoService {
+			r.Found(diagnosis.Error, login.Reason, "The controller needs Neutron and Octavia.",
+				"Compare region and os-endpoint-type in [Global] of cloud.conf with `openstack catalog list`.")
+			return
+		}
+		r.Skip(noLogin)
+		return
+	}
+	region, kind := cmp.Or(c.Global.Region, "any region"), cmp.Or(c.Global.EndpointType, "public")
+	for _, e := range f.Cloud.Login.Value.Endpoints {
+		if e.URL != "" {
+			r.Saw(fmt.Sprintf("%s: %s (%s, %s)", e.Service, e.URL, kind, region))
+			continue
+		}
+		who := usesCertificates(f, c)
+		if e.Service != calltable.ServiceKeyManager || who == "" {
+			r.Saw(e.Service + ": not in the catalogue, and nothing needs it")
+			continue
+		}
+		r.Found(diagnosis.Error, fmt.Sprintf("the service catalogue has no %s service (Barbican) with a %s endpoint in %s, but %s needs it", e.Service, kind, region, who),
+			"Octavia reads certificates from Barbican: without it no port terminates TLS.",
+			"Compare with `openstack catalog list`. If Octavia keeps certificates elsewhere, set container-store = external in [LoadBalancer]; otherwise remove the request.")
+	}
+}
+
+// noLogin is why checks of the cloud are skipped.
+const noLogin = "no login, see check " + string(diagnosis.Credentials)
+
+// usesCertificates returns the first setting that needs Barbican, or "".
+func usesCertificates(f facts, c config.Config) string {
+	if c.LoadBalancer.ExternalContainers() {
+		return ""
+	}
+	for _, u := range uses(c, "default-tls-container-ref", func(l config.LoadBalancer) string { return l.TLSContainer }) {
+		return u.where
+	}
+	for _, key := range []string{annotation.TLSSecret, annotation.TLSContainer, annotation.SNIContainers} {
+		for _, u := range requested(f, nil, key) {
+			return u.where
+		}
+	}
+	return ""
+}
+
+// The differences of clocks that matter.
+const (
+	skewWarning = 30 * time.Second
+	skewError   = 5 * time.Minute
+)
+
+func checkClock(f facts, r *diagnosis.Result) {
+	if _, ok := f.configured(r); !ok {
+		return
+	}
+	login := f.Cloud.Login.Value
+	switch {
+	case !f.Cloud.Login.OK() && !f.Cloud.NoService:
+		r.Skip(noLogin)
+		return
+	case login.CloudTime.IsZero():
+		r.Found(diagnosis.Unknown, "the answers of Keystone have no Date header", "The clocks cannot be compared.", "Compare them by hand: `date -u`, and `curl -sI AUTH_URL`.")
+		return
+	}
+	skew := login.LocalTime.Sub(login.CloudTime)
+	off := max(skew.Abs()-login.Uncertainty, 0)
+	text := fmt.Sprintf("the clock of this machine is %v ahead of that of Keystone", skew.Round(time.Second))
+	if skew < 0 {
+		text = fmt.Sprintf("the clock of this machine is %v behind that of Keystone", skew.Abs().Round(time.Second))
+	}
+	const why = "Tokens and certificates are valid for a time: with a wrong clock they count as expired, or as not yet valid."
+	const do = "Set the clock by NTP, on this machine and on the hosts of the cloud: `timedatectl` and `chronyc tracking` show the state."
+	switch {
+	case off > skewError:
+		r.Found(diagnosis.Error, text, why, do)
+	case off > skewWarning:
+		r.Found(diagnosis.Warning, text, why, do)
+	default:
+		r.Saw(fmt.Sprintf("the clocks of this machine and Keystone differ by less than %v", skewWarning))
+	}
+}

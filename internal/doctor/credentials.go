@@ -1,0 +1,132 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+)
+
+func checkConfiguration(f facts, r *diagnosis.Result) {
+	if !f.Config.OK() {
+		for line := range strings.Lines(f.Config.Reason) {
+			r.Found(diagnosis.Error, strings.TrimSpace(line), "The controller does not start.", "Correct the line of cloud.conf. All keys are in docs/reference/cloud-conf.md.")
+		}
+		return
+	}
+	c := f.Config.Value
+	r.Saw("the file is valid")
+	r.Saw("it is " + f.ConfigPath)
+	for _, n := range c.Notices {
+		r.Found(diagnosis.Warning, n.String(), "The key has no effect, which may not be what you expect.", "Remove the key from cloud.conf.")
+	}
+	if !c.LoadBalancer.Enabled {
+		r.Found(diagnosis.Error, "[LoadBalancer] enabled is false", "The controller does not start.", "Set enabled = true in [LoadBalancer].")
+	}
+	if c.Global.TLSInsecure {
+		r.Found(diagnosis.Warning, "[Global] tls-insecure is true", "Anyone between the controller and the cloud can read the credentials.",
+			"Remove tls-insecure, and set ca-file to the CA that signs the certificates of the cloud.")
+	}
+}
+
+// expirySoon is when the end of credentials is a warning, as in the log of the controller.
+const expirySoon = 7 * 24 * time.Hour
+
+func checkCredentials(f facts, r *diagnosis.Result) {
+	if _, ok := f.configured(r); !ok {
+		return
+	}
+	if login := f.Cloud.Login; !login.OK() {
+		if f.Cloud.NoService {
+			r.Saw("Keystone accepts the credentials")
+			return
+		}
+		r.Found(diagnosis.Error, login.Reason, "The controller cannot work with the cloud.",
+			"Correct [Global] of cloud.conf. To create an application credential, run `kube-octavia credential create`.")
+		return
+	}
+	login := f.Cloud.Login.Value
+	r.Saw(fmt.Sprintf("Keystone accepts the %s", login.Kind))
+	r.Saw("it is for project " + login.ProjectID)
+	r.Saw("roles in the project: " + joined(login.Roles))
+	r.Saw("Rights to write were not tried, because that writes. The roles decide about them.")
+	checkKind(login, r)
+	checkExpiry(f.Now, login, r)
+	checkRoles(f, login, r)
+	checkWithout(f, login, r)
+	if len(login.MissingRules) > 0 {
+		r.Found(diagnosis.Error, "the access rules of the application credential do not allow "+strings.Join(login.MissingRules, ", "),
+			"The controller makes these calls, and the cloud rejects them.", "Replace the application credential with `kube-octavia credential rotate`.")
+	}
+}
+
+// checkWithout looks whether features for which the application credential has no access rules are used.
+func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
+	used := map[calltable.Feature]string{calltable.FeatureCertificates: usesCertificates(f, f.Config.Value)}
+	if f.Config.Value.LoadBalancer.ManageSecurityGroups {
+		used[calltable.FeatureSecurityGroups] = "[LoadBalancer] manage-security-groups"
+	}
+	for _, feature := range login.Without {
+		if used[feature] == "" {
+			r.Saw(fmt.Sprintf("the access rules leave out %s, which nothing uses", feature))
+			continue
+		}
+		r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential leave out %s, but %s needs them", feature, used[feature]),
+			"The cloud rejects these calls.", fmt.Sprintf("Create an application credential without `--without=%s`: `kube-octavia credential create`.", feature.Name()))
+	}
+}
+
+func checkKind(login diagnosis.Login, r *diagnosis.Result) {
+	switch login.Kind {
+	case config.ByPassword:
+		r.Found(diagnosis.Warning, "cloud.conf has the password of a user", "Whoever reads the file can do everything that the user can do, and it cannot be revoked separately.",
+			"Create an application credential that allows only what the controller does: `kube-octavia credential create`.")
+	case config.ByToken:
+		r.Found(diagnosis.Warning, "cloud.conf has a token", "It cannot be renewed: when it expires, the controller stops working.",
+			"Create an application credential: `kube-octavia credential create`.")
+	}
+}
+
+func checkExpiry(now time.Time, login diagnosis.Login, r *diagnosis.Result) {
+	const do = "Replace the credentials before that: `kube-octavia credential rotate`, or change [Global] of cloud.conf. A running controller reads them again."
+	left := login.Expires.Sub(now)
+	when := login.Expires.UTC().Format(time.RFC3339)
+	switch {
+	case login.ExpiryUnknown != "":
+		r.Found(diagnosis.Unknown, "it is unknown when the credentials expire: "+login.ExpiryUnknown, "They may expire without notice.",
+			"Look it up: `openstack application credential show ID`, or `openstack trust show ID`.")
+	case login.Expires.IsZero():
+		r.Saw("the credentials do not expire")
+	case left <= 0:
+		r.Found(diagnosis.Error, "the credentials expired at "+when, "The controller stops working with its next token.", do)
+	case left < expirySoon:
+		r.Found(diagnosis.Warning, "the credentials expire at "+when, "Without them the controller stops working.", do)
+	default:
+		r.Saw("the credentials expire at " + when)
+	}
+}
+
+// writers are the roles to which the default policies of Octavia and Neutron give the right to write.
+var writers = []string{"admin", "manager", "member", "_member_", "Member", "load-balancer_member", "load-balancer_admin"}
+
+func checkRoles(f facts, login diagnosis.Login, r *diagnosis.Result) {
+	const assign = "Assign a role: `openstack role add --user USER --project PROJECT load-balancer_member`, and member. Application credentials have the roles of their creation: create another one."
+	if len(login.Roles) > 0 && !slices.ContainsFunc(login.Roles, func(role string) bool { return slices.Contains(writers, role) }) {
+		r.Found(diagnosis.Error, "the only roles are "+joined(login.Roles), "By default, these roles may not create load balancers and floating IPs.", assign)
+	}
+	for _, read := range []struct {
+		what string
+		diagnosis.Missing
+	}{{"load balancers", f.Cloud.Octavia.Balancers.Missing}, {"networks", f.Cloud.Network.Networks.Missing}, {"ports", f.Cloud.Network.Ports.Missing}} {
+		if read.Kind == diagnosis.Denied {
+			r.Found(diagnosis.Error, read.Reason, "The controller has to read "+read.what+".", assign)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctor checks whether cloud, cluster and configuration fit together: the diagnosis of `kube-octavia doctor`.
+//
+// It is pure: facts in, a report out. It may import annotation, build, diagnosis and what that imports, status and target.
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+)
+
+// checks are all checks, in the order of the report. Each looks at the facts on its own.
+var checks = []struct {
+	name diagnosis.Check
+	// about says what the check looks at.
+	about string
+	run   func(facts, *diagnosis.Result)
+}{
+	{diagnosis.Configuration, "cloud.conf", checkConfiguration},
+	{diagnosis.Credentials, "the login of cloud.conf: kind, expiry, roles, access rules", checkCredentials},
+	{diagnosis.Catalogue, "the endpoints of load-balancer, network and key-manager", checkCatalogue},
+	{diagnosis.Features, "the API version of Octavia, and what Services request of it", checkFeatures},
+	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
+	{diagnosis.Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
+	{diagnosis.Addresses, "free addresses for VIPs and floating IPs", checkAddresses},
+	{diagnosis.Quotas, "quotas of Octavia and Neutron, against what is used and needed", checkQuotas},
+	{diagnosis.SecurityGroups, "what the security groups of the nodes let in", checkSecurityGroups},
+	{diagnosis.Clock, "the clock of this machine against that of Keystone", checkClock},
+	{diagnosis.Kubernetes, "the API, its version, and the rights of the user", checkKubernetes},
+	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
+	{diagnosis.LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
+	{diagnosis.Orphans, "cloud objects that no Service uses", checkOrphans},
+}
+
+// facts are the facts, with what several checks derive from them.
+type facts struct{ diagnosis.Facts }
+
+// Names returns the names of all checks, in the order of the report.
+func Names() []diagnosis.Check {
+	var all []diagnosis.Check
+	for _, c := range checks {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// AllNames returns the names of all checks as a text, separated by commas.
+func AllNames() string { return joined(Names()) }
+
+// ParseChecks parses names of checks that are separated by commas; an empty text means all. The error names the unknown
+// one.
+func ParseChecks(text string) ([]diagnosis.Check, error) {
+	if strings.TrimSpace(text) == "" {
+		return Names(), nil
+	}
+	var chosen []diagnosis.Check
+	for name := range strings.SplitSeq(text, ",") {
+		c := diagnosis.Check(strings.TrimSpace(name))
+		if !slices.Contains(Names(), c) {
+			return nil, fmt.Errorf("must be names of checks, separated by commas: %q is none of %s", c, AllNames())
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen, nil
+}
+
+// Diagnose runs the checks on the facts.
+func Diagnose(all diagnosis.Facts, chosen []diagnosis.Check) diagnosis.Report {
+	f := facts{all}
+	report := diagnosis.Report{Checks: []diagnosis.Result{}, Counts: map[diagnosis.Status]int{diagnosis.OK: 0, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}}
+	for _, c := range checks {
+		if !slices.Contains(chosen, c.name) {
+			continue
+		}
+		r := diagnosis.Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []diagnosis.Finding{}}
+		c.run(f, &r)
+		r.Conclude()
+		report.Checks = append(report.Checks, r)
+		report.Counts[r.Status]++
+	}
+	return report
+}
+
+// joined returns names as "a, b and c" without the "and".
+func joined[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = string(n)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,127 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+)
+
+func TestKubernetes(t *testing.T) {
+	lacks := func(right string) func(*diagnosis.Facts) {
+		return func(f *diagnosis.Facts) {
+			i := slices.IndexFunc(rights, func(r diagnosis.Right) bool { return r.String() == right })
+			f.Cluster.Refused.Value = rights[i : i+1]
+		}
+	}
+	requireDiagnoses(t, map[string]wrong{
+		"an API that does not answer": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Version.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: "nothing listens there"}
+			},
+			check: diagnosis.Kubernetes, status: diagnosis.Error, what: "nothing listens there", do: "--kubeconfig",
+		},
+		"no right to patch a status": {mistake: lacks("patch services/status"), check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not patch services/status", do: "kubectl auth can-i patch services --subresource=status --all-namespaces"},
+		"no right to its Lease": {
+			mistake: lacks("update leases.coordination.k8s.io kube-octavia"),
+			check:   diagnosis.Kubernetes, status: diagnosis.Error, what: "may not update leases", do: "Apply deploy/role.yaml",
+		},
+		"no right that only cluster-ip mode needs": {mistake: lacks("list servicecidrs.networking.k8s.io"), check: diagnosis.Kubernetes, status: diagnosis.OK},
+	})
+}
+
+func TestOtherControllersAreFound(t *testing.T) {
+	lease := func(ago time.Duration) func(*diagnosis.Facts) {
+		return func(f *diagnosis.Facts) {
+			f.Cluster.OCCM = diagnosis.Value(&diagnosis.Lease{Holder: "master-1", Renewed: noon.Add(-ago)})
+		}
+	}
+	requireDiagnoses(t, map[string]wrong{
+		"a fresh Lease": {mistake: lease(5 * time.Second), check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager 5s ago", do: "--controllers=*,-service"},
+		"an old Lease":  {mistake: lease(time.Hour), check: diagnosis.OtherControllers, status: diagnosis.OK},
+		"a Lease that may not be read": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.OCCM.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "leases is forbidden"}
+			},
+			check: diagnosis.OtherControllers, status: diagnosis.Unknown, what: "leases is forbidden", do: "kubectl -n kube-system get lease cloud-controller-manager",
+		},
+		"another writer": {
+			mistake: func(f *diagnosis.Facts) {
+				now := metav1.NewTime(noon.Add(-time.Minute))
+				entry := &f.Cluster.Services.Value[0].ManagedFields[0]
+				entry.Manager, entry.Time = "openstack-cloud-controller-manager", &now
+			},
+			check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "field manager openstack-cloud-controller-manager wrote the address of Service default/web", do: "--show-managed-fields",
+		},
+		"a kube-octavia that does not renew": {
+			mistake: func(f *diagnosis.Facts) { f.Cluster.Own.Value.Renewed = noon.Add(-time.Hour) },
+			check:   diagnosis.OtherControllers, status: diagnosis.Warning, what: "pod-1 has Lease kube-octavia/kube-octavia, but last renewed it 1h0m0s ago", do: "kubectl -n kube-octavia get pods",
+		},
+	})
+}
+
+// The table of rights is that of the manifests: no right is missing, and none is too many.
+func TestRightsAreThoseOfTheManifests(t *testing.T) {
+	key := func(r diagnosis.Right) string {
+		text := r.String()
+		if r.InLeaseNamespace {
+			text += " in the namespace"
+		}
+		return text
+	}
+	var have, want []string
+	for _, r := range Rights() {
+		have = append(have, key(r))
+	}
+	for file, namespaced := range map[string]bool{"../../deploy/clusterrole.yaml": false, "../../deploy/role.yaml": true} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+			var role rbacv1.ClusterRole
+			if err := documents.Decode(&role); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range expand(role.Rules, namespaced) {
+				want = append(want, key(r))
+			}
+		}
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" || len(want) < 10 {
+		t.Errorf("rights of deploy/ (-manifests +table):\n%s", diff)
+	}
+}
+
+// expand returns each right of the rules.
+func expand(rules []rbacv1.PolicyRule, namespaced bool) (all []diagnosis.Right) {
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			resource, sub, _ := strings.Cut(rule.Resources[0], "/")
+			r := diagnosis.Right{Verb: verb, Group: rule.APIGroups[0], Resource: resource, Subresource: sub, InLeaseNamespace: namespaced}
+			if len(rule.ResourceNames) > 0 {
+				r.Name = rule.ResourceNames[0]
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}

@@ -1,0 +1,40 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+)
+
+// forClusterIP marks the rights that only cluster-ip mode needs.
+const forClusterIP = "the Service range of the cluster, with [ClusterIP] of cloud.conf"
+
+const (
+	discoveryGroup    = "discovery.k8s.io"
+	coordinationGroup = "coordination.k8s.io"
+)
+
+// rights are exactly those of deploy/clusterrole.yaml and deploy/role.yaml, which a test compares.
+var rights = []diagnosis.Right{
+	{Verb: "list", Resource: "services", For: "the Services to serve"},
+	{Verb: "watch", Resource: "services", For: "the Services to serve"},
+	{Verb: "patch", Resource: "services", For: "finalizer and annotations"},
+	{Verb: "patch", Resource: "services", Subresource: "status", For: "addresses and conditions"},
+	{Verb: "list", Resource: "nodes", For: "members of pools"},
+	{Verb: "watch", Resource: "nodes", For: "members of pools"},
+	{Verb: "list", Group: discoveryGroup, Resource: "endpointslices", For: "nodes with endpoints, and Pods as members"},
+	{Verb: "watch", Group: discoveryGroup, Resource: "endpointslices", For: "nodes with endpoints, and Pods as members"},
+	{Verb: "list", Group: "networking.k8s.io", Resource: "servicecidrs", For: forClusterIP},
+	{Verb: "get", Resource: "namespaces", Name: "kube-system", For: "the uid of the cluster"},
+	{Verb: "create", Group: "events.k8s.io", Resource: "events", For: "events of Services and nodes"},
+	{Verb: "create", Group: coordinationGroup, Resource: "leases", InLeaseNamespace: true, For: "the election of a leader"},
+	{Verb: "get", Group: coordinationGroup, Resource: "leases", Name: "kube-octavia", InLeaseNamespace: true, For: "the election of a leader"},
+	{Verb: "update", Group: coordinationGroup, Resource: "leases", Name: "kube-octavia", InLeaseNamespace: true, For: "the election of a leader"},
+	{Verb: "create", Resource: "events", InLeaseNamespace: true, For: "events about a new leader"},
+}
+
+// Rights returns the rights that the controller needs.
+func Rights() []diagnosis.Right { return slices.Clone(rights) }

@@ -1,0 +1,327 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+)
+
+// access is what has to reach the nodes: from a source to ports.
+type access struct {
+	what      string
+	transport string
+	from, to  int
+	source    netip.Prefix
+	// perhaps means that it is not needed yet.
+	perhaps bool
+}
+
+// The default range of NodePorts of Kubernetes.
+const firstNodePort, lastNodePort = 30000, 32767
+
+// checkSecurityGroups compares what load balancers send to the nodes with what the ports of the nodes let in.
+func checkSecurityGroups(f facts, r *diagnosis.Result) {
+	c, ok := f.configured(r)
+	if !ok || !r.Has(f.Cluster.Nodes.Missing, "kubectl get nodes") ||
+		!r.Has(f.Cloud.Network.Ports.Missing, "openstack port list") || !r.Has(f.Cloud.Network.Groups.Missing, "openstack security group list") {
+		return
+	}
+	if len(f.Cluster.Nodes.Value) == 0 {
+		r.Skip("the cluster has no nodes")
+		return
+	}
+	ports := f.nodePorts()
+	r.Saw(plural(len(f.Cluster.Nodes.Value), "node"))
+	checkPortsFound(f, r, ports)
+	if c.LoadBalancer.ManageSecurityGroups {
+		checkManaged(f, r, c, ports)
+	}
+	checkAccesses(f, r, f.accesses(r, c), ports)
+}
+
+// checkPortsFound reports nodes whose ports the project does not have.
+func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.Port) {
+	var without []string
+	for _, n := range f.Cluster.Nodes.Value {
+		if len(ports[n.Name]) == 0 {
+			without = append(without, n.Name)
+		}
+	}
+	if len(without) > 0 {
+		r.Found(diagnosis.Unknown, "the project has no port with the address of "+some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
+			"Compare `kubectl get nodes -o wide` with `openstack port list`, and the project of cloud.conf with that of the servers.")
+	}
+}
+
+// some returns "node a", or "3 nodes (a, b, ...)".
+func some(noun string, names []string) string {
+	const most = 3
+	slices.Sort(names)
+	if len(names) == 1 {
+		return noun + " " + names[0]
+	}
+	shown := slices.Clone(names[:min(len(names), most)])
+	if len(names) > most {
+		shown = append(shown, "...")
+	}
+	return fmt.Sprintf("%s (%s)", plural(len(names), noun), strings.Join(shown, ", "))
+}
+
+// checkManaged looks for the security group that the controller manages, once a Service has a load balancer.
+func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[string][]diagnosis.Port) {
+	if c.LoadBalancer.SecurityGroupMode == config.ServiceSecurityGroups || len(served(f)) == len(waiting(f)) {
+		r.Saw("kube-octavia manages the security groups of the nodes")
+		return
+	}
+	own := lb.NodesGroup{ClusterName: f.Policy.ClusterName, ClusterUID: f.Policy.ClusterUID, Class: f.Policy.LoadBalancerClass}
+	i := slices.IndexFunc(f.Cloud.Network.Groups.Value, func(g diagnosis.Group) bool { return own.Owns(g.Name, g.Description) })
+	const why = "manage-security-groups is true, and load balancers reach the nodes only through this group."
+	const do = "Look whether the controller runs and what it reports: `kubectl describe node NODE`, `kubectl get events -A --field-selector reason=SecurityGroupNotAttached`."
+	if i < 0 {
+		r.Found(diagnosis.Warning, "there is no security group "+own.Name(), why, do)
+		return
+	}
+	group := f.Cloud.Network.Groups.Value[i]
+	var without []string
+	for node, all := range ports {
+		if slices.ContainsFunc(all, func(p diagnosis.Port) bool { return p.Protected() && !slices.Contains(p.SecurityGroups, group.ID) }) {
+			without = append(without, node)
+		}
+	}
+	if len(without) > 0 {
+		r.Found(diagnosis.Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, some("node", without)), why, do)
+		return
+	}
+	r.Saw("security group " + group.Name + " is on the ports of the nodes")
+}
+
+// accesses returns what has to reach the nodes: for the Services or, if there are none, for all NodePorts.
+func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
+	sources := f.sourcesOnce(r)
+	byNodePort := 0
+	managed := map[string]bool{} // Services whose ports the controller opens with their load balancer
+	if c.LoadBalancer.ManageSecurityGroups {
+		for _, s := range waiting(f) {
+			managed[name(s)] = true
+		}
+	}
+	for _, s := range served(f) {
+		o, valid := options(f, s)
+		if !valid || o.TargetType == config.PodTargets {
+			continue
+		}
+		byNodePort++
+		if managed[name(s)] {
+			continue
+		}
+		from := origin{o.SubnetID, o.NetworkID, o.MemberSubnetID, o.Provider, cmp.Or(strings.Join(s.Spec.LoadBalancerSourceRanges, ","), strings.Join(o.SourceRanges, ","))}
+		for _, source := range sources(from) {
+			all = append(all, accessesOf(s, o.Monitor, source)...)
+		}
+	}
+	base := c.LoadBalancer
+	if byNodePort == 0 && !base.ManageSecurityGroups && base.TargetType != config.PodTargets {
+		for _, source := range sources(origin{base.SubnetID, base.NetworkID, base.MemberSubnetID, base.Provider, base.SourceRanges}) {
+			all = append(all, access{fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), "tcp", firstNodePort, lastNodePort, source, true})
+		}
+	}
+	return all
+}
+
+// accessesOf returns the ports of a Service that a source has to reach.
+func accessesOf(s corev1.Service, monitored bool, source netip.Prefix) (all []access) {
+	for _, p := range s.Spec.Ports {
+		if p.NodePort != 0 {
+			all = append(all, access{fmt.Sprintf("NodePort %d of Service %s", p.NodePort, name(s)), strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))),
+				int(p.NodePort), int(p.NodePort), source, false})
+		}
+	}
+	if port := int(s.Spec.HealthCheckNodePort); port != 0 && monitored {
+		all = append(all, access{fmt.Sprintf("health check node port %d of Service %s", port, name(s)), "tcp", port, port, source, false})
+	}
+	return all
+}
+
+// origin is what decides from where load balancers reach the nodes. clients are CIDRs, separated by commas.
+type origin struct{ subnetID, networkID, memberSubnetID, provider, clients string }
+
+// sourcesOnce returns a function that computes the sources of each origin once: most Services have the same.
+func (f facts) sourcesOnce(r *diagnosis.Result) func(origin) []netip.Prefix {
+	known := map[origin][]netip.Prefix{}
+	return func(o origin) []netip.Prefix {
+		if _, done := known[o]; !done {
+			known[o] = f.sources(r, o)
+		}
+		return known[o]
+	}
+}
+
+// sources returns from where load balancers reach the nodes: provider amphora from its own address, provider ovn from
+// those of the clients.
+func (f facts) sources(r *diagnosis.Result, o origin) (all []netip.Prefix) {
+	if capabilities(f, o.provider).OVN() {
+		for text := range strings.SplitSeq(cmp.Or(o.clients, "0.0.0.0/0"), ",") {
+			if source, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
+				all = append(all, source.Masked())
+			}
+		}
+		return all
+	}
+	subnets := f.vipSubnets(settings{LoadBalancer: config.LoadBalancer{SubnetID: o.subnetID, NetworkID: o.networkID}})
+	if s := f.subnetOf(o.memberSubnetID); s != nil {
+		subnets = []diagnosis.Subnet{*s}
+	}
+	for _, s := range subnets {
+		if source, err := netip.ParsePrefix(s.CIDR); err == nil && (source.Addr().Is4() || len(subnets) == 1) {
+			all = append(all, source.Masked())
+		}
+	}
+	if len(all) == 0 {
+		r.Found(diagnosis.Unknown, "the subnet of VIPs is not known, so neither is from where load balancers reach the nodes", "Security groups may keep them from the nodes.",
+			"Set subnet-id in [LoadBalancer] to a subnet that the project sees.")
+	}
+	return all
+}
+
+// verdict is how the nodes let in what has to reach them.
+type verdict struct {
+	status diagnosis.Status
+	// nodes are those that do not let it in, or of which that is not known.
+	nodes     string
+	transport string
+	source    netip.Prefix
+	perhaps   bool
+}
+
+// checkAccesses looks whether the ports of all nodes let in what has to reach them. It joins what is found of many ports.
+func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string][]diagnosis.Port) {
+	groups := map[string]diagnosis.Group{}
+	for _, g := range f.Cloud.Network.Groups.Value {
+		groups[g.ID] = g
+	}
+	var order []verdict
+	found := map[verdict][]access{}
+	for _, a := range all {
+		for _, status := range []diagnosis.Status{diagnosis.Error, diagnosis.Unknown} {
+			var nodes []string
+			for node := range ports {
+				if letsIn(ports[node], groups, a) == status {
+					nodes = append(nodes, node)
+				}
+			}
+			if len(nodes) == 0 {
+				continue
+			}
+			v := verdict{status, some("node", nodes), a.transport, a.source, a.perhaps}
+			if found[v] == nil {
+				order = append(order, v)
+			}
+			found[v] = append(found[v], a)
+		}
+	}
+	for _, v := range order {
+		v.report(r, found[v])
+	}
+	if len(order) == 0 && len(ports) > 0 {
+		r.Saw(fmt.Sprintf("%s can be reached by load balancers", plural(len(all), "NodePort")))
+	}
+}
+
+// report notes which ports are not let in.
+func (v verdict) report(r *diagnosis.Result, all []access) {
+	what := all[0].what
+	if len(all) > 1 {
+		what = fmt.Sprintf("%s and %d more", what, len(all)-1)
+	}
+	why := fmt.Sprintf("Load balancers send traffic and health checks from %s to the NodePorts.", v.source)
+	if v.status == diagnosis.Unknown {
+		r.Found(diagnosis.Unknown, fmt.Sprintf("security groups of %s let in %s only by address groups or groups that the project does not see", v.nodes, what), why,
+			"Look at the rules: `openstack security group rule list GROUP`.")
+		return
+	}
+	status := diagnosis.Error
+	if v.perhaps {
+		status = diagnosis.Warning
+	}
+	rule := fmt.Sprintf("openstack security group rule create --ingress --protocol %s --dst-port %s --remote-ip %s GROUP", v.transport, portRange(all[0]), v.source)
+	r.Found(status, fmt.Sprintf("security groups of %s do not let in %s (%s) from %s", v.nodes, what, v.transport, v.source), why,
+		fmt.Sprintf("Add a rule to a security group of the nodes: `%s`; or set manage-security-groups = true in [LoadBalancer].", rule))
+}
+
+func portRange(a access) string {
+	if a.from == a.to {
+		return strconv.Itoa(a.from)
+	}
+	return fmt.Sprintf("%d:%d", a.from, a.to)
+}
+
+// letsIn returns whether all ports of a node let in: OK, Error, or Unknown if that depends on what the project does not see.
+func letsIn(ports []diagnosis.Port, groups map[string]diagnosis.Group, a access) diagnosis.Status {
+	result := diagnosis.OK
+	for _, p := range ports {
+		if !p.Protected() || !slices.ContainsFunc(p.FixedIPs, func(ip diagnosis.IP) bool { return sameFamily(ip.Address, a.source) }) {
+			continue
+		}
+		verdict := diagnosis.Error
+		for _, id := range p.SecurityGroups {
+			g, seen := groups[id]
+			switch {
+			case !seen && verdict == diagnosis.Error, seen && verdict == diagnosis.Error && slices.ContainsFunc(g.Rules, func(r diagnosis.Rule) bool { return allows(r, a) && r.RemoteAddressGroupID != nil }):
+				verdict = diagnosis.Unknown
+			}
+			if seen && slices.ContainsFunc(g.Rules, func(r diagnosis.Rule) bool { return allows(r, a) && r.RemoteAddressGroupID == nil }) {
+				verdict = diagnosis.OK
+				break
+			}
+		}
+		if verdict == diagnosis.Error || verdict == diagnosis.Unknown && result == diagnosis.OK {
+			result = verdict
+		}
+	}
+	return result
+}
+
+func sameFamily(address string, source netip.Prefix) bool {
+	a, err := netip.ParseAddr(address)
+	return err == nil && a.Is4() == source.Addr().Is4()
+}
+
+// protocols are the numbers that Neutron may show for names.
+var protocols = map[string]string{"6": "tcp", "17": "udp", "132": "sctp"}
+
+// allows reports whether the rule lets in all of the access, if its address group has the source.
+func allows(r diagnosis.Rule, a access) bool {
+	family := "IPv6"
+	if a.source.Addr().Is4() {
+		family = "IPv4"
+	}
+	if r.Direction != "ingress" || r.EtherType != family || r.RemoteGroupID != nil {
+		return false // load balancers have no group of ours
+	}
+	if r.Protocol != nil {
+		protocol := strings.ToLower(*r.Protocol)
+		if protocol = cmp.Or(protocols[protocol], protocol); protocol != a.transport && protocol != "any" && protocol != "0" {
+			return false
+		}
+	}
+	if r.PortMin != nil && *r.PortMin > a.from || r.PortMax != nil && *r.PortMax < a.to {
+		return false
+	}
+	if r.RemoteIPPrefix == nil {
+		return true
+	}
+	given, err := netip.ParsePrefix(*r.RemoteIPPrefix)
+	return err == nil && given.Bits() <= a.source.Bits() && given.Contains(a.source.Addr())
+}

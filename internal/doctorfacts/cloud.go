@@ -1,0 +1,263 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctorfacts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/paging"
+)
+
+// cloud reads facts from OpenStack.
+type cloud struct {
+	config      config.Config
+	session     *openstack.Session // nil without a login
+	floatingIPs diagnosis.Read[[]lb.FloatingIP]
+}
+
+func (c *cloud) close() {
+	if c.session != nil {
+		c.session.Close()
+	}
+}
+
+// read logs in and reads what depends on nothing else.
+func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
+	if s.ConfigErr != nil {
+		return unread(notAsked[diagnosis.Login]("cloud.conf cannot be used").Missing)
+	}
+	before := time.Now()
+	session, err := s.Login(ctx)
+	if err != nil {
+		all := unread(diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no login"})
+		all.Login.Missing = diagnosis.Missing{Kind: diagnosis.Failed, Reason: err.Error()}
+		all.NoService = errors.Is(err, openstack.ErrNoService)
+		return all
+	}
+	c.session = session
+	took := time.Since(before)
+	all := diagnosis.Cloud{}
+	inParallel(
+		func() { all.Login = diagnosis.Value(c.login(ctx, before.Add(took/2), took/2+time.Second)) },
+		func() {
+			var v lb.Version
+			v.Major, v.Minor, err = session.OctaviaVersion(ctx)
+			all.APIVersion = read(v, err)
+		},
+		func() { c.readOctavia(ctx, &all.Octavia) },
+		func() { c.readNetwork(ctx, &all.Network) },
+		func() {
+			found, err := neutron.New(session.Network(), session.ProjectID()).FloatingIPs(ctx)
+			c.floatingIPs = read(found, err)
+		},
+	)
+	return all
+}
+
+// unread returns facts that all are missing for one reason.
+func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
+	n, o := &all.Network, &all.Octavia
+	for _, m := range []*diagnosis.Missing{
+		&all.Login.Missing, &all.APIVersion.Missing, &all.Orphans.Missing,
+		&n.Networks.Missing, &n.Subnets.Missing, &n.Ports.Missing, &n.InVIPNetworks.Missing, &n.Routers.Missing, &n.Groups.Missing,
+		&n.Availability.Missing, &n.Quota.Missing,
+		&o.Providers.Missing, &o.Flavors.Missing, &o.Zones.Missing, &o.Quota.Missing, &o.Balancers.Missing,
+	} {
+		*m = why
+	}
+	return all
+}
+
+// login describes the login. at is when the token was requested, exact to uncertainty.
+func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration) diagnosis.Login {
+	s := c.session
+	l := diagnosis.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: tokenDate(s.Network().GetAuthResult()), LocalTime: at, Uncertainty: uncertainty}
+	var err error
+	if l.Expires, l.Kind, err = s.Expiry(ctx); err != nil {
+		l.ExpiryUnknown = err.Error()
+	}
+	without, others := accessrule.Without(s.MissingRules())
+	l.Without = without
+	for _, call := range others {
+		l.MissingRules = append(l.MissingRules, call.String())
+	}
+	l.Endpoints = []diagnosis.Endpoint{
+		{Service: calltable.ServiceLoadBalancer, URL: s.LoadBalancer().Endpoint},
+		{Service: calltable.ServiceNetwork, URL: s.Network().Endpoint},
+		{Service: calltable.ServiceKeyManager},
+	}
+	if manager := s.KeyManager(); manager != nil {
+		l.Endpoints[2].URL = manager.Endpoint
+	}
+	return l
+}
+
+// tokenDate returns the time of Keystone when it issued the token, in whole seconds; zero if the answer had no Date header.
+func tokenDate(answer gophercloud.AuthResult) time.Time {
+	var header http.Header
+	switch result := answer.(type) {
+	case tokens.CreateResult:
+		header = result.Header
+	case tokens.GetResult:
+		header = result.Header
+	}
+	date, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return time.Time{}
+	}
+	return date
+}
+
+// list reads all pages of a list.
+func list[T any](ctx context.Context, service *gophercloud.ServiceClient, path string, query url.Values) diagnosis.Read[[]T] {
+	query.Set("limit", strconv.Itoa(paging.Size))
+	return read(paging.List[T](ctx, service, "list "+path, path, query))
+}
+
+func (c *cloud) readOctavia(ctx context.Context, o *diagnosis.Octavia) {
+	service, project := c.session.LoadBalancer(), c.session.ProjectID()
+	inParallel(
+		func() {
+			o.Providers = read(c.session.Providers(ctx))
+			if o.Providers.OK() && o.Providers.Value == nil {
+				o.Providers.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "the access rules of the application credential do not allow to list the providers"}
+			}
+		},
+		func() {
+			var answer struct{ Quota map[string]*int }
+			_, err := service.Get(ctx, service.ServiceURL("lbaas", "quotas", project), &answer, nil)
+			o.Quota = read(octaviaQuota(answer.Quota), openstack.Wrap("read the quota of Octavia", err))
+		},
+		func() {
+			found, err := octavia.New(service, project, lb.Capabilities{}).Listed(ctx)
+			o.Balancers = read(balancers(found), err)
+		},
+	)
+}
+
+// getList reads a list that has no pages, and whose objects may have no id.
+func getList[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path, key string) ([]T, error) {
+	var answer map[string][]T
+	if _, err := service.Get(ctx, service.ServiceURL(path), &answer, nil); err != nil {
+		return nil, openstack.Wrap(op, err)
+	}
+	if answer[key] == nil {
+		return nil, openstack.Unreadable(op, "no list of "+key)
+	}
+	return answer[key], nil
+}
+
+// octaviaQuota returns the quota in the older spelling of its names. Octavia shows one of them, or both.
+func octaviaQuota(answer map[string]*int) map[string]int {
+	quota := map[string]int{}
+	for name, limit := range answer {
+		switch name {
+		case "loadbalancer":
+			name = "load_balancer"
+		case "healthmonitor":
+			name = "health_monitor"
+		}
+		if limit != nil {
+			quota[name] = *limit
+		}
+	}
+	return quota
+}
+
+func balancers(listed []octavia.Listed) []diagnosis.Balancer {
+	all := []diagnosis.Balancer{}
+	for _, l := range listed {
+		b := diagnosis.Balancer{LoadBalancer: l.Bare}
+		for _, members := range l.Members {
+			b.Members += members
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// portFields are the fields of ports that are read.
+var portFields = []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips", "security_groups", "port_security_enabled"}
+
+func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network) {
+	service, project := c.session.Network(), c.session.ProjectID()
+	inParallel(
+		func() {
+			n.Networks = list[diagnosis.Net](ctx, service, "networks", url.Values{"fields": {"id", "name", "project_id", "router:external", "subnets"}})
+		},
+		func() {
+			n.Subnets = list[diagnosis.Subnet](ctx, service, "subnets", url.Values{"fields": {"id", "name", "network_id", "ip_version", "cidr", "allocation_pools"}})
+		},
+		func() {
+			n.Ports = list[diagnosis.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": portFields})
+			for i, p := range n.Ports.Value {
+				n.Ports.Value[i].LoadBalancerID = neutron.LoadBalancerOf(ports.Port{Name: p.Name, DeviceID: p.DeviceID, DeviceOwner: p.DeviceOwner})
+			}
+		},
+		func() {
+			n.Routers = list[diagnosis.Router](ctx, service, "routers", url.Values{"fields": {"id", "name", "external_gateway_info"}})
+		},
+		func() {
+			n.Groups = list[diagnosis.Group](ctx, service, "security-groups", url.Values{"project_id": {project}, "fields": {"id", "name", "description", "security_group_rules"}})
+		},
+		func() {
+			n.Availability = read(getList[diagnosis.Availability](ctx, service, "read the free addresses", "network-ip-availabilities", "network_ip_availabilities"))
+		},
+		func() {
+			var answer struct{ Quota map[string]diagnosis.Quota }
+			_, err := service.Get(ctx, service.ServiceURL("quotas", project, "details.json"), &answer, nil)
+			n.Quota = read(answer.Quota, openstack.Wrap("read the quota of Neutron", err))
+		},
+	)
+}
+
+// readMore reads what depends on other facts.
+func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
+	service := c.session.LoadBalancer()
+	offers := func(used bool, feature lb.Feature, path, key string) diagnosis.Read[[]diagnosis.Offer] {
+		api := f.Cloud.APIVersion
+		switch {
+		case !used:
+			return notAsked[[]diagnosis.Offer]("nothing requests one")
+		case api.OK() && !(lb.Capabilities{APIVersion: api.Value}).Has(feature):
+			return notAsked[[]diagnosis.Offer](fmt.Sprintf("Octavia API version %s has no %s", api.Value, key))
+		}
+		return read(getList[diagnosis.Offer](ctx, service, "list the "+key, path, key))
+	}
+	inParallel(
+		func() {
+			f.Cloud.Octavia.Flavors = offers(doctor.UsesFlavors(*f), lb.FeatureFlavors, "lbaas/flavors", "flavors")
+		},
+		func() {
+			f.Cloud.Octavia.Zones = offers(doctor.UsesZones(*f), lb.FeatureAvailabilityZones, "lbaas/availabilityzones", "availability_zones")
+		},
+		func() {
+			f.Cloud.Network.InVIPNetworks = notAsked[[]diagnosis.Port]("the network of VIPs is not known")
+			if ids := doctor.VIPNetworks(*f); len(ids) > 0 {
+				f.Cloud.Network.InVIPNetworks = list[diagnosis.Port](ctx, c.session.Network(), "ports",
+					url.Values{"network_id": ids, "fields": {"id", "device_id", "device_owner", "fixed_ips"}})
+			}
+		},
+		func() { f.Cloud.Orphans = c.orphans(ctx, f, k) },
+	)
+}

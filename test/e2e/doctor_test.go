@@ -1,0 +1,540 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+)
+
+// patient is a setup that a doctor looks at: a right one, until a test makes a mistake in it.
+type patient struct {
+	*stage
+	t testing.TB
+	// conf is cloud.conf, and kubeconfig the way to the cluster.
+	conf       string
+	kubeconfig string
+	// web is a Service with a load balancer, and rule the id of the rule that lets its traffic reach the nodes.
+	web  *service
+	rule string
+}
+
+// newPatient sets up what is right: an application credential without access rules, a rule of the nodes' security group
+// that lets in everything, and a Service with a load balancer, whose controller has ended.
+func newPatient(t *testing.T) *patient {
+	t.Helper()
+	simulatorOnly(t, "it makes mistakes in the cloud")
+	s := newStage(t, settings{off: true, podless: true})
+	p := &patient{stage: s, t: t, kubeconfig: s.adminKubeconfig()}
+	p.conf = p.applicationCredential("doctor", nil)
+	t.Cleanup(s.writeFiles)
+	p.openNodes()
+	s.start()
+	p.web = s.service("web", tcp(8080))
+	p.web.waitUntilProgrammed()
+	s.stop()
+	s.controller = nil
+	return p
+}
+
+// openNodes adds the rule to the security group of the nodes.
+func (p *patient) openNodes() {
+	p.t.Helper()
+	var answer struct {
+		Rule struct{ ID string } `json:"security_group_rule"`
+	}
+	p.cloud.neutron(http.MethodPost, "security-group-rules", map[string]any{"security_group_rule": map[string]any{
+		"security_group_id": p.portOf("a").Groups[0], "direction": "ingress", "ethertype": "IPv4"}}, &answer)
+	p.rule = answer.Rule.ID
+}
+
+// applicationCredential makes one with the rules, nil for none, and returns a cloud.conf with it.
+func (p *patient) applicationCredential(name string, rules []applicationcredentials.AccessRule) string {
+	p.t.Helper()
+	user := p.cloud.Credentials()
+	provider, err := gophercloudopenstack.AuthenticatedClient(p.t.Context(), gophercloud.AuthOptions{IdentityEndpoint: user.AuthURL + "/v3",
+		Username: user.Username, Password: user.Password, DomainName: user.UserDomainName, TenantID: user.ProjectID})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	keystone, err := gophercloudopenstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	wish := applicationcredentials.CreateOpts{Name: name, AccessRules: rules}
+	made, err := applicationcredentials.Create(p.t.Context(), keystone, user.UserID, wish).Extract()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.confOf(made.ID, config.Secret(made.Secret))
+}
+
+// expiring makes an application credential with the access rules of the controller, and returns a cloud.conf with it.
+func (p *patient) expiring(name string, expires time.Time) string {
+	p.t.Helper()
+	conf, err := config.Parse("cloud.conf", []byte(p.cloud.PasswordConf()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	session, err := openstack.Connect(p.t.Context(), openstack.Options{Config: conf.Global})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer session.Close()
+	made, err := session.CreateApplicationCredential(p.t.Context(), openstack.ApplicationCredential{Name: name, Expires: expires})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.confOf(made.ID, made.Secret)
+}
+
+// confOf is a cloud.conf with the application credential.
+func (p *patient) confOf(id string, secret config.Secret) string {
+	p.t.Helper()
+	text := p.cloud.PasswordConf()
+	conf, err := config.Parse("cloud.conf", []byte(text))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	text, err = config.WithGlobal([]byte(text), conf.Global.WithApplicationCredential(id, secret))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
+// examine runs `kube-octavia doctor` and returns what it prints.
+func (p *patient) examine(conf string, args ...string) (status int, out, errs string) {
+	p.t.Helper()
+	if err := os.WriteFile(p.cloudConf(), []byte(conf), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	var stdout, stderr log
+	p.shows("the output of doctor", &stdout)
+	p.shows("what doctor says", &stderr)
+	args = append([]string{"doctor", "--cloud-config=" + p.cloudConf(), "--kubeconfig=" + p.kubeconfig, "--leader-elect-resource-namespace=" + p.namespace}, args...)
+	status = cli.Run(p.t.Context(), args, cli.IO{Out: &stdout, Err: &stderr}, cli.Options{Version: "test"})
+	return status, stdout.String(), stderr.String()
+}
+
+// report runs `kube-octavia doctor -o json`.
+func (p *patient) report(conf string) (report diagnosis.Report, status int) {
+	p.t.Helper()
+	status, out, errs := p.examine(conf, "-o", "json")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || errs != "" {
+		p.t.Fatalf("status %d: %v in:\n%s%s", status, err, out, errs)
+	}
+	return report, status
+}
+
+// in adds lines to section [LoadBalancer], which is the last one. A later line counts.
+func (p *patient) in(lines ...string) string { return p.conf + strings.Join(lines, "\n") + "\n" }
+
+func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
+	p := newPatient(t)
+	if status, _, _ := p.examine(p.conf, "--checks=clock"); status != 0 { // the client learns what the API has
+		t.Errorf("status %d", status)
+	}
+	p.resetCalls()
+	report, status := p.report(p.conf)
+	for _, r := range report.Checks {
+		if r.Status != diagnosis.OK {
+			t.Errorf("check %s is %s: %s, %+v", r.Check, r.Status, r.SkippedBecause, r.Findings)
+		}
+	}
+	if status != 0 || len(report.Checks) != len(doctor.Names()) {
+		t.Errorf("status %d, %d checks", status, len(report.Checks))
+	}
+	if writes := p.writes(); len(writes) > 0 {
+		t.Errorf("the cloud was written to: %v", writes)
+	}
+	const most = 20
+	if calls := p.cloud.Recorder().Calls(); len(calls) > most {
+		t.Errorf("%d calls, and at most %d are necessary", len(calls), most)
+	} else {
+		t.Logf("%d calls", len(calls))
+	}
+	status, out, errs := p.examine(p.conf, "--all")
+	if status != 0 || errs != "" || !strings.Contains(out, "\n14 checks: 14 ok, 0 with warnings") || !strings.Contains(out, "Seen: network: "+p.cloud.Cloud().Endpoint(cloudsim.Network)) {
+		t.Errorf("status %d:\n%s%s", status, out, errs)
+	}
+	t.Log(out)
+}
+
+// Cloud is the simulator.
+func (c *cloud) Cloud() *cloudsim.Cloud { return c.backend.(simulated).Cloud }
+
+// With the credential of the controller, whose access rules allow only what the controller does, checks are unknown and
+// say how to check by hand; nothing counts as an error.
+func TestDoctorSaysWhatAccessRulesKeepItFromReading(t *testing.T) {
+	p := newPatient(t)
+	report, status := p.report(p.cloud.CloudConf())
+	want := map[diagnosis.Check]string{diagnosis.Quotas: "openstack quota show", diagnosis.Networks: "openstack router list"}
+	for _, r := range report.Checks {
+		do, unknown := want[r.Check]
+		switch {
+		case !unknown && r.Status != diagnosis.OK:
+			t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
+		case unknown && (r.Status != diagnosis.Unknown || !slices.ContainsFunc(r.Findings, func(f diagnosis.Finding) bool {
+			return strings.Contains(f.What, "access rules") && strings.Contains(f.Do, do)
+		})):
+			t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
+		}
+	}
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+}
+
+func TestDoctorWorksWithoutACloudOrACluster(t *testing.T) {
+	p := newPatient(t)
+	nowhere := strings.ReplaceAll(p.conf, p.cloud.AuthURL(), "http://127.0.0.1:1")
+	status, out, errs := p.examine(nowhere)
+	if status != 1 || errs != "" || !strings.Contains(out, "ERROR  credentials") || !strings.Contains(out, "nothing listens there") || !strings.Contains(out, "ok     kubernetes") {
+		t.Errorf("status %d without a cloud:\n%s%s", status, out, errs)
+	}
+	status, out, _ = p.examine("[Global]\nauth-ulr=x\n")
+	if status != 1 || !strings.Contains(out, "auth-ulr") || !strings.Contains(out, "-      networks") || !strings.Contains(out, "ok     kubernetes") {
+		t.Errorf("status %d with a wrong cloud.conf:\n%s", status, out)
+	}
+	p.kubeconfig = ""
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", t.TempDir())
+	status, out, _ = p.examine(p.conf)
+	if status != 0 || !strings.Contains(out, "-      kubernetes         skipped: no cluster") || !strings.Contains(out, "ok     networks") {
+		t.Errorf("status %d without a cluster:\n%s", status, out)
+	}
+	p.kubeconfig = filepath.Join(t.TempDir(), "missing")
+	if status, out, _ = p.examine(p.conf); status != 1 || !strings.Contains(out, "ERROR  kubernetes") || !strings.Contains(out, "Do: Correct --kubeconfig") {
+		t.Errorf("status %d with a kubeconfig that does not exist:\n%s", status, out)
+	}
+}
+
+// mistake is one mistake in a right setup. make makes it and returns cloud.conf; what it changes elsewhere it takes back at
+// the end of the subtest.
+type mistake struct {
+	name   string
+	make   func(*patient) string
+	check  diagnosis.Check
+	status diagnosis.Status
+	// what is a part of what was found, and do a part of what to do.
+	what, do string
+	// unknown are checks that cannot be made then.
+	unknown []diagnosis.Check
+}
+
+func TestDoctorFindsEachMistake(t *testing.T) {
+	p := newPatient(t)
+	for _, m := range slices.Concat(mistakesInCloudConf, mistakesInTheCloud, mistakesOfCredentials, mistakesInTheCluster) {
+		t.Run(m.name, func(t *testing.T) {
+			own := *p
+			own.t = t
+			report, status := own.report(m.make(&own))
+			for _, r := range report.Checks {
+				if r.Check != m.check && r.Status != diagnosis.OK && r.Status != diagnosis.Skipped && !slices.Contains(m.unknown, r.Check) {
+					t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
+				}
+				if r.Check == m.check && (r.Status != m.status || !slices.ContainsFunc(r.Findings, func(f diagnosis.Finding) bool {
+					return f.Status == m.status && strings.Contains(f.What, m.what) && strings.Contains(f.Do, m.do)
+				})) {
+					t.Errorf("check %s is %s, and does not say %q and to do %q: %+v", r.Check, r.Status, m.what, m.do, r.Findings)
+				}
+			}
+			if failed := status == 1; failed != (m.status == diagnosis.Error) {
+				t.Errorf("exit status %d", status)
+			}
+		})
+	}
+}
+
+// lines makes a mistake in [LoadBalancer].
+func lines(of func(cloudsim.IDs) string) func(*patient) string {
+	return func(p *patient) string { return p.in(of(p.cloud.IDs())) }
+}
+
+const nobodys = "3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"
+
+var mistakesInCloudConf = []mistake{
+	{name: "a subnet that does not exist", check: diagnosis.Networks, status: diagnosis.Error, what: "subnet-id is " + nobodys, do: "openstack subnet list",
+		unknown: []diagnosis.Check{diagnosis.SecurityGroups}, make: lines(func(cloudsim.IDs) string { return "subnet-id=" + nobodys })},
+	{name: "a subnet of another network", check: diagnosis.Networks, status: diagnosis.Error, what: "and not in network-id", do: "Remove one of the keys",
+		make: lines(func(ids cloudsim.IDs) string { return "network-id=" + ids.PublicNetwork })},
+	{name: "floating IPs in a network that is not external", check: diagnosis.Networks, status: diagnosis.Error, what: "is not external", do: "openstack network list --external",
+		make: lines(func(ids cloudsim.IDs) string { return "floating-network-id=" + ids.PrivateNetwork })},
+	{name: "floating IPs in a subnet of another network", check: diagnosis.Networks, status: diagnosis.Error, what: "not a subnet of the external network", do: "openstack network show",
+		make: lines(func(ids cloudsim.IDs) string { return "floating-subnet-id=" + ids.PrivateSubnet })},
+	{name: "a second subnet of the same family", check: diagnosis.Networks, status: diagnosis.Error, what: "additional-subnet-id has IPv4", do: "openstack subnet list --network",
+		make: lines(func(ids cloudsim.IDs) string { return "additional-subnet-id=" + ids.PrivateSubnet })},
+	{name: "members in a subnet of the other family", check: diagnosis.Networks, status: diagnosis.Error, what: "no node has such an address", do: "kubectl get nodes",
+		make: lines(func(ids cloudsim.IDs) string { return "member-subnet-id=" + ids.PrivateSubnetV6 })},
+	{name: "a class with an unknown network", check: diagnosis.Networks, status: diagnosis.Error, what: `[LoadBalancerClass "gold"] floating-network-id`, do: "openstack network list",
+		make: lines(func(cloudsim.IDs) string { return "[LoadBalancerClass \"gold\"]\nfloating-network-id=" + nobodys })},
+	{name: "an unknown provider", check: diagnosis.Providers, status: diagnosis.Error, what: "lb-provider is vmware", do: "openstack loadbalancer provider list",
+		make: lines(func(cloudsim.IDs) string { return "lb-provider=vmware" })},
+	{name: "an unknown flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list",
+		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + nobodys })},
+	{name: "a disabled flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
+		make: func(p *patient) string {
+			id := p.makeFlavor(p.namespace)
+			if err := p.cloud.call(asAdmin, cloudsim.LoadBalancer, http.MethodPut, "/v2.0/lbaas/flavors/"+id, map[string]any{"flavor": map[string]any{"enabled": false}}, nil); err != nil {
+				p.t.Fatal(err)
+			}
+			return p.in("flavor-id=" + id)
+		}},
+	{name: "an unknown availability zone", check: diagnosis.Providers, status: diagnosis.Error, what: "availability-zone is nowhere", do: "openstack loadbalancer availabilityzone list",
+		make: lines(func(cloudsim.IDs) string { return "availability-zone=nowhere" })},
+	{name: "a key without effect", check: diagnosis.Configuration, status: diagnosis.Warning, what: "bs-version", do: "Remove the key",
+		make: lines(func(cloudsim.IDs) string { return "[BlockStorage]\nbs-version=v3" })},
+}
+
+var mistakesInTheCloud = []mistake{
+	{name: "no free address", check: diagnosis.Addresses, status: diagnosis.Error, what: "0 free addresses", do: "openstack subnet set --allocation-pool", make: fullSubnet},
+	{name: "a subnet without a router", check: diagnosis.Networks, status: diagnosis.Warning, what: "sees no router between subnet", do: "openstack router add subnet",
+		make: func(p *patient) string {
+			return p.in("subnet-id=" + p.makeSubnet(asUser, p.cloud.IDs().PrivateNetwork, "apart", netip.MustParsePrefix("10.99.0.0/24"), 100))
+		}},
+	{name: "no quota of load balancers", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 load balancers", do: "openstack loadbalancer quota set --loadbalancer",
+		make: func(p *patient) string { return p.limit(cloudsim.LoadBalancer, "load_balancer", 0) }},
+	{name: "no quota of floating IPs", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 floating IPs", do: "openstack quota set --floating-ips",
+		make: func(p *patient) string { return p.limit(cloudsim.Network, "floatingip", 0) }},
+	{name: "NodePorts that are closed", check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not let in NodePort", do: "openstack security group rule create --ingress --protocol tcp",
+		make: func(p *patient) string {
+			p.cloud.neutron(http.MethodDelete, "security-group-rules/"+p.rule, nil, nil)
+			p.t.Cleanup(p.openNodes)
+			return p.conf
+		}},
+	{name: "a load balancer in ERROR", check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is in ERROR", do: "openstack loadbalancer failover",
+		make: func(p *patient) string {
+			id := p.web.tree().ID
+			p.cloud.fail(id)
+			p.t.Cleanup(func() { p.cloud.repair(id); p.eventually(func() error { return p.is("ACTIVE", p.web) }) })
+			return p.conf
+		}},
+	{name: "a port that Octavia left", check: diagnosis.Orphans, status: diagnosis.Warning, what: "(octavia-lb-" + nobodys + ") is the VIP", do: "openstack port delete",
+		make: func(p *patient) string {
+			id := p.makeNamedPort("octavia-lb-" + nobodys)
+			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "ports/"+id, nil, nil) })
+			return p.conf
+		}},
+	{name: "a floating IP of a Service that does not exist", check: diagnosis.Orphans, status: diagnosis.Warning, what: "floatingip", do: "--orphan-grace-period",
+		make: func(p *patient) string {
+			f := p.cloud.makeFloatingIP("")
+			has := p.cloud.floatingIP(p.web.address())
+			description := strings.ReplaceAll(has.Description, string(p.web.now().UID), nobodys)
+			p.cloud.neutron(http.MethodPut, "floatingips/"+f.ID, map[string]any{"floatingip": map[string]any{"description": description}}, nil)
+			p.t.Cleanup(func() { p.cloud.neutron(http.MethodDelete, "floatingips/"+f.ID, nil, nil) })
+			return p.conf
+		}},
+	{name: "a clock that is ten minutes behind", check: diagnosis.Clock, status: diagnosis.Error, what: "behind that of Keystone", do: "NTP",
+		make: func(p *patient) string {
+			return p.through(func(token *http.Response, _ map[string]any) {
+				token.Header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
+			})
+		}},
+	{name: "no Barbican for a certificate", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no key-manager service", do: "openstack catalog list",
+		make: func(p *patient) string {
+			p.web.change(annotated(prefix+"tls-secret", "certificate"))
+			p.t.Cleanup(func() { p.web.change(notAnnotated(prefix + "tls-secret")) })
+			return p.through(func(_ *http.Response, token map[string]any) {
+				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.KeyManager })
+			})
+		}},
+	{name: "no Octavia", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no load-balancer service", do: "openstack catalog list",
+		make: func(p *patient) string {
+			return p.through(func(_ *http.Response, token map[string]any) {
+				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.LoadBalancer })
+			})
+		}, unknown: []diagnosis.Check{diagnosis.Clock}},
+}
+
+var mistakesOfCredentials = []mistake{
+	{name: "a password", check: diagnosis.Credentials, status: diagnosis.Warning, what: "password of a user", do: "kube-octavia credential create",
+		make: func(p *patient) string { return p.cloud.PasswordConf() }},
+	{name: "a wrong password", check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "[Global]",
+		make: func(p *patient) string {
+			return strings.ReplaceAll(p.cloud.PasswordConf(), p.cloud.Credentials().Password, "wrong")
+		}},
+	{name: "a credential that expires soon", check: diagnosis.Credentials, status: diagnosis.Warning, what: "the credentials expire at", do: "kube-octavia credential rotate",
+		make: func(p *patient) string {
+			return p.expiring("soon", time.Now().Add(time.Hour))
+		}, unknown: []diagnosis.Check{diagnosis.Quotas, diagnosis.Networks}},
+	{name: "a credential that has expired", check: diagnosis.Credentials, status: diagnosis.Error, what: "401", do: "kube-octavia credential create",
+		make: func(p *patient) string {
+			conf := p.expiring("expired", time.Now().Add(3*time.Second))
+			p.eventually(func() error {
+				if _, out, _ := p.examine(conf, "--checks=credentials"); !strings.Contains(out, "ERROR: authenticate") {
+					return fmt.Errorf("Keystone still accepts it:\n%s", out)
+				}
+				return nil
+			})
+			return conf
+		}},
+	{name: "access rules that lack calls", check: diagnosis.Credentials, status: diagnosis.Error, what: "do not allow", do: "kube-octavia credential rotate",
+		make: func(p *patient) string {
+			var rules []applicationcredentials.AccessRule
+			for _, path := range []string{"/v2.0/networks", "/v2.0/subnets", "/v2.0/ports", "/v2.0/routers", "/v2.0/floatingips", "/v2.0/security-groups", "/v2.0/quotas/**", "/v2.0/network-ip-availabilities"} {
+				rules = append(rules, applicationcredentials.AccessRule{Service: cloudsim.Network, Method: http.MethodGet, Path: path})
+			}
+			for _, path := range []string{"/", "/v2.0/lbaas/**"} {
+				rules = append(rules, applicationcredentials.AccessRule{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Path: path})
+			}
+			return p.applicationCredential("lacking", rules)
+		}},
+	{name: "only the role reader", check: diagnosis.Credentials, status: diagnosis.Error, what: "the only roles are reader", do: "openstack role add",
+		make: func(p *patient) string {
+			reader := p.cloud.Cloud().CredentialsOf(cloudsim.UserReader)
+			return strings.NewReplacer(strconv.Quote(p.cloud.Credentials().Username), strconv.Quote(reader.Username), p.cloud.Credentials().Password, reader.Password).Replace(p.cloud.PasswordConf())
+		}, unknown: []diagnosis.Check{diagnosis.Providers, diagnosis.Quotas, diagnosis.LoadBalancers, diagnosis.Orphans}},
+}
+
+var mistakesInTheCluster = []mistake{
+	{name: "no rights", check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not patch services/status", do: "Apply deploy/clusterrole.yaml",
+		make:    func(p *patient) string { p.kubeconfig = p.powerless(); return p.conf },
+		unknown: []diagnosis.Check{diagnosis.SecurityGroups, diagnosis.OtherControllers, diagnosis.LoadBalancers, diagnosis.Orphans}},
+	{name: "openstack-cloud-controller-manager at work", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service",
+		make: func(p *patient) string {
+			return p.lease(metav1.NamespaceSystem, "cloud-controller-manager", time.Now())
+		}},
+	{name: "a kube-octavia that has stopped", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 has Lease", do: "get pods",
+		make: func(p *patient) string { return p.lease(p.namespace, "kube-octavia", time.Now().Add(-time.Hour)) }},
+	{name: "a Service that is not programmed", check: diagnosis.LoadBalancers, status: diagnosis.Warning, what: "not programmed, reason QuotaExceeded: none left", do: "kubectl describe service",
+		make: func(p *patient) string {
+			p.setProgrammed(metav1.ConditionFalse, "QuotaExceeded")
+			p.t.Cleanup(func() { p.setProgrammed(metav1.ConditionTrue, "Programmed") })
+			return p.conf
+		}},
+	{name: "a Service that requests what Octavia cannot do", check: diagnosis.Features, status: diagnosis.Error, what: "InvalidAnnotation", do: "kubectl edit service",
+		make: func(p *patient) string {
+			p.web.change(annotated("kube-octavia.io/max-members", "many"))
+			p.t.Cleanup(func() { p.web.change(notAnnotated("kube-octavia.io/max-members")) })
+			return p.conf
+		}},
+}
+
+// fullSubnet makes VIPs be in a subnet whose only address is taken, with a router.
+func fullSubnet(p *patient) string {
+	ids := p.cloud.IDs()
+	subnet := p.makeSubnet(asUser, ids.PrivateNetwork, "full", netip.MustParsePrefix("10.98.0.0/24"), 1)
+	var taken struct{ Port port }
+	p.cloud.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"network_id": ids.PrivateNetwork, "fixed_ips": []any{map[string]string{"subnet_id": subnet}}}}, &taken)
+	var inside struct{ Port port }
+	p.cloud.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"network_id": ids.PrivateNetwork,
+		"fixed_ips": []any{map[string]string{"subnet_id": subnet, "ip_address": "10.98.0.200"}}}}, &inside)
+	p.cloud.neutron(http.MethodPut, "routers/"+ids.Router+"/add_router_interface", map[string]any{"port_id": inside.Port.ID}, nil)
+	p.t.Cleanup(func() {
+		p.cloud.neutron(http.MethodPut, "routers/"+ids.Router+"/remove_router_interface", map[string]any{"port_id": inside.Port.ID}, nil)
+		p.cloud.neutron(http.MethodDelete, "ports/"+taken.Port.ID, nil, nil)
+	})
+	return p.in("subnet-id=" + subnet)
+}
+
+// limit sets a quota until the end of the subtest.
+func (p *patient) limit(service, kind string, n int) string {
+	p.t.Helper()
+	const unlimited = -1
+	p.cloud.quota(service, kind, n)
+	p.t.Cleanup(func() { p.cloud.quota(service, kind, unlimited) })
+	return p.conf
+}
+
+// through returns a cloud.conf that leads to Keystone through a proxy, which changes the answer with the token.
+func (p *patient) through(change func(answer *http.Response, token map[string]any)) string {
+	p.t.Helper()
+	target, err := url.Parse(p.cloud.AuthURL())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, ModifyResponse: func(r *http.Response) error {
+		if r.Request.Method != http.MethodPost || !strings.HasSuffix(r.Request.URL.Path, "/auth/tokens") {
+			return nil
+		}
+		var answer map[string]map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+			return err
+		}
+		change(r, answer["token"])
+		text, err := json.Marshal(answer)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+		r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+		return err
+	}}
+	server := httptest.NewServer(proxy)
+	p.t.Cleanup(server.Close)
+	return strings.ReplaceAll(p.conf, p.cloud.AuthURL(), server.URL)
+}
+
+// powerless returns a kubeconfig of a ServiceAccount that has no rights.
+func (p *patient) powerless() string {
+	p.t.Helper()
+	accounts := p.client.CoreV1().ServiceAccounts(p.namespace)
+	if _, err := accounts.Create(p.t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "powerless"}}, metav1.CreateOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+	token, err := accounts.CreateToken(p.t.Context(), "powerless", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	path := filepath.Join(p.dir, "powerless.kubeconfig")
+	if err := kubetest.Cluster(p.t).KubeconfigFor(path, token.Status.Token); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}
+
+// lease makes a Lease that was renewed then, until the end of the subtest.
+func (p *patient) lease(namespace, name string, renewed time.Time) string {
+	p.t.Helper()
+	leases := p.client.CoordinationV1().Leases(namespace)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("master-1"), RenewTime: &metav1.MicroTime{Time: renewed}}}
+	if _, err := leases.Create(p.t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := leases.Delete(p.stage.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return p.conf
+}
+
+// setProgrammed sets the condition of the Service.
+func (p *patient) setProgrammed(is metav1.ConditionStatus, reason string) {
+	p.t.Helper()
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"reason":%q,"message":"none left","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, programmed, is, reason)
+	if _, err := p.client.CoreV1().Services(p.namespace).Patch(p.stage.t.Context(), "web", "application/strategic-merge-patch+json", []byte(patch), metav1.PatchOptions{FieldManager: "kube-octavia"}, "status"); err != nil {
+		p.t.Fatal(err)
+	}
+}
