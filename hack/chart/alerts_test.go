@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -70,7 +69,7 @@ func TestAlertsAreAboutMetricsAndLabelsThatExist(t *testing.T) {
 					t.Errorf("%s: there is no metric %s", rule.Alert, n.Name)
 				}
 				for _, m := range n.LabelMatchers {
-					if m.Name != labels.MetricName && !slices.Contains(names, m.Name) {
+					if m.Name != "__name__" && !slices.Contains(names, m.Name) {
 						t.Errorf("%s: metric %s has no label %s", rule.Alert, n.Name, m.Name)
 					}
 				}
