@@ -144,7 +144,8 @@ lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated ## Check
 
 .PHONY: lint-format
 lint-format: need-go
-	@echo "lint: gofmt, goimports"
+	@echo "lint: gofmt, goimports, conflict markers"
+	@! git grep -nE '^(<<<<<<<|>>>>>>>) ' || { echo "Left from a merge" >&2; exit 1; }
 	@files="$(GOFILES)"; \
 	bad=$$($(GOFMT) -s -l $$files) || exit 1; \
 	bad="$$bad $$($(TOOL) goimports -l -local $(MODULE) $$files)" || exit 1; \

@@ -74,12 +74,12 @@ type Object struct {
 	Keep string `json:"keep,omitempty"`
 	// Waits says for what the deletion waits now, or is "".
 	Waits string `json:"waits,omitempty"`
+	// Detach means that it is detached and kept in the project, instead of deleted.
+	Detach bool `json:"detach,omitempty"`
 	// steps are the writes that are possible now, in order.
 	steps []step
 	// portID is where a floating IP is attached, or the VIP of a load balancer.
 	portID string
-	// detach means that it is detached and kept in the project, instead of deleted.
-	detach bool
 	// heldBack means that it waits only for other objects of the plan.
 	heldBack bool
 }
@@ -176,12 +176,10 @@ func namedUIDs(name string, all Inventory) (uids []string) {
 		}
 	}
 	for _, listed := range all.LoadBalancers {
-		add(lb.NamedClusterUID(name, listed.Bare))
+		add(lb.LoadBalancerClusterUID(name, listed.Bare))
 	}
 	for _, f := range all.FloatingIPs {
-		if mark, kept, ok := lb.MarkOfFloatingIP(f); ok && !kept && strings.HasSuffix(f.Description, " from cluster "+name) {
-			add(mark.ClusterUID)
-		}
+		add(lb.FloatingIPClusterUID(name, f))
 	}
 	for _, g := range all.SecurityGroups {
 		add(lb.NodesGroupClusterUID(name, g.Description))
@@ -321,7 +319,7 @@ func (p *planner) floatingIP(f lb.FloatingIP) {
 	case p.KeepFloatingIPs && f.PortID == "":
 		o.Keep = "floating IPs are kept"
 	case p.KeepFloatingIPs:
-		o.detach, o.steps = true, []step{diff.DisassociateFloatingIP{ID: f.ID, Address: f.Address, Description: lb.KeptDescription(f)}}
+		o.Detach, o.steps = true, []step{diff.DisassociateFloatingIP{ID: f.ID, Address: f.Address, Description: lb.KeptDescription(f)}}
 	default:
 		o.steps = []step{diff.DeleteFloatingIP{ID: f.ID, Address: f.Address}}
 	}

@@ -46,7 +46,7 @@ func (p Plan) printHead(out io.Writer) {
 	}
 	counts, detached := map[Kind]int{}, 0
 	for _, o := range p.Remaining() {
-		if o.detach {
+		if o.Detach {
 			detached++
 			continue
 		}
@@ -101,7 +101,7 @@ func (o Object) fate() string {
 	switch {
 	case o.Keep != "":
 		return "- kept: " + o.Keep
-	case o.detach:
+	case o.Detach:
 		return "- detach, and keep it in the project"
 	case o.Waits != "":
 		return "- delete later: " + o.Waits

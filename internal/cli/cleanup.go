@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,9 +131,7 @@ func (o *cleanupOptions) print(out io.Writer, plan cleanup.Plan) error {
 	if o.output == "text" {
 		return plan.Print(out)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(plan)
+	return printJSON(out, plan)
 }
 
 // barWidth is the width of the progress bar in characters.

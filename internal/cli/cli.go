@@ -6,8 +6,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -79,4 +81,11 @@ func newRoot(streams IO, o Options) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// printJSON writes a value as indented JSON, as all commands with -o json do.
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
 }

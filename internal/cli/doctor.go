@@ -6,7 +6,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -85,9 +84,7 @@ func (o *doctorOptions) run(ctx context.Context, log logr.Logger, out io.Writer,
 	report := doctor.Diagnose(doctorfacts.Gather(ctx, o.source(log, version)), o.chosen)
 	var err error
 	if o.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(report)
+		err = printJSON(out, report)
 	} else {
 		err = report.Print(out, o.all)
 	}

@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,9 +74,7 @@ func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	}
 	streams.Note(migration.Unhandled)
 	if o.output == "json" {
-		encoder := json.NewEncoder(streams.Out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(migration)
+		err = printJSON(streams.Out, migration)
 	} else {
 		err = migration.Print(streams.Out)
 	}

@@ -6,7 +6,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -174,9 +173,7 @@ func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service)
 
 func (o *planOptions) print(out io.Writer, plans []servicePlan) error {
 	if o.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(plans); err != nil {
+		if err := printJSON(out, plans); err != nil {
 			return err
 		}
 	} else {

@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -62,9 +61,7 @@ func (o *statusOptions) run(ctx context.Context, log logr.Logger, streams IO, ve
 	}
 	streams.Note(survey.Unhandled)
 	if o.output == "json" {
-		encoder := json.NewEncoder(streams.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(survey)
+		return printJSON(streams.Out, survey)
 	}
 	return survey.Print(streams.Out)
 }

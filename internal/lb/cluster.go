@@ -179,6 +179,16 @@ func (c Cluster) CreatedSecurityGroup(name, description string) bool {
 	return ok && c.Name != "" && of.MadeInCluster(c.Name)
 }
 
+// FloatingIPClusterUID returns the uid of the cluster with the name for which a floating IP was created, by its description,
+// or "". One that was kept belongs to a person.
+func FloatingIPClusterUID(name string, f FloatingIP) string {
+	mark, kept, ok := MarkOfFloatingIP(f)
+	if !ok || kept || !strings.HasSuffix(f.Description, ")"+floatingIPSuffix+name) {
+		return ""
+	}
+	return mark.ClusterUID
+}
+
 // NodesGroupClusterUID returns the uid of the cluster with the name for whose nodes a security group was created, by its
 // description, or "".
 func NodesGroupClusterUID(name, description string) string {
@@ -189,9 +199,9 @@ func NodesGroupClusterUID(name, description string) string {
 	return mark[1]
 }
 
-// NamedClusterUID returns the uid of the cluster with the name for which the load balancer was created, or "". A name may
+// LoadBalancerClusterUID returns the uid of the cluster with the name for which the load balancer was created, or "". A name may
 // have several uids, as it need not be unique.
-func NamedClusterUID(name string, l LoadBalancer) string {
+func LoadBalancerClusterUID(name string, l LoadBalancer) string {
 	of, described := DescribedService(l.Description)
 	named := described && of.Cluster == name || !described && Cluster{Name: name}.serviceNamed(l.Name) != ""
 	if uids := valuesOf(l.Tags, clusterTag); named && len(uids) == 1 {
