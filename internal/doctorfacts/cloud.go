@@ -234,8 +234,9 @@ func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network) {
 // readMore reads what depends on other facts.
 func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
 	service := c.session.LoadBalancer()
+	known := *f // what is read here is written to f meanwhile
 	offers := func(used bool, feature lb.Feature, path, key string) diagnosis.Read[[]diagnosis.Offer] {
-		api := f.Cloud.APIVersion
+		api := known.Cloud.APIVersion
 		switch {
 		case !used:
 			return notAsked[[]diagnosis.Offer]("nothing requests one")
@@ -246,18 +247,18 @@ func (c *cloud) readMore(ctx context.Context, f *diagnosis.Facts, k *cluster) {
 	}
 	inParallel(
 		func() {
-			f.Cloud.Octavia.Flavors = offers(doctor.UsesFlavors(*f), lb.FeatureFlavors, "lbaas/flavors", "flavors")
+			f.Cloud.Octavia.Flavors = offers(doctor.UsesFlavors(known), lb.FeatureFlavors, "lbaas/flavors", "flavors")
 		},
 		func() {
-			f.Cloud.Octavia.Zones = offers(doctor.UsesZones(*f), lb.FeatureAvailabilityZones, "lbaas/availabilityzones", "availability_zones")
+			f.Cloud.Octavia.Zones = offers(doctor.UsesZones(known), lb.FeatureAvailabilityZones, "lbaas/availabilityzones", "availability_zones")
 		},
 		func() {
 			f.Cloud.Network.InVIPNetworks = notAsked[[]diagnosis.Port]("the network of VIPs is not known")
-			if ids := doctor.VIPNetworks(*f); len(ids) > 0 {
+			if ids := doctor.VIPNetworks(known); len(ids) > 0 {
 				f.Cloud.Network.InVIPNetworks = list[diagnosis.Port](ctx, c.session.Network(), "ports",
 					url.Values{"network_id": ids, "fields": {"id", "device_id", "device_owner", "fixed_ips"}})
 			}
 		},
-		func() { f.Cloud.Orphans = c.orphans(ctx, f, k) },
+		func() { f.Cloud.Orphans = c.orphans(ctx, known, k) },
 	)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // orphans finds the orphans in what was read, and reads certificates and security groups.
-func (c *cloud) orphans(ctx context.Context, f *diagnosis.Facts, k *cluster) diagnosis.Read[[]orphan.Object] {
+func (c *cloud) orphans(ctx context.Context, f diagnosis.Facts, k *cluster) diagnosis.Read[[]orphan.Object] {
 	services, balancers := f.Cluster.Services, f.Cloud.Octavia.Balancers
 	for _, m := range []diagnosis.Missing{services.Missing, f.Cluster.UID.Missing, balancers.Missing, c.floatingIPs.Missing} {
 		if !m.OK() {

@@ -62,8 +62,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	// A command's first run sets the logger of Kubernetes' libraries, which must
-	// not happen while somebody logs. This one ends at once: the flag is missing.
-	cli.Run(context.Background(), []string{"plan"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
+	// not happen while somebody logs. This one ends at once: the file is missing.
+	cli.Run(context.Background(), []string{"controller", "--cloud-config=" + os.DevNull + "/missing"}, cli.IO{Out: io.Discard, Err: io.Discard}, cli.Options{Version: "test"})
 	options := kube.Options{Audited: []string{deploy.User}, AdvertiseAddress: apiServer}
 	if *stateDir != "" {
 		options.AdvertiseAddress = "" // so that only API servers that can be reached are endpoints of default/kubernetes
