@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -66,6 +67,9 @@ func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter
 			o, mine := res.find(wire.Caller(r.Context()), id)
 			if o == nil || changing && !mine {
 				return notFound("TagResourceNotFound", "Resource %s %s could not be found.", res.many, id)
+			}
+			if changing && slices.ContainsFunc(eTags(r), func(t string) bool { return strings.HasPrefix(t, "revision_number=") }) {
+				return errInternal // whatever the revision is
 			}
 			before := o.attributes().tags
 			if err := do(w, r, o.attributes()); err != nil {
