@@ -62,6 +62,10 @@ func tagMissing(tag string) *apiError {
 // tags runs do on the object that the path names, with the lock held.
 func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter, *http.Request, *standard) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.PathValue("tag"), "/") { // the real service divides the path there, quoted or not
+			NotFound(w, r)
+			return
+		}
 		err := s.change(func() error {
 			id := r.PathValue("id")
 			o, mine := res.find(wire.Caller(r.Context()), id)
