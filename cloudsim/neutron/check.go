@@ -263,11 +263,10 @@ var readRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason
 	case prefix.Addr().IsLoopback():
 		return h, fmt.Sprintf("'%s' is not a routable CIDR", destination)
 	}
-	hop, reason := isAddress(o["nexthop"])
-	if reason != "" {
+	if _, reason := isAddress(o["nexthop"]); reason != "" {
 		return h, reason
 	}
-	return hostRoute{Destination: destination, NextHop: hop.(netip.Addr).String()}, ""
+	return hostRoute{Destination: destination, NextHop: o["nexthop"].(string)}, ""
 })
 
 var isNameServers = check(func(v any) (any, string) {

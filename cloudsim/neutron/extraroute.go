@@ -44,8 +44,13 @@ func (s *Service) changingRoutes(combine func(old, named []hostRoute) []hostRout
 			writeError(w, refuse(http.StatusBadRequest, "MalformedRequestBody", "Malformed request body: Cannot understand JSON."))
 			return
 		}
+		bound, err := s.boundTo(r)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
 		var changed *routerActionView
-		err := s.change(func() error {
+		err = s.change(func() error {
 			c, id := wire.Caller(r.Context()), r.PathValue("id")
 			router := s.routers[id]
 			if router == nil || !owns(c, router.project) {
@@ -59,10 +64,11 @@ func (s *Service) changingRoutes(combine func(old, named []hostRoute) []hostRout
 			if err := s.checkRoutes(router, wanted); err != nil {
 				return err
 			}
-			if err := s.matchRevision(r, router); err != nil {
-				return err
-			}
-			if s.replaceRoutes(router, wanted) {
+			if !sameRoutes(router.routes, wanted) { // else no revision has to match
+				if err := match(bound, router); err != nil {
+					return err
+				}
+				router.replaceRoutes(wanted)
 				s.touch(router)
 			}
 			changed = s.viewRouterAction(router)
@@ -152,7 +158,31 @@ func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
 			return refuse(http.StatusBadRequest, "AddrFormatError", "invalid IPNetwork %s", route.Destination)
 		}
 	}
+	return r.checkSpelling(routes)
+}
+
+// checkSpelling refuses a route that the router has already with its next hop
+// spelt in another way: the real service tells them apart, and its database does not.
+func (r *router) checkSpelling(routes []hostRoute) error {
+	kept := slices.Clone(r.routes)
+	for _, route := range routes {
+		if slices.Contains(r.routes, route) {
+			continue
+		}
+		if kept = append(kept, route.stored()); slices.Contains(kept[:len(kept)-1], route.stored()) {
+			return conflict("NeutronDbObjectDuplicateEntry", "Failed to create a duplicate RouterRoute: for attribute(s) ['PRIMARY'] with value(s) %s-%s-%s",
+				route.Destination, route.stored().NextHop, r.id)
+		}
+	}
 	return nil
+}
+
+// stored is the route as it is kept and shown.
+func (h hostRoute) stored() hostRoute {
+	if hop, err := netip.ParseAddr(h.NextHop); err == nil {
+		h.NextHop = hop.String()
+	}
+	return h
 }
 
 func invalidRoutes(routes []hostRoute, reason string) *apiError {
@@ -168,25 +198,27 @@ func (h hostRoute) python() string {
 	return fmt.Sprintf("{'destination': '%s', 'nexthop': '%s'}", h.Destination, h.NextHop)
 }
 
-// replaceRoutes gives the router other routes and reports whether they differ
-// from those it had.
-func (s *Service) replaceRoutes(r *router, routes []hostRoute) bool {
-	routes = slices.Clone(routes)
-	for i := range routes {
-		routes[i].NextHop = netip.MustParseAddr(routes[i].NextHop).String() // checkRoutes has parsed it
+// sameRoutes reports whether both have the same routes, in any order.
+func sameRoutes(a, b []hostRoute) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.SortFunc(a, compareRoutes)
+	slices.SortFunc(b, compareRoutes)
+	return slices.Equal(a, b)
+}
+
+// replaceRoutes gives the router routes that checkRoutes has seen.
+func (r *router) replaceRoutes(routes []hostRoute) {
+	r.routes = make([]hostRoute, 0, len(routes))
+	for _, route := range routes {
+		r.routes = append(r.routes, route.stored())
 	}
-	slices.SortFunc(routes, compareRoutes)
-	if slices.Equal(r.routes, routes) {
-		return false
-	}
-	r.routes = routes
-	return true
+	slices.SortFunc(r.routes, compareRoutes)
 }
 
 // neededByRoute reports whether a route of the router leads into the subnet.
 func (r *router) neededByRoute(sub *subnet) bool {
 	return slices.ContainsFunc(r.routes, func(h hostRoute) bool {
-		return sub.cidr.Contains(netip.MustParseAddr(h.NextHop)) // replaceRoutes has parsed it
+		return sub.cidr.Contains(netip.MustParseAddr(h.NextHop)) // checkRoutes has parsed it
 	})
 }
 

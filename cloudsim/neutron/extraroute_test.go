@@ -6,6 +6,7 @@ package neutron
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,6 +104,35 @@ func TestNextHopOfTheExternalNetworkIsConnected(t *testing.T) {
 	if got["gw_port_id"] == nil {
 		t.Errorf("the answer has no port of the gateway: %v", got)
 	}
+}
+
+func TestNextHopInAnotherSpellingIsADuplicate(t *testing.T) {
+	c := newCloud(t, Options{})
+	path, destination := "/v2.0/routers/"+c.ids.RouterID, "fd00:9::/64"
+	body := func(hops ...string) string {
+		var all []string
+		for _, hop := range hops {
+			all = append(all, `{"destination": "`+destination+`", "nexthop": "`+hop+`"}`)
+		}
+		return `{"router": {"routes": [` + strings.Join(all, ", ") + `]}}`
+	}
+	c.call(alice, "PUT", path+"/add_extraroutes", body("FD00:1::0005")).must(http.StatusOK)
+	want := []any{jsonObject{"destination": destination, "nexthop": "fd00:1::5"}}
+	has := func() {
+		t.Helper()
+		if diff := cmp.Diff(any(want), c.call(alice, "GET", path, "").must(http.StatusOK)["routes"]); diff != "" {
+			t.Error(diff)
+		}
+	}
+	has()
+	refusal := "Failed to create a duplicate RouterRoute: for attribute(s) ['PRIMARY'] with value(s) fd00:9::/64-fd00:1::5-" + c.ids.RouterID
+	c.call(alice, "PUT", path+"/add_extraroutes", body("FD00:1::0005")).refused(409, "NeutronDbObjectDuplicateEntry", refusal)
+	c.call(alice, "PUT", path, body("FD00:1::0005")).refused(409, "NeutronDbObjectDuplicateEntry", refusal)
+	c.call(alice, "PUT", path+"/remove_extraroutes", body("FD00:1::0005")).must(http.StatusOK)
+	has()
+	c.call(alice, "PUT", path+"/remove_extraroutes", body("fd00:1::5")).must(http.StatusOK)
+	c.call(alice, "PUT", path, body("fd00:1::6", "FD00:1::6")).refused(409, "NeutronDbObjectDuplicateEntry",
+		"Failed to create a duplicate RouterRoute: for attribute(s) ['PRIMARY'] with value(s) fd00:9::/64-fd00:1::6-"+c.ids.RouterID)
 }
 
 func newRequest(method, path string) *http.Request {

@@ -27,6 +27,19 @@ func (s *Service) routerResource() *resource {
 		}
 		return nil, false
 	}
+	res.check = func(id string, v values) error {
+		routes, ok := v["routes"].([]hostRoute)
+		if !ok {
+			return nil
+		}
+		if err := s.checkRoutes(s.routers[id], routes); err != nil {
+			return err
+		}
+		if len(v) == 1 && sameRoutes(s.routers[id].routes, routes) {
+			return errUnchanged
+		}
+		return nil
+	}
 	res.remove = func(_ wire.Identity, id string) error { return s.removeRouter(s.routers[id]) }
 	res.show = func(_ wire.Identity, id string) any { return s.viewRouter(s.routers[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
@@ -108,11 +121,6 @@ func (s *Service) addRouter(c wire.Identity, v values) (string, error) {
 
 func (s *Service) setRouter(c wire.Identity, id string, v values) error {
 	r := s.routers[id]
-	if routes, ok := v["routes"].([]hostRoute); ok {
-		if err := s.checkRoutes(r, routes); err != nil {
-			return err
-		}
-	}
 	if v.has("external_gateway_info") {
 		if err := s.setGateway(c, r, v, "update_router"); err != nil {
 			return err
@@ -120,8 +128,8 @@ func (s *Service) setRouter(c wire.Identity, id string, v values) error {
 	}
 	v.set("name", &r.name)
 	v.setFlag("admin_state_up", &r.adminUp)
-	if routes, ok := v["routes"].([]hostRoute); ok && !s.replaceRoutes(r, routes) && len(v) == 1 {
-		return errUnchanged
+	if routes, ok := v["routes"].([]hostRoute); ok {
+		r.replaceRoutes(routes)
 	}
 	return nil
 }

@@ -239,6 +239,18 @@ func TestExtraRoutes(t *testing.T) {
 			a := c.as(k8s).net("PUT", path, routes(one)).is(200)
 			c.must(a.revision("router") == before, "the revision is %v and was %v", a.revision("router"), before)
 		}},
+		{"where nothing is to be changed, the revision need not match", func(c *try) {
+			revision := begin(c, one)
+			c.as(k8s).net("PUT", path, routes(one), ifMatch(revision-1)).is(200)
+			c.as(k8s).net("PUT", path+add, routes(one), ifMatch(revision-1)).is(200)
+			c.as(k8s).net("PUT", path+remove, routes(route("10.78.2.0/24", "10.77.40.11")), ifMatch(revision-1)).is(200)
+			c.as(k8s).net("PUT", path, object{"router": object{"routes": list{one}, "description": ""}}, ifMatch(revision-1)).refused(412, "RevisionNumberConstraintFailed")
+		}},
+		{"routes that the router cannot have are refused before the revision is", func(c *try) {
+			revision := begin(c)
+			c.as(k8s).net("PUT", path, routes(route("10.78.1.0/24", own)), ifMatch(revision-1)).refused(400, "InvalidRoutes")
+			c.as(k8s).net("PUT", path+add, routes(route("10.78.1.0/24", own)), ifMatch(revision-1)).refused(400, "InvalidRoutes")
+		}},
 		{"a subnet leaves a router only when no route leads into it: 409", func(c *try) {
 			begin(c, one)
 			c.as(k8s).net("PUT", path+"/remove_router_interface", object{"subnet_id": mine.subnet}).refused(409, "RouterInterfaceInUseByRoute")
