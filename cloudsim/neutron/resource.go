@@ -4,7 +4,10 @@
 package neutron
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +42,10 @@ type resource struct {
 	admit func(c wire.Identity, v values) error
 	// add makes an object for project v["project_id"] and returns its id.
 	add func(c wire.Identity, v values) (string, error)
+	// check refuses a change before the revision that it is bound to is looked at,
+	// with errUnchanged if the object is as it should be and keeps its revision; may be
+	// nil.
+	check func(id string, v values) error
 	// set changes an object that the caller may change.
 	set func(c wire.Identity, id string, v values) error
 	// remove deletes an object that the caller may change.
@@ -158,27 +165,23 @@ func (s *Service) updating(res *resource) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, id := wire.Caller(r.Context()), r.PathValue("id")
 		items, _, err := res.attributes.body(r, res.one, res.many, false)
-		if err != nil {
+		wanted, unreadable := s.boundTo(r)
+		if err = cmp.Or(err, unreadable); err != nil {
 			writeError(w, err)
 			return
 		}
 		var changed any
 		err = s.change(func() error {
-			o, err := res.mine(c, id, "update_")
-			if err != nil {
+			if _, err := res.mine(c, id, "update_"); err != nil {
 				return err
 			}
 			if err := res.attributes.allow(c.Admin(), "update_"+res.one, items[0]); err != nil {
 				return err
 			}
-			if err := matchRevision(r, o); err != nil {
+			err := s.update(res, c, id, wanted, items[0])
+			if err != nil && !errors.Is(err, errUnchanged) {
 				return err
 			}
-			if err := res.set(c, id, items[0]); err != nil {
-				return err
-			}
-			items[0].set("description", &o.attributes().description)
-			s.touch(o)
 			changed = res.show(c, id)
 			return nil
 		})
@@ -190,6 +193,26 @@ func (s *Service) updating(res *resource) http.HandlerFunc {
 	}
 }
 
+// update changes an object if the request may do so and there is something to
+// change.
+func (s *Service) update(res *resource, c wire.Identity, id string, wanted revision, v values) error {
+	o, _ := res.find(c, id)
+	if res.check != nil {
+		if err := res.check(id, v); err != nil {
+			return err
+		}
+	}
+	if err := match(wanted, o); err != nil {
+		return err
+	}
+	if err := res.set(c, id, v); err != nil {
+		return err
+	}
+	v.set("description", &o.attributes().description)
+	s.touch(o)
+	return nil
+}
+
 func (s *Service) deleting(res *resource) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, id := wire.Caller(r.Context()), r.PathValue("id")
@@ -198,7 +221,11 @@ func (s *Service) deleting(res *resource) http.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			if err := matchRevision(r, o); err != nil {
+			wanted, err := s.boundTo(r)
+			if err == nil {
+				err = match(wanted, o)
+			}
+			if err != nil {
 				return err
 			}
 			return res.remove(c, id)
@@ -223,26 +250,55 @@ func (res *resource) mine(c wire.Identity, id, action string) (object, error) {
 	return o, nil
 }
 
-// matchRevision refuses a change that is bound to another revision of the
-// object: If-Match: revision_number=N.
-func matchRevision(r *http.Request, o object) error {
-	wanted, bound := -1, false
-	for etag := range strings.SplitSeq(strings.Join(r.Header.Values("If-Match"), ","), ",") {
-		number, ok := strings.CutPrefix(strings.Trim(strings.TrimSpace(etag), `"`), "revision_number=")
+// errUnchanged says that an update has nothing to change.
+var errUnchanged = errors.New("unchanged")
+
+var quotedETag = regexp.MustCompile(`(?:^|\s)"((?:\\"|.)*?)"`)
+
+// eTags are those of the header If-Match: those in quotation marks, or else the
+// whole.
+func eTags(r *http.Request) []string {
+	value := r.Header.Get("If-Match")
+	var tags []string
+	for _, match := range quotedETag.FindAllStringSubmatch(value, -1) {
+		tags = append(tags, match[1])
+	}
+	if tags == nil {
+		tags = append(tags, value)
+	}
+	return tags
+}
+
+// revision is the one that a change is bound to; nil is any.
+type revision *int
+
+// boundTo reads the revision that a request is bound to: If-Match: revision_number=N.
+func (s *Service) boundTo(r *http.Request) (revision, error) {
+	var wanted revision
+	for _, etag := range eTags(r) {
+		number, ok := strings.CutPrefix(etag, "revision_number=")
 		if !ok {
 			continue
 		}
-		if bound {
-			return badRequest("if-match", "Multiple revision_number etags are not supported.")
+		if wanted != nil {
+			return nil, badRequest("if-match", "Multiple revision_number etags are not supported.")
+		}
+		if !s.has("revision-if-match") {
+			return nil, badRequest("if-match", "This server does not support constraining operations based on revision numbers")
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil {
-			return badRequest("if-match", "Revision number etag must be in the format of revision_number=<int>")
+			return nil, badRequest("if-match", "Revision number etag must be in the format of revision_number=<int>")
 		}
-		wanted, bound = n, true
+		wanted = &n
 	}
-	if current := o.attributes().revision; bound && wanted != current {
-		return refuse(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "Constrained to %d, but current revision is %d", wanted, current)
+	return wanted, nil
+}
+
+// match refuses a change that is bound to another revision of the object.
+func match(wanted revision, o object) error {
+	if current := o.attributes().revision; wanted != nil && *wanted != current {
+		return refuse(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "Constrained to %d, but current revision is %d", *wanted, current)
 	}
 	return nil
 }

@@ -27,6 +27,19 @@ func (s *Service) routerResource() *resource {
 		}
 		return nil, false
 	}
+	res.check = func(id string, v values) error {
+		routes, ok := v["routes"].([]hostRoute)
+		if !ok {
+			return nil
+		}
+		if err := s.checkRoutes(s.routers[id], routes); err != nil {
+			return err
+		}
+		if len(v) == 1 && sameRoutes(s.routers[id].routes, routes) {
+			return errUnchanged
+		}
+		return nil
+	}
 	res.remove = func(_ wire.Identity, id string) error { return s.removeRouter(s.routers[id]) }
 	res.show = func(_ wire.Identity, id string) any { return s.viewRouter(s.routers[id]) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
@@ -116,7 +129,7 @@ func (s *Service) setRouter(c wire.Identity, id string, v values) error {
 	v.set("name", &r.name)
 	v.setFlag("admin_state_up", &r.adminUp)
 	if routes, ok := v["routes"].([]hostRoute); ok {
-		r.routes = routes
+		r.replaceRoutes(routes)
 	}
 	return nil
 }
