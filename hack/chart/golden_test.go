@@ -65,7 +65,7 @@ func TestReleasesAreRenderedAsBefore(t *testing.T) {
 
 func TestDashboardsOfTheChartBecomeAConfigMap(t *testing.T) {
 	c := loaded(t)
-	c.Files = append(c.Files, &chart.File{Name: "dashboards/overview.json", Data: []byte("{\n  \"title\": \"{{ overview }}\"\n}\n")})
+	c.Files = append(c.Files, &chart.File{Name: "files/dashboards/overview.json", Data: []byte("{\n  \"title\": \"{{ overview }}\"\n}\n")})
 	texts, err := render(c, parsed(t, minimal+"metrics: {dashboards: {enabled: true}}"), helm)
 	if err != nil {
 		t.Fatal(err)

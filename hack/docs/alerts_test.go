@@ -13,32 +13,42 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestThePageOfMetricsListsTheAlertsOfTheChart compares each alert, its expression and its description.
-func TestThePageOfMetricsListsTheAlertsOfTheChart(t *testing.T) {
+// alert is an alert of the chart.
+type alert struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// alerts are the alerts of the chart.
+func alerts(t *testing.T) (all []alert) {
+	t.Helper()
 	var file struct {
 		Groups []struct {
-			Name  string `json:"name"`
-			Rules []struct {
-				Alert       string            `json:"alert"`
-				Expr        string            `json:"expr"`
-				For         string            `json:"for"`
-				Labels      map[string]string `json:"labels"`
-				Annotations map[string]string `json:"annotations"`
-			} `json:"rules"`
+			Name  string  `json:"name"`
+			Rules []alert `json:"rules"`
 		} `json:"groups"`
 	}
 	if err := yaml.UnmarshalStrict([]byte(read(t, filepath.Join(root, "charts/kube-octavia/files/alerts.yaml"))), &file); err != nil {
 		t.Fatal(err)
 	}
-	var want strings.Builder
 	for _, group := range file.Groups {
-		for _, rule := range group.Rules {
-			wait := ""
-			if rule.For != "" {
-				wait = ", for more than " + rule.For
-			}
-			fmt.Fprintf(&want, "- **%s**, %s: `%s`%s\n  %s\n", rule.Alert, rule.Labels["severity"], rule.Expr, wait, rule.Annotations["description"])
+		all = append(all, group.Rules...)
+	}
+	return all
+}
+
+// TestThePageOfMetricsListsTheAlertsOfTheChart compares each alert, its expression and its description.
+func TestThePageOfMetricsListsTheAlertsOfTheChart(t *testing.T) {
+	var want strings.Builder
+	for _, rule := range alerts(t) {
+		wait := ""
+		if rule.For != "" {
+			wait = ", for more than " + rule.For
 		}
+		fmt.Fprintf(&want, "- **[%s](../runbooks/%s.md)**, %s: `%s`%s\n  %s\n", rule.Alert, rule.Alert, rule.Labels["severity"], rule.Expr, wait, rule.Annotations["description"])
 	}
 	got := sectionOf(t, read(t, filepath.Join(docsDir, "reference/metrics.md")), "What to alert on")
 	if i := strings.Index(got, "\n- "); i >= 0 {
