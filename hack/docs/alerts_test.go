@@ -5,7 +5,9 @@ package main
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,5 +58,34 @@ func TestThePageOfMetricsListsTheAlertsOfTheChart(t *testing.T) {
 	}
 	if diff := cmp.Diff(want.String(), got); diff != "" {
 		t.Errorf("alerts (-chart +page):\n%s", diff)
+	}
+}
+
+// TestEveryAlertHasARunbookAndNothingElseHas compares the names, and looks for the sections that a runbook needs.
+func TestEveryAlertHasARunbookAndNothingElseHas(t *testing.T) {
+	var want []string
+	for _, rule := range alerts(t) {
+		want = append(want, rule.Alert+".md")
+		if url := rule.Annotations["runbook_url"]; path.Base(url) != rule.Alert+".md" || rule.Annotations["summary"] == "" {
+			t.Errorf("%s has the annotations %v", rule.Alert, rule.Annotations)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(docsDir, "runbooks/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, file := range files {
+		got = append(got, filepath.Base(file))
+		page := read(t, file)
+		for _, text := range []string{"# " + strings.TrimSuffix(filepath.Base(file), ".md") + "\n\n", "\n**Does traffic flow?** ", "\n## Look\n", "\n## Do\n", "\n## When to call the cloud operator\n"} {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s lacks %q", file, strings.TrimSpace(text))
+			}
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("runbooks (-alerts +pages):\n%s", diff)
 	}
 }

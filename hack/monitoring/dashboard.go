@@ -67,13 +67,15 @@ func build(rows []row) (dashboard.Dashboard, error) {
 	for _, v := range variables() {
 		b.WithVariable(v)
 	}
+	id := uint32(0)
+	next := func() uint32 { id++; return id }
 	for _, r := range rows {
-		b.WithRow(dashboard.NewRowBuilder(r.title))
+		b.WithRow(dashboard.NewRowBuilder(r.title).Id(next()))
 		for _, p := range r.panels {
 			if p.number {
-				b.WithPanel(numberOf(p))
+				b.WithPanel(numberOf(p).Id(next()))
 			} else {
-				b.WithPanel(graphOf(p))
+				b.WithPanel(graphOf(p).Id(next()))
 			}
 		}
 	}
@@ -132,7 +134,7 @@ func targets(p panel) []cog.Builder[variants.Dataquery] {
 }
 
 // numberOf is a panel with a number for each series.
-func numberOf(p panel) cog.Builder[dashboard.Panel] {
+func numberOf(p panel) *stat.PanelBuilder {
 	b := stat.NewPanelBuilder().
 		Title(p.title).Description(p.description).Datasource(source()).Unit(p.unit).
 		Height(statHeight).Span(cmp.Or(p.width, 4)).
@@ -163,7 +165,7 @@ func thresholds(p panel) cog.Builder[dashboard.ThresholdsConfig] {
 }
 
 // graphOf is a panel with a line for each series.
-func graphOf(p panel) cog.Builder[dashboard.Panel] {
+func graphOf(p panel) *timeseries.PanelBuilder {
 	b := timeseries.NewPanelBuilder().
 		Title(p.title).Description(p.description).Datasource(source()).Unit(p.unit).Min(0).
 		Height(graphHeight).Span(cmp.Or(p.width, 8)).

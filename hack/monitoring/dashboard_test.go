@@ -46,6 +46,23 @@ func panels(t *testing.T) []shown {
 	return slices.DeleteFunc(d.Panels, func(p shown) bool { return p.Type == "row" })
 }
 
+// variableQueries are the metrics and labels whose values the variables offer.
+func variableQueries(t *testing.T) (queries []string) {
+	t.Helper()
+	var d struct {
+		Templating struct{ List []struct{ Type, Query string } }
+	}
+	if err := json.Unmarshal([]byte(file(t, dashboardFile)), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range d.Templating.List {
+		if v.Type == "query" {
+			queries = append(queries, regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).ReplaceAllString(v.Query, "count by ($2) ($1)"))
+		}
+	}
+	return queries
+}
+
 // selected replaces the variables as Grafana does if everything is selected.
 var selected = strings.NewReplacer("$namespace", ".*", "$job", ".*", "$instance", ".*", "$__rate_interval", "2m")
 
@@ -321,6 +338,18 @@ func TestDashboardAndAlertsShowAControllerThatRuns(t *testing.T) {
 			if !slices.Contains(seldom, rule.Alert) && !l.everHas(t, rule.Expr, well) {
 				t.Errorf("%s: it was never pending in the trouble", rule.Alert)
 			}
+		}
+	})
+	t.Run("variables", func(t *testing.T) {
+		queries := variableQueries(t)
+		for _, q := range queries {
+			expr := selected.Replace(q)
+			if problems, found := unused(expr, known), l.prom.query(t, expr, well); len(problems) > 0 || len(found) != 1 {
+				t.Errorf("%s: %v, values %v", expr, problems, found)
+			}
+		}
+		if len(queries) != 3 {
+			t.Errorf("the variables have the queries %q", queries)
 		}
 	})
 	t.Run("panels", func(t *testing.T) {
