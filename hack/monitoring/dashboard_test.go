@@ -50,7 +50,9 @@ func panels(t *testing.T) []shown {
 func variableQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	var d struct {
-		Templating struct{ List []struct{ Type, Query string } }
+		Templating struct {
+			List []struct{ Type, Query string }
+		}
 	}
 	if err := json.Unmarshal([]byte(file(t, dashboardFile)), &d); err != nil {
 		t.Fatal(err)
