@@ -130,7 +130,7 @@ func TestEveryReasonIsExplainedAndNoOther(t *testing.T) {
 }
 
 func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
-	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "metrics", "octavia", "openstack")
+	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "controller", "metrics", "octavia", "openstack")
 	if len(want) < 3 {
 		t.Fatalf("found only %d metrics in the code", len(want))
 	}
@@ -143,7 +143,7 @@ func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
 // and those to headings.
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	files := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md", "../../SECURITY.md", "../../charts/kube-octavia/README.md"}
-	for _, pattern := range []string{"*.md", "reference/*.md"} {
+	for _, pattern := range []string{"*.md", "reference/*.md", "runbooks/*.md"} {
 		found, err := filepath.Glob(filepath.Join(docsDir, pattern))
 		if err != nil {
 			t.Fatal(err)

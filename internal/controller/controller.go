@@ -37,7 +37,7 @@ const backlog = 1024
 type Options struct {
 	Planner *planner.Planner
 	Metrics *metrics.Metrics
-	// Registry is where the watcher's gauges are registered.
+	// Registry is where the gauges of PENDING load balancers and of Services are registered.
 	Registry prometheus.Registerer
 	Logger   logr.Logger
 	// Concurrency is how many Services are worked on at once. A pass lasts as
@@ -79,10 +79,13 @@ func SetUp(m manager.Manager, o Options) error {
 		Logger:        o.Logger.WithName("watcher"),
 		Changed:       func(id string, head octavia.Head) { reconciler.Settled(id, head) },
 	})
-	// A process may run one controller after the other.
-	o.Registry.Unregister(watcher)
-	if err := o.Registry.Register(watcher); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	counted := services{reader: m.GetClient(), policy: o.Planner.Policy, elected: m.Elected(), log: o.Logger.WithName("metrics")}
+	for _, c := range []prometheus.Collector{watcher, counted} {
+		// A process may run one controller after the other.
+		o.Registry.Unregister(c)
+		if err := o.Registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	recorder := m.GetEventRecorder("kube-octavia")
 	options := service.Options{

@@ -86,10 +86,26 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			Help: "Nodes that should be members but have no address of a Service's IP family.",
 		}),
 	}
+	m.zero()
 	return m, errors.Join(openstack.Register(registry, &m.ops), openstack.Register(registry, &m.duration), openstack.Register(registry, &m.Drift),
 		openstack.Register(registry, &m.Repaired), openstack.Register(registry, &m.Reported), openstack.Register(registry, &m.Orphans),
 		openstack.Register(registry, &m.LeftBehind), openstack.Register(registry, &m.ForeignWrites), openstack.Register(registry, &m.Contested), openstack.Register(registry, &m.Observed),
 		openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless))
+}
+
+// zero creates the series with a fixed set of labels. Otherwise they would begin with 1, and rate and increase would
+// miss the first event.
+func (m *Metrics) zero() {
+	for _, where := range []string{"kubernetes", "cloud"} {
+		m.ForeignWrites.WithLabelValues(where)
+	}
+	for _, kind := range []string{"loadbalancer", "floatingip", "security group"} {
+		m.Drift.WithLabelValues(kind)
+	}
+	for _, kind := range []string{"loadbalancer", "listener", "pool", "member", "healthmonitor", "floatingip", "tags"} {
+		m.Repaired.WithLabelValues(kind)
+		m.Reported.WithLabelValues(kind)
+	}
 }
 
 // Write counts a write to the cloud that ended with err.
