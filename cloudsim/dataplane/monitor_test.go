@@ -154,6 +154,31 @@ func TestMonitorOfAProxyPoolSpeaksTheProtocol(t *testing.T) {
 	}
 }
 
+// Octavia checks the healthCheckNodePort of a node in this way, where no PROXY header is expected.
+func TestMonitorPortOfAProxyPoolGetsNoHeader(t *testing.T) {
+	for _, protocol := range []string{"PROXY", "PROXYV2"} {
+		t.Run(protocol, func(t *testing.T) {
+			p, s := newPlane(t)
+			address := randomAddr()
+			serving, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			member := serveWeb(t, "a", &proxyproto.Listener{Listener: serving}, says("ok"))
+			member.MonitorPort = int(serveWeb(t, "health", checked, says("ok")).Address.Port())
+			lb := simple("TCP", member)
+			lb.Listeners[0].Pool.Protocol = protocol
+			lb.Listeners[0].Pool.Monitor = monitor("HTTP")
+			set(t, p, lb)
+			s.await(t, "a", "ONLINE")
+		})
+	}
+}
+
 func TestMaxRetriesCountAsInOctavia(t *testing.T) {
 	const ok, bad = true, false
 	cases := map[string]struct {

@@ -1,0 +1,165 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/kube-octavia/kube-octavia/test/netns"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// amphora is a real OpenStack with noop amphorae, in which the test runs HAProxy as an amphora
+// would: with the configuration that Octavia makes of what its API was told. HAProxy, nodes,
+// Pods and clients share a network namespace in which every address is local. Floating IPs
+// lead nowhere: clients use the VIP.
+type amphora struct {
+	*real
+	namespace, dir string
+	haproxy        *exec.Cmd
+	ended          chan struct{}
+}
+
+// withAmphora adds HAProxy to the cloud of the test if that is a real one.
+func withAmphora(t *testing.T, c *cloud) {
+	t.Helper()
+	of, isReal := c.backend.(*real)
+	if !isReal {
+		return
+	}
+	a := &amphora{real: of, namespace: fmt.Sprintf("ko-amphora-%d", os.Getpid()), dir: t.TempDir()}
+	needsProgram(t, "haproxy")
+	a.ip("netns add " + a.namespace)
+	t.Cleanup(func() { a.ip("netns delete " + a.namespace) })
+	a.ip("-n " + a.namespace + " link set lo up")
+	a.ip("-n " + a.namespace + " route add local 0.0.0.0/0 dev lo")
+	t.Cleanup(a.end)
+	c.backend = a
+}
+
+func (a *amphora) ip(args string) {
+	a.t.Helper()
+	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+		a.t.Fatalf("ip %s: %v\n%s", args, err, out)
+	}
+}
+
+func (a *amphora) packets() bool      { return true }
+func (a *amphora) podNetwork() string { return a.namespace }
+func (a *amphora) outside() client    { return a.internet() }
+func (a *amphora) inside() client     { return a.internet() }
+func (a *amphora) internet() client {
+	return client{namespace: a.namespace, address: "198.51.100.7"}
+}
+
+// server is a node in the namespace.
+func (a *amphora) server(name string) (node.Node, error) {
+	nd, err := a.real.server(name)
+	nd.Unserved, nd.Namespace = false, a.namespace
+	return nd, err
+}
+
+// serve makes HAProxy serve the load balancer as it is now. An earlier HAProxy finishes its
+// connections, as in an amphora.
+func (a *amphora) serve(loadBalancerID, vip string) {
+	a.t.Helper()
+	// An amphora has the VIP as its address. Another one for the same destinations takes it from there.
+	a.ip("-n " + a.namespace + " address replace " + vip + "/32 dev lo")
+	a.ip("-n " + a.namespace + " route replace local 10.0.0.0/24 dev lo src " + vip)
+	config := filepath.Join(a.dir, "haproxy.cfg")
+	text := a.configuration(loadBalancerID)
+	a.t.Logf("HAProxy's configuration, made by Octavia:\n%s", text)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	// -db: in the foreground, although the configuration says daemon.
+	args := []string{"-db", "-f", config, "-L", "amphora"}
+	if a.haproxy != nil {
+		args = append(args, "-sf", fmt.Sprint(a.haproxy.Process.Pid))
+	}
+	command := exec.Command(program("haproxy"), args...)
+	output := &log{}
+	command.Stdout, command.Stderr = output, output
+	if err := netns.In(a.namespace, command.Start); err != nil {
+		a.t.Fatal(err)
+	}
+	before := a.ended
+	a.haproxy, a.ended = command, make(chan struct{})
+	go func(ended chan struct{}) {
+		defer close(ended)
+		_ = command.Wait() // what it said is in the output
+	}(a.ended)
+	if before != nil {
+		<-before
+	}
+	a.t.Cleanup(func() {
+		if a.t.Failed() {
+			a.t.Logf("HAProxy said:\n%s", output)
+		}
+	})
+}
+
+// configuration is what Octavia writes into the amphora.
+func (a *amphora) configuration(loadBalancerID string) string {
+	a.t.Helper()
+	said, err := exec.CommandContext(a.t.Context(), program("haproxy"), "-v").Output()
+	version := regexp.MustCompile(`version ([0-9]+\.[0-9]+\.[0-9]+)`).FindSubmatch(said)
+	if err != nil || version == nil {
+		a.t.Fatalf("haproxy -v: %v\n%s", err, said)
+	}
+	state := strings.TrimSuffix(filepath.Clean(*stateDir), "/unpatched")
+	command := exec.CommandContext(a.t.Context(), "/usr/bin/python3", "-m", "openstack_shims.amphora_haproxy",
+		filepath.Join(state, "etc/octavia/octavia.conf"), loadBalancerID, a.dir, string(version[1]))
+	command.Env = append(os.Environ(), "PYTHONPATH=../../hack/openstack/shims", "PYTHONDONTWRITEBYTECODE=1")
+	text, err := command.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			err = fmt.Errorf("%w\n%s", err, failed.Stderr)
+		}
+		a.t.Fatalf("Octavia's configuration of HAProxy: %v", err)
+	}
+	return string(text)
+}
+
+// end ends HAProxy.
+func (a *amphora) end() {
+	if a.haproxy != nil {
+		_ = a.haproxy.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-a.ended
+	}
+}
+
+// program is the path of an installed program; Debian has servers in /usr/sbin. It is empty if
+// the program is not installed.
+func program(name string) string {
+	for _, candidate := range []string{name, "/usr/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// needsProgram skips the test if the program is not installed. In CI, as root on Debian, that is
+// a failure: .ci/run installs it.
+func needsProgram(t *testing.T, name string) {
+	t.Helper()
+	if program(name) != "" {
+		return
+	}
+	release, _ := os.ReadFile("/etc/os-release") // without it, this is not Debian
+	if os.Getenv("CI") == "true" && os.Getuid() == 0 && strings.Contains(string(release), "\nID=debian\n") {
+		t.Fatalf("%s is not installed, which .ci/run should have done", name)
+	}
+	t.Skipf("%s is not installed: on Debian, apt-get install %[1]s", name)
+}
