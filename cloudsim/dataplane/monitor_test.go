@@ -159,21 +159,15 @@ func TestMonitorPortOfAProxyPoolGetsNoHeader(t *testing.T) {
 	for _, protocol := range []string{"PROXY", "PROXYV2"} {
 		t.Run(protocol, func(t *testing.T) {
 			p, s := newPlane(t)
-			address := randomAddr()
-			serving, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			checked, err := net.Listen("tcp", net.JoinHostPort(address.String(), "0"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			member := serveWeb(t, "a", &proxyproto.Listener{Listener: serving}, says("ok"))
-			member.MonitorPort = int(serveWeb(t, "health", checked, says("ok")).Address.Port())
-			lb := simple("TCP", member)
+			var asked atomic.Int32
+			health := startWeb(t, "health", func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+			m := startBackend(t, "a").member()
+			m.MonitorAddress, m.MonitorPort = health.Address, health.Port
+			lb := simple("TCP", m)
 			lb.Listeners[0].Pool.Protocol = protocol
 			lb.Listeners[0].Pool.Monitor = monitor("HTTP")
 			set(t, p, lb)
+			eventually(t, "a check without a PROXY header", func() bool { return asked.Load() > 0 })
 			s.await(t, "a", "ONLINE")
 		})
 	}
