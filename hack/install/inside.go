@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +27,7 @@ import (
 
 const (
 	// waitTimeout bounds each wait.
-	waitTimeout  = 5 * time.Minute
+	waitTimeout  = time.Minute
 	pollInterval = 50 * time.Millisecond
 	// nodeName is the only node.
 	nodeName = "node-1"
@@ -231,14 +233,23 @@ func (t *try) ask(ctx context.Context) error {
 		return fmt.Errorf("the Service has the addresses %+v", service.Status.LoadBalancer.Ingress)
 	}
 	address := service.Status.LoadBalancer.Ingress[0].IP
-	return t.pod.poll(ctx, func(ctx context.Context) (bool, error) {
-		said, err := output(ctx, t.dir, "curl", "--silent", "--show-error", "--max-time", "5", "http://"+address+"/")
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}} // no proxy
+	var last error
+	err = t.pod.poll(ctx, func(ctx context.Context) (bool, error) {
+		answer, err := client.Get("http://" + address + "/")
 		if err != nil {
-			return false, nil //nolint:nilerr // not yet: Octavia opens the port, and the node follows
+			last = err // the node may follow a moment later
+			return false, nil
 		}
-		fmt.Fprintf(t.out, "  $ curl http://%s/\n    %s", address, said)
-		return true, nil
+		defer answer.Body.Close()
+		said, err := io.ReadAll(answer.Body)
+		fmt.Fprintf(t.out, "  http://%s/ answers %s: %s", address, answer.Status, said)
+		return answer.StatusCode == http.StatusOK, err
 	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
 }
 
 // upgrade is what docs/how-to.md says, with adopt=tag: nothing else changes.

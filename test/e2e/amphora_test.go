@@ -4,8 +4,10 @@
 package e2e_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kube-octavia/kube-octavia/test/netns"
 	"github.com/kube-octavia/kube-octavia/test/node"
@@ -36,8 +41,17 @@ func withAmphora(t *testing.T, c *cloud) {
 	if !isReal {
 		return
 	}
-	a := &amphora{real: of, namespace: fmt.Sprintf("ko-amphora-%d", os.Getpid()), dir: t.TempDir()}
 	needsProgram(t, "haproxy")
+	dir, err := os.MkdirTemp("", "ko-") // the path of a socket may have only 97 characters
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	a := &amphora{real: of, namespace: fmt.Sprintf("ko-amphora-%d", os.Getpid()), dir: dir}
 	a.ip("netns add " + a.namespace)
 	t.Cleanup(func() { a.ip("netns delete " + a.namespace) })
 	a.ip("-n " + a.namespace + " link set lo up")
@@ -70,7 +84,7 @@ func (a *amphora) server(name string) (node.Node, error) {
 
 // serve makes HAProxy serve the load balancer as it is now. An earlier HAProxy finishes its
 // connections, as in an amphora.
-func (a *amphora) serve(loadBalancerID, vip string) {
+func (a *amphora) serve(loadBalancerID, vip, port string) {
 	a.t.Helper()
 	// An amphora has the VIP as its address. Another one for the same destinations takes it from there.
 	a.ip("-n " + a.namespace + " address replace " + vip + "/32 dev lo")
@@ -81,8 +95,9 @@ func (a *amphora) serve(loadBalancerID, vip string) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		a.t.Fatal(err)
 	}
-	// -db: in the foreground, although the configuration says daemon.
-	args := []string{"-db", "-f", config, "-L", "amphora"}
+	// -db: in the foreground, although the configuration says daemon. -n: a machine may not allow as many
+	// files as Octavia's connections need.
+	args := []string{"-db", "-n", "1000", "-f", config, "-L", "amphora"}
 	if a.haproxy != nil {
 		args = append(args, "-sf", fmt.Sprint(a.haproxy.Process.Pid))
 	}
@@ -101,10 +116,26 @@ func (a *amphora) serve(loadBalancerID, vip string) {
 	if before != nil {
 		<-before
 	}
-	a.t.Cleanup(func() {
-		if a.t.Failed() {
-			a.t.Logf("HAProxy said:\n%s", output)
+	if err := a.internet().waitUntilAccepted(net.JoinHostPort(vip, port), a.ended); err != nil {
+		a.t.Fatalf("HAProxy does not serve: %v\n%s", err, output)
+	}
+}
+
+// waitUntilAccepted waits until connections to the address are accepted. That the server ends is an error.
+func (from client) waitUntilAccepted(at string, ended <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline())
+	defer cancel()
+	return wait.PollUntilContextCancel(ctx, 25*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-ended:
+			return false, errors.New("the program has ended")
+		default:
 		}
+		conn, err := from.dial(ctx, "tcp", at)
+		if err != nil {
+			return false, nil //nolint:nilerr // not yet
+		}
+		return true, conn.Close()
 	})
 }
 

@@ -22,7 +22,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
@@ -164,7 +163,7 @@ func (w *nginxWalk) serve() {
 	w.t.Helper()
 	if a, isAmphora := w.cloud.backend.(*amphora); isAmphora {
 		found := w.web.tree()
-		a.serve(found.ID, found.VIP)
+		a.serve(found.ID, found.VIP, strconv.Itoa(freePort(8080)))
 	}
 }
 
@@ -238,8 +237,7 @@ func (w *nginxWalk) requireNoAnswerWithoutHeader() {
 	}
 }
 
-// user makes requests that must be answered all the time. Where the test itself replaces HAProxy, that is not the
-// controller's matter, so there the user does nothing.
+// user makes requests that must be answered all the time.
 func (w *nginxWalk) user() *user {
 	at := w.at()
 	return w.startUser(func(ctx context.Context) error {
@@ -307,7 +305,6 @@ func (n *nginx) run(c node.Container) (stop func(), err error) {
 	command := exec.Command(program("nginx"), "-p", dir, "-e", "error.log", "-c", "nginx.conf")
 	output := &log{}
 	command.Stdout, command.Stderr = stdout, output
-	in := client{namespace: c.Namespace}
 	if err := netns.In(c.Namespace, command.Start); err != nil {
 		return nil, err
 	}
@@ -323,24 +320,11 @@ func (n *nginx) run(c node.Container) (stop func(), err error) {
 		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
 		<-ended
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), deadline())
-	defer cancel()
 	at := net.JoinHostPort(c.Address.String(), strconv.Itoa(int(c.Spec.Ports[0].ContainerPort)))
-	err = wait.PollUntilContextCancel(ctx, 25*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		select {
-		case <-ended:
-			return false, fmt.Errorf("nginx has ended: %s", output)
-		default:
-		}
-		conn, err := in.dial(ctx, "tcp", at)
-		if err != nil {
-			return false, nil //nolint:nilerr // not yet
-		}
-		return true, conn.Close()
-	})
+	err = client{namespace: c.Namespace}.waitUntilAccepted(at, ended)
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, fmt.Errorf("nginx: %w: %s", err, output)
 	}
 	return stop, nil
 }
