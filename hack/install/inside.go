@@ -42,6 +42,7 @@ type try struct {
 	client  *kubernetes.Clientset
 	cloud   *cloudsim.Cloud
 	nodes   *node.Nodes
+	pods    string // network namespace
 	pod     *container
 }
 
@@ -109,7 +110,14 @@ func (t *try) startWorld(ctx context.Context) (err error) {
 	if t.cloud, err = cloudsim.Start(cloudsim.Options{DataPlane: true, MemberAt: node.Loopback, Nodes: []cloudsim.Node{{Name: nodeName}}}); err != nil {
 		return err
 	}
-	if t.nodes, err = node.New(ctx, node.Options{Config: t.cluster.Config()}); err != nil {
+	// Other Pods have a namespace of their own: kube-octavia has port 8080 of all addresses of this one.
+	t.pods = fmt.Sprintf("ko-install-%d", os.Getpid())
+	for _, args := range []string{"netns add " + t.pods, "-n " + t.pods + " link set lo up", "-n " + t.pods + " route add local 0.0.0.0/0 dev lo"} {
+		if _, err := output(ctx, ".", "ip", strings.Fields(args)...); err != nil {
+			return err
+		}
+	}
+	if t.nodes, err = node.New(ctx, node.Options{Config: t.cluster.Config(), PodNetwork: t.pods}); err != nil {
 		return err
 	}
 	server := t.cloud.Nova().Servers()[0]
@@ -279,6 +287,10 @@ func (t *try) close() error {
 	}
 	if t.nodes != nil {
 		problems = append(problems, t.nodes.Close())
+	}
+	if t.pods != "" {
+		_, err := output(context.Background(), ".", "ip", "netns", "delete", t.pods)
+		problems = append(problems, err)
 	}
 	if t.cloud != nil {
 		problems = append(problems, t.cloud.Close())
