@@ -9,6 +9,7 @@ replace github.com/kube-octavia/kube-octavia => ../..
 tool helm.sh/helm/v3/cmd/helm
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/kube-octavia/kube-octavia v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3

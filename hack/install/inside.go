@@ -53,10 +53,7 @@ func inside(ctx context.Context, method, dir string, c *clock) (err error) {
 	if t.page, err = readPage(t.clone()); err != nil {
 		return err
 	}
-	install := t.withHelm
-	if method == "kustomize" {
-		install = t.withKustomize
-	}
+	install := map[string]func(context.Context) error{"helm": t.withHelm, "helm-template": t.withHelmTemplate, "kustomize": t.withKustomize}[method]
 	steps := []struct {
 		what string
 		do   func(context.Context) error
@@ -124,16 +121,34 @@ func (t *try) startWorld(ctx context.Context) (err error) {
 	return t.nodes.Add(ctx, node.Node{Name: nodeName, ServerID: server.ID, Address: server.Interfaces[0].FixedIPs[0].Address})
 }
 
-// withHelm is the section "With Helm". Its last command waits for both Pods, of which one is run.
+// withHelm is the section "With Helm".
 func (t *try) withHelm(ctx context.Context) error {
-	commands, err := t.page.block("helm install kube-octavia")
+	commands, err := t.helmCommands()
 	if err != nil {
 		return err
 	}
-	if err := cloudsim.WriteFile(filepath.Join(t.clone(), "cloud.conf"), t.cloud.CloudConf()); err != nil {
+	return t.run(ctx, t.clone(), commands)
+}
+
+// withHelmTemplate applies what helm prints, instead of making a release.
+func (t *try) withHelmTemplate(ctx context.Context) error {
+	commands, err := t.helmCommands()
+	if err != nil {
 		return err
 	}
-	return t.run(ctx, t.clone(), without(commands, "rollout status"))
+	commands = strings.Replace(commands, "helm install", "helm template", 1)
+	return t.run(ctx, t.clone(), strings.TrimSpace(commands)+" | kubectl apply -f -\n")
+}
+
+// helmCommands are the commands of the section "With Helm", without the last one, which waits for
+// both Pods, of which one is run.
+func (t *try) helmCommands() (string, error) {
+	commands, err := t.page.block("helm install kube-octavia")
+	if err != nil {
+		return "", err
+	}
+	err = cloudsim.WriteFile(filepath.Join(t.clone(), "cloud.conf"), t.cloud.CloudConf())
+	return without(commands, "rollout status"), err
 }
 
 // withKustomize is the section "With kustomize".

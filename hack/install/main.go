@@ -5,7 +5,7 @@
 // the real helm and kubectl, and prints what they print and how long each step takes, from the
 // clone of the repository to the first answer of a Service. `make try-install` runs it.
 //
-//	go run . helm|kustomize
+//	go run . helm|helm-template|kustomize
 //
 // The Kubernetes API is a real one, and the cloud the simulator. In place of kubelet, the command
 // runs the container of a Pod of kube-octavia: from the files of the image, as its user, with the
@@ -26,6 +26,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,6 +39,9 @@ const insideVariable = "KUBE_OCTAVIA_INSTALL_BEGAN"
 
 // imageName is the name of the image on the page.
 const imageName = "registry.example.com/kube-octavia:v1"
+
+// methods are the ways to install.
+var methods = []string{"helm", "helm-template", "kustomize"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -58,8 +62,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return inside(ctx, args[0], args[1], &clock{out: out, began: time.Unix(0, nanoseconds)})
 	}
-	if len(args) != 1 || args[0] != "helm" && args[0] != "kustomize" {
-		return errors.New("say helm or kustomize")
+	if len(args) != 1 || !slices.Contains(methods, args[0]) {
+		return fmt.Errorf("say one of %s", strings.Join(methods, ", "))
 	}
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		return errors.New("it needs root on Linux: the files of the image become the root directory of the program")
