@@ -136,8 +136,13 @@ func (t *try) withHelmTemplate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	version, err := t.client.Discovery().ServerVersion()
+	if err != nil {
+		return err
+	}
 	commands = strings.Replace(commands, "helm install", "helm template", 1)
-	return t.run(ctx, t.clone(), strings.TrimSpace(commands)+" | kubectl apply -f -\n")
+	commands = fmt.Sprintf("%s --kube-version=%s.%s | kubectl apply -f -\n", strings.TrimSpace(commands), version.Major, version.Minor)
+	return t.run(ctx, t.clone(), commands)
 }
 
 // helmCommands are the commands of the section "With Helm", without the last one, which waits for

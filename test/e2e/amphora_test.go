@@ -5,13 +5,16 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +122,50 @@ func (a *amphora) serve(loadBalancerID, vip, port string) {
 	if err := a.internet().waitUntilAccepted(net.JoinHostPort(vip, port), a.ended); err != nil {
 		a.t.Fatalf("HAProxy does not serve: %v\n%s", err, output)
 	}
+}
+
+// waitForChecks waits until HAProxy has checked all members with this result: L4OK is a connection, L7OK a good answer.
+func (a *amphora) waitForChecks(s *stage, loadBalancerID, result string) {
+	a.t.Helper()
+	s.eventually(func() error {
+		results, err := a.checks(loadBalancerID)
+		if err != nil {
+			return err
+		}
+		for member, have := range results {
+			if have != result {
+				return fmt.Errorf("HAProxy has checked member %s with the result %q, not %s", member, have, result)
+			}
+		}
+		if len(results) == 0 {
+			return errors.New("HAProxy checks no member")
+		}
+		return nil
+	})
+}
+
+// checks are the results of HAProxy's checks, by member.
+func (a *amphora) checks(loadBalancerID string) (map[string]string, error) {
+	c, err := net.Dial("unix", filepath.Join(a.dir, loadBalancerID+".sock"))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "show stat\n"); err != nil {
+		return nil, err
+	}
+	rows, err := csv.NewReader(c).ReadAll()
+	if err != nil || len(rows) == 0 {
+		return nil, fmt.Errorf("HAProxy's statistics have %d rows: %w", len(rows), err)
+	}
+	name, result := slices.Index(rows[0], "svname"), slices.Index(rows[0], "check_status")
+	results := map[string]string{}
+	for _, row := range rows[1:] {
+		if row[name] != "FRONTEND" && row[name] != "BACKEND" {
+			results[row[name]] = row[result]
+		}
+	}
+	return results, nil
 }
 
 // waitUntilAccepted waits until connections to the address are accepted. That the server ends is an error.

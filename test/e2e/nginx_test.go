@@ -142,7 +142,7 @@ func (w *nginxWalk) waitForListener(protocol string) {
 	w.t.Helper()
 	w.web.waitForTree(speaks("TCP/8080 TCP " + protocol))
 	w.web.waitUntilProgrammed()
-	w.serve()
+	w.serve("L4OK") // nginx accepts the connections of the TCP monitor
 }
 
 // waitForMonitor waits until the members are checked in this way.
@@ -155,15 +155,16 @@ func (w *nginxWalk) waitForMonitor(kind string) {
 		return nil
 	})
 	w.web.waitUntilProgrammed()
-	w.serve()
+	w.serve("L7OK") // the health check node port answers, which expects no PROXY header
 }
 
-// serve lets HAProxy follow.
-func (w *nginxWalk) serve() {
+// serve lets HAProxy follow, until it has checked all members with this result.
+func (w *nginxWalk) serve(result string) {
 	w.t.Helper()
 	if a, isAmphora := w.cloud.backend.(*amphora); isAmphora {
 		found := w.web.tree()
 		a.serve(found.ID, found.VIP, strconv.Itoa(freePort(8080)))
+		a.waitForChecks(w.stage, found.ID, result)
 	}
 }
 
