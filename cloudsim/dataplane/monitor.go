@@ -17,7 +17,8 @@ type check struct {
 }
 
 // checkOf is the check of a member: its monitor address and port come before
-// its own.
+// its own. As with haproxy, a check that goes there has no PROXY header: what answers
+// there is something else.
 func checkOf(mon Monitor, poolProtocol string, m *member) check {
 	at := m.endpoint
 	if a := m.conf.MonitorAddress; a.IsValid() {
@@ -25,6 +26,9 @@ func checkOf(mon Monitor, poolProtocol string, m *member) check {
 	}
 	if m.conf.MonitorPort != 0 {
 		at = netip.AddrPortFrom(at.Addr(), uint16(m.conf.MonitorPort))
+	}
+	if m.conf.MonitorAddress.IsValid() || m.conf.MonitorPort != 0 {
+		poolProtocol = ""
 	}
 	return check{monitor: mon, poolProtocol: poolProtocol, target: at}
 }

@@ -154,6 +154,25 @@ func TestMonitorOfAProxyPoolSpeaksTheProtocol(t *testing.T) {
 	}
 }
 
+// Octavia checks the healthCheckNodePort of a node in this way, where no PROXY header is expected.
+func TestMonitorPortOfAProxyPoolGetsNoHeader(t *testing.T) {
+	for _, protocol := range []string{"PROXY", "PROXYV2"} {
+		t.Run(protocol, func(t *testing.T) {
+			p, s := newPlane(t)
+			var asked atomic.Int32
+			health := startWeb(t, "health", func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+			m := startBackend(t, "a").member()
+			m.MonitorAddress, m.MonitorPort = health.Address, health.Port
+			lb := simple("TCP", m)
+			lb.Listeners[0].Pool.Protocol = protocol
+			lb.Listeners[0].Pool.Monitor = monitor("HTTP")
+			set(t, p, lb)
+			eventually(t, "a check without a PROXY header", func() bool { return asked.Load() > 0 })
+			s.await(t, "a", "ONLINE")
+		})
+	}
+}
+
 func TestMaxRetriesCountAsInOctavia(t *testing.T) {
 	const ok, bad = true, false
 	cases := map[string]struct {

@@ -65,6 +65,10 @@ type settings struct {
 	podPorts bool
 	// unproxied leaves the nodes without kube-proxy.
 	unproxied bool
+	// programs run the containers with these images.
+	programs map[string]node.Program
+	// amphora lets HAProxy carry packets on a real cloud with noop amphorae.
+	amphora bool
 	// off leaves the controller to be started by the test.
 	off bool
 }
@@ -101,6 +105,9 @@ func newStage(t *testing.T, with settings) *stage {
 	t.Helper()
 	s := &stage{t: t, client: kubetest.Client(t), namespace: kubetest.Namespace(t), dir: t.TempDir(), settings: with}
 	s.cloud = startCloud(t, with.cloud)
+	if with.amphora {
+		withAmphora(t, s.cloud)
+	}
 	s.startNodes()
 	s.writeFiles()
 	s.askedBefore = len(s.asked())
@@ -113,7 +120,7 @@ func newStage(t *testing.T, with settings) *stage {
 
 func (s *stage) startNodes() {
 	s.t.Helper()
-	o := node.Options{Config: kubetest.Cluster(s.t).Config(), PodNetwork: s.cloud.podNetwork()}
+	o := node.Options{Config: kubetest.Cluster(s.t).Config(), PodNetwork: s.cloud.podNetwork(), Programs: s.settings.programs}
 	if s.settings.podPorts {
 		o.PodPorts = s.cloud.podPorts()
 	}

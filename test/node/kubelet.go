@@ -103,7 +103,7 @@ func (n *Nodes) process(id types.NamespacedName, pod *corev1.Pod) (p *process, s
 		}
 		return false
 	}
-	if p, err = startProcess(pod, n.network, n.network.candidates(taken)); err != nil {
+	if p, err = startProcess(pod, n.network, n.images, n.network.candidates(taken)); err != nil {
 		return nil, false, err
 	}
 	n.pods[id] = p

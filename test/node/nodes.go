@@ -40,6 +40,20 @@ type Options struct {
 	// PodPorts are for Pods with network namespaces of their own. Each Pod takes one, and nodes
 	// forward to it from their own namespace. Empty: all Pods are in PodNetwork.
 	PodPorts []PodPort
+	// Programs run the containers with these images. Any other container is a small server.
+	Programs map[string]Program
+}
+
+// Program runs a container: it returns when the container answers at its address, and stop ends it.
+type Program func(Container) (stop func(), err error)
+
+// Container is what a [Program] runs.
+type Container struct {
+	Pod  *corev1.Pod
+	Spec corev1.Container
+	// Address is where the container has to listen, in the network namespace, if there is one.
+	Namespace string
+	Address   netip.Addr
 }
 
 // PodPort is a network namespace with an address for one Pod.
@@ -81,6 +95,7 @@ type Nodes struct {
 	// load balancer.
 	plane   *dataplane.Plane
 	network podNetwork
+	images  map[string]Program
 
 	factory  informers.SharedInformerFactory
 	services cache.Indexer
@@ -127,6 +142,7 @@ func New(ctx context.Context, o Options) (*Nodes, error) {
 		client:  client,
 		plane:   dataplane.New(dataplane.Options{Logger: o.Logger}),
 		network: podNetwork{namespace: o.PodNetwork, ports: o.PodPorts},
+		images:  o.Programs,
 		factory: informers.NewSharedInformerFactory(client, 0),
 		proxied: newQueue(),
 		kubelet: newQueue(),

@@ -49,16 +49,17 @@ type process struct {
 	ip     netip.Addr // of the pod network
 	server *http.Server
 	udp    []net.PacketConn
+	stops  []func() // end programs
 	done   sync.WaitGroup
 }
 
 // startProcess listens on all container ports at the first address of those that
 // nobody else uses.
-func startProcess(pod *corev1.Pod, pods podNetwork, at []PodPort) (*process, error) {
+func startProcess(pod *corev1.Pod, pods podNetwork, images map[string]Program, at []PodPort) (*process, error) {
 	err := errors.New("all network namespaces for Pods are taken")
 	for _, port := range at {
 		p := &process{uid: pod.UID, pod: pod.Name, node: pod.Spec.NodeName, ip: port.Address}
-		if err = p.listen(pod, pods, port.Namespace); err == nil {
+		if err = p.run(pod, pods, images, port.Namespace); err == nil {
 			return p, nil
 		}
 		p.close()
@@ -69,7 +70,8 @@ func startProcess(pod *corev1.Pod, pods podNetwork, at []PodPort) (*process, err
 	return nil, err
 }
 
-func (p *process) listen(pod *corev1.Pod, pods podNetwork, namespace string) error {
+// run starts all containers of the Pod.
+func (p *process) run(pod *corev1.Pod, pods podNetwork, images map[string]Program, namespace string) error {
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.answer),
 		ReadHeaderTimeout: time.Minute,
@@ -79,25 +81,42 @@ func (p *process) listen(pod *corev1.Pod, pods podNetwork, namespace string) err
 	}
 	at, _ := pods.reachedAt(p.ip)
 	for _, c := range pod.Spec.Containers {
-		for _, port := range c.Ports {
-			where := netip.AddrPortFrom(at, uint16(port.ContainerPort)).String()
-			switch port.Protocol {
-			case corev1.ProtocolUDP:
-				u, err := listenPacket(namespace, where)
-				if err != nil {
-					return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
-				}
-				p.udp = append(p.udp, u)
-				p.done.Go(func() { p.echo(u) })
-			case corev1.ProtocolTCP:
-				ln, err := listen(namespace, where)
-				if err != nil {
-					return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
-				}
-				p.done.Go(func() { _ = p.server.Serve(&proxyproto.Listener{Listener: ln, ConnPolicy: headerOptional}) })
-			default:
-				return fmt.Errorf("container port %d: protocol %s is not served here", port.ContainerPort, port.Protocol)
+		program := images[c.Image]
+		if program == nil {
+			if err := p.listen(c, at, namespace); err != nil {
+				return err
 			}
+			continue
+		}
+		stop, err := program(Container{Pod: pod, Spec: c, Namespace: namespace, Address: at})
+		if err != nil {
+			return fmt.Errorf("container %s: %w", c.Name, err)
+		}
+		p.stops = append(p.stops, stop)
+	}
+	return nil
+}
+
+// listen serves the ports of one container.
+func (p *process) listen(c corev1.Container, at netip.Addr, namespace string) error {
+	for _, port := range c.Ports {
+		where := netip.AddrPortFrom(at, uint16(port.ContainerPort)).String()
+		switch port.Protocol {
+		case corev1.ProtocolUDP:
+			u, err := listenPacket(namespace, where)
+			if err != nil {
+				return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
+			}
+			p.udp = append(p.udp, u)
+			p.done.Go(func() { p.echo(u) })
+		case corev1.ProtocolTCP:
+			ln, err := listen(namespace, where)
+			if err != nil {
+				return fmt.Errorf("container port %d: %w", port.ContainerPort, err)
+			}
+			p.done.Go(func() { _ = p.server.Serve(&proxyproto.Listener{Listener: ln, ConnPolicy: headerOptional}) })
+		default:
+			return fmt.Errorf("container port %d: protocol %s is not served here", port.ContainerPort, port.Protocol)
 		}
 	}
 	return nil
@@ -151,6 +170,9 @@ func (p *process) close() {
 	_ = p.server.Close()
 	for _, u := range p.udp {
 		_ = u.Close()
+	}
+	for _, stop := range p.stops {
+		stop()
 	}
 	p.done.Wait()
 }

@@ -12,6 +12,8 @@ required_packages() {
   echo python3-sqlalchemy-ext
   echo python3-keystone python3-neutron python3-octavia python3-nova python3-placement python3-barbican
   echo python3-openstackclient python3-octaviaclient python3-barbicanclient
+  # For a test with packets, see test/e2e/amphora_test.go.
+  [ "$PROVIDER" = ovn ] || echo haproxy nginx
   [ "$PROVIDER" != ovn ] || echo ovn-central python3-ovn-octavia-provider
   [ "$DATAPLANE" = 0 ] || echo openvswitch-switch ovn-host ethtool iputils-ping
 }

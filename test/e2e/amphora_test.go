@@ -1,0 +1,243 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kube-octavia/kube-octavia/test/netns"
+	"github.com/kube-octavia/kube-octavia/test/node"
+)
+
+// amphora is a real OpenStack with noop amphorae, in which the test runs HAProxy as an amphora
+// would: with the configuration that Octavia makes of what its API was told. HAProxy, nodes,
+// Pods and clients share a network namespace in which every address is local. Floating IPs
+// lead nowhere: clients use the VIP.
+type amphora struct {
+	*real
+	namespace, dir string
+	haproxy        *exec.Cmd
+	ended          chan struct{}
+}
+
+// withAmphora adds HAProxy to the cloud of the test if that is a real one.
+func withAmphora(t *testing.T, c *cloud) {
+	t.Helper()
+	of, isReal := c.backend.(*real)
+	if !isReal {
+		return
+	}
+	needsProgram(t, "haproxy")
+	dir, err := os.MkdirTemp("", "ko-") // the path of a socket may have only 97 characters
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	a := &amphora{real: of, namespace: fmt.Sprintf("ko-amphora-%d", os.Getpid()), dir: dir}
+	a.ip("netns add " + a.namespace)
+	t.Cleanup(func() { a.ip("netns delete " + a.namespace) })
+	a.ip("-n " + a.namespace + " link set lo up")
+	a.ip("-n " + a.namespace + " route add local 0.0.0.0/0 dev lo")
+	t.Cleanup(a.end)
+	c.backend = a
+}
+
+func (a *amphora) ip(args string) {
+	a.t.Helper()
+	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+		a.t.Fatalf("ip %s: %v\n%s", args, err, out)
+	}
+}
+
+func (a *amphora) packets() bool      { return true }
+func (a *amphora) podNetwork() string { return a.namespace }
+func (a *amphora) outside() client    { return a.internet() }
+func (a *amphora) inside() client     { return a.internet() }
+func (a *amphora) internet() client {
+	return client{namespace: a.namespace, address: "198.51.100.7"}
+}
+
+// server is a node in the namespace.
+func (a *amphora) server(name string) (node.Node, error) {
+	nd, err := a.real.server(name)
+	nd.Unserved, nd.Namespace = false, a.namespace
+	return nd, err
+}
+
+// serve makes HAProxy serve the load balancer as it is now. An earlier HAProxy finishes its
+// connections, as in an amphora.
+func (a *amphora) serve(loadBalancerID, vip, port string) {
+	a.t.Helper()
+	// An amphora has the VIP as its address. Another one for the same destinations takes it from there.
+	a.ip("-n " + a.namespace + " address replace " + vip + "/32 dev lo")
+	a.ip("-n " + a.namespace + " route replace local 10.0.0.0/24 dev lo src " + vip)
+	config := filepath.Join(a.dir, "haproxy.cfg")
+	text := a.configuration(loadBalancerID)
+	a.t.Logf("HAProxy's configuration, made by Octavia:\n%s", text)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	// -db: in the foreground, although the configuration says daemon. -n: a machine may not allow as many
+	// files as Octavia's connections need.
+	args := []string{"-db", "-n", "1000", "-f", config, "-L", "amphora"}
+	if a.haproxy != nil {
+		args = append(args, "-sf", fmt.Sprint(a.haproxy.Process.Pid))
+	}
+	command := exec.Command(program("haproxy"), args...)
+	output := &log{}
+	command.Stdout, command.Stderr = output, output
+	if err := netns.In(a.namespace, command.Start); err != nil {
+		a.t.Fatal(err)
+	}
+	before := a.ended
+	a.haproxy, a.ended = command, make(chan struct{})
+	go func(ended chan struct{}) {
+		defer close(ended)
+		_ = command.Wait() // what it said is in the output
+	}(a.ended)
+	if before != nil {
+		<-before
+	}
+	if err := a.internet().waitUntilAccepted(net.JoinHostPort(vip, port), a.ended); err != nil {
+		a.t.Fatalf("HAProxy does not serve: %v\n%s", err, output)
+	}
+}
+
+// waitForChecks waits until HAProxy has checked all members with this result: L4OK is a connection, L7OK a good answer.
+func (a *amphora) waitForChecks(s *stage, loadBalancerID, result string) {
+	a.t.Helper()
+	s.eventually(func() error {
+		results, err := a.checks(loadBalancerID)
+		if err != nil {
+			return err
+		}
+		for member, have := range results {
+			if have != result {
+				return fmt.Errorf("HAProxy has checked member %s with the result %q, not %s", member, have, result)
+			}
+		}
+		if len(results) == 0 {
+			return errors.New("HAProxy checks no member")
+		}
+		return nil
+	})
+}
+
+// checks are the results of HAProxy's checks, by member.
+func (a *amphora) checks(loadBalancerID string) (map[string]string, error) {
+	c, err := net.Dial("unix", filepath.Join(a.dir, loadBalancerID+".sock"))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "show stat\n"); err != nil {
+		return nil, err
+	}
+	rows, err := csv.NewReader(c).ReadAll()
+	if err != nil || len(rows) == 0 {
+		return nil, fmt.Errorf("HAProxy's statistics have %d rows: %w", len(rows), err)
+	}
+	name, result := slices.Index(rows[0], "svname"), slices.Index(rows[0], "check_status")
+	results := map[string]string{}
+	for _, row := range rows[1:] {
+		if row[name] != "FRONTEND" && row[name] != "BACKEND" {
+			results[row[name]] = row[result]
+		}
+	}
+	return results, nil
+}
+
+// waitUntilAccepted waits until connections to the address are accepted. That the server ends is an error.
+func (from client) waitUntilAccepted(at string, ended <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline())
+	defer cancel()
+	return wait.PollUntilContextCancel(ctx, 25*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-ended:
+			return false, errors.New("the program has ended")
+		default:
+		}
+		conn, err := from.dial(ctx, "tcp", at)
+		if err != nil {
+			return false, nil //nolint:nilerr // not yet
+		}
+		return true, conn.Close()
+	})
+}
+
+// configuration is what Octavia writes into the amphora.
+func (a *amphora) configuration(loadBalancerID string) string {
+	a.t.Helper()
+	said, err := exec.CommandContext(a.t.Context(), program("haproxy"), "-v").Output()
+	version := regexp.MustCompile(`version ([0-9]+\.[0-9]+\.[0-9]+)`).FindSubmatch(said)
+	if err != nil || version == nil {
+		a.t.Fatalf("haproxy -v: %v\n%s", err, said)
+	}
+	state := strings.TrimSuffix(filepath.Clean(*stateDir), "/unpatched")
+	command := exec.CommandContext(a.t.Context(), "/usr/bin/python3", "-m", "openstack_shims.amphora_haproxy",
+		filepath.Join(state, "etc/octavia/octavia.conf"), loadBalancerID, a.dir, string(version[1]))
+	command.Env = append(os.Environ(), "PYTHONPATH=../../hack/openstack/shims", "PYTHONDONTWRITEBYTECODE=1")
+	text, err := command.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			err = fmt.Errorf("%w\n%s", err, failed.Stderr)
+		}
+		a.t.Fatalf("Octavia's configuration of HAProxy: %v", err)
+	}
+	return string(text)
+}
+
+// end ends HAProxy.
+func (a *amphora) end() {
+	if a.haproxy != nil {
+		_ = a.haproxy.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-a.ended
+	}
+}
+
+// program is the path of an installed program; Debian has servers in /usr/sbin. It is empty if
+// the program is not installed.
+func program(name string) string {
+	for _, candidate := range []string{name, "/usr/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// needsProgram skips the test if the program is not installed. In CI, as root on Debian, that is
+// a failure: .ci/run installs it.
+func needsProgram(t *testing.T, name string) {
+	t.Helper()
+	if program(name) != "" {
+		return
+	}
+	release, _ := os.ReadFile("/etc/os-release") // without it, this is not Debian
+	if os.Getenv("CI") == "true" && os.Getuid() == 0 && strings.Contains(string(release), "\nID=debian\n") {
+		t.Fatalf("%s is not installed, which .ci/run should have done", name)
+	}
+	t.Skipf("%s is not installed: on Debian, apt-get install %[1]s", name)
+}
