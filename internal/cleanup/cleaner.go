@@ -32,6 +32,9 @@ type Cleaner struct {
 	Neutron  *neutron.Client
 	Barbican *barbican.Client
 	Options  Options
+	// Spare returns Options.Spared, after everything else was read: so that it has all Services whose objects were seen. It is
+	// nil if the cluster is gone.
+	Spare func(context.Context) (map[string]string, error)
 	// Interval is the time between two looks at the cloud.
 	Interval time.Duration
 	// Progress is called after each look, or is nil.
@@ -72,7 +75,13 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 	if err := Check(c.Options.Cluster, all); err != nil {
 		return Plan{}, err
 	}
-	return NewPlan(c.Options, all), nil
+	options := c.Options
+	if c.Spare != nil {
+		if options.Spared, err = c.Spare(ctx); err != nil {
+			return Plan{}, err
+		}
+	}
+	return NewPlan(options, all), nil
 }
 
 // readGroups reads the security groups, and the ports that have those of the cluster.
