@@ -84,8 +84,8 @@ func TestServicesThatAreServedAndThatAreReleased(t *testing.T) {
 		"drained, of openstack-cloud-controller-manager":                  {service: served(unmarked), drain: true},
 		"drained, of openstack-cloud-controller-manager, deleted":         {service: served(unmarked, deleted), drain: true},
 		"drained, of openstack-cloud-controller-manager, of another type": {service: served(unmarked, clusterIP), drain: true},
-		"drained, without our finalizer": {service: served(func(s *corev1.Service) { s.Finalizers = nil }), drain: true, leaves: true},
-		"drained, never served": {service: served(unmarked, func(s *corev1.Service) { s.Finalizers = nil }), drain: true},
+		"drained, without our finalizer":                                  {service: served(func(s *corev1.Service) { s.Finalizers = nil }), drain: true, leaves: true},
+		"drained, never served":                                           {service: served(unmarked, func(s *corev1.Service) { s.Finalizers = nil }), drain: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

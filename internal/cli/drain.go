@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -232,7 +233,7 @@ func (d *drainRun) show(ctx context.Context, found drained) error {
 	return errDifferences
 }
 
-// result is that of drain.Drainer.Run.
+// drainResult is that of drain.Drainer.Run.
 type drainResult struct {
 	services []drain.Service
 	plan     cleanup.Plan
@@ -242,6 +243,8 @@ type drainResult struct {
 // run runs a controller that serves no Service until all are released and nothing is left in the cloud.
 func (d *drainRun) run(ctx context.Context) (drained, error) {
 	none := drained{Services: []servicePlan{}, Plan: cleanup.Plan{Objects: []cleanup.Object{}}}
+	var ended atomic.Bool
+	d.log = logr.New(untilEnd{d.log.GetSink(), &ended})
 	m, err := d.manager()
 	if err != nil {
 		return none, err
@@ -252,23 +255,24 @@ func (d *drainRun) run(ctx context.Context) (drained, error) {
 	work := manager.RunnableFunc(func(ctx context.Context) error {
 		defer stop()
 		services, plan, err := d.drainer.Run(ctx)
+		ended.Store(true)
 		results <- drainResult{services, plan, err}
 		return nil
 	})
 	if err := errors.Join(m.Add(work), m.Add(awaitLease{d, m.Elected()})); err != nil {
 		return none, fmt.Errorf("set up the controller: %w", err)
 	}
-	ended := m.Start(ctx)
+	failure := m.Start(ctx)
 	select {
 	case r := <-results:
 		left := drained{Services: []servicePlan{}, Plan: r.plan}
 		for _, s := range r.services {
 			left.Services = append(left.Services, servicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []plannedOp{}, Error: cmp.Or(s.Message, "not processed yet")})
 		}
-		return left, errors.Join(r.err, ended)
+		return left, errors.Join(r.err, failure)
 	default:
 	}
-	return none, errors.Join(ended, d.notElected(ctx))
+	return none, errors.Join(failure, d.notElected(ctx))
 }
 
 // manager returns what runs the controller.

@@ -63,10 +63,10 @@ func (d *Drainer) awaitReleases(ctx context.Context) (left []Service, _ error) {
 		if err != nil {
 			return left, errors.Join(err, unreleased(left))
 		}
-		if left = Left(d.Policy, all); len(left) == 0 {
+		left = Left(d.Policy, all)
+		if d.report(seen, left); len(left) == 0 {
 			return nil, nil
 		}
-		d.report(seen, left)
 		select {
 		case <-ctx.Done():
 			return left, unreleased(left)
