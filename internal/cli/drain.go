@@ -48,7 +48,7 @@ type drainOptions struct {
 var drainFlags = []string{"kubeconfig", "load-balancer-class", "handle-default-class", "leader-elect-resource-namespace", "leader-elect-resource-name", "scale-down"}
 
 func (o *cleanupOptions) addDrainFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.drain.enabled, "drain", false, "release the Services of a cluster that exists, and delete everything that its controller created; the flags below need it where they say so")
+	flags.BoolVar(&o.drain.enabled, "drain", false, "release the Services of a cluster that exists, and delete everything that its controller created; --kubeconfig, --load-balancer-class, --handle-default-class, --leader-elect-resource-* and --scale-down are for this")
 	o.addClusterFlags(flags)
 	flags.StringVar(&o.drain.leaseNamespace, "leader-elect-resource-namespace", "", "namespace of the controller's Lease; default: the Pod's namespace, or "+defaultLeaseNamespace+" outside a cluster")
 	flags.StringVar(&o.drain.leaseName, "leader-elect-resource-name", defaultLeaseName, "name of the controller's Lease")

@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -326,6 +327,36 @@ func TestKubeAPIServerAcceptsTheManifestsForReadinessGatesWithoutAWarning(t *tes
 	out := kubectl(t, "apply", "-k", gates, "--validate=strict")
 	if lines := strings.Count(out, "\n"); lines != 4 || strings.Contains(out, "Warning") || strings.Contains(out, "created") {
 		t.Errorf("applied a second time, %d objects instead of 4:\n%s", lines, out)
+	}
+}
+
+func TestKubeAPIServerAcceptsTheJobThatDrainsWithoutAWarning(t *testing.T) {
+	installed(t)
+	const drain = "../../deploy/drain"
+	out := kubectl(t, "apply", "-k", drain, "--validate=strict")
+	t.Cleanup(func() {
+		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(t), "delete", "-k", drain, "--wait=false"); err != nil {
+			t.Error(err)
+		}
+	})
+	if lines := strings.Count(out, "\n"); lines != 3 || strings.Contains(out, "Warning") {
+		t.Errorf("%d objects instead of 3:\n%s", lines, out)
+	}
+	job, err := kubetest.Client(t).BatchV1().Jobs(deploy.Namespace).Get(t.Context(), deploy.Name+"-drain", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Labels: job.Spec.Template.Labels}, Spec: *job.Spec.Template.Spec.DeepCopy()}
+	if _, err := kubetest.Client(t).CoreV1().Pods(deploy.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Errorf("its Pod is refused: %v", err)
+	}
+	role, err := kubetest.Client(t).RbacV1().Roles(deploy.Namespace).Get(t.Context(), deploy.Name+"-drain", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []rbacv1.PolicyRule{{Verbs: []string{"patch"}, APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{deploy.Name}}}
+	if diff := cmp.Diff(want, role.Rules); diff != "" {
+		t.Errorf("rights (-want +have):\n%s", diff)
 	}
 }
 

@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +15,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/test/deploy"
+	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
 )
 
 // drainArgs are the arguments of `cleanup --drain` as the controller's ServiceAccount.
@@ -201,17 +205,18 @@ func TestADrainWaitsUntilTheControllerHasStopped(t *testing.T) {
 	}
 	s.answers(address, 8080)
 
-	// The administrator may scale the Deployment, and the controller's ServiceAccount may not.
+	// The Job of deploy/drain stops it. Without the right of its Role it may not.
 	if _, said := s.drain(1, "--delete", "--scale-down="+deploy.Name); !strings.Contains(said, "--scale-down") || !strings.Contains(said, "forbidden") {
 		t.Errorf("without the right it says\n%s", said)
 	}
-	s.askedBefore = len(s.asked())
+	args := s.drainJob()
 	deployments := s.client.AppsV1().Deployments(deploy.Namespace)
 	was, err := deployments.GetScale(t.Context(), deploy.Name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	draining := s.execute(exec.Command(program, "cleanup", "--drain", "--delete", "--scale-down="+deploy.Name, lease, "--cloud-config="+s.cloudConf(), "--kubeconfig="+s.adminKubeconfig()))
+	s.askedBefore = len(s.asked())
+	draining := s.execute(exec.Command(program, append(args, lease, "--kubeconfig="+s.kubeconfig())...))
 	s.eventually(func() error {
 		now, err := deployments.GetScale(t.Context(), deploy.Name, metav1.GetOptions{})
 		if err == nil && (now.Spec.Replicas != 0 || len(draining.log.lines("Waiting: "+holds)) == 0) {
@@ -239,6 +244,35 @@ func TestADrainWaitsUntilTheControllerHasStopped(t *testing.T) {
 	if _, err := deployments.UpdateScale(t.Context(), deploy.Name, was, metav1.UpdateOptions{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// drainJob gives the controller's ServiceAccount the Role of deploy/drain until the test ends, and returns the arguments of
+// the Job.
+func (s *stage) drainJob() []string {
+	s.t.Helper()
+	const role, job = "../../deploy/drain/role.yaml", "../../deploy/drain/job.yaml"
+	if err := deploy.InstallDrain(s.t.Context(), kubetest.Cluster(s.t), role); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(s.t), "delete", "-f", role); err != nil {
+			s.t.Error(err)
+		}
+	})
+	text, err := os.ReadFile(job)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var j batchv1.Job
+	if err := yaml.UnmarshalStrict(text, &j); err != nil {
+		s.t.Fatal(err)
+	}
+	c := j.Spec.Template.Spec.Containers[0]
+	var args []string
+	for _, arg := range c.Args {
+		args = append(args, strings.ReplaceAll(arg, "="+c.VolumeMounts[0].MountPath+"/cloud.conf", "="+s.cloudConf()))
+	}
+	return args
 }
 
 func TestADrainReleasesServicesAtTheirClusterIPsAndThatOfTheAPIServer(t *testing.T) {
