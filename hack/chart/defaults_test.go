@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,6 +100,25 @@ func takesArguments(t *testing.T, name string, args []string) {
 	}
 	if status, out := run(args...); status != 1 || !strings.Contains(out, "read the cloud configuration") {
 		t.Errorf("%s: exit status %d of %v:\n%s", name, status, args, out)
+	}
+}
+
+// TestTheValuesOfThePageAboutClusterAPIAreThoseOfTheChart renders the chart with the values in the HelmChartProxy of the page.
+func TestTheValuesOfThePageAboutClusterAPIAreThoseOfTheChart(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "magnum-and-cluster-api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "      valuesTemplate: |\n")
+	values, _, ended := strings.Cut(rest, "\n\n")
+	if !found || !ended {
+		t.Fatal("the page has no valuesTemplate")
+	}
+	values = strings.ReplaceAll(strings.ReplaceAll("\n"+values, "\n        ", "\n"), "{{ .Cluster.metadata.name }}", "shop")
+	texts := rendered(t, helm, values)
+	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
+	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--cluster-name=shop") || !slices.Contains(args, "--adopt=observe") {
+		t.Errorf("the arguments are %v", args)
 	}
 }
 

@@ -249,12 +249,20 @@ func (r *run) apply(ctx context.Context, s step) error {
 	return fmt.Errorf("no write for %T", s)
 }
 
-// Incomplete returns an error if the plan may lack objects.
+// IncompleteError says what could not be read.
+type IncompleteError struct{ Unread []string }
+
+// Error implements error.
+func (e *IncompleteError) Error() string {
+	return "these could not be read, so some may be left: " + strings.Join(e.Unread, "; ")
+}
+
+// Incomplete returns an *IncompleteError if the plan may lack objects.
 func (p Plan) Incomplete() error {
 	if len(p.Unread) == 0 {
 		return nil
 	}
-	return fmt.Errorf("these could not be read, so some may be left: %s", strings.Join(p.Unread, "; "))
+	return &IncompleteError{p.Unread}
 }
 
 // unfinished says what could not be deleted, and why.

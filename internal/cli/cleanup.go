@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -139,7 +137,7 @@ func newCleaner(session *openstack.Session, can lb.Capabilities, options cleanup
 		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
 		Options:  options,
 		Interval: cleanupInterval,
-		Progress: progressTo(streams.Err, "deleted %d of %d objects"),
+		Progress: cleanup.ProgressTo(streams.Err, "deleted %d of %d objects"),
 	}
 }
 
@@ -148,39 +146,4 @@ func (o *cleanupOptions) print(out io.Writer, plan cleanup.Plan) error {
 		return plan.Print(out)
 	}
 	return printJSON(out, plan)
-}
-
-// barWidth is the width of the progress bar in characters.
-const barWidth = 30
-
-// progressTo returns what shows the progress: a bar on a terminal, else a line for each change. The format is for the
-// two numbers.
-func progressTo(out io.Writer, format string) func(cleanup.Progress) {
-	file, _ := out.(*os.File)
-	terminal := false
-	if file != nil {
-		info, err := file.Stat()
-		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	last := ""
-	return func(p cleanup.Progress) {
-		text := fmt.Sprintf(format, p.Deleted, p.Total)
-		if len(p.Waiting) > 0 {
-			text += "; waiting: " + strings.Join(p.Waiting, "; ")
-		}
-		switch {
-		case terminal:
-			done := 0
-			if p.Total > 0 {
-				done = barWidth * p.Deleted / p.Total
-			}
-			fmt.Fprintf(out, "\r\033[K[%s%s] %s", strings.Repeat("=", done), strings.Repeat(" ", barWidth-done), text)
-			if p.Deleted == p.Total {
-				fmt.Fprintln(out)
-			}
-		case text != last:
-			fmt.Fprintln(out, text)
-		}
-		last = text
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -116,6 +115,7 @@ type drainRun struct {
 	can        lb.Capabilities
 	client     client.Client // has no cache
 	registry   *prometheus.Registry
+	lease      drain.Lease
 	drainer    *drain.Drainer
 }
 
@@ -140,11 +140,16 @@ func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams 
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	if err := d.scaleDown(ctx); err != nil {
-		return err
+	if name := o.drain.deploymentName; name != "" {
+		if err := d.lease.ScaleDown(ctx, name); err != nil {
+			return err
+		}
 	}
 	result, err := d.run(ctx)
 	kept := len(result.Objects) - len(result.Remaining())
+	if incomplete := result.Incomplete(); incomplete != nil && err == nil {
+		streams.Note("Warning: " + incomplete.Error())
+	}
 	switch {
 	case o.output == "json":
 		err = errors.Join(err, printJSON(streams.Out, result))
@@ -180,11 +185,12 @@ func (d *drainRun) connect(ctx context.Context) (err error) {
 	if d.session, d.can, err = d.controller.connect(ctx, d.cloud, d.program.Version, d.log, d.registry); err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
+	d.lease = drain.Lease{Client: d.client, Namespace: d.controller.namespace(), Name: d.controller.leaseName, Duration: d.controller.leaseDuration, Note: d.streams.Note}
 	cluster := lb.Cluster{UID: uid} // objects without a uid may belong to another controller, which still runs
 	d.drainer = drain.New(drain.Drainer{
 		Policy: d.policy, Reader: d.client, Interval: drainInterval,
 		Cleaner:  newCleaner(d.session, d.can, cleanup.Options{Cluster: cluster, Class: d.policy.LoadBalancerClass}, d.streams),
-		Progress: progressTo(d.streams.Err, "released %d of %d Services"),
+		Progress: cleanup.ProgressTo(d.streams.Err, "released %d of %d Services"),
 	})
 	return nil
 }
@@ -223,56 +229,31 @@ func (d *drainRun) show(ctx context.Context, found drained) error {
 	if err := errors.Join(append(failures, err)...); err != nil {
 		return err
 	}
-	if holder := d.holder(ctx); holder != "" {
-		d.streams.Note(holder)
-	}
+	d.streams.Note(d.lease.Holder(ctx))
 	if len(found.Services) == 0 && len(found.Objects) == 0 {
-		return found.Incomplete()
+		return nil
 	}
 	fmt.Fprintln(d.streams.Err, "Nothing was released or deleted. To do it, add --delete.")
 	return errDifferences
 }
 
-// drainResult is that of drain.Drainer.Run.
-type drainResult struct {
-	services []drain.Service
-	plan     cleanup.Plan
-	err      error
-}
-
-// run runs a controller that serves no Service until all are released and nothing is left in the cloud.
+// run releases all Services, until none is left and nothing is left in the cloud.
 func (d *drainRun) run(ctx context.Context) (drained, error) {
-	none := drained{Services: []servicePlan{}, Plan: cleanup.Plan{Objects: []cleanup.Object{}}}
-	var ended atomic.Bool
-	d.log = logr.New(untilEnd{d.log.GetSink(), &ended})
+	left := drained{Services: []servicePlan{}, Plan: cleanup.Plan{Objects: []cleanup.Object{}}}
+	end := drain.NewEnd()
+	d.log = end.Logger(d.log)
 	m, err := d.manager()
 	if err != nil {
-		return none, err
+		return left, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	results := make(chan drainResult, 1)
-	work := manager.RunnableFunc(func(ctx context.Context) error {
-		defer stop()
-		services, plan, err := d.drainer.Run(ctx)
-		ended.Store(true)
-		results <- drainResult{services, plan, err}
-		return nil
-	})
-	if err := errors.Join(m.Add(work), m.Add(awaitLease{d, m.Elected()})); err != nil {
-		return none, fmt.Errorf("set up the controller: %w", err)
+	services, plan, err := d.drainer.RunIn(ctx, m, d.lease, end)
+	for _, s := range services {
+		left.Services = append(left.Services, servicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []plannedOp{}, Error: cmp.Or(s.Message, "not processed yet")})
 	}
-	failure := m.Start(ctx)
-	select {
-	case r := <-results:
-		left := drained{Services: []servicePlan{}, Plan: r.plan}
-		for _, s := range r.services {
-			left.Services = append(left.Services, servicePlan{Namespace: s.Namespace, Service: s.Name, Ops: []plannedOp{}, Error: cmp.Or(s.Message, "not processed yet")})
-		}
-		return left, errors.Join(r.err, failure)
-	default:
+	if plan.Objects != nil {
+		left.Plan = plan
 	}
-	return none, errors.Join(failure, d.notElected(ctx))
+	return left, err
 }
 
 // manager returns what runs the controller.

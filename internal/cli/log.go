@@ -5,7 +5,6 @@ package cli
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -58,27 +57,4 @@ func encodeLevel(level zapcore.Level, out zapcore.PrimitiveArrayEncoder) {
 		level = zapcore.DebugLevel
 	}
 	out.AppendString(level.String())
-}
-
-// untilEnd drops errors once it has ended: when a manager is stopped, it logs the loss of the Lease as an error.
-type untilEnd struct {
-	logr.LogSink
-	ended *atomic.Bool
-}
-
-// Error implements logr.LogSink.
-func (u untilEnd) Error(err error, text string, keysAndValues ...any) {
-	if !u.ended.Load() {
-		u.LogSink.Error(err, text, keysAndValues...)
-	}
-}
-
-// WithValues implements logr.LogSink.
-func (u untilEnd) WithValues(keysAndValues ...any) logr.LogSink {
-	return untilEnd{u.LogSink.WithValues(keysAndValues...), u.ended}
-}
-
-// WithName implements logr.LogSink.
-func (u untilEnd) WithName(name string) logr.LogSink {
-	return untilEnd{u.LogSink.WithName(name), u.ended}
 }

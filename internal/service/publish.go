@@ -198,9 +198,8 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	}))
 }
 
-// retract removes the conditions from a Service that was refused and is not to be served any
-// more. It was never claimed, so there is nothing else to remove. With Policy.Drain an earlier
-// controller may have written them.
+// retract removes the conditions from a Service that was refused and is not to be served any more. It was never
+// claimed, so there is nothing else to remove. With Policy.Drain an earlier controller may have written them.
 func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error {
 	unclaimed := service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.Annotations[annotation.Managed] == "" &&
 		!controllerutil.ContainsFinalizer(service, claim.Finalizer)

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package drain
 
 import (
 	"context"
@@ -23,27 +23,34 @@ import (
 // holderInterval is the time between two looks at the Lease while another process holds it.
 const holderInterval = 2 * time.Second
 
-// scaleDown scales the Deployment of --scale-down to 0.
-func (d *drainRun) scaleDown(ctx context.Context) error {
-	name := d.options.drain.deploymentName
-	if name == "" {
-		return nil
-	}
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.controller.namespace(), Name: name}}
-	err := d.client.SubResource("scale").Patch(ctx, deployment, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":0}}`)),
+// Lease is the Lease of the controller. Who has it may work on the Services.
+type Lease struct {
+	// Client has no cache.
+	Client          client.Client
+	Namespace, Name string
+	// Duration is how long it is valid without its holder.
+	Duration time.Duration
+	// Note tells people what happens.
+	Note func(string)
+}
+
+// ScaleDown scales a Deployment in the namespace of the Lease to 0.
+func (l Lease) ScaleDown(ctx context.Context, name string) error {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: name}}
+	err := l.Client.SubResource("scale").Patch(ctx, deployment, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":0}}`)),
 		client.WithSubResourceBody(&autoscalingv1.Scale{}))
 	if err != nil {
 		return fmt.Errorf("scale Deployment %s/%s to 0 (--scale-down): %w", deployment.Namespace, name, err)
 	}
-	fmt.Fprintf(d.streams.Err, "Deployment %s/%s is scaled to 0.\n", deployment.Namespace, name)
+	l.Note(fmt.Sprintf("Deployment %s/%s is scaled to 0.", deployment.Namespace, name))
 	return nil
 }
 
-// holder says which process holds the controller's Lease, and what to do about it. It returns "" if none does.
-func (d *drainRun) holder(ctx context.Context) string {
+// Holder says which process holds the Lease, and what to do about it. It returns "" if none does.
+func (l Lease) Holder(ctx context.Context) string {
 	var lease coordinationv1.Lease
-	key := client.ObjectKey{Namespace: d.controller.namespace(), Name: d.controller.leaseName}
-	switch err := d.client.Get(ctx, key, &lease); {
+	key := client.ObjectKey{Namespace: l.Namespace, Name: l.Name}
+	switch err := l.Client.Get(ctx, key, &lease); {
 	case apierrors.IsNotFound(err):
 		return fmt.Sprintf("there is no Lease %s, so no controller seems to run. If one runs, name its Lease with --leader-elect-resource-namespace "+
 			"and --leader-elect-resource-name, or it creates the load balancers again", key)
@@ -57,14 +64,14 @@ func (d *drainRun) holder(ctx context.Context) string {
 	}
 	return fmt.Sprintf("Pod %s holds Lease %s: a controller runs, and would create the load balancers again. Stop all its Pods, for "+
 		"example with: kubectl scale deployment -n %s %s --replicas=0\nIf that Pod was killed, the Lease expires after %v",
-		pod, key, key.Namespace, key.Name, d.controller.leaseDuration)
+		pod, key, key.Namespace, key.Name, l.Duration)
 }
 
 // notElected says why the command never got the Lease. The context has ended.
-func (d *drainRun) notElected(ctx context.Context) error {
+func (l Lease) notElected(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holderInterval)
 	defer cancel()
-	if holder := d.holder(ctx); holder != "" {
+	if holder := l.Holder(ctx); holder != "" {
 		return fmt.Errorf("nothing was released: %s", holder)
 	}
 	return errors.New("nothing was released: the command ended before it had the Lease; run it again")
@@ -72,7 +79,7 @@ func (d *drainRun) notElected(ctx context.Context) error {
 
 // awaitLease tells who holds the Lease, until the command has it.
 type awaitLease struct {
-	*drainRun
+	Lease
 	elected <-chan struct{}
 }
 
@@ -89,14 +96,14 @@ func (a awaitLease) Start(ctx context.Context) error {
 			return nil
 		case <-time.After(holderInterval):
 		}
-		holder := a.holder(ctx)
+		holder := a.Holder(ctx)
 		select {
 		case <-a.elected: // it may be this process by now
 			return nil
 		default:
 		}
 		if holder != "" && holder != last && ctx.Err() == nil {
-			a.streams.Note("Waiting: " + holder)
+			a.Note("Waiting: " + holder)
 			last = holder
 		}
 	}
