@@ -115,7 +115,6 @@ func unreleased(left []Service) error {
 	}
 	problems := []error{fmt.Errorf("%d Services are not released; run the command again to continue", len(left))}
 	for _, s := range left {
-		//lint:ignore ST1005 Service is a name
 		problems = append(problems, fmt.Errorf("Service %s: %s", s, cmp.Or(s.Message, "not processed yet")))
 	}
 	return errors.Join(problems...)

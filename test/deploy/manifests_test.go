@@ -286,32 +286,34 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestInstallationIsAsTheDocsTell takes the kustomization of the docs and lets
-// kube-apiserver see what comes of it.
-func TestInstallationIsAsTheDocsTell(t *testing.T) {
+// TestInstallationAndDrainAreAsTheDocsTell takes the kustomizations of the docs and lets
+// kube-apiserver see what comes of them.
+func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
 	installed(t)
-	_, rest, found := strings.Cut(page(t, docs), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
-	if !found {
-		t.Fatalf("%s has no kustomization", docs)
-	}
-	block, _, _ := strings.Cut(rest, "\n\n")
-	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
-		t.Fatal(err)
-	}
-	mine := filepath.Join(dir, "mine")
-	if err := os.Mkdir(mine, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
-	if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
-	out := kubectl(t, "kustomize", mine)
-	for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("there is no %q in\n%s", want, out)
+	for _, path := range []string{docs, "../../docs/magnum-and-cluster-api.md"} {
+		_, rest, found := strings.Cut(page(t, path), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
+		if !found {
+			t.Fatalf("%s has no kustomization", path)
+		}
+		block, _, _ := strings.Cut(rest, "\n\n")
+		dir := t.TempDir()
+		if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
+			t.Fatal(err)
+		}
+		mine := filepath.Join(dir, "mine")
+		if err := os.Mkdir(mine, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
+		if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
+		out := kubectl(t, "kustomize", mine)
+		for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: there is no %q in\n%s", path, want, out)
+			}
 		}
 	}
 }
