@@ -50,7 +50,7 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 			"controller creates the objects again.\n" +
 			"Load balancers are deleted with everything on them. Other objects of other clusters and of people stay.\n" +
 			"With --drain it connects to the cluster and releases its Services as the controller releases a Service that is\n" +
-			"deleted. The Services stay, without load balancers, until a controller runs again. Only one may run at a time:\n" +
+			"deleted. The Services stay, without load balancers, until a controller runs again. Only one controller may work:\n" +
 			"the command waits for the controller's Lease. Services of other classes and of other controllers stay as they are.\n" +
 			"If the command is interrupted, run it again.\n" +
 			"Exit status: 0 nothing is left, 2 objects would be deleted, or with --drain are kept, 1 an error, or objects are\n" +
