@@ -7,12 +7,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 )
@@ -77,13 +84,71 @@ func same(a, b string) bool {
 // configuration, which does not exist.
 func TestTheProgramTakesTheArguments(t *testing.T) {
 	for name, r := range cases {
-		d := object[appsv1.Deployment](t, rendered(t, r, caseFile(t, name, "values.yaml"))["deployment.yaml"], "Deployment")
-		args := d.Spec.Template.Spec.Containers[0].Args
-		for i, a := range args {
-			args[i] = strings.Replace(a, "--cloud-config=", "--cloud-config="+t.TempDir(), 1)
+		texts := rendered(t, r, caseFile(t, name, "values.yaml"))
+		d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
+		takesArguments(t, name, d.Spec.Template.Spec.Containers[0].Args)
+		if text, has := texts["drain/job.yaml"]; has {
+			takesArguments(t, name+", the Job", object[batchv1.Job](t, text, "Job").Spec.Template.Spec.Containers[0].Args)
 		}
-		if status, out := run(args...); status != 1 || !strings.Contains(out, "read the cloud configuration") {
-			t.Errorf("%s: exit status %d of %v:\n%s", name, status, args, out)
+	}
+}
+
+func takesArguments(t *testing.T, name string, args []string) {
+	t.Helper()
+	for i, a := range args {
+		args[i] = strings.Replace(a, "--cloud-config=", "--cloud-config="+t.TempDir(), 1)
+	}
+	if status, out := run(args...); status != 1 || !strings.Contains(out, "read the cloud configuration") {
+		t.Errorf("%s: exit status %d of %v:\n%s", name, status, args, out)
+	}
+}
+
+// TestTheValuesOfThePageAboutClusterAPIAreThoseOfTheChart renders the chart with the values in the HelmChartProxy of the page.
+func TestTheValuesOfThePageAboutClusterAPIAreThoseOfTheChart(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "magnum-and-cluster-api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "      valuesTemplate: |\n")
+	values, _, ended := strings.Cut(rest, "\n\n")
+	if !found || !ended {
+		t.Fatal("the page has no valuesTemplate")
+	}
+	values = strings.ReplaceAll(strings.ReplaceAll("\n"+values, "\n        ", "\n"), "{{ .Cluster.metadata.name }}", "shop")
+	texts := rendered(t, helm, values)
+	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
+	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--cluster-name=shop") || !slices.Contains(args, "--adopt=observe") {
+		t.Errorf("the arguments are %v", args)
+	}
+}
+
+// TestTheJobDrainsWhatTheDeploymentServes compares the arguments that both have.
+func TestTheJobDrainsWhatTheDeploymentServes(t *testing.T) {
+	texts := rendered(t, helm, caseFile(t, "everything", "values.yaml"))
+	job := object[batchv1.Job](t, texts["drain/job.yaml"], "Job")
+	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
+	pod, of := job.Spec.Template.Spec, d.Spec.Template.Spec
+	var only []string
+	for _, arg := range pod.Containers[0].Args {
+		if !slices.Contains(of.Containers[0].Args, arg) {
+			only = append(only, arg)
 		}
+	}
+	if diff := cmp.Diff([]string{"cleanup", "--drain", "--delete", "--scale-down=" + d.Name}, only); diff != "" {
+		t.Errorf("arguments of the Job only (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"cluster-name", "load-balancer-class", "handle-default-class", "leader-elect-resource-name", "cloud-config", "kubeconfig"} {
+		if !slices.ContainsFunc(pod.Containers[0].Args, func(arg string) bool { return strings.HasPrefix(arg, "--"+name+"=") }) {
+			t.Errorf("the Job has no --%s", name)
+		}
+	}
+	if pod.ServiceAccountName != of.ServiceAccountName || !cmp.Equal(pod.Volumes, of.Volumes) || !cmp.Equal(pod.Containers[0].Env, of.Containers[0].Env) || pod.Containers[0].Image != of.Containers[0].Image {
+		t.Error("the Job has another account, image, environment or files")
+	}
+	if selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err != nil || selector.Matches(labels.Set(job.Spec.Template.Labels)) {
+		t.Errorf("the Deployment, the budget and the Service select the Pod of the Job, too: %v %v", selector, err)
+	}
+	if job.Annotations["helm.sh/hook"] != "pre-delete" {
+		t.Errorf("annotations of the Job: %v", job.Annotations)
 	}
 }

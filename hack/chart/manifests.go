@@ -25,6 +25,7 @@ var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
+	"drain/role.yaml", "drain/job.yaml",
 }
 
 // manifestFiles renders the files in deploy that come from the chart.
@@ -41,17 +42,18 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flag for readiness gates is the user's: it needs what is in readiness-gates.
+	// The flag for readiness gates is the user's: it needs what is in readiness-gates. The Job of drain is for the end.
 	values["podReadinessGates"] = map[string]any{"enabled": true}
-	gates, err := render(c, values, kustomize)
+	values["drainOnUninstall"] = true
+	optional, err := render(c, values, kustomize)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]string{}
 	for _, name := range manifests {
 		text := rendered[name]
-		if path.Dir(name) == "readiness-gates" {
-			text = gates[name]
+		if text == "" {
+			text = optional[name]
 		}
 		head, rest, found := strings.Cut(text, "\n# SPDX-License-Identifier: Apache-2.0\n")
 		if !found {

@@ -31,6 +31,8 @@ type Policy struct {
 	DefaultClass      bool
 	// ClusterIPs selects the Services that get a load balancer at their ClusterIP; nil selects none.
 	ClusterIPs *ClusterIPs
+	// Drain is whether no Service is served, and all that this controller has claimed are released.
+	Drain bool
 }
 
 // Owner returns the Service as the owner of cloud objects.
@@ -57,7 +59,7 @@ func (p Policy) Handles(service *corev1.Service) bool {
 // LoadBalancer, of a class that is handled, or gets one at its ClusterIP; and it is not being deleted.
 func (p Policy) Serves(service *corev1.Service) bool {
 	switch {
-	case service.DeletionTimestamp != nil:
+	case p.Drain || service.DeletionTimestamp != nil:
 		return false
 	case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
 		return p.Handles(service)
@@ -90,13 +92,18 @@ func (p Policy) WhyNotServed(service *corev1.Service) string {
 // A Service of type LoadBalancer without a class, with the mark, that is no longer handled because
 // an operator changed --handle-default-class, is not released: another controller takes it over
 // with its load balancer. It is released here when it is deleted.
+//
+// With Drain only the mark and the class count. A Service that has neither may be one of
+// openstack-cloud-controller-manager, which still works for it. One with the mark may have lost its finalizer.
 func (p Policy) Leaves(service *corev1.Service) bool {
 	balancer := service.Spec.Type == corev1.ServiceTypeLoadBalancer
 	switch {
-	case p.Serves(service) || !hasFinalizer(service):
+	case p.Serves(service) || !hasFinalizer(service) && !p.Drain:
 		return false
-	case p.Claimed(service):
-		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil
+	case service.Annotations[annotation.Managed] == p.Mark(service):
+		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil || p.Handles(service)
+	case p.Drain:
+		return balancer && hasFinalizer(service) && service.Spec.LoadBalancerClass != nil && p.Handles(service) && service.Annotations[annotation.Managed] == ""
 	case balancer:
 		return p.Handles(service)
 	}
@@ -104,6 +111,12 @@ func (p Policy) Leaves(service *corev1.Service) bool {
 	// the load balancer's id. The mark of another class means that its controller releases it.
 	otherClass := strings.HasPrefix(service.Annotations[annotation.Managed], string(service.UID)+" ")
 	return p.DefaultClass && service.Annotations[annotation.LoadBalancerID] != "" && !otherClass
+}
+
+// Reports reports whether the conditions of a Service that is not claimed are this controller's: it handles the
+// class, and no controller has put its mark on the Service.
+func (p Policy) Reports(service *corev1.Service) bool {
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && p.Handles(service) && service.Annotations[annotation.Managed] == ""
 }
 
 // Mark returns the value of annotation Managed on a Service that may have cloud objects.

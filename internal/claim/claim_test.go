@@ -47,9 +47,9 @@ func without(key string) func(*corev1.Service) {
 
 func TestServicesThatAreServedAndThatAreReleased(t *testing.T) {
 	tests := map[string]struct {
-		service        *corev1.Service
-		explicitOnly   bool
-		serves, leaves bool
+		service             *corev1.Service
+		explicitOnly, drain bool
+		serves, leaves      bool
 	}{
 		"without a class":                                        {service: served(), serves: true},
 		"without a class, which is not handled":                  {service: served(), explicitOnly: true},
@@ -72,10 +72,24 @@ func TestServicesThatAreServedAndThatAreReleased(t *testing.T) {
 			service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" }),
 		},
 		"without our finalizer": {service: served(deleted, func(s *corev1.Service) { s.Finalizers = nil })},
+
+		"drained":               {service: served(), drain: true, leaves: true},
+		"drained, of our class": {service: served(class(ourClass)), explicitOnly: true, drain: true, leaves: true},
+		"drained, of our class, but its mark was removed":                 {service: served(class(ourClass), unmarked), explicitOnly: true, drain: true, leaves: true},
+		"drained, being deleted":                                          {service: served(deleted), drain: true, leaves: true},
+		"drained, changed to another type":                                {service: served(clusterIP), drain: true, leaves: true},
+		"drained, without a class, which is not handled":                  {service: served(), explicitOnly: true, drain: true},
+		"drained, of another class":                                       {service: served(class("other/x"), unmarked), drain: true},
+		"drained, of another class, with its mark":                        {service: served(class("other/x"), func(s *corev1.Service) { s.Annotations[annotation.Managed] = "uid-1 other/x" }), drain: true},
+		"drained, of openstack-cloud-controller-manager":                  {service: served(unmarked), drain: true},
+		"drained, of openstack-cloud-controller-manager, deleted":         {service: served(unmarked, deleted), drain: true},
+		"drained, of openstack-cloud-controller-manager, of another type": {service: served(unmarked, clusterIP), drain: true},
+		"drained, without our finalizer":                                  {service: served(func(s *corev1.Service) { s.Finalizers = nil }), drain: true, leaves: true},
+		"drained, never served":                                           {service: served(unmarked, func(s *corev1.Service) { s.Finalizers = nil }), drain: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := Policy{LoadBalancerClass: ourClass, DefaultClass: !test.explicitOnly}
+			p := Policy{LoadBalancerClass: ourClass, DefaultClass: !test.explicitOnly, Drain: test.drain}
 			if got := p.Serves(test.service); got != test.serves {
 				t.Errorf("Serves: %t", got)
 			}

@@ -32,6 +32,9 @@ type Cleaner struct {
 	Neutron  *neutron.Client
 	Barbican *barbican.Client
 	Options  Options
+	// Spare returns Options.Spared, after everything else was read: so that it has all Services whose objects were seen. It is
+	// nil if the cluster is gone.
+	Spare func(context.Context) (map[string]string, error)
 	// Interval is the time between two looks at the cloud.
 	Interval time.Duration
 	// Progress is called after each look, or is nil.
@@ -72,7 +75,13 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 	if err := Check(c.Options.Cluster, all); err != nil {
 		return Plan{}, err
 	}
-	return NewPlan(c.Options, all), nil
+	options := c.Options
+	if c.Spare != nil {
+		if options.Spared, err = c.Spare(ctx); err != nil {
+			return Plan{}, err
+		}
+	}
+	return NewPlan(options, all), nil
 }
 
 // readGroups reads the security groups, and the ports that have those of the cluster.
@@ -240,12 +249,20 @@ func (r *run) apply(ctx context.Context, s step) error {
 	return fmt.Errorf("no write for %T", s)
 }
 
-// Incomplete returns an error if the plan may lack objects.
+// IncompleteError says what could not be read.
+type IncompleteError struct{ Unread []string }
+
+// Error implements error.
+func (e *IncompleteError) Error() string {
+	return "these could not be read, so some may be left: " + strings.Join(e.Unread, "; ")
+}
+
+// Incomplete returns an *IncompleteError if the plan may lack objects.
 func (p Plan) Incomplete() error {
 	if len(p.Unread) == 0 {
 		return nil
 	}
-	return fmt.Errorf("these could not be read, so some may be left: %s", strings.Join(p.Unread, "; "))
+	return &IncompleteError{p.Unread}
 }
 
 // unfinished says what could not be deleted, and why.

@@ -1,7 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cleanup deletes what a cluster left in the cloud when the cluster itself is gone.
+// Package cleanup deletes what a cluster left in the cloud when the cluster itself is gone, or when its Services were
+// released and will have no load balancers.
 //
 // NewPlan decides, from lists of the project alone, what was created for the cluster and what must stay. A Cleaner reads
 // the lists, carries out what is possible now, and begins again, until nothing is left: no state is kept, so it can be
@@ -58,6 +59,11 @@ type Options struct {
 	KeepFloatingIPs bool
 	// Deleted are load balancers that were deleted before, with their VIP ports: Octavia may have left these behind.
 	Deleted map[string]bool
+	// Spared are the Services whose objects stay, by uid, and why. Without a reason they are left out of the plan: another
+	// controller is responsible for them.
+	Spared map[string]string
+	// Class leaves out the security groups of the nodes for other classes; "" is for all.
+	Class string
 }
 
 // Object is a cloud object of the cluster.
@@ -228,9 +234,10 @@ func (p *planner) ambiguous(hasUID bool) string {
 
 func (p *planner) loadBalancer(listed octavia.Listed) {
 	l := listed.Bare
-	if p.Cluster.CreatedLoadBalancer(l) {
+	why, spared := p.Spared[lb.ServiceUIDOf(l.Tags)]
+	if p.Cluster.CreatedLoadBalancer(l) && (!spared || why != "") {
 		o := Object{Kind: LoadBalancer, ID: l.ID, Name: l.Name, Service: serviceOf(l), State: l.ProvisioningStatus, portID: l.VIP.PortID}
-		o.Keep = cmp.Or(p.Cluster.OtherUser(l), p.ambiguous(lb.ClusterUIDOf(l.Tags) != ""))
+		o.Keep = cmp.Or(why, p.sparedUser(l), p.Cluster.OtherUser(l), p.ambiguous(lb.ClusterUIDOf(l.Tags) != ""))
 		if o.Keep == "" {
 			switch {
 			case !listed.Complete:
@@ -248,10 +255,23 @@ func (p *planner) loadBalancer(listed octavia.Listed) {
 	p.shared(listed)
 }
 
+// sparedUser says which Service that is spared has ports on the load balancer of another one, or returns "".
+func (p *planner) sparedUser(l lb.LoadBalancer) string {
+	for _, owner := range p.Cluster.Sharers(l) {
+		if _, spared := p.Spared[owner.ServiceUID]; spared {
+			return fmt.Sprintf("the Service with the uid %s has ports on it", owner.ServiceUID)
+		}
+	}
+	return ""
+}
+
 // shared adds the listeners and pools of the cluster on a load balancer that stays.
 func (p *planner) shared(listed octavia.Listed) {
 	l := listed.Bare
 	for _, owner := range p.Cluster.Sharers(l) {
+		if _, spared := p.Spared[owner.ServiceUID]; spared {
+			continue
+		}
 		ops := slices.DeleteFunc(diff.New(lb.Wanted{}, lb.Observed{LoadBalancer: active(l)}, owner).Ops, func(op diff.Op) bool { return !leavesLoadBalancer(op) })
 		if len(ops) == 0 {
 			continue
@@ -305,9 +325,19 @@ func (p *planner) floatingIP(f lb.FloatingIP) {
 	if !p.Cluster.CreatedFloatingIP(f, at) {
 		return
 	}
-	_, _, marked := lb.MarkOfFloatingIP(f)
+	mark, _, marked := lb.MarkOfFloatingIP(f)
+	service := mark.ServiceUID
+	if !marked && at != nil {
+		service = lb.ServiceUIDOf(at.Tags)
+	}
+	why, spared := p.Spared[service]
+	if spared && why == "" {
+		return
+	}
 	o := Object{Kind: FloatingIP, ID: f.ID, Name: f.Address, Service: lb.ServiceOfFloatingIP(f), portID: f.PortID}
 	switch {
+	case spared:
+		o.Keep = why
 	case p.ambiguous(marked) != "" && at == nil:
 		o.Keep = p.ambiguous(marked)
 	case kept:
@@ -343,7 +373,8 @@ func (p *planner) balancerAt(portID string) (at *lb.LoadBalancer, kept bool) {
 
 // securityGroup takes the group from all ports and deletes it.
 func (p *planner) securityGroup(g securitygroup.Group) {
-	if !p.Cluster.CreatedSecurityGroup(g.Name, g.Description) {
+	group := lb.NodesGroup{ClusterUID: p.Cluster.UID, Class: p.Class}
+	if !p.Cluster.CreatedSecurityGroup(g.Name, g.Description) || p.Class != "" && !group.Owns(g.Name, g.Description) {
 		return
 	}
 	o := Object{Kind: SecurityGroup, ID: g.ID, Name: g.Name}
@@ -377,13 +408,17 @@ func (p *planner) certificate(c lb.Certificate) {
 	if !ok || !known || p.Cluster.UID == "" || mark.ClusterUID != p.Cluster.UID {
 		return
 	}
-	o := Object{Kind: Certificate, ID: ref.ID, Name: c.Name}
+	why, spared := p.Spared[mark.ServiceUID]
+	if spared && why == "" {
+		return
+	}
+	o := Object{Kind: Certificate, ID: ref.ID, Name: c.Name, Keep: why}
 	var listeners []lb.Listener
 	for _, l := range p.all.LoadBalancers {
 		listeners = append(listeners, l.Bare.Listeners...)
 	}
 	// Octavia may lock a load balancer permanently if its certificate is deleted.
-	if o.Waits = c.InUse(listeners); o.Waits == "" {
+	if o.Waits = c.InUse(listeners); o.Waits == "" && o.Keep == "" {
 		o.steps = []step{c}
 	}
 	p.add(o)

@@ -26,6 +26,11 @@ func owner(cluster, uid, name string) lb.Owner {
 	return lb.Owner{ClusterName: cluster, ClusterUID: uid, Namespace: "shop", Name: name, ServiceUID: uidOfService}
 }
 
+// ownerWith is a Service of cluster prod with the uid.
+func ownerWith(serviceUID string) lb.Owner {
+	return lb.Owner{ClusterName: "prod", ClusterUID: "uid-1", Namespace: "shop", Name: serviceUID, ServiceUID: serviceUID}
+}
+
 // ofOCCM is the load balancer that openstack-cloud-controller-manager makes for the owner.
 func ofOCCM(o lb.Owner, id string, edits ...func(*lb.LoadBalancer)) octavia.Listed {
 	l := lb.LoadBalancer{ID: id, Name: o.LoadBalancerName(), Description: o.Description(), Tags: []string{o.LoadBalancerName()},
@@ -88,6 +93,8 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 		all     Inventory
 		keepIPs bool
 		deleted map[string]bool
+		spared  map[string]string
+		class   string
 		want    map[string]string
 	}{
 		"both kinds of load balancers, those of others untouched": {
@@ -195,6 +202,37 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 				"service": "delete; delete security group lb-sg-0f8fad5b-d9cb-469f-a165-70867728950e-shop-old (service)",
 			},
 		},
+		"Services for which another controller is responsible, and one that cannot be released": {
+			cluster: lb.Cluster{UID: "uid-1"}, class: "x", spared: map[string]string{"theirs": "", "stuck": "it is stuck"},
+			all: Inventory{
+				LoadBalancers: []octavia.Listed{
+					ofOurs(ours, "a"), ofOurs(ownerWith("theirs"), "t", listening("l", ours.Tags()...)), ofOurs(ownerWith("stuck"), "s"),
+					ofOurs(ours, "b", listening("m", ownerWith("theirs").Tags()...)),
+				},
+				FloatingIPs: []lb.FloatingIP{
+					{ID: "f-a", Address: "203.0.113.1", PortID: "vip-a", Description: ours.FloatingIPDescription()},
+					{ID: "f-t", Address: "203.0.113.2", PortID: "vip-t", Description: ownerWith("theirs").FloatingIPDescription()},
+					{ID: "f-s", Address: "203.0.113.3", PortID: "vip-s", Description: ownerWith("stuck").FloatingIPDescription()},
+					{ID: "o-t", Address: "203.0.113.4", PortID: "vip-t", Description: ofOCCMFloatingIP("prod", "web")},
+				},
+				SecurityGroups: []securitygroup.Group{
+					{ID: "ours", Name: lb.NodesGroup{ClusterUID: "uid-1", Class: "x"}.Name()},
+					{ID: "theirs", Name: lb.NodesGroup{ClusterUID: "uid-1", Class: "y"}.Name()},
+				},
+				Certificates: []lb.Certificate{
+					{Name: ours.CertificateName(strings.Repeat("a", 64)), Ref: "https://barbican/v1/secrets/" + uidOfService},
+					{Name: ownerWith("theirs").CertificateName(strings.Repeat("b", 64)), Ref: "https://barbican/v1/secrets/0f8fad5b-d9cb-469f-a165-70867728950f"},
+					{Name: ownerWith("stuck").CertificateName(strings.Repeat("c", 64)), Ref: "https://barbican/v1/secrets/0f8fad5b-d9cb-469f-a165-708677289510"},
+				},
+			},
+			want: map[string]string{
+				"a": "delete later: its floating IPs and security groups are deleted first", "f-a": "delete; delete floating IP 203.0.113.1",
+				"b": "kept: the Service with the uid theirs has ports on it",
+				"s": "kept: it is stuck", "f-s": "kept: it is stuck", "t": "delete; close port TCP/80 (listener l)",
+				"ours":       "delete; delete security group kube-octavia-nodes-uid-1-x (ours)",
+				uidOfService: "delete", "0f8fad5b-d9cb-469f-a165-708677289510": "kept: it is stuck",
+			},
+		},
 		"certificates and ports that Octavia left": {
 			cluster: lb.Cluster{UID: "uid-1"}, deleted: map[string]bool{"gone": true},
 			all: Inventory{
@@ -205,7 +243,7 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := fates(NewPlan(Options{Cluster: c.cluster, KeepFloatingIPs: c.keepIPs, Deleted: c.deleted}, c.all))
+			got := fates(NewPlan(Options{Cluster: c.cluster, KeepFloatingIPs: c.keepIPs, Deleted: c.deleted, Spared: c.spared, Class: c.class}, c.all))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

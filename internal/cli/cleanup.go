@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/cleanup"
@@ -22,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // cleanupInterval is the time between two looks at the cloud.
@@ -36,46 +36,56 @@ type cleanupOptions struct {
 	keepFloatingIPs bool
 	timeout         time.Duration
 	output          string
+	drain           drainOptions
 }
 
-func newCleanup(streams IO, version string) *cobra.Command {
+func newCleanup(streams IO, program Options) *cobra.Command {
 	var o cleanupOptions
 	c := &cobra.Command{
 		Use:   "cleanup --cloud-config=FILE --cluster-uid=UID",
-		Short: "Delete the cloud objects of a cluster that no longer exists",
+		Short: "Delete the cloud objects of a cluster that no longer exists, or that is to be deleted",
 		Long: "Finds what a cluster left in the project: load balancers, floating IPs, security groups and certificates\n" +
 			"that kube-octavia or openstack-cloud-controller-manager created for its Services. It only shows them,\n" +
-			"unless --delete is set. It does not connect to the cluster. If the cluster still exists, delete its\n" +
-			"Services or stop its controller first, or the controller creates the objects again.\n" +
+			"unless --delete is set. It does not connect to the cluster. If the cluster still exists, use --drain, or the\n" +
+			"controller creates the objects again.\n" +
 			"Load balancers are deleted with everything on them. Other objects of other clusters and of people stay.\n" +
+			"With --drain it connects to the cluster and releases its Services as the controller releases a Service that is\n" +
+			"deleted. The Services stay, without load balancers, until a controller runs again. Only one controller may work:\n" +
+			"the command waits for the controller's Lease. Services of other classes and of other controllers stay as they are.\n" +
 			"If the command is interrupted, run it again.\n" +
-			"Exit status: 0 nothing is left, 2 objects would be deleted, 1 an error, or objects are left after --timeout.",
+			"Exit status: 0 nothing is left, 2 objects would be deleted, or with --drain are kept, 1 an error, or objects are\n" +
+			"left after --timeout.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var p problems
-			if o.check(&p); p.err() != nil {
+			if o.check(&p, c.Flags()); p.err() != nil {
 				return p.err()
 			}
-			return o.run(c.Context(), o.logger(streams), streams, version)
+			if o.drain.enabled {
+				return o.runDrain(c.Context(), o.logger(streams), streams, program)
+			}
+			return o.run(c.Context(), o.logger(streams), streams, program.Version)
 		},
 	}
 	flags := c.Flags()
 	o.addCloudFlags(flags)
 	o.logging.addFlags(flags)
-	flags.StringVar(&o.cluster.Name, "cluster-name", "", "also select objects that have only the name of the cluster: --cluster-name of its controller, by default kubernetes; leave it out if another cluster has this name")
+	flags.StringVar(&o.cluster.Name, "cluster-name", "", "also select objects that have only the name of the cluster: --cluster-name of its controller, by default kubernetes; leave it out if another cluster has this name; with --drain it only has to be that of the controller")
 	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system; objects of kube-octavia have it")
 	flags.BoolVar(&o.delete, "delete", false, "delete the objects; without it they are only shown")
 	flags.BoolVar(&o.keepFloatingIPs, "keep-floating-ips", false, "detach the floating IPs and keep them in the project")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long to wait until everything is deleted")
 	flags.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	o.addDrainFlags(flags)
 	return c
 }
 
-func (o *cleanupOptions) check(p *problems) {
+func (o *cleanupOptions) check(p *problems, given *pflag.FlagSet) {
 	o.checkCloud(p)
 	o.logging.check(p)
 	checkOutput(p, o.output)
-	if o.cluster.Name == "" && o.cluster.UID == "" {
+	o.checkDrain(p, given)
+	if !o.drain.enabled && o.cluster.Name == "" && o.cluster.UID == "" {
 		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it says which cluster is meant"))
 	}
 	p.require(o.timeout > 0, "timeout", o.timeout, "must be above 0s")
@@ -91,14 +101,7 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	defer session.Close()
-	cleaner := &cleanup.Cleaner{
-		Octavia:  octavia.New(session.LoadBalancer(), session.ProjectID(), can),
-		Neutron:  neutron.New(session.Network(), session.ProjectID()),
-		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
-		Options:  cleanup.Options{Cluster: o.cluster, KeepFloatingIPs: o.keepFloatingIPs},
-		Interval: cleanupInterval,
-		Progress: progressTo(streams.Err),
-	}
+	cleaner := newCleaner(session, can, cleanup.Options{Cluster: o.cluster, KeepFloatingIPs: o.keepFloatingIPs}, streams)
 	plan, err := cleaner.Look(ctx)
 	if err != nil {
 		return err
@@ -127,43 +130,20 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	return failure
 }
 
+func newCleaner(session *openstack.Session, can lb.Capabilities, options cleanup.Options, streams IO) *cleanup.Cleaner {
+	return &cleanup.Cleaner{
+		Octavia:  octavia.New(session.LoadBalancer(), session.ProjectID(), can),
+		Neutron:  neutron.New(session.Network(), session.ProjectID()),
+		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
+		Options:  options,
+		Interval: cleanupInterval,
+		Progress: cleanup.ProgressTo(streams.Err, "deleted %d of %d objects"),
+	}
+}
+
 func (o *cleanupOptions) print(out io.Writer, plan cleanup.Plan) error {
 	if o.output == "text" {
 		return plan.Print(out)
 	}
 	return printJSON(out, plan)
-}
-
-// barWidth is the width of the progress bar in characters.
-const barWidth = 30
-
-// progressTo returns what shows the progress: a bar on a terminal, else a line for each change.
-func progressTo(out io.Writer) func(cleanup.Progress) {
-	file, _ := out.(*os.File)
-	terminal := false
-	if file != nil {
-		info, err := file.Stat()
-		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	last := ""
-	return func(p cleanup.Progress) {
-		text := fmt.Sprintf("deleted %d of %d objects", p.Deleted, p.Total)
-		if len(p.Waiting) > 0 {
-			text += "; waiting: " + strings.Join(p.Waiting, "; ")
-		}
-		switch {
-		case terminal:
-			done := 0
-			if p.Total > 0 {
-				done = barWidth * p.Deleted / p.Total
-			}
-			fmt.Fprintf(out, "\r\033[K[%s%s] %s", strings.Repeat("=", done), strings.Repeat(" ", barWidth-done), text)
-			if p.Deleted == p.Total {
-				fmt.Fprintln(out)
-			}
-		case text != last:
-			fmt.Fprintln(out, text)
-		}
-		last = text
-	}
 }

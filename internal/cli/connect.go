@@ -29,6 +29,9 @@ import (
 // handles unless it is told otherwise.
 const DefaultLoadBalancerClass = "kube-octavia.io/octavia"
 
+// defaultClusterName is --cluster-name of the controller unless it is told otherwise.
+const defaultClusterName = "kubernetes"
+
 // The calls to each OpenStack service, in the long run and at once, that the
 // controller allows itself unless it is told otherwise.
 const (
@@ -52,8 +55,13 @@ type connection struct {
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
 	c.addCloudFlags(flags)
+	c.addClusterFlags(flags)
+	flags.StringVar(&c.clusterName, "cluster-name", defaultClusterName, "name of the cluster in the names of load balancers; after a migration, that of openstack-cloud-controller-manager")
+}
+
+// addClusterFlags adds the flags that say which cluster, and which Services of it.
+func (c *connection) addClusterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&c.clusterName, "cluster-name", "kubernetes", "name of the cluster in the names of load balancers; after a migration, that of openstack-cloud-controller-manager")
 	flags.StringVar(&c.loadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
 	flags.BoolVar(&c.defaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
 }

@@ -41,6 +41,9 @@ import (
 // namespaceFile is where a Pod finds the name of its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
+// defaultLeaseName is the name of the controller's Lease unless it is told otherwise.
+const defaultLeaseName = "kube-octavia"
+
 // controllerOptions holds the flags of `kube-octavia controller`.
 type controllerOptions struct {
 	connection
@@ -88,7 +91,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "listen address of /healthz and /readyz; 0 disables them")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader, so that only one replica is active")
 	flags.StringVar(&o.leaseNamespace, "leader-elect-resource-namespace", "", "namespace of the Lease; default: the Pod's namespace, or kube-system outside a cluster")
-	flags.StringVar(&o.leaseName, "leader-elect-resource-name", "kube-octavia", "name of the Lease")
+	flags.StringVar(&o.leaseName, "leader-elect-resource-name", defaultLeaseName, "name of the Lease")
 	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait before they take over the Lease of a leader that does not renew it")
 	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it stops")
 	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "interval for trying to acquire or renew the Lease")

@@ -31,21 +31,27 @@ func (o owners) have(object Object) bool {
 // servicesPerPage is how many Services one call lists.
 const servicesPerPage = 500
 
-// owners returns the Services that may have cloud objects. It checks that the API server is that
-// of this cluster, and that the list is complete: it must have Service default/kubernetes.
+// owners returns the Services that may have cloud objects.
 func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, error) {
+	all, err := Services(ctx, reader, f.ClusterUID)
+	return f.ownersAmong(all), err
+}
+
+// Services returns all Services of the cluster. It checks that the API server is that of this cluster, and that the list is
+// complete: it must have Service default/kubernetes. The reader must have no cache.
+func Services(ctx context.Context, reader client.Reader, clusterUID string) ([]corev1.Service, error) {
 	var system corev1.Namespace
 	if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
-		return owners{}, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
+		return nil, fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
 	}
-	if string(system.UID) != f.ClusterUID {
-		return owners{}, fmt.Errorf("the API server belongs to cluster %s, not to this controller's cluster %s", system.UID, f.ClusterUID)
+	if string(system.UID) != clusterUID {
+		return nil, fmt.Errorf("the API server belongs to cluster %s, not to this controller's cluster %s", system.UID, clusterUID)
 	}
 	var all []corev1.Service
 	for next := ""; ; {
 		var page corev1.ServiceList
 		if err := reader.List(ctx, &page, client.Limit(servicesPerPage), client.Continue(next)); err != nil {
-			return owners{}, fmt.Errorf("list Services: %w", err)
+			return nil, fmt.Errorf("list Services: %w", err)
 		}
 		all = append(all, page.Items...)
 		if next = page.Continue; next == "" {
@@ -53,9 +59,9 @@ func (f *Finder) owners(ctx context.Context, reader client.Reader) (owners, erro
 		}
 	}
 	if !slices.ContainsFunc(all, func(s corev1.Service) bool { return s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes" }) {
-		return owners{}, errors.New("the list of Services lacks default/kubernetes, so it may be incomplete")
+		return nil, errors.New("the list of Services lacks default/kubernetes, so it may be incomplete")
 	}
-	return f.ownersAmong(all), nil
+	return all, nil
 }
 
 // cachedOwners is owners from the cache, without checks.

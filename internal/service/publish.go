@@ -198,12 +198,12 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	}))
 }
 
-// retract removes the conditions from a Service that was refused and is not to be served any
-// more. It was never claimed, so there is nothing else to remove.
+// retract removes the conditions from a Service that was refused and is not to be served any more. It was never
+// claimed, so there is nothing else to remove. With Policy.Drain an earlier controller may have written them.
 func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error {
 	unclaimed := service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.Annotations[annotation.Managed] == "" &&
 		!controllerutil.ContainsFinalizer(service, claim.Finalizer)
-	if !unclaimed && !r.Memory.Has(keyOf(service), service.UID) {
+	if drained := r.Drain && r.Reports(service); !unclaimed && !drained && !r.Memory.Has(keyOf(service), service.UID) {
 		return nil
 	}
 	_, err := r.patchStatus(ctx, service, "remove the conditions", removeConditions)

@@ -84,6 +84,20 @@ func InstallGates(ctx context.Context, cluster *kube.Cluster, dir string) error 
 	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"})
 }
 
+// InstallDrain applies the Role of deploy/drain, which is the file, and waits until it is in force.
+func InstallDrain(ctx context.Context, cluster *kube.Cluster, file string) error {
+	if _, err := Kubectl(ctx, cluster, "apply", "-f", file); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return err
+	}
+	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{
+		Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: Name, Namespace: Namespace,
+	})
+}
+
 // awaitRight waits until the controller may do this.
 func awaitRight(ctx context.Context, client *kubernetes.Clientset, what authorizationv1.ResourceAttributes) error {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: User, ResourceAttributes: &what}}

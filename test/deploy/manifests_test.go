@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -285,32 +286,34 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestInstallationIsAsTheDocsTell takes the kustomization of the docs and lets
-// kube-apiserver see what comes of it.
-func TestInstallationIsAsTheDocsTell(t *testing.T) {
+// TestInstallationAndDrainAreAsTheDocsTell takes the kustomizations of the docs and lets
+// kube-apiserver see what comes of them.
+func TestInstallationAndDrainAreAsTheDocsTell(t *testing.T) {
 	installed(t)
-	_, rest, found := strings.Cut(page(t, docs), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
-	if !found {
-		t.Fatalf("%s has no kustomization", docs)
-	}
-	block, _, _ := strings.Cut(rest, "\n\n")
-	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
-		t.Fatal(err)
-	}
-	mine := filepath.Join(dir, "mine")
-	if err := os.Mkdir(mine, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
-	if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
-	out := kubectl(t, "kustomize", mine)
-	for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("there is no %q in\n%s", want, out)
+	for _, path := range []string{docs, "../../docs/magnum-and-cluster-api.md"} {
+		_, rest, found := strings.Cut(page(t, path), "\n    apiVersion: kustomize.config.k8s.io/v1beta1\n")
+		if !found {
+			t.Fatalf("%s has no kustomization", path)
+		}
+		block, _, _ := strings.Cut(rest, "\n\n")
+		dir := t.TempDir()
+		if err := os.CopyFS(filepath.Join(dir, "kube-octavia", "deploy"), os.DirFS(manifests)); err != nil {
+			t.Fatal(err)
+		}
+		mine := filepath.Join(dir, "mine")
+		if err := os.Mkdir(mine, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := "apiVersion: kustomize.config.k8s.io/v1beta1\n" + strings.ReplaceAll("\n"+block, "\n    ", "\n")
+		if err := os.WriteFile(filepath.Join(mine, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kubectl(t, "apply", "-k", mine, "--dry-run=server", "--validate=strict")
+		out := kubectl(t, "kustomize", mine)
+		for _, want := range []string{"image: registry.example.com/kube-octavia:v1\n", "- --cluster-name=prod\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: there is no %q in\n%s", path, want, out)
+			}
 		}
 	}
 }
@@ -326,6 +329,36 @@ func TestKubeAPIServerAcceptsTheManifestsForReadinessGatesWithoutAWarning(t *tes
 	out := kubectl(t, "apply", "-k", gates, "--validate=strict")
 	if lines := strings.Count(out, "\n"); lines != 4 || strings.Contains(out, "Warning") || strings.Contains(out, "created") {
 		t.Errorf("applied a second time, %d objects instead of 4:\n%s", lines, out)
+	}
+}
+
+func TestKubeAPIServerAcceptsTheJobThatDrainsWithoutAWarning(t *testing.T) {
+	installed(t)
+	const drain = "../../deploy/drain"
+	out := kubectl(t, "apply", "-k", drain, "--validate=strict")
+	t.Cleanup(func() {
+		if _, err := deploy.Kubectl(context.Background(), kubetest.Cluster(t), "delete", "-k", drain, "--wait=false"); err != nil {
+			t.Error(err)
+		}
+	})
+	if lines := strings.Count(out, "\n"); lines != 3 || strings.Contains(out, "Warning") {
+		t.Errorf("%d objects instead of 3:\n%s", lines, out)
+	}
+	job, err := kubetest.Client(t).BatchV1().Jobs(deploy.Namespace).Get(t.Context(), deploy.Name+"-drain", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Labels: job.Spec.Template.Labels}, Spec: *job.Spec.Template.Spec.DeepCopy()}
+	if _, err := kubetest.Client(t).CoreV1().Pods(deploy.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Errorf("its Pod is refused: %v", err)
+	}
+	role, err := kubetest.Client(t).RbacV1().Roles(deploy.Namespace).Get(t.Context(), deploy.Name+"-drain", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []rbacv1.PolicyRule{{Verbs: []string{"patch"}, APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{deploy.Name}}}
+	if diff := cmp.Diff(want, role.Rules); diff != "" {
+		t.Errorf("rights (-want +have):\n%s", diff)
 	}
 }
 

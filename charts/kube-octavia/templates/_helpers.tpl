@@ -96,6 +96,27 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toYaml (concat $args .Values.extraArgs) }}
 {{- end }}
 
+{{/* The arguments of the container of the Job, as a list. Of extraArgs, only --kubeconfig is for it too. */}}
+{{- define "kube-octavia.drainArgs" -}}
+{{- $args := list "cleanup" "--drain" "--delete"
+  (printf "--scale-down=%s" (include "kube-octavia.fullname" .))
+  (printf "--cloud-config=/etc/kube-octavia/%s" (include "kube-octavia.cloudConfigKey" .))
+  (printf "--cluster-name=%s" .Values.clusterName)
+  (printf "--load-balancer-class=%s" .Values.loadBalancerClass)
+  (printf "--handle-default-class=%t" .Values.handleDefaultClass)
+  (printf "--cloud-rate=%v" .Values.cloudRate)
+  (printf "--cloud-burst=%d" (int64 .Values.cloudBurst))
+  (printf "--leader-elect-resource-name=%s" (include "kube-octavia.fullname" .))
+  (printf "--log-format=%s" .Values.log.format)
+  (printf "--v=%d" (int64 .Values.log.level)) }}
+{{- range .Values.extraArgs }}
+{{- if hasPrefix "--kubeconfig=" . }}
+{{- $args = append $args . }}
+{{- end }}
+{{- end }}
+{{- toYaml $args }}
+{{- end }}
+
 {{/* The affinity of the Pods; empty if there is none. */}}
 {{- define "kube-octavia.affinity" -}}
 {{- if .Values.affinity }}
@@ -155,5 +176,65 @@ podAntiAffinity:
 !has({{ $service }}.spec.loadBalancerClass) || {{ $service }}.spec.loadBalancerClass == {{ $context.Values.loadBalancerClass | quote }}
 {{- else -}}
 {{ $service }}.spec.?loadBalancerClass.orValue("") == {{ $context.Values.loadBalancerClass | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What the Pods of the Deployment and of the Job have in common: account and network. */}}
+{{- define "kube-octavia.podSettings" -}}
+serviceAccountName: {{ include "kube-octavia.serviceAccountName" . }}
+automountServiceAccountToken: true
+enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 0 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- if .Values.hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- with default (.Values.hostNetwork | ternary "ClusterFirstWithHostNet" "") .Values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The same of their containers: limits and files. */}}
+{{- define "kube-octavia.containerSettings" -}}
+{{- with .Values.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.securityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+volumeMounts:
+# The whole directory: a single file (subPath) would never be updated.
+- name: cloud-config
+  mountPath: /etc/kube-octavia
+  readOnly: true
+{{- with .Values.extraVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end }}
+
+{{/* The same of their volumes and nodes. */}}
+{{- define "kube-octavia.podPlacement" -}}
+volumes:
+- name: cloud-config
+  secret:
+    secretName: {{ include "kube-octavia.secretName" . }}
+    defaultMode: 0440
+{{- with .Values.extraVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
