@@ -245,7 +245,7 @@ func footer(s Survey) string {
 
 // tree returns the Service with its load balancer and the parts of that.
 func (v ServiceStatus) tree() tree.Node {
-	root := tree.Node{Text: fmt.Sprintf("%s/%s Programmed=%s %s", v.Namespace, v.Name, v.Programmed, v.Reason)}
+	root := tree.Node{Text: strings.TrimSpace(fmt.Sprintf("%s/%s Programmed=%s %s", v.Namespace, v.Name, v.Programmed, v.Reason))}
 	if v.Address != "" {
 		root.Text += ", " + v.Address
 	}
@@ -264,7 +264,11 @@ func (v ServiceStatus) tree() tree.Node {
 		balancer.Text += ", floating IP " + strings.Join(v.FloatingIPs, ", ")
 	}
 	for _, part := range v.Parts {
-		balancer.Below = append(balancer.Below, part.tree())
+		n := part.tree()
+		if part.Kind == poolKind {
+			n.Text += ", used by no listener"
+		}
+		balancer.Below = append(balancer.Below, n)
 	}
 	root.Below = []tree.Node{balancer}
 	return root
