@@ -65,8 +65,8 @@ func pluginFile(s source, downloads string, programs []program, files []file) (f
 			Description: "Shows the load balancers that kube-octavia creates for Services in OpenStack\n" +
 				"Octavia: their state, members, drift and conflicts (kubectl octavia status), and\n" +
 				"what the controller would do (kubectl octavia plan).\n",
-			Caveats: "The commands need the cloud.conf of the controller, or one with a credential that\n" +
-				"may only read: kubectl octavia status --cloud-config=cloud.conf\n",
+			Caveats: "The commands need a cloud.conf and the flags of the controller, such as --cluster-name:\n" +
+				"kubectl octavia status --cloud-config=cloud.conf\n",
 		},
 	}
 	for _, p := range programs {

@@ -41,9 +41,15 @@ func (o *Once) List(ctx context.Context, list client.ObjectList, options ...clie
 		return err
 	}
 	if with.UnsafeDisableDeepCopy == nil || !*with.UnsafeDisableDeepCopy {
-		known = known.DeepCopyObject()
+		reflect.ValueOf(list).Elem().Set(reflect.ValueOf(known.DeepCopyObject()).Elem())
+		return nil
 	}
 	reflect.ValueOf(list).Elem().Set(reflect.ValueOf(known).Elem())
+	// As in a cache, the objects are shared, but not their order: readers may remove some.
+	items := reflect.ValueOf(list).Elem().FieldByName("Items")
+	own := reflect.MakeSlice(items.Type(), items.Len(), items.Len())
+	reflect.Copy(own, items)
+	items.Set(own)
 	return nil
 }
 

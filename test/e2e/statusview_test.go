@@ -161,8 +161,9 @@ func TestServicesThatShareALoadBalancerShowTheirOwnParts(t *testing.T) {
 	s.resetCalls()
 	survey := s.statusOf("-n", s.namespace)
 	trees := slices.DeleteFunc(s.callsToTheCloud(), func(call string) bool { return !strings.Contains(call, "/status?") })
-	if len(trees) != 1 {
-		t.Errorf("%d status trees of one load balancer were read: %v", len(trees), trees)
+	members := slices.DeleteFunc(s.callsToTheCloud(), func(call string) bool { return !strings.Contains(call, "/members?") })
+	if len(trees) != 1 || len(members) != 2 {
+		t.Errorf("one load balancer with two pools was read with %d status trees and %d lists of members: %v %v", len(trees), len(members), trees, members)
 	}
 	if len(survey.Services) != 2 {
 		t.Fatalf("%+v", survey.Services)
