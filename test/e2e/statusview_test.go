@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
@@ -239,6 +241,27 @@ func (s *stage) waitFor(w *watching, text string) {
 		}
 		return nil
 	})
+}
+
+func TestAWatchGoesOnAfterAFailedRead(t *testing.T) {
+	skipOnRealOpenStack(t, "the simulator fails")
+	s := newStage(t, settings{off: true})
+	web := s.service("web", tcp(8080))
+	w := s.watch()
+	s.waitFor(w, "1 Service:")
+	s.cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Route: "/v2.0/lbaas/listeners", Kind: wire.FaultStatus, Status: 500, Times: 1})
+	s.eventually(func() error {
+		if errs := w.errs.String(); !strings.Contains(errs, "cannot read the state, trying again in 1s: list listeners") {
+			return fmt.Errorf("the watch said %q", errs)
+		}
+		return nil
+	})
+	s.start()
+	s.waitFor(w, web.waitUntilProgrammed())
+	w.interrupt()
+	if status := <-w.ended; status != 0 {
+		t.Errorf("the watch ended with %d: %s", status, w.errs.String())
+	}
 }
 
 func TestAWatchShowsAChangeAndEndsWithStatusZero(t *testing.T) {
