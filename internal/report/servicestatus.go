@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -238,8 +239,11 @@ func (f holding) drift() Drift {
 		d.Ops = append(d.Ops, Op{Kind: diff.Kind(op), Text: op.String()})
 	}
 	for _, r := range f.plan.Refused {
-		if r.Reason == status.ReasonDrifted {
+		switch r.Reason {
+		case status.ReasonDrifted:
 			d.Held = append(d.Held, r.Message)
+		case build.ReasonSecretForbidden: // the controller may be allowed to read it
+			d.Unknown = "the Secret with the certificate must not be read with this kubeconfig, so only members were compared"
 		}
 	}
 	return d

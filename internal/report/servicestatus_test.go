@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -149,6 +150,9 @@ func TestStateOfAServiceIn(t *testing.T) {
 		"drift while Octavia works": {func(f *holding) { f.current.Bare.ProvisioningStatus = lb.PendingUpdate }, func(v ServiceStatus) any { return v.Drift },
 			Drift{Ops: []Op{}, Unknown: "Octavia is working on the load balancer: PENDING_UPDATE"}},
 		"drift, if a call fails": {func(f *holding) { f.planErr = errors.New("no answer") }, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "no answer"}},
+		"drift, if the Secret must not be read": {func(f *holding) {
+			f.plan.Refused = []diff.Refusal{{Reason: build.ReasonSecretForbidden, Message: "forbidden"}}
+		}, func(v ServiceStatus) any { return v.Drift }, Drift{Ops: []Op{}, Unknown: "the Secret with the certificate must not be read with this kubeconfig, so only members were compared"}},
 		"drift that is repaired, and drift that is not": {func(f *holding) {
 			f.plan.Ops = []diff.Op{diff.DeleteListener{ID: otherID, Key: lb.ListenerKey{Transport: lb.TCP, Port: 81}}}
 			f.plan.Refused = []diff.Refusal{{Reason: status.ReasonDrifted, Message: "not repaired"}, {Reason: "Other", Message: "no drift"}}
