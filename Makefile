@@ -225,8 +225,9 @@ image: need-go ## Build bin/kube-octavia-image.tar, a container image for linux/
 .PHONY: release
 release: need-go ## Build the files of a release in bin/release: programs, image, manifests, SBOMs, checksums
 #? VERSION=v1.2.3 required; IMAGE=NAME (default kube-octavia:VERSION), PUSH=1, PLATFORMS as above
+#? DOWNLOADS=URL  where the files are published, for the manifest of krew; default: the release on GitHub
 	@[ '$(origin VERSION)' != file ] || { echo "make release: VERSION=v1.2.3 is required" >&2; exit 1; }
-	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(RELEASE_FLAGS)
+	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)') $(RELEASE_FLAGS)
 
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing

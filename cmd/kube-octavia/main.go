@@ -19,7 +19,7 @@ var version string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: version})
+	status := cli.Run(ctx, os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr}, cli.Options{Version: version, Program: os.Args[0]})
 	stop()
 	os.Exit(status)
 }

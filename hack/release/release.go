@@ -45,6 +45,11 @@ func makeRelease(ctx context.Context, o options, out io.Writer) error {
 		}
 		files = append(files, added...)
 	}
+	plugin, err := pluginFile(b.source, cmp.Or(o.downloads, sourceURL+"/releases/download/"+b.source.version), b.programs, files)
+	if err != nil {
+		return err
+	}
+	files = append(files, plugin)
 	if err := writeFiles(o.output, append(files, checksumFile(files)), out); err != nil {
 		return err
 	}
@@ -57,6 +62,9 @@ func makeRelease(ctx context.Context, o options, out io.Writer) error {
 
 // name is that of a file of the release.
 func (s source) name(suffix string) string { return programName + "-" + s.version + "-" + suffix }
+
+// archiveName is the name of the archive with the program for a platform.
+func (s source) archiveName(p platform) string { return s.name(p.os+"-"+p.arch) + ".tar.gz" }
 
 // programFiles are, for each platform, the archive with the program and its licences, and its SBOM.
 func programFiles(b built) ([]file, error) {
@@ -76,7 +84,7 @@ func programFiles(b built) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{name + ".tar.gz", archive}, file{name + ".spdx.json", bill})
+		files = append(files, file{b.source.archiveName(p.platform), archive}, file{name + ".spdx.json", bill})
 	}
 	return files, nil
 }

@@ -8,21 +8,20 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/kube-octavia/kube-octavia/internal/tree"
 )
 
 // Print prints the plan as a tree: Services with their objects, then what belongs to no single Service.
 func (p Plan) Print(out io.Writer) error {
 	var b bytes.Buffer
 	p.printHead(&b)
-	for i, o := range p.Objects {
-		if i == 0 || o.Service != p.Objects[i-1].Service {
-			fmt.Fprintln(&b, serviceTitle(o.Service))
+	for i := 0; i < len(p.Objects); {
+		service := tree.Node{Text: serviceTitle(p.Objects[i].Service)}
+		for of := p.Objects[i].Service; i < len(p.Objects) && p.Objects[i].Service == of; i++ {
+			service.Below = append(service.Below, tree.Node{Text: p.Objects[i].title() + " " + p.Objects[i].fate()})
 		}
-		branch := "├─"
-		if i == len(p.Objects)-1 || p.Objects[i+1].Service != o.Service {
-			branch = "└─"
-		}
-		fmt.Fprintf(&b, "  %s %s %s\n", branch, o.title(), o.fate())
+		b.WriteString(service.String())
 	}
 	_, err := out.Write(b.Bytes())
 	return err

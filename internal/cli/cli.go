@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +39,8 @@ type IO = command.IO
 type Options struct {
 	// Version is the version of the build; empty means the commit.
 	Version string
+	// Program is the path by which the program was called; kubectl calls it as kubectl-octavia.
+	Program string
 	// Timing is what the controller waits for; zero means timing.Default.
 	Timing timing.Delays
 }
@@ -53,7 +57,7 @@ func Run(ctx context.Context, args []string, streams IO, o Options) int {
 	case errors.Is(err, errUnhealthy):
 		return exitError
 	default:
-		fmt.Fprintf(streams.Err, "kube-octavia: %v\n", err)
+		fmt.Fprintf(streams.Err, "%s: %v\n", root.CommandPath(), err)
 		return exitError
 	}
 }
@@ -69,6 +73,9 @@ func newRoot(streams IO, o Options) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	if isPlugin(o.Program) {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl octavia"}
+	}
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(command.FlagError)
@@ -81,6 +88,11 @@ func newRoot(streams IO, o Options) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// isPlugin reports whether kubectl called the program, as `kubectl octavia`.
+func isPlugin(program string) bool {
+	return strings.TrimSuffix(filepath.Base(program), ".exe") == "kubectl-octavia"
 }
 
 // printJSON writes a value as indented JSON, as all commands with -o json do.

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bytes"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -74,6 +75,8 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		"a drain of no class":                     {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--load-balancer-class="}, `--load-balancer-class "": must be a name`},
 		"a drain that stops but deletes nothing":  {[]string{"cleanup", "--cloud-config=" + conf, "--drain", "--scale-down=d"}, "--scale-down d: needs --delete"},
 		"a drain without a cloud.conf":            {[]string{"cleanup", "--drain"}, "--cloud-config is required: the path of cloud.conf"},
+		"an output of status":                     {[]string{"status", "--cloud-config=" + conf, "-o", "yaml"}, `--output "yaml": must be text, wide, json or tree`},
+		"an interval that is too short":           {[]string{"status", "--cloud-config=" + conf, "-w", "--interval=10ms"}, `--interval 10ms: must be 1s or more`},
 		"a migration from no cloud":               {[]string{"migrate"}, "--cloud-config is required"},
 		"a migration from nowhere":                {[]string{"migrate", "--from=metallb"}, `--from "metallb": must be occm or kuryr`},
 	} {
@@ -86,6 +89,45 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 				t.Errorf("said %q, want %q in it", got.Err, test.want)
 			}
 		})
+	}
+}
+
+func TestAPluginOfKubectlIsNamedLikeOne(t *testing.T) {
+	for program, want := range map[string]string{
+		"/usr/local/bin/kube-octavia": "kube-octavia", "": "kube-octavia", "./kubectl-octavia-old": "kube-octavia",
+		"/home/op/.krew/bin/kubectl-octavia": "kubectl octavia", "kubectl-octavia": "kubectl octavia", "kubectl-octavia.exe": "kubectl octavia",
+	} {
+		var out, errs bytes.Buffer
+		streams, o := IO{Out: &out, Err: &errs}, Options{Program: program}
+		if status := Run(t.Context(), []string{"status", "--help"}, streams, o); status != exitOK || !strings.Contains(out.String(), "\n  "+want+" status [SERVICE...] [flags]\n") {
+			t.Errorf("%s: help, with status %d, says %s", program, status, out.String())
+		}
+		if status := Run(t.Context(), []string{"plan"}, streams, o); status != exitError || !strings.HasPrefix(errs.String(), want+": --cloud-config is required") {
+			t.Errorf("%s: status %d, %s", program, status, errs.String())
+		}
+	}
+}
+
+func TestAServiceIsNamedByItselfOrWithItsNamespace(t *testing.T) {
+	for name, c := range map[string]struct {
+		arg, namespace, context string
+		want, err               string
+	}{
+		"a name":                              {"web", "", "", "default/web", ""},
+		"a name, in the context's namespace":  {"web", "", "shop", "shop/web", ""},
+		"a name and --namespace":              {"web", "blog", "shop", "blog/web", ""},
+		"both":                                {"shop/web", "", "blog", "shop/web", ""},
+		"both and the same --namespace":       {"shop/web", "shop", "", "shop/web", ""},
+		"both and another --namespace":        {"shop/web", "blog", "", "", `argument "shop/web": it names another namespace than --namespace blog; leave one of them out`},
+		"no name":                             {"shop/", "", "", "", `argument "shop/": must be NAME or NAMESPACE/NAME of a Service`},
+		"no namespace":                        {"/web", "", "", "", `argument "/web": must be NAME or NAMESPACE/NAME of a Service`},
+		"nothing":                             {"", "", "", "", `argument "": must be NAME or NAMESPACE/NAME of a Service`},
+		"a kind, as kubectl has before names": {"service/shop/web", "", "", "", `argument "service/shop/web": must be NAME or NAMESPACE/NAME of a Service`},
+	} {
+		got, err := serviceKey(c.arg, c.namespace, c.context)
+		if c.err == "" && (err != nil || got.String() != c.want) || c.err != "" && (err == nil || err.Error() != c.err) {
+			t.Errorf("%s: %s, %v; want %s, %s", name, got, err, c.want, c.err)
+		}
 	}
 }
 

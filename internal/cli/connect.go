@@ -51,6 +51,8 @@ type connection struct {
 	adopt             adoptValue
 	// unknownProviders is set by connect: which providers of cloud.conf Octavia does not have.
 	unknownProviders error
+	// contextNamespace is set by look: the namespace of the kubeconfig's current context, or "".
+	contextNamespace string
 }
 
 func (c *connection) addFlags(flags *pflag.FlagSet) {
@@ -139,6 +141,7 @@ func (c *connection) look(ctx context.Context, log logr.Logger, version string) 
 	if err != nil {
 		return nil, nil, err
 	}
+	c.contextNamespace = cluster.Namespace()
 	uid, err := cluster.UID(ctx)
 	if err != nil {
 		return nil, nil, err

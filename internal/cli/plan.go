@@ -4,16 +4,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
@@ -60,6 +59,7 @@ func newPlan(streams IO, version string) *cobra.Command {
 		Use:   "plan [SERVICE]",
 		Short: "Show what the controller would do, without doing it",
 		Long: "Reads the cloud and SERVICE, or all Services, and prints the operations that the controller would do now.\n" +
+			"SERVICE is a name or NAMESPACE/NAME.\n" +
 			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -73,7 +73,7 @@ func newPlan(streams IO, version string) *cobra.Command {
 	o.connection.addFlags(c.Flags())
 	o.connection.addAdoptFlag(c.Flags())
 	o.logging.addFlags(c.Flags())
-	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "namespace of the Services; default: all namespaces, or namespace default for a SERVICE")
+	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", namespaceUsage)
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	return c
 }
@@ -128,30 +128,12 @@ func (o *planOptions) services(ctx context.Context, reader client.Reader, args [
 		}
 		return list.Items, nil
 	}
-	key := client.ObjectKey{Namespace: cmp.Or(o.namespace, corev1.NamespaceDefault), Name: args[0]}
-	var service corev1.Service
-	err := reader.Get(ctx, key, &service)
-	switch {
-	case apierrors.IsNotFound(err) && o.namespace == "":
-		//lint:ignore ST1005 Service is a name
-		return nil, fmt.Errorf("Service %s does not exist; without --namespace it is looked for in namespace %s", key, key.Namespace)
-	case apierrors.IsNotFound(err):
-		//lint:ignore ST1005 Service is a name
-		return nil, cmp.Or(namespaceMissing(ctx, reader, o.namespace), fmt.Errorf("Service %s does not exist", key))
-	case err != nil:
-		return nil, fmt.Errorf("read Service %s: %w", key, err)
+	key, err := serviceKey(args[0], o.namespace, o.contextNamespace)
+	if err != nil {
+		return nil, err
 	}
-	return []corev1.Service{service}, nil
-}
-
-// namespaceMissing returns an error if the namespace does not exist. It returns nil if that cannot be found out: many
-// users may not read namespaces.
-func namespaceMissing(ctx context.Context, reader client.Reader, name string) error {
-	err := reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("namespace %q does not exist", name)
-	}
-	return nil
+	service, err := readService(ctx, reader, key, o.namespace == "" && !strings.Contains(args[0], "/"))
+	return []corev1.Service{service}, err
 }
 
 func planOf(ctx context.Context, from *planner.Planner, service *corev1.Service) servicePlan {

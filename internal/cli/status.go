@@ -5,63 +5,168 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
+
+// statusInterval is the time between two looks of `kube-octavia status --watch` unless it is told otherwise.
+const statusInterval = 5 * time.Second
+
+var statusOutputs = []string{string(report.StatusText), string(report.StatusWide), "json", string(report.StatusTree)}
 
 // statusOptions holds the flags of `kube-octavia status`.
 type statusOptions struct {
 	connection
 	logging
-	output string
+	namespace string
+	output    string
+	watch     bool
+	interval  time.Duration
 }
 
 func newStatus(streams IO, version string) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
-		Use:   "status",
+		Use:   "status [SERVICE...]",
 		Short: "Show the load balancers of the cluster's Services, orphans and conflicts",
-		Long: "Reads Services and the cloud and prints the Services with their load balancers, then\n" +
-			"orphans (cloud objects of this cluster that no Service uses), conflicts (objects that\n" +
-			"a Service needs but does not own) and ports that Octavia left behind. Writes nothing.",
+		Long: "Reads Services and the cloud and prints the Services with their load balancers, then what differs from what\n" +
+			"the Services request (drift) and conflicts: objects that a Service needs but does not own. Without SERVICE and\n" +
+			"--namespace also orphans (cloud objects of this cluster that no Service uses) and ports that Octavia left behind.\n" +
+			"SERVICE is a name or NAMESPACE/NAME. Writes nothing.\n" +
+			"Last change is when Octavia last changed the load balancer or anything on it (updated_at). Without a load\n" +
+			"balancer it is since when condition Programmed has its status.\n" +
+			"How many members are up is only shown with SERVICE, --namespace, or -o wide, json or tree: this takes a call to\n" +
+			"Octavia for each load balancer.",
 		Args: command.Args,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			var p problems
 			if o.check(&p); p.err() != nil {
 				return p.err()
 			}
-			return o.run(c.Context(), o.logger(streams), streams, version)
+			return o.run(c.Context(), o.logger(streams), args, streams, version)
 		},
 	}
-	o.connection.addFlags(c.Flags())
-	o.logging.addFlags(c.Flags())
-	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	flags := c.Flags()
+	o.connection.addFlags(flags)
+	o.logging.addFlags(flags)
+	flags.StringVarP(&o.namespace, "namespace", "n", "", namespaceUsage)
+	flags.StringVarP(&o.output, "output", "o", "text", "output format: text, wide, json or tree")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "look again and again, and print what has changed, until the command is interrupted")
+	flags.DurationVar(&o.interval, "interval", statusInterval, "with --watch: time between two looks")
 	return c
 }
 
 func (o *statusOptions) check(p *problems) {
 	o.connection.check(p)
 	o.logging.check(p)
-	checkOutput(p, o.output)
+	p.require(slices.Contains(statusOutputs, o.output), "output", quoted(o.output), "must be text, wide, json or tree")
+	p.require(o.interval >= time.Second, "interval", o.interval, "must be 1s or more")
 }
 
-func (o *statusOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
+func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string, streams IO, version string) error {
 	planner, disconnect, err := o.look(ctx, log, version)
 	if err != nil {
-		return err
+		return o.unlessInterrupted(ctx, err)
 	}
 	defer disconnect()
-	survey, err := report.Status(ctx, planner.Source())
+	selected, err := o.selection(ctx, planner, args, streams)
+	if err != nil {
+		return o.unlessInterrupted(ctx, err)
+	}
+	lists := &kubeconfig.Once{Reader: planner.Reader}
+	planner.Reader = lists
+	show := statusDisplay{source: planner.Source(), selected: selected, output: o.output, streams: streams}
+	show.printer.Format, show.printer.Now = report.StatusFormat(o.output), time.Now
+	if err := show.again(ctx); err != nil || !o.watch {
+		return o.unlessInterrupted(ctx, err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(o.interval):
+		}
+		lists.Forget()
+		if err := show.again(ctx); err != nil && ctx.Err() == nil {
+			streams.Note("cannot read the state, trying again in " + o.interval.String() + ": " + err.Error())
+		}
+	}
+}
+
+// unlessInterrupted returns the error, or nil if a watch was interrupted: that is how it ends.
+func (o *statusOptions) unlessInterrupted(ctx context.Context, err error) error {
+	if o.watch && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// selection returns what the arguments and --namespace select. Services and namespaces that are named must exist.
+func (o *statusOptions) selection(ctx context.Context, planner *planner.Planner, args []string, streams IO) (report.StatusOptions, error) {
+	selected := report.StatusOptions{Parts: o.output != string(report.StatusText) || o.namespace != "" || len(args) > 0}
+	if len(args) == 0 {
+		selected.Namespace = o.namespace
+		if o.namespace == "" {
+			return selected, nil
+		}
+		return selected, namespaceMissing(ctx, planner.Reader, o.namespace)
+	}
+	for _, arg := range args {
+		key, err := serviceKey(arg, o.namespace, o.contextNamespace)
+		if err != nil {
+			return selected, err
+		}
+		service, err := readService(ctx, planner.Reader, key, o.namespace == "" && !strings.Contains(arg, "/"))
+		if err != nil {
+			return selected, err
+		}
+		if !planner.Serves(&service) && !planner.Leaves(&service) {
+			streams.Note(client.ObjectKeyFromObject(&service).String() + ": not handled: " + planner.WhyNotServed(&service))
+		}
+		selected.Names = append(selected.Names, types.NamespacedName(key))
+	}
+	return selected, nil
+}
+
+// statusDisplay shows the state, and later what has changed.
+type statusDisplay struct {
+	source   report.Source
+	selected report.StatusOptions
+	output   string
+	streams  IO
+	printer  report.StatusPrinter
+	// last is what was shown last, as JSON; nil before the first time.
+	last *report.Survey
+}
+
+// again reads the state, and prints it or what has changed in it. JSON is printed as a whole.
+func (d *statusDisplay) again(ctx context.Context) error {
+	survey, err := report.Status(ctx, d.source, d.selected)
 	if err != nil {
 		return err
 	}
-	streams.Note(survey.Unhandled)
-	if o.output == "json" {
-		return printJSON(streams.Out, survey)
+	first := d.last == nil
+	if first && len(d.selected.Names) == 0 {
+		d.streams.Note(survey.Unhandled)
 	}
-	return survey.Print(streams.Out)
+	last := d.last
+	d.last = &survey
+	if d.output != "json" {
+		return d.printer.Print(d.streams.Out, survey)
+	}
+	if !first && report.ChangeOf(*last, survey).Empty() {
+		return nil
+	}
+	return printJSON(d.streams.Out, survey)
 }

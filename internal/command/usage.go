@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Args checks the arguments of a command against the names in its usage line: NAME is required, [NAME] is not. The
-// error names the argument that is missing or too many, and the usage line.
+// Args checks the arguments of a command against the names in its usage line: NAME is required, [NAME] is not, and
+// [NAME...], as the last one, stands for any number. The error names the argument that is missing or too many, and the usage line.
 func Args(c *cobra.Command, args []string) error {
 	var names []string
 	for _, word := range strings.Fields(c.Use)[1:] {
@@ -21,7 +21,9 @@ func Args(c *cobra.Command, args []string) error {
 			names = append(names, word)
 		}
 	}
+	many := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "...]")
 	switch {
+	case many && len(args) >= len(names):
 	case len(args) > len(names) && len(names) == 0:
 		return fmt.Errorf("unexpected argument %q: the command takes none; usage: %s", args[0], c.UseLine())
 	case len(args) > len(names):

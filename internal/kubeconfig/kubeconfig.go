@@ -30,7 +30,12 @@ type Cluster struct {
 	// source is the kubeconfig with its context, or the Pod's service account. server and user are where to change the
 	// address of the API and the credentials.
 	source, server, user string
+	// namespace is that of the context.
+	namespace string
 }
+
+// Namespace returns the namespace of the kubeconfig's current context, or "" if it names none.
+func (c Cluster) Namespace() string { return c.namespace }
 
 // Load finds the cluster: that of the kubeconfig at path or, if path is empty, of $KUBECONFIG, of ~/.kube/config, or of
 // the Pod. The error names the kubeconfig and says what it lacks.
@@ -56,6 +61,7 @@ func Load(path string) (Cluster, error) {
 	cluster.source = fmt.Sprintf("%s, context %q", where, loaded.CurrentContext)
 	cluster.server = fmt.Sprintf("server of cluster %q in the kubeconfig", current.Cluster)
 	cluster.user = fmt.Sprintf("user %q in the kubeconfig", current.AuthInfo)
+	cluster.namespace = current.Namespace
 	return cluster.unlimited(), nil
 }
 

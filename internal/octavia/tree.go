@@ -62,6 +62,21 @@ func (c *Client) Tree(ctx context.Context, id string) (Tree, error) {
 	return tree, nil
 }
 
+// OperatingStatuses returns the operating statuses of the listeners, pools and health monitors, by their ids.
+func (t Tree) OperatingStatuses() map[string]string {
+	all := map[string]string{}
+	for _, l := range t.Listeners {
+		all[l.ID] = l.OperatingStatus
+		for _, p := range l.Pools {
+			all[p.ID] = p.OperatingStatus
+			if p.Monitor != nil {
+				all[p.Monitor.ID] = p.Monitor.OperatingStatus
+			}
+		}
+	}
+	return all
+}
+
 // badID returns the first invalid id of the tree.
 func (t Tree) badID() (id string, bad bool) {
 	parts := []part{t.part}

@@ -10,21 +10,46 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // Plan returns what a controller that was just started would do for the Service, and what the
 // Service has in the cloud.
 func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan, lb.Observed, error) {
+	return p.plan(ctx, service, p.Observe)
+}
+
+// PlanListed is Plan for one of many Services. What the lists show is not read again, and members only if the load
+// balancer has changed since a controller last confirmed it: see survey.Choose.
+func (p *Planner) PlanListed(ctx context.Context, service *corev1.Service, lists *survey.Lists) (diff.Plan, lb.Observed, error) {
+	return p.plan(ctx, service, func(ctx context.Context, f decide.Facts) (decide.Facts, error) {
+		f, done, err := p.observeIn(ctx, f, lists.Snapshot)
+		if done || err != nil {
+			return f, err
+		}
+		s := p.searchFor(f)
+		s.balancers, s.floating = lists, lists
+		found, err := s.read(ctx)
+		if err == nil {
+			f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
+		}
+		return f, err
+	})
+}
+
+// plan returns the plan for what observe returns.
+func (p *Planner) plan(ctx context.Context, service *corev1.Service, observe func(context.Context, decide.Facts) (decide.Facts, error)) (diff.Plan, lb.Observed, error) {
 	f := p.Facts(service, memory.Record{ServiceUID: service.UID}, time.Now(), timing.Default())
 	f.Preview = true
-	f, err := p.Observe(ctx, f)
+	f, err := observe(ctx, f)
 	if err != nil {
 		return diff.Plan{}, f.Record.Cloud.Observed, err
 	}

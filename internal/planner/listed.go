@@ -52,7 +52,19 @@ func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Fac
 		return f, false, nil
 	}
 	lists := p.Survey.Take(client.ObjectKeyFromObject(f.Service))
-	if lists == nil || !firstPass(f) || p.GroupOf(f.Service) != "" {
+	if lists == nil {
+		return f, false, nil
+	}
+	f, done, err := p.observeIn(ctx, f, lists)
+	if done {
+		f.FromMemory = true // other clients may have changed it since it was listed
+	}
+	return f, done, err
+}
+
+// observeIn is observeListed for lists of the project.
+func (p *Planner) observeIn(ctx context.Context, f decide.Facts, lists *survey.Snapshot) (decide.Facts, bool, error) {
+	if !firstPass(f) || p.GroupOf(f.Service) != "" {
 		return f, false, nil
 	}
 	s := p.searchFor(f)
@@ -78,7 +90,6 @@ func (p *Planner) observeListed(ctx context.Context, f decide.Facts) (decide.Fac
 	if reading != survey.All {
 		f.Record.Cloud.Stale = note.Unread
 	}
-	f.FromMemory = true // other clients may have changed it since it was listed
 	return f, true, nil
 }
 
@@ -101,7 +112,7 @@ func (p *Planner) withMembers(ctx context.Context, reading survey.Reading, l oct
 func (p *Planner) plain(o lb.Observed, owner lb.Owner) bool {
 	l := o.LoadBalancer
 	return l != nil && l.ProvisioningStatus == lb.Active && !o.Sharer && o.Predecessor == nil && len(o.Duplicates)+len(o.Unsettled) == 0 &&
-		!diff.Shared(*l, owner) && len(p.Remembered.Users(l.ID)) == 0
+		!diff.Shared(*l, owner) && (p.Remembered == nil || len(p.Remembered.Users(l.ID)) == 0)
 }
 
 // wantedMembers returns what the Service wants, with the right members. The rest may differ from what

@@ -4,7 +4,7 @@
 // Package report creates the reports of the commands `status` and `migrate`: the cloud objects of
 // a cluster's Services, and what a controller would do when it takes over. It writes nothing.
 //
-// It may import orphan and what that imports. A Planner makes the plans for Services.
+// It may import orphan and survey, what these import, and tree. A Planner makes the plans for Services.
 package report
 
 import (
@@ -18,12 +18,16 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 )
 
 // Planner makes plans for Services.
 type Planner interface {
 	// Plan returns the plan for the Service, and the observed state of its cloud objects.
 	Plan(context.Context, *corev1.Service) (diff.Plan, lb.Observed, error)
+	// PlanListed is Plan from lists of the project. It reads members only if the load balancer has changed since a
+	// controller last confirmed it.
+	PlanListed(context.Context, *corev1.Service, *survey.Lists) (diff.Plan, lb.Observed, error)
 	// Owns reports whether the load balancer belongs to the Service. Some of the floating IPs may be
 	// attached to it.
 	Owns(service *corev1.Service, l lb.LoadBalancer, floating []lb.FloatingIP) bool

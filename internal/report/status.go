@@ -4,107 +4,129 @@
 package report
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/diff"
-	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
-	"github.com/kube-octavia/kube-octavia/internal/status"
+	"github.com/kube-octavia/kube-octavia/internal/survey"
 )
 
-// Survey has all Services of the cluster with their cloud objects, and objects that belong to no
-// Service.
+// Survey has Services of the cluster with their cloud objects, and objects that belong to no Service.
 type Survey struct {
 	// Unhandled says why no Service is handled; "" if one is.
 	Unhandled string          `json:"-"`
 	Services  []ServiceStatus `json:"services"`
-	// Orphans have the uid of this cluster and of a Service that does not exist.
+	// Objects are those of all these Services.
+	Objects Objects `json:"objects"`
+	// Orphans have the uid of this cluster and of a Service that does not exist. They are only shown with all Services.
 	Orphans []orphan.Object `json:"orphans"`
 	// Conflicts are objects that block a Service, or that another client took from it.
 	Conflicts []Conflict `json:"conflicts"`
-	// LeftPorts are VIP ports of load balancers that do not exist. Their owner is unknown.
+	// LeftPorts are VIP ports of load balancers that do not exist. Their owner is unknown. They are only shown with all
+	// Services.
 	LeftPorts []orphan.Object `json:"leftPorts"`
 }
 
-// ServiceStatus is one Service and its load balancer.
-type ServiceStatus struct {
-	Namespace          string                `json:"namespace"`
-	Name               string                `json:"name"`
-	LoadBalancerID     string                `json:"loadBalancerID,omitempty"`
-	ProvisioningStatus lb.ProvisioningStatus `json:"provisioningStatus,omitempty"`
-	OperatingStatus    string                `json:"operatingStatus,omitempty"`
-	// Address is the published address.
-	Address string `json:"address,omitempty"`
-	// Programmed, Reason and Message are the status, reason and message of condition Programmed.
-	Programmed string `json:"programmed"`
-	Reason     string `json:"reason,omitempty"`
-	Message    string `json:"message,omitempty"`
+// StatusOptions say what to show.
+type StatusOptions struct {
+	// Namespace is that of the Services; empty means all.
+	Namespace string
+	// Names are the Services; empty means all of the namespace.
+	Names []types.NamespacedName
+	// Parts is whether to read the statuses of listeners, pools and members.
+	Parts bool
 }
 
-// Conflict is an object that is in conflict with a Service.
-type Conflict struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
-	ID        string `json:"id"`
-	Message   string `json:"message"`
+// all reports whether the Services of all namespaces are shown.
+func (o StatusOptions) all() bool { return o.Namespace == "" && len(o.Names) == 0 }
+
+func (o StatusOptions) selects(s *corev1.Service) bool {
+	return (o.Namespace == "" || s.Namespace == o.Namespace) && (len(o.Names) == 0 || slices.Contains(o.Names, client.ObjectKeyFromObject(s)))
 }
 
 // cloud is what a survey reads from the cloud.
 type cloud struct {
-	loadBalancers []lb.LoadBalancer
+	loadBalancers []octavia.Listed
 	ports         []neutron.VIPPort
 	orphan.Inventory
 }
 
-// Status reads all Services and the objects of the project in the cloud, with one call per thousand
-// load balancers, floating IPs or VIP ports, and per hundred secrets.
-func Status(ctx context.Context, s Source) (Survey, error) {
-	cloud, err := s.readCloud(ctx)
+// statusReadsAtOnce is how many Services or load balancers are read concurrently.
+const statusReadsAtOnce = 8
+
+// Status reads the selected Services and what they have in the cloud: with one call per thousand load balancers,
+// listeners, pools, health monitors, floating IPs and VIP ports, and per hundred secrets. With Parts, there is one more for each
+// load balancer. To find drift, it reads the members of load balancers that changed since a controller last confirmed
+// them, with one call for each pool.
+func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
+	cloud, err := s.readCloud(ctx, o.all())
 	if err != nil {
 		return Survey{}, err
 	}
-	all := Survey{Services: []ServiceStatus{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
-	if all.Orphans, err = s.Orphans(ctx, cloud.Inventory); err != nil {
-		return Survey{}, err
+	all := Survey{Services: []ServiceStatus{}, Orphans: []orphan.Object{}, Conflicts: []Conflict{}, LeftPorts: cloud.leftPorts()}
+	if o.all() {
+		if all.Orphans, err = s.Orphans(ctx, cloud.Inventory); err != nil {
+			return Survey{}, err
+		}
 	}
 	services, err := s.services(ctx)
 	if err != nil {
 		return Survey{}, err
 	}
-	all.Unhandled = s.unhandled(services)
+	uids := map[string]string{}
+	for _, service := range services {
+		uids[string(service.UID)] = service.Namespace + "/" + service.Name
+	}
+	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
+	all.Unhandled = Unhandled(s.Policy, o.place(), services)
+	var found []holding
 	for i := range services {
 		if service := &services[i]; s.Serves(service) || s.Leaves(service) {
-			row, conflicts := s.statusOf(service, cloud)
-			all.Services = append(all.Services, row)
-			all.Conflicts = append(all.Conflicts, conflicts...)
+			found = append(found, s.match(service, cloud, uids))
 		}
 	}
-	return all, nil
+	s.read(ctx, found, cloud, o.Parts)
+	for _, f := range found {
+		row := f.status()
+		all.Services = append(all.Services, row)
+		all.Conflicts = append(all.Conflicts, f.conflicts...)
+		all.Objects = all.Objects.plus(row.Objects)
+	}
+	return all, ctx.Err()
 }
 
-func (s Source) readCloud(ctx context.Context) (c cloud, err error) {
-	// Ports are read first, so that a port that is created meanwhile does not count as left behind.
-	if c.ports, err = s.Neutron.VIPPorts(ctx); err != nil {
-		return c, err
+// place names where the Services are.
+func (o StatusOptions) place() string {
+	if o.Namespace == "" {
+		return "the cluster"
 	}
-	if c.loadBalancers, err = s.Octavia.All(ctx); err != nil {
+	return "namespace " + o.Namespace
+}
+
+// readCloud reads what the project has. What belongs to no Service is only read if everything is shown.
+func (s Source) readCloud(ctx context.Context, everything bool) (c cloud, err error) {
+	if everything {
+		// Ports are read first, so that a port that is created meanwhile does not count as left behind.
+		if c.ports, err = s.Neutron.VIPPorts(ctx); err != nil {
+			return c, err
+		}
+	}
+	if c.loadBalancers, err = s.Octavia.Listed(ctx); err != nil {
 		return c, err
 	}
 	for _, l := range c.loadBalancers {
-		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.ID, ProvisioningStatus: l.ProvisioningStatus, Tags: l.Tags})
+		c.LoadBalancers = append(c.LoadBalancers, octavia.Head{ID: l.Bare.ID, ProvisioningStatus: l.Bare.ProvisioningStatus, Tags: l.Bare.Tags})
 	}
-	if c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx); err != nil {
+	if c.FloatingIPs, err = s.Neutron.FloatingIPs(ctx); err != nil || !everything {
 		return c, err
 	}
 	if c.SecurityGroups, err = s.SecurityGroups(ctx); err != nil {
@@ -118,8 +140,8 @@ func (s Source) readCloud(ctx context.Context) (c cloud, err error) {
 func (c cloud) leftPorts() []orphan.Object {
 	left := []orphan.Object{}
 	for _, port := range c.ports {
-		used := slices.ContainsFunc(c.loadBalancers, func(l lb.LoadBalancer) bool {
-			return l.ID == port.LoadBalancerID || l.VIP.PortID == port.ID
+		used := slices.ContainsFunc(c.loadBalancers, func(l octavia.Listed) bool {
+			return l.Bare.ID == port.LoadBalancerID || l.Bare.VIP.PortID == port.ID
 		})
 		if !used && port.LoadBalancerID != "" {
 			left = append(left, orphan.Object{Kind: "port", ID: port.ID, Name: port.Name})
@@ -128,41 +150,42 @@ func (c cloud) leftPorts() []orphan.Object {
 	return left
 }
 
-func (s Source) statusOf(service *corev1.Service, cloud cloud) (ServiceStatus, []Conflict) {
-	row := ServiceStatus{Namespace: service.Namespace, Name: service.Name, Programmed: string(metav1.ConditionUnknown),
-		LoadBalancerID: service.Annotations[annotation.LoadBalancerID]}
-	if c := meta.FindStatusCondition(service.Status.Conditions, status.Programmed); c != nil {
-		row.Programmed, row.Reason, row.Message = string(c.Status), c.Reason, c.Message
-	}
-	if published := service.Status.LoadBalancer.Ingress; len(published) > 0 {
-		row.Address = published[0].IP
-	}
-	var conflicts []Conflict
-	conflict := func(kind, id, message string) {
-		conflicts = append(conflicts, Conflict{service.Namespace, service.Name, kind, id, message})
-	}
-	owner := s.Owner(service)
-	var ports []string
-	for _, l := range cloud.loadBalancers {
-		noted := l.ID == service.Annotations[annotation.LoadBalancerID]
-		switch {
-		case s.Planner.Owns(service, l, cloud.FloatingIPs):
-			ports = append(ports, l.VIP.PortID)
-			if noted || row.ProvisioningStatus == "" {
-				row.LoadBalancerID, row.ProvisioningStatus, row.OperatingStatus = l.ID, l.ProvisioningStatus, l.OperatingStatus
+// read reads what the lists do not show: the status trees, if parts are shown, and the plans. What cannot be read is
+// noted for each Service.
+func (s Source) read(ctx context.Context, found []holding, c cloud, parts bool) {
+	lists := survey.NewLists(s.Octavia, c.loadBalancers, c.FloatingIPs)
+	trees := sharedTrees{octavia: s.Octavia, read: map[string]func() (octavia.Tree, error){}}
+	var reads errgroup.Group
+	reads.SetLimit(statusReadsAtOnce)
+	for i := range found {
+		f := &found[i]
+		reads.Go(func() error {
+			ctx := openstack.WithRequestID(ctx, openstack.NewRequestID())
+			if parts && f.current != nil {
+				tree, err := trees.get(ctx, f.current.Bare.ID)
+				f.tree, f.treeErr = &tree, err
 			}
-		case noted && s.Planner.Shares(service, l, cloud.FloatingIPs):
-			row.ProvisioningStatus, row.OperatingStatus = l.ProvisioningStatus, l.OperatingStatus
-		case noted || l.Name == owner.LoadBalancerName():
-			conflict(diff.Object(diff.CreateLoadBalancer{}), l.ID,
-				cmp.Or(owner.Claims(l).Reason, fmt.Sprintf("load balancer %s has this Service's name, but nothing proves that it belongs to this Service", l.ID)))
-		}
+			f.plan, _, f.planErr = s.Planner.PlanListed(ctx, f.service, lists)
+			return nil
+		})
 	}
-	for _, f := range cloud.FloatingIPs {
-		if owner.MadeFloatingIP(f) && f.PortID != "" && !slices.Contains(ports, f.PortID) {
-			conflict(diff.Object(diff.CreateFloatingIP{}), f.ID, fmt.Sprintf(
-				"floating IP %s was created for this Service but is attached to port %s, which is not the VIP port of its load balancer", f.Address, f.PortID))
-		}
+	_ = reads.Wait() // all errors are in found
+}
+
+// sharedTrees reads each status tree once, for all Services that share the load balancer.
+type sharedTrees struct {
+	octavia *octavia.Client
+	mu      sync.Mutex
+	read    map[string]func() (octavia.Tree, error)
+}
+
+func (t *sharedTrees) get(ctx context.Context, id string) (octavia.Tree, error) {
+	t.mu.Lock()
+	read := t.read[id]
+	if read == nil {
+		read = sync.OnceValues(func() (octavia.Tree, error) { return t.octavia.Tree(ctx, id) })
+		t.read[id] = read
 	}
-	return row, conflicts
+	t.mu.Unlock()
+	return read()
 }

@@ -106,34 +106,6 @@ func printService(out io.Writer, s ServiceMigration) {
 	}
 }
 
-// Print prints tables. Empty ones are left out, except the first.
-func (s Survey) Print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "NAMESPACE\tNAME\tLOAD BALANCER\tPROVISIONING\tOPERATING\tADDRESS\tPROGRAMMED\tREASON")
-	for _, v := range s.Services {
-		row(w, v.Namespace, v.Name, v.LoadBalancerID, string(v.ProvisioningStatus), v.OperatingStatus, v.Address, v.Programmed, v.Reason)
-	}
-	if len(s.Orphans) > 0 {
-		fmt.Fprintln(w, "\nORPHAN\tID\tNAME\tOF SERVICE UID\tIN USE")
-		for _, o := range s.Orphans {
-			row(w, o.Kind, o.ID, o.Name, o.ServiceUID, o.InUse)
-		}
-	}
-	if len(s.Conflicts) > 0 {
-		fmt.Fprintln(w, "\nCONFLICT\tID\tNAMESPACE\tNAME\tMESSAGE")
-		for _, c := range s.Conflicts {
-			row(w, c.Kind, c.ID, c.Namespace, c.Name, c.Message)
-		}
-	}
-	if len(s.LeftPorts) > 0 {
-		fmt.Fprintln(w, "\nLEFT BEHIND\tID\tNAME")
-		for _, p := range s.LeftPorts {
-			row(w, p.Kind, p.ID, p.Name)
-		}
-	}
-	return w.Flush()
-}
-
 // row prints one line of a table, with a dash for what is empty.
 func row(w io.Writer, cells ...string) {
 	for i, cell := range cells {

@@ -4,6 +4,7 @@
 package status
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -49,6 +50,18 @@ func (c Conflict) message() string {
 	}
 	return "another controller keeps changing this Service or its cloud objects, so kube-octavia has stopped writing to them: " + strings.Join(parts, "; ") + ". " + onlyOne + ". kube-octavia tries again at " +
 		c.Again.UTC().Format(time.RFC3339) + ", or when the Service changes"
+}
+
+// writer finds the last writer in a message of Conflict.
+var writer = regexp.MustCompile(`, last by (field manager "[^"]+")`)
+
+// ConflictingWriter returns the other controller that the message of a condition with reason ConflictingController names,
+// or "".
+func ConflictingWriter(message string) string {
+	if m := writer.FindStringSubmatch(message); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 func named(all []string) string {

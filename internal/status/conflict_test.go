@@ -17,12 +17,14 @@ func TestWhoeverWritesToAServiceIsNamedWithWhatTheyWrote(t *testing.T) {
 	for name, test := range map[string]struct {
 		conflict     Conflict
 		says, silent []string
+		// with is the other controller in the message.
+		with string
 	}{
 		"on the Service": {
 			conflict: Conflict{Overwritten: []string{"status.loadBalancer", "annotation x"}, Writer: `field manager "occm" at noon`, Again: again},
 			says: []string{"overwritten on the Service: status.loadBalancer, annotation x, last by field manager \"occm\" at noon.",
 				"--controllers=*,-service", "tries again at 2026-11-21T12:00:00Z, or when the Service changes"},
-			silent: []string{"changed in the cloud"},
+			silent: []string{"changed in the cloud"}, with: `field manager "occm"`,
 		},
 		"by an unknown client": {
 			conflict: Conflict{Overwritten: []string{"status.loadBalancer"}}, says: []string{"status.loadBalancer."}, silent: []string{"last by"},
@@ -49,6 +51,9 @@ func TestWhoeverWritesToAServiceIsNamedWithWhatTheyWrote(t *testing.T) {
 				if strings.Contains(c.Message, text) {
 					t.Errorf("it says %q: %s", text, c.Message)
 				}
+			}
+			if with := ConflictingWriter(c.Message); with != test.with {
+				t.Errorf("the other controller is %q, want %q", with, test.with)
 			}
 			if e := Events(after(done()), []metav1.Condition{c}); len(e) != 1 || e[0].Type != corev1.EventTypeWarning {
 				t.Errorf("events: %+v", e)

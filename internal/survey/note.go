@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package survey reads what the cluster has in the cloud in a few lists, once after the start of the
-// controller, instead of each Service on its own. A note on each Service shows whether its load
+// controller or for a command, instead of each Service on its own. A note on each Service shows whether its load
 // balancer has changed since it was last read, and so what the lists lack: members.
 //
 // Everything but Survey is functions of plain data. It may import octavia and what that imports.

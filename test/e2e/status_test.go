@@ -57,12 +57,13 @@ func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
 		row.Address != address || row.Programmed != "True" || row.Reason != "Programmed" {
 		t.Errorf("the Service's row: %+v", row)
 	}
-	var orphans, conflicts, ports []string
+	var orphans, conflicts, with, ports []string
 	for _, o := range survey.Orphans {
 		orphans = append(orphans, o.ID)
 	}
 	for _, c := range survey.Conflicts {
 		conflicts = append(conflicts, c.ID)
+		with = append(with, c.With)
 		if c.Name != "web" || c.Message == "" {
 			t.Errorf("conflict %+v", c)
 		}
@@ -75,6 +76,7 @@ func TestStatusShowsServicesOrphansAndConflictsAndWritesNothing(t *testing.T) {
 		got, want []string
 	}{
 		{"orphans", orphans, []string{have.ID, f.ID}}, {"conflicts", conflicts, []string{foreign, moved.ID}}, {"ports", ports, []string{left}},
+		{"who else is in conflict", with, []string{"cluster other", "port " + elsewhere.ID}},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)

@@ -1,0 +1,190 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/orphan"
+)
+
+// surveyed returns a survey with a Service that is well, one that waits for its load balancer, and one of each of what is
+// not as it should be.
+func surveyed(t *testing.T) Survey {
+	web := known(t).status()
+	api := ServiceStatus{Namespace: "shop", Name: "api", Programming: Programming{"False", "Quota", "the quota of load balancers is used up"},
+		Drift: Drift{Ops: []Op{{"CreateLoadBalancer", "create load balancer kube_service_prod_shop_api with ports TCP/80"}}, Held: []string{"not repaired"}}}
+	return Survey{
+		Services: []ServiceStatus{api, web}, Objects: web.Objects,
+		Orphans:   []orphan.Object{{Kind: "loadbalancer", ID: "o-1", Name: "left", ServiceUID: "uid-9"}},
+		Conflicts: []Conflict{{"shop", "api", "loadbalancer", "lb-9", "it has the uid of another cluster", "cluster c-2"}},
+		LeftPorts: []orphan.Object{{Kind: "port", ID: "p-1", Name: "octavia-lb-1"}},
+	}
+}
+
+// printed returns what a printer prints for the surveys, one after the other.
+func printed(t *testing.T, format StatusFormat, surveys ...Survey) []string {
+	t.Helper()
+	p := StatusPrinter{Format: format, Now: func() time.Time { return changed.Add(5 * time.Minute) }}
+	var all []string
+	for _, s := range surveys {
+		var out bytes.Buffer
+		if err := p.Print(&out, s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, out.String())
+	}
+	return all
+}
+
+const sectionsText = `
+NAMESPACE   NAME   MESSAGE
+shop        api    the quota of load balancers is used up
+
+NAMESPACE   NAME   DRIFT
+shop        api    create load balancer kube_service_prod_shop_api with ports TCP/80
+shop        api    not repaired
+
+ORPHAN         ID    NAME   OF SERVICE UID   IN USE
+loadbalancer   o-1   left   uid-9            -
+
+CONFLICT       ID     NAMESPACE   NAME   WITH          MESSAGE
+loadbalancer   lb-9   shop        api    cluster c-2   it has the uid of another cluster
+
+LEFT BEHIND   ID    NAME
+port          p-1   octavia-lb-1
+
+2 Services: 1 load balancer, 1 listener, 2 pools, 3 members, 1 health monitor, 1 floating IP
+`
+
+func TestStatusForPeople(t *testing.T) {
+	for format, want := range map[StatusFormat]string{
+		StatusText: `NAMESPACE   NAME   LOAD BALANCER                          PROVISIONING   OPERATING   MEMBERS   ADDRESS       PROGRAMMED   REASON       DRIFT   CONFLICT      LAST CHANGE   OBJECTS
+shop        api    -                                      -              -           -         -             False        Quota        2       cluster c-2   -             0
+shop        web    11111111-0000-4000-8000-000000000000   ACTIVE         DEGRADED    1/2       203.0.113.7   True         Programmed   -       -             5m            9
+` + sectionsText,
+		StatusWide: `NAMESPACE   NAME   LOAD BALANCER                          LOAD BALANCER NAME           PROVISIONING   OPERATING   MEMBERS   ADDRESS       VIP                    FLOATING IP   PROGRAMMED   REASON       DRIFT   CONFLICT      LAST CHANGE   OBJECTS   LISTENERS   POOLS   HEALTH MONITORS
+shop        api    -                                      -                            -              -           -         -             -                      -             False        Quota        2       cluster c-2   -             0         0           0       0
+shop        web    11111111-0000-4000-8000-000000000000   kube_service_prod_shop_web   ACTIVE         DEGRADED    1/2       203.0.113.7   10.0.0.5,2001:db8::5   203.0.113.7   True         Programmed   -       -             5m            9         1           2       1
+` + sectionsText,
+		StatusTree: `shop/api Programmed=False Quota
+  └─ no load balancer
+shop/web Programmed=True Programmed, 203.0.113.7
+  └─ load balancer kube_service_prod_shop_web (11111111-0000-4000-8000-000000000000) ACTIVE/DEGRADED, VIP 10.0.0.5, 2001:db8::5, floating IP 203.0.113.7
+     ├─ listener TCP/80 (22222222-0000-4000-8000-000000000000) ACTIVE/ONLINE
+     │  └─ pool TCP (33333333-0000-4000-8000-000000000000) ACTIVE/DEGRADED
+     │     ├─ member 10.0.0.2 port 30080 node-2 (55555555-0000-4000-8000-000000000000) ACTIVE/ONLINE
+     │     ├─ member 10.0.0.3 port 30080 node-3 (66666666-0000-4000-8000-000000000000) ACTIVE/ERROR
+     │     └─ health monitor TCP (44444444-0000-4000-8000-000000000000) ACTIVE/ONLINE
+     └─ pool TCP (77777777-0000-4000-8000-000000000000) ACTIVE, used by no listener
+` + sectionsText,
+	} {
+		if d := cmp.Diff(want, printed(t, format, surveyed(t))[0]); d != "" {
+			t.Errorf("%s (-want +got):\n%s", format, d)
+		}
+	}
+}
+
+func TestStatusOfNothingHasTitlesAndNumbers(t *testing.T) {
+	want := "NAMESPACE   NAME   LOAD BALANCER   PROVISIONING   OPERATING   MEMBERS   ADDRESS   PROGRAMMED   REASON   DRIFT   CONFLICT   LAST CHANGE   OBJECTS\n\n" +
+		"0 Services: 0 load balancers, 0 listeners, 0 pools, 0 members, 0 health monitors, 0 floating IPs\n"
+	if d := cmp.Diff(want, printed(t, StatusText, Survey{})[0]); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestMembersAreCountedAsFarAsTheyAreKnown(t *testing.T) {
+	number := func(n int) *int { return &n }
+	for want, m := range map[string]*Members{
+		"":                   nil,
+		"3":                  {Total: 3},
+		"?/3":                {Total: 3, Unknown: "no answer"},
+		"0/3":                {Total: 3, Up: number(0)},
+		"0/0":                {Up: number(0)},
+		"3 (no monitor)":     {Total: 3, Up: number(0), Unmonitored: 3},
+		"1/3 (1 no monitor)": {Total: 3, Up: number(1), Unmonitored: 1},
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%+v: %q, want %q", m, got, want)
+		}
+	}
+}
+
+func TestAWatchPrintsOnlyWhatHasChanged(t *testing.T) {
+	const web = "shop        web    11111111-0000-4000-8000-000000000000   ACTIVE         "
+	for name, c := range map[string]struct {
+		edit func(*Survey)
+		want string
+	}{
+		"nothing":                  {func(*Survey) {}, ""},
+		"another operating status": {func(s *Survey) { s.Services[1].OperatingStatus = "ONLINE" }, web + "ONLINE      1/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
+		"a member that is up": {func(s *Survey) { s.Services[1].Members = &Members{Total: 2, Up: new(int)} },
+			web + "DEGRADED    0/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
+		"a longer cell":             {func(s *Survey) { s.Services[1].OperatingStatus = "A LONG STATUS" }, web + "A LONG STATUS   1/2       203.0.113.7   True         Programmed   -       -             5m            9\n"},
+		"a Service that is deleted": {func(s *Survey) { s.Services = s.Services[:1] }, "\nGONE\nService shop/web\n"},
+		"drift": {func(s *Survey) { s.Services[1].Drift.Ops = []Op{{"DeleteListener", "close port TCP/81"}} },
+			web + "DEGRADED    1/2       203.0.113.7   True         Programmed   1       -             5m            9\n\nNAMESPACE   NAME   DRIFT\nshop        web    close port TCP/81\n"},
+		"a conflict": {func(s *Survey) {
+			s.Conflicts = append(s.Conflicts, Conflict{"shop", "web", "floatingip", "f-1", "it leads elsewhere", ""})
+		},
+			web + "DEGRADED    1/2       203.0.113.7   True         Programmed   -       yes           5m            9\n\nCONFLICT     ID    NAMESPACE   NAME   WITH   MESSAGE\nfloatingip   f-1   shop        web    -      it leads elsewhere\n"},
+		"the end of a conflict, an orphan and a port": {func(s *Survey) { s.Orphans, s.Conflicts, s.LeftPorts = nil, nil, nil },
+			"shop        api    -                                      -              -           -         -             False        Quota        2       -             -             0\n\n" +
+				"NAMESPACE   NAME   MESSAGE\nshop        api    the quota of load balancers is used up\n\n" +
+				"NAMESPACE   NAME   DRIFT\nshop        api    create load balancer kube_service_prod_shop_api with ports TCP/80\nshop        api    not repaired\n\n" +
+				"GONE\norphan loadbalancer o-1\nleft behind port p-1\nconflict of Service shop/api over loadbalancer lb-9\n"},
+		"another orphan": {func(s *Survey) { s.Orphans = append(s.Orphans, orphan.Object{Kind: "certificate", ID: "o-2"}) },
+			"\nORPHAN        ID    NAME   OF SERVICE UID   IN USE\ncertificate   o-2   -      -                -\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := surveyed(t)
+			c.edit(&after)
+			if d := cmp.Diff(c.want, printed(t, StatusText, surveyed(t), after, after)[1]); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if again := printed(t, StatusText, surveyed(t), after, after)[2]; again != "" {
+				t.Errorf("it is printed again:\n%s", again)
+			}
+		})
+	}
+}
+
+func TestAWatchOfTreesPrintsTheTreesThatHaveChanged(t *testing.T) {
+	after := surveyed(t)
+	after.Services[0].Programming.Reason = "Creating"
+	got := printed(t, StatusTree, surveyed(t), after)[1]
+	want := "shop/api Programmed=False Creating\n  └─ no load balancer\n\nNAMESPACE   NAME   MESSAGE\nshop        api    the quota of load balancers is used up\n\n" +
+		"NAMESPACE   NAME   DRIFT\nshop        api    create load balancer kube_service_prod_shop_api with ports TCP/80\nshop        api    not repaired\n"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestTheRequestIDOfAFailureIsNoChange(t *testing.T) {
+	failed := func(request string) Survey {
+		f := known(t)
+		f.planErr, f.treeErr = errors.New("no answer (request "+request+")"), errors.New("no answer (request "+request+")")
+		return Survey{Services: []ServiceStatus{f.status()}}
+	}
+	if c := ChangeOf(failed("req-1"), failed("req-2")); !c.Empty() {
+		t.Errorf("%+v", c)
+	}
+	if c := ChangeOf(surveyed(t), failed("req-1")); c.Empty() {
+		t.Error("a failure is no change")
+	}
+}
+
+func TestATreeSaysWhoseALoadBalancerIs(t *testing.T) {
+	v := ServiceStatus{Namespace: "shop", Name: "web", LoadBalancerID: "lb-1", LoadBalancerName: "n", ProvisioningStatus: lb.Active, Shared: true, Programming: Programming{Programmed: "Unknown"}}
+	want := "shop/web Programmed=Unknown\n  └─ load balancer n (lb-1) ACTIVE, of another owner\n"
+	if d := cmp.Diff(want, v.tree().String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
