@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
@@ -54,6 +55,10 @@ type Options struct {
 	// not managed.
 	Requirements *nodegroup.Requirements
 	Readiness    *readiness.Gates // nil if readiness gates are not set
+	// First has to be started before the first pass.
+	First []source.Source
+	// Others names other controllers that serve Services now, "" for none; nil means none.
+	Others func() string
 	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
 	// Now returns the time; nil means time.Now.
@@ -77,6 +82,9 @@ type Reconciler struct {
 func New(o Options) *Reconciler {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Others == nil {
+		o.Others = func() string { return "" }
 	}
 	if o.Requirements == nil {
 		o.Requirements = nodegroup.NewRequirements(nil)

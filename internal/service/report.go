@@ -155,7 +155,7 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 		Drift:        d.ReportedDrift(),
 		Err:          failure,
 		Leaving:      !f.Serves,
-		OnlyObserved: f.Preview,
+		Observation:  status.Observation{OnlyObserved: f.Preview, Others: r.Others()},
 		Steady:       progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
 		Late:         decide.TimeUntilLate(f, d) <= 0,
 		Done:         d.Done || d.IgnoresDrift(),
