@@ -35,8 +35,8 @@ type doctorOptions struct {
 	logging
 	output, checks string
 	lease          othercontroller.LeaseName
-	all                            bool
-	chosen                         []diagnosis.Check
+	all            bool
+	chosen         []diagnosis.Check
 }
 
 func newDoctor(streams IO, version string) *cobra.Command {

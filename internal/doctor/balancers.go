@@ -12,8 +12,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
-	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 

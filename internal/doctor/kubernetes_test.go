@@ -41,7 +41,7 @@ func TestKubernetes(t *testing.T) {
 			mistake: lacks("update leases.coordination.k8s.io kube-octavia"),
 			check:   diagnosis.Kubernetes, status: diagnosis.Error, what: "may not update leases", do: "Apply deploy/role.yaml",
 		},
-		"no right to look for others":            {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
+		"no right to look for others":              {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
 		"no right that only cluster-ip mode needs": {mistake: lacks("list servicecidrs.networking.k8s.io"), check: diagnosis.Kubernetes, status: diagnosis.OK},
 	})
 }

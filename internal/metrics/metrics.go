@@ -79,10 +79,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_conflicting_controller_services",
 			Help: "Services that kube-octavia has stopped changing because another controller keeps changing them.",
 		}),
-		OtherControllers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "kube_octavia_other_controllers",
-			Help: "Other controllers that serve the same Services, by kind.",
-		}, []string{"kind"}),
+		OtherControllers: newOtherControllers(),
 		Unattached: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kube_octavia_security_group_nodes_unattached",
 			Help: "Nodes that should be members but to which the security group for load balancer traffic cannot be attached.",
@@ -96,6 +93,13 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		openstack.Register(registry, &m.Repaired), openstack.Register(registry, &m.Reported), openstack.Register(registry, &m.Orphans),
 		openstack.Register(registry, &m.LeftBehind), openstack.Register(registry, &m.ForeignWrites), openstack.Register(registry, &m.Contested), openstack.Register(registry, &m.Observed),
 		openstack.Register(registry, &m.OtherControllers), openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless))
+}
+
+func newOtherControllers() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "kube_octavia_other_controllers",
+		Help: "Other controllers that serve the same Services, by kind.",
+	}, []string{"kind"})
 }
 
 // Write counts a write to the cloud that ended with err.

@@ -71,7 +71,7 @@ type Reconciler struct {
 	Options
 
 	conflicts        *conflict.Tracker
-	observers        *observers
+	observers        *metrics.ObservedServices
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
 	due              due
@@ -92,7 +92,7 @@ func New(o Options) *Reconciler {
 	conflicts := conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger})
 	o.Client = patching{o.Client, o.Timing.KubernetesLimit, conflicts.Track}
 	return &Reconciler{
-		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
+		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: metrics.NewObservedServices(o.Metrics),
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.Timing.FirstBackoff, o.Timing.LastBackoff),
 	}
 }
@@ -237,7 +237,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.Requirements.Forget(key)
 	r.waiters.Leave(key)
 	r.conflicts.Forget(key)
-	r.observers.forget(key)
+	r.observers.Note(key, "")
 	r.due.forget(key)
 	r.backoff.Forget(key)
 	if id := r.Memory.Forget(key); id != "" {

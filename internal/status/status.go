@@ -309,6 +309,14 @@ func (p Pass) programmed() metav1.Condition {
 	return c
 }
 
+// ProgrammedReason returns the reason of condition Programmed of the Service, "" if it has none.
+func ProgrammedReason(s *corev1.Service) string {
+	if c := meta.FindStatusCondition(s.Status.Conditions, Programmed); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
 // prospect describes what would be done for a Service that is only observed, and who serves it now.
 func (p Pass) prospect() (reason, message string) {
 	reason, message = p.wouldDo()
