@@ -25,6 +25,7 @@ var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
+	"doctor/cronjob.yaml",
 }
 
 // manifestFiles renders the files in deploy that come from the chart.
@@ -41,17 +42,17 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flag for readiness gates is the user's: it needs what is in readiness-gates.
-	values["podReadinessGates"] = map[string]any{"enabled": true}
-	gates, err := render(c, values, kustomize)
+	// The flag for readiness gates is the user's: it needs what is in readiness-gates. So is doctor.
+	values["podReadinessGates"], values["doctor"] = map[string]any{"enabled": true}, map[string]any{"enabled": true}
+	optional, err := render(c, values, kustomize)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]string{}
 	for _, name := range manifests {
 		text := rendered[name]
-		if path.Dir(name) == "readiness-gates" {
-			text = gates[name]
+		if rendered[name] == "" {
+			text = optional[name]
 		}
 		head, rest, found := strings.Cut(text, "\n# SPDX-License-Identifier: Apache-2.0\n")
 		if !found {

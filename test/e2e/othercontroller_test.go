@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,9 +34,9 @@ const (
 
 // runOCCM makes a Lease that was just renewed and a Deployment of openstack-cloud-controller-manager with the arguments, in
 // another namespace than kube-system, until the test ends.
-func (s *stage) runOCCM(args ...string) {
+func (s *stage) runOCCM(args ...string) (end func()) {
 	s.t.Helper()
-	s.renewLease("kube-system", "cloud-controller-manager", nil)
+	release := s.renewLease("kube-system", "cloud-controller-manager", nil)
 	deployments := s.client.AppsV1().Deployments(s.namespace)
 	labels := map[string]string{"app": occm}
 	d, err := deployments.Create(s.t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: occm}, Spec: appsv1.DeploymentSpec{
@@ -50,11 +51,16 @@ func (s *stage) runOCCM(args ...string) {
 	if _, err := deployments.UpdateStatus(s.t.Context(), d, metav1.UpdateOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.afterwards = append(s.afterwards, func() { _ = deployments.Delete(context.Background(), occm, metav1.DeleteOptions{}) })
+	end = sync.OnceFunc(func() {
+		_ = deployments.Delete(context.Background(), occm, metav1.DeleteOptions{})
+		release()
+	})
+	s.afterwards = append(s.afterwards, end)
+	return end
 }
 
 // renewLease makes a Lease whose holder works, until the test ends.
-func (s *stage) renewLease(namespace, name string, labels map[string]string) {
+func (s *stage) renewLease(namespace, name string, labels map[string]string) (end func()) {
 	s.t.Helper()
 	leases := s.client.CoordinationV1().Leases(namespace)
 	_, err := leases.Create(s.t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: coordinationv1.LeaseSpec{
@@ -62,7 +68,9 @@ func (s *stage) renewLease(namespace, name string, labels map[string]string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.afterwards = append(s.afterwards, func() { _ = leases.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	end = sync.OnceFunc(func() { _ = leases.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	s.afterwards = append(s.afterwards, end)
+	return end
 }
 
 // otherEvents are the texts of the events of the reason about the cluster that mention the text.
