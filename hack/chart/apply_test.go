@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,8 +74,13 @@ func install(t *testing.T, r release, name string) (map[string]string, string) {
 // admitted asks kube-apiserver whether it would create a Pod of the Deployment.
 func admitted(t *testing.T, d appsv1.Deployment, namespace string) error {
 	t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Labels: d.Spec.Template.Labels, Annotations: d.Spec.Template.Annotations},
-		Spec: *d.Spec.Template.Spec.DeepCopy()}
+	return admittedPod(t, d.Spec.Template, namespace)
+}
+
+// admittedPod asks kube-apiserver whether it would create a Pod of the template.
+func admittedPod(t *testing.T, template corev1.PodTemplateSpec, namespace string) error {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Labels: template.Labels, Annotations: template.Annotations}, Spec: *template.Spec.DeepCopy()}
 	_, err := kubetest.Client(t).CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
@@ -105,6 +113,48 @@ func TestKubeAPIServerAcceptsReleasesWithoutAWarning(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestADoctorJobIsMadeOfTheCronJob makes a Job as docs/how-to.md says, and compares its Pods with those of the controller.
+func TestADoctorJobIsMadeOfTheCronJob(t *testing.T) {
+	r := cases["everything"]
+	r.Namespace = namespace(t, "restricted")
+	texts, _ := install(t, r, "everything")
+	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment").Spec.Template
+	cron := object[batchv1.CronJob](t, texts["doctor/cronjob.yaml"], "CronJob")
+	test := object[batchv1.Job](t, texts["doctor/test.yaml"], "Job")
+	if diff := cmp.Diff(cron.Spec.JobTemplate.Spec, test.Spec); diff != "" {
+		t.Errorf("helm test runs another Job (-CronJob +test):\n%s", diff)
+	}
+	if test.Annotations["helm.sh/hook"] != "test" || *cron.Spec.Suspend {
+		t.Errorf("the test has annotations %v, and the CronJob with a schedule is suspended: %v", test.Annotations, *cron.Spec.Suspend)
+	}
+	kubectl(t, "-n", r.Namespace, "create", "job", "doctor", "--from=cronjob/"+cron.Name)
+	job, err := kubetest.Client(t).BatchV1().Jobs(r.Namespace).Get(t.Context(), "doctor", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := job.Spec.Template
+	if err := admittedPod(t, pod, r.Namespace); err != nil {
+		t.Errorf("the Pod is refused: %v", err)
+	}
+	if labels.SelectorFromSet(object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment").Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) {
+		t.Errorf("Service, Deployment and PodDisruptionBudget select the Pod of doctor, with labels %v", pod.Labels)
+	}
+	policy := object[networkingv1.NetworkPolicy](t, texts["networkpolicy.yaml"], "NetworkPolicy").Spec.PodSelector
+	for name, one := range map[string]map[string]string{"controller": d.Labels, "doctor": pod.Labels} {
+		if !labels.SelectorFromSet(policy.MatchLabels).Matches(labels.Set(one)) {
+			t.Errorf("the NetworkPolicy does not select the Pod of %s", name)
+		}
+	}
+	same := func(p corev1.PodTemplateSpec) []any {
+		c := p.Spec.Containers[0]
+		return []any{p.Spec.ServiceAccountName, p.Spec.Volumes, p.Spec.DNSConfig, p.Spec.Tolerations, p.Spec.NodeSelector, p.Spec.ImagePullSecrets, p.Spec.SecurityContext, c.Image, c.Env, c.VolumeMounts, c.SecurityContext}
+	}
+	// What kube-apiserver adds is not compared.
+	if diff := cmp.Diff(same(d), same(cron.Spec.JobTemplate.Spec.Template)); diff != "" {
+		t.Errorf("Pods of controller and doctor differ (-controller +doctor):\n%s", diff)
 	}
 }
 

@@ -25,7 +25,7 @@ var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
-	"drain/role.yaml", "drain/job.yaml",
+	"doctor/cronjob.yaml", "drain/role.yaml", "drain/job.yaml",
 }
 
 // manifestFiles renders the files in deploy that come from the chart.
@@ -42,8 +42,8 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flag for readiness gates is the user's: it needs what is in readiness-gates. The Job of drain is for the end.
-	values["podReadinessGates"] = map[string]any{"enabled": true}
+	// The flag for readiness gates is the user's: it needs what is in readiness-gates. So is doctor. The Job of drain is for the end.
+	values["podReadinessGates"], values["doctor"] = map[string]any{"enabled": true}, map[string]any{"enabled": true}
 	values["drainOnUninstall"] = true
 	optional, err := render(c, values, kustomize)
 	if err != nil {

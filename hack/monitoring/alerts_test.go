@@ -162,6 +162,21 @@ var alertTests = map[string]alertTest{
 		labels:  map[string]string{"severity": "critical", "namespace": "kube-octavia", "job": "kube-octavia-metrics", "instance": "10.0.0.7:8080"},
 		summary: "Another controller changes 3 Services of kube-octavia.",
 	},
+	"KubeOctaviaOtherController": {
+		calm: []string{
+			// While kube-octavia observes, the other controller is to run. Of a controller of unknown kind nothing is said.
+			one("kube_octavia_other_controllers", `kind="openstack-cloud-controller-manager"`, "1x60 0x180"),
+			one("kube_octavia_observe_only_services", `reason="ReadyForAdoption"`, "4x60 0x180"),
+			one("kube_octavia_other_controllers", `kind="cloud-controller-manager"`, "1x240"),
+		},
+		trouble: []string{
+			one("kube_octavia_other_controllers", `kind="openstack-cloud-controller-manager"`, "1x80 0x160"),
+			one("kube_octavia_observe_only_services", `reason="ReadyForAdoption"`, "4x19 0x220"),
+		},
+		after: 35 * time.Minute, ends: 81 * time.Minute,
+		labels:  map[string]string{"severity": "warning", "kind": "openstack-cloud-controller-manager"},
+		summary: "Another controller (openstack-cloud-controller-manager) serves the Services of kube-octavia.",
+	},
 	"KubeOctaviaDriftContinues": {
 		calm: []string{
 			// It was repaired, and did not come back within the hour.

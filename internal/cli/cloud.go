@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/credential"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -194,13 +195,14 @@ func (l *cloudLink) authorized(*http.Request) error {
 
 // tellServices lets the Services that are to be served know that there is no
 // cloud. Only the replica that would serve them does.
-func tellServices(m manager.Manager, p *planner.Planner, log logr.Logger) func(context.Context, error) {
+func tellServices(m manager.Manager, others *controller.Others, p *planner.Planner, log logr.Logger) func(context.Context, error) {
 	return func(ctx context.Context, failure error) {
 		select {
 		case <-m.Elected():
 		default:
 			return
 		}
+		others.BeforeWriting(ctx)
 		if err := service.ReportUnconnected(ctx, m, p, failure); err != nil && ctx.Err() == nil {
 			log.Info("cannot report in the conditions of the Services that the cloud is unavailable", "error", err.Error())
 		}

@@ -34,6 +34,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
@@ -117,18 +118,25 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
-	m, err := o.manager(cluster.REST, cloud.ClusterIP, log)
-	if err != nil {
-		return err
-	}
 	policy, err := o.policy(cloud, uid)
 	if err != nil {
 		return err
 	}
+	m, err := o.manager(cluster.REST, cloud.ClusterIP, policy, log)
+	if err != nil {
+		return err
+	}
+	counted, err := kometrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	others := controller.NewOthers(controller.OthersOptions{
+		Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: policy, Lease: o.lease(), Metrics: counted, Logger: log,
+	})
 	link := &cloudLink{
 		options: o, manager: m, log: log, version: program.Version, started: cloud,
-		work: o.worker(m, policy, log, program.Timing),
-		tell: tellServices(m, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log), // it selects Services and needs no cloud
+		work: o.worker(m, policy, counted, others, log, program.Timing),
+		tell: tellServices(m, others, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log), // it selects Services and needs no cloud
 	}
 	defer link.close()
 	checks := []error{m.AddReadyzCheck("openstack", link.connected), m.AddReadyzCheck("credentials", link.authorized), m.Add(link)}
@@ -139,12 +147,8 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 }
 
 // worker returns what starts the reconcilers once there is a cloud.
-func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
+func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
 	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
-		counted, err := kometrics.New(metrics.Registry)
-		if err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
 		return controller.SetUp(m, controller.Options{
 			Planner:        o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, policy),
 			Metrics:        counted,
@@ -153,6 +157,7 @@ func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, log l
 			Concurrency:    o.concurrency,
 			SweepInterval:  o.sweepInterval,
 			OrphanGrace:    time.Duration(o.orphanGrace),
+			Others:         others,
 			ReadinessGates: o.readinessGates,
 			Timing:         timing,
 		})
@@ -160,7 +165,7 @@ func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, log l
 }
 
 // manager makes what runs the reconcilers: caches, leader election, probes.
-func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.ClusterIP, log logr.Logger) (manager.Manager, error) {
+func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.ClusterIP, policy claim.Policy, log logr.Logger) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -173,6 +178,7 @@ func (o *controllerOptions) manager(cluster *rest.Config, mode cloudconfig.Clust
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              o.leaseName,
 		LeaderElectionNamespace:       o.namespace(),
+		LeaderElectionLabels:          othercontroller.Labels(policy),
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &o.leaseDuration,
 		RenewDeadline:                 &o.renewDeadline,
@@ -206,6 +212,14 @@ func (o *controllerOptions) emptyCaches() string {
 		return "the caches of Services, Nodes, EndpointSlices, Pods and Namespaces are not filled yet; --pod-readiness-gates needs the rights in deploy/readiness-gates"
 	}
 	return "the caches of Services, Nodes and EndpointSlices are not filled yet"
+}
+
+// lease is the Lease of the controller, if it has one.
+func (o *controllerOptions) lease() othercontroller.LeaseName {
+	if !o.leaderElect {
+		return othercontroller.LeaseName{}
+	}
+	return othercontroller.LeaseName{Namespace: o.namespace(), Name: o.leaseName}
 }
 
 // namespace is where the Lease is kept.

@@ -23,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/doctorfacts"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
 // errUnhealthy makes a command end with exitError. The report has said why.
@@ -32,9 +33,10 @@ var errUnhealthy = errors.New("a check has status error")
 type doctorOptions struct {
 	connection
 	logging
-	output, checks, leaseNamespace string
-	all                            bool
-	chosen                         []diagnosis.Check
+	output, checks string
+	lease          othercontroller.LeaseName
+	all            bool
+	chosen         []diagnosis.Check
 }
 
 func newDoctor(streams IO, version string) *cobra.Command {
@@ -66,7 +68,8 @@ func newDoctor(streams IO, version string) *cobra.Command {
 	o.logging.addFlags(c.Flags())
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	c.Flags().StringVar(&o.checks, "checks", "", "names of the checks to show, separated by commas; default: all, which are "+doctor.AllNames())
-	c.Flags().StringVar(&o.leaseNamespace, "leader-elect-resource-namespace", "kube-octavia", "namespace of the controller's Lease")
+	c.Flags().StringVar(&o.lease.Namespace, "leader-elect-resource-namespace", "kube-octavia", "namespace of the controller's Lease")
+	c.Flags().StringVar(&o.lease.Name, "leader-elect-resource-name", "kube-octavia", "name of the controller's Lease")
 	c.Flags().BoolVar(&o.all, "all", false, "show what each check looked at and saw, also if it is ok")
 	return c
 }
@@ -100,7 +103,7 @@ func verdictOf(report diagnosis.Report) error {
 
 // source says where the facts are. What is wrong with it becomes a finding.
 func (o *doctorOptions) source(log logr.Logger, version string) doctorfacts.Source {
-	s := doctorfacts.Source{ConfigPath: o.cloudConfig, LeaseNamespace: o.leaseNamespace}
+	s := doctorfacts.Source{ConfigPath: o.cloudConfig, Lease: o.lease}
 	s.Config, s.ConfigErr = o.loadConfig()
 	s.Cluster, s.ClusterErr = kubeconfig.Load(o.kubeconfig)
 	s.NoCluster = errors.Is(s.ClusterErr, rest.ErrNotInCluster) && o.kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == ""

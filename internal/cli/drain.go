@@ -258,7 +258,7 @@ func (d *drainRun) run(ctx context.Context) (drained, error) {
 
 // manager returns what runs the controller.
 func (d *drainRun) manager() (manager.Manager, error) {
-	m, err := d.controller.manager(d.cluster.REST, d.cloud.ClusterIP, d.log)
+	m, err := d.controller.manager(d.cluster.REST, d.cloud.ClusterIP, d.policy, d.log)
 	if err != nil {
 		return nil, err
 	}

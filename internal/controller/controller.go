@@ -47,6 +47,8 @@ type Options struct {
 	SweepInterval time.Duration
 	// OrphanGrace is how long orphans stay, or orphan.Never.
 	OrphanGrace time.Duration
+	// Others looks for other controllers of the same Services before anything is written, and at each sweep.
+	Others *Others
 	// ReadinessGates is whether readiness gates of Pods are set.
 	ReadinessGates bool
 	// Timing is how long things are left alone; timing.Default is for real clouds.
@@ -91,6 +93,7 @@ func SetUp(m manager.Manager, o Options) error {
 	options := service.Options{
 		Planner: o.Planner, Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: recorder, Watcher: watcher,
 		Metrics: o.Metrics, Logger: o.Logger, Memory: known, Timing: o.Timing, Enqueue: enqueue,
+		First: o.Others.sources(), Others: o.Others.Serving,
 	}
 	if err := setUpOptional(m, o, &options); err != nil {
 		return err
@@ -99,7 +102,7 @@ func SetUp(m manager.Manager, o Options) error {
 	sweeper := sweep.New(sweep.Options{
 		Finder: o.Planner.Finder(), Uncached: m.GetAPIReader(), Capabilities: o.Planner.Capabilities, Memory: known,
 		Interval: o.SweepInterval, OrphanGrace: o.OrphanGrace, Enqueue: enqueue,
-		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: o.Planner.Survey.Drop,
+		Recorder: recorder, Metrics: o.Metrics, Logger: o.Logger, Swept: o.Planner.Survey.Drop, Look: o.Others.Look,
 	})
 	for _, r := range []manager.Runnable{ending, manager.RunnableFunc(watcher.Run), o.Planner.Survey, sweeper} {
 		if err := m.Add(r); err != nil {
@@ -116,7 +119,7 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 		options.Requirements, err = nodegroup.SetUp(m, nodegroup.Options{
 			Reader: m.GetClient(), Cloud: o.Planner.Neutron, Policy: o.Planner.Policy, Config: o.Planner.Config,
 			Observe: o.Planner.Adopt == claim.AdoptObserve, Memory: options.Memory, Recorder: options.Recorder, Metrics: o.Metrics,
-			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now,
+			Timing: o.Timing, Interval: o.SweepInterval, Enqueue: options.Enqueue, Now: time.Now, First: options.First,
 		})
 		if err != nil {
 			return err
@@ -127,7 +130,7 @@ func setUpOptional(m manager.Manager, o Options, options *service.Options) (err 
 	}
 	options.Readiness, err = readiness.SetUp(m, readiness.Options{
 		Client: m.GetClient(), Uncached: m.GetAPIReader(), Recorder: options.Recorder, Policy: o.Planner.Policy,
-		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing,
+		PodTargets: o.Planner.PodTargets, Enqueue: options.Enqueue, Timing: o.Timing, First: options.First,
 	})
 	if err == nil {
 		o.Planner.Gates = options.Readiness

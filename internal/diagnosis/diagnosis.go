@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package diagnosis is the model of what `kube-octavia doctor` does: the facts that its checks look at, and the report of
-// their results. It is pure, and may import calltable, claim, config, lb and orphan (its objects).
+// their results. It is pure, and may import calltable, claim, config, lb, orphan (its objects) and
+// othercontroller.
 package diagnosis
 
 // Check is the name of a check.

@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
 // Facts are what the checks look at. It is plain data.
@@ -241,17 +242,13 @@ type Cluster struct {
 	Nodes     Read[[]corev1.Node]
 	// Refused are the rights of the controller that the user does not have.
 	Refused Read[[]Right]
-	// OCCM is the leader Lease of openstack-cloud-controller-manager, and Own that of kube-octavia. They are nil if there
-	// is none.
-	OCCM, Own Read[*Lease]
-	// LeaseNamespace is where the Lease of kube-octavia is.
-	LeaseNamespace string
-}
-
-// Lease is a Lease of a leader.
-type Lease struct {
-	Holder  string
-	Renewed time.Time
+	// OCCM is the Lease of the leading cloud controller manager, and Own that of the controller. They are nil if there is
+	// none. Workloads run openstack-cloud-controller-manager, and Instances are the Leases of all kube-octavia.
+	OCCM, Own Read[*othercontroller.Lease]
+	Workloads Read[[]othercontroller.Workload]
+	Instances Read[[]othercontroller.Lease]
+	// OwnLease is the namespace and name of the controller's Lease.
+	OwnLease othercontroller.LeaseName
 }
 
 // Protected reports whether security groups apply to the port.

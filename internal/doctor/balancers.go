@@ -13,6 +13,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -64,7 +65,7 @@ func checkBalancer(f facts, r *diagnosis.Result, b diagnosis.Balancer) {
 		r.Found(diagnosis.Error, which+" is in ERROR", "It may not serve, and Octavia changes nothing of it.",
 			show+"`openstack loadbalancer failover "+b.ID+"` repairs most causes. The controller tries that, too, and replaces it.")
 	case b.ProvisioningStatus.Pending() && known == nil && f.Now.Sub(since) > pendingLong:
-		r.Found(diagnosis.Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, ago(f.Now, since)), "Octavia changes nothing of it meanwhile, and usually it never ends by itself.",
+		r.Found(diagnosis.Error, fmt.Sprintf("%s has been %s for %s", which, b.ProvisioningStatus, othercontroller.Ago(f.Now, since)), "Octavia changes nothing of it meanwhile, and usually it never ends by itself.",
 			show+"the operator of the cloud has to repair it: `openstack loadbalancer status reset` or a restart of octavia-worker.")
 	case b.ProvisioningStatus == lb.Active && unfinished(b) != "":
 		r.Found(diagnosis.Warning, fmt.Sprintf("%s is ACTIVE, but %s", which, unfinished(b)), "This port may not serve.",

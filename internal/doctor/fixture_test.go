@@ -18,6 +18,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -114,13 +115,15 @@ func healthyNetwork() diagnosis.Network {
 func healthyCluster() diagnosis.Cluster {
 	written := metav1.NewTime(noon.Add(-time.Hour))
 	web := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web", Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"},
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: ownManager, Subresource: "status", Time: &written, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:loadBalancer":{}}}`)}}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: othercontroller.OwnManager, Subresource: "status", Time: &written, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:loadBalancer":{}}}`)}}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080, Protocol: corev1.ProtocolTCP}}}}
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + server},
 		Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}}}}
 	return diagnosis.Cluster{
 		Version: diagnosis.Value("v1.36.3"), UID: diagnosis.Value("cluster"), User: diagnosis.Value("system:serviceaccount:kube-octavia:kube-octavia"), Services: diagnosis.Value([]corev1.Service{web}), Nodes: diagnosis.Value([]corev1.Node{node}),
-		Refused: diagnosis.Value([]diagnosis.Right{}), OCCM: diagnosis.Value[*diagnosis.Lease](nil), Own: diagnosis.Value(&diagnosis.Lease{Holder: "pod-1", Renewed: noon.Add(-3 * time.Second)}), LeaseNamespace: "kube-octavia",
+		Refused: diagnosis.Value([]diagnosis.Right{}), OCCM: diagnosis.Value[*othercontroller.Lease](nil),
+		Workloads: diagnosis.Value([]othercontroller.Workload{}), Instances: diagnosis.Value([]othercontroller.Lease{}),
+		Own: diagnosis.Value(&othercontroller.Lease{Holder: "pod-1", Renewed: noon.Add(-3 * time.Second)}), OwnLease: othercontroller.LeaseName{Namespace: "kube-octavia", Name: "kube-octavia"},
 	}
 }
 

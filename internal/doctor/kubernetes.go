@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
 func checkKubernetes(f facts, r *diagnosis.Result) {
@@ -39,7 +36,12 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 		}
 		file, in := "deploy/clusterrole.yaml", "--all-namespaces"
 		if right.InLeaseNamespace {
-			file, in = "deploy/role.yaml", "-n "+k.LeaseNamespace
+			file, in = "deploy/role.yaml", "-n "+k.OwnLease.Namespace
+		}
+		if right.For == forOthers {
+			r.Found(diagnosis.Warning, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller works without that, but cannot say whether another controller serves the same Services.",
+				"Apply "+file+", or run this command with the kubeconfig of the controller.")
+			continue
 		}
 		r.Found(diagnosis.Error, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller needs that for: "+right.For+".",
 			fmt.Sprintf("Apply %s, or run this command with the kubeconfig of the controller. `kubectl auth can-i %s %s` shows the right.", file, right.CanI(), in))
@@ -49,81 +51,48 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 	}
 }
 
-// leaseFresh is how long after its renewal a Lease shows that its holder works.
-const leaseFresh = time.Minute
-
-// recently is how long ago another client's write to a status counts as a sign that it works.
-const recently = 10 * time.Minute
-
-// ownManager is the field manager of kube-octavia.
-const ownManager = "kube-octavia"
-
 func checkOtherControllers(f facts, r *diagnosis.Result) {
 	k := f.Cluster
 	if k.Services.Kind == diagnosis.NotAsked {
 		r.Skip(k.Services.Reason)
 		return
 	}
-	const why = "Two controllers that serve the same Services undo each other's work, and delete each other's load balancers."
-	const stop = "Switch off its service controller: `kubectl -n kube-system edit daemonset openstack-cloud-controller-manager`, and add --controllers=*,-service. If it has that argument already, ignore this."
-	if r.Has(k.OCCM.Missing, "kubectl -n kube-system get lease cloud-controller-manager") {
-		switch l := k.OCCM.Value; {
-		case l == nil:
-			r.Saw("no other cloud controller has a Lease")
-		case f.Now.Sub(l.Renewed) < leaseFresh:
-			r.Found(diagnosis.Warning, fmt.Sprintf("another cloud controller works: %s renewed Lease kube-system/cloud-controller-manager %s ago", l.Holder, ago(f.Now, l.Renewed)), why, stop)
-		default:
-			r.Saw(fmt.Sprintf("Lease kube-system/cloud-controller-manager was last renewed %s ago: its controller does not work any more", ago(f.Now, l.Renewed)))
+	others := othercontroller.Facts{Now: f.Now, Policy: f.Policy, Own: k.OwnLease, OCCM: k.OCCM.Value, Workloads: k.Workloads.Value, Instances: k.Instances.Value}
+	others.OCCMUnknown = !r.Has(k.OCCM.Missing, "kubectl -n "+othercontroller.OCCMLease.Namespace+" get lease "+othercontroller.OCCMLease.Name)
+	r.Has(k.Workloads.Missing, "kubectl get daemonsets,deployments -A | grep openstack-cloud-controller-manager")
+	r.Has(k.Instances.Missing, "kubectl get leases -A -l "+othercontroller.ClassLabel)
+	if r.Has(k.Services.Missing, "kubectl get services -A") {
+		for _, s := range served(f) {
+			if write, ok := othercontroller.LastWrite(&s); ok {
+				others.Writes = append(others.Writes, write)
+			}
 		}
 	}
-	if r.Has(k.Services.Missing, "kubectl get services -A") {
-		checkWriters(f, r, why)
+	found, seen := othercontroller.Find(others)
+	for _, one := range found {
+		r.Found(diagnosis.Warning, one.What, othercontroller.Why, one.Do)
 	}
-	if r.Has(k.Own.Missing, fmt.Sprintf("kubectl -n %s get lease kube-octavia", k.LeaseNamespace)) {
+	for _, text := range seen {
+		r.Saw(text)
+	}
+	if r.Has(k.Own.Missing, fmt.Sprintf("kubectl -n %s get lease %s", k.OwnLease.Namespace, k.OwnLease.Name)) {
 		checkOwnLease(f, r)
 	}
 }
 
-// checkWriters looks for others that wrote addresses of Services.
-func checkWriters(f facts, r *diagnosis.Result, why string) {
-	writers := map[string][]string{}
-	for _, s := range served(f) {
-		if writer, at := lastWriter(s); writer != "" && writer != ownManager && f.Now.Sub(at) < recently {
-			writers[writer] = append(writers[writer], name(s))
-		}
-	}
-	for _, writer := range sortedKeys(writers) {
-		r.Found(diagnosis.Warning, fmt.Sprintf("field manager %s wrote the address of %s in the last %v", writer, some("Service", writers[writer]), recently), why,
-			"Find the controller with `kubectl get service -n NAMESPACE NAME -o yaml --show-managed-fields`, and switch off its service controller (--controllers=*,-service), or give it Services of another class.")
-	}
-}
-
-// lastWriter returns the field manager that last wrote the address of the Service, and when; "" if nobody did.
-func lastWriter(s corev1.Service) (manager string, at time.Time) {
-	for _, e := range s.ManagedFields {
-		if e.Subresource == "status" && e.Time != nil && e.FieldsV1 != nil && strings.Contains(string(e.FieldsV1.GetRawBytes()), `"f:loadBalancer"`) && e.Time.After(at) {
-			manager, at = e.Manager, e.Time.Time
-		}
-	}
-	return manager, at
-}
-
 // checkOwnLease reports which kube-octavia works.
 func checkOwnLease(f facts, r *diagnosis.Result) {
-	l, where := f.Cluster.Own.Value, f.Cluster.LeaseNamespace+"/kube-octavia"
+	l, where := f.Cluster.Own.Value, f.Cluster.OwnLease
 	switch {
 	case l == nil || l.Holder == "":
-		r.Saw("no kube-octavia has Lease " + where)
-	case f.Now.Sub(l.Renewed) < leaseFresh:
-		r.Saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, ago(f.Now, l.Renewed)))
+		r.Saw("no kube-octavia has Lease " + where.String())
+	case l.Alive(f.Now):
+		r.Saw(fmt.Sprintf("kube-octavia works: %s renewed Lease %s %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)))
 	default:
-		r.Found(diagnosis.Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
-			fmt.Sprintf("Look at its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/kube-octavia`.", f.Cluster.LeaseNamespace, f.Cluster.LeaseNamespace))
+		r.Found(diagnosis.Warning, fmt.Sprintf("%s has Lease %s, but last renewed it %s ago", l.Holder, where, othercontroller.Ago(f.Now, l.Renewed)), "No kube-octavia works at present.",
+			fmt.Sprintf("Look at its Pods: `kubectl -n %s get pods`, `kubectl -n %s logs deploy/kube-octavia`.", where.Namespace, where.Namespace))
 	}
 }
-
-// ago returns the time since then, in whole seconds.
-func ago(now, then time.Time) string { return max(now.Sub(then), 0).Round(time.Second).String() }
 
 func sortedKeys[V any](m map[string]V) []string {
 	var keys []string

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
 func TestKubernetes(t *testing.T) {
@@ -40,6 +41,7 @@ func TestKubernetes(t *testing.T) {
 			mistake: lacks("update leases.coordination.k8s.io kube-octavia"),
 			check:   diagnosis.Kubernetes, status: diagnosis.Error, what: "may not update leases", do: "Apply deploy/role.yaml",
 		},
+		"no right to look for others":              {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
 		"no right that only cluster-ip mode needs": {mistake: lacks("list servicecidrs.networking.k8s.io"), check: diagnosis.Kubernetes, status: diagnosis.OK},
 	})
 }
@@ -47,12 +49,37 @@ func TestKubernetes(t *testing.T) {
 func TestOtherControllersAreFound(t *testing.T) {
 	lease := func(ago time.Duration) func(*diagnosis.Facts) {
 		return func(f *diagnosis.Facts) {
-			f.Cluster.OCCM = diagnosis.Value(&diagnosis.Lease{Holder: "master-1", Renewed: noon.Add(-ago)})
+			f.Cluster.OCCM = diagnosis.Value(&othercontroller.Lease{LeaseName: othercontroller.OCCMLease, Holder: "master-1", Renewed: noon.Add(-ago)})
+		}
+	}
+	runs := func(controllers string) func(*diagnosis.Facts) {
+		return func(f *diagnosis.Facts) {
+			lease(time.Second)(f)
+			f.Cluster.Workloads.Value = []othercontroller.Workload{{Kind: "DaemonSet", Namespace: "kube-system", Name: "openstack-cloud-controller-manager", Ready: 1, Args: []string{controllers}}}
 		}
 	}
 	requireDiagnoses(t, map[string]wrong{
 		"a fresh Lease": {mistake: lease(5 * time.Second), check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager 5s ago", do: "--controllers=*,-service"},
 		"an old Lease":  {mistake: lease(time.Hour), check: diagnosis.OtherControllers, status: diagnosis.OK},
+		"a DaemonSet with the service controller": {
+			mistake: runs("--controllers=cloud-node,service"),
+			check:   diagnosis.OtherControllers, status: diagnosis.Warning, what: "(DaemonSet kube-system/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service",
+		},
+		"a DaemonSet without it": {mistake: runs("--controllers=*,-service"), check: diagnosis.OtherControllers, status: diagnosis.OK},
+		"DaemonSets that may not be read": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Workloads.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "daemonsets is forbidden"}
+			},
+			check: diagnosis.OtherControllers, status: diagnosis.Unknown, what: "daemonsets is forbidden", do: "kubectl get daemonsets,deployments -A",
+		},
+		"another kube-octavia of the same class": {
+			mistake: func(f *diagnosis.Facts) {
+				other := othercontroller.LeaseName{Namespace: "elsewhere", Name: "kube-octavia"}
+				f.Policy.LoadBalancerClass = "example.com/lb"
+				f.Cluster.Instances.Value = []othercontroller.Lease{{LeaseName: other, Holder: "pod-2", Renewed: noon, Class: "example.com.lb"}, {LeaseName: f.Cluster.OwnLease, Holder: "pod-1", Renewed: noon, Class: "example.com.lb"}}
+			},
+			check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "another kube-octavia (Lease elsewhere/kube-octavia) handles spec.loadBalancerClass example.com/lb too", do: "--load-balancer-class",
+		},
 		"a Lease that may not be read": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cluster.OCCM.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "leases is forbidden"}
@@ -117,10 +144,9 @@ func expand(rules []rbacv1.PolicyRule, namespaced bool) (all []diagnosis.Right) 
 		for _, verb := range rule.Verbs {
 			resource, sub, _ := strings.Cut(rule.Resources[0], "/")
 			r := diagnosis.Right{Verb: verb, Group: rule.APIGroups[0], Resource: resource, Subresource: sub, InLeaseNamespace: namespaced}
-			if len(rule.ResourceNames) > 0 {
-				r.Name = rule.ResourceNames[0]
+			for _, r.Name = range append(rule.ResourceNames, "")[:max(len(rule.ResourceNames), 1)] {
+				all = append(all, r)
 			}
-			all = append(all, r)
 		}
 	}
 	return all

@@ -12,6 +12,9 @@ import (
 // forClusterIP marks the rights that only cluster-ip mode needs.
 const forClusterIP = "the Service range of the cluster, with [ClusterIP] of cloud.conf"
 
+// forOthers marks the rights without which the controller works, but does not look for others.
+const forOthers = "the look for other controllers of the same Services"
+
 const (
 	discoveryGroup    = "discovery.k8s.io"
 	coordinationGroup = "coordination.k8s.io"
@@ -30,6 +33,10 @@ var rights = []diagnosis.Right{
 	{Verb: "list", Group: "networking.k8s.io", Resource: "servicecidrs", For: forClusterIP},
 	{Verb: "get", Resource: "namespaces", Name: "kube-system", For: "the uid of the cluster"},
 	{Verb: "create", Group: "events.k8s.io", Resource: "events", For: "events of Services and nodes"},
+	{Verb: "list", Group: coordinationGroup, Resource: "leases", For: forOthers},
+	{Verb: "list", Group: "apps", Resource: "daemonsets", Name: "openstack-cloud-controller-manager", For: forOthers},
+	{Verb: "list", Group: "apps", Resource: "daemonsets", Name: "openstack-cloud-provider", For: forOthers},
+	{Verb: "list", Group: "apps", Resource: "deployments", Name: "openstack-cloud-controller-manager", For: forOthers},
 	{Verb: "create", Group: coordinationGroup, Resource: "leases", InLeaseNamespace: true, For: "the election of a leader"},
 	{Verb: "get", Group: coordinationGroup, Resource: "leases", Name: "kube-octavia", InLeaseNamespace: true, For: "the election of a leader"},
 	{Verb: "update", Group: coordinationGroup, Resource: "leases", Name: "kube-octavia", InLeaseNamespace: true, For: "the election of a leader"},

@@ -14,7 +14,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -22,6 +21,8 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/othercontrollerfacts"
 )
 
 // callLimit bounds each call to Kubernetes.
@@ -43,14 +44,15 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 			why.Reason = "no cluster: set --kubeconfig or $KUBECONFIG to check one"
 			first = why
 		}
-		all := diagnosis.Cluster{LeaseNamespace: k.source.LeaseNamespace}
+		all := diagnosis.Cluster{OwnLease: k.source.Lease}
 		all.Version.Missing = first
-		for _, m := range []*diagnosis.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing} {
+		for _, m := range []*diagnosis.Missing{&all.User.Missing, &all.UID.Missing, &all.Services.Missing, &all.Nodes.Missing, &all.Refused.Missing, &all.OCCM.Missing, &all.Own.Missing,
+			&all.Workloads.Missing, &all.Instances.Missing} {
 			*m = why
 		}
 		return all
 	}
-	all := diagnosis.Cluster{Version: diagnosis.Value(version), LeaseNamespace: k.source.LeaseNamespace}
+	all := diagnosis.Cluster{Version: diagnosis.Value(version), OwnLease: k.source.Lease}
 	inParallel(
 		func() { all.UID = read(k.source.Cluster.UID(ctx)) },
 		func() {
@@ -69,8 +71,10 @@ func (k *cluster) read(ctx context.Context) diagnosis.Cluster {
 			all.User = read(me.Status.UserInfo.Username, err)
 		},
 		func() { all.Refused = k.refused(ctx) },
-		func() { all.OCCM = k.lease(ctx, metav1.NamespaceSystem, "cloud-controller-manager") },
-		func() { all.Own = k.lease(ctx, k.source.LeaseNamespace, "kube-octavia") },
+		func() { all.Own = k.ownLease(ctx) },
+		func() { all.OCCM = readOthers(ctx, k, othercontrollerfacts.OCCM) },
+		func() { all.Workloads = readOthers(ctx, k, othercontrollerfacts.Workloads) },
+		func() { all.Instances = readOthers(ctx, k, othercontrollerfacts.Instances) },
 	)
 	return all
 }
@@ -127,28 +131,28 @@ func (k *cluster) lacks(ctx context.Context, r diagnosis.Right) (bool, error) {
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name},
 	}}
 	if r.InLeaseNamespace {
-		asked.Spec.ResourceAttributes.Namespace = k.source.LeaseNamespace
+		asked.Spec.ResourceAttributes.Namespace = k.source.Lease.Namespace
 	}
 	err := k.client.Create(ctx, &asked)
 	return !asked.Status.Allowed, err
 }
 
-// lease reads a Lease; nil if there is none.
-func (k *cluster) lease(ctx context.Context, namespace, name string) diagnosis.Read[*diagnosis.Lease] {
+// ownLease reads the Lease of the controller; nil if there is none.
+func (k *cluster) ownLease(ctx context.Context) diagnosis.Read[*othercontroller.Lease] {
 	var l coordinationv1.Lease
-	err := k.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &l)
+	err := k.client.Get(ctx, client.ObjectKey(k.source.Lease), &l)
 	if apierrors.IsNotFound(err) {
-		return diagnosis.Value[*diagnosis.Lease](nil)
+		return diagnosis.Value[*othercontroller.Lease](nil)
 	}
 	if err != nil {
-		return read[*diagnosis.Lease](nil, k.explain(err, "read Lease "+namespace+"/"+name))
+		return read[*othercontroller.Lease](nil, k.explain(err, "read Lease "+k.source.Lease.String()))
 	}
-	found := &diagnosis.Lease{}
-	if l.Spec.HolderIdentity != nil {
-		found.Holder = *l.Spec.HolderIdentity
-	}
-	if l.Spec.RenewTime != nil {
-		found.Renewed = l.Spec.RenewTime.Time
-	}
-	return diagnosis.Value(found)
+	found := othercontrollerfacts.Lease(&l)
+	return diagnosis.Value(&found)
+}
+
+// readOthers reads a fact about other controllers.
+func readOthers[T any](ctx context.Context, k *cluster, from func(context.Context, client.Reader) (T, error)) diagnosis.Read[T] {
+	value, err := from(ctx, k.client)
+	return read(value, k.source.Cluster.Explain(err))
 }

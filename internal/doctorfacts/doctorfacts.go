@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package doctorfacts reads the facts for package doctor, from OpenStack and Kubernetes. It writes nothing, and decides
-// nothing. It may import diagnosis, doctor, kubeconfig and the packages that call OpenStack.
+// nothing. It may import diagnosis, doctor, kubeconfig, othercontrollerfacts and the packages that call OpenStack.
 package doctorfacts
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
 // Source says where the facts are.
@@ -35,8 +36,8 @@ type Source struct {
 	NoCluster  bool
 	// Policy says which Services the controller handles. It lacks the uid of the cluster.
 	Policy claim.Policy
-	// LeaseNamespace is the namespace of the controller's Lease.
-	LeaseNamespace string
+	// Lease is that of the controller.
+	Lease othercontroller.LeaseName
 }
 
 // Gather reads the facts. What cannot be read is noted in them.

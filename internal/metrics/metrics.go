@@ -28,6 +28,8 @@ type Metrics struct {
 	Contested     prometheus.Gauge
 	// Observed counts Services that are only observed, by reason.
 	Observed *prometheus.GaugeVec
+	// OtherControllers counts other controllers of the same Services, by kind.
+	OtherControllers *prometheus.GaugeVec
 	// Unattached and Addressless count nodes.
 	Unattached, Addressless prometheus.Gauge
 }
@@ -77,6 +79,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "kube_octavia_conflicting_controller_services",
 			Help: "Services that kube-octavia has stopped changing because another controller keeps changing them.",
 		}),
+		OtherControllers: newOtherControllers(),
 		Unattached: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kube_octavia_security_group_nodes_unattached",
 			Help: "Nodes that should be members but to which the security group for load balancer traffic cannot be attached.",
@@ -90,7 +93,14 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	return m, errors.Join(openstack.Register(registry, &m.ops), openstack.Register(registry, &m.duration), openstack.Register(registry, &m.Drift),
 		openstack.Register(registry, &m.Repaired), openstack.Register(registry, &m.Reported), openstack.Register(registry, &m.Orphans),
 		openstack.Register(registry, &m.LeftBehind), openstack.Register(registry, &m.ForeignWrites), openstack.Register(registry, &m.Contested), openstack.Register(registry, &m.Observed),
-		openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless))
+		openstack.Register(registry, &m.OtherControllers), openstack.Register(registry, &m.Unattached), openstack.Register(registry, &m.Addressless))
+}
+
+func newOtherControllers() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "kube_octavia_other_controllers",
+		Help: "Other controllers that serve the same Services, by kind.",
+	}, []string{"kind"})
 }
 
 // zero creates the series with a fixed set of labels. Otherwise they would begin with 1, and rate and increase would

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -59,6 +60,8 @@ type Options struct {
 	Enqueue func(types.NamespacedName)
 	// Now returns the time.
 	Now func() time.Time
+	// First has to be started before the first pass.
+	First []source.Source
 }
 
 // Reconciler manages the security group of the cluster's nodes, or those of its Services.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,10 +67,10 @@ func (r *Reconciler) setUp(m manager.Manager, wake <-chan event.GenericEvent) er
 	if err != nil {
 		return fmt.Errorf("create the security group controller: %w", err)
 	}
-	for _, watched := range []source.Source{
+	for _, watched := range append(slices.Clone(r.First),
 		source.Kind(m.GetCache(), client.Object(&corev1.Node{}), always, nodeMatters),
 		source.Channel(wake, always),
-	} {
+	) {
 		if err := c.Watch(watched); err != nil {
 			return fmt.Errorf("watch nodes and requirements: %w", err)
 		}

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
@@ -40,6 +41,8 @@ type Options struct {
 	Timing  timing.Delays
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
+	// First has to be started before the first look at a Pod.
+	First []source.Source
 }
 
 // Gates are the readiness gates of the Pods in the namespaces that have opted in.

@@ -6,6 +6,7 @@ package readiness
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -44,10 +45,10 @@ func SetUp(m manager.Manager, o Options) (*Gates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the readiness gate controller: %w", err)
 	}
-	for _, watched := range []source.Source{
+	for _, watched := range append(slices.Clone(o.First),
 		source.Kind(m.GetCache(), client.Object(&corev1.Pod{}), &handler.EnqueueRequestForObject{}, podWaits),
 		source.Kind(m.GetCache(), client.Object(&corev1.Namespace{}), handler.EnqueueRequestsFromMapFunc(g.podsOf), optsIn),
-	} {
+	) {
 		if err := c.Watch(watched); err != nil {
 			return nil, fmt.Errorf("watch Pods and Namespaces: %w", err)
 		}

@@ -70,7 +70,7 @@ func (r *Reconciler) SetUp(m manager.Manager, concurrency int, wake <-chan event
 	// The manager may be running, and starts the controller at once. The first pass waits until
 	// the caches of all sources are synced.
 	informers := m.GetCache()
-	for _, watched := range append(r.Readiness.Sources(informers),
+	for _, watched := range append(slices.Concat(r.First, r.Readiness.Sources(informers)),
 		source.Kind[client.Object](informers, &corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.asked), r.serviceMatters()),
 		source.Kind(informers, client.Object(&corev1.Service{}), r.sharingEvents()),
 		source.Kind(informers, client.Object(&corev1.Node{}), r.nodeEvents(), notSeenYet),

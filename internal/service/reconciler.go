@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
@@ -54,6 +55,10 @@ type Options struct {
 	// not managed.
 	Requirements *nodegroup.Requirements
 	Readiness    *readiness.Gates // nil if readiness gates are not set
+	// First has to be started before the first pass.
+	First []source.Source
+	// Others names other controllers that serve Services now, "" for none; nil means none.
+	Others func() string
 	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
 	// Now returns the time; nil means time.Now.
@@ -66,7 +71,7 @@ type Reconciler struct {
 	Options
 
 	conflicts        *conflict.Tracker
-	observers        *observers
+	observers        *metrics.ObservedServices
 	waiters          *quota.Waiters
 	refusedFailovers refusedFailovers
 	due              due
@@ -78,13 +83,16 @@ func New(o Options) *Reconciler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Others == nil {
+		o.Others = func() string { return "" }
+	}
 	if o.Requirements == nil {
 		o.Requirements = nodegroup.NewRequirements(nil)
 	}
 	conflicts := conflict.New(conflict.Options{Timing: o.Timing, Now: o.Now, Metrics: o.Metrics, Logger: o.Logger})
 	o.Client = patching{o.Client, o.Timing.KubernetesLimit, conflicts.Track}
 	return &Reconciler{
-		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: newObservers(o.Metrics),
+		Options: o, conflicts: conflicts, waiters: quota.NewWaiters(), observers: metrics.NewObservedServices(o.Metrics),
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.Timing.FirstBackoff, o.Timing.LastBackoff),
 	}
 }
@@ -229,7 +237,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.Requirements.Forget(key)
 	r.waiters.Leave(key)
 	r.conflicts.Forget(key)
-	r.observers.forget(key)
+	r.observers.Note(key, "")
 	r.due.forget(key)
 	r.backoff.Forget(key)
 	if id := r.Memory.Forget(key); id != "" {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -117,7 +118,7 @@ func (r *Reconciler) publishPass(ctx context.Context, f decide.Facts, d decide.D
 	}
 	err := r.publish(ctx, f.Service, r.passOf(f, d, o))
 	if f.Preview {
-		r.observers.note(f.Service)
+		r.observers.Note(client.ObjectKeyFromObject(f.Service), status.ProgrammedReason(f.Service))
 	}
 	return errors.Join(err, r.Readiness.Report(ctx, f.Service, d.Taking))
 }
@@ -149,16 +150,16 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 			FailedReason: progress.Reason,
 			Replacing:    replacing(f, d),
 		},
-		Observed:     d.Record.Cloud.Observed,
-		Left:         d.Plan.Ops,
-		Refused:      d.Plan.Refused,
-		Drift:        d.ReportedDrift(),
-		Err:          failure,
-		Leaving:      !f.Serves,
-		OnlyObserved: f.Preview,
-		Steady:       progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
-		Late:         decide.TimeUntilLate(f, d) <= 0,
-		Done:         d.Done || d.IgnoresDrift(),
+		Observed:    d.Record.Cloud.Observed,
+		Left:        d.Plan.Ops,
+		Refused:     d.Plan.Refused,
+		Drift:       d.ReportedDrift(),
+		Err:         failure,
+		Leaving:     !f.Serves,
+		Observation: status.Observation{OnlyObserved: f.Preview, Others: r.Others()},
+		Steady:      progress.SteadyFor.EqualExceptMembers(d.Goal.Wanted.Fingerprint()),
+		Late:        decide.TimeUntilLate(f, d) <= 0,
+		Done:        d.Done || d.IgnoresDrift(),
 	}
 	if r.Config.IngressHostname {
 		p.HostnameSuffix = r.Config.IngressHostnameSuffix

@@ -14,9 +14,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +28,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
-	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -148,36 +145,5 @@ func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 				t.Error("the next controller does not look for the load balancer that may still appear")
 			}
 		})
-	}
-}
-
-func TestObservedServicesAreCountedByTheReasonOfTheirCondition(t *testing.T) {
-	metrics, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := newObservers(metrics)
-	say := func(reason string) *corev1.Service {
-		s := served()
-		meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: status.Programmed, Status: metav1.ConditionUnknown, Reason: reason})
-		return s
-	}
-	counted := func(reason string) float64 { return testutil.ToFloat64(metrics.Observed.WithLabelValues(reason)) }
-	for i, step := range []struct {
-		do             func()
-		ready, changes float64
-	}{
-		{func() { o.note(say(status.ReasonReadyForAdoption)) }, 1, 0},
-		{func() { o.note(say(status.ReasonReadyForAdoption)) }, 1, 0},
-		{func() { o.note(say(status.ReasonChangesOnAdoption)) }, 0, 1},
-		{func() { o.note(served()) }, 0, 0},
-		{func() { o.note(say(status.ReasonReadyForAdoption)) }, 1, 0},
-		{func() { o.forget(client.ObjectKeyFromObject(served())) }, 0, 0},
-		{func() { o.forget(client.ObjectKeyFromObject(served())) }, 0, 0},
-	} {
-		step.do()
-		if r, c := counted(status.ReasonReadyForAdoption), counted(status.ReasonChangesOnAdoption); r != step.ready || c != step.changes {
-			t.Errorf("step %d: %v are ready, %v would change", i, r, c)
-		}
 	}
 }

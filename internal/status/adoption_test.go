@@ -14,6 +14,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
+// onlyObserved is for a Service that is only observed.
+var onlyObserved = Observation{OnlyObserved: true}
+
 var tags = diff.UpdateLoadBalancer{ID: "lb-1", Tags: &[]string{"ours"}}
 
 func TestAServiceThatIsOnlyObservedSaysWhatWouldBeDone(t *testing.T) {
@@ -30,6 +33,9 @@ func TestAServiceThatIsOnlyObservedSaysWhatWouldBeDone(t *testing.T) {
 			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "it would be taken over, and nothing would be written to it"}},
 		"members besides": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{tags, members}},
 			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "these operations would be done: " + tags.String() + "; " + members.String()}},
+		"one that another controller serves": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{tags}, Observation: Observation{Others: "openstack-cloud-controller-manager"}},
+			said{metav1.ConditionUnknown, ReasonReadyForAdoption, how + "load balancer lb-1 would be taken over as it is: only the tags of kube-octavia would be added" +
+				"; now it is served by openstack-cloud-controller-manager, whose service controller has to be off then"}},
 		"members of one that is refused": {Pass{Observed: observed(lb.Active, 1), Left: []diff.Op{members}, Acceptance: Acceptance{Invalid: badAnnotation}},
 			said{metav1.ConditionUnknown, ReasonChangesOnAdoption, how + "these operations would be done: " + members.String()}},
 		"Octavia is at work": {Pass{Observed: observed(lb.PendingUpdate, 1)},
@@ -56,7 +62,7 @@ func TestAddressesOfAServiceThatIsOnlyObservedStayAsTheyAre(t *testing.T) {
 }
 
 func TestOneEventTellsThatAServiceIsOnlyObserved(t *testing.T) {
-	look := Pass{OnlyObserved: true, Observed: observed(lb.Active, 1), Left: []diff.Op{tags}}
+	look := Pass{Observation: onlyObserved, Observed: observed(lb.Active, 1), Left: []diff.Op{tags}}
 	first := after(look)
 	events := Events(nil, first)
 	if len(events) != 1 || events[0].Type != corev1.EventTypeNormal || events[0].Reason != ReasonReadyForAdoption {

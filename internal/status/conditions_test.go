@@ -44,7 +44,7 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 			Pass{Waits: "first the other"}, ok, no(ReasonWaitingForGroup, "first the other"),
 		},
 		"the same, where it is only observed": {
-			Pass{Waits: "first the other", OnlyObserved: true}, ok, no(ReasonWaitingForGroup, "first the other"),
+			Pass{Waits: "first the other", Observation: onlyObserved}, ok, no(ReasonWaitingForGroup, "first the other"),
 		},
 		"it was deleted by hand, and that is to be ignored": {
 			Pass{Done: true}, ok, no(ReasonDrifted, "the load balancer was deleted outside kube-octavia; because of the drift-policy it is not created again until the Service changes"),

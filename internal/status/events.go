@@ -58,6 +58,9 @@ const (
 	ReasonNoMemberAddress = "NoMemberAddress"
 	// ReasonReadinessGateTimedOut: a readiness gate was set although the member of the Pod does not take traffic.
 	ReasonReadinessGateTimedOut = "ReadinessGateTimedOut"
+	// ReasonOtherController: another controller serves the same Services. ReasonOtherControllerGone: it does not any more.
+	ReasonOtherController     = "OtherController"
+	ReasonOtherControllerGone = "OtherControllerGone"
 	// ReasonOrphanDeleted: an orphan was deleted after the grace period.
 	ReasonOrphanDeleted = "OrphanDeleted"
 )

@@ -93,6 +93,7 @@ type Pass struct {
 	Publication
 	Health
 	SecurityGroup
+	Observation
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
 	// Left are the operations that are pending or in progress. Refused are those that the
@@ -107,15 +108,21 @@ type Pass struct {
 	Err error
 	// Leaving reports whether the Service gives up its load balancer.
 	Leaving bool
-	// OnlyObserved reports whether nothing but conditions is written: Left is what would be
-	// done otherwise.
-	OnlyObserved bool
 	// Steady reports whether everything but members was complete before the change that
 	// Octavia is working on. Late reports whether operations are overdue, so that even pending
 	// member updates are reported.
 	Steady, Late bool
 	// Done reports whether the cloud was seen to match the desired state.
 	Done bool
+}
+
+// Observation is what the conditions of a Service depend on that is only observed.
+type Observation struct {
+	// OnlyObserved reports whether nothing but conditions is written: Left is what would be
+	// done otherwise.
+	OnlyObserved bool
+	// Others names other controllers that serve Services now, or is "".
+	Others string
 }
 
 // Acceptance is what condition Accepted depends on.
@@ -302,8 +309,24 @@ func (p Pass) programmed() metav1.Condition {
 	return c
 }
 
-// prospect describes what would be done for a Service that is only observed.
+// ProgrammedReason returns the reason of condition Programmed of the Service, "" if it has none.
+func ProgrammedReason(s *corev1.Service) string {
+	if c := meta.FindStatusCondition(s.Status.Conditions, Programmed); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
+// prospect describes what would be done for a Service that is only observed, and who serves it now.
 func (p Pass) prospect() (reason, message string) {
+	reason, message = p.wouldDo()
+	if p.Others != "" {
+		message += "; now it is served by " + p.Others + ", whose service controller has to be off then"
+	}
+	return reason, message
+}
+
+func (p Pass) wouldDo() (reason, message string) {
 	const how = "with --adopt=observe nothing is written for this Service; with --adopt=tag "
 	subject := "it"
 	if l := p.Observed.LoadBalancer; l != nil {

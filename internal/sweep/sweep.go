@@ -42,7 +42,8 @@ type Options struct {
 	OrphanGrace time.Duration
 	// Enqueue requests a pass over a Service.
 	Enqueue func(types.NamespacedName)
-	// Swept is called after each sweep.
+	// Look looks for other controllers of the same Services before each sweep. Swept is called after it.
+	Look     func(context.Context)
 	Swept    func()
 	Recorder events.EventRecorder
 	Metrics  *metrics.Metrics
@@ -89,6 +90,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
+		s.Look(ctx)
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.Logger.Error(err, "the sweep failed; it reports no drift and no orphans")
 		}

@@ -43,6 +43,8 @@ type backend interface {
 	CloudConf() string
 	PasswordConf() string
 	Credentials() cloudsim.Credentials
+	// Reader is a user who may only read in the project: name and password.
+	Reader() cloudsim.Credentials
 	// IDs are the ids of what the cloud had from the start.
 	IDs() cloudsim.IDs
 

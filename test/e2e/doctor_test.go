@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,11 +25,14 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	gophercloudopenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
@@ -36,7 +40,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/test/deploy"
 	"github.com/kube-octavia/kube-octavia/test/kube/kubetest"
+	openstacktest "github.com/kube-octavia/kube-octavia/test/openstack"
 )
 
 // patient is a setup that a doctor looks at: a right one, until a test makes a mistake in it.
@@ -55,12 +61,13 @@ type patient struct {
 // that lets in everything, and a Service with a load balancer, whose controller has ended.
 func newPatient(t *testing.T) *patient {
 	t.Helper()
-	simulatorOnly(t, "it makes mistakes in the cloud")
 	s := newStage(t, settings{off: true, podless: true})
 	p := &patient{stage: s, t: t, kubeconfig: s.adminKubeconfig()}
 	p.conf = p.applicationCredential("doctor", nil)
 	t.Cleanup(s.writeFiles)
-	p.openNodes()
+	if *stateDir == "" { // on a real cloud others use the same security group
+		p.openNodes()
+	}
 	s.start()
 	p.web = s.service("web", tcp(8080))
 	p.web.waitUntilProgrammed()
@@ -83,22 +90,49 @@ func (p *patient) openNodes() {
 // applicationCredential makes one with the rules, nil for none, and returns a cloud.conf with it.
 func (p *patient) applicationCredential(name string, rules []applicationcredentials.AccessRule) string {
 	p.t.Helper()
+	keystone, userID := p.keystone()
+	wish := applicationcredentials.CreateOpts{Name: p.namespace + "-" + name, AccessRules: rules}
+	made, err := applicationcredentials.Create(p.t.Context(), keystone, userID, wish).Extract()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.forget(made.ID)
+	return p.confOf(made.ID, config.Secret(made.Secret))
+}
+
+// keystone is a client of Keystone for the controller's user, and the id of the user.
+func (p *patient) keystone() (client *gophercloud.ServiceClient, userID string) {
+	p.t.Helper()
 	user := p.cloud.Credentials()
-	provider, err := gophercloudopenstack.AuthenticatedClient(p.t.Context(), gophercloud.AuthOptions{IdentityEndpoint: user.AuthURL + "/v3",
+	ctx := context.WithoutCancel(p.t.Context())
+	provider, err := gophercloudopenstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{IdentityEndpoint: strings.TrimSuffix(user.AuthURL, "/v3") + "/v3",
 		Username: user.Username, Password: user.Password, DomainName: user.UserDomainName, TenantID: user.ProjectID})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	keystone, err := gophercloudopenstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
+	client, err = gophercloudopenstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	wish := applicationcredentials.CreateOpts{Name: name, AccessRules: rules}
-	made, err := applicationcredentials.Create(p.t.Context(), keystone, user.UserID, wish).Extract()
+	token, ok := provider.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		p.t.Fatalf("the login is %T", provider.GetAuthResult())
+	}
+	who, err := token.ExtractUser()
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return p.confOf(made.ID, config.Secret(made.Secret))
+	return client, who.ID
+}
+
+// forget deletes an application credential at the end of the test: a real cloud stays.
+func (p *patient) forget(id string) {
+	p.t.Cleanup(func() {
+		keystone, userID := p.keystone()
+		if err := applicationcredentials.Delete(context.WithoutCancel(p.t.Context()), keystone, userID, id).ExtractErr(); err != nil {
+			p.t.Error(err)
+		}
+	})
 }
 
 // expiring makes an application credential with the access rules of the controller, and returns a cloud.conf with it.
@@ -113,10 +147,11 @@ func (p *patient) expiring(name string, expires time.Time) string {
 		p.t.Fatal(err)
 	}
 	defer session.Close()
-	made, err := session.CreateApplicationCredential(p.t.Context(), openstack.ApplicationCredential{Name: name, Expires: expires})
+	made, err := session.CreateApplicationCredential(p.t.Context(), openstack.ApplicationCredential{Name: p.namespace + "-" + name, Expires: expires})
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.forget(made.ID)
 	return p.confOf(made.ID, made.Secret)
 }
 
@@ -187,7 +222,7 @@ func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
 		t.Logf("%d calls", len(calls))
 	}
 	status, out, errs := p.examine(p.conf, "--all")
-	if status != 0 || errs != "" || !strings.Contains(out, "\n14 checks: 14 ok, 0 with warnings") || !strings.Contains(out, "Seen: network: "+p.cloud.Cloud().Endpoint(cloudsim.Network)) {
+	if status != 0 || errs != "" || !strings.Contains(out, "\n14 checks: 14 ok, 0 with warnings") || !strings.Contains(out, "Seen: network: http://127.0.0.1:") {
 		t.Errorf("status %d:\n%s%s", status, out, errs)
 	}
 	t.Log(out)
@@ -196,11 +231,35 @@ func TestDoctorFindsNothingWrongInARightSetupAndWritesNothing(t *testing.T) {
 // Cloud is the simulator.
 func (c *cloud) Cloud() *cloudsim.Cloud { return c.backend.(simulated).Cloud }
 
+// The Job of deploy/doctor has the arguments, the rights and the credential of the controller in the cluster.
+func TestDoctorRunsInTheClusterAsTheControllerDoes(t *testing.T) {
+	p := newPatient(t)
+	text, err := os.ReadFile("../../deploy/doctor/cronjob.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cron batchv1.CronJob
+	if err := yaml.UnmarshalStrict(text, &cron); err != nil {
+		t.Fatal(err)
+	}
+	pod := cron.Spec.JobTemplate.Spec.Template.Spec
+	args := slices.Clone(pod.Containers[0].Args)
+	file := pod.Containers[0].VolumeMounts[0].MountPath + "/cloud.conf"
+	if i := slices.Index(args, "--cloud-config="+file); i < 0 || pod.ServiceAccountName != deploy.Name || args[0] != "doctor" {
+		t.Fatalf("it runs %v as %s, and cloud.conf is %s", args, pod.ServiceAccountName, file)
+	}
+	p.kubeconfig = p.stage.kubeconfig() // of this ServiceAccount
+	status, out, errs := p.examine(p.conf, slices.DeleteFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "--cloud-config=") })...)
+	if status != 0 || errs != "" || !strings.Contains(out, " 0 with errors, 0 unknown, 0 skipped") {
+		t.Errorf("status %d:\n%s%s", status, out, errs)
+	}
+}
+
 // With the credential of the controller, whose access rules allow only what the controller does, checks are unknown and
 // say how to check by hand; nothing counts as an error.
 func TestDoctorSaysWhatAccessRulesKeepItFromReading(t *testing.T) {
 	p := newPatient(t)
-	report, status := p.report(p.cloud.CloudConf())
+	report, status := p.report(p.expiring("restricted", time.Time{}))
 	want := map[diagnosis.Check]string{diagnosis.Quotas: "openstack quota show", diagnosis.Networks: "openstack router list"}
 	for _, r := range report.Checks {
 		do, unknown := want[r.Check]
@@ -253,17 +312,28 @@ type mistake struct {
 	what, do string
 	// unknown are checks that cannot be made then.
 	unknown []diagnosis.Check
+	// simulated says why it is made on the simulator only.
+	simulated string
+	// alone is whether other checks find more on a real cloud.
+	alone bool
 }
 
 func TestDoctorFindsEachMistake(t *testing.T) {
 	p := newPatient(t)
 	for _, m := range slices.Concat(mistakesInCloudConf, mistakesInTheCloud, mistakesOfCredentials, mistakesInTheCluster) {
 		t.Run(m.name, func(t *testing.T) {
+			if m.simulated != "" {
+				simulatorOnly(t, m.simulated)
+			}
 			own := *p
 			own.t = t
 			report, status := own.report(m.make(&own))
 			for _, r := range report.Checks {
-				if r.Check != m.check && r.Status != diagnosis.OK && r.Status != diagnosis.Skipped && !slices.Contains(m.unknown, r.Check) {
+				for _, f := range r.Findings {
+					t.Logf("%s: %s: %s; do: %s", f.Status, r.Check, f.What, f.Do)
+				}
+				alone := *stateDir != "" && m.alone
+				if r.Check != m.check && !alone && r.Status != diagnosis.OK && r.Status != diagnosis.Skipped && !slices.Contains(m.unknown, r.Check) {
 					t.Errorf("check %s is %s: %+v", r.Check, r.Status, r.Findings)
 				}
 				if r.Check == m.check && (r.Status != m.status || !slices.ContainsFunc(r.Findings, func(f diagnosis.Finding) bool {
@@ -305,7 +375,7 @@ var mistakesInCloudConf = []mistake{
 		make: lines(func(cloudsim.IDs) string { return "lb-provider=vmware" })},
 	{name: "an unknown flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list",
 		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + nobodys })},
-	{name: "a disabled flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
+	{name: "a disabled flavor", simulated: "provider ovn has no flavors", check: diagnosis.Providers, status: diagnosis.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
 		make: func(p *patient) string {
 			id := p.makeFlavor(p.namespace)
 			if err := p.cloud.call(asAdmin, cloudsim.LoadBalancer, http.MethodPut, "/v2.0/lbaas/flavors/"+id, map[string]any{"flavor": map[string]any{"enabled": false}}, nil); err != nil {
@@ -314,7 +384,7 @@ var mistakesInCloudConf = []mistake{
 			return p.in("flavor-id=" + id)
 		}},
 	{name: "an unknown availability zone", check: diagnosis.Providers, status: diagnosis.Error, what: "availability-zone is nowhere", do: "openstack loadbalancer availabilityzone list",
-		make: lines(func(cloudsim.IDs) string { return "availability-zone=nowhere" })},
+		make: lines(func(cloudsim.IDs) string { return "availability-zone=nowhere" }), alone: true}, // provider ovn has none
 	{name: "a key without effect", check: diagnosis.Configuration, status: diagnosis.Warning, what: "bs-version", do: "Remove the key",
 		make: lines(func(cloudsim.IDs) string { return "[BlockStorage]\nbs-version=v3" })},
 }
@@ -323,18 +393,14 @@ var mistakesInTheCloud = []mistake{
 	{name: "no free address", check: diagnosis.Addresses, status: diagnosis.Error, what: "0 free addresses", do: "openstack subnet set --allocation-pool", make: fullSubnet},
 	{name: "a subnet without a router", check: diagnosis.Networks, status: diagnosis.Warning, what: "sees no router between subnet", do: "openstack router add subnet",
 		make: func(p *patient) string {
-			return p.in("subnet-id=" + p.makeSubnet(asUser, p.cloud.IDs().PrivateNetwork, "apart", netip.MustParsePrefix("10.99.0.0/24"), 100))
+			return p.in("subnet-id=" + p.makeSubnet(asUser, p.cloud.IDs().PrivateNetwork, "apart", netip.MustParsePrefix("198.18.79.0/24"), 100))
 		}},
 	{name: "no quota of load balancers", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 load balancers", do: "openstack loadbalancer quota set --loadbalancer",
-		make: func(p *patient) string { return p.limit(cloudsim.LoadBalancer, "load_balancer", 0) }},
+		make: func(p *patient) string { return p.limit(cloudsim.LoadBalancer, "load_balancer", 0) }, alone: true},
 	{name: "no quota of floating IPs", check: diagnosis.Quotas, status: diagnosis.Error, what: "of 0 floating IPs", do: "openstack quota set --floating-ips",
-		make: func(p *patient) string { return p.limit(cloudsim.Network, "floatingip", 0) }},
+		make: func(p *patient) string { return p.limit(cloudsim.Network, "floatingip", 0) }, alone: true},
 	{name: "NodePorts that are closed", check: diagnosis.SecurityGroups, status: diagnosis.Error, what: "do not let in NodePort", do: "openstack security group rule create --ingress --protocol tcp",
-		make: func(p *patient) string {
-			p.cloud.neutron(http.MethodDelete, "security-group-rules/"+p.rule, nil, nil)
-			p.t.Cleanup(p.openNodes)
-			return p.conf
-		}},
+		make: closedNode},
 	{name: "a load balancer in ERROR", check: diagnosis.LoadBalancers, status: diagnosis.Error, what: "is in ERROR", do: "openstack loadbalancer failover",
 		make: func(p *patient) string {
 			id := p.web.tree().ID
@@ -414,7 +480,7 @@ var mistakesOfCredentials = []mistake{
 		}},
 	{name: "only the role reader", check: diagnosis.Credentials, status: diagnosis.Error, what: "the only roles are reader", do: "openstack role add",
 		make: func(p *patient) string {
-			reader := p.cloud.Cloud().CredentialsOf(cloudsim.UserReader)
+			reader := p.cloud.Reader()
 			return strings.NewReplacer(strconv.Quote(p.cloud.Credentials().Username), strconv.Quote(reader.Username), p.cloud.Credentials().Password, reader.Password).Replace(p.cloud.PasswordConf())
 		}, unknown: []diagnosis.Check{diagnosis.Providers, diagnosis.Quotas, diagnosis.LoadBalancers, diagnosis.Orphans}},
 }
@@ -426,6 +492,11 @@ var mistakesInTheCluster = []mistake{
 	{name: "openstack-cloud-controller-manager at work", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 renewed Lease kube-system/cloud-controller-manager", do: "--controllers=*,-service",
 		make: func(p *patient) string {
 			return p.lease(metav1.NamespaceSystem, "cloud-controller-manager", time.Now())
+		}},
+	{name: "openstack-cloud-controller-manager with its service controller", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service",
+		make: func(p *patient) string {
+			p.t.Cleanup(p.runOCCM("--cloud-provider=openstack"))
+			return p.conf
 		}},
 	{name: "a kube-octavia that has stopped", check: diagnosis.OtherControllers, status: diagnosis.Warning, what: "master-1 has Lease", do: "get pods",
 		make: func(p *patient) string { return p.lease(p.namespace, "kube-octavia", time.Now().Add(-time.Hour)) }},
@@ -446,12 +517,12 @@ var mistakesInTheCluster = []mistake{
 // fullSubnet makes VIPs be in a subnet whose only address is taken, with a router.
 func fullSubnet(p *patient) string {
 	ids := p.cloud.IDs()
-	subnet := p.makeSubnet(asUser, ids.PrivateNetwork, "full", netip.MustParsePrefix("10.98.0.0/24"), 1)
+	subnet := p.makeSubnet(asUser, ids.PrivateNetwork, "full", netip.MustParsePrefix("198.18.78.0/24"), 1)
 	var taken struct{ Port port }
 	p.cloud.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"network_id": ids.PrivateNetwork, "fixed_ips": []any{map[string]string{"subnet_id": subnet}}}}, &taken)
 	var inside struct{ Port port }
 	p.cloud.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"network_id": ids.PrivateNetwork,
-		"fixed_ips": []any{map[string]string{"subnet_id": subnet, "ip_address": "10.98.0.200"}}}}, &inside)
+		"fixed_ips": []any{map[string]string{"subnet_id": subnet, "ip_address": "198.18.78.200"}}}}, &inside)
 	p.cloud.neutron(http.MethodPut, "routers/"+ids.Router+"/add_router_interface", map[string]any{"port_id": inside.Port.ID}, nil)
 	p.t.Cleanup(func() {
 		p.cloud.neutron(http.MethodPut, "routers/"+ids.Router+"/remove_router_interface", map[string]any{"port_id": inside.Port.ID}, nil)
@@ -460,9 +531,78 @@ func fullSubnet(p *patient) string {
 	return p.in("subnet-id=" + subnet)
 }
 
+// closedNode closes the NodePorts. On a real cloud others use the security group of the nodes, so another node joins, with
+// a port and a security group of its own.
+func closedNode(p *patient) string {
+	if *stateDir == "" {
+		p.cloud.neutron(http.MethodDelete, "security-group-rules/"+p.rule, nil, nil)
+		p.t.Cleanup(p.openNodes)
+		return p.conf
+	}
+	var group struct {
+		Group struct{ ID string } `json:"security_group"`
+	}
+	p.cloud.neutron(http.MethodPost, "security-groups", map[string]any{"security_group": map[string]any{"name": p.namespace}}, &group)
+	var made struct {
+		Port struct {
+			ID  string
+			IPs []struct {
+				Address string `json:"ip_address"`
+			} `json:"fixed_ips"`
+		}
+	}
+	p.cloud.neutron(http.MethodPost, "ports", map[string]any{"port": map[string]any{"network_id": p.cloud.IDs().PrivateNetwork,
+		"fixed_ips": []any{map[string]string{"subnet_id": p.cloud.IDs().PrivateSubnet}}, "security_groups": []string{group.Group.ID}}}, &made)
+	node, err := p.client.CoreV1().Nodes().Create(p.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.node("closed")}}, metav1.CreateOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := p.client.CoreV1().Nodes().Delete(p.stage.t.Context(), node.Name, metav1.DeleteOptions{}); err != nil {
+			p.t.Error(err)
+		}
+		p.cloud.neutron(http.MethodDelete, "ports/"+made.Port.ID, nil, nil)
+		p.cloud.neutron(http.MethodDelete, "security-groups/"+group.Group.ID, nil, nil)
+	})
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: made.Port.IPs[0].Address}}
+	if _, err := p.client.CoreV1().Nodes().UpdateStatus(p.t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.conf
+}
+
+// limitOther sets a quota of another project of a real cloud until the end of the subtest: others use the project of the
+// test. It returns a cloud.conf for that project.
+func (p *patient) limitOther(service, kind string, n int) string {
+	p.t.Helper()
+	cloud := p.cloud.backend.(*real)
+	login := cloud.LoginAsUser()
+	login.User, login.Password, login.ProjectID, login.ProjectName = "other", cloud.OtherPassword, "", "other"
+	client, err := openstacktest.Connect(p.t.Context(), login)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	path := "/v2.0/quotas/" + client.Project()
+	if service == cloudsim.LoadBalancer {
+		path = "/v2.0/lbaas/quotas/" + client.Project()
+	}
+	if err := p.cloud.call(asAdmin, service, http.MethodPut, path, map[string]any{"quota": map[string]int{kind: n}}, nil); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := p.cloud.call(asAdmin, service, http.MethodDelete, path, nil, nil); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return strings.NewReplacer(cloud.Project, client.Project(), strconv.Quote(cloud.User), strconv.Quote("other"), cloud.Password, cloud.OtherPassword).Replace(p.cloud.PasswordConf())
+}
+
 // limit sets a quota until the end of the subtest.
 func (p *patient) limit(service, kind string, n int) string {
 	p.t.Helper()
+	if *stateDir != "" {
+		return p.limitOther(service, kind, n)
+	}
 	const unlimited = -1
 	p.cloud.quota(service, kind, n)
 	p.t.Cleanup(func() { p.cloud.quota(service, kind, unlimited) })
@@ -476,6 +616,8 @@ func (p *patient) through(change func(answer *http.Response, token map[string]an
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	path := target.Path
+	target.Path = ""
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, ModifyResponse: func(r *http.Response) error {
 		if r.Request.Method != http.MethodPost || !strings.HasSuffix(r.Request.URL.Path, "/auth/tokens") {
 			return nil
@@ -492,7 +634,7 @@ func (p *patient) through(change func(answer *http.Response, token map[string]an
 	}}
 	server := httptest.NewServer(proxy)
 	p.t.Cleanup(server.Close)
-	return strings.ReplaceAll(p.conf, p.cloud.AuthURL(), server.URL)
+	return strings.ReplaceAll(p.conf, p.cloud.AuthURL(), server.URL+path)
 }
 
 // powerless returns a kubeconfig of a ServiceAccount that has no rights.

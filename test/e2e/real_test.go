@@ -58,7 +58,12 @@ func (c *real) CloudConf() string { return c.Cloud.CloudConf(c.AuthURL()) }
 func (c *real) PasswordConf() string { return c.CloudConf() }
 
 func (c *real) Credentials() cloudsim.Credentials {
-	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, Password: c.Password, ProjectID: c.Project}
+	return cloudsim.Credentials{AuthURL: c.AuthURL(), Region: c.Region, Username: c.User, UserDomainName: "Default", Password: c.Password, ProjectID: c.Project}
+}
+
+// Reader is the user k8s-reader.
+func (c *real) Reader() cloudsim.Credentials {
+	return cloudsim.Credentials{Username: "k8s-reader", Password: c.ReaderPassword}
 }
 
 func (c *real) Secrets() []string {

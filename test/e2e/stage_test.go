@@ -96,6 +96,8 @@ type stage struct {
 	// Secret that the controller is refused.
 	keys       []string
 	unreadable string
+	// withdrawn is a group to which the controller has no rights.
+	withdrawn string
 	// afterwards is done when the controller has ended for good.
 	afterwards []func()
 }

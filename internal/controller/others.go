@@ -1,0 +1,200 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/metrics"
+	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/othercontrollerfacts"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// lookLimit bounds a look for other controllers, for which the first pass waits.
+const lookLimit = 10 * time.Second
+
+// OthersOptions configure an Others.
+type OthersOptions struct {
+	// Reader reads from the API server, without a cache. Client writes events.
+	Reader client.Reader
+	Client client.Writer
+	Policy claim.Policy
+	// Lease is that of this controller.
+	Lease   othercontroller.LeaseName
+	Metrics *metrics.Metrics
+	Logger  logr.Logger
+}
+
+// Others looks for other controllers of the same Services and tells of them: in the log, by an event and by a metric. It
+// blocks nothing. It is safe for concurrent use.
+type Others struct {
+	OthersOptions
+
+	looking sync.Mutex
+	// facts are what was read last. What cannot be read now stays. failed is what could not be read.
+	facts  othercontroller.Facts
+	looked bool
+	failed map[string]bool
+
+	mu sync.Mutex
+	// told are the controllers that were told of.
+	told map[string]othercontroller.Finding
+}
+
+// NewOthers returns an Others that has not looked yet.
+func NewOthers(o OthersOptions) *Others {
+	o.Logger = o.Logger.WithName("other-controllers")
+	return &Others{OthersOptions: o, told: map[string]othercontroller.Finding{}, failed: map[string]bool{},
+		facts: othercontroller.Facts{Policy: o.Policy, Own: o.Lease}}
+}
+
+// BeforeWriting returns when a look was made. It is to be called before anything is written.
+func (o *Others) BeforeWriting(ctx context.Context) {
+	o.looking.Lock()
+	defer o.looking.Unlock()
+	if !o.looked {
+		o.look(ctx)
+	}
+}
+
+// Look makes another look.
+func (o *Others) Look(ctx context.Context) {
+	o.looking.Lock()
+	defer o.looking.Unlock()
+	o.look(ctx)
+}
+
+// Serving names the other controllers that are known to serve Services now; "" if there are none.
+func (o *Others) Serving() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var names []string
+	for who, one := range o.told {
+		if one.Kind == othercontroller.OCCM || one.Kind == othercontroller.Instance {
+			names = append(names, who)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// sources are for the controllers whose first pass has to wait for the first look.
+func (o *Others) sources() []source.Source {
+	return []source.Source{source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		o.BeforeWriting(ctx)
+		return nil
+	})}
+}
+
+func (o *Others) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	f := &o.facts
+	lease := "Lease " + othercontroller.OCCMLease.String()
+	set(ctx, o, lease, &f.OCCM, othercontrollerfacts.OCCM)
+	f.OCCMUnknown = f.OCCM == nil && o.failed[lease]
+	set(ctx, o, "DaemonSets and Deployments of openstack-cloud-controller-manager", &f.Workloads, othercontrollerfacts.Workloads)
+	set(ctx, o, "Leases of other kube-octavia", &f.Instances, othercontrollerfacts.Instances)
+	if !o.looked { // later, the conflict detection sees the writes of others
+		set(ctx, o, "managed fields of Services", &f.Writes, func(ctx context.Context, reader client.Reader) ([]othercontroller.Write, error) {
+			return othercontrollerfacts.Writes(ctx, reader, o.Policy.Serves)
+		})
+	}
+	f.Now = time.Now()
+	found, seen := othercontroller.Find(*f)
+	if !o.looked {
+		o.Logger.Info("looked for other controllers of the same Services", "found", len(found), "seen", strings.Join(seen, "; "))
+	}
+	o.looked = true
+	o.tell(ctx, found)
+}
+
+// set reads one kind of facts. It logs once what cannot be read.
+func set[T any](ctx context.Context, o *Others, what string, into *T, read func(context.Context, client.Reader) (T, error)) {
+	value, err := read(ctx, o.Reader)
+	if err == nil {
+		*into = value
+		delete(o.failed, what)
+		return
+	}
+	if errors.Is(err, context.Canceled) || o.failed[what] {
+		return
+	}
+	o.failed[what] = true
+	do := "it is tried again after each sweep"
+	if apierrors.IsForbidden(err) {
+		do = "apply deploy/clusterrole.yaml, or upgrade the chart; nothing else needs this right"
+	}
+	o.Logger.Info("cannot look for other controllers of the same Services", "what", what, "error", err.Error(), "do", do)
+}
+
+// tell tells of what is new and of what is gone.
+func (o *Others) tell(ctx context.Context, found []othercontroller.Finding) {
+	now := map[string]othercontroller.Finding{}
+	count := map[othercontroller.Kind]int{}
+	for _, one := range found {
+		now[one.Who] = one
+		count[one.Kind]++
+	}
+	for _, kind := range othercontroller.Kinds() {
+		o.Metrics.OtherControllers.WithLabelValues(string(kind)).Set(float64(count[kind]))
+	}
+	o.mu.Lock()
+	before := o.told
+	o.told = now
+	o.mu.Unlock()
+	for _, one := range found {
+		if _, known := before[one.Who]; !known {
+			o.Logger.Info("another controller serves the same Services", "kind", string(one.Kind), "found", one.What, "why", othercontroller.Why, "do", one.Do)
+			o.event(ctx, corev1.EventTypeWarning, status.ReasonOtherController, one.What+". "+othercontroller.Why+" "+one.Do)
+		}
+	}
+	for who, one := range before {
+		if _, still := now[who]; !still {
+			o.Logger.Info("another controller does not serve the same Services any more", "kind", string(one.Kind), "controller", who)
+			o.event(ctx, corev1.EventTypeNormal, status.ReasonOtherControllerGone, who+" does not serve the same Services any more")
+		}
+	}
+}
+
+// longestNote is the longest text of an event.
+const longestNote = 1024
+
+// event writes an event about namespace kube-system, whose uid identifies the cluster. Recorders write later, and this
+// event has to be there before anything else is written.
+func (o *Others) event(ctx context.Context, kind, reason, note string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	e := &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "kube-octavia-", Namespace: metav1.NamespaceDefault},
+		EventTime:  metav1.NowMicro(), ReportingController: "kube-octavia", ReportingInstance: "kube-octavia-" + host, Action: "LookForOthers",
+		Type: kind, Reason: reason, Note: strings.ToValidUTF8(note[:min(len(note), longestNote)], ""),
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: metav1.NamespaceSystem, UID: types.UID(o.Policy.ClusterUID)},
+	}
+	if err := o.Client.Create(ctx, e); err != nil {
+		o.Logger.Error(fmt.Errorf("create event %s about namespace %s: %w", reason, metav1.NamespaceSystem, err), "cannot tell of another controller by an event")
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ObservedServices counts the Services that are only observed, by the reason of their condition Programmed. It is safe for
+// concurrent use.
+type ObservedServices struct {
+	metrics *Metrics
+
+	mu      sync.Mutex
+	reasons map[types.NamespacedName]string
+}
+
+// NewObservedServices returns one that counts nothing yet.
+func NewObservedServices(metrics *Metrics) *ObservedServices {
+	metrics.Observed.Reset()
+	return &ObservedServices{metrics: metrics, reasons: map[types.NamespacedName]string{}}
+}
+
+// Note counts the Service by the reason; it stops counting it if that is "".
+func (o *ObservedServices) Note(key types.NamespacedName, reason string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.reasons[key]
+	if before == reason {
+		return
+	}
+	if before != "" {
+		o.metrics.Observed.WithLabelValues(before).Dec()
+	}
+	if delete(o.reasons, key); reason != "" {
+		o.reasons[key] = reason
+		o.metrics.Observed.WithLabelValues(reason).Inc()
+	}
+}

@@ -1,0 +1,135 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package othercontroller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Finding is another controller of the same Services.
+type Finding struct {
+	Kind Kind
+	// Who names the controller. It stays the same from look to look.
+	Who string
+	// What is what was found, and Do what to do about it.
+	What, Do string
+}
+
+// Why says why it matters that there is another controller.
+const Why = "Two controllers that serve the same Services undo each other's work, and delete each other's load balancers."
+
+// How to stop other controllers.
+const (
+	stopOCCM = "Switch off its service controller: add --controllers=*,-service to its arguments, see docs/migrate-from-occm.md."
+	stopCCM  = "If it serves Services, switch off its service controller (--controllers=*,-service). If it has that argument already, or is not of OpenStack, ignore this."
+	stopOwn  = "Stop one of them, or give them different values of --load-balancer-class and set --handle-default-class=false for all but one."
+	findOut  = "Find the controller with `kubectl get service -n NAMESPACE NAME -o yaml --show-managed-fields`, and switch off its service controller (--controllers=*,-service), or give it Services of another class."
+)
+
+// recently is how long ago another client's write counts as a sign that it works.
+const recently = 10 * time.Minute
+
+// Find returns the other controllers that serve the same Services, and what it saw of those that do not.
+func Find(f Facts) (found []Finding, seen []string) {
+	found, seen = findOCCM(f)
+	if !f.Policy.DefaultClass {
+		for _, one := range found {
+			seen = append(seen, one.What+"; it serves Services without a class, which this controller does not handle")
+		}
+		found = nil
+	}
+	return slices.Concat(found, findInstances(f), findWriters(f)), seen
+}
+
+// findOCCM looks for openstack-cloud-controller-manager: by what runs it, and by its Lease.
+func findOCCM(f Facts) (found []Finding, seen []string) {
+	running := false
+	for _, w := range f.Workloads {
+		switch {
+		case w.Ready == 0:
+			seen = append(seen, w.String()+" has no Pod that is ready")
+			continue
+		case !w.ServesServices():
+			seen = append(seen, w.String()+" runs without its service controller")
+		default:
+			who := fmt.Sprintf("%s (%s)", OCCM, w)
+			found = append(found, Finding{OCCM, who, who + " runs with its service controller" + leader(f), stopOCCM})
+		}
+		running = true
+	}
+	switch l := f.OCCM; {
+	case f.OCCMUnknown:
+	case l == nil:
+		seen = append(seen, "no other cloud controller has a Lease")
+	case !l.Alive(f.Now):
+		seen = append(seen, fmt.Sprintf("Lease %s was last renewed %s ago: its controller does not work any more", l.LeaseName, Ago(f.Now, l.Renewed)))
+	case !running:
+		found = append(found, Finding{CloudControllerManager, "a cloud controller manager (Lease " + l.String() + ")",
+			fmt.Sprintf("another cloud controller works: %s renewed Lease %s %s ago. Whether it serves Services is unknown, because there is no DaemonSet or Deployment of a usual name",
+				l.Holder, l.LeaseName, Ago(f.Now, l.Renewed)), stopCCM})
+	}
+	return found, seen
+}
+
+// leader says who is the leader, if that is known.
+func leader(f Facts) string {
+	if f.OCCM == nil || !f.OCCM.Alive(f.Now) {
+		return ""
+	}
+	return fmt.Sprintf("; its leader %s renewed Lease %s %s ago", f.OCCM.Holder, f.OCCM.LeaseName, Ago(f.Now, f.OCCM.Renewed))
+}
+
+// findInstances looks for other kube-octavia that handle the same class.
+func findInstances(f Facts) (found []Finding) {
+	own := Labels(f.Policy)
+	for _, l := range f.Instances {
+		both := l.Default == "true" && f.Policy.DefaultClass
+		if l.LeaseName == f.Own || !l.Alive(f.Now) || !both && l.Class != own[ClassLabel] {
+			continue
+		}
+		class := "spec.loadBalancerClass " + f.Policy.LoadBalancerClass
+		if both {
+			class = "Services without spec.loadBalancerClass"
+		}
+		who := "another kube-octavia (Lease " + l.String() + ")"
+		found = append(found, Finding{Instance, who, fmt.Sprintf("%s handles %s too: %s renewed its Lease %s ago", who, class, l.Holder, Ago(f.Now, l.Renewed)), stopOwn})
+	}
+	return found
+}
+
+// findWriters looks for others that wrote addresses of Services.
+func findWriters(f Facts) (found []Finding) {
+	services := map[string][]string{}
+	for _, w := range f.Writes {
+		if w.Manager != OwnManager && f.Now.Sub(w.At) < recently {
+			services[w.Manager] = append(services[w.Manager], w.Service)
+		}
+	}
+	for manager, names := range services {
+		found = append(found, Finding{Writer, "field manager " + manager,
+			fmt.Sprintf("field manager %s wrote the address of %s in the last %v", manager, some(names), recently), findOut})
+	}
+	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Who, b.Who) })
+	return found
+}
+
+// some names the first Services, in order.
+func some(names []string) string {
+	const most = 3
+	slices.Sort(names)
+	switch n := len(names); {
+	case n == 1:
+		return "Service " + names[0]
+	case n > most:
+		return fmt.Sprintf("%d Services, such as %s", n, strings.Join(names[:most], ", "))
+	}
+	return "Services " + strings.Join(names, ", ")
+}
+
+// Ago returns the time since then, in whole seconds.
+func Ago(now, then time.Time) string { return max(now.Sub(then), 0).Round(time.Second).String() }
