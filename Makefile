@@ -2,7 +2,8 @@
 #
 # They need Go, make and git, but neither root nor a container. The race detector
 # needs a C compiler. The only network service that they use is the Go module
-# proxy. A real OpenStack needs root, Debian 12 and Debian's package mirror.
+# proxy. A real OpenStack needs root, Debian 12 and Debian's package mirror; the
+# site needs npm and its registry.
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
@@ -243,8 +244,8 @@ clean: ## Remove bin/
 	rm -rf bin
 
 .PHONY: clean-all
-clean-all: clean ## Remove bin/ and the Kubernetes API (6 to 8 minutes to build)
-	rm -rf .cache/kube
+clean-all: clean ## Remove bin/, what builds the site, and the Kubernetes API (6 to 8 minutes to build)
+	rm -rf .cache/kube .cache/site hack/site/node_modules
 
 .PHONY: need-go
 need-go:
