@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,11 +32,15 @@ func (g group) entries() []string {
 	return all
 }
 
+// heading is the title of a page.
+var heading = regexp.MustCompile(`(?m)^# \S`)
+
 func TestEveryPageIsInTheNavigationAndEachEntryIsAPage(t *testing.T) {
 	const root = "../.."
 	var table struct {
 		Groups  []group           `json:"groups"`
 		Paths   map[string]string `json:"paths"`
+		Titles  map[string]string `json:"titles"`
 		Landing string            `json:"landing"`
 	}
 	text, err := os.ReadFile("navigation.json")
@@ -61,10 +66,19 @@ func TestEveryPageIsInTheNavigationAndEachEntryIsAPage(t *testing.T) {
 		if !slices.ContainsFunc(entries, func(entry string) bool { ok, err := path.Match(entry, name); return ok && err == nil }) {
 			t.Errorf("no entry of navigation.json has %s", name)
 		}
-		return nil
+		page, err := os.ReadFile(filepath.Join(root, name))
+		if table.Titles[name] == "" && !heading.Match(page) {
+			t.Errorf("%s has no title: begin it with one, or give it one in navigation.json", name)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for file := range table.Titles {
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+			t.Errorf("navigation.json has a title for %s: %v", file, err)
+		}
 	}
 	for file := range table.Paths {
 		if _, err := os.Stat(filepath.Join(root, file)); err != nil {

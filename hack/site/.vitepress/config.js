@@ -12,7 +12,7 @@ import { filesOf, language, navigation, resolve, sitePath, title } from '../page
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const read = (file) => fs.readFileSync(path.join(root, file), 'utf8')
-const { groups, landing, paths } = JSON.parse(read('hack/site/navigation.json'))
+const { groups, landing, paths, titles } = JSON.parse(read('hack/site/navigation.json'))
 
 /** All Markdown files below a directory of the repository. */
 const markdown = (directory) => fs.readdirSync(path.join(root, directory), { withFileTypes: true }).flatMap((entry) => {
@@ -32,7 +32,7 @@ const kind = (file) => {
 }
 
 const link = (file) => `/${pages.get(file)}`
-const item = (file) => ({ text: title(read(file)), link: link(file) })
+const item = (file) => ({ text: titles[file] ?? title(read(file)) ?? file, link: link(file) })
 const sidebar = ({ text, pages, groups }) => {
   const items = [...pages.map(item), ...groups.flatMap(sidebar)]
   return items.length > 0 ? [{ text, collapsed: false, items }] : []
@@ -41,17 +41,28 @@ const sidebar = ({ text, pages, groups }) => {
 /** What a page may load: nothing from other hosts. */
 const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
+/** The path of the page that is rendered, in the repository. */
+const source = ({ path: file = root, realPath = file }) => path.relative(root, realPath)
+
 /** Makes Markdown read as in the repository: its links, its anchors, its blocks of code. */
 const asInRepository = (md) => {
   const { link_open: linkOpen, fence } = md.renderer.rules
   md.renderer.rules.link_open = (tokens, i, options, env, self) => {
-    const file = path.relative(root, env.realPath ?? env.path)
+    const file = source(env)
     const href = tokens[i].attrGet('href')
     if (!tokens[i].attrGet('class')?.includes('header-anchor')) {
       tokens[i].attrSet('href', resolve(file === landing ? 'README.md' : file, href, { pages, repository, kind }))
     }
     return linkOpen(tokens, i, options, env, self)
   }
+  // Measurements have no title.
+  md.core.ruler.before('normalize', 'title', (state) => {
+    const file = source(state.env)
+    if (titles[file] && !title(state.src)) state.src = `# ${titles[file]}\n\n${state.src}`
+  })
+  // A list without blanks must not make its column so wide that others are out of sight.
+  const { text } = md.renderer.rules
+  md.renderer.rules.text = (...args) => text(...args).replace(/,(?=\S)/g, ',<wbr>')
   md.renderer.rules.code_block = (tokens, i, options, env, self) => {
     tokens[i].info = language(tokens[i].content)
     return fence(tokens, i, options, env, self)
