@@ -232,8 +232,8 @@ site: need-go need-npm hack/site/node_modules ## Build the documentation as a si
 	@cd hack/site && $(GO) run . -base '$(SITE_BASE)' ../../bin/site
 
 .PHONY: site-serve
-site-serve: need-npm hack/site/node_modules ## Show the site on loopback, and follow changes of its pages
-	@cd hack/site && npx vitepress dev . --host 127.0.0.1
+site-serve: site ## Build the site and show it at http://127.0.0.1:4173
+	@cd hack/site && npx vite preview --outDir ../../bin/site --base '$(SITE_BASE)' --host 127.0.0.1
 
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing

@@ -10,7 +10,7 @@ import path from 'node:path'
 const entries = (group) => [...(group.pages ?? []), ...(group.groups ?? []).flatMap(entries)]
 
 /** Whether a file is what an entry of navigation.json says. A star is any text without a slash. */
-const matches = (entry, file) =>
+export const matches = (entry, file) =>
   new RegExp(`^${entry.split('*').map((text) => text.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('[^/]*')}$`).test(file)
 
 /**
@@ -66,6 +66,6 @@ export function language(text) {
   const first = text.trimStart().split('\n', 1)[0]
   if (/^\[[A-Za-z]+( "[^"]*")?\]$|^[a-z-]+ = /.test(first)) return 'ini'
   if (/^(- )?\{?[A-Za-z][\w./-]*:( .*)?$/.test(first)) return 'yaml'
-  if (/^(\$ )?(kubectl|helm|make|git|openstack|kube-octavia|curl|sudo|go|podman|docker|ctr|sha256sum|group=|for |npm) /.test(first)) return 'sh'
+  if (/^(\$ )?(export |\w+=|for |\.\/|bin\/|(ansible-playbook|base64|ctr|curl|diff|docker|git|go|helm|kind|kube-octavia|kubectl|make|npm|openssl|openstack|podman|scp|sha256sum|ssh|sudo) )/.test(first)) return 'sh'
   return 'text'
 }

@@ -61,6 +61,8 @@ for (const [text, want] of [
   ['- {name: http, port: 80}\n', 'yaml'],
   ['kubectl get nodes\n', 'sh'],
   ['$ kube-octavia plan\nshop/web: no load balancer\n', 'sh'],
+  ['group=kube-octavia-nodes\n', 'sh'],
+  ['bin/cloudsim --data-plane\n', 'sh'],
   ['[  4.2s] A Service of type LoadBalancer\n', 'text'],
   ['NAME  TYPE\n', 'text']
 ]) {

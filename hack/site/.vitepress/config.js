@@ -8,11 +8,11 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { slug } from 'github-slugger'
 import { defineConfig } from 'vitepress'
-import { filesOf, language, navigation, resolve, sitePath, title } from '../pages.js'
+import { filesOf, language, matches, navigation, resolve, sitePath, title } from '../pages.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const read = (file) => fs.readFileSync(path.join(root, file), 'utf8')
-const { groups, landing, paths, titles } = JSON.parse(read('hack/site/navigation.json'))
+const { groups, landing, paths, titles, wide } = JSON.parse(read('hack/site/navigation.json'))
 
 /** All Markdown files below a directory of the repository. */
 const markdown = (directory) => fs.readdirSync(path.join(root, directory), { withFileTypes: true }).flatMap((entry) => {
@@ -60,9 +60,11 @@ const asInRepository = (md) => {
     const file = source(state.env)
     if (titles[file] && !title(state.src)) state.src = `# ${titles[file]}\n\n${state.src}`
   })
-  // A list without blanks must not make its column so wide that others are out of sight.
-  const { text } = md.renderer.rules
+  // A list without blanks, or a name with a prefix, must not make its column so wide that others are
+  // out of sight.
+  const { code_inline: codeInline, text } = md.renderer.rules
   md.renderer.rules.text = (...args) => text(...args).replace(/,(?=\S)/g, ',<wbr>')
+  md.renderer.rules.code_inline = (...args) => codeInline(...args).replace(/(?<=\w)\/(?=\w)/g, '/<wbr>')
   md.renderer.rules.code_block = (tokens, i, options, env, self) => {
     tokens[i].info = language(tokens[i].content)
     return fence(tokens, i, options, env, self)
@@ -79,7 +81,7 @@ const importsOfPages = {
   }
 }
 
-export default defineConfig(({ command }) => ({
+export default defineConfig({
   title: 'kube-octavia',
   description: 'Load balancers for Kubernetes Services from OpenStack Octavia',
   lang: 'en',
@@ -89,7 +91,12 @@ export default defineConfig(({ command }) => ({
   cacheDir: path.join(root, '.cache/site'),
   srcExclude: files.filter((file) => file !== landing && (!pages.has(file) || pages.get(file) === 'index.md')),
   rewrites: Object.fromEntries([[landing, 'index.md'], ...pages]),
-  head: command === 'serve' ? [] : [['meta', { 'http-equiv': 'Content-Security-Policy', content: policy }]],
+  // Tables need the room of the outline.
+  transformPageData: ({ filePath }) => wide.some((entry) => matches(entry, filePath)) ? { frontmatter: { aside: false } } : undefined,
+  head: [
+    ['link', { rel: 'icon', href: 'data:,' }],
+    ['meta', { 'http-equiv': 'Content-Security-Policy', content: policy }]
+  ],
   markdown: {
     anchor: { slugify: slug },
     attrs: { disable: true },
@@ -104,8 +111,5 @@ export default defineConfig(({ command }) => ({
     editLink: { pattern: `${repository}/edit/main/:path`, text: 'Edit this page' },
     footer: { message: 'Apache License 2.0', copyright: 'Copyright The kube-octavia Authors' }
   },
-  vite: {
-    plugins: [importsOfPages],
-    server: { watch: { ignored: ['**/.cache/**', '**/bin/**'] } }
-  }
-}))
+  vite: { plugins: [importsOfPages] }
+})
