@@ -127,11 +127,11 @@ func TestABrokenLinkOfTheBuiltSiteIsFound(t *testing.T) {
 	site := os.DirFS("../../bin/site")
 	const name, link = "troubleshoot.html", `href="/reference/conditions.html"`
 	text, err := fs.ReadFile(site, name)
-	if err != nil && os.Getenv("CI") != "true" {
-		t.Skip("the site is not built: run `make site` first")
-	}
 	if err != nil || !strings.Contains(string(text), link) {
-		t.Fatalf("there is no %s in %s: %v", link, name, err)
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("there is no %s in %s: %v", link, name, err)
+		}
+		t.Skip("there is no site that is served at /: run `make site` first")
 	}
 	for changed, want := range map[string]string{
 		`href="/reference/condition.html"`:       `troubleshoot.html: link "/reference/condition.html": there is no reference/condition.html`,
