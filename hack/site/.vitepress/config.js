@@ -48,16 +48,16 @@ const source = ({ path: file = root, realPath = file }) => path.relative(root, r
 const asInRepository = (md) => {
   const { link_open: linkOpen, fence } = md.renderer.rules
   md.renderer.rules.link_open = (tokens, i, options, env, self) => {
-    const file = source(env)
     const href = tokens[i].attrGet('href')
     if (!tokens[i].attrGet('class')?.includes('header-anchor')) {
-      tokens[i].attrSet('href', resolve(file === landing ? 'README.md' : file, href, { pages, repository, kind }))
+      tokens[i].attrSet('href', resolve(source(env), href, { pages, repository, kind }))
     }
     return linkOpen(tokens, i, options, env, self)
   }
-  // Measurements have no title.
+  // Measurements have no title, and that of the landing page is above it.
   md.core.ruler.before('normalize', 'title', (state) => {
     const file = source(state.env)
+    if (file === 'README.md') state.src = state.src.replace(/^# .*$/m, '')
     if (titles[file] && !title(state.src)) state.src = `# ${titles[file]}\n\n${state.src}`
   })
   // A list without blanks, or a name with a prefix, must not make its column so wide that others are
@@ -77,7 +77,7 @@ const importsOfPages = {
   enforce: 'pre',
   resolveId (source, importer) {
     const page = /^vue(\/|$)/.test(source) && importer?.split('?')[0].endsWith('.md')
-    return page ? this.resolve(source, path.join(root, landing), { skipSelf: true }) : undefined
+    return page ? this.resolve(source, fileURLToPath(import.meta.url), { skipSelf: true }) : undefined
   }
 }
 
@@ -89,10 +89,13 @@ export default defineConfig({
   srcDir: root,
   outDir: path.join(root, 'bin/site'),
   cacheDir: path.join(root, '.cache/site'),
-  srcExclude: files.filter((file) => file !== landing && (!pages.has(file) || pages.get(file) === 'index.md')),
-  rewrites: Object.fromEntries([[landing, 'index.md'], ...pages]),
-  // Tables need the room of the outline.
-  transformPageData: ({ filePath }) => wide.some((entry) => matches(entry, filePath)) ? { frontmatter: { aside: false } } : undefined,
+  srcExclude: files.filter((file) => !pages.has(file)),
+  rewrites: Object.fromEntries(pages),
+  transformPageData: ({ filePath }) => {
+    if (filePath === 'README.md') return { title: 'kube-octavia', titleTemplate: landing.titleTemplate, frontmatter: landing }
+    // Tables need the room of the outline.
+    if (wide.some((entry) => matches(entry, filePath))) return { frontmatter: { aside: false } }
+  },
   head: [
     ['link', { rel: 'icon', href: 'data:,' }],
     ['meta', { 'http-equiv': 'Content-Security-Policy', content: policy }]
