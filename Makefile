@@ -2,11 +2,12 @@
 #
 # They need Go, make and git, but neither root nor a container. The race detector
 # needs a C compiler. The only network service that they use is the Go module
-# proxy. A real OpenStack needs root, Debian 12 and Debian's package mirror.
+# proxy. A real OpenStack needs root, Debian 12 and Debian's package mirror; the
+# site needs npm and its registry.
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
-MODULES := . hack/chart hack/install hack/kube hack/monitoring hack/plot hack/release hack/tools
+MODULES := . hack/chart hack/install hack/kube hack/monitoring hack/plot hack/release hack/site hack/tools
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
@@ -31,6 +32,7 @@ SEED ?=
 FULL ?=
 BENCH ?=
 BIN ?= bin
+SITE_BASE ?= /
 IMAGE ?=
 PLATFORMS ?=
 PUSH ?=
@@ -92,6 +94,7 @@ test: kube $(if $(RACE),need-cc) ## Run all tests, including end-to-end tests
 	cd hack/monitoring && $(GO) test ./...
 	cd hack/plot && $(GO) test ./...
 	cd hack/release && $(GO) test ./...
+	cd hack/site && $(GO) test -count 1 ./...
 
 .PHONY: openstack-up
 openstack-up: ## Start a real OpenStack on this machine (root, Debian 12)
@@ -170,6 +173,7 @@ lint-vet: need-go
 	@cd hack/monitoring && $(GO) vet ./...
 	@cd hack/plot && $(GO) vet ./...
 	@cd hack/release && $(GO) vet ./...
+	@cd hack/site && $(GO) vet ./...
 
 .PHONY: lint-staticcheck
 lint-staticcheck: need-go
@@ -181,6 +185,7 @@ lint-staticcheck: need-go
 	@cd hack/monitoring && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/plot && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/release && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	@cd hack/site && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 
 .PHONY: lint-modules
 lint-modules: need-go
@@ -229,6 +234,21 @@ release: need-go ## Build the files of a release in bin/release: programs, image
 	@[ '$(origin VERSION)' != file ] || { echo "make release: VERSION=v1.2.3 is required" >&2; exit 1; }
 	@$(RELEASE) release -o '$(abspath $(BIN))/release' -version '$(VERSION)' $(if $(IMAGE),-image '$(IMAGE)') $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)') $(RELEASE_FLAGS)
 
+# VitePress, in the versions of package-lock.json.
+hack/site/node_modules: hack/site/package-lock.json
+	@cd hack/site && npm ci --no-progress && touch node_modules
+
+.PHONY: site
+site: need-go need-npm hack/site/node_modules ## Build the documentation as a site in bin/site, and check its links (needs npm)
+#? SITE_BASE=/docs/  path at which it will be served (default /)
+	@cd hack/site && output=$$(node --test 2>&1) || { echo "$$output" >&2; exit 1; }
+	@cd hack/site && SITE_BASE='$(SITE_BASE)' npx vitepress build .
+	@cd hack/site && $(GO) run . -base '$(SITE_BASE)' ../../bin/site
+
+.PHONY: site-serve
+site-serve: site ## Build the site and show it at http://127.0.0.1:4173
+	@cd hack/site && npx vite preview --outDir ../../bin/site --base '$(SITE_BASE)' --host 127.0.0.1
+
 .PHONY: kube
 kube: need-go ## Build the Kubernetes API for tests and demo, if it is missing
 	@[ -n "$$KUBE_ASSETS" ] || { cd hack/kube && $(GO) run .; }
@@ -238,12 +258,16 @@ clean: ## Remove bin/
 	rm -rf bin
 
 .PHONY: clean-all
-clean-all: clean ## Remove bin/ and the Kubernetes API (6 to 8 minutes to build)
-	rm -rf .cache/kube
+clean-all: clean ## Remove bin/, what builds the site, and the Kubernetes API (6 to 8 minutes to build)
+	rm -rf .cache/kube .cache/site hack/site/node_modules
 
 .PHONY: need-go
 need-go:
 	@command -v $(GO) >/dev/null || { echo "make: Go 1.26 or newer is needed: see https://go.dev/doc/install" >&2; exit 1; }
+
+.PHONY: need-npm
+need-npm:
+	@command -v npm >/dev/null || { echo "make: Node.js 18 or newer with npm is needed for the site: apt-get install nodejs npm" >&2; exit 1; }
 
 .PHONY: need-cc
 need-cc: need-go

@@ -129,6 +129,21 @@ func TestEveryReasonIsExplainedAndNoOther(t *testing.T) {
 	}
 }
 
+// TestEveryReasonSaysWhatToDo looks at the tables of conditions. Only a reason that says that all is well needs
+// nothing.
+func TestEveryReasonSaysWhatToDo(t *testing.T) {
+	page, _, _ := strings.Cut(read(t, filepath.Join(docsDir, "reference/conditions.md")), "\n## Other events\n")
+	rows := regexp.MustCompile(`(?m)^\| `+"`(\\w+)`"+` \| (.*?) \| (.*?) ?\| (.*?) ?\|$`).FindAllStringSubmatch(page, -1)
+	if len(rows) < 40 {
+		t.Fatalf("found only %d reasons", len(rows))
+	}
+	for _, row := range rows {
+		if reason, meaning, do := row[1], row[2], row[3]; strings.TrimSpace(do) == "" && !strings.HasPrefix(meaning, "True. ") {
+			t.Errorf("%s does not say what to do", reason)
+		}
+	}
+}
+
 func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
 	want := literals(t, regexp.MustCompile(`^kube_octavia_[a-z_]+$`), "controller", "metrics", "octavia", "openstack")
 	if len(want) < 3 {
@@ -143,7 +158,7 @@ func TestEveryMetricIsExplainedAndNoOther(t *testing.T) {
 // and those to headings.
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	files := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md", "../../SECURITY.md", "../../charts/kube-octavia/README.md"}
-	for _, pattern := range []string{"*.md", "reference/*.md", "runbooks/*.md"} {
+	for _, pattern := range []string{"*.md", "*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(docsDir, pattern))
 		if err != nil {
 			t.Fatal(err)

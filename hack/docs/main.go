@@ -29,6 +29,7 @@ var pages = map[string]func() (any, error){
 	"cloud-conf.md":      cloudConf,
 	"cli.md":             commandLine,
 	"openstack-calls.md": openStackCalls,
+	"versions.md":        versions,
 }
 
 func main() {

@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,34 +84,36 @@ const (
 
 var features = map[Feature]struct {
 	// name is its name in cloud.conf.
-	name   string
+	name string
+	// doc is what it is, for the documentation.
+	doc    string
 	since  Version
 	notOVN bool
 	// ovnSince is set if provider ovn got the feature later.
 	ovnSince Version
 }{
-	FeatureTags:                 {name: "tags", since: Version{2, 5}},
-	FeatureAllowedCIDRs:         {name: "allowed-cidrs", since: Version{2, 12}, notOVN: true},
-	FeatureTransportsShareAPort: {name: "transports-share-a-port", since: Version{2, 13}},
-	FeatureSourceIPPort:         {name: "source-ip-port", since: Version{2, 13}},
-	FeatureHTTPMonitorOnUDP:     {name: "http-monitor-on-udp", since: Version{2, 16}, notOVN: true},
-	FeatureHTTPMonitor:          {name: "http-monitor", since: Version{2, 0}, notOVN: true},
-	FeatureCreateWithMonitors:   {name: "create-with-monitors", since: Version{2, 0}, notOVN: true},
-	FeatureMonitor:              {name: "monitor", since: Version{2, 0}, ovnSince: Version{2, 27}},
-	FeatureSessionAffinity:      {name: "session-affinity", since: Version{2, 0}, ovnSince: Version{2, 27}},
-	FeatureTimeouts:             {name: "timeouts", since: Version{2, 1}, notOVN: true},
-	FeatureConnectionLimit:      {name: "connection-limit", since: Version{2, 0}, notOVN: true},
-	FeatureWeights:              {name: "weights", since: Version{2, 0}, notOVN: true},
-	FeatureFlavors:              {name: "flavors", since: Version{2, 6}, notOVN: true},
-	FeatureAvailabilityZones:    {name: "availability-zones", since: Version{2, 14}, notOVN: true},
-	FeatureHTTP:                 {name: "http", since: Version{2, 0}, notOVN: true},
-	FeatureTLS:                  {name: "tls", since: Version{2, 0}, notOVN: true},
-	FeatureProxy:                {name: "proxy", since: Version{2, 0}, notOVN: true},
-	FeatureProxyV2:              {name: "proxy-v2", since: Version{2, 22}, notOVN: true},
-	FeatureSCTP:                 {name: "sctp", since: Version{2, 23}},
-	FeatureSCTPMonitor:          {name: "sctp-monitor", since: Version{2, 23}, notOVN: true},
-	FeatureAdditionalVIPs:       {name: "additional-vips", since: Version{2, 26}, notOVN: true},
-	FeaturePrometheus:           {name: "metrics", since: Version{2, 25}, notOVN: true},
+	FeatureTags:                 {name: "tags", doc: "tags, by which load balancers are identified instead of by name; custom tags", since: Version{2, 5}},
+	FeatureAllowedCIDRs:         {name: "allowed-cidrs", doc: "source ranges", since: Version{2, 12}, notOVN: true},
+	FeatureTransportsShareAPort: {name: "transports-share-a-port", doc: "TCP and UDP ports with one number", since: Version{2, 13}},
+	FeatureSourceIPPort:         {name: "source-ip-port", doc: "balancing method SOURCE_IP_PORT", since: Version{2, 13}},
+	FeatureHTTPMonitorOnUDP:     {name: "http-monitor-on-udp", doc: "health monitors of type HTTP for UDP ports", since: Version{2, 16}, notOVN: true},
+	FeatureHTTPMonitor:          {name: "http-monitor", doc: "health monitors of type HTTP, for externalTrafficPolicy Local", since: Version{2, 0}, notOVN: true},
+	FeatureCreateWithMonitors:   {name: "create-with-monitors", doc: "health monitors in the call that creates a complete load balancer", since: Version{2, 0}, notOVN: true},
+	FeatureMonitor:              {name: "monitor", doc: "health monitors", since: Version{2, 0}, ovnSince: Version{2, 27}},
+	FeatureSessionAffinity:      {name: "session-affinity", doc: "session affinity", since: Version{2, 0}, ovnSince: Version{2, 27}},
+	FeatureTimeouts:             {name: "timeouts", doc: "timeouts", since: Version{2, 1}, notOVN: true},
+	FeatureConnectionLimit:      {name: "connection-limit", doc: "connection limits", since: Version{2, 0}, notOVN: true},
+	FeatureWeights:              {name: "weights", doc: "weights of members: Pods that terminate keep their connections", since: Version{2, 0}, notOVN: true},
+	FeatureFlavors:              {name: "flavors", doc: "flavors", since: Version{2, 6}, notOVN: true},
+	FeatureAvailabilityZones:    {name: "availability-zones", doc: "availability zones", since: Version{2, 14}, notOVN: true},
+	FeatureHTTP:                 {name: "http", doc: "HTTP and X-Forwarded-For", since: Version{2, 0}, notOVN: true},
+	FeatureTLS:                  {name: "tls", doc: "TLS that the load balancer terminates", since: Version{2, 0}, notOVN: true},
+	FeatureProxy:                {name: "proxy", doc: "PROXY protocol, version 1", since: Version{2, 0}, notOVN: true},
+	FeatureProxyV2:              {name: "proxy-v2", doc: "PROXY protocol, version 2", since: Version{2, 22}, notOVN: true},
+	FeatureSCTP:                 {name: "sctp", doc: "SCTP ports", since: Version{2, 23}},
+	FeatureSCTPMonitor:          {name: "sctp-monitor", doc: "health monitors of SCTP ports", since: Version{2, 23}, notOVN: true},
+	FeatureAdditionalVIPs:       {name: "additional-vips", doc: "two IP families on one load balancer (dual-stack)", since: Version{2, 26}, notOVN: true},
+	FeaturePrometheus:           {name: "metrics", doc: "metrics of the load balancer for Prometheus", since: Version{2, 25}, notOVN: true},
 }
 
 // ProviderOVN is the provider that uses OVN's own load balancing. It supports fewer features than the others.
@@ -124,6 +127,37 @@ func FeatureNames() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Requirement is what a feature needs, for the documentation.
+type Requirement struct {
+	// Name is the name of the feature in cloud.conf.
+	Name string
+	// Doc says what the feature is.
+	Doc string
+	// Since is the first API version of Octavia that has it.
+	Since Version
+	// OVNSince is the first one that has it with provider ovn. It is zero if none has.
+	OVNSince Version
+}
+
+// Requirements returns what each feature needs, in the order of the API versions.
+func Requirements() []Requirement {
+	list := make([]Requirement, 0, len(features))
+	for _, f := range features {
+		r := Requirement{Name: f.name, Doc: f.doc, Since: f.since, OVNSince: f.since}
+		switch {
+		case f.notOVN:
+			r.OVNSince = Version{}
+		case f.ovnSince != Version{}:
+			r.OVNSince = f.ovnSince
+		}
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b Requirement) int {
+		return cmp.Or(cmp.Compare(a.Since.Major, b.Since.Major), cmp.Compare(a.Since.Minor, b.Since.Minor), cmp.Compare(a.Name, b.Name))
+	})
+	return list
 }
 
 // ParseFeatures parses a comma-separated list of features. The error names the unknown one.

@@ -134,3 +134,32 @@ func TestEveryFeatureHasANameOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestRequirementsSayWhatHasSays asks for each feature in the version that its requirement names, and in the one before.
+func TestRequirementsSayWhatHasSays(t *testing.T) {
+	list := Requirements()
+	if len(list) != len(features) {
+		t.Errorf("%d requirements of %d features", len(list), len(features))
+	}
+	for i, r := range list {
+		f, err := ParseFeatures(r.Name)
+		if err != nil || r.Doc == "" {
+			t.Errorf("%+v: %v", r, err)
+			continue
+		}
+		for provider, since := range map[string]Version{"amphora": r.Since, ProviderOVN: r.OVNSince} {
+			if since == (Version{}) {
+				since = Version{99, 0}
+			}
+			before := Version{since.Major, since.Minor - 1}
+			for version, want := range map[Version]bool{since: since.Major < 99, before: false} {
+				if got := (Capabilities{APIVersion: version, Provider: provider}).Has(f[0]); got != want {
+					t.Errorf("provider %s of version %s has %s: %v, want %v", provider, version, r.Name, got, want)
+				}
+			}
+		}
+		if i > 0 && !r.Since.AtLeast(list[i-1].Since) {
+			t.Errorf("%s of version %s comes after %s of version %s", r.Name, r.Since, list[i-1].Name, list[i-1].Since)
+		}
+	}
+}
