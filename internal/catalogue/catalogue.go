@@ -23,6 +23,7 @@ var missing = map[string]string{
 		"\"openstack catalog list\"",
 	calltable.ServiceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud (Neutron's own " +
 		"LBaaS, v1 and v2, which OpenStack has not had since its release Train, is not enough), or check that the project may use it, with \"openstack catalog list\"",
+	calltable.ServiceCompute:    "the service catalogue has no compute service (Nova): check that the project may use it, with \"openstack catalog list\"",
 	calltable.ServiceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 
@@ -52,16 +53,20 @@ func Endpoint(entries []tokens.CatalogEntry, service, region, endpointType strin
 		"os-endpoint-type in [Global]", endpointType, service, region, strings.Join(slices.Compact(there), ", "))
 }
 
-// versionTail matches the version at the end of an endpoint.
-var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
+// versionTail matches the version at the end of an endpoint, and the id of the project after that of Nova.
+var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?(/[0-9a-f]{32})?/?$`)
 
-// Client returns a client of p for version 2.0 of Neutron or Octavia, or version 1 of Barbican. Some
-// catalogues include the version in the endpoint and some do not.
+// Client returns a client of p for version 2.0 of Neutron or Octavia, 2.1 of Nova, or version 1 of Barbican. Some
+// catalogues include the version in the endpoint and some do not. Nova has not needed the project in its addresses since
+// microversion 2.18.
 func Client(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
 	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
 	version := "v2.0/"
-	if service == calltable.ServiceKeyManager {
+	switch service {
+	case calltable.ServiceKeyManager:
 		version = "v1/"
+	case calltable.ServiceCompute:
+		version = "v2.1/"
 	}
 	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + version}
 }

@@ -164,6 +164,9 @@ func (s *Session) roots() map[string]string {
 	if s.keyManager != nil {
 		roots[calltable.ServiceKeyManager] = s.keyManager.Endpoint
 	}
+	if s.compute != nil {
+		roots[calltable.ServiceCompute] = s.compute.Endpoint
+	}
 	return roots
 }
 

@@ -155,6 +155,9 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calltable.
 	if keyManager, err := find(calltable.ServiceKeyManager); err == nil {
 		s.keyManager = keyManager
 	}
+	if s.compute, err = find(calltable.ServiceCompute); err != nil {
+		s.noCompute = &Error{Class: Invalid, Message: err.Error(), Err: errors.Join(ErrNoService, err)}
+	}
 	return nil
 }
 

@@ -51,6 +51,8 @@ type Session struct {
 	network      *gophercloud.ServiceClient
 	loadBalancer *gophercloud.ServiceClient
 	keyManager   *gophercloud.ServiceClient // nil if the cloud has none
+	compute      *gophercloud.ServiceClient // nil if the cloud has none
+	noCompute    error                      // why it is nil
 	projectID    string
 	metrics      metrics
 	connections  *connections
@@ -73,6 +75,17 @@ func (s *Session) LoadBalancer() *gophercloud.ServiceClient { return s.loadBalan
 
 // KeyManager returns the client of Barbican, or nil if the cloud has none.
 func (s *Session) KeyManager() *gophercloud.ServiceClient { return s.keyManager }
+
+// Compute returns a client of Nova that requests the microversion. The error is of class Invalid and says that the cloud has
+// no Nova.
+func (s *Session) Compute(microversion string) (*gophercloud.ServiceClient, error) {
+	if s.compute == nil {
+		return nil, s.noCompute
+	}
+	client := *s.compute
+	client.Microversion = microversion
+	return &client, nil
+}
 
 // ProjectID returns the id of the session's project.
 func (s *Session) ProjectID() string { return s.projectID }
