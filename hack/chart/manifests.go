@@ -24,6 +24,7 @@ var kustomize = release{Name: "kube-octavia", Namespace: "kube-octavia", Service
 var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
+	"nodes/clusterrole.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
 }
 
@@ -41,17 +42,18 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flag for readiness gates is the user's: it needs what is in readiness-gates.
+	// The flags for readiness gates and controllers are the user's: they need what is in readiness-gates and nodes.
 	values["podReadinessGates"] = map[string]any{"enabled": true}
-	gates, err := render(c, values, kustomize)
+	values["controllers"] = []any{"service", "node", "node-lifecycle"}
+	optional, err := render(c, values, kustomize)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]string{}
 	for _, name := range manifests {
 		text := rendered[name]
-		if path.Dir(name) == "readiness-gates" {
-			text = gates[name]
+		if dir := path.Dir(name); dir == "readiness-gates" || dir == "nodes" {
+			text = optional[name]
 		}
 		head, rest, found := strings.Cut(text, "\n# SPDX-License-Identifier: Apache-2.0\n")
 		if !found {

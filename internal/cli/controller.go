@@ -145,7 +145,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 // worker returns what starts the reconcilers once there is a cloud.
 func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
 	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
-		others, err := o.controllers.cloudProvider(session, cloud, policy.ClusterUID)
+		others, err := o.controllers.cloudProvider(session, cloud, policy.ClusterUID, timing)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/routes"
+	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
 // The controllers that the process can run.
@@ -141,7 +142,7 @@ func (o *controllersOptions) checkConfig(path string, cloud cloudconfig.Config) 
 }
 
 // cloudProvider returns what runs the controllers of Nodes and routes, or nil if none is enabled.
-func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud cloudconfig.Config, clusterUID string) (*cloudprovider.Options, error) {
+func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud cloudconfig.Config, clusterUID string, delays timing.Delays) (*cloudprovider.Options, error) {
 	options := &cloudprovider.Options{
 		Node: o.runs(nodeController), NodeLifecycle: o.runs(nodeLifecycleController), Route: o.runs(routeController),
 		StatusPeriod: o.statusPeriod, MonitorPeriod: o.monitorPeriod, RoutePeriod: o.routePeriod,
@@ -153,7 +154,7 @@ func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud clo
 		}
 		options.Instances = instances.Options{
 			Cloud: instances.NewCloud(compute, session.Network(), session.ProjectID()), Networking: cloud.Networking,
-			Region: cloud.Global.Region, RegionInProviderID: os.Getenv(regionalVariable) == "true",
+			Region: cloud.Global.Region, RegionInProviderID: os.Getenv(regionalVariable) == "true", ListAge: delays.ServerList,
 		}
 	}
 	if options.Route {

@@ -24,15 +24,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
-// How old an answer of the cloud may be.
-const (
-	// statusAge is for the periodic update of all Nodes, which takes a few seconds.
-	statusAge = 30 * time.Second
-	// lifecycleAge is for Nodes that are not ready, which Kubernetes asks about every few seconds.
-	lifecycleAge = 15 * time.Second
-	// retryAge is for a new Node whose server was not found.
-	retryAge = 5 * time.Second
-)
+// retryAge is how old a list of servers may be for a new Node whose server was not found.
+const retryAge = 5 * time.Second
 
 // Options configure Instances.
 type Options struct {
@@ -46,7 +39,10 @@ type Options struct {
 	RegionInProviderID bool
 	// Nodes lists the Nodes of the cluster.
 	Nodes func() ([]*corev1.Node, error)
-	// Recorder records why a Node cannot be initialized.
+	// ListAge is how old a list of servers may be for Nodes that are not new; 0 means 15 s. Kubernetes asks about all Nodes
+	// one after the other, and about those that are not ready every few seconds.
+	ListAge time.Duration
+	// Recorder records why a Node cannot be initialized or deleted.
 	Recorder events.EventRecorder
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
@@ -62,6 +58,9 @@ type Instances struct {
 func New(o Options) *Instances {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.ListAge == 0 {
+		o.ListAge = 15 * time.Second
 	}
 	return &Instances{Options: o, inventories: newCache(o.Cloud.Inventory, o.Now)}
 }
@@ -82,7 +81,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	case id == nil:
 		return &cloudprovider.InstanceMetadata{ProviderID: node.Spec.ProviderID}, nil
 	case !isNew:
-		return i.metadata(ctx, *id, node.Name, i.Now().Add(-statusAge))
+		return i.metadata(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
 	}
 	metadata, err := i.newMetadata(ctx, *id, node.Name, i.complete(node))
 	if retry := i.Now().Add(-retryAge); err != nil && i.inventories.began().Before(retry) {
@@ -183,7 +182,7 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 	if err != nil || id == nil || id.Server == "" {
 		return true, err
 	}
-	inventory, err := i.inventories.get(ctx, i.Now().Add(-lifecycleAge))
+	inventory, err := i.inventories.get(ctx, i.Now().Add(-i.ListAge))
 	if err != nil {
 		return true, err
 	}
@@ -198,8 +197,10 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 		return true, err
 	}
 	if !i.inventories.had(id.Server) && !inventory.HasServerOfAny(nodes) {
-		return true, fmt.Errorf("Node %s is kept although Nova has no server %s: project %s has no server of any Node, so it may be another project than that of the cluster; "+
-			"if it is the right one, delete the Node with kubectl", node.Name, id.Server, i.Cloud.ProjectID())
+		err := fmt.Errorf("the Node is kept although Nova has no server %s: project %s has no server of any Node, so it may be another project than that of the cluster; "+
+			"if it is the right one, delete the Node with kubectl", id.Server, i.Cloud.ProjectID())
+		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotDeleted", "Delete", "%s", err.Error())
+		return true, err
 	}
 	return false, nil
 }
@@ -210,7 +211,7 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 	if err != nil || id == nil || id.Server == "" {
 		return false, err
 	}
-	inventory, err := i.inventories.get(ctx, i.Now().Add(-lifecycleAge))
+	inventory, err := i.inventories.get(ctx, i.Now().Add(-i.ListAge))
 	if err != nil {
 		return false, err
 	}

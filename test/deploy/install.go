@@ -84,6 +84,18 @@ func InstallGates(ctx context.Context, cluster *kube.Cluster, dir string) error 
 	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"})
 }
 
+// InstallNodes applies the manifests of deploy/nodes, which is the directory, and waits until the role is in force.
+func InstallNodes(ctx context.Context, cluster *kube.Cluster, dir string) error {
+	if _, err := Kubectl(ctx, cluster, "apply", "-k", dir); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return err
+	}
+	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes"})
+}
+
 // awaitRight waits until the controller may do this.
 func awaitRight(ctx context.Context, client *kubernetes.Clientset, what authorizationv1.ResourceAttributes) error {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: User, ResourceAttributes: &what}}
