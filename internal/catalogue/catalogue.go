@@ -6,6 +6,7 @@
 package catalogue
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -51,6 +52,46 @@ func Endpoint(entries []tokens.CatalogEntry, service, region, endpointType strin
 	slices.Sort(there)
 	return "", fmt.Errorf("the service catalogue has no %s endpoint of the %s service in region %q, but in %s: check region and "+
 		"os-endpoint-type in [Global]", endpointType, service, region, strings.Join(slices.Compact(there), ", "))
+}
+
+// Services are the clients of the services of a cloud.
+type Services struct {
+	Network, LoadBalancer *gophercloud.ServiceClient
+	// KeyManager is nil if the cloud has no Barbican.
+	KeyManager *gophercloud.ServiceClient
+
+	compute   *gophercloud.ServiceClient
+	noCompute error // why it is nil
+}
+
+// Compute returns a client of Nova that requests the microversion, or an error that says what to check.
+func (s Services) Compute(microversion string) (*gophercloud.ServiceClient, error) {
+	if s.compute == nil {
+		return nil, s.noCompute
+	}
+	client := *s.compute
+	client.Microversion = microversion
+	return &client, nil
+}
+
+// Find finds the services in the catalogue, and passes the endpoint of each to add. It fails without Neutron or Octavia.
+func Find(p *gophercloud.ProviderClient, entries []tokens.CatalogEntry, region, endpointType string, add func(service, endpoint string)) (Services, error) {
+	find := func(service string) (*gophercloud.ServiceClient, error) {
+		endpoint, err := Endpoint(entries, service, region, endpointType)
+		if err != nil {
+			return nil, err
+		}
+		client := Client(p, service, endpoint)
+		add(service, client.Endpoint)
+		return client, nil
+	}
+	var s Services
+	var noNetwork, noLoadBalancer error
+	s.Network, noNetwork = find(calltable.ServiceNetwork)
+	s.LoadBalancer, noLoadBalancer = find(calltable.ServiceLoadBalancer)
+	s.KeyManager, _ = find(calltable.ServiceKeyManager)
+	s.compute, s.noCompute = find(calltable.ServiceCompute)
+	return s, errors.Join(noNetwork, noLoadBalancer)
 }
 
 // versionTail matches the version at the end of an endpoint, and the id of the project after that of Nova.

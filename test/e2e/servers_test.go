@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -161,10 +162,20 @@ func (s *stage) computeCalls(route string) (n int) {
 	return n
 }
 
+// findServer returns id and name of a server: on a real cloud of one that was there before.
+func (s *stage) findServer(suffix string) (id, name string) {
+	s.t.Helper()
+	if c, is := s.cloud.backend.(*real); is {
+		name = slices.Sorted(maps.Keys(c.Nodes))[0]
+		return c.Nodes[name].ID, name
+	}
+	name = s.node(suffix)
+	return s.addServer(name), name
+}
+
 func TestANodeIsInitializedFromItsServer(t *testing.T) {
 	s := newServerStage(t, settings{})
-	name := s.node("a")
-	id := s.addServer(name)
+	id, name := s.findServer("a")
 	s.register(name, nil)
 	node := s.waitUntilInitialized(name)
 	if want := "openstack:///" + id; node.Spec.ProviderID != want {
@@ -177,7 +188,7 @@ func TestANodeIsInitializedFromItsServer(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		corev1.LabelHostname: name, corev1.LabelInstanceType: "m1.small", corev1.LabelInstanceTypeStable: "m1.small",
+		corev1.LabelHostname: name, corev1.LabelInstanceType: s.flavor(), corev1.LabelInstanceTypeStable: s.flavor(),
 		corev1.LabelFailureDomainBetaZone: "nova", corev1.LabelTopologyZone: "nova",
 		corev1.LabelFailureDomainBetaRegion: "RegionOne", corev1.LabelTopologyRegion: "RegionOne",
 	}
@@ -190,6 +201,14 @@ func TestANodeIsInitializedFromItsServer(t *testing.T) {
 	if first := node.Status.Addresses[0]; first.Type != corev1.NodeInternalIP || node.Status.Addresses[1].Address != name {
 		t.Errorf("addresses %v", node.Status.Addresses)
 	}
+}
+
+// flavor is the flavor of servers.
+func (s *stage) flavor() string {
+	if *stateDir == "" {
+		return "m1.small"
+	}
+	return "k8s-node"
 }
 
 func TestANodeIsNotInitializedWhileTwoServersHaveItsName(t *testing.T) {
