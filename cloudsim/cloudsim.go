@@ -72,9 +72,10 @@ type Options struct {
 	// MemberAt returns where the data plane finds a member with an address that is not on
 	// loopback, such as a simulated Pod's; nil means that there are none.
 	MemberAt func(netip.Addr) netip.Addr
-	// Neutron and Octavia have further options of these services. What is
+	// Neutron, Nova and Octavia have further options of these services. What is
 	// named above, and what ties the services together, is put in by Start.
 	Neutron neutron.Options
+	Nova    nova.Options
 	Octavia octavia.Options
 	// Logger gets what goes wrong inside the simulator; the zero value discards
 	// it.
@@ -178,7 +179,9 @@ func (c *Cloud) start() error {
 	c.keystone = keystone.New(keystone.Options{TokenLifetime: c.options.TokenLifetime})
 	c.addPeople()
 	c.addCatalog()
-	c.nova = nova.New(nova.Options{SecurityGroups: c.securityGroupsOf})
+	compute := c.options.Nova
+	compute.SecurityGroups, compute.Interfaces = c.securityGroupsOf, c.interfaces
+	c.nova = nova.New(compute)
 	c.barbican = barbican.New(barbican.Options{})
 	c.glance = glance.New("ubuntu-24.04", c.ids.AdminProject, time.Now())
 	if err := c.makeNetworkAndBalancer(); err != nil {

@@ -143,24 +143,33 @@ func (c *Cloud) AddServer(name string, addresses ...netip.Addr) (string, error) 
 		}
 		ips = append(ips, fixedIP{SubnetID: subnet, Address: a.String()})
 	}
-	port, err := c.create(c.ids.Project, "ports", "port", map[string]any{
+	_, err := c.create(c.ids.Project, "ports", "port", map[string]any{
 		"network_id": c.ids.PrivateNetwork, "fixed_ips": ips, "device_id": id, "device_owner": "compute:nova", "binding:host_id": "compute-1",
 	})
 	if err != nil {
 		return "", fmt.Errorf("add the server %s: %w", name, err)
 	}
-	nic := nova.Interface{PortID: port.ID, NetworkID: c.ids.PrivateNetwork, NetworkName: "private", MAC: port.MAC}
-	for _, ip := range port.FixedIPs {
-		a, err := netip.ParseAddr(ip.Address)
-		if err != nil {
-			return "", fmt.Errorf("add the server %s: neutron gave its port a bad address: %w", name, err)
-		}
-		nic.FixedIPs = append(nic.FixedIPs, nova.FixedIP{SubnetID: ip.SubnetID, Address: a})
-	}
-	c.nova.AddServer(nova.Server{
-		ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, ImageID: c.glance.ImageID(), Interfaces: []nova.Interface{nic},
-	})
+	c.nova.AddServer(nova.Server{ID: id, Name: name, ProjectID: c.ids.Project, UserID: c.ids.User, ImageID: c.glance.ImageID()})
 	return id, nil
+}
+
+// interfaces are the ports of all servers, as Nova asks Neutron for them. A server
+// has the ports with its id as device, so a port that a test makes for it is one of
+// its interfaces.
+func (c *Cloud) interfaces() map[string][]nova.Interface {
+	all := map[string][]nova.Interface{}
+	for server, ports := range c.neutron.Devices("compute:") {
+		for _, p := range ports {
+			nic := nova.Interface{PortID: p.ID, NetworkID: p.NetworkID, NetworkName: p.NetworkName, MAC: p.MACAddress, Status: p.Status, FloatingIPs: p.FloatingIPs}
+			for _, ip := range p.FixedIPs {
+				if a, err := netip.ParseAddr(ip.IPAddress); err == nil { // as Neutron has parsed it
+					nic.FixedIPs = append(nic.FixedIPs, nova.FixedIP{SubnetID: ip.SubnetID, Address: a})
+				}
+			}
+			all[server] = append(all[server], nic)
+		}
+	}
+	return all
 }
 
 // securityGroupsOf are the security groups on ports, as Nova asks Neutron for

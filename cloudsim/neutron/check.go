@@ -5,6 +5,7 @@ package neutron
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -225,44 +226,48 @@ var isPools = listOf("IP pool", func(o map[string]any) (r AddressRange, reason s
 	return AddressRange{First: first.(netip.Addr), Last: last.(netip.Addr)}, ""
 })
 
-var isRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason string) {
+// isRoutes converts to []hostRoute, each of them once.
+func isRoutes(v any) (any, string) {
+	list, ok := v.([]any)
+	for _, each := range list {
+		if _, isObject := each.(map[string]any); ok && !isObject {
+			return nil, fmt.Sprintf("Invalid input. '%s' must be a dictionary with keys: ['destination', 'nexthop']", shown(each))
+		}
+	}
+	routes, reason := readRoutes(v)
+	if reason != "" {
+		return nil, reason
+	}
+	for i, route := range routes.([]hostRoute) {
+		if slices.Contains(routes.([]hostRoute)[:i], route) {
+			return nil, fmt.Sprintf("Duplicate hostroute '%s'", route.python())
+		}
+	}
+	return routes, ""
+}
+
+var readRoutes = listOf("hostroute", func(o map[string]any) (h hostRoute, reason string) {
+	if keys := slices.Sorted(maps.Keys(o)); !slices.Equal(keys, []string{"destination", "nexthop"}) {
+		return h, fmt.Sprintf("Validation of dictionary's keys failed. Expected keys: {'destination', 'nexthop'} Provided keys: {'%s'}", strings.Join(keys, "', '"))
+	}
 	destination, _ := o["destination"].(string)
-	if _, err := netip.ParsePrefix(destination); err != nil {
+	prefix, err := netip.ParsePrefix(destination)
+	if addr, errAddr := netip.ParseAddr(destination); errAddr == nil {
+		prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	switch {
+	case err != nil:
 		return h, fmt.Sprintf("'%s' is not a valid CIDR", shown(o["destination"]))
+	case !strings.Contains(destination, "/") || prefix != prefix.Masked():
+		return h, fmt.Sprintf("'%s' is not a recognized CIDR, '%s' is recommended", destination, prefix.Masked())
+	case prefix.Addr().IsLoopback():
+		return h, fmt.Sprintf("'%s' is not a routable CIDR", destination)
 	}
 	hop, reason := isAddress(o["nexthop"])
 	if reason != "" {
 		return h, reason
 	}
 	return hostRoute{Destination: destination, NextHop: hop.(netip.Addr).String()}, ""
-})
-
-// isAddressPairs converts to []addressPair; the MAC address may be missing.
-func isAddressPairs(v any) (any, string) {
-	list, _ := v.([]any)
-	for _, each := range list {
-		if _, ok := each.(map[string]any); !ok {
-			return nil, fmt.Sprintf("'%s' is not a dictionary", shown(each))
-		}
-	}
-	return readAddressPairs(v)
-}
-
-var readAddressPairs = listOf("allowed address pair", func(o map[string]any) (p addressPair, reason string) {
-	p.IPAddress, _ = o["ip_address"].(string)
-	if _, err := netip.ParseAddr(p.IPAddress); err != nil && p.IPAddress != "" {
-		if _, err := netip.ParsePrefix(p.IPAddress); err != nil {
-			return p, fmt.Sprintf("'%s' is neither a valid IP address, nor is it a valid IP subnet", p.IPAddress)
-		}
-	}
-	if o["mac_address"] != nil {
-		mac, reason := isMAC(o["mac_address"])
-		if reason != "" {
-			return p, reason
-		}
-		p.MACAddress = mac.(string)
-	}
-	return p, ""
 })
 
 var isNameServers = check(func(v any) (any, string) {

@@ -5,6 +5,7 @@ package neutron
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -30,6 +31,7 @@ var extensions = func() []extension {
 		{"ext-gw-mode", "Neutron L3 Configurable external gateway mode", "2013-03-28T10:00:00-00:00"},
 		{"external-net", "Neutron external network", "2013-01-14T10:00:00-00:00"},
 		{"extraroute", "Neutron Extra Route", "2013-02-01T10:00:00-00:00"},
+		{extraRouteAtomic, "Atomically add/remove extra routes", "2019-07-10T00:00:00+00:00"},
 		{"filter-validation", "Filter parameters validation", "2018-07-04T10:00:00-00:00"},
 		{"fip-port-details", "Floating IP Port Details Extension", "2018-04-09T10:00:00-00:00"},
 		{"floatingip-pools", "Floating IP Pools Extension", "2018-03-21T10:00:00-00:00"},
@@ -54,19 +56,24 @@ var extensions = func() []extension {
 		{"standard-attr-tag", "Tag support for resources with standard attribute", "2017-01-01T00:00:00-00:00"},
 		{"standard-attr-timestamp", "Resource timestamps", "2016-09-12T10:00:00-00:00"},
 		{"stateful-security-group", "Stateful security group", "2019-11-26T09:00:00-00:00"},
+		{"trunk", "Trunk Extension", "2016-01-01T10:00:00-00:00"},
+		{trunkDetails, "Trunk port details", "2016-01-01T10:00:00-00:00"},
 	} {
 		all = append(all, extension{Alias: e[0], Name: e[1], Description: e[1], Updated: e[2], Links: []string{}})
 	}
 	return all
 }()
 
+// has reports whether the cloud has the extension with the alias.
+func (s *Service) has(alias string) bool { return !slices.Contains(s.options.Without, alias) }
+
 func (s *Service) routeExtensions(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v2.0/extensions", func(w http.ResponseWriter, _ *http.Request) {
-		wire.JSON(w, http.StatusOK, map[string]any{"extensions": extensions})
+		wire.JSON(w, http.StatusOK, map[string]any{"extensions": slices.DeleteFunc(slices.Clone(extensions), func(e extension) bool { return !s.has(e.Alias) })})
 	})
 	mux.HandleFunc("GET /v2.0/extensions/{alias}", func(w http.ResponseWriter, r *http.Request) {
 		for _, e := range extensions {
-			if e.Alias == r.PathValue("alias") {
+			if e.Alias == r.PathValue("alias") && s.has(e.Alias) {
 				wire.JSON(w, http.StatusOK, map[string]any{"extension": e})
 				return
 			}

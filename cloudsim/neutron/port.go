@@ -24,18 +24,21 @@ func (s *Service) portResource() *resource {
 	}
 	res.remove = func(_ wire.Identity, id string) error {
 		p := s.ports[id]
+		if err := s.freeOfTrunk(id); err != nil {
+			return err
+		}
 		if isRouterOwned(p.deviceOwner) && len(p.fixed) > 0 && (s.routers[p.deviceID] != nil || s.floatingIPs[p.deviceID] != nil) {
 			return conflict("ServicePortInUse", "Port %s cannot be deleted directly via the port API: has device owner %s.", id, p.deviceOwner)
 		}
 		s.removePort(p)
 		return nil
 	}
-	res.show = func(c wire.Identity, id string) any { return viewPort(c, s.ports[id]) }
+	res.show = func(c wire.Identity, id string) any { return s.viewPort(c, s.ports[id], true) }
 	res.list = func(c wire.Identity, r *http.Request) func(http.ResponseWriter) {
 		var views []*portView
 		for _, p := range s.ports {
 			if s.visiblePort(c, p.id) != nil {
-				views = append(views, viewPort(c, p))
+				views = append(views, s.viewPort(c, p, false))
 			}
 		}
 		return writeList(res, s.options.MaxPage, r, views, filterPort)
@@ -61,6 +64,7 @@ var portAttributes = attributes{
 	"binding:profile":       {},
 	"binding:vif_type":      {},
 	"binding:vif_details":   {},
+	"trunk_details":         {},
 }
 
 func portMissing(id string) *apiError {
@@ -81,11 +85,12 @@ func (s *Service) visiblePort(c wire.Identity, id string) *port {
 	return p
 }
 
-func viewPort(c wire.Identity, p *port) *portView {
+// viewPort is the port as it is shown alone or among others.
+func (s *Service) viewPort(c wire.Identity, p *port, alone bool) *portView {
 	v := &portView{
 		standardView: p.view(), Name: p.name, Tags: p.tags, NetworkID: p.network, MACAddress: p.mac, AdminStateUp: p.adminUp, Status: p.status,
 		DeviceID: p.deviceID, DeviceOwner: p.deviceOwner, FixedIPs: p.fixed, SecurityGroups: p.groups, AllowedAddressPairs: p.pairs,
-		PortSecurity: p.portSecurity, VNICType: p.vnic, ExtraDHCPOptions: []any{},
+		PortSecurity: p.portSecurity, VNICType: p.vnic, ExtraDHCPOptions: []any{}, TrunkDetails: s.trunkDetailsOf(p.id, alone),
 	}
 	if c.Admin() {
 		v.portBindingView = &portBindingView{HostID: p.host, Profile: map[string]any{}, VIFType: "unbound", VIFDetails: map[string]any{}}
@@ -249,7 +254,7 @@ func (s *Service) protect(c wire.Identity, p *port, v values) error {
 	}
 	if v.has("allowed_address_pairs") {
 		var err error
-		if pairs, err = completePairs(v["allowed_address_pairs"].([]addressPair), p.mac); err != nil {
+		if pairs, err = completePairs(v["allowed_address_pairs"], p.mac, s.options.MaxAddressPairs); err != nil {
 			return err
 		}
 	}
@@ -263,24 +268,6 @@ func (s *Service) protect(c wire.Identity, p *port, v values) error {
 	}
 	p.portSecurity, p.groups, p.pairs = security, groups, pairs
 	return nil
-}
-
-func completePairs(wanted []addressPair, mac string) ([]addressPair, error) {
-	pairs := []addressPair{}
-	for _, pair := range wanted {
-		if pair.IPAddress == "" {
-			return nil, refuse(http.StatusBadRequest, "AllowedAddressPairsMissingIP", "AllowedAddressPair must contain ip_address")
-		}
-		given := pair.MACAddress
-		if given == "" {
-			given, pair.MACAddress = "None", mac
-		}
-		if slices.Contains(pairs, pair) {
-			return nil, refuse(http.StatusBadRequest, "DuplicateAddressPairInRequest", "Request contains duplicate address pair: mac_address %s ip_address %s.", given, pair.IPAddress)
-		}
-		pairs = append(pairs, pair)
-	}
-	return pairs, nil
 }
 
 func (s *Service) setPort(c wire.Identity, id string, v values) error {

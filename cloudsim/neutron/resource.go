@@ -4,7 +4,9 @@
 package neutron
 
 import (
+	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +41,8 @@ type resource struct {
 	admit func(c wire.Identity, v values) error
 	// add makes an object for project v["project_id"] and returns its id.
 	add func(c wire.Identity, v values) (string, error)
-	// set changes an object that the caller may change.
+	// set changes an object that the caller may change. It returns errUnchanged if
+	// the object keeps its revision.
 	set func(c wire.Identity, id string, v values) error
 	// remove deletes an object that the caller may change.
 	remove func(c wire.Identity, id string) error
@@ -171,14 +174,17 @@ func (s *Service) updating(res *resource) http.HandlerFunc {
 			if err := res.attributes.allow(c.Admin(), "update_"+res.one, items[0]); err != nil {
 				return err
 			}
-			if err := matchRevision(r, o); err != nil {
+			if err := s.matchRevision(r, o); err != nil {
 				return err
 			}
-			if err := res.set(c, id, items[0]); err != nil {
+			err = res.set(c, id, items[0])
+			if err != nil && !errors.Is(err, errUnchanged) {
 				return err
 			}
-			items[0].set("description", &o.attributes().description)
-			s.touch(o)
+			if err == nil {
+				items[0].set("description", &o.attributes().description)
+				s.touch(o)
+			}
 			changed = res.show(c, id)
 			return nil
 		})
@@ -198,7 +204,7 @@ func (s *Service) deleting(res *resource) http.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			if err := matchRevision(r, o); err != nil {
+			if err := s.matchRevision(r, o); err != nil {
 				return err
 			}
 			return res.remove(c, id)
@@ -223,17 +229,39 @@ func (res *resource) mine(c wire.Identity, id, action string) (object, error) {
 	return o, nil
 }
 
+// errUnchanged says that an update has nothing to change.
+var errUnchanged = errors.New("unchanged")
+
+var quotedETag = regexp.MustCompile(`(?:^|\s)"((?:\\"|.)*?)"`)
+
+// eTags are those of the header If-Match: those in quotation marks, or else the
+// whole.
+func eTags(r *http.Request) []string {
+	value := r.Header.Get("If-Match")
+	var tags []string
+	for _, match := range quotedETag.FindAllStringSubmatch(value, -1) {
+		tags = append(tags, match[1])
+	}
+	if tags == nil {
+		tags = append(tags, value)
+	}
+	return tags
+}
+
 // matchRevision refuses a change that is bound to another revision of the
 // object: If-Match: revision_number=N.
-func matchRevision(r *http.Request, o object) error {
+func (s *Service) matchRevision(r *http.Request, o object) error {
 	wanted, bound := -1, false
-	for etag := range strings.SplitSeq(strings.Join(r.Header.Values("If-Match"), ","), ",") {
-		number, ok := strings.CutPrefix(strings.Trim(strings.TrimSpace(etag), `"`), "revision_number=")
+	for _, etag := range eTags(r) {
+		number, ok := strings.CutPrefix(etag, "revision_number=")
 		if !ok {
 			continue
 		}
 		if bound {
 			return badRequest("if-match", "Multiple revision_number etags are not supported.")
+		}
+		if !s.has("revision-if-match") {
+			return badRequest("if-match", "This server does not support constraining operations based on revision numbers")
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil {

@@ -108,6 +108,11 @@ func (s *Service) addRouter(c wire.Identity, v values) (string, error) {
 
 func (s *Service) setRouter(c wire.Identity, id string, v values) error {
 	r := s.routers[id]
+	if routes, ok := v["routes"].([]hostRoute); ok {
+		if err := s.checkRoutes(r, routes); err != nil {
+			return err
+		}
+	}
 	if v.has("external_gateway_info") {
 		if err := s.setGateway(c, r, v, "update_router"); err != nil {
 			return err
@@ -115,8 +120,8 @@ func (s *Service) setRouter(c wire.Identity, id string, v values) error {
 	}
 	v.set("name", &r.name)
 	v.setFlag("admin_state_up", &r.adminUp)
-	if routes, ok := v["routes"].([]hostRoute); ok {
-		r.routes = routes
+	if routes, ok := v["routes"].([]hostRoute); ok && !s.replaceRoutes(r, routes) && len(v) == 1 {
+		return errUnchanged
 	}
 	return nil
 }

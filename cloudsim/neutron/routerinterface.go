@@ -195,6 +195,10 @@ func (s *Service) removeInterface(c wire.Identity, r *router, wanted interfaceIn
 			return nil, nil, conflict("RouterInterfaceInUseByFloatingIP",
 				"Router interface for subnet %s on router %s cannot be deleted, as it is required by one or more floating IPs.", id, r.id)
 		}
+		if r.neededByRoute(s.subnets[id]) {
+			return nil, nil, conflict("RouterInterfaceInUseByRoute",
+				"Router interface for subnet %s on router %s cannot be deleted, as it is required by one or more routes.", id, r.id)
+		}
 	}
 	s.leaveSubnets(r, p, leaving)
 	return p, leaving, nil

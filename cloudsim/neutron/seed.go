@@ -4,9 +4,11 @@
 package neutron
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // NetworkSpec describes a network to add.
@@ -67,6 +69,14 @@ type PortSpec struct {
 type PortInfo struct {
 	ID, NetworkID, DeviceID, MACAddress string
 	FixedIPs                            []FixedIP
+}
+
+// DevicePort is a port of a device, with what Nova shows of it.
+type DevicePort struct {
+	PortInfo
+	NetworkName, Status string
+	// FloatingIPs lead to the port.
+	FloatingIPs []netip.Addr
 }
 
 // AddNetwork adds a network and returns its id. It fails if the id is taken.
@@ -249,6 +259,9 @@ func (s *Service) DeletePort(id string) error {
 		if p == nil {
 			return portMissing(id)
 		}
+		if err := s.freeOfTrunk(id); err != nil {
+			return err
+		}
 		s.removePort(p)
 		return nil
 	})
@@ -263,6 +276,29 @@ func (s *Service) PortsOf(deviceID string) []PortInfo {
 		infos = append(infos, p.info())
 	}
 	return infos
+}
+
+// Devices returns the ports of all devices whose owner begins with the prefix,
+// such as "compute:", by the id of the device, each in the order of creation.
+func (s *Service) Devices(ownerPrefix string) map[string][]DevicePort {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*port
+	for _, p := range s.ports {
+		if p.deviceID != "" && strings.HasPrefix(p.deviceOwner, ownerPrefix) {
+			found = append(found, p)
+		}
+	}
+	slices.SortFunc(found, func(a, b *port) int { return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.id, b.id)) })
+	devices := map[string][]DevicePort{}
+	for _, p := range found {
+		d := DevicePort{PortInfo: p.info(), NetworkName: s.networks[p.network].name, Status: p.status}
+		for _, id := range s.floatingOf[p.id] {
+			d.FloatingIPs = append(d.FloatingIPs, s.floatingIPs[id].address)
+		}
+		devices[p.deviceID] = append(devices[p.deviceID], d)
+	}
+	return devices
 }
 
 func taken(kind, id string) error { return fmt.Errorf("there is a %s %s already", kind, id) }

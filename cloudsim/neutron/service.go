@@ -37,6 +37,13 @@ type Options struct {
 	// ShowExternalSubnets lets everybody see the subnets of external networks;
 	// by default only their owners and admins do, unless the network is shared.
 	ShowExternalSubnets bool
+	// MaxRoutes is how many extra routes a router may have, MaxAddressPairs how many
+	// allowed address pairs a port; 0 means Neutron's defaults, 30 and 10.
+	MaxRoutes, MaxAddressPairs int
+	// Without are the aliases of extensions that this cloud does not have. It
+	// then has not what comes with extraroute-atomic, revision-if-match or
+	// trunk-details; others are only not listed.
+	Without []string
 	// OnFloatingIP is called, without any lock held, after the floating IPs of
 	// the port have changed. May be nil.
 	OnFloatingIP func(portID string)
@@ -70,10 +77,13 @@ type tables struct {
 	floatingIPs map[string]*floatingIP
 	groups      map[string]*securityGroup
 	rules       map[string]*securityGroupRule
+	trunks      map[string]*trunk
 	// floatingOf has the ids of the floating IPs on a port, in the order of
-	// association; defaultGroup a project's default security group.
+	// association; defaultGroup a project's default security group; trunkOf the trunk
+	// that a port is the parent or a subport of.
 	floatingOf   map[string][]string
 	defaultGroup map[string]string
+	trunkOf      map[string]*trunk
 }
 
 // New returns a Neutron with nothing in it.
@@ -84,12 +94,18 @@ func New(o Options) *Service {
 	if o.MTU == 0 {
 		o.MTU = 1450
 	}
+	if o.MaxRoutes == 0 {
+		o.MaxRoutes = defaultMaxRoutes
+	}
+	if o.MaxAddressPairs == 0 {
+		o.MaxAddressPairs = defaultMaxAddressPairs
+	}
 	s := &Service{
 		options: o,
 		tables: tables{
 			networks: map[string]*network{}, subnets: map[string]*subnet{}, ports: map[string]*port{}, routers: map[string]*router{},
 			floatingIPs: map[string]*floatingIP{}, groups: map[string]*securityGroup{}, rules: map[string]*securityGroupRule{},
-			floatingOf: map[string][]string{}, defaultGroup: map[string]string{},
+			floatingOf: map[string][]string{}, defaultGroup: map[string]string{}, trunks: map[string]*trunk{}, trunkOf: map[string]*trunk{},
 		},
 		vipGroups: map[string]string{},
 		macs:      map[networkMAC]struct{}{},
@@ -122,6 +138,8 @@ func (s *Service) Mux() *http.ServeMux {
 		}
 	}
 	s.routeRouterInterfaces(mux)
+	s.routeExtraRoutes(mux)
+	s.routeTrunks(mux)
 	s.routeQuotas(mux)
 	s.routeExtensions(mux)
 	s.routeAvailability(mux)
@@ -146,7 +164,7 @@ func (s *Service) Counts() map[string]int {
 	defer s.mu.Unlock()
 	return map[string]int{
 		"networks": len(s.networks), "subnets": len(s.subnets), "ports": len(s.ports), "routers": len(s.routers),
-		"floatingips": len(s.floatingIPs), "security_groups": len(s.groups), "security_group_rules": len(s.rules),
+		"floatingips": len(s.floatingIPs), "security_groups": len(s.groups), "security_group_rules": len(s.rules), "trunks": len(s.trunks),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
@@ -61,11 +62,18 @@ func tagMissing(tag string) *apiError {
 // tags runs do on the object that the path names, with the lock held.
 func (s *Service) tags(res *resource, changing bool, do func(http.ResponseWriter, *http.Request, *standard) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.PathValue("tag"), "/") { // the real service divides the path there, quoted or not
+			NotFound(w, r)
+			return
+		}
 		err := s.change(func() error {
 			id := r.PathValue("id")
 			o, mine := res.find(wire.Caller(r.Context()), id)
 			if o == nil || changing && !mine {
 				return notFound("TagResourceNotFound", "Resource %s %s could not be found.", res.many, id)
+			}
+			if changing && slices.ContainsFunc(eTags(r), func(t string) bool { return strings.HasPrefix(t, "revision_number=") }) {
+				return errInternal // whatever the revision is
 			}
 			before := o.attributes().tags
 			if err := do(w, r, o.attributes()); err != nil {

@@ -80,21 +80,22 @@ type poolView struct {
 
 type portView struct {
 	standardView
-	Name                string        `json:"name"`
-	Tags                []string      `json:"tags"`
-	NetworkID           string        `json:"network_id"`
-	MACAddress          string        `json:"mac_address"`
-	AdminStateUp        bool          `json:"admin_state_up"`
-	Status              string        `json:"status"`
-	DeviceID            string        `json:"device_id"`
-	DeviceOwner         string        `json:"device_owner"`
-	FixedIPs            []FixedIP     `json:"fixed_ips"`
-	SecurityGroups      []string      `json:"security_groups"`
-	AllowedAddressPairs []addressPair `json:"allowed_address_pairs"`
-	PortSecurity        bool          `json:"port_security_enabled"`
-	VNICType            string        `json:"binding:vnic_type"`
-	ExtraDHCPOptions    []any         `json:"extra_dhcp_opts"` // never any
-	*portBindingView                  // for admins
+	Name                string            `json:"name"`
+	Tags                []string          `json:"tags"`
+	NetworkID           string            `json:"network_id"`
+	MACAddress          string            `json:"mac_address"`
+	AdminStateUp        bool              `json:"admin_state_up"`
+	Status              string            `json:"status"`
+	DeviceID            string            `json:"device_id"`
+	DeviceOwner         string            `json:"device_owner"`
+	FixedIPs            []FixedIP         `json:"fixed_ips"`
+	SecurityGroups      []string          `json:"security_groups"`
+	AllowedAddressPairs []addressPair     `json:"allowed_address_pairs"`
+	PortSecurity        bool              `json:"port_security_enabled"`
+	VNICType            string            `json:"binding:vnic_type"`
+	ExtraDHCPOptions    []any             `json:"extra_dhcp_opts"`         // never any
+	TrunkDetails        *trunkDetailsView `json:"trunk_details,omitempty"` // parents of trunks only
+	*portBindingView                      // for admins
 }
 
 type portBindingView struct {

@@ -58,7 +58,7 @@ func (s *Service) listFlavors(detail bool) versioned {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
 		wire.Collection[Flavor]{
-			Key: "flavors", ID: func(f Flavor) string { return f.ID }, MaxLimit: serverLimit, LinkStyle: wire.LinksNext,
+			Key: "flavors", ID: func(f Flavor) string { return f.ID }, MaxLimit: s.maxLimit, LinkStyle: wire.LinksNext,
 			Filter: func(Flavor, string, []string) (match, known bool) { return true, true }, // all are public
 			Render: func(f Flavor) any {
 				if detail {

@@ -4,6 +4,7 @@
 package nova
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -46,7 +47,7 @@ func describeInterface(nic Interface, minor int) map[string]any {
 	for _, ip := range nic.FixedIPs {
 		ips = append(ips, map[string]string{"subnet_id": ip.SubnetID, "ip_address": ip.Address.String()})
 	}
-	d := map[string]any{"port_id": nic.PortID, "net_id": nic.NetworkID, "mac_addr": nic.MAC, "port_state": "ACTIVE", "fixed_ips": ips}
+	d := map[string]any{"port_id": nic.PortID, "net_id": nic.NetworkID, "mac_addr": nic.MAC, "port_state": cmp.Or(nic.Status, "ACTIVE"), "fixed_ips": ips}
 	if minor >= 70 {
 		d["tag"] = nil
 	}

@@ -7,6 +7,9 @@
 package nova
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -16,7 +19,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Server is a virtual machine.
+// Server is a virtual machine. Its maps and slices are replaced, never changed in
+// place.
 type Server struct {
 	// ID is chosen by AddServer when it is empty.
 	ID        string `json:"uuid"`
@@ -32,16 +36,35 @@ type Server struct {
 	Metadata   map[string]string `json:"-"`
 	Tags       []string          `json:"tags"`
 	Interfaces []Interface       `json:"-"`
-	// Created is when AddServer took it, unless it is set.
+	// AccessIPv4 and AccessIPv6 are the addresses that its user says it has.
+	AccessIPv4 string `json:"access_ip_v4"`
+	AccessIPv6 string `json:"access_ip_v6"`
+	// AvailabilityZone is "nova" if AddServer finds it empty. Names with blanks are
+	// allowed.
+	AvailabilityZone string `json:"availability_zone"`
+	// HostID is what the project sees of the host; AddServer makes that of the host
+	// compute-1 if it is empty.
+	HostID string `json:"-"`
+	// Created is when AddServer took it, unless it is set. Updated is when it was
+	// last changed.
 	Created time.Time `json:"created_at"`
+	Updated time.Time `json:"updated_at"`
 
 	volumeID string
+}
+
+// HostID is the id that servers of a project show of a host.
+func HostID(projectID, host string) string {
+	sum := sha256.Sum224([]byte(projectID + host))
+	return hex.EncodeToString(sum[:])
 }
 
 // Interface is a port of a server.
 type Interface struct {
 	PortID, NetworkID, NetworkName, MAC string
-	FixedIPs                            []FixedIP
+	// Status is that of the port; empty means ACTIVE.
+	Status   string
+	FixedIPs []FixedIP
 	// FloatingIPs lead to the interface; they are listed with its addresses.
 	FloatingIPs []netip.Addr
 }
@@ -68,14 +91,21 @@ type Flavor struct {
 type Options struct {
 	// SecurityGroups finds the security groups on ports; nil means none.
 	SecurityGroups func(portIDs ...string) []SecurityGroup
+	// Interfaces finds the ports of all servers, by the servers' ids; nil means that
+	// servers keep those they were added with.
+	Interfaces func() map[string][]Interface
+	// MaxLimit is the most servers on a page; 0 means Nova's default, 1000.
+	MaxLimit int
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 }
 
 // Service is Nova. It is used by many goroutines.
 type Service struct {
-	now    func() time.Time
-	groups func(portIDs ...string) []SecurityGroup
+	now      func() time.Time
+	groups   func(portIDs ...string) []SecurityGroup
+	ports    func() map[string][]Interface
+	maxLimit int
 
 	mu      sync.RWMutex
 	servers []*Server
@@ -91,7 +121,10 @@ func New(o Options) *Service {
 	if o.SecurityGroups == nil {
 		o.SecurityGroups = func(...string) []SecurityGroup { return nil }
 	}
-	return &Service{now: o.Now, groups: o.SecurityGroups, flavors: []Flavor{
+	if o.MaxLimit == 0 {
+		o.MaxLimit = defaultMaxLimit
+	}
+	return &Service{now: o.Now, groups: o.SecurityGroups, ports: o.Interfaces, maxLimit: o.MaxLimit, flavors: []Flavor{
 		{ID: "2", Name: "m1.small", VCPUs: 1, RAM: 2048, Disk: 20},
 		{ID: "3", Name: "m1.medium", VCPUs: 2, RAM: 4096, Disk: 40},
 		{ID: "4", Name: "m1.large", VCPUs: 4, RAM: 8192, Disk: 80},
@@ -116,10 +149,54 @@ func (s *Service) AddServer(server Server) string {
 		server.Created = s.now()
 	}
 	server.Created = server.Created.UTC().Truncate(time.Second)
+	server.Updated = server.Created
+	if server.AvailabilityZone == "" {
+		server.AvailabilityZone = "nova"
+	}
+	if server.HostID == "" {
+		server.HostID = HostID(server.ProjectID, "compute-1")
+	}
 	server.volumeID = uuid.NewString()
 	s.servers = slices.DeleteFunc(s.servers, func(old *Server) bool { return old.ID == server.ID })
 	s.servers = append(s.servers, &server)
 	return server.ID
+}
+
+// Update changes a server as change does: renames it, gives it another flavor
+// or the status SHUTOFF, and so on. Its id stays. It fails, and changes nothing,
+// if there is no such server or flavor.
+func (s *Service) Update(id string, change func(*Server)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, server := range s.servers {
+		if server.ID != id {
+			continue
+		}
+		next := *server
+		change(&next)
+		next.ID, next.Updated = id, s.now().UTC().Truncate(time.Second)
+		if !slices.ContainsFunc(s.flavors, func(f Flavor) bool { return f.Name == next.Flavor }) {
+			return fmt.Errorf("update the server %s: there is no flavor %q", id, next.Flavor)
+		}
+		s.servers[i] = &next
+		return nil
+	}
+	return fmt.Errorf("update the server %s: there is no such server", id)
+}
+
+// synchronize gives servers the ports that they have now.
+func (s *Service) synchronize() {
+	if s.ports == nil {
+		return
+	}
+	ports := s.ports()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, server := range s.servers {
+		next := *server
+		next.Interfaces = ports[server.ID]
+		s.servers[i] = &next
+	}
 }
 
 // RemoveServer takes the server away and reports whether there was one.
@@ -133,6 +210,7 @@ func (s *Service) RemoveServer(id string) bool {
 
 // Servers returns all servers, in the order they came.
 func (s *Service) Servers() []Server {
+	s.synchronize()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	servers := make([]Server, 0, len(s.servers))
@@ -155,6 +233,12 @@ func (s *Service) Mux() *http.ServeMux {
 	mux.HandleFunc("GET /{$}", listVersions)
 	mux.Handle("GET /v2.1", versioned(showVersion))
 	mux.Handle("GET /v2.1/{$}", versioned(showVersion))
+	current := func(handle versioned) versioned {
+		return func(w http.ResponseWriter, r *http.Request, minor int) {
+			s.synchronize()
+			handle(w, r, minor)
+		}
+	}
 	for pattern, handler := range map[string]versioned{
 		"GET /v2.1/servers":                         s.listServers(false),
 		"GET /v2.1/servers/detail":                  s.listServers(true),
@@ -172,7 +256,7 @@ func (s *Service) Mux() *http.ServeMux {
 		"GET /v2.1/flavors/{id}":                    s.showFlavor,
 		"GET /v2.1/flavors/{id}/os-extra_specs":     s.showExtraSpecs,
 	} {
-		mux.Handle(pattern, handler)
+		mux.Handle(pattern, current(handler))
 	}
 	return mux
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 )
 
-// serverLimit is the most servers on a page, Nova's default.
-const serverLimit = 1000
+// defaultMaxLimit is the most servers on a page, Nova's default.
+const defaultMaxLimit = 1000
 
 func (s *Service) listServers(detail bool) versioned {
 	return func(w http.ResponseWriter, r *http.Request, minor int) {
@@ -46,8 +46,8 @@ func (s *Service) listServers(detail bool) versioned {
 func (s *Service) collection(r *http.Request, minor int, detail bool) wire.Collection[*Server] {
 	admin := wire.Caller(r.Context()).Admin()
 	return wire.Collection[*Server]{
-		Key: "servers", ID: func(server *Server) string { return server.ID }, MaxLimit: serverLimit, LinkStyle: wire.LinksNext,
-		DefaultSort: []string{"created_at:desc"}, Filter: s.matches,
+		Key: "servers", ID: func(server *Server) string { return server.ID }, MaxLimit: s.maxLimit, LinkStyle: wire.LinksNext,
+		DefaultSort: []string{"created_at:desc", "uuid:desc"}, Filter: s.matches,
 		Render: func(server *Server) any {
 			if detail {
 				return s.describe(r, server, minor, admin)
@@ -89,7 +89,7 @@ func (s *Service) matches(server *Server, key string, values []string) (match, k
 		return false, true
 	case "changes-since":
 		since, err := time.Parse(time.RFC3339, value)
-		return err == nil && !server.Created.Before(since), true
+		return err == nil && !server.Updated.Before(since), true
 	case "deleted":
 		return value == "" || strings.EqualFold(value, "false") || value == "0", true
 	}
@@ -169,12 +169,13 @@ var stateOf = map[string]struct {
 	power int
 }{
 	"ACTIVE": {"active", 1}, "SHUTOFF": {"stopped", 4}, "ERROR": {"error", 0}, "BUILD": {"building", 0}, "PAUSED": {"paused", 3},
-	"SUSPENDED": {"suspended", 4}, "DELETED": {"deleted", 0},
+	"SUSPENDED": {"suspended", 4}, "DELETED": {"deleted", 0}, "VERIFY_RESIZE": {"resized", 1}, "SHELVED": {"shelved", 4},
+	"SHELVED_OFFLOADED": {"shelved_offloaded", 4}, "SOFT_DELETED": {"soft-delete", 4},
 }
 
 // describe makes the body of a server as the microversion shows it.
 func (s *Service) describe(r *http.Request, server *Server, minor int, admin bool) map[string]any {
-	created := server.Created.Format(time.RFC3339)
+	created, updated := server.Created.Format(time.RFC3339), server.Updated.Format(time.RFC3339)
 	state := stateOf[server.Status]
 	metadata := server.Metadata
 	if metadata == nil {
@@ -186,10 +187,10 @@ func (s *Service) describe(r *http.Request, server *Server, minor int, admin boo
 	}
 	d := map[string]any{
 		"id": server.ID, "name": server.Name, "status": server.Status, "tenant_id": server.ProjectID, "user_id": server.UserID,
-		"metadata": metadata, "hostId": "3b9f7f4f5c0a7a1d1f6f7e0c8f6f2f3d5d0a9b8c7d6e5f4a3b2c1d0e", "created": created, "updated": created,
-		"addresses": addresses(server), "accessIPv4": "", "accessIPv6": "", "links": links(r, "servers", server.ID),
+		"metadata": metadata, "hostId": server.HostID, "created": created, "updated": updated,
+		"addresses": addresses(server), "accessIPv4": server.AccessIPv4, "accessIPv6": server.AccessIPv6, "links": links(r, "servers", server.ID),
 		"image": image(r, server), "flavor": s.describeFlavorOf(r, server, minor), "key_name": nil, "config_drive": "",
-		"OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": "nova",
+		"OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": server.AvailabilityZone,
 		"OS-SRV-USG:launched_at": server.Created.Format("2006-01-02T15:04:05.000000"), "OS-SRV-USG:terminated_at": nil,
 		"OS-EXT-STS:task_state": nil, "OS-EXT-STS:vm_state": state.vm, "OS-EXT-STS:power_state": state.power,
 		"os-extended-volumes:volumes_attached": volumes(server, minor), "security_groups": groups,

@@ -5,9 +5,11 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -52,6 +54,35 @@ func (a *answer) sendHalf(w http.ResponseWriter) {
 	a.sendHeader(w)
 	_, _ = w.Write(a.body.Bytes()[:a.body.Len()/2])
 	_ = http.NewResponseController(w).Flush() // fails only when the client is gone
+}
+
+// leaveOut takes the items with these ids out of the lists of a JSON answer.
+func (a *answer) leaveOut(ids []string) {
+	var body map[string]json.RawMessage
+	if json.Unmarshal(a.body.Bytes(), &body) != nil {
+		return
+	}
+	for key, value := range body {
+		var items []json.RawMessage
+		if json.Unmarshal(value, &items) != nil {
+			continue
+		}
+		kept := slices.DeleteFunc(items, func(item json.RawMessage) bool {
+			var named struct{ ID string }
+			return json.Unmarshal(item, &named) == nil && slices.Contains(ids, named.ID)
+		})
+		encoded, err := json.Marshal(kept)
+		if err != nil {
+			return // it was JSON before
+		}
+		body[key] = encoded
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return
+	}
+	a.body.Reset()
+	a.body.Write(encoded)
 }
 
 // reset ends the connection with a TCP reset (RST).

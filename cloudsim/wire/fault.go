@@ -37,12 +37,15 @@ const (
 	FaultHalfBody FaultKind = "half-body"
 	// FaultLatency waits for Delay before the handler runs.
 	FaultLatency FaultKind = "latency"
+	// FaultPartialList runs the handler, then leaves the items with the ids in
+	// Missing out of the list that it answers: no error tells the client.
+	FaultPartialList FaultKind = "partial-list"
 	// FaultErrorState lets the changed object end in ERROR: see FaultError. It
 	// hits changes only, never a GET.
 	FaultErrorState FaultKind = "error-state"
 )
 
-var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultHangAfter, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultLatency, FaultErrorState}
+var faultKinds = []FaultKind{FaultStatus, FaultHang, FaultHangAfter, FaultResetBefore, FaultResetAfter, FaultGarbage, FaultHalfBody, FaultPartialList, FaultLatency, FaultErrorState}
 
 // Fault says what goes wrong on which requests. Faults hit requests that carry
 // a valid token or need none; a request answered 401 uses none up.
@@ -59,6 +62,8 @@ type Fault struct {
 	Status int               `json:"status,omitempty"`
 	Body   string            `json:"body,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
+	// Missing are the ids of what FaultPartialList leaves out.
+	Missing []string `json:"missing,omitempty"`
 	// Times is how many requests are hit; 0 means all until the fault is removed.
 	Times int `json:"times,omitempty"`
 	// Skip lets the first requests that match pass.
@@ -76,6 +81,8 @@ func (f Fault) Validate() error {
 		return fmt.Errorf("a fault of kind status needs a status of 200 to 599, not %d", f.Status)
 	case f.Kind == FaultLatency && f.Delay <= 0:
 		return fmt.Errorf("a fault of kind latency needs a delay")
+	case f.Kind == FaultPartialList && len(f.Missing) == 0:
+		return fmt.Errorf("a fault of kind partial-list needs the ids of what is missing")
 	case f.Times < 0 || f.Skip < 0 || f.Delay < 0:
 		return fmt.Errorf("times, skip and delay of a fault must not be negative")
 	}

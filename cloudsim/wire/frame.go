@@ -224,6 +224,12 @@ func (f *frame) disturb(w http.ResponseWriter, r *http.Request, call *Call, faul
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<html><body>It works!</body></html>\n")
 		})
+	case FaultPartialList:
+		f.answer(w, r, call, func(w http.ResponseWriter, r *http.Request) {
+			a := f.run(r, f.handle)
+			a.leaveOut(fault.Missing)
+			a.send(w)
+		})
 	case FaultHalfBody:
 		a := f.run(r, f.handle)
 		f.record(call, a)

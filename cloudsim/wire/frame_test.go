@@ -297,6 +297,25 @@ func TestFaultGarbageCommitsAndAnswersNoJSON(t *testing.T) {
 	}
 }
 
+func TestFaultPartialListLeavesItemsOutOfAGoodAnswer(t *testing.T) {
+	s := newService(t, func(o *Options) {
+		o.Mux.HandleFunc("GET /things", func(w http.ResponseWriter, _ *http.Request) {
+			JSON(w, 200, map[string]any{"things": []any{map[string]string{"id": "a"}, map[string]string{"id": "b"}}, "things_links": []any{}, "more": nil})
+		})
+	})
+	s.Faults.Add(Fault{Kind: FaultPartialList, Missing: []string{"a", "x"}, Times: 3})
+	resp, body, err := s.call(t, "GET", "/things")
+	if want := `{"more":null,"things":[{"id":"b"}],"things_links":[]}`; err != nil || resp.StatusCode != 200 || body != want || resp.ContentLength != int64(len(want)) {
+		t.Errorf("got %v %q %v", resp, body, err)
+	}
+	if _, body, err := s.call(t, "GET", "/things/a"); err != nil || !strings.Contains(body, `"id":"a"`) {
+		t.Errorf("what is no list stays: got %q %v", body, err)
+	}
+	if _, body, err := s.call(t, "GET", "/"); err != nil || !strings.Contains(body, "versions") {
+		t.Errorf("what is no object stays: got %q %v", body, err)
+	}
+}
+
 func TestFaultErrorStateReachesTheHandlersOfChangesOnly(t *testing.T) {
 	s := newService(t, nil)
 	s.Faults.Add(Fault{Kind: FaultErrorState, Times: 1})
@@ -439,12 +458,12 @@ func TestCallTakesAtLeastItsLatency(t *testing.T) {
 }
 
 func TestFaultIsValidated(t *testing.T) {
-	for _, f := range []Fault{{}, {Kind: "nonsense"}, {Kind: FaultStatus}, {Kind: FaultLatency}, {Kind: FaultHang, Times: -1}, {Kind: FaultHang, Skip: -1}} {
+	for _, f := range []Fault{{}, {Kind: "nonsense"}, {Kind: FaultStatus}, {Kind: FaultLatency}, {Kind: FaultPartialList}, {Kind: FaultHang, Times: -1}, {Kind: FaultHang, Skip: -1}} {
 		if f.Validate() == nil {
 			t.Errorf("%+v must be refused", f)
 		}
 	}
-	for _, f := range []Fault{{Kind: FaultStatus, Status: 500}, {Kind: FaultHang}, {Kind: FaultLatency, Delay: 1}} {
+	for _, f := range []Fault{{Kind: FaultStatus, Status: 500}, {Kind: FaultHang}, {Kind: FaultLatency, Delay: 1}, {Kind: FaultPartialList, Missing: []string{"a"}}} {
 		if err := f.Validate(); err != nil {
 			t.Errorf("%+v: %v", f, err)
 		}

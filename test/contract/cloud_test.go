@@ -44,6 +44,11 @@ type cloud struct {
 	// function is called. A real cloud holds those that begin afterwards and name
 	// the load balancer; others take their time.
 	hold func(loadBalancer string) (release func() error, err error)
+	// makeTrunk joins a port to a parent port, as VLAN 101, until the test ends.
+	makeTrunk func(c *try, parent, sub string) (id string)
+	// servers makes servers and changes them. All of it has happened when a function
+	// returns.
+	servers serverChanges
 	// AuthURL ends in /v3.
 	AuthURL, Region string
 	Passwords       map[string]string // by user
@@ -135,6 +140,7 @@ func startSimulator() (*cloud, func() error, error) {
 	for _, s := range sim.Nova().Servers() {
 		c.Servers[s.Name] = s.ID
 	}
+	c.makeTrunk, c.servers = simulatedTrunk(sim), simulatedServers(sim)
 	c.hold = func(lb string) (func() error, error) {
 		sim.Octavia().HoldPending(lb)
 		return func() error { sim.Octavia().Release(lb); return nil }, nil
@@ -169,6 +175,7 @@ func loadReal(dir string) (*cloud, error) {
 	for name, n := range real.Nodes {
 		c.Servers[name] = n.ID
 	}
+	c.makeTrunk, c.servers = realTrunk, realServers(real.LargerFlavor)
 	c.hold = func(lb string) (func() error, error) {
 		held := filepath.Join(dir, "run", "hold", lb)
 		return func() error { return os.Remove(held) }, os.WriteFile(held, nil, 0o600)

@@ -175,6 +175,25 @@ func TestServers(t *testing.T) {
 			c.as(k8s).compute("GET", node(c)+"/tags", nil, latest).is(200)
 			c.as(k8s).compute("GET", node(c)+"/tags", nil).is(404)
 		}},
+		{"microversion 2.47 shows of each server its flavor, with the name, in place of a reference to it", func(c *try) {
+			nodes := "OpenStack-API-Version: compute 2.47"
+			a := c.as(k8s).compute("GET", "/servers/detail?name=^node-[123]$&sort_key=display_name&sort_dir=asc&limit=2", nil, nodes).is(200)
+			c.must(a.text("servers.0.flavor.original_name") != "" && a.at("servers.0.flavor.id") == nil, "the flavor is %v", a.at("servers.0.flavor"))
+			c.must(a.text("servers_links.0.rel") == "next", "no next link in %s", a.Text)
+			c.as(k8s).compute("GET", "/servers/detail?name=^node-[123]$&sort_key=display_name&sort_dir=asc&limit=2&marker="+a.text("servers.1.id"), nil, nodes).is(200)
+			b := c.as(k8s).compute("GET", node(c), nil, nodes).is(200)
+			c.must(b.text("server.flavor.original_name") == a.text("servers.0.flavor.original_name"), "the flavor is %v", b.at("server.flavor"))
+			c.as(k8s).compute("GET", "/servers/"+noServer, nil, nodes).is(404)
+			c.as(k8s).compute("GET", "/servers/detail?marker="+noServer, nil, nodes).is(400)
+		}},
+		{"a server of microversion 2.46 has only a reference to its flavor", func(c *try) {
+			a := c.as(k8s).compute("GET", node(c), nil, "OpenStack-API-Version: compute 2.46").is(200)
+			c.must(a.text("server.flavor.id") != "" && a.at("server.flavor.original_name") == nil, "the flavor is %v", a.at("server.flavor"))
+		}},
+		{"a page is no larger than 1,000 servers, and a larger limit is taken as that", func(c *try) {
+			a := c.as(k8s).compute("GET", "/servers?name=^node-1$&limit=5000", nil).is(200)
+			c.must(len(a.list("servers")) == 1 && a.at("servers_links") == nil, "it is %s", a.Text)
+		}},
 		{"without a header the microversion is 2.1, and the answer says so", func(c *try) {
 			a := c.as(k8s).compute("GET", "/servers?name=node-1", nil).is(200)
 			c.must(a.Header.Get("OpenStack-API-Version") == "compute 2.1" && a.Header.Get("X-OpenStack-Nova-API-Version") == "2.1", "it is %v", a.Header)

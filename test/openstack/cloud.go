@@ -43,9 +43,11 @@ type Cloud struct {
 	// Patched reports whether Octavia ends what a fully populated create began in the
 	// project; Octavia 11 as it was released does not.
 	Patched bool `json:"patched"`
-	// Image and Flavor are what a server can be made of.
-	Image  string `json:"image_id"`
-	Flavor string `json:"flavor_id"`
+	// Image and Flavor are what a server can be made of, LargerFlavor what it can be
+	// resized to.
+	Image        string `json:"image_id"`
+	Flavor       string `json:"flavor_id"`
+	LargerFlavor string `json:"larger_flavor_id"`
 	// Nodes are the servers, by name.
 	Nodes map[string]Server `json:"nodes"`
 	// DataPlane is where packets flow; nil where none do.

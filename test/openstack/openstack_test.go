@@ -139,6 +139,30 @@ func TestFaultsOfTheProxyHitRealServices(t *testing.T) {
 	}
 }
 
+func TestListOfServersThroughTheProxyLacksWhatAFaultNames(t *testing.T) {
+	cloud, proxy, client := upstream(t)
+	var ids []string
+	for _, name := range []string{"node-1", "node-2", "node-3"} {
+		id, err := cloud.AddServer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	const route = "/v2.1/servers/detail"
+	proxy.Faults().Add(wire.Fault{Service: compute, Route: route, Kind: wire.FaultPartialList, Missing: ids[:1], Times: 1})
+	answer := get(t, client, compute, route)
+	if text := string(answer.Body); answer.Status != 200 || strings.Contains(text, ids[0]) || !strings.Contains(text, ids[1]) || !strings.Contains(text, ids[2]) {
+		t.Errorf("without one of %v: answered %d: %s", ids, answer.Status, text)
+	}
+	proxy.Faults().Add(wire.Fault{Service: compute, Route: route, Kind: wire.FaultStatus, Status: 500, Skip: 1, Times: 1})
+	for page, want := range []int{200, 500, 200} {
+		if answer := get(t, client, compute, route+"?limit=2"); answer.Status != want {
+			t.Errorf("page %d: answered %d: %s", page, answer.Status, answer.Body)
+		}
+	}
+}
+
 func TestTokensThatTheProxyExpiredAreRefusedAndNewOnesTaken(t *testing.T) {
 	_, proxy, client := upstream(t)
 	get(t, client, network, "/v2.0/ports")

@@ -16,7 +16,7 @@ from bootstrap import outputs
 
 def resources(settings):
     admin = cloud.administrator(settings)
-    compute.make_flavor(admin)
+    compute.make_flavors(admin)
     tenants = {}
     # Nova makes the servers while the rest is asked for.
     for name in settings['tenants']:

@@ -7,13 +7,16 @@ import time
 from openstack_shims import nova_image
 
 FLAVOR = 'k8s-node'
+# What a server can be resized to.
+LARGER_FLAVOR = 'k8s-node-large'
 
 
-def make_flavor(admin):
-    flavors = admin.get('compute', '/flavors')['flavors']
-    if FLAVOR not in [flavor['id'] for flavor in flavors]:
-        admin.call('POST', 'compute', '/flavors', {'flavor': {
-            'id': FLAVOR, 'name': FLAVOR, 'vcpus': 1, 'ram': 64, 'disk': 1}})
+def make_flavors(admin):
+    found = [flavor['id'] for flavor in admin.get('compute', '/flavors')['flavors']]
+    for name, ram in ((FLAVOR, 64), (LARGER_FLAVOR, 128)):
+        if name not in found:
+            admin.call('POST', 'compute', '/flavors', {'flavor': {
+                'id': name, 'name': name, 'vcpus': 1, 'ram': ram, 'disk': 1}})
 
 
 def order(tenant, settings, network):
@@ -25,8 +28,8 @@ def order(tenant, settings, network):
 
 
 def described(tenant):
-    """The ids of image and flavor, and all servers of the tenant, when they are built."""
-    return {'image_id': nova_image.ID, 'flavor_id': FLAVOR, 'nodes': {name: {
+    """The ids of image and flavors, and all servers of the tenant, when they are built."""
+    return {'image_id': nova_image.ID, 'flavor_id': FLAVOR, 'larger_flavor_id': LARGER_FLAVOR, 'nodes': {name: {
         'id': server['id'], 'status': server['status'],
         'addresses': [a['addr'] for addresses in server['addresses'].values() for a in addresses],
     } for name, server in sorted(built(tenant).items())}}

@@ -10,7 +10,7 @@ neutron_configure() {
   SERVICE_TYPE=network DATABASE_URL=$(database_url neutron)
   # With OVN the connection to its databases is made in workers only, so there
   # must be one.
-  API_WORKERS=0 SERVICE_PLUGINS=router MECHANISM_DRIVERS=bind_all TENANT_NETWORKS=local
+  API_WORKERS=0 SERVICE_PLUGINS=router,trunk MECHANISM_DRIVERS=bind_all TENANT_NETWORKS=local
   if [ "$PROVIDER" = ovn ]; then
     API_WORKERS=1 SERVICE_PLUGINS=ovn-router MECHANISM_DRIVERS=ovn,bind_all TENANT_NETWORKS=geneve
   fi

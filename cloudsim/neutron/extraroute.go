@@ -1,0 +1,205 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// defaultMaxRoutes is how many extra routes a router may have, Neutron's default.
+const defaultMaxRoutes = 30
+
+// extraRouteAtomic is the extension with which routes are added and removed
+// one by one, not only replaced as a whole.
+const extraRouteAtomic = "extraroute-atomic"
+
+// errInternal is answered 500: the real service has not expected that request.
+var errInternal = fmt.Errorf("unexpected request")
+
+func (s *Service) routeExtraRoutes(mux *http.ServeMux) {
+	if !s.has(extraRouteAtomic) {
+		return
+	}
+	for name, combine := range map[string]func(old, named []hostRoute) []hostRoute{"add_extraroutes": addRoutes, "remove_extraroutes": removeRoutes} {
+		path := "/v2.0/routers/{id}/" + name
+		mux.HandleFunc("PUT "+path, s.changingRoutes(combine))
+	}
+}
+
+// changingRoutes answers a request that names routes to add to a router's or to
+// remove from them. Other changes of the same request are passed over.
+func (s *Service) changingRoutes(combine func(old, named []hostRoute) []hostRoute) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var body any
+		if json.NewDecoder(r.Body).Decode(&body) != nil && r.ContentLength != 0 {
+			writeError(w, refuse(http.StatusBadRequest, "MalformedRequestBody", "Malformed request body: Cannot understand JSON."))
+			return
+		}
+		var changed *routerActionView
+		err := s.change(func() error {
+			c, id := wire.Caller(r.Context()), r.PathValue("id")
+			router := s.routers[id]
+			if router == nil || !owns(c, router.project) {
+				return routerMissing(id)
+			}
+			named, err := namedRoutes(body)
+			if err != nil {
+				return err
+			}
+			wanted := combine(router.routes, named)
+			if err := s.checkRoutes(router, wanted); err != nil {
+				return err
+			}
+			if err := s.matchRevision(r, router); err != nil {
+				return err
+			}
+			if s.replaceRoutes(router, wanted) {
+				s.touch(router)
+			}
+			changed = s.viewRouterAction(router)
+			return nil
+		})
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		wire.JSON(w, http.StatusOK, map[string]any{"router": changed})
+	}
+}
+
+// namedRoutes reads the routes of a request as they are: what is wrong with one
+// shows when all routes of the router are checked.
+func namedRoutes(body any) ([]hostRoute, error) {
+	outer, _ := body.(map[string]any)
+	inner, _ := outer["router"].(map[string]any)
+	list, ok := inner["routes"].([]any)
+	if !ok {
+		return nil, errInternal
+	}
+	routes := []hostRoute{}
+	for _, each := range list {
+		o, _ := each.(map[string]any)
+		destination, okDestination := o["destination"].(string)
+		nextHop, okNextHop := o["nexthop"].(string)
+		if !okDestination || !okNextHop {
+			return nil, errInternal
+		}
+		routes = append(routes, hostRoute{Destination: destination, NextHop: nextHop})
+	}
+	return routes, nil
+}
+
+// addRoutes joins two lists of routes. The same route twice is one; routes with
+// the same or overlapping destinations are kept side by side.
+func addRoutes(old, added []hostRoute) []hostRoute {
+	joined := slices.Concat(old, added)
+	slices.SortFunc(joined, compareRoutes)
+	return slices.Compact(joined)
+}
+
+// removeRoutes takes routes away; one that is not there is no error.
+func removeRoutes(old, removed []hostRoute) []hostRoute {
+	return slices.DeleteFunc(slices.Clone(old), func(h hostRoute) bool { return slices.Contains(removed, h) })
+}
+
+func compareRoutes(a, b hostRoute) int {
+	return cmp.Or(cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.NextHop, b.NextHop))
+}
+
+// checkRoutes refuses routes that the router cannot have: each must lead to an
+// address in a subnet of the router that is none of the router's own.
+func (s *Service) checkRoutes(r *router, routes []hostRoute) error {
+	if len(routes) > s.options.MaxRoutes {
+		return refuse(http.StatusBadRequest, "RoutesExhausted",
+			"Unable to complete operation for %s. The number of routes exceeds the maximum %d.", r.id, s.options.MaxRoutes)
+	}
+	var subnets []netip.Prefix
+	var own []string
+	for _, p := range s.ports {
+		if p.deviceID != r.id {
+			continue
+		}
+		for _, f := range p.fixed {
+			subnets = append(subnets, s.subnets[f.SubnetID].cidr)
+			own = append(own, f.IPAddress)
+		}
+	}
+	for _, route := range routes {
+		hop, err := netip.ParseAddr(route.NextHop)
+		switch {
+		case err != nil:
+			return refuse(http.StatusBadRequest, "AddrFormatError", "failed to detect a valid IP address from '%s'", route.NextHop)
+		case !slices.ContainsFunc(subnets, func(p netip.Prefix) bool { return p.Contains(hop) }):
+			return invalidRoutes(routes, "the nexthop is not connected with router")
+		case slices.Contains(own, route.NextHop):
+			return invalidRoutes(routes, "the nexthop is used by router")
+		}
+	}
+	for _, route := range routes {
+		if _, err := netip.ParsePrefix(route.Destination); err == nil {
+			continue
+		}
+		if _, err := netip.ParseAddr(route.Destination); err != nil {
+			return refuse(http.StatusBadRequest, "AddrFormatError", "invalid IPNetwork %s", route.Destination)
+		}
+	}
+	return nil
+}
+
+func invalidRoutes(routes []hostRoute, reason string) *apiError {
+	var all []string
+	for _, h := range routes {
+		all = append(all, h.python())
+	}
+	return refuse(http.StatusBadRequest, "InvalidRoutes", "Invalid format for routes: [%s], %s", strings.Join(all, ", "), reason)
+}
+
+// python is the route as the real service's messages show it.
+func (h hostRoute) python() string {
+	return fmt.Sprintf("{'destination': '%s', 'nexthop': '%s'}", h.Destination, h.NextHop)
+}
+
+// replaceRoutes gives the router other routes and reports whether they differ
+// from those it had.
+func (s *Service) replaceRoutes(r *router, routes []hostRoute) bool {
+	routes = slices.Clone(routes)
+	for i := range routes {
+		routes[i].NextHop = netip.MustParseAddr(routes[i].NextHop).String() // checkRoutes has parsed it
+	}
+	slices.SortFunc(routes, compareRoutes)
+	if slices.Equal(r.routes, routes) {
+		return false
+	}
+	r.routes = routes
+	return true
+}
+
+// neededByRoute reports whether a route of the router leads into the subnet.
+func (r *router) neededByRoute(sub *subnet) bool {
+	return slices.ContainsFunc(r.routes, func(h hostRoute) bool {
+		return sub.cidr.Contains(netip.MustParseAddr(h.NextHop)) // replaceRoutes has parsed it
+	})
+}
+
+// routerActionView is a router in the answer to a change of its routes, which
+// shows more of it than others.
+type routerActionView struct {
+	*routerView
+	GatewayPort *string `json:"gw_port_id"`
+	Distributed bool    `json:"distributed"`
+	HA          bool    `json:"ha"`
+	HAID        int     `json:"ha_vr_id"`
+}
+
+func (s *Service) viewRouterAction(r *router) *routerActionView {
+	return &routerActionView{routerView: s.viewRouter(r), GatewayPort: orNone(r.gateway)}
+}

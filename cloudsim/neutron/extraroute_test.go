@@ -1,0 +1,114 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package neutron
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What Neutron has here by default is stated in test/contract.
+
+func TestOldCloudHasNoExtraRoutesOneByOne(t *testing.T) {
+	c := newCloud(t, Options{Without: []string{"extraroute-atomic"}})
+	path, one := "/v2.0/routers/"+c.ids.RouterID, `{"router": {"routes": [{"destination": "10.1.0.0/24", "nexthop": "127.16.0.5"}]}}`
+	if a := c.call(alice, "GET", "/v2.0/extensions/extraroute-atomic", ""); a.status != http.StatusNotFound {
+		t.Errorf("the extension: %d %v", a.status, a.body)
+	}
+	for _, alias := range c.call(alice, "GET", "/v2.0/extensions", "").column("alias") {
+		if alias == "extraroute-atomic" {
+			t.Error("the extension is listed")
+		}
+	}
+	if _, pattern := c.Mux().Handler(newRequest("PUT", path+"/add_extraroutes")); pattern != "" {
+		t.Errorf("routes are added by %s", pattern)
+	}
+	if got := c.call(alice, "PUT", path, one).must(http.StatusOK)["routes"]; len(got.([]any)) != 1 {
+		t.Errorf("the routes are %v", got)
+	}
+}
+
+func TestOldCloudMatchesNoRevisions(t *testing.T) {
+	c := newCloud(t, Options{Without: []string{"revision-if-match"}})
+	path := "/v2.0/routers/" + c.ids.RouterID
+	c.call(alice, "PUT", path, `{"router": {"name": "x"}}`, "If-Match", "revision_number=1").refused(400, "BadRequest",
+		"Bad if-match request: This server does not support constraining operations based on revision numbers.")
+	c.call(alice, "PUT", path, `{"router": {"name": "x"}}`).must(http.StatusOK)
+}
+
+func TestCloudThatShowsNoTrunkDetails(t *testing.T) {
+	for _, without := range [][]string{nil, {"trunk-details"}} {
+		c := newCloud(t, Options{Without: without})
+		parent, sub := c.port(), c.port()
+		if _, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}}); err != nil {
+			t.Fatal(err)
+		}
+		_, shown := c.call(alice, "GET", "/v2.0/ports/"+parent, "").must(http.StatusOK)["trunk_details"]
+		if shown != (without == nil) {
+			t.Errorf("without %v: trunk details are shown: %v", without, shown)
+		}
+	}
+}
+
+func TestPortsOfTrunksAreInOneTrunkAndStay(t *testing.T) {
+	c := newCloud(t, Options{})
+	parent, sub, free := c.port(), c.port(), c.port()
+	id, err := c.AddTrunk(TrunkSpec{ProjectID: alice.ProjectID, PortID: parent, SubPorts: map[int]string{7: sub}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []TrunkSpec{{PortID: parent}, {PortID: sub}, {PortID: nobody}, {PortID: free, SubPorts: map[int]string{7: sub}}, {PortID: free, SubPorts: map[int]string{7: free}}} {
+		if _, err := c.AddTrunk(spec); err == nil {
+			t.Errorf("%+v was added", spec)
+		}
+	}
+	if c.DeletePort(parent) == nil || c.DeletePort(sub) == nil {
+		t.Error("a port of a trunk was deleted")
+	}
+	if err := c.DeleteTrunk(id); err != nil {
+		t.Fatal(err)
+	}
+	if c.DeleteTrunk(id) == nil {
+		t.Error("the trunk was deleted twice")
+	}
+	for _, port := range []string{parent, sub} {
+		if err := c.DeletePort(port); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLimitsOfRoutesAndAddressPairsAreOptions(t *testing.T) {
+	c := newCloud(t, Options{MaxRoutes: 2, MaxAddressPairs: 1})
+	path := "/v2.0/routers/" + c.ids.RouterID
+	for i := range 2 {
+		c.call(alice, "PUT", path+"/add_extraroutes", `{"router": {"routes": [{"destination": "10.`+strconv.Itoa(i)+`.0.0/24", "nexthop": "127.16.0.5"}]}}`).must(http.StatusOK)
+	}
+	c.call(alice, "PUT", path+"/add_extraroutes", `{"router": {"routes": [{"destination": "10.9.0.0/24", "nexthop": "127.16.0.5"}]}}`).refused(400, "RoutesExhausted",
+		"Unable to complete operation for "+c.ids.RouterID+". The number of routes exceeds the maximum 2.")
+	c.call(alice, "PUT", "/v2.0/ports/"+c.port(), `{"port": {"allowed_address_pairs": [{"ip_address": "10.1.0.0/24"}, {"ip_address": "10.2.0.0/24"}]}}`).refused(400,
+		"AllowedAddressPairExhausted", "The number of allowed address pair exceeds the maximum 1.")
+}
+
+func TestNextHopOfTheExternalNetworkIsConnected(t *testing.T) {
+	c := newCloud(t, Options{})
+	got := c.call(alice, "PUT", "/v2.0/routers/"+c.ids.RouterID+"/add_extraroutes", `{"router": {"routes": [{"destination": "10.9.0.0/24", "nexthop": "127.16.128.200"}]}}`).must(http.StatusOK)
+	if diff := cmp.Diff([]any{jsonObject{"destination": "10.9.0.0/24", "nexthop": "127.16.128.200"}}, got["routes"]); diff != "" {
+		t.Error(diff)
+	}
+	if got["gw_port_id"] == nil {
+		t.Errorf("the answer has no port of the gateway: %v", got)
+	}
+}
+
+func newRequest(method, path string) *http.Request {
+	r, err := http.NewRequest(method, "http://neutron.test"+path, nil)
+	if err != nil {
+		panic(err) // the paths are written here
+	}
+	return r
+}
