@@ -95,11 +95,7 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	if err != nil {
 		return fmt.Errorf("Pod CIDR of Node %s: %w", route.TargetNode, err)
 	}
-	all, err := r.portsSince(ctx, r.Now().Add(-writeAge))
-	if err != nil {
-		return err
-	}
-	port, hop, err := all.nextHop(r.RouterID, route.TargetNodeAddresses, cidr)
+	port, hop, err := r.nextHop(ctx, route.TargetNodeAddresses, cidr)
 	if err != nil {
 		return fmt.Errorf("Node %s: %w", route.TargetNode, err)
 	}
@@ -110,6 +106,22 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 		return err
 	}
 	return r.Cloud.addRoute(ctx, r.RouterID, Route{Destination: cidr.String(), NextHop: hop.String()})
+}
+
+// nextHop finds the next hop of a Node. A list that lacks the port of a new Node is read again.
+func (r *Routes) nextHop(ctx context.Context, addresses []corev1.NodeAddress, cidr netip.Prefix) (Port, netip.Addr, error) {
+	now := r.Now()
+	all, err := r.portsSince(ctx, now.Add(-writeAge))
+	if err != nil {
+		return Port{}, netip.Addr{}, err
+	}
+	if port, hop, err := all.nextHop(r.RouterID, addresses, cidr); err == nil {
+		return port, hop, nil
+	}
+	if all, err = r.portsSince(ctx, now); err != nil {
+		return Port{}, netip.Addr{}, err
+	}
+	return all.nextHop(r.RouterID, addresses, cidr)
 }
 
 // DeleteRoute implements cloudprovider.Routes. The tag of the port goes last: without it a route to a port that still exists
