@@ -97,7 +97,7 @@ var example = map[config.Kind]any{
 // TestEveryKeyOfCloudConfCanBeSet sets each key that the controller uses, and looks for it in the file.
 func TestEveryKeyOfCloudConfCanBeSet(t *testing.T) {
 	sections := map[string]string{"Global": "global", "LoadBalancer": "loadBalancer", "LoadBalancerClass": "loadBalancerClasses",
-		"LoadBalancerProvider": "loadBalancerProviders", "ClusterIP": "clusterIP", "Networking": "networking", "Metadata": "metadata"}
+		"LoadBalancerProvider": "loadBalancerProviders", "ClusterIP": "clusterIP", "Networking": "networking", "Route": "route", "Metadata": "metadata"}
 	for _, key := range config.Keys() {
 		section, known := sections[key.Section]
 		if !known {

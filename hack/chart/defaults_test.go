@@ -28,7 +28,7 @@ import (
 var flagOf = map[string]string{
 	"loadBalancerClass": "load-balancer-class", "handleDefaultClass": "handle-default-class", "concurrency": "concurrency",
 	"sweepInterval": "sweep-interval", "orphanGracePeriod": "orphan-grace-period", "cloudRate": "cloud-rate", "cloudBurst": "cloud-burst",
-	"podReadinessGates.enabled": "pod-readiness-gates", "log.level": "v",
+	"controllers": "controllers", "podReadinessGates.enabled": "pod-readiness-gates", "log.level": "v",
 }
 
 // run runs a command of kube-octavia, and returns its exit status and what it prints.

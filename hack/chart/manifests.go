@@ -24,6 +24,7 @@ var kustomize = release{Name: "kube-octavia", Namespace: "kube-octavia", Service
 var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
+	"nodes/clusterrole.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
 	"doctor/cronjob.yaml", "drain/role.yaml", "drain/job.yaml",
 }
@@ -42,8 +43,10 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flag for readiness gates is the user's: it needs what is in readiness-gates. So is doctor. The Job of drain is for the end.
+	// The flags for readiness gates and controllers are the user's: they need what is in readiness-gates and nodes. So is
+	// doctor. The Job of drain is for the end.
 	values["podReadinessGates"], values["doctor"] = map[string]any{"enabled": true}, map[string]any{"enabled": true}
+	values["controllers"] = []any{"service", "node", "node-lifecycle"}
 	values["drainOnUninstall"] = true
 	optional, err := render(c, values, kustomize)
 	if err != nil {

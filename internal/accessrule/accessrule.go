@@ -30,7 +30,10 @@ func Rules(roots map[string]string, without ...calltable.Feature) []applicationc
 			prefixes = append(prefixes, strings.TrimSuffix(u.Path, "/"))
 		}
 		for _, prefix := range prefixes {
-			rules = append(rules, applicationcredentials.AccessRule{Service: c.Service, Method: c.Method, Path: prefix + c.Path})
+			rule := applicationcredentials.AccessRule{Service: c.Service, Method: c.Method, Path: prefix + c.Path}
+			if !slices.Contains(rules, rule) { // several features may make the same call
+				rules = append(rules, rule)
+			}
 		}
 	}
 	return rules
@@ -52,13 +55,23 @@ func Missing(rules []applicationcredentials.AccessRule) []calltable.Call {
 	return missing
 }
 
-// Without parts the calls that the rules of an application credential lack: features without which it can be created,
-// with none of their calls allowed, and other calls.
+// Without parts the calls that the rules of an application credential lack: features without which it can be created, and
+// other calls. Such a feature is left out if none of the calls is allowed that only it makes. One that is additional is also
+// left out if only some are allowed: rules of an older version or with ** may allow these by chance.
 func Without(missing []calltable.Call) (features []calltable.Feature, others []calltable.Call) {
 	for _, name := range calltable.Optional() {
 		f, _ := calltable.FindOptional(name)
-		allowed := slices.ContainsFunc(calltable.All(), func(c calltable.Call) bool { return c.Feature == f && !slices.Contains(missing, c) })
-		if !allowed {
+		own, lacking := 0, 0
+		for _, c := range calltable.All() {
+			if c.Feature != f || isShared(c) {
+				continue
+			}
+			own++
+			if slices.Contains(missing, c) {
+				lacking++
+			}
+		}
+		if lacking == own || lacking > 0 && slices.Contains(calltable.Additional(), f) {
 			features = append(features, f)
 		}
 	}
@@ -68,6 +81,13 @@ func Without(missing []calltable.Call) (features []calltable.Feature, others []c
 		}
 	}
 	return features, others
+}
+
+// isShared reports whether another feature makes the same call.
+func isShared(c calltable.Call) bool {
+	return slices.ContainsFunc(calltable.All(), func(other calltable.Call) bool {
+		return other.Feature != c.Feature && other.String() == c.String()
+	})
 }
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)

@@ -58,9 +58,14 @@ func TestOnlyFeaturesOfWhichNoCallIsAllowedCountAsLeftOut(t *testing.T) {
 		features []calltable.Feature
 		others   int
 	}{
-		"all calls are allowed":             {all, nil, 0},
-		"created without a feature":         {Rules(nil, calltable.FeatureCertificates), []calltable.Feature{calltable.FeatureCertificates}, 0},
-		"created without both":              {Rules(nil, calltable.FeatureCertificates, calltable.FeatureSecurityGroups), []calltable.Feature{calltable.FeatureCertificates, calltable.FeatureSecurityGroups}, 0},
+		"all calls are allowed":           {all, nil, 0},
+		"created without a feature":       {Rules(nil, calltable.FeatureCertificates), []calltable.Feature{calltable.FeatureCertificates}, 0},
+		"created without both":            {Rules(nil, calltable.FeatureCertificates, calltable.FeatureSecurityGroups), []calltable.Feature{calltable.FeatureCertificates, calltable.FeatureSecurityGroups}, 0},
+		"created for load balancers only": {Rules(nil, calltable.Additional()...), calltable.Additional(), 0},
+		"routes without security groups":  {Rules(nil, calltable.FeatureSecurityGroups), []calltable.Feature{calltable.FeatureSecurityGroups}, 0},
+		"routers may be read by chance": {rules(func(r applicationcredentials.AccessRule) bool {
+			return strings.Contains(r.Path, "routers") && r.Method == "PUT"
+		}), []calltable.Feature{calltable.FeatureRoutes}, 0},
 		"one call of a feature is new":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Method == "POST" && r.Path == "/v1/secrets" }), nil, 1},
 		"a call that is always needed":      {rules(func(r applicationcredentials.AccessRule) bool { return r.Path == calltable.ProvidersPath }), nil, 1},
 		"another feature is never left out": {rules(func(r applicationcredentials.AccessRule) bool { return strings.Contains(r.Path, "floatingips") }), nil, 5},

@@ -37,6 +37,9 @@ const (
 	FeatureCertificates Feature = "certificates"
 	// FeatureSecurityGroups is used with manage-security-groups in cloud.conf.
 	FeatureSecurityGroups Feature = "security groups"
+	// FeatureNodes is for controllers node and node-lifecycle, FeatureRoutes for controller route.
+	FeatureNodes  Feature = "nodes"
+	FeatureRoutes Feature = "routes"
 	// FeatureOctavia is calls that Octavia makes to Neutron with the token of the request that it checks, so that
 	// they need access rules, too.
 	FeatureOctavia Feature = "checks by Octavia"
@@ -127,6 +130,19 @@ var calls = []Call{
 	{ServiceKeyManager, http.MethodDelete, secretsPath + "/*", FeatureCertificates, "delete a stored certificate that nothing uses"},
 	{ServiceKeyManager, http.MethodGet, containerPath, FeatureCertificates, "check that a certificate container exists before it is used"},
 
+	{ServiceCompute, http.MethodGet, "/v2.1/servers/detail", FeatureNodes, "list the servers of the project"},
+	{ServiceCompute, http.MethodGet, "/v2.1/servers/*", FeatureNodes, "check that a server does not exist before its Node is deleted"},
+	{ServiceCompute, http.MethodGet, "/v2.1/flavors", FeatureNodes, "find the id of a flavor whose name cannot be a label"},
+
+	{ServiceNetwork, http.MethodGet, "/v2.0/extensions", FeatureRoutes, "find out how routers can be changed"},
+	{ServiceNetwork, http.MethodGet, "/v2.0/routers/*", FeatureRoutes, "read the routes"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*", FeatureRoutes, "change the routes, where add_extraroutes does not exist"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*/add_extraroutes", FeatureRoutes, "add routes to Pods"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/routers/*/remove_extraroutes", FeatureRoutes, "remove routes to Pods"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*", FeatureRoutes, "let packets of Pods leave the port of their Node"},
+	{ServiceNetwork, http.MethodPut, "/v2.0/ports/*/tags/*", FeatureRoutes, "mark a port to which there is a route"},
+	{ServiceNetwork, http.MethodDelete, "/v2.0/ports/*/tags/*", FeatureRoutes, "remove that mark"},
+
 	{ServiceNetwork, http.MethodGet, "/v2.0/subnets/*", FeatureOctavia, "Octavia, with our token: check the subnet of a VIP or member"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/networks/*", FeatureOctavia, "Octavia, with our token: check the network of a VIP"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/ports/*", FeatureOctavia, "Octavia, with our token: check the port of a VIP"},
@@ -147,8 +163,15 @@ var calls = []Call{
 // All returns all calls except the request for a token.
 func All() []Call { return slices.Clone(calls) }
 
-// optional are the features that are used only if cloud.conf or a Service requests them.
-var optional = []Feature{FeatureCertificates, FeatureSecurityGroups}
+// optional are the features that are used only if cloud.conf or a Service requests them, and then those of additional.
+var optional = []Feature{FeatureCertificates, FeatureSecurityGroups, FeatureNodes, FeatureRoutes}
+
+// additional are the features that are used only with --controllers.
+var additional = []Feature{FeatureNodes, FeatureRoutes}
+
+// Additional returns the optional features for which an application credential gets no access rules unless it is said that
+// something uses them.
+func Additional() []Feature { return slices.Clone(additional) }
 
 // Optional returns the names, as in flags, of the features for which an application credential needs no access rules if
 // nothing uses them.

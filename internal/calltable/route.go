@@ -18,6 +18,7 @@ const (
 	ServiceNetwork      = "network"
 	ServiceLoadBalancer = "load-balancer"
 	ServiceKeyManager   = "key-manager"
+	ServiceCompute      = "compute"
 	ServiceOther        = "other"
 )
 
@@ -75,7 +76,7 @@ var words = sets.New(strings.Fields(`
 	lbaas octavia loadbalancers listeners pools members healthmonitors l7policies rules status stats failover quotas defaults
 	flavors flavorprofiles availabilityzones providers capabilities amphorae
 	networks subnets ports floatingips routers security-groups security-group-rules tags extensions subnetpools
-	add_router_interface remove_router_interface details
+	add_router_interface remove_router_interface add_extraroutes remove_extraroutes details
 	servers detail os-interface os-security-groups
 	v1 secrets containers
 `)...)

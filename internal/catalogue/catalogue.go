@@ -6,6 +6,7 @@
 package catalogue
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ var missing = map[string]string{
 		"\"openstack catalog list\"",
 	calltable.ServiceLoadBalancer: "the service catalogue has no load-balancer service (Octavia): install Octavia in the cloud (Neutron's own " +
 		"LBaaS, v1 and v2, which OpenStack has not had since its release Train, is not enough), or check that the project may use it, with \"openstack catalog list\"",
+	calltable.ServiceCompute:    "the service catalogue has no compute service (Nova): check that the project may use it, with \"openstack catalog list\"",
 	calltable.ServiceKeyManager: "the service catalogue has no key-manager service (Barbican)",
 }
 
@@ -52,16 +54,60 @@ func Endpoint(entries []tokens.CatalogEntry, service, region, endpointType strin
 		"os-endpoint-type in [Global]", endpointType, service, region, strings.Join(slices.Compact(there), ", "))
 }
 
-// versionTail matches the version at the end of an endpoint.
-var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?/?$`)
+// Services are the clients of the services of a cloud.
+type Services struct {
+	Network, LoadBalancer *gophercloud.ServiceClient
+	// KeyManager is nil if the cloud has no Barbican.
+	KeyManager *gophercloud.ServiceClient
 
-// Client returns a client of p for version 2.0 of Neutron or Octavia, or version 1 of Barbican. Some
-// catalogues include the version in the endpoint and some do not.
+	compute   *gophercloud.ServiceClient
+	noCompute error // why it is nil
+}
+
+// Compute returns a client of Nova that requests the microversion, or an error that says what to check.
+func (s Services) Compute(microversion string) (*gophercloud.ServiceClient, error) {
+	if s.compute == nil {
+		return nil, s.noCompute
+	}
+	client := *s.compute
+	client.Microversion = microversion
+	return &client, nil
+}
+
+// Find finds the services in the catalogue, and passes the endpoint of each to add. It fails without Neutron or Octavia.
+func Find(p *gophercloud.ProviderClient, entries []tokens.CatalogEntry, region, endpointType string, add func(service, endpoint string)) (Services, error) {
+	find := func(service string) (*gophercloud.ServiceClient, error) {
+		endpoint, err := Endpoint(entries, service, region, endpointType)
+		if err != nil {
+			return nil, err
+		}
+		client := Client(p, service, endpoint)
+		add(service, client.Endpoint)
+		return client, nil
+	}
+	var s Services
+	var noNetwork, noLoadBalancer error
+	s.Network, noNetwork = find(calltable.ServiceNetwork)
+	s.LoadBalancer, noLoadBalancer = find(calltable.ServiceLoadBalancer)
+	s.KeyManager, _ = find(calltable.ServiceKeyManager)
+	s.compute, s.noCompute = find(calltable.ServiceCompute)
+	return s, errors.Join(noNetwork, noLoadBalancer)
+}
+
+// versionTail matches the version at the end of an endpoint, and the id of the project after that of Nova.
+var versionTail = regexp.MustCompile(`/v\d+(\.\d+)?(/[0-9a-f]{32})?/?$`)
+
+// Client returns a client of p for version 2.0 of Neutron or Octavia, 2.1 of Nova, or version 1 of Barbican. Some
+// catalogues include the version in the endpoint and some do not. Nova has not needed the project in its addresses since
+// microversion 2.18.
 func Client(p *gophercloud.ProviderClient, service, endpoint string) *gophercloud.ServiceClient {
 	root := gophercloud.NormalizeURL(versionTail.ReplaceAllString(gophercloud.NormalizeURL(endpoint), "/"))
 	version := "v2.0/"
-	if service == calltable.ServiceKeyManager {
+	switch service {
+	case calltable.ServiceKeyManager:
 		version = "v1/"
+	case calltable.ServiceCompute:
+		version = "v2.1/"
 	}
 	return &gophercloud.ServiceClient{ProviderClient: p, Type: service, Endpoint: root, ResourceBase: root + version}
 }

@@ -73,6 +73,7 @@ func checkOutput(p *problems, output string) {
 func (o *controllerOptions) check(p *problems) {
 	o.connection.check(p)
 	o.logging.check(p)
+	o.controllers.check(p)
 	p.require(o.concurrency >= 1, "concurrency", o.concurrency, "must be 1 or more")
 	p.require(o.sweepInterval >= time.Second, "sweep-interval", o.sweepInterval, "must be 1s or more")
 	p.add("metrics-bind-address", quoted(o.metricsAddress), checkBindAddress(o.metricsAddress))

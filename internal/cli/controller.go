@@ -27,6 +27,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/cloudprovider"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
@@ -49,6 +50,7 @@ const defaultLeaseName = "kube-octavia"
 type controllerOptions struct {
 	connection
 	logging
+	controllers                               controllersOptions
 	concurrency                               int
 	sweepInterval                             time.Duration
 	orphanGrace                               graceValue
@@ -65,6 +67,7 @@ func newController(streams IO, program Options) *cobra.Command {
 		Use:   "controller --cloud-config=FILE",
 		Short: "Run the controller",
 		Long: "Creates an Octavia load balancer for every Service of type LoadBalancer and keeps it up to date.\n" +
+			"With --controllers, also initializes Nodes and removes those whose servers are deleted, and keeps routes to Pods.\n" +
 			"On SIGTERM it finishes calls in progress and stops. It can be killed at any time without losing state.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -83,6 +86,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 	o.connection.addFlags(flags)
 	o.connection.addAdoptFlag(flags)
 	o.logging.addFlags(flags)
+	o.controllers.addFlags(flags)
 	flags.IntVar(&o.concurrency, "concurrency", 16, "number of Services that are processed in parallel")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "interval for checking all load balancers for drift")
 	o.orphanGrace = graceValue(time.Hour)
@@ -107,8 +111,8 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	for _, n := range cloud.Notices {
 		log.Info("a setting of cloud.conf may not do what you expect", "notice", n.String())
 	}
-	if !cloud.LoadBalancer.Enabled {
-		return fmt.Errorf("%s: [LoadBalancer] enabled is false, so there is nothing to run", o.cloudConfig)
+	if err := o.controllers.checkConfig(o.cloudConfig, cloud); err != nil {
+		return err
 	}
 	cluster, err := kubeconfig.Load(o.kubeconfig)
 	if err != nil {
@@ -136,7 +140,10 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	link := &cloudLink{
 		options: o, manager: m, log: log, version: program.Version, started: cloud,
 		work: o.worker(m, policy, counted, others, log, program.Timing),
-		tell: tellServices(m, others, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log), // it selects Services and needs no cloud
+		tell: func(context.Context, error) {},
+	}
+	if o.controllers.runs(serviceController) {
+		link.tell = tellServices(m, others, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log) // it selects Services and needs no cloud
 	}
 	defer link.close()
 	checks := []error{m.AddReadyzCheck("openstack", link.connected), m.AddReadyzCheck("credentials", link.authorized), m.Add(link)}
@@ -149,6 +156,16 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 // worker returns what starts the reconcilers once there is a cloud.
 func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
 	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
+		provider, err := o.controllers.cloudProvider(session, cloud, policy.ClusterUID, timing)
+		if err != nil {
+			return err
+		}
+		if provider != nil {
+			err = cloudprovider.SetUp(m, *provider)
+		}
+		if err != nil || !o.controllers.runs(serviceController) {
+			return err
+		}
 		return controller.SetUp(m, controller.Options{
 			Planner:        o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, policy),
 			Metrics:        counted,

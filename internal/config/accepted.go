@@ -25,19 +25,7 @@ var acceptedKeys = slices.Concat(section(globalSection, Accepted,
 		Instead: "kube-octavia always does so."},
 ), section("Metadata", Accepted,
 	Key{Name: "search-order", Default: "configDrive,metadataService", Doc: "Where to look for the metadata of a node.",
-		Instead: "kube-octavia reads nodes only from Kubernetes."},
-), section("Networking", Accepted,
-	Key{Name: "ipv6-support-disabled", Kind: Bool, Default: "false", Doc: "Ignore the IPv6 addresses of nodes.",
-		Instead: fromNodes},
-	Key{Name: "public-network-name", Kind: Strings, Doc: "Networks with external addresses of nodes; may be repeated.",
-		Instead: fromNodes},
-	Key{Name: "internal-network-name", Kind: Strings, Doc: "Networks with internal addresses of nodes; may be repeated.",
-		Instead: fromNodes},
-	Key{Name: "address-sort-order", Doc: "CIDRs in order of preference of addresses of nodes.",
-		Instead: fromNodes},
-), section("Route", Accepted,
-	Key{Name: "router-id", Doc: "Router that gets the routes of Pod networks.",
-		Instead: "kube-octavia creates no routes: keep the route controller of openstack-cloud-controller-manager."},
+		Instead: "kube-octavia reads servers from Nova and Neutron, never from the metadata of a node."},
 ), section("BlockStorage", Accepted,
 	Key{Name: "bs-version", Default: "auto", Doc: "Version of the Cinder API.", Instead: noVolumes},
 	Key{Name: "trust-device-path", Kind: Bool, Default: "false", Doc: "Trust the device path that Cinder reports.", Instead: noVolumes},
@@ -47,7 +35,4 @@ var acceptedKeys = slices.Concat(section(globalSection, Accepted,
 	Key{Name: "rescan-on-resize", Kind: Bool, Default: "false", Doc: "Rescan a block device after it was resized.", Instead: noVolumes},
 ))
 
-const (
-	fromNodes = "It is for the node controller. kube-octavia uses the addresses in the status of Nodes, see node-address-type."
-	noVolumes = "It is for volumes, which kube-octavia does not use."
-)
+const noVolumes = "It is for volumes, which kube-octavia does not use."

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,10 +36,31 @@ type Config struct {
 	ClusterIP ClusterIP
 	// Vendors holds, by provider, what each [LoadBalancerProvider] says of it.
 	Vendors map[string]lb.Vendor
+	// Networking says how the addresses of nodes are classified.
+	Networking Networking
+	// Route says where the routes to Pods are.
+	Route Route
 	// RequestTimeout bounds each call to OpenStack. It is positive. The file names it [Metadata] request-timeout.
 	RequestTimeout time.Duration
 	// Notices lists what has no effect, or perhaps another one than was meant.
 	Notices []Notice
+}
+
+// Networking is the section [Networking].
+type Networking struct {
+	// IPv6Disabled leaves out the IPv6 addresses of nodes.
+	IPv6Disabled bool
+	// PublicNetworks and InternalNetworks are names of networks. Addresses of the former are external. If there are names in
+	// InternalNetworks, addresses of all other networks are left out.
+	PublicNetworks, InternalNetworks []string
+	// SortOrder holds the preferred CIDRs of addresses, the first one first.
+	SortOrder []netip.Prefix
+}
+
+// Route is the section [Route].
+type Route struct {
+	// RouterID is the router that gets the routes to Pods. Empty is none.
+	RouterID string
 }
 
 // Global is the section [Global].

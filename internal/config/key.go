@@ -6,6 +6,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -183,10 +184,16 @@ func (k Key) apply(c *Config, text string) error {
 		*p = v.number
 	case *time.Duration:
 		*p = v.duration
+	case *[]string:
+		if v.text != "" {
+			*p = append(*p, v.text)
+		}
+	case *[]netip.Prefix:
+		*p, err = parseCIDRs(v.text)
 	default:
 		return fmt.Errorf("no way to store a %T", p)
 	}
-	return nil
+	return err
 }
 
 // isText reports whether an empty value of the key says something, if only that there is none.

@@ -3,7 +3,11 @@
 
 package config
 
-import "time"
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
 
 // Reloaded returns g with what may change while the program runs (see Key.Live) as newer has it.
 func (g Global) Reloaded(newer Global) Global {
@@ -41,6 +45,10 @@ func (k Key) copy(to, from *Config) {
 		*p = *k.field(from).(*int)
 	case *time.Duration:
 		*p = *k.field(from).(*time.Duration)
+	case *[]string:
+		*p = *k.field(from).(*[]string)
+	case *[]netip.Prefix:
+		*p = *k.field(from).(*[]netip.Prefix)
 	}
 }
 
@@ -57,6 +65,10 @@ func (k Key) equal(a, b *Config) bool {
 		return *p == *k.field(b).(*int)
 	case *time.Duration:
 		return *p == *k.field(b).(*time.Duration)
+	case *[]string:
+		return slices.Equal(*p, *k.field(b).(*[]string))
+	case *[]netip.Prefix:
+		return slices.Equal(*p, *k.field(b).(*[]netip.Prefix))
 	}
 	return true
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -31,6 +32,10 @@ func otherValues(t *testing.T) Config {
 			*p = 7
 		case *time.Duration:
 			*p = 7 * time.Second
+		case *[]string:
+			*p = []string{"other"}
+		case *[]netip.Prefix:
+			*p = []netip.Prefix{netip.MustParsePrefix("7.0.0.0/8")}
 		default:
 			t.Fatalf("[%s] %s: a key of type %T cannot be compared or reloaded", key.Section, key.Name, p)
 		}

@@ -4,6 +4,8 @@
 package config
 
 import (
+	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,13 +39,13 @@ var sections = []Section{
 	{Name: vendorSection, Named: true, Doc: "Limits of an Octavia provider that kube-octavia does not know, or of a modified amphora or ovn. A Service that needs a missing feature gets a condition, without a call to Octavia."},
 	{Name: ClusterIPSection, Doc: "Load balancers at the ClusterIPs of Services, for clusters without kube-proxy: see [Services on Octavia without kube-proxy](../how-to.md#services-on-octavia-without-kube-proxy)."},
 	{Name: "Metadata", Doc: "Contains, for historical reasons, the time limit of OpenStack calls."},
-	{Name: "Networking", Doc: "How the addresses of nodes are classified."},
-	{Name: "Route", Doc: "Routes for pod networks."},
+	{Name: "Networking", Doc: "How the addresses of nodes are classified, with --controllers=node."},
+	{Name: "Route", Doc: "Routes for Pod networks, with --controllers=route."},
 	{Name: "BlockStorage", Doc: "For the Cinder CSI driver, which often shares the file."},
 }
 
 // table is the one list of all keys.
-var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, metadataKeys, acceptedKeys)
+var table = slices.Concat(globalKeys, loadBalancerKeys, classKeys, vendorKeys, clusterIPKeys, metadataKeys, networkingKeys, routeKeys, acceptedKeys)
 
 var globalKeys = liveBut([]string{"auth-url", "region", "os-endpoint-type"}, section(globalSection, Used,
 	Key{Name: "auth-url", field: func(c *Config) any { return &c.Global.AuthURL },
@@ -200,6 +202,22 @@ var metadataKeys = section("Metadata", Used,
 		Doc: "Time limit of each call to OpenStack."},
 )
 
+var networkingKeys = section("Networking", Used,
+	Key{Name: "ipv6-support-disabled", Kind: Bool, Default: "false", field: func(c *Config) any { return &c.Networking.IPv6Disabled },
+		Doc: "true: Nodes get no IPv6 addresses."},
+	Key{Name: "public-network-name", Kind: Strings, field: func(c *Config) any { return &c.Networking.PublicNetworks },
+		Doc: "Name of a network whose addresses are ExternalIP of Nodes; may be repeated. Floating IPs always are."},
+	Key{Name: "internal-network-name", Kind: Strings, field: func(c *Config) any { return &c.Networking.InternalNetworks },
+		Doc: "Name of a network whose addresses are InternalIP of Nodes; may be repeated. Then addresses of other networks are left out. Default: all networks that are not public."},
+	Key{Name: "address-sort-order", check: cidrList, field: func(c *Config) any { return &c.Networking.SortOrder },
+		Doc: "CIDRs, separated by commas, in the order of preference of the addresses of Nodes. Addresses in none of them come last."},
+)
+
+var routeKeys = section("Route", Used,
+	Key{Name: "router-id", Kind: ID, object: setting.Router, field: func(c *Config) any { return &c.Route.RouterID },
+		Doc: "Router that gets the routes to the Pods of each Node."},
+)
+
 // classSection is the section that stands once per class.
 const classSection = "LoadBalancerClass"
 
@@ -270,6 +288,29 @@ func positive(v value) string {
 		return "must be above 0"
 	}
 	return ""
+}
+
+func cidrList(v value) string {
+	if _, err := parseCIDRs(v.text); err != nil {
+		return "is invalid: " + err.Error()
+	}
+	return ""
+}
+
+// parseCIDRs reads CIDRs that are separated by commas.
+func parseCIDRs(text string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		cidr, err := netip.ParsePrefix(word)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a CIDR such as 10.0.0.0/16 or fd00::/64", word)
+		}
+		all = append(all, cidr.Masked())
+	}
+	return all, nil
 }
 
 func nodeSelector(v value) string {

@@ -85,6 +85,7 @@ type wish struct {
 	expires string
 	roles   []string
 	without []string
+	with    []string
 }
 
 func (w *wish) addFlags(flags *pflag.FlagSet) {
@@ -92,6 +93,15 @@ func (w *wish) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&w.expires, "expires", "", "expiry: a duration such as 90d or 12h, a date such as 2030-01-31, or never")
 	flags.StringSliceVar(&w.roles, "roles", nil, "roles of the application credential in the project; default: all of yours except admin")
 	flags.StringSliceVar(&w.without, "without", nil, "features whose calls the application credential does not allow, because nothing uses them: "+strings.Join(calltable.Optional(), ", "))
+	flags.StringSliceVar(&w.with, "with", nil, "features whose calls the application credential allows as well, for --controllers of the controller: "+additionalNames())
+}
+
+func additionalNames() string {
+	var names []string
+	for _, f := range calltable.Additional() {
+		names = append(names, f.Name())
+	}
+	return strings.Join(names, ", ")
 }
 
 // credential is the application credential that the flags describe.
@@ -107,11 +117,38 @@ func (w *wish) credential(session *openstack.Session, now time.Time) (openstack.
 		}
 	}
 	var err error
-	if c.Without, err = parseFeatures(w.without); err != nil {
+	if c.Without, err = w.leftOut(calltable.Additional()); err != nil {
 		return c, err
 	}
 	c.Expires, err = parseExpiry(w.expires, now)
 	return c, err
+}
+
+// leftOut returns the features whose calls are not allowed: those of before, unless the flags say otherwise.
+func (w *wish) leftOut(before []calltable.Feature) ([]calltable.Feature, error) {
+	without, err := parseFeatures(w.without)
+	if err != nil {
+		return nil, err
+	}
+	var with []calltable.Feature
+	for _, name := range w.with {
+		f, _ := calltable.FindOptional(name)
+		switch {
+		case !slices.Contains(calltable.Additional(), f):
+			return nil, fmt.Errorf("--with %q: must be any of %s; the calls of all other features are allowed unless --without leaves them out", name, additionalNames())
+		case slices.Contains(without, f):
+			return nil, fmt.Errorf("--with and --without both name %s", name)
+		}
+		with = append(with, f)
+	}
+	left := without
+	for _, f := range before {
+		kept := w.without == nil || slices.Contains(calltable.Additional(), f)
+		if kept && !slices.Contains(with, f) && !slices.Contains(left, f) {
+			left = append(left, f)
+		}
+	}
+	return left, nil
 }
 
 // parseFeatures reads what --without says.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+	"github.com/kube-octavia/kube-octavia/internal/accessrule"
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -237,16 +238,49 @@ func TestFeaturesThatNothingUsesAreLeftOut(t *testing.T) {
 	defer session.Close()
 	missing := session.MissingRules()
 	for _, call := range missing {
-		if call.Feature != calltable.FeatureCertificates && call.Feature != calltable.FeatureSecurityGroups {
+		if _, optional := calltable.FindOptional(call.Feature.Name()); !optional {
 			t.Errorf("%s is not allowed", call)
 		}
 	}
 	if len(missing) < 10 {
 		t.Errorf("only %v are not allowed", missing)
 	}
-	for name, want := range map[string]string{"certs": `--without "certs": must be any of certificates, security-groups`, "floating-IPs": "are always needed"} {
+	for name, want := range map[string]string{"certs": `--without "certs": must be any of certificates, security-groups, nodes, routes`, "floating-IPs": "are always needed"} {
 		if got := runCommand(t, "credential", "create", "--without="+name); got.Status != 1 || got.Out != "" || !strings.Contains(got.Err, want) {
 			t.Errorf("%s: %+v, want %q", name, got, want)
+		}
+	}
+}
+
+func TestCallsForNodesAndRoutesAreAllowedOnlyIfItIsSaid(t *testing.T) {
+	cloudWithLogin(t)
+	for flags, want := range map[string][]calltable.Feature{
+		"":                                       calltable.Additional(),
+		"--with=nodes":                           {calltable.FeatureRoutes},
+		"--with=nodes,routes":                    nil,
+		"--without=security-groups --with=nodes": {calltable.FeatureSecurityGroups, calltable.FeatureRoutes},
+	} {
+		got := runCommand(t, append([]string{"credential", "create", "--format=conf"}, strings.Fields(flags)...)...)
+		conf, err := config.Parse("cloud.conf", []byte(got.Out))
+		if err != nil || got.Status != 0 {
+			t.Fatalf("%s: %+v, %v", flags, got, err)
+		}
+		session, err := openstack.Connect(t.Context(), openstack.Options{Config: conf.Global})
+		if err != nil {
+			t.Fatal(err)
+		}
+		features, others := accessrule.Without(session.MissingRules())
+		if diff := cmp.Diff(want, features); diff != "" || len(others) > 0 {
+			t.Errorf("%s: other calls %v, features that are left out (-want +got):\n%s", flags, others, diff)
+		}
+		session.Close()
+	}
+	for flags, want := range map[string]string{
+		"--with=certificates":          `--with "certificates": must be any of nodes, routes`,
+		"--with=nodes --without=nodes": "--with and --without both name nodes",
+	} {
+		if got := runCommand(t, append([]string{"credential", "create"}, strings.Fields(flags)...)...); got.Status != 1 || !strings.Contains(got.Err, want) {
+			t.Errorf("%s: %+v", flags, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
@@ -97,7 +99,11 @@ func (o *rotateOptions) run(ctx context.Context, streams command.IO, version str
 		return err
 	}
 	for _, f := range wanted.Without {
-		fmt.Fprintf(streams.Err, "the application credential does not allow the calls for %s; --without= allows them\n", f)
+		flag := "--without="
+		if slices.Contains(calltable.Additional(), f) {
+			flag = "--with=" + f.Name()
+		}
+		fmt.Fprintf(streams.Err, "the application credential does not allow the calls for %s; %s allows them\n", f, flag)
 	}
 	fmt.Fprintf(streams.Err, "Secret %s now contains application credential %s (%s); %s\n", name, made.ID, made.Name, until(made))
 	if old == "" || o.keepOld {
@@ -138,8 +144,8 @@ func (o *rotateOptions) successor(ctx context.Context, session *openstack.Sessio
 	if len(o.roles) == 0 {
 		wanted.Roles = was.Roles
 	}
-	if o.without == nil {
-		wanted.Without = was.Without
+	if wanted.Without, err = o.leftOut(was.Without); err != nil {
+		return wanted, "", err
 	}
 	return wanted, was.ID, nil
 }

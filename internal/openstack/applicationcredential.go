@@ -159,10 +159,13 @@ func roleNames(roles []roleDocument) []string {
 // roots returns the addresses of the services, by type, without the version of their API.
 func (s *Session) roots() map[string]string {
 	roots := map[string]string{
-		calltable.ServiceIdentity: s.provider.IdentityBase, calltable.ServiceNetwork: s.network.Endpoint, calltable.ServiceLoadBalancer: s.loadBalancer.Endpoint,
+		calltable.ServiceIdentity: s.provider.IdentityBase, calltable.ServiceNetwork: s.Network().Endpoint, calltable.ServiceLoadBalancer: s.LoadBalancer().Endpoint,
 	}
-	if s.keyManager != nil {
-		roots[calltable.ServiceKeyManager] = s.keyManager.Endpoint
+	if barbican := s.KeyManager(); barbican != nil {
+		roots[calltable.ServiceKeyManager] = barbican.Endpoint
+	}
+	if nova, err := s.services.Compute(""); err == nil {
+		roots[calltable.ServiceCompute] = nova.Endpoint
 	}
 	return roots
 }

@@ -137,23 +137,9 @@ func (s *Session) findServices(g config.Global, got *accepted, known *calltable.
 	if err != nil {
 		return err
 	}
-	find := func(service string) (*gophercloud.ServiceClient, error) {
-		endpoint, err := catalogue.Endpoint(entries.Entries, service, g.Region, g.EndpointType)
-		if err != nil {
-			return nil, err
-		}
-		client := catalogue.Client(s.provider, service, endpoint)
-		known.Add(service, client.Endpoint)
-		return client, nil
-	}
-	var networkErr, loadBalancerErr error
-	s.network, networkErr = find(calltable.ServiceNetwork)
-	s.loadBalancer, loadBalancerErr = find(calltable.ServiceLoadBalancer)
-	if err := errors.Join(networkErr, loadBalancerErr); err != nil {
+	s.services, err = catalogue.Find(s.provider, entries.Entries, g.Region, g.EndpointType, known.Add)
+	if err != nil {
 		return &Error{Class: Invalid, Message: err.Error(), Err: errors.Join(ErrNoService, err)}
-	}
-	if keyManager, err := find(calltable.ServiceKeyManager); err == nil {
-		s.keyManager = keyManager
 	}
 	return nil
 }

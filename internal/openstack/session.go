@@ -13,6 +13,7 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kube-octavia/kube-octavia/internal/catalogue"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/ratelimit"
 )
@@ -47,16 +49,14 @@ type Options struct {
 
 // Session is an authenticated connection to one region of a cloud, for one project. It is safe for concurrent use.
 type Session struct {
-	provider     *gophercloud.ProviderClient
-	network      *gophercloud.ServiceClient
-	loadBalancer *gophercloud.ServiceClient
-	keyManager   *gophercloud.ServiceClient // nil if the cloud has none
-	projectID    string
-	metrics      metrics
-	connections  *connections
-	reread       func() (config.Global, error)
-	open         context.Context // ends with Close
-	close        context.CancelFunc
+	provider    *gophercloud.ProviderClient
+	services    catalogue.Services
+	projectID   string
+	metrics     metrics
+	connections *connections
+	reread      func() (config.Global, error)
+	open        context.Context // ends with Close
+	close       context.CancelFunc
 
 	reloading sync.Mutex // one Reload at a time
 	mu        sync.Mutex // guards the fields below
@@ -66,13 +66,23 @@ type Session struct {
 }
 
 // Network returns the client of Neutron.
-func (s *Session) Network() *gophercloud.ServiceClient { return s.network }
+func (s *Session) Network() *gophercloud.ServiceClient { return s.services.Network }
 
 // LoadBalancer returns the client of Octavia.
-func (s *Session) LoadBalancer() *gophercloud.ServiceClient { return s.loadBalancer }
+func (s *Session) LoadBalancer() *gophercloud.ServiceClient { return s.services.LoadBalancer }
 
 // KeyManager returns the client of Barbican, or nil if the cloud has none.
-func (s *Session) KeyManager() *gophercloud.ServiceClient { return s.keyManager }
+func (s *Session) KeyManager() *gophercloud.ServiceClient { return s.services.KeyManager }
+
+// Compute returns a client of Nova that requests the microversion. The error is of class Invalid and says that the cloud has
+// no Nova.
+func (s *Session) Compute(microversion string) (*gophercloud.ServiceClient, error) {
+	client, err := s.services.Compute(microversion)
+	if err != nil {
+		return nil, &Error{Class: Invalid, Message: err.Error(), Err: errors.Join(ErrNoService, err)}
+	}
+	return client, nil
+}
 
 // ProjectID returns the id of the session's project.
 func (s *Session) ProjectID() string { return s.projectID }

@@ -25,11 +25,11 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 			ID string `json:"id"`
 		} `json:"versions"`
 	}
-	_, err = s.loadBalancer.Get(ctx, s.loadBalancer.Endpoint, &answer, &gophercloud.RequestOpts{
+	_, err = s.LoadBalancer().Get(ctx, s.LoadBalancer().Endpoint, &answer, &gophercloud.RequestOpts{
 		OkCodes: []int{http.StatusOK, http.StatusMultipleChoices},
 	})
 	if err != nil {
-		return 0, 0, explainEndpoint(Wrap(op, err), calltable.ServiceLoadBalancer, s.loadBalancer.Endpoint)
+		return 0, 0, explainEndpoint(Wrap(op, err), calltable.ServiceLoadBalancer, s.LoadBalancer().Endpoint)
 	}
 	for _, v := range answer.Versions {
 		if a, b, ok := parseVersion(v.ID); ok && (a > major || a == major && b > minor) {
@@ -37,7 +37,7 @@ func (s *Session) OctaviaVersion(ctx context.Context) (major, minor int, err err
 		}
 	}
 	if major == 0 {
-		return 0, 0, Wrap(op, errors.New("it lists none at "+withoutPassword(s.loadBalancer.Endpoint)))
+		return 0, 0, Wrap(op, errors.New("it lists none at "+withoutPassword(s.LoadBalancer().Endpoint)))
 	}
 	return major, minor, nil
 }
@@ -53,7 +53,7 @@ func (s *Session) Providers(ctx context.Context) ([]string, error) {
 			Name string `json:"name"`
 		} `json:"providers"`
 	}
-	if _, err := s.loadBalancer.Get(ctx, strings.TrimSuffix(s.loadBalancer.Endpoint, "/")+calltable.ProvidersPath, &answer, nil); err != nil {
+	if _, err := s.LoadBalancer().Get(ctx, strings.TrimSuffix(s.LoadBalancer().Endpoint, "/")+calltable.ProvidersPath, &answer, nil); err != nil {
 		return nil, Wrap("list the providers of Octavia", err)
 	}
 	var names []string

@@ -27,7 +27,11 @@ const Size = 1000
 // another host or scheme. A response without its list is an error, not an empty list as for gophercloud's pages. A
 // marker that comes a second time is an error, too: the pages would never end.
 func List[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path string, query url.Values) ([]T, error) {
-	key := strings.ReplaceAll(path[strings.LastIndex(path, "/")+1:], "-", "_")
+	return ListOf[T](ctx, service, op, path, strings.ReplaceAll(path[strings.LastIndex(path, "/")+1:], "-", "_"), query)
+}
+
+// ListOf is List for a collection with another key in the response, such as Nova's servers/detail.
+func ListOf[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path, key string, query url.Values) ([]T, error) {
 	query = maps.Clone(query)
 	all, markers := []T{}, map[string]bool{}
 	for {

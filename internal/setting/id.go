@@ -29,6 +29,7 @@ var (
 	Subnet         = Object{Name: "subnet", command: "openstack subnet show"}
 	FloatingSubnet = Object{Name: "subnet for floating IPs", command: "openstack subnet show", otherwise: "floating-subnet"}
 	Port           = Object{Name: "port", command: "openstack port show"}
+	Router         = Object{Name: "router", command: "openstack router show"}
 	FloatingIP     = Object{Name: "floating IP", command: "openstack floating ip show"}
 	Flavor         = Object{Name: "Octavia flavor", command: "openstack loadbalancer flavor show"}
 )

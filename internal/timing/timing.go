@@ -41,6 +41,9 @@ type Delays struct {
 	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE: some providers do not
 	// complete all at once.
 	Unfinished Backoff
+	// ServerList is how old a list of servers may be for Nodes that are not ready, which Kubernetes asks about every few
+	// seconds.
+	ServerList time.Duration
 	// KubernetesLimit is the timeout of a write to the Kubernetes API.
 	KubernetesLimit time.Duration
 	// SecretInterval is how often a Secret that a Service names is read.
@@ -70,6 +73,7 @@ func Default() Delays {
 		MemberRetry:     2 * time.Second,
 		Deletion:        Backoff{5 * time.Second, 5 * time.Minute},
 		Unfinished:      Backoff{5 * time.Second, 5 * time.Minute},
+		ServerList:      15 * time.Second,
 		KubernetesLimit: 30 * time.Second,
 		SecretInterval:  time.Minute,
 		ConflictLimit:   4,

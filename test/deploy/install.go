@@ -74,28 +74,31 @@ func Install(ctx context.Context, cluster *kube.Cluster, dir string) error {
 // InstallGates applies the manifests of deploy/readiness-gates, which is the
 // directory, and waits until the role is in force.
 func InstallGates(ctx context.Context, cluster *kube.Cluster, dir string) error {
-	if _, err := Kubectl(ctx, cluster, "apply", "-k", dir); err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(cluster.Config())
-	if err != nil {
-		return err
-	}
-	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"})
+	return install(ctx, cluster, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, "-k", dir)
 }
 
 // InstallDrain applies the Role of deploy/drain, which is the file, and waits until it is in force.
 func InstallDrain(ctx context.Context, cluster *kube.Cluster, file string) error {
-	if _, err := Kubectl(ctx, cluster, "apply", "-f", file); err != nil {
+	return install(ctx, cluster, authorizationv1.ResourceAttributes{
+		Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: Name, Namespace: Namespace,
+	}, "-f", file)
+}
+
+// InstallNodes applies the manifests of deploy/nodes, which is the directory, and waits until the role is in force.
+func InstallNodes(ctx context.Context, cluster *kube.Cluster, dir string) error {
+	return install(ctx, cluster, authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes"}, "-k", dir)
+}
+
+// install applies manifests, and waits until the controller has the right.
+func install(ctx context.Context, cluster *kube.Cluster, right authorizationv1.ResourceAttributes, manifests ...string) error {
+	if _, err := Kubectl(ctx, cluster, append([]string{"apply"}, manifests...)...); err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(cluster.Config())
 	if err != nil {
 		return err
 	}
-	return awaitRight(ctx, client, authorizationv1.ResourceAttributes{
-		Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: Name, Namespace: Namespace,
-	})
+	return awaitRight(ctx, client, right)
 }
 
 // awaitRight waits until the controller may do this.

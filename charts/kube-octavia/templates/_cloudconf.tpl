@@ -10,7 +10,7 @@ a Pod without its configuration would never start.
 {{- define "kube-octavia.secretName" -}}
 {{- $config := .Values.cloudConfig }}
 {{- if $config.existingSecret }}
-{{- range $name := list "global" "loadBalancer" "loadBalancerClasses" "loadBalancerProviders" "clusterIP" "networking" "metadata" "files" }}
+{{- range $name := list "global" "loadBalancer" "loadBalancerClasses" "loadBalancerProviders" "clusterIP" "networking" "route" "metadata" "files" }}
 {{- if index $config $name }}
 {{- fail (printf "cloudConfig.existingSecret and cloudConfig.%s are both set: put the whole configuration into one of them" $name) }}
 {{- end }}
@@ -64,7 +64,7 @@ cannot express fails, without the value, which may be a password. It takes the p
 {{/* All sections except [Global]. */}}
 {{- define "kube-octavia.conf.otherSections" -}}
 {{- $config := .Values.cloudConfig }}
-{{- range $name, $section := dict "ClusterIP" "clusterIP" "LoadBalancer" "loadBalancer" "Metadata" "metadata" "Networking" "networking" }}
+{{- range $name, $section := dict "ClusterIP" "clusterIP" "LoadBalancer" "loadBalancer" "Metadata" "metadata" "Networking" "networking" "Route" "route" }}
 {{- with index $config $section }}
 
 [{{ $name }}]

@@ -90,6 +90,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   (printf "--health-probe-bind-address=:%d" (int64 .Values.healthPort))
   (printf "--log-format=%s" .Values.log.format)
   (printf "--v=%d" (int64 .Values.log.level)) }}
+{{- if ne (join "," .Values.controllers) "service" }}
+{{- $args = append $args (printf "--controllers=%s" (join "," .Values.controllers)) }}
+{{- end }}
+{{- if has "route" .Values.controllers }}
+{{- $args = append $args (printf "--cluster-cidr=%s" (join "," (required "set clusterCIDR: controller route needs the address ranges of all Pods" .Values.clusterCIDR))) }}
+{{- end }}
 {{- if .Values.podReadinessGates.enabled }}
 {{- $args = append $args "--pod-readiness-gates" }}
 {{- end }}

@@ -1,0 +1,234 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package instances tells Kubernetes' node controllers which server of Nova a Node is: its addresses, provider id, type and
+// zone, and whether it still exists. The rules are those of openstack-cloud-controller-manager, so that Nodes that it has
+// initialized stay as they are.
+//
+// All servers and ports of the project are read together, with one call per thousand of each. What follows from them is
+// decided by pure functions over an Inventory.
+//
+// It may import batch, config, openstack and paging.
+package instances
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/kube-octavia/kube-octavia/internal/config"
+)
+
+// retryAge is how old a list of servers may be for a new Node whose server was not found.
+const retryAge = 5 * time.Second
+
+// Options configure Instances.
+type Options struct {
+	// Cloud reads servers and ports.
+	Cloud *Cloud
+	// Networking says how addresses are classified.
+	Networking config.Networking
+	// Region is the region of the cloud, for labels and provider ids. It may be empty.
+	Region string
+	// RegionInProviderID adds the region to the provider ids of new Nodes.
+	RegionInProviderID bool
+	// Nodes lists the Nodes of the cluster.
+	Nodes func() ([]*corev1.Node, error)
+	// ListAge is how old a list of servers may be for Nodes that are not new; 0 means 15 s. Kubernetes asks about all Nodes
+	// one after the other, and about those that are not ready every few seconds.
+	ListAge time.Duration
+	// Recorder records why a Node cannot be initialized or deleted.
+	Recorder events.EventRecorder
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Instances implements cloudprovider.InstancesV2. It is safe for concurrent use.
+type Instances struct {
+	Options
+	inventories *cache
+}
+
+// New returns Instances. It makes no calls.
+func New(o Options) *Instances {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.ListAge == 0 {
+		o.ListAge = 15 * time.Second
+	}
+	return &Instances{Options: o, inventories: newCache(o.Cloud.Inventory, o.Now)}
+}
+
+var _ cloudprovider.InstancesV2 = &Instances{}
+
+// InstanceMetadata implements cloudprovider.InstancesV2. For a Node of another cloud or region it returns nothing that would
+// change the Node. It fails, and records an event, if a Node that is to be initialized has no server, several, or one without
+// an address: Kubernetes then tries again.
+func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
+	isNew := isToBeInitialized(node)
+	id, err := parseOwn(node.Spec.ProviderID, i.Region)
+	switch {
+	case err != nil:
+		return nil, err
+	case id == nil && isNew:
+		return nil, nil // the controller of the other cloud initializes it
+	case id == nil:
+		return &cloudprovider.InstanceMetadata{ProviderID: node.Spec.ProviderID}, nil
+	case !isNew:
+		return i.metadata(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+	}
+	metadata, err := i.newMetadata(ctx, *id, node.Name, i.complete(node))
+	if retry := i.Now().Add(-retryAge); err != nil && i.inventories.began().Before(retry) {
+		metadata, err = i.newMetadata(ctx, *id, node.Name, retry)
+	}
+	if err != nil {
+		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotInitialized", "Initialize", "%s", err.Error())
+	}
+	return metadata, err
+}
+
+func isToBeInitialized(node *corev1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == cloudproviderapi.TaintExternalCloudProvider {
+			return true
+		}
+	}
+	return false
+}
+
+// complete returns since when an inventory has everything about a new Node: its server and ports existed before kubelet
+// registered it. Timestamps of Kubernetes have no fractions of a second.
+func (i *Instances) complete(node *corev1.Node) time.Time {
+	created := node.CreationTimestamp.Add(time.Second)
+	if now := i.Now(); created.After(now) { // the clock of the API server is ahead
+		return now
+	}
+	return created
+}
+
+// newMetadata returns what a Node gets that is to be initialized.
+func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string, since time.Time) (*cloudprovider.InstanceMetadata, error) {
+	metadata, err := i.metadata(ctx, id, name, since)
+	if err != nil || len(metadata.NodeAddresses) > 0 {
+		return metadata, err
+	}
+	return nil, fmt.Errorf("server %s has no address yet: Neutron shows no active port of it with an address that [Networking] of cloud.conf allows",
+		metadata.ProviderID)
+}
+
+// metadata returns what the cloud says about a Node, from an inventory that was read since a time.
+func (i *Instances) metadata(ctx context.Context, id ProviderID, name string, since time.Time) (*cloudprovider.InstanceMetadata, error) {
+	inventory, err := i.inventories.get(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	server, err := i.find(ctx, inventory, id, name)
+	if err != nil {
+		return nil, err
+	}
+	typeName, err := i.instanceType(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	region := ""
+	if i.RegionInProviderID {
+		region = i.Region
+	}
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:       ProviderID{Region: region, Server: server.ID}.String(),
+		InstanceType:     typeName,
+		NodeAddresses:    inventory.Addresses(server, i.Networking),
+		Zone:             LabelValue(server.AvailabilityZone),
+		Region:           i.Region,
+		AdditionalLabels: additionalLabels(server),
+	}, nil
+}
+
+// find returns the server of a Node: the one with the id, or without an id the only one with the name of the Node. A list
+// may lack servers without saying so, if a cell of Nova is down. So a server that it lacks is read by its id.
+func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID, name string) (Server, error) {
+	if id.Server == "" {
+		return inventory.ByName(name)
+	}
+	if server, there := inventory.Servers[id.Server]; there {
+		return server, nil
+	}
+	server, there, err := i.Cloud.Server(ctx, id.Server)
+	if err == nil && !there {
+		err = cloudprovider.InstanceNotFound
+	}
+	return server, err
+}
+
+// instanceType returns the name of the server's flavor, or its id if the name is no value of a label.
+func (i *Instances) instanceType(ctx context.Context, server Server) (string, error) {
+	if name := server.Flavor.Name; isLabelValue(name) {
+		return name, nil
+	}
+	return i.Cloud.FlavorID(ctx, server.Flavor.Name)
+}
+
+// InstanceExists implements cloudprovider.InstancesV2. Kubernetes deletes Nodes for which it returns false. So it does that
+// only if Nova answers that no server has the id of the Node, and the project is that of the cluster. Without a provider id,
+// and for Nodes of other clouds, it returns true.
+func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
+	id, err := parseOwn(node.Spec.ProviderID, i.Region)
+	if err != nil || id == nil || id.Server == "" {
+		return true, err
+	}
+	inventory, err := i.inventories.get(ctx, i.Now().Add(-i.ListAge))
+	if err != nil {
+		return true, err
+	}
+	if _, there := inventory.Servers[id.Server]; there {
+		return true, nil
+	}
+	if _, there, err := i.Cloud.Server(ctx, id.Server); err != nil || there {
+		return true, err
+	}
+	nodes, err := i.Nodes()
+	if err != nil {
+		return true, err
+	}
+	if !i.inventories.had(id.Server) && !inventory.HasServerOfAny(nodes) {
+		err := fmt.Errorf("the Node is kept although Nova has no server %s: project %s has no server of any Node, so it may be another project than that of the cluster; "+
+			"if it is the right one, delete the Node with kubectl", id.Server, i.Cloud.ProjectID())
+		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotDeleted", "Delete", "%s", err.Error())
+		return true, err
+	}
+	return false, nil
+}
+
+// InstanceShutdown implements cloudprovider.InstancesV2: whether the server is stopped, so that no Pod runs on it.
+func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bool, error) {
+	id, err := parseOwn(node.Spec.ProviderID, i.Region)
+	if err != nil || id == nil || id.Server == "" {
+		return false, err
+	}
+	inventory, err := i.inventories.get(ctx, i.Now().Add(-i.ListAge))
+	if err != nil {
+		return false, err
+	}
+	server, err := i.find(ctx, inventory, *id, node.Name)
+	if err != nil || !server.IsStopped() || hasShutdownTaint(node) {
+		return server.IsStopped(), err
+	}
+	// It may have been started since, and Kubernetes may detach volumes of a Node with the taint.
+	server, there, err := i.Cloud.Server(ctx, id.Server)
+	return there && server.IsStopped(), err
+}
+
+func hasShutdownTaint(node *corev1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == cloudproviderapi.TaintNodeShutdown {
+			return true
+		}
+	}
+	return false
+}

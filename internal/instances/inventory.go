@@ -1,0 +1,127 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instances
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Inventory is what a project has.
+type Inventory struct {
+	// Servers holds the servers by id.
+	Servers map[string]Server
+	// Ports holds the ports by id.
+	Ports map[string]Port
+	// Networks holds the names of networks by id. It is empty if no port is the parent of a trunk.
+	Networks map[string]string
+}
+
+// Server is a server of Nova, with microversion 2.47.
+type Server struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	// HostID identifies the physical host, without revealing it. It is empty while there is none.
+	HostID           string            `json:"hostId"`
+	AvailabilityZone string            `json:"OS-EXT-AZ:availability_zone"`
+	AccessIPv4       string            `json:"accessIPv4"`
+	AccessIPv6       string            `json:"accessIPv6"`
+	Metadata         map[string]string `json:"metadata"`
+	Flavor           Flavor            `json:"flavor"`
+	// Addresses holds the addresses by the names of networks.
+	Addresses map[string][]Address `json:"addresses"`
+}
+
+// Flavor is the flavor of a server, as it was when the server was created or resized.
+type Flavor struct {
+	Name string `json:"original_name"`
+}
+
+// Address is an address of a server.
+type Address struct {
+	Address string `json:"addr"`
+	// Type is fixed or floating.
+	Type string `json:"OS-EXT-IPS:type"`
+}
+
+// Port is a port of Neutron.
+type Port struct {
+	ID        string    `json:"id"`
+	DeviceID  string    `json:"device_id"`
+	NetworkID string    `json:"network_id"`
+	Status    string    `json:"status"`
+	FixedIPs  []FixedIP `json:"fixed_ips"`
+	// Trunk is set if the port is the parent of a trunk.
+	Trunk *Trunk `json:"trunk_details"`
+}
+
+// FixedIP is an address of a port.
+type FixedIP struct {
+	Address string `json:"ip_address"`
+}
+
+// Trunk is a trunk. Through its parent port a server has the networks of its subports.
+type Trunk struct {
+	SubPorts []SubPort `json:"sub_ports"`
+}
+
+// SubPort is a port of a trunk.
+type SubPort struct {
+	PortID string `json:"port_id"`
+}
+
+// IsStopped reports whether nothing of the server runs: it was shut down or shelved.
+func (s Server) IsStopped() bool {
+	return slices.Contains([]string{"SHUTOFF", "SHELVED", "SHELVED_OFFLOADED"}, s.Status)
+}
+
+// ByName returns the only server with the name. Nova and Kubernetes do not agree on upper and lower case, so it does not
+// matter.
+func (inv Inventory) ByName(name string) (Server, error) {
+	var found []Server
+	for _, server := range inv.Servers {
+		if strings.EqualFold(server.Name, name) {
+			found = append(found, server)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Server{}, fmt.Errorf("no server of the project is named %s: a Node gets its provider id from the server with its name; "+
+			"rename the server, or set --hostname-override or --provider-id of kubelet", name)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, server := range found {
+		ids = append(ids, server.ID)
+	}
+	slices.Sort(ids)
+	return Server{}, fmt.Errorf("%d servers of the project are named %s, so it is not known which one the Node is: rename or delete all but one of %s",
+		len(found), name, strings.Join(ids, ", "))
+}
+
+// HasServerOfAny reports whether a server belongs to one of the Nodes by its provider id.
+func (inv Inventory) HasServerOfAny(nodes []*corev1.Node) bool {
+	return slices.ContainsFunc(nodes, func(node *corev1.Node) bool {
+		id, err := ParseProviderID(node.Spec.ProviderID)
+		_, there := inv.Servers[id.Server]
+		return err == nil && there
+	})
+}
+
+// ports returns the ports of a server, ordered by id, which is the order of Neutron's lists.
+func (inv Inventory) ports(serverID string) []Port {
+	var all []Port
+	for _, port := range inv.Ports {
+		if port.DeviceID == serverID {
+			all = append(all, port)
+		}
+	}
+	slices.SortFunc(all, func(a, b Port) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}

@@ -1,0 +1,115 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instances
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestParseProviderID(t *testing.T) {
+	for text, want := range map[string]struct {
+		id  ProviderID
+		err string
+	}{
+		"":                        {},
+		"openstack:///abc":        {id: ProviderID{Server: "abc"}},
+		"openstack://region1/abc": {id: ProviderID{Region: "region1", Server: "abc"}},
+		"/abc":                    {id: ProviderID{Server: "abc"}},
+		"abc":                     {err: `provider id "abc": must be openstack:///SERVER or openstack://REGION/SERVER`},
+		"openstack://":            {err: "must be openstack:///SERVER"},
+		"openstack:///a/b":        {err: "must be openstack:///SERVER"},
+		"aws:///eu-1a/i-0":        {err: "the provider id is not one of OpenStack: aws:///eu-1a/i-0"},
+	} {
+		id, err := ParseProviderID(text)
+		if id != want.id || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
+			t.Errorf("%q: got %+v, %v", text, id, err)
+		}
+		if err == nil && id.Server != "" && strings.HasPrefix(text, "openstack:") && id.String() != text {
+			t.Errorf("%q became %q", text, id)
+		}
+	}
+	if _, err := ParseProviderID("aws:///x"); !errors.Is(err, ErrOtherCloud) {
+		t.Error("another cloud is not told from a typo")
+	}
+}
+
+func FuzzParseProviderID(f *testing.F) {
+	for _, seed := range []string{"", "openstack:///a", "openstack://r/a", "/a", "aws:///b/c", "://", "openstack://///"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := ParseProviderID(text)
+		if err != nil || text == "" {
+			return
+		}
+		again, err := ParseProviderID(id.String())
+		if err != nil || again != id {
+			t.Errorf("%q is %+v, but its text %q is %+v, %v", text, id, id, again, err)
+		}
+	})
+}
+
+func TestAServerIsFoundByItsNameOnlyIfNoOtherHasIt(t *testing.T) {
+	inv := Inventory{Servers: map[string]Server{
+		"1": {ID: "1", Name: "node-1"}, "2": {ID: "2", Name: "Node-2"}, "3": {ID: "3", Name: "twin"}, "4": {ID: "4", Name: "TWIN"}, "5": {ID: "5", Name: "node-1.old"},
+	}}
+	for name, want := range map[string]string{
+		"node-1": "1", "node-2": "2",
+		"twin":   "2 servers of the project are named twin, so it is not known which one the Node is: rename or delete all but one of 3, 4",
+		"node":   "no server of the project is named node: ",
+		"node-.": "no server of the project is named node-.: ",
+	} {
+		server, err := inv.ByName(name)
+		got := server.ID
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestAnInventoryKnowsWhetherItIsThatOfTheCluster(t *testing.T) {
+	inv := Inventory{Servers: map[string]Server{"1": {ID: "1", Name: "node-1"}}}
+	node := func(providerID string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{ProviderID: providerID}}
+	}
+	for name, test := range map[string]struct {
+		nodes []*corev1.Node
+		want  bool
+	}{
+		"no Nodes":                {nil, false},
+		"Nodes of other projects": {[]*corev1.Node{node("openstack:///2"), node("openstack:///3")}, false},
+		"one of many":             {[]*corev1.Node{node("openstack:///2"), node("openstack:///1")}, true},
+		"with a region":           {[]*corev1.Node{node("openstack://r/1")}, true},
+		"other clouds and none":   {[]*corev1.Node{node("aws:///1"), node("")}, false},
+	} {
+		if got := inv.HasServerOfAny(test.nodes); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestLabelValues(t *testing.T) {
+	for text, want := range map[string]string{
+		"nova": "nova", "nova 1": "nova-1", "a / b": "a-b", "-x-": "x", "": "", "ü": "",
+		strings.Repeat("a", 62) + ". tail": strings.Repeat("a", 62),
+	} {
+		if got := LabelValue(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"topology.openstack.org/host-id": "3b9f"}, additionalLabels(Server{HostID: "3b9f"})); diff != "" {
+		t.Error(diff)
+	}
+	if got := additionalLabels(Server{}); got != nil {
+		t.Error("a server without a host has labels", got)
+	}
+}

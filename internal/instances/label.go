@@ -1,0 +1,40 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instances
+
+import (
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// hostIDLabel has the id of the physical host, so that Pods can be spread over hosts.
+const hostIDLabel = "topology.openstack.org/host-id"
+
+// additionalLabels returns the labels that only Nodes of OpenStack have.
+func additionalLabels(server Server) map[string]string {
+	host := LabelValue(server.HostID)
+	if host == "" {
+		return nil
+	}
+	return map[string]string{hostIDLabel: host}
+}
+
+var notInLabels = regexp.MustCompile(`[^-a-zA-Z0-9_.]+`)
+
+// LabelValue makes a value of a label of a text: other characters become hyphens, and it is cut after 63. So zone "nova 1"
+// becomes nova-1.
+func LabelValue(text string) string {
+	const ends = "-_."
+	value := strings.Trim(notInLabels.ReplaceAllString(text, "-"), ends)
+	if len(value) > validation.LabelValueMaxLength {
+		value = strings.Trim(value[:validation.LabelValueMaxLength], ends)
+	}
+	return value
+}
+
+func isLabelValue(text string) bool {
+	return text != "" && len(validation.IsValidLabelValue(text)) == 0
+}

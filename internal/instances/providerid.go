@@ -1,0 +1,61 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instances
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// providerName is the scheme of the provider ids of OpenStack.
+const providerName = "openstack"
+
+// ProviderID is spec.providerID of a Node: openstack:///SERVER or openstack://REGION/SERVER.
+type ProviderID struct {
+	// Region is empty if the id has none.
+	Region string
+	// Server is the id of the server. It is empty for a Node that has no provider id yet.
+	Server string
+}
+
+// ErrOtherCloud is the error for provider ids with another scheme.
+var ErrOtherCloud = errors.New("the provider id is not one of OpenStack")
+
+// ParseProviderID reads a provider id. An id without a scheme, such as /SERVER, is one of OpenStack; old versions of kubelet
+// wrote such ids. An empty text is an empty id. The error wraps ErrOtherCloud if the id has another scheme.
+func ParseProviderID(text string) (ProviderID, error) {
+	if text == "" {
+		return ProviderID{}, nil
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = providerName, text
+	}
+	if scheme != providerName {
+		return ProviderID{}, fmt.Errorf("%w: %s", ErrOtherCloud, text)
+	}
+	region, server, found := strings.Cut(rest, "/")
+	if !found || server == "" || strings.Contains(server, "/") {
+		return ProviderID{}, fmt.Errorf("provider id %q: must be openstack:///SERVER or openstack://REGION/SERVER", text)
+	}
+	return ProviderID{Region: region, Server: server}, nil
+}
+
+// String returns the text of the id.
+func (p ProviderID) String() string { return providerName + "://" + p.Region + "/" + p.Server }
+
+// parseOwn reads the provider id of a Node. It returns nil for one of another cloud or region.
+func parseOwn(text, region string) (*ProviderID, error) {
+	id, err := ParseProviderID(text)
+	switch {
+	case errors.Is(err, ErrOtherCloud):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case id.Region != "" && id.Region != region:
+		return nil, nil
+	}
+	return &id, nil
+}

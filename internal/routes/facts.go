@@ -1,0 +1,210 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package routes
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+// Route is a route of a router.
+type Route struct {
+	Destination string `json:"destination"`
+	NextHop     string `json:"nexthop"`
+}
+
+// Port is a port of Neutron.
+type Port struct {
+	ID        string    `json:"id"`
+	NetworkID string    `json:"network_id"`
+	DeviceID  string    `json:"device_id"`
+	FixedIPs  []FixedIP `json:"fixed_ips"`
+	// AddressPairs are the addresses that the port may send from, besides its own, if it has PortSecurity.
+	AddressPairs []AddressPair `json:"allowed_address_pairs"`
+	// PortSecurity is nil if the cloud has no such extension.
+	PortSecurity *bool    `json:"port_security_enabled"`
+	Tags         []string `json:"tags"`
+	Revision     int      `json:"revision_number"`
+}
+
+// FixedIP is an address of a port.
+type FixedIP struct {
+	Address string `json:"ip_address"`
+}
+
+// AddressPair is an address or CIDR, and the MAC address that goes with it.
+type AddressPair struct {
+	Address string `json:"ip_address"`
+	MAC     string `json:"mac_address,omitempty"`
+}
+
+// Facts is what a decision about routes needs to know.
+type Facts struct {
+	// Routes are all routes of the router, also those of others.
+	Routes []Route
+	// Ports are all ports of the project.
+	Ports ports
+	// Nodes are the Nodes of the cluster.
+	Nodes []*corev1.Node
+	// RouterID, ClusterUID and ClusterCIDRs are as in Options.
+	RouterID, ClusterUID string
+	ClusterCIDRs         []netip.Prefix
+}
+
+// Listed returns the routes of the cluster. Kubernetes creates the routes of Nodes that are not among them, and deletes those
+// that no Node needs, and the blackholes. The name of a route is its next hop.
+func (f Facts) Listed() []*cloudprovider.Route {
+	var all []*cloudprovider.Route
+	for _, route := range f.Routes {
+		if node := f.nodeAt(route.NextHop); node != nil {
+			if f.isComplete(route) || !slices.Contains(node.Spec.PodCIDRs, route.Destination) {
+				all = append(all, &cloudprovider.Route{Name: route.NextHop, TargetNode: types.NodeName(node.Name), DestinationCIDR: route.Destination})
+			}
+			continue
+		}
+		if f.isBlackhole(route) {
+			all = append(all, &cloudprovider.Route{Name: route.NextHop, DestinationCIDR: route.Destination, Blackhole: true})
+		}
+	}
+	return all
+}
+
+// needsFreshPorts reports whether a list of ports that may be old is not enough: it would show a new Node as gone, or a
+// port that admits Pods as one that does not.
+func (f Facts) needsFreshPorts() bool {
+	return slices.ContainsFunc(f.Routes, func(route Route) bool {
+		return f.isOfCluster(route) && (f.nodeAt(route.NextHop) == nil || !f.isComplete(route))
+	})
+}
+
+// isComplete reports whether packets of Pods can leave the next hop.
+func (f Facts) isComplete(route Route) bool {
+	port, there := f.Ports.withAddress(f.RouterID, route.NextHop)
+	cidr, err := netip.ParsePrefix(route.Destination)
+	return !there || err != nil || port.admits(cidr)
+}
+
+// isBlackhole reports whether a route of the cluster leads to no Node of it any more. The address of a gone Node may belong
+// to a server of somebody else, such as a node of another cluster with the same Pod network, whose route stays. So it must
+// be true that
+//
+//   - no port of the router's networks has the address,
+//   - or the port has the tag of this cluster,
+//   - or the destination is the Pod CIDR of another Node of this cluster.
+func (f Facts) isBlackhole(route Route) bool {
+	if !f.isOfCluster(route) {
+		return false
+	}
+	port, there := f.Ports.withAddress(f.RouterID, route.NextHop)
+	return !there || slices.Contains(port.Tags, clusterTag(f.ClusterUID)) || f.isPodCIDR(route.Destination)
+}
+
+// isOfCluster reports whether the destination is a part of the Pod network.
+func (f Facts) isOfCluster(route Route) bool {
+	cidr, err := netip.ParsePrefix(route.Destination)
+	return err == nil && slices.ContainsFunc(f.ClusterCIDRs, func(all netip.Prefix) bool { return contains(all, cidr) })
+}
+
+func (f Facts) isPodCIDR(destination string) bool {
+	return slices.ContainsFunc(f.Nodes, func(node *corev1.Node) bool { return slices.Contains(node.Spec.PodCIDRs, destination) })
+}
+
+// nodeAt returns the Node with the address, or nil.
+func (f Facts) nodeAt(address string) *corev1.Node {
+	i := slices.IndexFunc(f.Nodes, func(node *corev1.Node) bool {
+		return slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == address })
+	})
+	if i < 0 {
+		return nil
+	}
+	return f.Nodes[i]
+}
+
+// ports are the ports of the project.
+type ports []Port
+
+// withAddress returns the port with the address in a network of the router.
+func (all ports) withAddress(routerID, address string) (Port, bool) {
+	networks := all.networksOf(routerID)
+	i := slices.IndexFunc(all, func(p Port) bool {
+		return slices.Contains(networks, p.NetworkID) && p.DeviceID != routerID && p.has(address)
+	})
+	if i < 0 {
+		return Port{}, false
+	}
+	return all[i], true
+}
+
+// networksOf returns the networks with an interface of the router.
+func (all ports) networksOf(routerID string) []string {
+	var networks []string
+	for _, p := range all {
+		if p.DeviceID == routerID {
+			networks = append(networks, p.NetworkID)
+		}
+	}
+	return networks
+}
+
+// nextHop returns the first internal address of a Node that the router reaches, of the family of the CIDR, and its port.
+func (all ports) nextHop(routerID string, addresses []corev1.NodeAddress, cidr netip.Prefix) (Port, netip.Addr, error) {
+	var candidates []string
+	for _, a := range addresses {
+		ip, err := netip.ParseAddr(a.Address)
+		if err != nil || a.Type != corev1.NodeInternalIP || ip.Is4() != cidr.Addr().Is4() {
+			continue
+		}
+		if port, there := all.withAddress(routerID, a.Address); there {
+			return port, ip, nil
+		}
+		candidates = append(candidates, a.Address)
+	}
+	if candidates == nil {
+		return Port{}, netip.Addr{}, fmt.Errorf("it has no InternalIP of the family of its Pod CIDR %s", cidr)
+	}
+	return Port{}, netip.Addr{}, fmt.Errorf("no port of the project in a network of router %s has its address %s: check router-id of [Route] in cloud.conf",
+		routerID, strings.Join(candidates, " or "))
+}
+
+func (p Port) has(address string) bool {
+	return slices.ContainsFunc(p.FixedIPs, func(ip FixedIP) bool { return ip.Address == address })
+}
+
+// admits reports whether the port lets packets from the CIDR pass.
+func (p Port) admits(cidr netip.Prefix) bool {
+	if p.PortSecurity != nil && !*p.PortSecurity {
+		return true
+	}
+	return slices.ContainsFunc(p.AddressPairs, func(pair AddressPair) bool {
+		all, err := parseCIDR(pair.Address)
+		return err == nil && contains(all, cidr)
+	})
+}
+
+// without returns the address pairs of the port but that of the CIDR.
+func (p Port) without(cidr string) []AddressPair {
+	return slices.DeleteFunc(slices.Clone(p.AddressPairs), func(pair AddressPair) bool { return pair.Address == cidr })
+}
+
+// parseCIDR reads a CIDR or an address.
+func parseCIDR(text string) (netip.Prefix, error) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(ip, ip.BitLen()), nil
+	}
+	return netip.ParsePrefix(text)
+}
+
+// contains reports whether all addresses of part are in all.
+func contains(all, part netip.Prefix) bool {
+	return all.Bits() <= part.Bits() && all.Contains(part.Addr())
+}
+
+// clusterTag is the tag of ports to which a cluster has routes.
+func clusterTag(uid string) string { return "kube-octavia.routes=" + uid }

@@ -1,0 +1,165 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package routes
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func node(name, address string, podCIDRs ...string) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{PodCIDRs: podCIDRs},
+		Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}},
+	}
+}
+
+// on returns a port of network n with the address, which admits the CIDRs.
+func on(network, address string, admitted ...string) Port {
+	p := Port{ID: "port-" + address, NetworkID: network, DeviceID: "server", FixedIPs: []FixedIP{{address}}, PortSecurity: ptr.To(true)}
+	for _, cidr := range admitted {
+		p.AddressPairs = append(p.AddressPairs, AddressPair{Address: cidr})
+	}
+	return p
+}
+
+func tagged(p Port) Port {
+	p.Tags = []string{"other", "kube-octavia.routes=uid"}
+	return p
+}
+
+var routerPort = Port{ID: "router-port", NetworkID: "n", DeviceID: "r", FixedIPs: []FixedIP{{"10.0.0.1"}}}
+
+func TestListedRoutes(t *testing.T) {
+	nodes := []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24"), node("b", "10.0.0.12", "10.244.2.0/24", "fd00:2::/64")}
+	open := on("n", "10.0.0.11")
+	open.PortSecurity = ptr.To(false)
+	unsupported := on("n", "10.0.0.11")
+	unsupported.PortSecurity = nil
+	for name, test := range map[string]struct {
+		route Route
+		ports ports
+		want  string
+	}{
+		"complete":                                  {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.1.0/24")}, "a"},
+		"admitted by a larger pair":                 {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.0.0/16")}, "a"},
+		"the port does not admit it":                {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.2.0/24", "10.244.1.0/25")}, ""},
+		"the port admits everything":                {Route{"10.244.1.0/24", "10.0.0.11"}, ports{open}, "a"},
+		"a cloud without port security":             {Route{"10.244.1.0/24", "10.0.0.11"}, ports{unsupported}, ""},
+		"the port is not in the project":            {Route{"10.244.1.0/24", "10.0.0.11"}, nil, "a"},
+		"the same address in another network":       {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("other", "10.0.0.11")}, "a"},
+		"to the wrong Node":                         {Route{"10.244.1.0/24", "10.0.0.12"}, ports{on("n", "10.0.0.12")}, "b"},
+		"IPv6":                                      {Route{"fd00:2::/64", "10.0.0.12"}, ports{on("n", "10.0.0.12", "fd00:2::/64")}, "b"},
+		"the server of the Node is gone":            {Route{"10.244.3.0/24", "10.0.0.13"}, nil, "blackhole"},
+		"the Node is gone, its server is not":       {Route{"10.244.3.0/24", "10.0.0.13"}, ports{tagged(on("n", "10.0.0.13", "10.244.3.0/24"))}, "blackhole"},
+		"another cluster's node":                    {Route{"10.244.3.0/24", "10.0.0.13"}, ports{on("n", "10.0.0.13", "10.244.3.0/24")}, ""},
+		"the Pod CIDR of a new Node":                {Route{"10.244.1.0/24", "10.0.0.13"}, ports{on("n", "10.0.0.13", "10.244.1.0/24")}, "blackhole"},
+		"outside of the Pod network":                {Route{"192.168.0.0/16", "10.0.0.13"}, nil, ""},
+		"a route that contains the Pod network":     {Route{"10.0.0.0/8", "10.0.0.13"}, nil, ""},
+		"a destination that cannot be read":         {Route{"nonsense", "10.0.0.13"}, nil, ""},
+		"outside of the Pod network through a Node": {Route{"192.168.0.0/16", "10.0.0.11"}, ports{on("n", "10.0.0.11")}, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{
+				Routes: []Route{test.route}, Ports: append(ports{routerPort}, test.ports...), Nodes: nodes, RouterID: "r", ClusterUID: "uid",
+				ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00::/16")},
+			}
+			var got []string
+			for _, r := range f.Listed() {
+				if r.DestinationCIDR != test.route.Destination || r.Name != test.route.NextHop {
+					t.Errorf("got %+v", r)
+				}
+				word := string(r.TargetNode)
+				if r.Blackhole {
+					word = "blackhole"
+				}
+				got = append(got, word)
+			}
+			if diff := cmp.Diff(test.want, strings.Join(got, ",")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
+	for name, test := range map[string]struct {
+		routes []Route
+		want   bool
+	}{
+		"all complete":          {[]Route{{"10.244.1.0/24", "10.0.0.11"}, {"192.168.0.0/16", "10.0.0.99"}}, false},
+		"a Node that is gone":   {[]Route{{"10.244.9.0/24", "10.0.0.99"}}, true},
+		"a port does not admit": {[]Route{{"10.244.2.0/24", "10.0.0.11"}}, true},
+		"no routes":             {nil, false},
+	} {
+		f := Facts{
+			Routes: test.routes, Ports: ports{routerPort, on("n", "10.0.0.11", "10.244.1.0/24")}, Nodes: []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")},
+			RouterID: "r", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+		}
+		if got := f.needsFreshPorts(); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestTheNextHopIsAnAddressThatTheRouterReaches(t *testing.T) {
+	addresses := func(all ...string) (list []corev1.NodeAddress) {
+		for _, a := range all {
+			kind, address, _ := strings.Cut(a, " ")
+			list = append(list, corev1.NodeAddress{Type: corev1.NodeAddressType(kind), Address: address})
+		}
+		return list
+	}
+	all := ports{routerPort, on("n", "10.0.0.11"), on("other", "10.9.0.11"), on("n", "fd00::11")}
+	for name, test := range map[string]struct {
+		addresses []corev1.NodeAddress
+		cidr      string
+		want      string
+	}{
+		"the only one":             {addresses("InternalIP 10.0.0.11"), "10.244.1.0/24", "10.0.0.11"},
+		"not in the other network": {addresses("InternalIP 10.9.0.11", "InternalIP 10.0.0.11"), "10.244.1.0/24", "10.0.0.11"},
+		"of the same family":       {addresses("InternalIP 10.0.0.11", "InternalIP fd00::11"), "fd00:1::/64", "fd00::11"},
+		"only external":            {addresses("ExternalIP 10.0.0.11"), "10.244.1.0/24", "it has no InternalIP of the family of its Pod CIDR 10.244.1.0/24"},
+		"unknown":                  {addresses("InternalIP 10.0.0.77", "Hostname a"), "10.244.1.0/24", "no port of the project in a network of router r has its address 10.0.0.77"},
+		"the router itself":        {addresses("InternalIP 10.0.0.1"), "10.244.1.0/24", "no port of the project"},
+	} {
+		port, hop, err := all.nextHop("r", test.addresses, netip.MustParsePrefix(test.cidr))
+		got := hop.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, test.want) || err == nil && port.ID != "port-"+test.want {
+			t.Errorf("%s: %s, port %s", name, got, port.ID)
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	others, ours, more := Route{"192.168.0.0/16", "10.0.0.99"}, Route{"10.244.1.0/24", "10.0.0.11"}, Route{"10.244.2.0/24", "10.0.0.12"}
+	for name, test := range map[string]struct {
+		kind                   string
+		before, changed, after []Route
+	}{
+		"add to others":            {adding, []Route{others}, []Route{ours, more}, []Route{others, ours, more}},
+		"add what is there":        {adding, []Route{ours, others}, []Route{ours}, []Route{ours, others}},
+		"add to none":              {adding, nil, []Route{ours}, []Route{ours}},
+		"remove":                   {removing, []Route{others, ours, more}, []Route{ours}, []Route{others, more}},
+		"remove what is not there": {removing, []Route{others}, []Route{ours, {"192.168.0.0/16", "10.0.0.98"}}, []Route{others}},
+	} {
+		before := fmt.Sprint(test.before)
+		if diff := cmp.Diff(test.after, merge(test.kind, test.before, test.changed)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if fmt.Sprint(test.before) != before {
+			t.Errorf("%s: the routes that were read are changed", name)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+)
+
+// newRouteStage is a stage whose controller also keeps routes to Pods in 10.244.0.0/16.
+func newRouteStage(t *testing.T, o cloudsim.Options) *stage {
+	t.Helper()
+	s := newServerStage(t, settings{cloud: o, off: true, flags: []string{
+		"--controllers=node,node-lifecycle,route", "--cluster-cidr=10.244.0.0/16", "--route-reconciliation-period=1s",
+	}})
+	conf, err := os.ReadFile(s.cloudConf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(conf) + "\n[Route]\nrouter-id = " + s.cloud.IDs().Router + "\n"
+	if err := cloudsim.WriteFile(s.cloudConf(), text); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	return s
+}
+
+// route is a route of a router.
+type route struct {
+	Destination string `json:"destination"`
+	NextHop     string `json:"nexthop"`
+}
+
+type router struct {
+	Routes   []route `json:"routes"`
+	Revision int     `json:"revision_number"`
+}
+
+func (s *stage) routerPath() string { return "routers/" + s.cloud.IDs().Router }
+
+func (s *stage) router() router {
+	s.t.Helper()
+	var answer struct{ Router router }
+	s.cloud.neutron(http.MethodGet, s.routerPath(), nil, &answer)
+	return answer.Router
+}
+
+// waitForRoutes waits until the router has exactly these routes.
+func (s *stage) waitForRoutes(want ...route) {
+	s.t.Helper()
+	less := func(a, b route) int { return strings.Compare(a.Destination+a.NextHop, b.Destination+b.NextHop) }
+	slices.SortFunc(want, less)
+	s.eventually(func() error {
+		got := s.router().Routes
+		slices.SortFunc(got, less)
+		if diff := cmp.Diff(want, got); diff != "" {
+			return fmt.Errorf("routes (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// routedServerPort is the port of a server.
+type routedServerPort struct {
+	ID      string `json:"id"`
+	Allowed []struct {
+		Address string `json:"ip_address"`
+	} `json:"allowed_address_pairs"`
+	Tags []string `json:"tags"`
+}
+
+func (s *stage) routedPort(serverID string) routedServerPort {
+	s.t.Helper()
+	var answer struct{ Ports []routedServerPort }
+	s.cloud.neutron(http.MethodGet, "ports?device_id="+serverID, nil, &answer)
+	if len(answer.Ports) != 1 {
+		s.t.Fatalf("server %s has the ports %v", serverID, answer.Ports)
+	}
+	return answer.Ports[0]
+}
+
+// joinWithPods lets a server join with Pods in the CIDR. It returns the server's id and its route.
+func (s *stage) joinWithPods(suffix, podCIDR string) (id string, r route) {
+	s.t.Helper()
+	id, name := s.findServer(suffix)
+	s.register(name, func(n *corev1.Node) { n.Spec.PodCIDR, n.Spec.PodCIDRs = podCIDR, []string{podCIDR} })
+	return id, route{Destination: podCIDR, NextHop: s.serverAddress(id)}
+}
+
+// addRoute adds a route as a careless client does: it changes all routes at once, whoever has changed them since it read them.
+func (s *stage) addRoute(r route) error {
+	body := map[string]any{"router": map[string]any{"routes": append(s.router().Routes, r)}}
+	return s.cloud.call(asUser, cloudsim.Network, http.MethodPut, "/v2.0/"+s.routerPath(), body, nil)
+}
+
+func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
+	for name, o := range map[string]cloudsim.Options{
+		"routes are added one by one":             {},
+		"all routes are changed at the same time": {Neutron: neutron.Options{Without: []string{"extraroute-atomic"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRouteStage(t, o)
+			id, gateway := s.joinWithPods("gateway", "10.244.0.0/24")
+			others := []route{{"192.168.0.0/24", gateway.NextHop}}
+			if err := s.addRoute(others[0]); err != nil {
+				t.Fatal(err)
+			}
+			s.waitForRoutes(gateway, others[0])
+
+			// Nodes join while somebody else changes the router, too. That client may undo what the controller does, but the
+			// controller undoes nothing of it.
+			more := make([]route, 20)
+			for i := range more {
+				more[i] = route{fmt.Sprintf("192.168.%d.0/24", i+1), gateway.NextHop}
+			}
+			others = append(others, more...)
+			var changing sync.WaitGroup
+			changing.Go(func() {
+				for _, r := range more {
+					if err := s.addRoute(r); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			aID, a := s.joinWithPods("a", "10.244.1.0/24")
+			_, b := s.joinWithPods("b", "10.244.2.0/24")
+			changing.Wait()
+			s.waitForRoutes(append(others, gateway, a, b)...)
+			s.waitForNode(s.node("a"), func(n *corev1.Node) error {
+				for _, c := range n.Status.Conditions {
+					if c.Type == corev1.NodeNetworkUnavailable && c.Status == corev1.ConditionFalse && c.Reason == "RouteCreated" {
+						return nil
+					}
+				}
+				return fmt.Errorf("conditions %v", n.Status.Conditions)
+			})
+			for id, cidr := range map[string]string{id: "10.244.0.0/24", aID: "10.244.1.0/24"} {
+				if p := s.routedPort(id); len(p.Allowed) != 1 || p.Allowed[0].Address != cidr || !slices.ContainsFunc(p.Tags, isRouteTag) {
+					t.Errorf("port %+v of a Node with the Pods %s", p, cidr)
+				}
+			}
+
+			// One Node is removed and its server stays; of the other one both go.
+			if err := s.client.CoreV1().Nodes().Delete(t.Context(), s.node("a"), metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			s.waitForRoutes(append(others, gateway, b)...)
+			s.eventually(func() error {
+				if p := s.routedPort(aID); len(p.Allowed) > 0 || slices.ContainsFunc(p.Tags, isRouteTag) {
+					return fmt.Errorf("port %+v still has something of the route", p)
+				}
+				return nil
+			})
+			s.setReady(s.node("b"), corev1.ConditionUnknown)
+			if err := s.removeServer(b.NextHop); err != nil {
+				t.Fatal(err)
+			}
+			s.waitForRoutes(append(others, gateway)...)
+		})
+	}
+}
+
+func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
+
+// removeServer removes the server with the address.
+func (s *stage) removeServer(address string) error {
+	for _, server := range s.simulation().Nova().Servers() {
+		if server.Interfaces[0].FixedIPs[0].Address.String() == address {
+			return s.simulation().RemoveServer(server.ID)
+		}
+	}
+	return errors.New("no server has the address " + address)
+}
+
+func TestAnAddressPairThatSomebodyRemovedIsRepaired(t *testing.T) {
+	s := newRouteStage(t, cloudsim.Options{})
+	id, r := s.joinWithPods("a", "10.244.1.0/24")
+	s.waitForRoutes(r)
+	port := s.routedPort(id)
+	s.cloud.neutron(http.MethodPut, "ports/"+port.ID, map[string]any{"port": map[string]any{"allowed_address_pairs": []any{}}}, nil)
+	// What makes the controller read the ports again is a change of Nodes.
+	_, other := s.joinWithPods("b", "10.244.2.0/24")
+	s.waitForRoutes(r, other)
+	s.eventually(func() error {
+		if p := s.routedPort(id); len(p.Allowed) != 1 {
+			return fmt.Errorf("port %+v", p)
+		}
+		return nil
+	})
+}
+
+func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
+	s := newServerStage(t, settings{off: true})
+	for flags, want := range map[string]string{
+		"--controllers=route":                                      "--cluster-cidr",
+		"--controllers=route --cluster-cidr=10.244.0.0/16":         "[Route] router-id is required by controller route",
+		"--controllers=nodes":                                      `"nodes" is not one of service, node, node-lifecycle, route`,
+		"--controllers=node --cluster-cidr=10.0.0.0/8,10.1.0.0/16": "one CIDR of each IP family",
+	} {
+		args := append([]string{"controller", "--cloud-config=" + s.cloudConf(), "--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+			"--metrics-bind-address=0", "--health-probe-bind-address=0"}, strings.Fields(flags)...)
+		var out, errs strings.Builder
+		if status := cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &errs}, cli.Options{}); status == 0 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: status %d, %s", flags, status, errs.String())
+		}
+	}
+}
