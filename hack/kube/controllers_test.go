@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cloud-provider/names"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/controller-manager/app"
@@ -41,7 +40,7 @@ func enabled(t *testing.T, args []string) (running []string) {
 		t.Fatalf("%q: %v", args, err)
 	}
 	for _, name := range controllers {
-		if app.IsControllerEnabled(name, sets.String{}, config.Controllers) {
+		if app.IsControllerEnabled(name, nil, config.Controllers) {
 			running = append(running, name)
 		}
 	}

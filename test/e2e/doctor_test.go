@@ -314,7 +314,7 @@ type mistake struct {
 	unknown []diagnosis.Check
 	// simulated says why it is made on the simulator only.
 	simulated string
-	// alone is whether other checks find more on a real cloud.
+	// alone is whether other checks find more on a real cloud: provider ovn lacks features, or it is of another project.
 	alone bool
 }
 
@@ -374,7 +374,7 @@ var mistakesInCloudConf = []mistake{
 	{name: "an unknown provider", check: diagnosis.Providers, status: diagnosis.Error, what: "lb-provider is vmware", do: "openstack loadbalancer provider list",
 		make: lines(func(cloudsim.IDs) string { return "lb-provider=vmware" })},
 	{name: "an unknown flavor", check: diagnosis.Providers, status: diagnosis.Error, what: "there is no such flavor", do: "openstack loadbalancer flavor list",
-		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + nobodys })},
+		make: lines(func(cloudsim.IDs) string { return "flavor-id=" + nobodys }), alone: true},
 	{name: "a disabled flavor", simulated: "provider ovn has no flavors", check: diagnosis.Providers, status: diagnosis.Error, what: "this flavor is disabled", do: "openstack loadbalancer flavor set --enable",
 		make: func(p *patient) string {
 			id := p.makeFlavor(p.namespace)
@@ -384,7 +384,7 @@ var mistakesInCloudConf = []mistake{
 			return p.in("flavor-id=" + id)
 		}},
 	{name: "an unknown availability zone", check: diagnosis.Providers, status: diagnosis.Error, what: "availability-zone is nowhere", do: "openstack loadbalancer availabilityzone list",
-		make: lines(func(cloudsim.IDs) string { return "availability-zone=nowhere" }), alone: true}, // provider ovn has none
+		make: lines(func(cloudsim.IDs) string { return "availability-zone=nowhere" }), alone: true},
 	{name: "a key without effect", check: diagnosis.Configuration, status: diagnosis.Warning, what: "bs-version", do: "Remove the key",
 		make: lines(func(cloudsim.IDs) string { return "[BlockStorage]\nbs-version=v3" })},
 }
@@ -436,7 +436,7 @@ var mistakesInTheCloud = []mistake{
 			return p.through(func(_ *http.Response, token map[string]any) {
 				token["catalog"] = slices.DeleteFunc(token["catalog"].([]any), func(entry any) bool { return entry.(map[string]any)["type"] == cloudsim.KeyManager })
 			})
-		}},
+		}, alone: true},
 	{name: "no Octavia", check: diagnosis.Catalogue, status: diagnosis.Error, what: "no load-balancer service", do: "openstack catalog list",
 		make: func(p *patient) string {
 			return p.through(func(_ *http.Response, token map[string]any) {

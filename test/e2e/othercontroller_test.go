@@ -156,15 +156,7 @@ func TestAnotherControllerIsToldOfAsLongAsItServesServices(t *testing.T) {
 	if !strings.Contains(c.Message, "now it is served by openstack-cloud-controller-manager (Deployment "+s.namespace) {
 		t.Errorf("the condition says: %s", c.Message)
 	}
-	deployments := s.client.AppsV1().Deployments(s.namespace)
-	d, err := deployments.Get(t.Context(), occm, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Spec.Template.Spec.Containers[0].Args = []string{"/bin/" + occm, "--controllers=*,-service"}
-	if _, err := deployments.Update(t.Context(), d, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s.switchOCCMOff()
 	s.eventually(func() error {
 		if n, gone := s.others(othercontroller.OCCM), s.otherEvents(otherControllerGone, s.namespace); n != 0 || len(gone) != 1 {
 			return fmt.Errorf("the metric is %d, and the events are %q", n, gone)
@@ -181,6 +173,44 @@ func TestAnotherControllerIsToldOfAsLongAsItServesServices(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// switchOCCMOff switches the service controller of openstack-cloud-controller-manager off.
+func (s *stage) switchOCCMOff() {
+	s.t.Helper()
+	deployments := s.client.AppsV1().Deployments(s.namespace)
+	d, err := deployments.Get(s.t.Context(), occm, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	d.Spec.Template.Spec.Containers[0].Args = []string{"/bin/" + occm, "--controllers=*,-service"}
+	if _, err := deployments.Update(s.t.Context(), d, metav1.UpdateOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The way of docs/migrate-from-occm.md: observe beside it, switch it off, take over. A node joins in between.
+func TestOneStepSwitchesFromTheOtherControllerAndPoolsFollowTheNodes(t *testing.T) {
+	skipOnRealOpenStack(t, "for the cloud it is a takeover like others")
+	s := newStage(t, settings{off: true, flags: []string{observing, "--sweep-interval=1s"}})
+	all := s.inherits(t, rowsOf("tcp"))
+	s.runOCCM()
+	s.resetCalls()
+	s.start()
+	all[0].waitForMessage(metav1.ConditionUnknown, readyForAdoption, "now it is served by openstack-cloud-controller-manager")
+	s.waitForSweeps(2)
+	s.requireUntouched()
+	all[0].untaken()
+	s.stop()
+	s.switchOCCMOff()
+	s.addNode("c")
+	s.settings.flags = []string{"--sweep-interval=1s"}
+	s.start()
+	all[0].waitUntilProgrammed()
+	all[0].waitForTree(membersAt(s.addresses("a", "b", "c")...))
+	if n, lines := s.others(othercontroller.OCCM), s.controller.log.lines(saysOther); n != 0 || len(s.controller.log.lines(`"kind":"openstack-cloud-controller-manager"`)) > 0 {
+		t.Errorf("the metric is %d, the log says %q", n, lines)
+	}
 }
 
 func TestNobodyIsToldOfControllersOfOtherServices(t *testing.T) {
