@@ -83,7 +83,7 @@ func (c *container) check() error {
 	security := c.pod.Spec.SecurityContext
 	if len(c.pod.Spec.Containers) != 1 || len(c.pod.Spec.InitContainers) > 0 || len(c.spec().EnvFrom) > 0 ||
 		security == nil || security.RunAsUser == nil || security.RunAsGroup == nil || security.FSGroup == nil {
-		return fmt.Errorf("Pod %s is not of the kind that this can run", c.pod.Name)
+		return fmt.Errorf("cannot run Pod %s: it uses what kubelet can and this cannot", c.pod.Name)
 	}
 	for _, v := range c.spec().Env {
 		if v.ValueFrom != nil {

@@ -68,6 +68,10 @@ func TestNginxSeesTheClientsAddressAsThePageSays(t *testing.T) {
 	w.waitForMonitor("HTTP")
 	w.requireClientSeen("with the policy Local", w.web.tree().VIP)
 	w.requireNoFailedRequest(user)
+	others := slices.DeleteFunc(w.nginx.accessLog(), func(line string) bool { return strings.Contains(line, "\"GET / HTTP/1.1\" 200") })
+	if len(others) != 1 {
+		t.Errorf("the log of nginx has other lines than that of the client with a header of its own, such as of checks: %q", others)
+	}
 	if unread := w.nginx.errors("broken header"); len(unread) != 1 {
 		t.Errorf("nginx could not read the header of other connections than the one without: %q", unread)
 	}
