@@ -155,15 +155,20 @@ func TestServersAreChangedByGoCalls(t *testing.T) {
 func TestListOfServersGoesWrong(t *testing.T) {
 	const route = "/v2.1/servers/detail"
 	c := start(t, cloudsim.Options{Nova: nova.Options{MaxLimit: 2}})
-	var all []string
 	for _, name := range []string{"node-1", "node-2", "node-3", "node-4", "node-5"} {
-		id, err := c.AddServer(name)
-		if err != nil {
+		if _, err := c.AddServer(name); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, id)
 	}
 	compute := computers(t, c)
+	var all []string // page by page
+	found, err := list(t, compute)
+	if err != nil || len(found) != 5 {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	for _, server := range found {
+		all = append(all, server.ID)
+	}
 	fault := wire.Fault{Service: cloudsim.Compute, Method: http.MethodGet, Route: route, Times: 1}
 	with := func(change func(*wire.Fault)) wire.Fault {
 		f := fault

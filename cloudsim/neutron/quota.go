@@ -14,7 +14,7 @@ import (
 // neutronQuotas are the limits that a Neutron has when nobody sets others.
 var neutronQuotas = map[string]int{
 	"network": 100, "subnet": 100, "subnetpool": -1, "port": 500, "router": 10, "floatingip": 50,
-	"security_group": 10, "security_group_rule": 100, "rbac_policy": 10,
+	"security_group": 10, "security_group_rule": 100, "rbac_policy": 10, "trunk": -1,
 }
 
 // limit is how many of the resource the project may have; -1 is no limit.
@@ -44,6 +44,8 @@ func (s *Service) used(project, resource string) int {
 		return count(s.groups, project)
 	case "security_group_rule":
 		return count(s.rules, project)
+	case "trunk":
+		return count(s.trunks, project)
 	}
 	return 0
 }
