@@ -24,6 +24,7 @@ FUZZTIME ?= 1000000x
 ONCE ?=
 CLOUD ?=
 TARGETS ?=
+CONTROLLERS ?=
 INSTALL ?= helm
 PURGE ?=
 DURATION ?= 30m
@@ -74,9 +75,10 @@ demo: $(if $(EXISTING_CLUSTER),need-go,kube) ## Run a demo on this machine until
 #? ONCE=1         stop by itself; exit status 0 only if each step succeeded
 #? CLOUD=openstack  with a real OpenStack and real packets (root, Debian 12)
 #? TARGETS=pod    Pods as members instead of nodes; pod-routed: behind a router
+#? CONTROLLERS=all  the Nodes are initialized by kube-octavia, too
 #? KUBECONFIG=F   use the cluster of this file instead of a new one
 	@cd hack/kube && $(GO) run . -program github.com/kube-octavia/kube-octavia/hack/demo -o bin/demo
-	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' TARGETS='$(TARGETS)' bin/demo
+	@$(if $(EXISTING_CLUSTER),KUBECONFIG='$(EXISTING_CLUSTER)') ONCE='$(ONCE)' CLOUD='$(CLOUD)' TARGETS='$(TARGETS)' CONTROLLERS='$(CONTROLLERS)' bin/demo
 
 .PHONY: try-install
 try-install: kube ## Carry out docs/install.md in a new cluster, from git clone to an answer, and time it (root)

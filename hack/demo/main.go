@@ -11,7 +11,8 @@
 // packets flow between network namespaces; that needs root and Debian 12. With
 // KUBECONFIG in the environment it uses that cluster instead of one of its own,
 // and only a namespace and two Nodes in it. With TARGETS=pod the members are Pods
-// instead of nodes, with TARGETS=pod-routed behind a router. With ONCE=1 it ends by itself and
+// instead of nodes, with TARGETS=pod-routed behind a router. With CONTROLLERS=all the controller also
+// initializes the Nodes, which kubelet registers with a taint. With ONCE=1 it ends by itself and
 // exits 0 only if every step was really seen.
 package main
 
@@ -27,7 +28,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := options{cloud: os.Getenv("CLOUD"), kubeconfig: os.Getenv("KUBECONFIG"), targets: targets(cmp.Or(os.Getenv("TARGETS"), string(nodeTargets))), once: os.Getenv("ONCE") != ""}
+	o := options{cloud: os.Getenv("CLOUD"), kubeconfig: os.Getenv("KUBECONFIG"), targets: targets(cmp.Or(os.Getenv("TARGETS"), string(nodeTargets))), once: os.Getenv("ONCE") != "", controllers: os.Getenv("CONTROLLERS")}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintf(os.Stderr, "demo: failed: %v\n", err)
 		os.Exit(1)
@@ -39,6 +40,7 @@ func main() {
 type options struct {
 	cloud, kubeconfig string
 	targets           targets
+	controllers       string
 	once              bool
 }
 

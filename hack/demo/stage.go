@@ -70,8 +70,10 @@ type stage struct {
 	client      *kubernetes.Clientset
 	cloud       cloud
 	targets     targets
-	nodes       *node.Nodes
-	session     *openstack.Session
+	// allControllers is whether the controller also initializes the Nodes.
+	allControllers bool
+	nodes          *node.Nodes
+	session        *openstack.Session
 	// port is the Service's and the Pods'.
 	port int32
 	// before is what the cloud had when the demo began.
@@ -82,7 +84,10 @@ type stage struct {
 }
 
 func newStage(ctx context.Context, p *printer, o options) (*stage, error) {
-	s := &stage{kubeconfig: o.kubeconfig, targets: o.targets}
+	s := &stage{kubeconfig: o.kubeconfig, targets: o.targets, allControllers: o.controllers == "all"}
+	if o.controllers != "" && o.controllers != "service" && o.controllers != "all" {
+		return s, fmt.Errorf("CONTROLLERS=%s: it is service or all", o.controllers)
+	}
 	if o.targets != nodeTargets && !o.targets.pods() {
 		return s, fmt.Errorf("TARGETS=%s: it is node, pod or pod-routed", o.targets)
 	}
@@ -180,10 +185,14 @@ func (s *stage) startNodes(ctx context.Context, p *printer) (err error) {
 			return err
 		}
 	}
-	p.show("kubectl get nodes", s.kubectl(ctx, "get", "nodes"))
+	p.show("kubectl get nodes", s.kubectl(ctx, "get", "nodes", "-o", nodeColumns))
 	p.show("kubectl get pods -o wide", s.kubectl(ctx, "get", "pods", "-o", "wide"))
 	return nil
 }
+
+// nodeColumns are what the cloud says about Nodes.
+const nodeColumns = "custom-columns=NAME:.metadata.name,ADDRESSES:.status.addresses[*].address,PROVIDER ID:.spec.providerID," +
+	"TYPE:.metadata.labels.node\\.kubernetes\\.io/instance-type,ZONE:.metadata.labels.topology\\.kubernetes\\.io/zone,TAINTS:.spec.taints[*].key"
 
 func nodeName(i int) string { return fmt.Sprintf("demo-node-%d", i) }
 
@@ -192,6 +201,12 @@ func (s *stage) addNode(ctx context.Context, i int) error {
 	add, err := s.cloud.node(i)
 	if err != nil {
 		return err
+	}
+	if s.allControllers {
+		add.Uninitialized = true
+		if _, is := s.cloud.(*simulated); is { // the servers have the names of the Nodes
+			add.ServerID = ""
+		}
 	}
 	if err := s.nodes.Add(ctx, add); err != nil {
 		return err
@@ -222,6 +237,9 @@ func (s *stage) startController() (err error) {
 	s.stop, s.stopped = stop, make(chan int, 1)
 	args := append([]string{"controller", "--leader-elect-resource-namespace=" + namespace,
 		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0"}, s.flags()...)
+	if s.allControllers {
+		args = append(args, "--controllers=service,node,node-lifecycle")
+	}
 	go func() { s.stopped <- cli.Run(ctx, args, cli.IO{Out: s.log, Err: s.log}, cli.Options{Version: "demo"}) }()
 	return nil
 }

@@ -40,6 +40,9 @@ func runSteps(ctx context.Context, p *printer, s *stage) error {
 	if s.targets.pods() {
 		steps[3], steps[4] = trafficFlowsToPods, podIsReplaced
 	}
+	if s.allControllers {
+		steps = slices.Insert(steps, 3, nodesAreInitialized)
+	}
 	for _, step := range steps {
 		if err := step(ctx, p, s); err != nil {
 			return err
@@ -135,6 +138,27 @@ func (s *stage) loadBalancerStatus(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return string(heads[0].ProvisioningStatus), nil
+}
+
+func nodesAreInitialized(ctx context.Context, p *printer, s *stage) error {
+	p.step("The controller has initialized the Nodes")
+	err := until(ctx, func() (bool, error) {
+		nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, n := range nodes.Items {
+			if len(n.Spec.Taints) > 0 || n.Spec.ProviderID == "" || len(n.Status.Addresses) < 2 {
+				return false, nil
+			}
+		}
+		return len(nodes.Items) >= 2, nil
+	})
+	p.show("kubectl get nodes", s.kubectl(ctx, "get", "nodes", "-o", nodeColumns))
+	if err != nil {
+		return fmt.Errorf("wait for the Nodes to be initialized: %w", err)
+	}
+	return nil
 }
 
 func trafficFlows(ctx context.Context, p *printer, s *stage) error {

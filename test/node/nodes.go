@@ -79,6 +79,9 @@ type Node struct {
 	// ServerID is the id of the Nova server; it becomes the providerID
 	// openstack:///<id>. Empty: the Node has no providerID.
 	ServerID string
+	// Uninitialized registers the Node as kubelet does with an external cloud provider: with the taint that a node
+	// controller removes, and without addresses of the cloud.
+	Uninitialized bool
 	// Labels are added to the usual ones (kubernetes.io/hostname, os, arch).
 	Labels map[string]string
 	// Addresses are published in the Node's status after the InternalIP, for

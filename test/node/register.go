@@ -50,8 +50,11 @@ func (n *Nodes) register(ctx context.Context, nd Node) error {
 	return nil
 }
 
-// describe sets name, labels and providerID.
+// describe sets name, labels, providerID and, of a new Node, the taint.
 func describe(obj *corev1.Node, nd Node) *corev1.Node {
+	if obj.Name == "" && nd.Uninitialized {
+		obj.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule}}
+	}
 	obj.Name = nd.Name
 	if obj.Labels == nil {
 		obj.Labels = map[string]string{}
@@ -69,10 +72,15 @@ func describe(obj *corev1.Node, nd Node) *corev1.Node {
 // status is that of a healthy node.
 func status(s corev1.NodeStatus, nd Node) corev1.NodeStatus {
 	now := metav1.Now()
-	s.Addresses = append([]corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: nd.Address.String()},
-		{Type: corev1.NodeHostName, Address: nd.Name},
-	}, nd.Addresses...)
+	switch {
+	case !nd.Uninitialized:
+		s.Addresses = append([]corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: nd.Address.String()},
+			{Type: corev1.NodeHostName, Address: nd.Name},
+		}, nd.Addresses...)
+	case len(s.Addresses) == 0:
+		s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: nd.Name}}
+	}
 	s.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue,
 		Reason: "KubeletReady", Message: "the node answers",
