@@ -69,7 +69,7 @@ func parse(args []string, output io.Writer) (*flags, error) {
 	set.IntVar(&o.ScaleServices, "scale-services", 1000, "Services in scale")
 	set.IntVar(&o.ScalePorts, "scale-ports", 5, "ports of each Service in scale")
 	set.IntVar(&o.SubsetServices, "subset-services", 500, "Services in subset")
-	set.IntVar(&o.SubsetNodes, "subset-nodes", 1000, "nodes in subset")
+	set.IntVar(&o.SubsetNodes, "subset-nodes", 1000, "nodes in subset and nodes")
 	set.IntVar(&o.MaxMembers, "max-members", 50, "max-members of cloud.conf in subset")
 	set.Uint64Var(&o.Seed, "seed", 0, "for random moments and times; 0 chooses one")
 	set.DurationVar(&f.timeout, "timeout", 15*time.Minute, "the longest time to wait for one change")

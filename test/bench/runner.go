@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kube-octavia/kube-octavia/test/bench/cloud"
@@ -135,7 +136,10 @@ func (r *runner) stageFor(ctx context.Context, s scenario.Scenario, who subject,
 	o.Cloud = func(context.Context) (*cloud.Cloud, error) {
 		return cloud.Simulated(cloud.Instant(), r.flags.options.Seed)
 	}
-	o.Preparing = who.fast
+	o.Command, o.Preparing = slices.Concat(who.command, needs.Flags), who.fast
+	if len(needs.Flags) > 0 {
+		o.Preparing = nil
+	}
 	return stage.Open(ctx, o)
 }
 

@@ -74,6 +74,15 @@ func (c *Cloud) NodeAddress(number int) netip.Addr {
 	return address
 }
 
+// AddServer adds a server to a simulated cloud.
+func (c *Cloud) AddServer(name string) error {
+	if c.sim == nil {
+		return ErrSimulatedOnly
+	}
+	_, err := c.sim.AddServer(name)
+	return err
+}
+
 // LoadBalancers lists those of the project.
 func (c *Cloud) LoadBalancers(ctx context.Context) ([]LoadBalancer, error) {
 	all, err := list(ctx, c.user)

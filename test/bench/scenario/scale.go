@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/kube-octavia/kube-octavia/test/bench/cloud"
 	"github.com/kube-octavia/kube-octavia/test/bench/report"
@@ -50,6 +51,36 @@ func clusterIPs(ctx context.Context, r *Run) error {
 		return err
 	}
 	return idleOf(ctx, r, "clusterip, idle", 100, 2)
+}
+
+func nodesNeeds(*Run) Needs {
+	return Needs{Flags: []string{"--controllers=service,node,node-lifecycle"}}
+}
+
+// nodes lets as many Nodes register at once as subset has, and then observes the controller without work.
+func nodes(ctx context.Context, r *Run) error {
+	r.Services, r.Ports = 0, 0
+	names, err := r.AddServers(r.SubsetNodes)
+	if err != nil {
+		return err
+	}
+	var took time.Duration
+	m, err := r.Measure(ctx, func(ctx context.Context) error {
+		began := time.Now()
+		if err := r.Register(ctx, names); err != nil {
+			return err
+		}
+		err := r.Wait(ctx, "the Nodes to be initialized", r.Initialized)
+		took = time.Since(began)
+		return err
+	}, stage.Nothing)
+	if err != nil {
+		return err
+	}
+	r.nodes = len(names)
+	row := r.add("nodes, register", m, took, 0, 0)
+	row.AddFigure("calls divided by one for each Node", report.Ratio(float64(m.Calls.Total), float64(len(names))), "")
+	return idleOf(ctx, r, "nodes, idle", 0, 0)
 }
 
 // subsetJoins is how many nodes join, one after the other.

@@ -37,6 +37,8 @@ type Needs struct {
 	Nodes int
 	// ClusterIPs lets Services be of type ClusterIP, in cluster-ip mode.
 	ClusterIPs bool
+	// Flags are further flags of the controller.
+	Flags []string
 }
 
 // All are the scenarios, in the order in which they are measured by default.
@@ -59,6 +61,7 @@ var All = []Scenario{
 	{Name: "scale", About: "many Services: restart and idle (simulated cloud that takes no time)", Own: scaleNeeds, run: scale},
 	{Name: "subset", About: "max-members: load balancers that a joining node touches (simulated cloud that takes no time)", Own: subsetNeeds, run: subset},
 	{Name: "clusterip", About: "many Services of type ClusterIP: create, restart and idle (simulated cloud that takes no time)", OnlyThis: true, Own: clusterIPNeeds, run: clusterIPs},
+	{Name: "nodes", About: "many Nodes register and are initialized; idle (simulated cloud that takes no time)", OnlyThis: true, Own: nodesNeeds, run: nodes},
 }
 
 // Named returns the scenarios with these names, in this order; all for no names.
