@@ -256,7 +256,7 @@ func alertOf(t *testing.T, rule rulefmt.Rule, sample promql.Sample) fired {
 	t.Helper()
 	alert := fired{Labels: map[string]string{}, Annotations: map[string]string{}}
 	sample.Metric.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName {
+		if l.Name != model.MetricNameLabel {
 			alert.Labels[l.Name] = l.Value
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
@@ -175,9 +176,9 @@ func (s *seriesSet) Warnings() annotations.Annotations { return nil }
 func (p *memory) labelsOf() map[string][]string {
 	names := map[string][]string{}
 	for _, s := range p.series {
-		metric := s.labels.Get(labels.MetricName)
+		metric := s.labels.Get(model.MetricNameLabel)
 		s.labels.Range(func(l labels.Label) {
-			if l.Name != labels.MetricName && !slices.Contains(names[metric], l.Name) {
+			if l.Name != model.MetricNameLabel && !slices.Contains(names[metric], l.Name) {
 				names[metric] = append(names[metric], l.Name)
 			}
 		})
