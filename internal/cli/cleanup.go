@@ -18,10 +18,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
 	"github.com/kube-octavia/kube-octavia/internal/cleanup"
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // cleanupInterval is the time between two looks at the cloud.
@@ -29,8 +29,8 @@ const cleanupInterval = 3 * time.Second
 
 // cleanupOptions holds the flags of `kube-octavia cleanup`.
 type cleanupOptions struct {
-	connection
-	logging
+	connection      connection.Options
+	logging         command.Logging
 	cluster         lb.Cluster
 	delete          bool
 	keepFloatingIPs bool
@@ -57,19 +57,19 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 			"left after --timeout.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p problems
-			if o.check(&p, c.Flags()); p.err() != nil {
-				return p.err()
+			var p command.Problems
+			if o.check(&p, c.Flags()); p.Err() != nil {
+				return p.Err()
 			}
 			if o.drain.enabled {
-				return o.runDrain(c.Context(), o.logger(streams), streams, program)
+				return o.runDrain(c.Context(), o.logging.Logger(streams), streams, program)
 			}
-			return o.run(c.Context(), o.logger(streams), streams, program.Version)
+			return o.run(c.Context(), o.logging.Logger(streams), streams, program.Version)
 		},
 	}
 	flags := c.Flags()
-	o.addCloudFlags(flags)
-	o.logging.addFlags(flags)
+	o.connection.AddCloudFlags(flags)
+	o.logging.AddFlags(flags)
 	flags.StringVar(&o.cluster.Name, "cluster-name", "", "also select objects that have only the name of the cluster: --cluster-name of its controller, by default kubernetes; leave it out if another cluster has this name; with --drain it only has to be that of the controller")
 	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system; objects of kube-octavia have it")
 	flags.BoolVar(&o.delete, "delete", false, "delete the objects; without it they are only shown")
@@ -80,28 +80,28 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 	return c
 }
 
-func (o *cleanupOptions) check(p *problems, given *pflag.FlagSet) {
-	o.checkCloud(p)
-	o.logging.check(p)
+func (o *cleanupOptions) check(p *command.Problems, given *pflag.FlagSet) {
+	o.connection.CheckCloud(p)
+	o.logging.Check(p)
 	checkOutput(p, o.output)
 	o.checkDrain(p, given)
 	if !o.drain.enabled && o.cluster.Name == "" && o.cluster.UID == "" {
 		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it says which cluster is meant"))
 	}
-	p.require(o.timeout > 0, "timeout", o.timeout, "must be above 0s")
+	p.Require(o.timeout > 0, "timeout", o.timeout, "must be above 0s")
 }
 
 func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
-	cloud, err := o.loadConfig()
+	settings, err := o.connection.LoadConfig()
 	if err != nil {
 		return err
 	}
-	session, can, err := o.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	cloud, err := o.connection.Connect(ctx, settings, version, log, prometheus.NewRegistry())
 	if err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
-	defer session.Close()
-	cleaner := newCleaner(session, can, cleanup.Options{Cluster: o.cluster, KeepFloatingIPs: o.keepFloatingIPs}, streams)
+	defer cloud.Session.Close()
+	cleaner := newCleaner(cloud, cleanup.Options{Cluster: o.cluster, KeepFloatingIPs: o.keepFloatingIPs}, streams)
 	plan, err := cleaner.Look(ctx)
 	if err != nil {
 		return err
@@ -130,9 +130,10 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	return failure
 }
 
-func newCleaner(session *openstack.Session, can lb.Capabilities, options cleanup.Options, streams IO) *cleanup.Cleaner {
+func newCleaner(cloud connection.Cloud, options cleanup.Options, streams IO) *cleanup.Cleaner {
+	session := cloud.Session
 	return &cleanup.Cleaner{
-		Octavia:  octavia.New(session.LoadBalancer(), session.ProjectID(), can),
+		Octavia:  octavia.New(session.LoadBalancer(), session.ProjectID(), cloud.Capabilities),
 		Neutron:  neutron.New(session.Network(), session.ProjectID()),
 		Barbican: barbican.New(session.KeyManager(), session.CheckExchange, func() bool { return true }),
 		Options:  options,

@@ -30,11 +30,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloudprovider"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
-	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -48,8 +47,8 @@ const defaultLeaseName = "kube-octavia"
 
 // controllerOptions holds the flags of `kube-octavia controller`.
 type controllerOptions struct {
-	connection
-	logging
+	connection                                connection.Options
+	logging                                   command.Logging
 	controllers                               controllersOptions
 	concurrency                               int
 	sweepInterval                             time.Duration
@@ -71,11 +70,11 @@ func newController(streams IO, program Options) *cobra.Command {
 			"On SIGTERM it finishes calls in progress and stops. It can be killed at any time without losing state.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p problems
-			if o.check(&p); p.err() != nil {
-				return p.err()
+			var p command.Problems
+			if o.check(&p); p.Err() != nil {
+				return p.Err()
 			}
-			return o.run(c.Context(), o.logger(streams), program)
+			return o.run(c.Context(), o.logging.Logger(streams), program)
 		},
 	}
 	o.addFlags(c.Flags())
@@ -83,9 +82,9 @@ func newController(streams IO, program Options) *cobra.Command {
 }
 
 func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
-	o.connection.addFlags(flags)
-	o.connection.addAdoptFlag(flags)
-	o.logging.addFlags(flags)
+	o.connection.AddFlags(flags)
+	o.connection.AddAdoptFlag(flags)
+	o.logging.AddFlags(flags)
 	o.controllers.addFlags(flags)
 	flags.IntVar(&o.concurrency, "concurrency", 16, "number of Services that are processed in parallel")
 	flags.DurationVar(&o.sweepInterval, "sweep-interval", time.Minute, "interval for checking all load balancers for drift")
@@ -104,17 +103,17 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 
 // run connects to cloud and cluster and works until the context ends.
 func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Options) error {
-	cloud, err := o.loadConfig()
+	cloud, err := o.connection.LoadConfig()
 	if err != nil {
 		return err
 	}
 	for _, n := range cloud.Notices {
 		log.Info("a setting of cloud.conf may not do what you expect", "notice", n.String())
 	}
-	if err := o.controllers.checkConfig(o.cloudConfig, cloud); err != nil {
+	if err := o.controllers.checkConfig(o.connection.CloudConfig, cloud); err != nil {
 		return err
 	}
-	cluster, err := kubeconfig.Load(o.kubeconfig)
+	cluster, err := kubeconfig.Load(o.connection.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
-	policy, err := o.policy(cloud, uid)
+	policy, err := o.connection.Policy(cloud, uid)
 	if err != nil {
 		return err
 	}
@@ -137,16 +136,16 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	others := controller.NewOthers(controller.OthersOptions{
 		Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: policy, Lease: o.lease(), Metrics: counted, Logger: log,
 	})
-	link := &cloudLink{
-		options: o, manager: m, log: log, version: program.Version, started: cloud,
-		work: o.worker(m, policy, counted, others, log, program.Timing),
-		tell: func(context.Context, error) {},
+	connector := &connection.Connector{
+		Options: o.connection, Logger: log, Version: program.Version, Registry: metrics.Registry, Config: cloud,
+		Work: o.worker(m, policy, counted, others, log, program.Timing),
+		Tell: func(context.Context, error) {},
 	}
 	if o.controllers.runs(serviceController) {
-		link.tell = tellServices(m, others, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log) // it selects Services and needs no cloud
+		connector.Tell = controller.TellUnconnected(m, others, &planner.Planner{Reader: m.GetClient(), Policy: policy}, log) // it selects Services and needs no cloud
 	}
-	defer link.close()
-	checks := []error{m.AddReadyzCheck("openstack", link.connected), m.AddReadyzCheck("credentials", link.authorized), m.Add(link)}
+	defer connector.Close()
+	checks := []error{m.AddReadyzCheck("openstack", connector.Connected), m.AddReadyzCheck("credentials", connector.Authorized), m.Add(connector)}
 	if err := errors.Join(checks...); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
@@ -154,9 +153,9 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 }
 
 // worker returns what starts the reconcilers once there is a cloud.
-func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, log logr.Logger, timing timing.Delays) func(context.Context, *openstack.Session, cloudconfig.Config, lb.Capabilities) error {
-	return func(_ context.Context, session *openstack.Session, cloud cloudconfig.Config, can lb.Capabilities) error {
-		provider, err := o.controllers.cloudProvider(session, cloud, policy.ClusterUID, timing)
+func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, counted *kometrics.Metrics, others *controller.Others, log logr.Logger, timing timing.Delays) func(context.Context, connection.Cloud) error {
+	return func(_ context.Context, cloud connection.Cloud) error {
+		provider, err := o.controllers.cloudProvider(cloud.Session, cloud.Config, policy.ClusterUID, timing)
 		if err != nil {
 			return err
 		}
@@ -167,7 +166,7 @@ func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, count
 			return err
 		}
 		return controller.SetUp(m, controller.Options{
-			Planner:        o.planner(m.GetClient(), m.GetAPIReader(), session, cloud, can, policy),
+			Planner:        o.connection.Planner(m.GetClient(), m.GetAPIReader(), cloud, policy),
 			Metrics:        counted,
 			Registry:       metrics.Registry,
 			Logger:         log,

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kube-octavia/kube-octavia/internal/cloudprovider"
+	"github.com/kube-octavia/kube-octavia/internal/command"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
@@ -61,17 +62,17 @@ func (o *controllersOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.routePeriod, "route-reconciliation-period", 10*time.Second, "interval for comparing the routes with the Nodes")
 }
 
-func (o *controllersOptions) check(p *problems) {
+func (o *controllersOptions) check(p *command.Problems) {
 	enabled, err := enabledControllers(o.names)
-	p.add("controllers", quoted(strings.Join(o.names, ",")), err)
-	p.require(o.statusPeriod >= time.Second, "node-status-update-frequency", o.statusPeriod, "must be 1s or more")
-	p.require(o.monitorPeriod >= time.Second, "node-monitor-period", o.monitorPeriod, "must be 1s or more")
-	p.require(o.routePeriod >= time.Second, "route-reconciliation-period", o.routePeriod, "must be 1s or more")
+	p.Add("controllers", command.Quoted(strings.Join(o.names, ",")), err)
+	p.Require(o.statusPeriod >= time.Second, "node-status-update-frequency", o.statusPeriod, "must be 1s or more")
+	p.Require(o.monitorPeriod >= time.Second, "node-monitor-period", o.monitorPeriod, "must be 1s or more")
+	p.Require(o.routePeriod >= time.Second, "route-reconciliation-period", o.routePeriod, "must be 1s or more")
 	cidrs, err := parseClusterCIDRs(o.clusterCIDR)
 	if err == nil && slices.Contains(enabled, routeController) && len(cidrs) == 0 {
 		err = errors.New("is required by controller route: the CIDRs of all Pods, such as 10.244.0.0/16, as --cluster-cidr of kube-controller-manager")
 	}
-	p.add("cluster-cidr", quoted(strings.Join(o.clusterCIDR, ",")), err)
+	p.Add("cluster-cidr", command.Quoted(strings.Join(o.clusterCIDR, ",")), err)
 }
 
 // enabledControllers returns the controllers that a list of names, *, and -NAME enables. As in kube-controller-manager, a name

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
 	"github.com/kube-octavia/kube-octavia/internal/doctorfacts"
@@ -31,8 +32,8 @@ var errUnhealthy = errors.New("a check has status error")
 
 // doctorOptions holds the flags of `kube-octavia doctor`.
 type doctorOptions struct {
-	connection
-	logging
+	connection     connection.Options
+	logging        command.Logging
 	output, checks string
 	lease          othercontroller.LeaseName
 	all            bool
@@ -57,15 +58,15 @@ func newDoctor(streams IO, version string) *cobra.Command {
 			"  counts: number of checks of each status",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p problems
-			if o.check(&p); p.err() != nil {
-				return p.err()
+			var p command.Problems
+			if o.check(&p); p.Err() != nil {
+				return p.Err()
 			}
-			return o.run(c.Context(), o.logger(streams), streams.Out, version)
+			return o.run(c.Context(), o.logging.Logger(streams), streams.Out, version)
 		},
 	}
-	o.connection.addFlags(c.Flags())
-	o.logging.addFlags(c.Flags())
+	o.connection.AddFlags(c.Flags())
+	o.logging.AddFlags(c.Flags())
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	c.Flags().StringVar(&o.checks, "checks", "", "names of the checks to show, separated by commas; default: all, which are "+doctor.AllNames())
 	c.Flags().StringVar(&o.lease.Namespace, "leader-elect-resource-namespace", "kube-octavia", "namespace of the controller's Lease")
@@ -74,13 +75,13 @@ func newDoctor(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *doctorOptions) check(p *problems) {
-	o.connection.check(p)
-	o.logging.check(p)
+func (o *doctorOptions) check(p *command.Problems) {
+	o.connection.Check(p)
+	o.logging.Check(p)
 	checkOutput(p, o.output)
 	var err error
 	o.chosen, err = doctor.ParseChecks(o.checks)
-	p.add("checks", quoted(o.checks), err)
+	p.Add("checks", command.Quoted(o.checks), err)
 }
 
 func (o *doctorOptions) run(ctx context.Context, log logr.Logger, out io.Writer, version string) error {
@@ -103,16 +104,16 @@ func verdictOf(report diagnosis.Report) error {
 
 // source says where the facts are. What is wrong with it becomes a finding.
 func (o *doctorOptions) source(log logr.Logger, version string) doctorfacts.Source {
-	s := doctorfacts.Source{ConfigPath: o.cloudConfig, Lease: o.lease}
-	s.Config, s.ConfigErr = o.loadConfig()
-	s.Cluster, s.ClusterErr = kubeconfig.Load(o.kubeconfig)
-	s.NoCluster = errors.Is(s.ClusterErr, rest.ErrNotInCluster) && o.kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == ""
-	s.Policy = claim.Policy{ClusterName: o.clusterName, LoadBalancerClass: o.loadBalancerClass, DefaultClass: o.defaultClass}
+	s := doctorfacts.Source{ConfigPath: o.connection.CloudConfig, Lease: o.lease}
+	s.Config, s.ConfigErr = o.connection.LoadConfig()
+	s.Cluster, s.ClusterErr = kubeconfig.Load(o.connection.Kubeconfig)
+	s.NoCluster = errors.Is(s.ClusterErr, rest.ErrNotInCluster) && o.connection.Kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == ""
+	s.Policy = claim.Policy{ClusterName: o.connection.ClusterName, LoadBalancerClass: o.connection.LoadBalancerClass, DefaultClass: o.connection.DefaultClass}
 	if s.ConfigErr == nil {
-		s.Policy, s.ConfigErr = o.policy(s.Config, "")
+		s.Policy, s.ConfigErr = o.connection.Policy(s.Config, "")
 	}
 	s.Login = func(ctx context.Context) (*openstack.Session, error) {
-		return o.login(ctx, s.Config, version, log, prometheus.NewRegistry())
+		return o.connection.Login(ctx, s.Config, version, log, prometheus.NewRegistry())
 	}
 	return s
 }

@@ -21,13 +21,13 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/cleanup"
-	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/drain"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	kometrics "github.com/kube-octavia/kube-octavia/internal/metrics"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 )
 
@@ -48,34 +48,34 @@ var drainFlags = []string{"kubeconfig", "load-balancer-class", "handle-default-c
 
 func (o *cleanupOptions) addDrainFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.drain.enabled, "drain", false, "release the Services of a cluster that exists, and delete everything that its controller created; --kubeconfig, --load-balancer-class, --handle-default-class, --leader-elect-resource-* and --scale-down are for this")
-	o.addClusterFlags(flags)
+	o.connection.AddClusterFlags(flags)
 	flags.StringVar(&o.drain.leaseNamespace, "leader-elect-resource-namespace", "", "namespace of the controller's Lease; default: the Pod's namespace, or "+defaultLeaseNamespace+" outside a cluster")
 	flags.StringVar(&o.drain.leaseName, "leader-elect-resource-name", defaultLeaseName, "name of the controller's Lease")
 	flags.StringVar(&o.drain.deploymentName, "scale-down", "", "name of the controller's Deployment, in the namespace of the Lease: scale it to 0 first")
 }
 
 // checkDrain adds the problems of flags that need --drain, and of those that it does not allow.
-func (o *cleanupOptions) checkDrain(p *problems, given *pflag.FlagSet) {
+func (o *cleanupOptions) checkDrain(p *command.Problems, given *pflag.FlagSet) {
 	if !o.drain.enabled {
 		for _, name := range drainFlags {
-			p.require(!given.Changed(name), name, given.Lookup(name).Value, "needs --drain: without it, the command does not connect to the cluster")
+			p.Require(!given.Changed(name), name, given.Lookup(name).Value, "needs --drain: without it, the command does not connect to the cluster")
 		}
 		return
 	}
 	c := o.controller()
-	c.connection.check(p)
-	p.require(o.cluster.UID == "", "cluster-uid", o.cluster.UID, "must not be set with --drain, which reads it from the cluster")
-	p.require(!o.keepFloatingIPs, "keep-floating-ips", true, "must not be set with --drain: floating IPs of Services with annotation keep-floatingip are kept")
-	p.require(o.drain.deploymentName == "" || o.delete, "scale-down", o.drain.deploymentName, "needs --delete")
+	c.connection.Check(p)
+	p.Require(o.cluster.UID == "", "cluster-uid", o.cluster.UID, "must not be set with --drain, which reads it from the cluster")
+	p.Require(!o.keepFloatingIPs, "keep-floating-ips", true, "must not be set with --drain: floating IPs of Services with annotation keep-floatingip are kept")
+	p.Require(o.drain.deploymentName == "" || o.delete, "scale-down", o.drain.deploymentName, "needs --delete")
 }
 
 // controller returns the flags with which the controller runs that releases the Services.
 func (o *cleanupOptions) controller() controllerOptions {
 	var c controllerOptions
 	c.addFlags(pflag.NewFlagSet("", pflag.ContinueOnError)) // sets the defaults
-	adopt := c.adopt
+	adopt := c.connection.Adopt
 	c.connection = o.connection
-	c.clusterName, c.adopt = cmp.Or(o.cluster.Name, defaultClusterName), adopt
+	c.connection.ClusterName, c.connection.Adopt = cmp.Or(o.cluster.Name, connection.DefaultClusterName), adopt
 	c.metricsAddress, c.healthAddress, c.orphanGrace = "0", "0", graceValue(orphan.Never)
 	c.leaseName, c.leaseNamespace = o.drain.leaseName, o.drain.leaseNamespace
 	if _, err := os.Stat(namespaceFile); c.leaseNamespace == "" && err != nil {
@@ -108,11 +108,9 @@ type drainRun struct {
 	program    Options
 	streams    IO
 	log        logr.Logger
-	cloud      cloudconfig.Config
+	cloud      connection.Cloud
 	cluster    kubeconfig.Cluster
 	policy     claim.Policy
-	session    *openstack.Session
-	can        lb.Capabilities
 	client     client.Client // has no cache
 	registry   *prometheus.Registry
 	lease      drain.Lease
@@ -125,7 +123,7 @@ func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams 
 	if err := d.connect(ctx); err != nil {
 		return err
 	}
-	defer d.session.Close()
+	defer d.cloud.Session.Close()
 	found, err := d.look(ctx)
 	if err != nil {
 		return err
@@ -164,11 +162,12 @@ func (o *cleanupOptions) runDrain(ctx context.Context, log logr.Logger, streams 
 }
 
 // connect connects to cluster and cloud.
-func (d *drainRun) connect(ctx context.Context) (err error) {
-	if d.cloud, err = d.options.loadConfig(); err != nil {
+func (d *drainRun) connect(ctx context.Context) error {
+	settings, err := d.options.connection.LoadConfig()
+	if err != nil {
 		return err
 	}
-	if d.cluster, err = kubeconfig.Load(d.options.kubeconfig); err != nil {
+	if d.cluster, err = kubeconfig.Load(d.options.connection.Kubeconfig); err != nil {
 		return err
 	}
 	uid, err := d.cluster.UID(ctx)
@@ -178,18 +177,18 @@ func (d *drainRun) connect(ctx context.Context) (err error) {
 	if d.client, err = client.New(d.cluster.REST, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		return d.cluster.Explain(err)
 	}
-	if d.policy, err = d.controller.policy(d.cloud, uid); err != nil {
+	if d.policy, err = d.controller.connection.Policy(settings, uid); err != nil {
 		return err
 	}
 	d.policy.Drain = true
-	if d.session, d.can, err = d.controller.connect(ctx, d.cloud, d.program.Version, d.log, d.registry); err != nil {
+	if d.cloud, err = d.controller.connection.Connect(ctx, settings, d.program.Version, d.log, d.registry); err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	d.lease = drain.Lease{Client: d.client, Namespace: d.controller.namespace(), Name: d.controller.leaseName, Duration: d.controller.leaseDuration, Note: d.streams.Note}
 	cluster := lb.Cluster{UID: uid} // objects without a uid may belong to another controller, which still runs
 	d.drainer = drain.New(drain.Drainer{
 		Policy: d.policy, Reader: d.client, Interval: drainInterval,
-		Cleaner:  newCleaner(d.session, d.can, cleanup.Options{Cluster: cluster, Class: d.policy.LoadBalancerClass}, d.streams),
+		Cleaner:  newCleaner(d.cloud, cleanup.Options{Cluster: cluster, Class: d.policy.LoadBalancerClass}, d.streams),
 		Progress: cleanup.ProgressTo(d.streams.Err, "released %d of %d Services"),
 	})
 	return nil
@@ -202,7 +201,7 @@ func (d *drainRun) look(ctx context.Context) (drained, error) {
 	if err != nil {
 		return found, err
 	}
-	planner := d.controller.planner(d.client, d.client, d.session, d.cloud, d.can, d.policy)
+	planner := d.controller.connection.Planner(d.client, d.client, d.cloud, d.policy)
 	for i := range services {
 		if service := &services[i]; d.policy.Leaves(service) {
 			found.Services = append(found.Services, planOf(ctx, planner, service))
@@ -258,7 +257,7 @@ func (d *drainRun) run(ctx context.Context) (drained, error) {
 
 // manager returns what runs the controller.
 func (d *drainRun) manager() (manager.Manager, error) {
-	m, err := d.controller.manager(d.cluster.REST, d.cloud.ClusterIP, d.policy, d.log)
+	m, err := d.controller.manager(d.cluster.REST, d.cloud.Config.ClusterIP, d.policy, d.log)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +266,7 @@ func (d *drainRun) manager() (manager.Manager, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	return m, controller.SetUp(m, controller.Options{
-		Planner: d.controller.planner(m.GetClient(), m.GetAPIReader(), d.session, d.cloud, d.can, d.policy),
+		Planner: d.controller.connection.Planner(m.GetClient(), m.GetAPIReader(), d.cloud, d.policy),
 		Metrics: counted, Registry: d.registry, Logger: d.log, Timing: d.program.Timing,
 		Concurrency: d.controller.concurrency, SweepInterval: d.controller.sweepInterval, OrphanGrace: orphan.Never,
 	})

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
 )
 
 // kubeconfigFor writes a kubeconfig with context c, cluster k and user u, and returns its path.
@@ -206,4 +207,14 @@ func TestTheKubeconfigOfTheEnvironmentIsNamed(t *testing.T) {
 	if got := runCommand(t, "plan", "--cloud-config="+conf); !strings.Contains(got.Err, `($KUBECONFIG), context "c")`) {
 		t.Errorf("%+v", got)
 	}
+}
+
+// anotherAuthority is the certificate of somebody who has signed nothing.
+func anotherAuthority(t *testing.T) string {
+	t.Helper()
+	certificate, _, err := cert.GenerateSelfSignedCertKey("another.example", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(certificate)
 }

@@ -13,15 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
 // migrateOptions holds the flags of `kube-octavia migrate`.
 type migrateOptions struct {
-	connection
-	logging
-	output string
-	from   string
+	connection connection.Options
+	logging    command.Logging
+	output     string
+	from       string
 }
 
 func newMigrate(streams IO, version string) *cobra.Command {
@@ -36,39 +37,39 @@ func newMigrate(streams IO, version string) *cobra.Command {
 			"Exit status: 0 everything would be taken over unchanged, 2 something needs your attention, 1 an error.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var p problems
-			if o.check(&p); p.err() != nil {
-				return p.err()
+			var p command.Problems
+			if o.check(&p); p.Err() != nil {
+				return p.Err()
 			}
-			return o.run(c.Context(), o.logger(streams), streams, version)
+			return o.run(c.Context(), o.logging.Logger(streams), streams, version)
 		},
 	}
-	o.connection.addFlags(c.Flags())
-	o.logging.addFlags(c.Flags())
+	o.connection.AddFlags(c.Flags())
+	o.logging.AddFlags(c.Flags())
 	c.Flags().StringVar(&o.from, "from", string(report.OCCM), "what created the load balancers: occm (openstack-cloud-controller-manager) or kuryr, which needs section [ClusterIP] in cloud.conf")
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	return c
 }
 
-func (o *migrateOptions) check(p *problems) {
-	o.connection.check(p)
-	o.logging.check(p)
+func (o *migrateOptions) check(p *command.Problems) {
+	o.connection.Check(p)
+	o.logging.Check(p)
 	checkOutput(p, o.output)
 	from := report.Predecessor(o.from)
-	p.require(from == report.OCCM || from == report.Kuryr, "from", quoted(o.from), "must be occm or kuryr")
+	p.Require(from == report.OCCM || from == report.Kuryr, "from", command.Quoted(o.from), "must be occm or kuryr")
 }
 
 func (o *migrateOptions) run(ctx context.Context, log logr.Logger, streams IO, version string) error {
 	from := report.Predecessor(o.from)
-	planner, disconnect, err := o.look(ctx, log, version)
+	view, err := o.connection.Look(ctx, log, version)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	if from == report.Kuryr && planner.ClusterIPs == nil {
-		return fmt.Errorf("--from kuryr: %s has no section [ClusterIP] with enabled = true, so the controller would serve no ClusterIP", o.cloudConfig)
+	defer view.Session.Close()
+	if from == report.Kuryr && view.Planner.ClusterIPs == nil {
+		return fmt.Errorf("--from kuryr: %s has no section [ClusterIP] with enabled = true, so the controller would serve no ClusterIP", o.connection.CloudConfig)
 	}
-	migration, err := report.Migrate(ctx, planner.Source(), from)
+	migration, err := report.Migrate(ctx, view.Planner.Source(), from)
 	if err != nil {
 		return err
 	}

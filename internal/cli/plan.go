@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
@@ -24,10 +25,10 @@ import (
 
 // planOptions holds the flags of `kube-octavia plan`.
 type planOptions struct {
-	connection
-	logging
-	namespace string
-	output    string
+	connection connection.Options
+	logging    command.Logging
+	namespace  string
+	output     string
 }
 
 // servicePlan is what the controller would do for one Service.
@@ -63,34 +64,35 @@ func newPlan(streams IO, version string) *cobra.Command {
 			"Exit status: 0 nothing to do, 2 something to do, 1 an error.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
-			var p problems
-			if o.check(&p); p.err() != nil {
-				return p.err()
+			var p command.Problems
+			if o.check(&p); p.Err() != nil {
+				return p.Err()
 			}
-			return o.run(c.Context(), o.logger(streams), args, streams, version)
+			return o.run(c.Context(), o.logging.Logger(streams), args, streams, version)
 		},
 	}
-	o.connection.addFlags(c.Flags())
-	o.connection.addAdoptFlag(c.Flags())
-	o.logging.addFlags(c.Flags())
+	o.connection.AddFlags(c.Flags())
+	o.connection.AddAdoptFlag(c.Flags())
+	o.logging.AddFlags(c.Flags())
 	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", namespaceUsage)
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	return c
 }
 
-func (o *planOptions) check(p *problems) {
-	o.connection.check(p)
-	o.logging.check(p)
+func (o *planOptions) check(p *command.Problems) {
+	o.connection.Check(p)
+	o.logging.Check(p)
 	checkOutput(p, o.output)
 }
 
 func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, streams IO, version string) error {
-	planner, disconnect, err := o.look(ctx, log, version)
+	view, err := o.connection.Look(ctx, log, version)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	services, err := o.services(ctx, planner.Reader, args)
+	defer view.Session.Close()
+	planner := view.Planner
+	services, err := o.services(ctx, planner.Reader, view.Cluster.Namespace(), args)
 	if err != nil {
 		return err
 	}
@@ -110,14 +112,14 @@ func (o *planOptions) run(ctx context.Context, log logr.Logger, args []string, s
 		}
 		streams.Note(report.Unhandled(planner.Policy, place, services))
 	}
-	if err := o.print(streams.Out, plans); o.unknownProviders == nil {
+	if err := o.print(streams.Out, plans); view.UnknownProviders == nil {
 		return err
 	}
-	return o.unknownProviders
+	return view.UnknownProviders
 }
 
 // services reads the one that is named, or all. One that is named must exist, and so must the namespace.
-func (o *planOptions) services(ctx context.Context, reader client.Reader, args []string) ([]corev1.Service, error) {
+func (o *planOptions) services(ctx context.Context, reader client.Reader, contextNamespace string, args []string) ([]corev1.Service, error) {
 	if len(args) == 0 {
 		var list corev1.ServiceList
 		if err := reader.List(ctx, &list, client.InNamespace(o.namespace)); err != nil {
@@ -128,7 +130,7 @@ func (o *planOptions) services(ctx context.Context, reader client.Reader, args [
 		}
 		return list.Items, nil
 	}
-	key, err := serviceKey(args[0], o.namespace, o.contextNamespace)
+	key, err := serviceKey(args[0], o.namespace, contextNamespace)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/connection"
 	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
-	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/report"
 )
 
@@ -27,12 +27,12 @@ var statusOutputs = []string{string(report.StatusText), string(report.StatusWide
 
 // statusOptions holds the flags of `kube-octavia status`.
 type statusOptions struct {
-	connection
-	logging
-	namespace string
-	output    string
-	watch     bool
-	interval  time.Duration
+	connection connection.Options
+	logging    command.Logging
+	namespace  string
+	output     string
+	watch      bool
+	interval   time.Duration
 }
 
 func newStatus(streams IO, version string) *cobra.Command {
@@ -50,16 +50,16 @@ func newStatus(streams IO, version string) *cobra.Command {
 			"Octavia for each load balancer.",
 		Args: command.Args,
 		RunE: func(c *cobra.Command, args []string) error {
-			var p problems
-			if o.check(&p); p.err() != nil {
-				return p.err()
+			var p command.Problems
+			if o.check(&p); p.Err() != nil {
+				return p.Err()
 			}
-			return o.run(c.Context(), o.logger(streams), args, streams, version)
+			return o.run(c.Context(), o.logging.Logger(streams), args, streams, version)
 		},
 	}
 	flags := c.Flags()
-	o.connection.addFlags(flags)
-	o.logging.addFlags(flags)
+	o.connection.AddFlags(flags)
+	o.logging.AddFlags(flags)
 	flags.StringVarP(&o.namespace, "namespace", "n", "", namespaceUsage)
 	flags.StringVarP(&o.output, "output", "o", "text", "output format: text, wide, json or tree")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "look again and again, and print what has changed, until the command is interrupted")
@@ -67,23 +67,24 @@ func newStatus(streams IO, version string) *cobra.Command {
 	return c
 }
 
-func (o *statusOptions) check(p *problems) {
-	o.connection.check(p)
-	o.logging.check(p)
-	p.require(slices.Contains(statusOutputs, o.output), "output", quoted(o.output), "must be text, wide, json or tree")
-	p.require(o.interval >= time.Second, "interval", o.interval, "must be 1s or more")
+func (o *statusOptions) check(p *command.Problems) {
+	o.connection.Check(p)
+	o.logging.Check(p)
+	p.Require(slices.Contains(statusOutputs, o.output), "output", command.Quoted(o.output), "must be text, wide, json or tree")
+	p.Require(o.interval >= time.Second, "interval", o.interval, "must be 1s or more")
 }
 
 func (o *statusOptions) run(ctx context.Context, log logr.Logger, args []string, streams IO, version string) error {
-	planner, disconnect, err := o.look(ctx, log, version)
+	view, err := o.connection.Look(ctx, log, version)
 	if err != nil {
 		return o.unlessInterrupted(ctx, err)
 	}
-	defer disconnect()
-	selected, err := o.selection(ctx, planner, args, streams)
+	defer view.Session.Close()
+	selected, err := o.selection(ctx, view, args, streams)
 	if err != nil {
 		return o.unlessInterrupted(ctx, err)
 	}
+	planner := view.Planner
 	lists := &kubeconfig.Once{Reader: planner.Reader}
 	planner.Reader = lists
 	show := statusDisplay{source: planner.Source(), selected: selected, output: o.output, streams: streams}
@@ -113,7 +114,8 @@ func (o *statusOptions) unlessInterrupted(ctx context.Context, err error) error 
 }
 
 // selection returns what the arguments and --namespace select. Services and namespaces that are named must exist.
-func (o *statusOptions) selection(ctx context.Context, planner *planner.Planner, args []string, streams IO) (report.StatusOptions, error) {
+func (o *statusOptions) selection(ctx context.Context, view connection.View, args []string, streams IO) (report.StatusOptions, error) {
+	planner := view.Planner
 	selected := report.StatusOptions{Parts: o.output != string(report.StatusText) || o.namespace != "" || len(args) > 0}
 	if len(args) == 0 {
 		selected.Namespace = o.namespace
@@ -123,7 +125,7 @@ func (o *statusOptions) selection(ctx context.Context, planner *planner.Planner,
 		return selected, namespaceMissing(ctx, planner.Reader, o.namespace)
 	}
 	for _, arg := range args {
-		key, err := serviceKey(arg, o.namespace, o.contextNamespace)
+		key, err := serviceKey(arg, o.namespace, view.Cluster.Namespace())
 		if err != nil {
 			return selected, err
 		}

@@ -1,8 +1,8 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is what the subcommands of kube-octavia have in common: where they write, the version, and errors
-// of arguments and flags. It imports nothing of the project.
+// Package command is what the subcommands of kube-octavia have in common: where they write and log, the version, and
+// errors of arguments and flags. It imports nothing of the project.
 package command
 
 import (

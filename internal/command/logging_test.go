@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"bytes"
@@ -14,10 +14,10 @@ import (
 
 // logged is what a logger with these flags writes of one line each at levels 0,
 // 1, 4 and 9 and one error.
-func logged(t *testing.T, l logging) string {
+func logged(t *testing.T, l Logging) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	log := l.logger(IO{Out: &out, Err: &errs}).WithName("part").WithValues("service", "ns/web")
+	log := l.Logger(IO{Out: &out, Err: &errs}).WithName("part").WithValues("service", "ns/web")
 	log.Info("level 0", "op", "CreateListener")
 	log.V(1).Info("level 1")
 	log.V(4).Info("level 4")
@@ -37,7 +37,7 @@ func TestVerbosityChoosesWhatIsLogged(t *testing.T) {
 		9: {"level 0", "level 1", "level 4", "level 9", "failed"},
 	} {
 		for _, format := range []string{"text", "json"} {
-			text := logged(t, logging{verbosity: verbosity, format: format})
+			text := logged(t, Logging{verbosity: verbosity, format: format})
 			if lines := strings.Count(text, "\n"); lines != len(want) {
 				t.Errorf("%d, %s: %d lines, want %d:\n%s", verbosity, format, lines, len(want), text)
 			}
@@ -51,7 +51,7 @@ func TestVerbosityChoosesWhatIsLogged(t *testing.T) {
 }
 
 func TestJSONLogsAreOneObjectALine(t *testing.T) {
-	for line := range strings.Lines(logged(t, logging{format: "json"})) {
+	for line := range strings.Lines(logged(t, Logging{format: "json"})) {
 		var entry struct {
 			TS                                     time.Time
 			Level, Logger, Msg, Service, Op, Error string
@@ -79,7 +79,7 @@ func TestJSONLogsAreOneObjectALine(t *testing.T) {
 
 func TestAnErrorIsLoggedWithoutItsStack(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
-		if text := logged(t, logging{format: format}); strings.Contains(text, ".go:") {
+		if text := logged(t, Logging{format: format}); strings.Contains(text, ".go:") {
 			t.Errorf("%s:\n%s", format, text)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package connection
 
 import (
 	"net/http"
@@ -35,13 +35,13 @@ func TestAProviderThatTheCloudDoesNotHaveIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log book
 			o := flags()
-			o.cloudConfig = "/etc/cloud.conf"
-			session, _, err := o.connect(t.Context(), parse(t, cloud.CloudConf()+test.settings), "test", log.logger(), prometheus.NewRegistry())
+			o.CloudConfig = "/etc/cloud.conf"
+			connected, err := o.Connect(t.Context(), parse(t, cloud.CloudConf()+test.settings), "test", log.logger(), prometheus.NewRegistry())
 			if err != nil {
 				t.Fatal(err)
 			}
-			session.Close()
-			err = o.unknownProviders
+			connected.Session.Close()
+			err = connected.UnknownProviders
 			switch {
 			case test.want == "":
 				if err != nil {
@@ -63,12 +63,12 @@ func TestProvidersThatCannotBeListedRefuseNothing(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
 		cloud.Faults().Add(wire.Fault{Service: cloudsim.LoadBalancer, Method: http.MethodGet, Route: calltable.ProvidersPath, Kind: wire.FaultStatus, Status: status, Times: 1})
 		var log book
-		session, _, err := flags().connect(t.Context(), parse(t, cloud.CloudConf()+"lb-provider = amphoa\n"), "test", log.logger(), prometheus.NewRegistry())
+		connected, err := flags().Connect(t.Context(), parse(t, cloud.CloudConf()+"lb-provider = amphoa\n"), "test", log.logger(), prometheus.NewRegistry())
 		if err != nil {
 			t.Errorf("%d: %v", status, err)
 			continue
 		}
-		session.Close()
+		connected.Session.Close()
 		if !strings.Contains(log.String(), "cannot check that Octavia has the providers of cloud.conf") {
 			t.Errorf("%d: nothing is logged: %s", status, log.String())
 		}

@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package connection
 
 import (
 	"testing"
@@ -16,10 +16,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// flags are those of a connection as they are without a command line.
-func flags() *connection {
-	c := &connection{}
-	c.addFlags(pflag.NewFlagSet("test", pflag.ContinueOnError))
+// flags are the options as they are without a command line.
+func flags() *Options {
+	c := &Options{}
+	c.AddFlags(pflag.NewFlagSet("test", pflag.ContinueOnError))
 	return c
 }
 
@@ -39,18 +39,12 @@ func TestASessionKnowsWhatTheCloudCanDo(t *testing.T) {
 	}
 	defer cloud.Close()
 	conf := parse(t, cloud.CloudConf()+"lb-provider = ovn\n")
-	session, can, err := flags().connect(t.Context(), conf, "test", logr.Discard(), prometheus.NewRegistry())
+	connected, err := flags().Connect(t.Context(), conf, "test", logr.Discard(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer session.Close()
-	if diff := cmp.Diff(lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 10}, Provider: "ovn"}, can); diff != "" {
+	defer connected.Session.Close()
+	if diff := cmp.Diff(lb.Capabilities{APIVersion: lb.Version{Major: 2, Minor: 10}, Provider: "ovn"}, connected.Capabilities); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestTheLeaseIsWhereTheFlagSays(t *testing.T) {
-	if got := (&controllerOptions{leaseNamespace: "ns"}).namespace(); got != "ns" {
-		t.Errorf("got %q", got)
 	}
 }

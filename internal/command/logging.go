@@ -1,7 +1,7 @@
 // Copyright The kube-octavia Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"sync"
@@ -14,13 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// logging holds the flags that say how to log.
-type logging struct {
+// Logging holds the flags that say how to log.
+type Logging struct {
 	verbosity int
 	format    string
 }
 
-func (l *logging) addFlags(flags *pflag.FlagSet) {
+// AddFlags adds the flags, with their defaults.
+func (l *Logging) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&l.verbosity, "v", "v", 0, "log level: 0 logs changes, 4 also every call to OpenStack")
 	flags.StringVar(&l.format, "log-format", "text", "format of the log: text or json")
 }
@@ -28,8 +29,14 @@ func (l *logging) addFlags(flags *pflag.FlagSet) {
 // maxVerbosity is the highest log level.
 const maxVerbosity = 9
 
-// logger makes the logger of the process, which Kubernetes' libraries use too. The flags have been checked.
-func (l *logging) logger(streams IO) logr.Logger {
+// Check adds the problems of the flags.
+func (l *Logging) Check(p *Problems) {
+	p.Require(l.format == "text" || l.format == "json", "log-format", Quoted(l.format), "must be text or json")
+	p.Require(l.verbosity >= 0 && l.verbosity <= maxVerbosity, "v", l.verbosity, "must be 0 to 9")
+}
+
+// Logger makes the logger of the process, which Kubernetes' libraries use too. The flags have been checked.
+func (l *Logging) Logger(streams IO) logr.Logger {
 	encoder := zap.ConsoleEncoder(func(c *zapcore.EncoderConfig) {
 		c.EncodeTime, c.EncodeLevel = zapcore.ISO8601TimeEncoder, encodeLevel
 	})

@@ -1,0 +1,32 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Problems collects what is wrong with flags, so that all of it is named at once.
+type Problems []error
+
+// Add adds the problem of a flag, unless it is nil.
+func (p *Problems) Add(flag string, value any, problem error) {
+	if problem != nil {
+		*p = append(*p, fmt.Errorf("--%s %v: %w", flag, value, problem))
+	}
+}
+
+// Require adds the problem of a flag unless it has the right form.
+func (p *Problems) Require(right bool, flag string, value any, form string) {
+	if !right {
+		p.Add(flag, value, errors.New(form))
+	}
+}
+
+// Err returns all problems as one error, or nil if there are none.
+func (p *Problems) Err() error { return errors.Join(*p...) }
+
+// Quoted is a value as errors show it.
+func Quoted(text string) string { return fmt.Sprintf("%q", text) }

@@ -1,0 +1,210 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package connection is how commands reach the cluster and the cloud: the flags that say which, one connection for a
+// command that reads both, and for the controller one that is tried until it succeeds. It may import command, kubeconfig,
+// credential, planner, and what these import.
+package connection
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/command"
+	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/kubeconfig"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/neutron"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+)
+
+// DefaultLoadBalancerClass is the spec.loadBalancerClass of the Services that the controller
+// handles unless it is told otherwise.
+const DefaultLoadBalancerClass = "kube-octavia.io/octavia"
+
+// DefaultClusterName is --cluster-name of the controller unless it is told otherwise.
+const DefaultClusterName = "kubernetes"
+
+// The calls to each OpenStack service, in the long run and at once, that the
+// controller allows itself unless it is told otherwise.
+const (
+	defaultCloudRate  = 50
+	defaultCloudBurst = 100
+)
+
+// Options holds the flags that say which cluster and which cloud.
+type Options struct {
+	// CloudConfig is the path of cloud.conf.
+	CloudConfig string
+	// Kubeconfig is the path of the kubeconfig; empty means that it is looked for.
+	Kubeconfig string
+	// ClusterName is the name of the cluster in the names of load balancers.
+	ClusterName string
+	// LoadBalancerClass is the spec.loadBalancerClass of the Services to handle.
+	LoadBalancerClass string
+	// DefaultClass is whether Services without spec.loadBalancerClass are handled, too.
+	DefaultClass bool
+	// Adopt is what happens to load balancers of openstack-cloud-controller-manager.
+	Adopt      claim.Adoption
+	cloudRate  float64
+	cloudBurst int
+}
+
+// Cloud is a cloud that is connected. Its session is to be closed when it is needed no more.
+type Cloud struct {
+	Config       config.Config
+	Session      *openstack.Session
+	Capabilities lb.Capabilities
+	// UnknownProviders says which providers of cloud.conf Octavia does not have. It is nil if it has all of them.
+	UnknownProviders error
+}
+
+// View is a cluster and a cloud that are connected, for a command that reads both and writes nothing.
+type View struct {
+	Cloud
+	Cluster kubeconfig.Cluster
+	Planner *planner.Planner
+}
+
+// AddFlags adds the flags of cluster and cloud, with their defaults.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.AddCloudFlags(flags)
+	o.AddClusterFlags(flags)
+	flags.StringVar(&o.ClusterName, "cluster-name", DefaultClusterName, "name of the cluster in the names of load balancers; after a migration, that of openstack-cloud-controller-manager")
+}
+
+// AddClusterFlags adds the flags that say which cluster, and which Services of it.
+func (o *Options) AddClusterFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; default: the Pod's service account, $KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&o.LoadBalancerClass, "load-balancer-class", DefaultLoadBalancerClass, "spec.loadBalancerClass of the Services to handle")
+	flags.BoolVar(&o.DefaultClass, "handle-default-class", true, "also handle Services without spec.loadBalancerClass")
+}
+
+// AddCloudFlags is for commands that need no cluster.
+func (o *Options) AddCloudFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.CloudConfig, "cloud-config", "", "path of cloud.conf (required)")
+	flags.Float64Var(&o.cloudRate, "cloud-rate", defaultCloudRate, "sustained calls per second to each OpenStack service")
+	flags.IntVar(&o.cloudBurst, "cloud-burst", defaultCloudBurst, "burst of calls to each OpenStack service")
+}
+
+// AddAdoptFlag is for commands that tell, or do, what the controller does.
+func (o *Options) AddAdoptFlag(flags *pflag.FlagSet) {
+	o.Adopt = claim.AdoptTag
+	flags.Var((*adoptValue)(&o.Adopt), "adopt", "load balancers of openstack-cloud-controller-manager: tag takes them over by adding tags; observe only reports what would be done and writes nothing but conditions")
+}
+
+// LoadConfig reads cloud.conf.
+func (o *Options) LoadConfig() (config.Config, error) {
+	return config.Load(o.CloudConfig)
+}
+
+// Connect authenticates, finds out what the cloud can do, and looks whether it has the providers of cloud.conf.
+func (o *Options) Connect(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (Cloud, error) {
+	session, err := o.Login(ctx, cloud, version, log, registry)
+	if err != nil {
+		return Cloud{}, err
+	}
+	can := lb.Capabilities{Provider: cloud.LoadBalancer.Provider, Vendors: cloud.Vendors}
+	can.APIVersion.Major, can.APIVersion.Minor, err = session.OctaviaVersion(ctx)
+	if err != nil {
+		session.Close()
+		return Cloud{}, err
+	}
+	return Cloud{Config: cloud, Session: session, Capabilities: can, UnknownProviders: checkProviders(ctx, session, o.CloudConfig, cloud, log)}, nil
+}
+
+// Login only authenticates.
+func (o *Options) Login(ctx context.Context, cloud config.Config, version string, log logr.Logger, registry prometheus.Registerer) (*openstack.Session, error) {
+	return openstack.Connect(ctx, openstack.Options{
+		Config:         cloud.Global,
+		RequestTimeout: cloud.RequestTimeout,
+		UserAgent:      command.UserAgent(version),
+		Logger:         log.WithName("openstack"),
+		Metrics:        registry,
+		Rate:           openstack.Rate{PerSecond: o.cloudRate, Burst: o.cloudBurst},
+		Reread:         o.reread(cloud),
+	})
+}
+
+// reread returns what reads the credentials once more, for a cloud that is still
+// the same.
+func (o *Options) reread(cloud config.Config) func() (config.Global, error) {
+	return func() (config.Global, error) {
+		newer, err := config.Load(o.CloudConfig)
+		if err != nil {
+			return config.Global{}, err
+		}
+		if newer.Global.AuthURL != cloud.Global.AuthURL {
+			return cloud.Global, nil
+		}
+		return cloud.Global.Reloaded(newer.Global), nil
+	}
+}
+
+// Look connects to cluster and cloud, for a command that reads both and writes nothing. The session is to be closed when
+// the view is needed no more.
+func (o *Options) Look(ctx context.Context, log logr.Logger, version string) (v View, err error) {
+	cloud, err := o.LoadConfig()
+	if err != nil {
+		return v, err
+	}
+	if v.Cluster, err = kubeconfig.Load(o.Kubeconfig); err != nil {
+		return v, err
+	}
+	uid, err := v.Cluster.UID(ctx)
+	if err != nil {
+		return v, err
+	}
+	reader, err := client.New(v.Cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		return v, v.Cluster.Explain(err)
+	}
+	policy, err := o.Policy(cloud, uid)
+	if err != nil {
+		return v, err
+	}
+	if v.Cloud, err = o.Connect(ctx, cloud, version, log, prometheus.NewRegistry()); err != nil {
+		return v, fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	v.Planner = o.Planner(reader, reader, v.Cloud, policy)
+	return v, nil
+}
+
+// Planner puts together what finds out what Services want and have. Secrets are read from
+// the second reader, which must have no cache.
+func (o *Options) Planner(reader, secrets client.Reader, cloud Cloud, policy claim.Policy) *planner.Planner {
+	session, settings, can := cloud.Session, cloud.Config.LoadBalancer, cloud.Capabilities
+	// With an application credential there are hardly any certificates, and one that an older
+	// version made may not list them.
+	expectsCertificates := func() bool { return settings.ExternalContainers() || session.ByPassword() }
+	return &planner.Planner{
+		Reader:       reader,
+		Secrets:      secrets,
+		Octavia:      octavia.New(session.LoadBalancer(), session.ProjectID(), can),
+		Neutron:      neutron.New(session.Network(), session.ProjectID()),
+		Barbican:     barbican.New(session.KeyManager(), session.CheckExchange, expectsCertificates),
+		Config:       settings,
+		Capabilities: can,
+		Policy:       policy,
+		Adopt:        o.Adopt,
+	}
+}
+
+// Policy says which Services the controller serves.
+func (o *Options) Policy(cloud config.Config, clusterUID string) (claim.Policy, error) {
+	clusterIPs, err := claim.NewClusterIPs(cloud.ClusterIP)
+	return claim.Policy{
+		ClusterName: o.ClusterName, ClusterUID: clusterUID,
+		LoadBalancerClass: o.LoadBalancerClass, DefaultClass: o.DefaultClass, ClusterIPs: clusterIPs,
+	}, err
+}
