@@ -123,31 +123,47 @@ func (c *connection) reread(cloud config.Config) func() (config.Global, error) {
 // look connects to cluster and cloud for a command that reads both and writes nothing.
 // Disconnect is to be called when the planner is needed no more.
 func (c *connection) look(ctx context.Context, log logr.Logger, version string) (_ *planner.Planner, disconnect func(), _ error) {
-	cloud, err := c.loadConfig()
+	v, err := c.view(ctx, log, version)
 	if err != nil {
 		return nil, nil, err
 	}
-	cluster, err := kubeconfig.Load(c.kubeconfig)
-	if err != nil {
-		return nil, nil, err
+	return v.planner, v.session.Close, nil
+}
+
+// view is a cluster and a cloud that a command reads.
+type view struct {
+	cloud   config.Config
+	cluster kubeconfig.Cluster
+	session *openstack.Session
+	planner *planner.Planner
+}
+
+// view connects to cluster and cloud. The session is to be closed when it is needed no more.
+func (c *connection) view(ctx context.Context, log logr.Logger, version string) (v view, err error) {
+	if v.cloud, err = c.loadConfig(); err != nil {
+		return v, err
 	}
-	uid, err := cluster.UID(ctx)
-	if err != nil {
-		return nil, nil, err
+	if v.cluster, err = kubeconfig.Load(c.kubeconfig); err != nil {
+		return v, err
 	}
-	reader, err := client.New(cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
+	uid, err := v.cluster.UID(ctx)
 	if err != nil {
-		return nil, nil, cluster.Explain(err)
+		return v, err
 	}
-	policy, err := c.policy(cloud, uid)
+	reader, err := client.New(v.cluster.REST, client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {
-		return nil, nil, err
+		return v, v.cluster.Explain(err)
 	}
-	session, can, err := c.connect(ctx, cloud, version, log, prometheus.NewRegistry())
+	policy, err := c.policy(v.cloud, uid)
 	if err != nil {
-		return nil, nil, fmt.Errorf("connect to OpenStack: %w", err)
+		return v, err
 	}
-	return c.planner(reader, reader, session, cloud, can, policy), session.Close, nil
+	var can lb.Capabilities
+	if v.session, can, err = c.connect(ctx, v.cloud, version, log, prometheus.NewRegistry()); err != nil {
+		return v, fmt.Errorf("connect to OpenStack: %w", err)
+	}
+	v.planner = c.planner(reader, reader, v.session, v.cloud, can, policy)
+	return v, nil
 }
 
 // planner puts together what finds out what Services want and have. Secrets are read from

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/decide"
 	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/memory"
@@ -32,6 +33,11 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 	if err != nil {
 		return diff.Plan{}, f.Record.Cloud.Observed, err
 	}
+	return withRefusals(d), d.Record.Cloud.Observed, nil
+}
+
+// withRefusals returns the plan, with all that is refused by the decision, and drift that is not repaired.
+func withRefusals(d decide.Decision) diff.Plan {
 	plan := d.Plan
 	refuse := func(reason, message string) {
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: reason, Message: message})
@@ -45,7 +51,7 @@ func (p *Planner) Plan(ctx context.Context, service *corev1.Service) (diff.Plan,
 	for _, op := range d.Held {
 		refuse(status.ReasonDrifted, "not repaired because of the Service's drift policy: "+op.String())
 	}
-	return plan, d.Record.Cloud.Observed, nil
+	return plan
 }
 
 // Finder returns a finder of orphans.
