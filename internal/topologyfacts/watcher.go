@@ -137,7 +137,9 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 	if !w.kube.synced || time.Since(w.surveyedAt) < surveyInterval {
 		return nil
 	}
-	found, err := report.Status(ctx, w.Planner.Source())
+	source := w.Planner.Source()
+	source.Reader = w.Planner.Secrets // has no cache, and reads namespaces
+	found, err := report.Status(ctx, source)
 	if err != nil {
 		return err
 	}
