@@ -25,6 +25,7 @@ var manifests = []string{
 	"serviceaccount.yaml", "clusterrole.yaml", "role.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "service.yaml",
 	"admission-policy/policy.yaml", "admission-policy/binding.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
+	"ui/clusterrole.yaml", "ui/deployment.yaml", "ui/service.yaml",
 }
 
 // manifestFiles renders the files in deploy that come from the chart.
@@ -47,11 +48,19 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	values["ui"] = map[string]any{"enabled": true}
+	page, err := render(c, values, kustomize)
+	if err != nil {
+		return nil, err
+	}
 	files := map[string]string{}
 	for _, name := range manifests {
 		text := rendered[name]
-		if path.Dir(name) == "readiness-gates" {
+		switch path.Dir(name) {
+		case "readiness-gates":
 			text = gates[name]
+		case "ui":
+			text = page[name]
 		}
 		head, rest, found := strings.Cut(text, "\n# SPDX-License-Identifier: Apache-2.0\n")
 		if !found {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/topology"
@@ -67,7 +68,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, client: kubetest.Client(t), dir: t.TempDir()}
 	var err error
-	w.cloud, err = cloudsim.Start(cloudsim.Options{PrivateCIDR: "10.20.0.0/16", PublicCIDR: "198.18.0.0/16"})
+	w.cloud, err = cloudsim.Start(cloudsim.Options{
+		PrivateCIDR: "10.20.0.0/16", PublicCIDR: "198.18.0.0/16", Neutron: neutron.Options{Quotas: map[string]int{"floatingip": -1, "port": -1}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ export function App() {
           ))}
         </div>
       )}
-      <div class="columns">
+      <div class={service ? "columns one" : "columns"}>
         <List {...{ all, shown, query, filter, search, setQuery, setFilter }} selected={service?.key ?? null} open={open} />
         <main>
           {service ? (
@@ -116,7 +116,7 @@ function Status({ connection, topology }: { connection: Connection; topology: To
   }
   return (
     <p class="status live">
-      <span class="dot" /> Live <Time at={topology.readAt} prefix="read at " />
+      <span class="dot" /> Live<Time at={topology.readAt} prefix=", read at " />
       {topology.unread > 0 && <span class="place"> reading the members of {count(topology.unread, "load balancer")}</span>}
     </p>
   );

@@ -169,7 +169,7 @@ function loadBalancerFacts(s: Service): [string, Row[]] {
       ["Floating IP", l.floatingIP],
       ["VIP", l.vips.join(", ")],
       ["Changed", l.updatedAt],
-      ["Operating statuses read", l.membersRead ? <Time at={l.statusAt} /> : "not yet"],
+      ["Statuses read", l.membersRead ? <Time at={l.statusAt} /> : "not yet"],
     ],
   ];
 }

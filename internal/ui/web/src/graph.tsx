@@ -67,10 +67,10 @@ export function GraphView({ services, members, selected, choose, label }: Props)
           <rect class="edge-mark" width={4} height={n.height} rx={2} />
           <Icon state={n.state} x={12} y={14} />
           <text class="title" x={35} y={19}>
-            {fit(n.title, n.width - 41, 7.2)}
+            {fit(n.title, n.width - 41, 7.6)}
           </text>
           <text class="detail" x={35} y={34}>
-            {fit(n.detail, n.width - 41, 6.1)}
+            {fit(n.detail, n.width - 41, 6.6)}
           </text>
         </g>
       ))}

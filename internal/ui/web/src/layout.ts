@@ -34,7 +34,7 @@ export interface Placed {
   height: number;
 }
 
-const width: Record<Node["kind"], number> = { service: 172, "load balancer": 180, listener: 132, pool: 160, member: 176, members: 176 };
+const width: Record<Node["kind"], number> = { service: 164, "load balancer": 168, listener: 124, pool: 140, member: 204, members: 204 };
 const height = 44;
 /** A pool with more members shows those that are not OK, and the number of the others. */
 const mostMembers = 12;
@@ -57,7 +57,8 @@ export function graphOf(services: Service[], withMembers: boolean): { nodes: Nod
     kind: "load balancer", of: l, key: "load balancer " + l.id, state: l.state, title: l.floatingIP || l.vips[0] || l.name,
     detail: both(l), spoken: `Load balancer ${l.name}, ${both(l)}`,
   });
-  for (const x of l.listeners) {
+  const listeners = [...l.listeners].sort((a, b) => a.port - b.port);
+  for (const x of listeners) {
     nodes.push({
       kind: "listener", of: x, key: "listener " + x.id, state: x.state, title: `${x.protocol} ${x.port}`, detail: both(x),
       spoken: `Listener ${x.protocol} ${x.port}, ${both(x)}`,
@@ -93,7 +94,7 @@ function members(p: Pool, each: boolean): Node[] {
 }
 
 const memberNode = (p: Pool, m: Member): Node => ({
-  kind: "member", of: m, key: `member ${p.id} ${m.id}`, state: m.state, title: m.name || m.address, detail: `${m.address}:${m.port} ${both(m)}`,
+  kind: "member", of: m, key: `member ${p.id} ${m.id}`, state: m.state, title: m.name || m.address, detail: `${both(m)} ${m.address}:${m.port}`,
   spoken: `Member ${m.name} ${m.address} port ${m.port}, ${both(m)}`,
 });
 
@@ -116,11 +117,11 @@ export function place({ nodes, edges }: { nodes: Node[]; edges: Edge[] }): Place
   let found = places.get(signature);
   if (!found) {
     const graph = new Graph();
-    graph.setGraph({ rankdir: "LR", nodesep: 10, ranksep: 34, marginx: 6, marginy: 6 });
+    graph.setGraph({ rankdir: "LR", nodesep: 10, ranksep: 28, marginx: 6, marginy: 6 });
     graph.setDefaultEdgeLabel(() => ({}));
     for (const n of nodes) graph.setNode(n.key, { width: width[n.kind], height });
     for (const e of edges) graph.setEdge(e.from, e.to);
-    layout(graph);
+    layout(graph, { constraints: inOrder(nodes, edges) });
     const size = graph.graph();
     found = { at: new Map(nodes.map((n) => [n.key, graph.node(n.key) as { x: number; y: number }])), width: size.width!, height: size.height! };
     if (places.size >= mostPlaces) places.clear();
@@ -141,6 +142,16 @@ export function place({ nodes, edges }: { nodes: Node[]; edges: Edge[] }): Place
     width: found.width,
     height: found.height,
   };
+}
+
+/** Keeps the children of each node in their order. */
+function inOrder(nodes: Node[], edges: Edge[]): { left: string; right: string }[] {
+  const all: { left: string; right: string }[] = [];
+  for (const n of nodes) {
+    const children = edges.filter((e) => e.from === n.key).map((e) => e.to);
+    children.slice(1).forEach((right, i) => all.push({ left: children[i], right }));
+  }
+  return all;
 }
 
 /** The node that an arrow key leads to, or null. */
