@@ -41,7 +41,9 @@ var (
 )
 
 // version changes when a load balancer or one of its children is changed through the API.
-func version(l octavia.Listed) string { return l.Bare.UpdatedAt + " " + string(l.Bare.ProvisioningStatus) }
+func version(l octavia.Listed) string {
+	return l.Bare.UpdatedAt + " " + string(l.Bare.ProvisioningStatus)
+}
 
 // find returns the listed load balancer with the id, or nil.
 func (l *lists) find(id string) *octavia.Listed {

@@ -54,6 +54,11 @@ async function read(ended: AbortSignal, changed: (c: Change) => void, live: () =
       token.clear();
       return { state: "token", why };
     }
+    // The filter of the server answers so to a wrong token.
+    if (answer.status === 500 && token.get()) {
+      token.clear();
+      return { state: "token", why: "The cluster does not accept this token, or cannot check it: " + (await answer.text()).trim() + "." };
+    }
     if (answer.status === 403 && token.get()) {
       token.clear();
       return { state: "token", why: "The user of this token may not see the topology. " + (await answer.text()).trim() + "." };
