@@ -22,7 +22,6 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/controller"
 	"github.com/kube-octavia/kube-octavia/internal/credential"
-	"github.com/kube-octavia/kube-octavia/internal/planner"
 	"github.com/kube-octavia/kube-octavia/internal/topologyfacts"
 	"github.com/kube-octavia/kube-octavia/internal/ui"
 )
@@ -104,7 +103,6 @@ func (o *uiOptions) run(ctx context.Context, log logr.Logger, streams IO, versio
 		return err
 	}
 	defer v.session.Close()
-	v.planner.Secrets = planner.WithoutSecrets(v.planner.Secrets)
 
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -5,11 +5,9 @@ package planner
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
@@ -23,15 +21,8 @@ import (
 // Lists show what the project has in the cloud, in place of calls for one Service. What is missing
 // in them does not exist.
 type Lists interface {
-	// FindByName returns the load balancers with the name, without children.
-	FindByName(ctx context.Context, name string) ([]lb.LoadBalancer, error)
-	// Get returns a load balancer without children, or an error of class Gone.
-	Get(ctx context.Context, id string) (lb.LoadBalancer, error)
-	// Observe returns the load balancer with its children.
-	Observe(ctx context.Context, l lb.LoadBalancer) (lb.LoadBalancer, error)
-	// FloatingIPsOn returns those on the port, and FloatingIPsWithAddress the one with the address.
-	FloatingIPsOn(ctx context.Context, portID string) ([]lb.FloatingIP, error)
-	FloatingIPsWithAddress(ctx context.Context, address string) ([]lb.FloatingIP, error)
+	balancerReader
+	floatingReader
 }
 
 // ListedPlan is the plan for a Service from Lists, and what the Service has in the cloud.
@@ -44,7 +35,7 @@ type ListedPlan struct {
 }
 
 // PlanListed is Plan from lists: for a Service whose load balancer exists it makes no call for what it has. If
-// Secrets is WithoutSecrets, the certificate that the load balancer uses counts as that of the Secret.
+// Secrets reads no Secrets, the certificate that the load balancer uses counts as that of the Secret.
 func (p *Planner) PlanListed(ctx context.Context, service *corev1.Service, lists Lists) (ListedPlan, error) {
 	f := p.Facts(service, memory.Record{ServiceUID: service.UID}, time.Now(), timing.Default())
 	f.Preview = true
@@ -79,27 +70,4 @@ func (p *Planner) usedCertificate(service *corev1.Service, found lb.Observed) bu
 		return build.SecretCertificate{}
 	}
 	return build.SecretCertificate{Secret: options.TLSSecret, Certificate: lb.Certificate{Ref: found.LoadBalancer.CertificateRefs()[0]}}
-}
-
-// WithoutSecrets returns a reader of everything but Secrets, which it refuses without a call.
-func WithoutSecrets(reader client.Reader) client.Reader { return withoutSecrets{reader} }
-
-type withoutSecrets struct{ client.Reader }
-
-var errSecretNotRead = errors.New("Secrets are not read here, so that it is not known what the controller does for a new certificate")
-
-// Get implements client.Reader.
-func (r withoutSecrets) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	if _, secret := into.(*corev1.Secret); secret {
-		return errSecretNotRead
-	}
-	return r.Reader.Get(ctx, key, into, options...)
-}
-
-// List implements client.Reader.
-func (r withoutSecrets) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
-	if _, secrets := into.(*corev1.SecretList); secrets {
-		return errSecretNotRead
-	}
-	return r.Reader.List(ctx, into, options...)
 }

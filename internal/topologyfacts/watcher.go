@@ -27,7 +27,7 @@ import (
 
 // Options configure a Watcher.
 type Options struct {
-	// Planner makes the plans. Its Reader is replaced by one with a cache.
+	// Planner makes the plans. Its Reader is replaced by one with a cache, and its Secrets by a reader that reads none.
 	Planner *planner.Planner
 	// Cluster and Cache are for that cache. Explain says what to do about an error of the cluster.
 	Cluster *rest.Config
@@ -75,6 +75,7 @@ type Watcher struct {
 
 // New returns a Watcher that reads nothing before Watch.
 func New(o Options) *Watcher {
+	o.Planner.Secrets = withoutSecrets{o.Planner.Secrets}
 	return &Watcher{Options: o, lists: lists{details: map[string]detail{}}, plans: map[types.NamespacedName]plan{},
 		used: map[string]bool{}, problems: map[string]topology.Problem{}}
 }
