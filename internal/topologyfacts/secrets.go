@@ -14,7 +14,7 @@ import (
 // withoutSecrets reads everything but Secrets, which it refuses without a call.
 type withoutSecrets struct{ client.Reader }
 
-var errSecretNotRead = errors.New("Secrets are not read here, so that it is not known what the controller does for a new certificate")
+var errSecretNotRead = errors.New("the topology page reads no Secrets, so it is not known what the controller does for a new certificate")
 
 // Get implements client.Reader.
 func (r withoutSecrets) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {

@@ -362,7 +362,7 @@ func (s *stage) pageKubeconfig() string {
 	if _, err := deploy.Kubectl(s.t.Context(), cluster, "apply", "-k", "../../deploy/ui"); err != nil {
 		s.t.Fatal(err)
 	}
-	answer, err := s.client.CoreV1().ServiceAccounts(deploy.Namespace).CreateToken(s.t.Context(), deploy.Name+"-ui", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	answer, err := s.client.CoreV1().ServiceAccounts(deploy.Namespace).CreateToken(s.t.Context(), deploy.PageName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func (s *stage) pageKubeconfig() string {
 	}
 	s.keys = append(s.keys, answer.Status.Token)
 	s.eventually(func() error {
-		out, err := deploy.Kubectl(s.t.Context(), cluster, "auth", "can-i", "create", "tokenreviews.authentication.k8s.io", "--as=system:serviceaccount:"+deploy.Namespace+":"+deploy.Name+"-ui")
+		out, err := deploy.Kubectl(s.t.Context(), cluster, "auth", "can-i", "create", "tokenreviews.authentication.k8s.io", "--as=system:serviceaccount:"+deploy.Namespace+":"+deploy.PageName)
 		if err == nil && !strings.Contains(out, "yes") {
 			err = errors.New(out)
 		}
