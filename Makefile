@@ -7,7 +7,7 @@
 
 GO ?= go
 MODULE := github.com/kube-octavia/kube-octavia
-MODULES := . hack/chart hack/install hack/kube hack/monitoring hack/plot hack/release hack/site hack/tools
+MODULES := . hack/chart hack/install hack/kube hack/monitoring hack/plot hack/release hack/site hack/tools test/browser
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 GOFMT = $$($(GO) env GOROOT)/bin/gofmt
 
@@ -118,6 +118,18 @@ test-openstack: kube ## Run contract and end-to-end tests on real OpenStacks (ro
 #? FULL=1         including tests that are skipped on a real cloud by default; an hour in total
 	@FULL='$(FULL)' hack/openstack/test.sh
 
+# The sources of the topology page, and where its bundle is.
+UI := internal/ui/web
+
+.PHONY: ui
+ui: ## Build the topology page of its sources (npm): internal/ui/web/dist, which is committed
+	cd $(UI) && npm ci --no-progress && npm run check && npm run build
+
+.PHONY: test-ui
+test-ui: kube ## Test the topology page with a headless Chromium
+#? SCREENSHOTS=docs/images  also write the screenshots of the documentation
+	cd test/browser && $(GO) test -count 1 -timeout 20m ./... $(if $(SCREENSHOTS),-screenshots='$(abspath $(SCREENSHOTS))')
+
 .PHONY: test-race
 test-race: ## Same as make test RACE=1
 	@$(MAKE) --no-print-directory test RACE=1
@@ -152,7 +164,7 @@ bench: kube ## Measure calls, time, CPU and memory, next to the limit of the clo
 	@$(GO) run ./test/bench $(or $(BENCH),$(if $(FULL),$(BENCH_FULL) > docs/performance/full.md,$(BENCH_SMALL)))
 
 .PHONY: lint
-lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated ## Check formatting, go vet, staticcheck, go.mod files and generated files
+lint: lint-format lint-vet lint-staticcheck lint-modules lint-generated lint-ui ## Check formatting, go vet, staticcheck, go.mod files and generated files
 	@echo "lint: ok"
 
 .PHONY: lint-format
@@ -176,6 +188,7 @@ lint-vet: need-go
 	@cd hack/plot && $(GO) vet ./...
 	@cd hack/release && $(GO) vet ./...
 	@cd hack/site && $(GO) vet ./...
+	@cd test/browser && $(GO) vet ./...
 
 .PHONY: lint-staticcheck
 lint-staticcheck: need-go
@@ -188,6 +201,7 @@ lint-staticcheck: need-go
 	@cd hack/plot && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/release && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@cd hack/site && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	@cd test/browser && $(GO) tool -modfile=../../hack/tools/go.mod staticcheck ./...
 
 .PHONY: lint-modules
 lint-modules: need-go
@@ -207,6 +221,20 @@ lint-generated: need-go
 	tar -xf "$$copy/tree.tar" -C "$$copy/before" && tar -xf "$$copy/tree.tar" -C "$$copy/after" && \
 	(cd "$$copy/after" && $(GO) generate ./... && (cd hack/monitoring && $(GO) generate ./...) && cd hack/chart && $(GO) generate ./...) && \
 	(cd "$$copy" && diff -ru before after) || { echo "Generated files are not up to date: run \`make generate\`." >&2; exit 1; }
+
+# Builds the page into a copy. Without npm, or a registry of packages that answers, it is not checked.
+.PHONY: lint-ui
+lint-ui:
+	@echo "lint: the bundle of the topology page"
+	@command -v npm >/dev/null || { echo "lint: there is no npm, so the bundle of $(UI) is not compared with its sources"; exit 0; }; \
+	copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
+	tar -C $(UI) --exclude=./node_modules --exclude=./dist -cf - . | tar -xf - -C "$$copy" && cd "$$copy" && \
+	if ! npm ci --no-progress >npm.log 2>&1; then \
+		[ "$$CI" != true ] || { cat npm.log >&2; exit 1; }; \
+		echo "lint: npm cannot install the packages, so the bundle of $(UI) is not compared with its sources"; exit 0; \
+	fi && \
+	npm run --silent check && npm run --silent build && \
+	diff -r dist '$(abspath $(UI))/dist' >/dev/null || { echo "The bundle in $(UI)/dist is not up to date: run \`make ui\`." >&2; exit 1; }
 
 .PHONY: format
 format: need-go ## Format the Go files

@@ -101,7 +101,7 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 }
 
 // written are the files of a repository's deploy that the chart does not determine.
-var written = []string{"example/secret.yaml", "kustomization.yaml", "admission-policy/kustomization.yaml", "readiness-gates/kustomization.yaml", "doctor/kustomization.yaml", "drain/kustomization.yaml", "nodes/kustomization.yaml", "namespace.yaml"}
+var written = []string{"example/secret.yaml", "kustomization.yaml", "admission-policy/kustomization.yaml", "readiness-gates/kustomization.yaml", "doctor/kustomization.yaml", "drain/kustomization.yaml", "nodes/kustomization.yaml", "ui/kustomization.yaml", "namespace.yaml"}
 
 func TestEveryManifestComesFromTheChart(t *testing.T) {
 	var got []string

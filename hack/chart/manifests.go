@@ -27,6 +27,7 @@ var manifests = []string{
 	"nodes/clusterrole.yaml",
 	"readiness-gates/clusterrole.yaml", "readiness-gates/policy.yaml", "readiness-gates/binding.yaml",
 	"doctor/cronjob.yaml", "drain/role.yaml", "drain/job.yaml",
+	"ui/clusterrole.yaml", "ui/deployment.yaml", "ui/service.yaml",
 }
 
 // manifestFiles renders the files in deploy that come from the chart.
@@ -43,11 +44,11 @@ func manifestFiles(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The flags for readiness gates and controllers are the user's: they need what is in readiness-gates and nodes. So is
-	// doctor. The Job of drain is for the end.
+	// The flags for readiness gates and controllers are the user's: they need what is in readiness-gates and nodes. So are
+	// doctor and the topology page. The Job of drain is for the end.
 	values["podReadinessGates"], values["doctor"] = map[string]any{"enabled": true}, map[string]any{"enabled": true}
 	values["controllers"] = []any{"service", "node", "node-lifecycle"}
-	values["drainOnUninstall"] = true
+	values["drainOnUninstall"], values["ui"] = true, map[string]any{"enabled": true}
 	optional, err := render(c, values, kustomize)
 	if err != nil {
 		return nil, err

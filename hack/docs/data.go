@@ -94,7 +94,7 @@ type command struct{ Name, Help string }
 // commandLine gives the page what the commands say of themselves.
 func commandLine() (any, error) {
 	var commands []command
-	for _, name := range []string{"", "cleanup", "controller", "credential", "credential create", "credential rotate", "credential delete", "doctor", "migrate", "plan", "status", "version"} {
+	for _, name := range []string{"", "cleanup", "controller", "credential", "credential create", "credential rotate", "credential delete", "doctor", "migrate", "plan", "status", "ui", "version"} {
 		args := append(strings.Fields(name), "--help")
 		var out bytes.Buffer
 		if status := cli.Run(context.Background(), args, cli.IO{Out: &out, Err: &out}, cli.Options{}); status != 0 {

@@ -80,7 +80,7 @@ func newRoot(streams IO, o Options) *cobra.Command {
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(command.FlagError)
 	root.SetHelpCommand(command.Help())
-	root.AddCommand(newCleanup(streams, o), newController(streams, o), credentialcommand.New(streams, o.Version), newDoctor(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newVersion(streams, o.Version))
+	root.AddCommand(newCleanup(streams, o), newController(streams, o), credentialcommand.New(streams, o.Version), newDoctor(streams, o.Version), newMigrate(streams, o.Version), newPlan(streams, o.Version), newStatus(streams, o.Version), newUI(streams, o.Version), newVersion(streams, o.Version))
 	root.InitDefaultCompletionCmd()
 	for _, c := range append(root.Commands(), root) {
 		if c.HasSubCommands() {

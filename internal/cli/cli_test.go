@@ -35,7 +35,7 @@ func TestWhatCannotBeDoneIsSaidInALineThatHelps(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an unknown command":               {[]string{"frobnicate"}, "unknown command \"frobnicate\" for `kube-octavia`; there are cleanup, completion, controller, credential, doctor, migrate, plan, status, version"},
+		"an unknown command":               {[]string{"frobnicate"}, "unknown command \"frobnicate\" for `kube-octavia`; there are cleanup, completion, controller, credential, doctor, migrate, plan, status, ui, version"},
 		"a command with a slip":            {[]string{"controler"}, "unknown command \"controler\" for `kube-octavia`; did you mean controller?"},
 		"an unknown command of a group":    {[]string{"credential", "frobnicate"}, "unknown command \"frobnicate\" for `kube-octavia credential`; there are create, delete, rotate"},
 		"a command of a group with a slip": {[]string{"credential", "creat", "--name=x"}, "for `kube-octavia credential`; did you mean create?"},

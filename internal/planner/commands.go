@@ -35,28 +35,34 @@ func (p *Planner) PlanListed(ctx context.Context, service *corev1.Service, lists
 		if done || err != nil {
 			return f, err
 		}
-		s := p.searchFor(f)
-		s.balancers, s.floating = lists, lists
-		found, err := s.read(ctx)
-		if err == nil {
-			f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
-		}
+		f, _, err = p.search(ctx, f, lists)
 		return f, err
 	})
 }
 
 // plan returns the plan for what observe returns.
 func (p *Planner) plan(ctx context.Context, service *corev1.Service, observe func(context.Context, decide.Facts) (decide.Facts, error)) (diff.Plan, lb.Observed, error) {
+	f, d, err := p.preview(ctx, service, observe, p.Provide)
+	if err != nil {
+		return diff.Plan{}, f.Record.Cloud.Observed, err
+	}
+	return withRefusals(d), d.Record.Cloud.Observed, nil
+}
+
+// preview returns the decision about what observe returns, and the facts.
+func (p *Planner) preview(ctx context.Context, service *corev1.Service, observe func(context.Context, decide.Facts) (decide.Facts, error),
+	provide func(context.Context, decide.Facts, decide.Decision) (decide.Facts, error)) (decide.Facts, decide.Decision, error) {
 	f := p.Facts(service, memory.Record{ServiceUID: service.UID}, time.Now(), timing.Default())
 	f.Preview = true
 	f, err := observe(ctx, f)
 	if err != nil {
-		return diff.Plan{}, f.Record.Cloud.Observed, err
+		return f, decide.Decision{}, err
 	}
-	f, d, err := p.Decide(ctx, p.BuildDesired(ctx, f), p.Provide)
-	if err != nil {
-		return diff.Plan{}, f.Record.Cloud.Observed, err
-	}
+	return p.Decide(ctx, p.BuildDesired(ctx, f), provide)
+}
+
+// withRefusals returns the plan, with all that is refused by the decision, and drift that is not repaired.
+func withRefusals(d decide.Decision) diff.Plan {
 	plan := d.Plan
 	refuse := func(reason, message string) {
 		plan.Refused = append(plan.Refused, diff.Refusal{Reason: reason, Message: message})
@@ -70,7 +76,7 @@ func (p *Planner) plan(ctx context.Context, service *corev1.Service, observe fun
 	for _, op := range d.Held {
 		refuse(status.ReasonDrifted, "not repaired because of the Service's drift policy: "+op.String())
 	}
-	return plan, d.Record.Cloud.Observed, nil
+	return plan
 }
 
 // Finder returns a finder of orphans.

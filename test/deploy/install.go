@@ -31,6 +31,8 @@ const (
 	Name = "kube-octavia"
 	// GatesName is that of the ClusterRole and the policy for readiness gates.
 	GatesName = Name + "-readiness-gates"
+	// PageName is that of the Deployment, the ServiceAccount and the ClusterRole of the topology page.
+	PageName = Name + "-ui"
 	// User is who the controller is to kube-apiserver.
 	User = "system:serviceaccount:" + Namespace + ":" + Name
 )

@@ -362,17 +362,30 @@ func TestKubeAPIServerAcceptsTheJobThatDrainsWithoutAWarning(t *testing.T) {
 	}
 }
 
+// topologyPage is the directory of the topology page in the cluster.
+const topologyPage = "../../deploy/ui"
+
+func TestKubeAPIServerAcceptsTheManifestsOfTheTopologyPageWithoutAWarning(t *testing.T) {
+	installed(t)
+	kubectl(t, "apply", "-k", topologyPage)
+	out := kubectl(t, "apply", "-k", topologyPage, "--validate=strict")
+	if lines := strings.Count(out, "\n"); lines != 6 || strings.Contains(out, "Warning") || strings.Contains(out, "created") {
+		t.Errorf("applied a second time, %d objects instead of 6:\n%s", lines, out)
+	}
+}
+
 func TestDocsListTheRights(t *testing.T) {
 	installed(t)
+	kubectl(t, "apply", "-k", topologyPage)
 	if err := deploy.InstallGates(t.Context(), kubetest.Cluster(t), gates); err != nil {
 		t.Fatal(err)
 	}
 	const header = "| resource | verbs | what for |\n| --- | --- | --- |\n"
 	tables := strings.Split(page(t, rights), header)
-	if len(tables) != 3 {
+	if len(tables) != 4 {
 		t.Fatalf("%s has %d tables of rights", rights, len(tables)-1)
 	}
-	for i, read := range []func(context.Context, kubernetes.Interface) ([]deploy.Permission, error){deploy.Granted, deploy.GatesGranted} {
+	for i, read := range []func(context.Context, kubernetes.Interface) ([]deploy.Permission, error){deploy.Granted, deploy.GatesGranted, deploy.PageGranted} {
 		granted, err := read(t.Context(), kubetest.Client(t))
 		if err != nil {
 			t.Fatal(err)

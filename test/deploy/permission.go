@@ -77,6 +77,15 @@ func GatesGranted(ctx context.Context, client kubernetes.Interface) ([]Permissio
 	return expand("", role.Rules), nil
 }
 
+// PageGranted returns what the ClusterRole of deploy/ui allows the topology page, as it is in the cluster.
+func PageGranted(ctx context.Context, client kubernetes.Interface) ([]Permission, error) {
+	role, err := client.RbacV1().ClusterRoles().Get(ctx, PageName, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read the ClusterRole of the topology page: %w", err)
+	}
+	return expand("", role.Rules), nil
+}
+
 // expand takes rules apart.
 func expand(namespace string, rules []rbacv1.PolicyRule) []Permission {
 	var all []Permission

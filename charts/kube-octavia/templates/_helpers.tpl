@@ -123,6 +123,81 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toYaml $args }}
 {{- end }}
 
+{{/* The name of the objects of the topology page. */}}
+{{- define "kube-octavia.uiName" -}}
+{{- include "kube-octavia.fullname" . }}-ui
+{{- end }}
+
+{{/* The labels by which the Pod of the topology page is selected. They are not those of the controller's Pods. */}}
+{{- define "kube-octavia.uiSelectorLabels" -}}
+app.kubernetes.io/name: {{ include "kube-octavia.name" . | trunc 60 | trimSuffix "-" }}-ui
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* The labels of all objects of the topology page. */}}
+{{- define "kube-octavia.uiLabels" -}}
+{{- include "kube-octavia.uiSelectorLabels" . }}
+{{- if eq .Release.Service "Helm" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: Helm
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The arguments of the container of the topology page, as a list. */}}
+{{- define "kube-octavia.uiArgs" -}}
+{{- $args := list "ui"
+  (printf "--address=:%d" (int64 .Values.ui.port))
+  "--authentication=token"
+  (printf "--cloud-config=/etc/kube-octavia/%s" (include "kube-octavia.cloudConfigKey" .))
+  (printf "--cluster-name=%s" .Values.clusterName)
+  (printf "--adopt=%s" .Values.adopt)
+  (printf "--load-balancer-class=%s" .Values.loadBalancerClass)
+  (printf "--handle-default-class=%t" .Values.handleDefaultClass)
+  (printf "--refresh-interval=%s" .Values.ui.refreshInterval)
+  (printf "--log-format=%s" .Values.log.format)
+  (printf "--v=%d" (int64 .Values.log.level)) }}
+{{- if .Values.ui.tlsSecret }}
+{{- $args = concat $args (list "--tls-cert-file=/etc/kube-octavia-tls/tls.crt" "--tls-private-key-file=/etc/kube-octavia-tls/tls.key") }}
+{{- end }}
+{{- toYaml $args }}
+{{- end }}
+
+{{/* The traffic to DNS, the API server and OpenStack, as egress of a NetworkPolicy. */}}
+{{- define "kube-octavia.egress" -}}
+# DNS.
+- ports:
+  - port: 53
+    protocol: UDP
+  - port: 53
+    protocol: TCP
+  {{- with .Values.networkPolicy.dnsTo }}
+  to:
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+# The API server.
+- ports:
+  {{- range .Values.networkPolicy.apiServerPorts }}
+  - port: {{ int64 . }}
+  {{- end }}
+  {{- with .Values.networkPolicy.apiServerTo }}
+  to:
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+# OpenStack.
+- ports:
+  {{- range .Values.networkPolicy.cloudPorts }}
+  - port: {{ int64 . }}
+  {{- end }}
+  {{- with .Values.networkPolicy.cloudTo }}
+  to:
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
 {{/* The affinity of the Pods; empty if there is none. */}}
 {{- define "kube-octavia.affinity" -}}
 {{- if .Values.affinity }}

@@ -1,0 +1,147 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topology
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/internal/diff"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/status"
+)
+
+// facts are those of a Service with two members that serves.
+func facts(edits ...func(*ServiceFacts)) ServiceFacts {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid-1"}}
+	service.Spec.Ports = []corev1.ServicePort{{Port: 443}}
+	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.7"}}
+	service.Status.Conditions = []metav1.Condition{{Type: status.Programmed, Status: metav1.ConditionTrue, Reason: status.ReasonProgrammed}}
+	pool := lb.Pool{ID: "p-1", Name: "pool", ProvisioningStatus: lb.Active, Monitor: &lb.HealthMonitor{ID: "m-1", ProvisioningStatus: lb.Active}, Members: []lb.Member{
+		{ID: "a", Address: "10.0.0.1", Port: 30000, ProvisioningStatus: lb.Active}, {ID: "b", Address: "10.0.0.2", Port: 30000, ProvisioningStatus: lb.Active},
+	}}
+	f := ServiceFacts{
+		Service: service,
+		Observed: lb.Observed{
+			LoadBalancer: &lb.LoadBalancer{ID: "lb-1", VIP: lb.VIP{Address: "10.0.0.9", PortID: "port-1"}, ProvisioningStatus: lb.Active, OperatingStatus: online,
+				Listeners: []lb.Listener{{ID: "l-1", Port: 443, ProvisioningStatus: lb.Active, Pool: &pool}}},
+			FloatingIPs: []lb.FloatingIP{{Address: "203.0.113.7", PortID: "port-1"}},
+		},
+		Details: Details{MembersRead: true, Statuses: map[string]octavia.Status{
+			"l-1": {Operating: online}, "p-1": {Operating: online}, "a": {Operating: online}, "b": {Operating: online}, "m-1": {Operating: online},
+		}},
+	}
+	for _, edit := range edits {
+		edit(&f)
+	}
+	return f
+}
+
+func condition(is metav1.ConditionStatus, reason string) func(*ServiceFacts) {
+	return func(f *ServiceFacts) {
+		f.Service.Status.Conditions[0].Status, f.Service.Status.Conditions[0].Reason = is, reason
+	}
+}
+
+func operating(word string, ids ...string) func(*ServiceFacts) {
+	return func(f *ServiceFacts) {
+		for _, id := range ids {
+			f.Details.Statuses[id] = octavia.Status{Operating: word}
+		}
+	}
+}
+
+func TestStateOfAService(t *testing.T) {
+	for name, c := range map[string]struct {
+		edits []func(*ServiceFacts)
+		want  State
+		// reason is part of the first reason.
+		reason string
+	}{
+		"it serves":                       {nil, OK, ""},
+		"one member is down":              {[]func(*ServiceFacts){operating(failed, "a")}, Warning, "1 of 2 members of pool pool are down"},
+		"all members are down":            {[]func(*ServiceFacts){operating(failed, "a", "b")}, Failed, "All 2 members of pool pool are down"},
+		"members without a monitor":       {[]func(*ServiceFacts){operating(noMonitor, "a", "b")}, OK, ""},
+		"the load balancer is DEGRADED":   {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Observed.LoadBalancer.OperatingStatus = degraded }}, Warning, "DEGRADED"},
+		"it is in ERROR":                  {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Observed.LoadBalancer.ProvisioningStatus = lb.Error }}, Failed, "ERROR"},
+		"it is PENDING":                   {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate }}, Pending, "PENDING_UPDATE"},
+		"operations are pending":          {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Plan.Ops = []diff.Op{diff.DeleteLoadBalancer{ID: "lb-1"}} }}, Pending, "1 operation is pending"},
+		"it drifted":                      {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Plan.Ops, f.Drift = []diff.Op{diff.DeleteLoadBalancer{ID: "lb-1"}}, true }}, Warning, "Drift"},
+		"a part is refused":               {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Plan.Refused = []diff.Refusal{{Reason: "Unsupported", Message: "no UDP"}} }}, Warning, "Unsupported: no UDP"},
+		"it is being created":             {[]func(*ServiceFacts){condition(metav1.ConditionFalse, status.ReasonCreating)}, Pending, status.ReasonCreating},
+		"it has an address and a problem": {[]func(*ServiceFacts){condition(metav1.ConditionFalse, status.ReasonQuota)}, Warning, status.ReasonQuota},
+		"it has a problem and no address": {[]func(*ServiceFacts){condition(metav1.ConditionFalse, status.ReasonQuota), func(f *ServiceFacts) {
+			f.Service.Status.LoadBalancer.Ingress, f.Observed.LoadBalancer = nil, nil
+		}}, Failed, status.ReasonQuota},
+		"no controller has processed it": {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Service.Status.Conditions = nil }}, Unknown, "no controller"},
+		"there is no plan":               {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err = errors.New("no answer") }}, Unknown, "no answer"},
+		"its members were not read":      {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Err, f.Details.MembersRead = errors.New("not read"), false }}, Unknown, "not read yet"},
+		"it is being deleted":            {[]func(*ServiceFacts){func(f *ServiceFacts) { f.Service.DeletionTimestamp = &metav1.Time{} }}, Pending, "being deleted"},
+	} {
+		got := Build(Facts{Services: []ServiceFacts{facts(c.edits...)}}).Services[0]
+		if got.State != c.want || c.reason == "" && len(got.Reasons) > 0 || c.reason != "" && !strings.Contains(strings.Join(got.Reasons, "\n"), c.reason) {
+			t.Errorf("%s: %s, want %s: %q", name, got.State, c.want, got.Reasons)
+		}
+	}
+}
+
+func TestPoolOfSeveralListenersIsShownOnce(t *testing.T) {
+	f := facts(func(f *ServiceFacts) {
+		l := f.Observed.LoadBalancer
+		l.Listeners = append(l.Listeners, lb.Listener{ID: "l-2", Port: 80, Pool: l.Listeners[0].Pool})
+		l.DetachedPools = []lb.Pool{{ID: "p-2"}}
+	})
+	l := Build(Facts{Services: []ServiceFacts{f}}).Services[0].LoadBalancer
+	var pools, of []string
+	for _, p := range l.Pools {
+		pools = append(pools, p.ID)
+	}
+	for _, x := range l.Listeners {
+		of = append(of, x.PoolID)
+	}
+	if diff := cmp.Diff([]string{"p-1", "p-2"}, pools) + cmp.Diff([]string{"p-1", "p-1"}, of); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if l.FloatingIP != "203.0.113.7" || !cmp.Equal(l.VIPs, []string{"10.0.0.9"}) {
+		t.Errorf("addresses %q and %q", l.FloatingIP, l.VIPs)
+	}
+}
+
+func TestEventsAreTheNewestFirstAndNotTooMany(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
+	var all []corev1.Event
+	for i := range mostEvents + 5 {
+		all = append(all, corev1.Event{Reason: "Old", LastTimestamp: at(i)})
+	}
+	all = append(all, corev1.Event{Reason: "New", EventTime: metav1.MicroTime(at(59)), Series: &corev1.EventSeries{Count: 3, LastObservedTime: metav1.MicroTime(at(59))}})
+	got := Build(Facts{Services: []ServiceFacts{facts()}, Events: map[types.UID][]corev1.Event{"uid-1": all, "uid-2": all}}).Services[0].Events
+	if len(got) != mostEvents || got[0].Reason != "New" || got[0].Count != 3 || got[1].Last != at(mostEvents+4).Time {
+		t.Errorf("%d events: %+v", len(got), got)
+	}
+}
+
+func TestJSONHasNoNullListThatThePageWouldTripOver(t *testing.T) {
+	for name, f := range map[string]Facts{
+		"nothing":                    {},
+		"a Service":                  {Services: []ServiceFacts{facts()}},
+		"a Service without anything": {Services: []ServiceFacts{{Service: &corev1.Service{}}}},
+	} {
+		text, err := json.Marshal(Build(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest := strings.ReplaceAll(string(text), `"loadBalancer":null`, ""); strings.Contains(rest, "null") {
+			t.Errorf("%s: %s", name, rest)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package topologyfacts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/report"
+	"github.com/kube-octavia/kube-octavia/internal/topology"
+)
+
+// plan is the last plan of a Service.
+type plan struct {
+	// on identifies what it depends on, and made is when it was made.
+	on   [sha256.Size]byte
+	made time.Time
+	planner.ListedPlan
+	err error
+}
+
+// topology returns the topology of what was read.
+func (w *Watcher) topology(ctx context.Context) topology.Topology {
+	f := topology.Facts{Cluster: w.Planner.ClusterName, ReadAt: w.lists.readAt, Survey: w.survey, Events: map[types.UID][]corev1.Event{}}
+	if w.kube.synced {
+		if err := w.addServices(ctx, &f); err != nil {
+			w.note(ofKubernetes, err)
+		}
+	}
+	f.Problems = w.sortedProblems()
+	return topology.Build(f)
+}
+
+func (w *Watcher) addServices(ctx context.Context, f *topology.Facts) error {
+	var services corev1.ServiceList
+	var events corev1.EventList
+	if err := errors.Join(w.kube.reader.List(ctx, &services), w.kube.reader.List(ctx, &events)); err != nil {
+		return err
+	}
+	for _, e := range events.Items {
+		f.Events[e.InvolvedObject.UID] = append(f.Events[e.InvolvedObject.UID], e)
+	}
+	w.used = map[string]bool{}
+	plans := map[types.NamespacedName]plan{}
+	shared := w.sharedState()
+	for i := range services.Items {
+		service := &services.Items[i]
+		if !w.Planner.Serves(service) && !w.Planner.Leaves(service) {
+			continue
+		}
+		key := client.ObjectKeyFromObject(service)
+		p := w.plan(ctx, service, shared)
+		plans[key] = p
+		facts := topology.ServiceFacts{Service: service, Observed: p.Observed, Plan: p.Plan, Drift: p.Drift, Err: p.err}
+		if l := p.Observed.LoadBalancer; l != nil {
+			w.used[l.ID] = true
+			facts.Observed.LoadBalancer, facts.Details = w.shown(*l), w.lists.detailsOf(l.ID)
+		}
+		f.Services = append(f.Services, facts)
+	}
+	w.plans = plans
+	if len(f.Services) == 0 {
+		f.Note = report.Unhandled(w.Planner.Policy, "the cluster", services.Items)
+	}
+	return nil
+}
+
+// sharedState identifies what the plans of all Services depend on.
+func (w *Watcher) sharedState() [sha256.Size]byte {
+	var ids []string
+	for _, b := range w.lists.balancers {
+		ids = append(ids, b.Bare.ID)
+	}
+	return digest(w.kube.members.Load(), w.lists.readAt.IsZero(), ids, w.lists.floating)
+}
+
+func digest(state ...any) [sha256.Size]byte {
+	text, err := json.Marshal(state)
+	if err != nil {
+		text = fmt.Append(nil, err, time.Now()) // never the same
+	}
+	return sha256.Sum256(text)
+}
+
+// plan returns the plan for the Service: the last one, if nothing has changed and it is not old.
+func (w *Watcher) plan(ctx context.Context, service *corev1.Service, shared [sha256.Size]byte) plan {
+	key := client.ObjectKeyFromObject(service)
+	before, known := w.plans[key]
+	id := service.Annotations[annotation.LoadBalancerID]
+	if l := before.Observed.LoadBalancer; known && l != nil {
+		id = l.ID
+	}
+	on := digest(service.UID, service.ResourceVersion, shared, w.lists.details[id].version, w.lists.find(id))
+	if known && before.on == on && time.Since(before.made) < planAge {
+		return before
+	}
+	p := plan{on: on, made: time.Now()}
+	if w.lists.readAt.IsZero() {
+		p.err = errors.New("the load balancers were not read yet")
+		return p
+	}
+	p.ListedPlan, p.err = w.Planner.PlanFromLists(ctx, service, &w.lists)
+	return p
+}
+
+// shown returns the load balancer as the lists show it, also if it is PENDING, with the members that it had last.
+func (w *Watcher) shown(l lb.LoadBalancer) *lb.LoadBalancer {
+	b := w.lists.find(l.ID)
+	if b == nil {
+		return &l
+	}
+	full, err := b.WithMembers(func(pool lb.Pool, _ *lb.Listener) ([]lb.Member, error) {
+		return w.lists.details[l.ID].members[pool.ID], nil
+	})
+	if err != nil {
+		return &l
+	}
+	return &full
+}

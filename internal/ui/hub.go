@@ -1,0 +1,128 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kube-octavia/kube-octavia/internal/topology"
+)
+
+// Source reads topologies.
+type Source interface {
+	// Watch reads until the context ends, and publishes each topology. It is not called while it runs.
+	Watch(ctx context.Context, publish func(topology.Topology))
+}
+
+// linger is how long it is still read after the last viewer has gone: a page that is loaded again needs no new watches.
+const linger = 15 * time.Second
+
+// hub lets all viewers share one reading of the cluster and the cloud, which runs only while there are any.
+type hub struct {
+	source Source
+	// context is that of the server.
+	context context.Context
+
+	mu      sync.Mutex
+	viewers int
+	// cancel ends the reading; nil if there is none. done is closed when it has ended.
+	cancel context.CancelFunc
+	done   chan struct{}
+	leave  *time.Timer
+	last   *snapshot
+	// next is closed when there is another snapshot.
+	next chan struct{}
+}
+
+func newHub(ctx context.Context, source Source) *hub {
+	return &hub{source: source, context: ctx, next: make(chan struct{})}
+}
+
+// join adds a viewer. Leave removes it.
+func (h *hub) join() (leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.viewers++
+	if h.leave != nil {
+		h.leave.Stop()
+		h.leave = nil
+	}
+	if h.cancel == nil {
+		h.begin()
+	}
+	return sync.OnceFunc(h.left)
+}
+
+// begin begins to read, after an earlier reading has ended.
+func (h *hub) begin() {
+	ctx, cancel := context.WithCancel(h.context)
+	before, done := h.done, make(chan struct{})
+	h.cancel, h.done = cancel, done
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		h.source.Watch(ctx, h.publish)
+	}()
+}
+
+func (h *hub) left() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.viewers--; h.viewers == 0 {
+		h.leave = time.AfterFunc(linger, h.rest)
+	}
+}
+
+// rest ends the reading if nobody looks.
+func (h *hub) rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.viewers == 0 && h.cancel != nil {
+		h.cancel()
+		h.cancel, h.last = nil, nil // what is read later is newer
+	}
+}
+
+// close ends the reading and waits until it has ended.
+func (h *hub) close() {
+	h.mu.Lock()
+	if h.leave != nil {
+		h.leave.Stop()
+	}
+	if h.cancel != nil {
+		h.cancel()
+	}
+	done := h.done
+	h.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+func (h *hub) publish(t topology.Topology) {
+	s, err := newSnapshot(t)
+	if err != nil {
+		return // it cannot be: a topology is plain data
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.viewers == 0 && h.cancel == nil || s.equal(h.last) {
+		return
+	}
+	h.last = s
+	close(h.next)
+	h.next = make(chan struct{})
+}
+
+// current returns the last snapshot, which is nil before the first, and a channel that is closed when there is
+// another one.
+func (h *hub) current() (*snapshot, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last, h.next
+}

@@ -1,0 +1,200 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ui serves the topology page. The page itself, which contains no data, is for everybody who can reach the
+// server; the topology is for those whom the filter lets through. All viewers share one reading of the cluster and the
+// cloud, which runs only while somebody looks.
+//
+// It may import topology.
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// Filter protects a handler.
+type Filter func(logr.Logger, http.Handler) (http.Handler, error)
+
+// Options configure Serve.
+type Options struct {
+	Source Source
+	Logger logr.Logger
+	// Filter lets only those through who may see the topology. Without one everybody may who reaches the server, so
+	// that it answers only requests to a name of this machine.
+	Filter Filter
+	// Serve serves the handler: without TLS, or with it. It returns when the server is shut down.
+	Serve func(*http.Server, net.Listener) error
+}
+
+// streamLimit is how long one stream of changes lasts, if there is a filter: it checks only the beginning.
+const streamLimit = 5 * time.Minute
+
+// Serve serves the page until the context ends.
+func Serve(ctx context.Context, listener net.Listener, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := newHub(ctx, o.Source)
+	defer h.close()
+	handler, err := newHandler(h, o)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx }, // which ends the streams
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if server.Shutdown(limited) != nil {
+			_ = server.Close()
+		}
+	}()
+	err = o.Serve(server, listener)
+	cancel()
+	<-stopped
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// newHandler returns the handler of all requests.
+func newHandler(h *hub, o Options) (http.Handler, error) {
+	var data http.Handler = topologyHandler(h, o.Filter != nil)
+	if o.Filter != nil {
+		var err error
+		if data, err = o.Filter(o.Logger, data); err != nil {
+			return nil, fmt.Errorf("set up authentication: %w", err)
+		}
+	}
+	pages, err := newPages()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /topology", data)
+	mux.Handle("GET /topology/events", data)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.Handle("GET /", pages)
+	var all http.Handler = mux
+	if o.Filter == nil {
+		all = onlyLocalNames(mux)
+	}
+	return secured(all), nil
+}
+
+// secured sets the headers that restrict what a browser does with the answers.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// onlyLocalNames refuses requests to other names than those of this machine. Otherwise a page of another site, whose
+// name leads to this machine (DNS rebinding), could read the topology.
+func onlyLocalNames(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if host != "localhost" && (err != nil || !address.IsLoopback()) {
+			http.Error(w, "Without authentication this server answers only requests to localhost, 127.0.0.1 or [::1].", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// topologyHandler answers with the topology, or with a stream of its changes.
+func topologyHandler(h *hub, limited bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		if limited {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, streamLimit)
+			defer cancel()
+		}
+		defer h.join()()
+		w.Header().Set("Cache-Control", "no-store")
+		if r.URL.Path == "/topology/events" {
+			stream(ctx, w, h)
+			return
+		}
+		for {
+			last, next := h.current()
+			if last != nil {
+				w.Header().Set("Content-Type", "application/json")
+				_ = json.NewEncoder(w).Encode(last.since(nil))
+				return
+			}
+			select {
+			case <-next:
+			case <-ctx.Done():
+				http.Error(w, "the topology was not read in time", http.StatusServiceUnavailable)
+				return
+			}
+		}
+	})
+}
+
+// heartbeat is how often a stream shows that it lives.
+const heartbeat = 10 * time.Second
+
+// stream writes server-sent events: first everything, then what has changed.
+func stream(ctx context.Context, w http.ResponseWriter, h *hub) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
+	control := http.NewResponseController(w)
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	write := func(format string, args ...any) bool {
+		// A viewer that does not read must not hold the server up.
+		_ = control.SetWriteDeadline(time.Now().Add(heartbeat))
+		_, err := fmt.Fprintf(w, format, args...)
+		return err == nil && control.Flush() == nil
+	}
+	if !write(": kube-octavia\n\n") {
+		return
+	}
+	var sent *snapshot
+	for {
+		last, next := h.current()
+		if last != nil && last != sent {
+			text, err := json.Marshal(last.since(sent))
+			if err != nil || !write("event: change\ndata: %s\n\n", text) {
+				return
+			}
+			sent = last
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next:
+		case <-beat.C:
+			if !write(": heartbeat\n\n") {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/kube-octavia/kube-octavia/internal/topology"
+)
+
+// snapshot is a topology as JSON, in parts: one for each Service, and one for the rest. It is never changed.
+type snapshot struct {
+	rest     json.RawMessage
+	services map[string]json.RawMessage
+	// order has the keys of the Services.
+	order []string
+}
+
+func newSnapshot(t topology.Topology) (*snapshot, error) {
+	s := &snapshot{services: map[string]json.RawMessage{}, order: []string{}}
+	for _, service := range t.Services {
+		text, err := json.Marshal(service)
+		if err != nil {
+			return nil, err
+		}
+		s.services[service.Key], s.order = text, append(s.order, service.Key)
+	}
+	t.Services = []topology.Service{}
+	rest, err := json.Marshal(t)
+	s.rest = rest
+	return s, err
+}
+
+// equal reports whether nothing has changed since the other one, which may be nil.
+func (s *snapshot) equal(other *snapshot) bool {
+	return other != nil && bytes.Equal(s.rest, other.rest) && maps.EqualFunc(s.services, other.services, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// change is what a page has to change to show a snapshot.
+type change struct {
+	// Whole is whether Services are all there are, instead of those that have changed.
+	Whole    bool              `json:"whole"`
+	Topology json.RawMessage   `json:"topology"`
+	Services []json.RawMessage `json:"services"`
+	// Removed are the keys of Services that are not there any more.
+	Removed []string `json:"removed"`
+}
+
+// since returns what has changed since the other snapshot; everything if that is nil.
+func (s *snapshot) since(other *snapshot) change {
+	c := change{Whole: other == nil, Topology: s.rest, Services: []json.RawMessage{}, Removed: []string{}}
+	for _, key := range s.order {
+		if other == nil || !bytes.Equal(other.services[key], s.services[key]) {
+			c.Services = append(c.Services, s.services[key])
+		}
+	}
+	if other != nil {
+		for _, key := range other.order {
+			if !slices.Contains(s.order, key) {
+				c.Removed = append(c.Removed, key)
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,79 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import { Icon } from "./icon";
+import { graphOf, neighbour, place, type Node } from "./layout";
+import type { Service } from "./model";
+
+/** As many characters as fit into a width, the middle left out. */
+function fit(text: string, width: number, character: number): string {
+  const most = Math.floor(width / character);
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) / 3);
+  return text.slice(0, most - 1 - tail) + "…" + text.slice(text.length - tail);
+}
+
+interface Props {
+  services: Service[];
+  members: boolean;
+  selected?: string;
+  /** Whether the arrow keys move within this graph; otherwise only its first node can get the focus. */
+  choose: (node: Node) => void;
+  label: string;
+}
+
+/** The graph of Services with one load balancer. One node can get the focus; the arrow keys move it. */
+export function GraphView({ services, members, selected, choose, label }: Props) {
+  const placed = useMemo(() => place(graphOf(services, members)), [services, members]);
+  const [focus, setFocus] = useState("");
+  const svg = useRef<SVGSVGElement>(null);
+  const current = placed.nodes.some((n) => n.key === focus) ? focus : placed.nodes[0].key;
+
+  const onKeyDown = (event: KeyboardEvent, node: Node) => {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      choose(node);
+    } else if (event.key.startsWith("Arrow")) {
+      event.preventDefault();
+      const next = neighbour(placed, node.key, event.key);
+      if (!next) return;
+      setFocus(next);
+      svg.current?.querySelector<SVGGElement>(`[data-key="${CSS.escape(next)}"]`)?.focus();
+    }
+  };
+
+  return (
+    <svg ref={svg} class="graph" role="group" aria-label={label} width={placed.width} height={placed.height} viewBox={`0 0 ${placed.width} ${placed.height}`}>
+      {placed.edges.map((e) => (
+        <path key={e.from + e.to} class="edge" d={e.path} />
+      ))}
+      {placed.nodes.map((n) => (
+        <g
+          key={n.key}
+          data-key={n.key}
+          class={"node " + n.state + (n.key === selected ? " selected" : "")}
+          transform={`translate(${n.x},${n.y})`}
+          role="button"
+          tabIndex={n.key === current ? 0 : -1}
+          aria-label={n.spoken}
+          aria-pressed={n.key === selected}
+          onClick={() => choose(n)}
+          onFocus={() => setFocus(n.key)}
+          onKeyDown={(event) => onKeyDown(event, n)}
+        >
+          <title>{n.spoken}</title>
+          <rect class="box" width={n.width} height={n.height} rx={6} />
+          <rect class="edge-mark" width={4} height={n.height} rx={2} />
+          <Icon state={n.state} x={12} y={14} />
+          <text class="title" x={35} y={19}>
+            {fit(n.title, n.width - 41, 7.6)}
+          </text>
+          <text class="detail" x={35} y={34}>
+            {fit(n.detail, n.width - 41, 6.6)}
+          </text>
+        </g>
+      ))}
+    </svg>
+  );
+}
