@@ -93,11 +93,11 @@ func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rou
 func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	cidr, err := netip.ParsePrefix(route.DestinationCIDR)
 	if err != nil {
-		return fmt.Errorf("Pod CIDR of Node %s: %w", route.TargetNode, err)
+		return fmt.Errorf("the Pod CIDR of Node %s: %w", route.TargetNode, err)
 	}
 	port, hop, err := r.nextHop(ctx, route.TargetNodeAddresses, cidr)
 	if err != nil {
-		return fmt.Errorf("Node %s: %w", route.TargetNode, err)
+		return fmt.Errorf("next hop of Node %s: %w", route.TargetNode, err)
 	}
 	// The port comes first: packets that cannot be answered help nobody.
 	port, err = r.Cloud.admit(ctx, port, cidr, r.tag())

@@ -338,11 +338,9 @@ func (s *stage) setServerStatus(id, status string) {
 
 func TestNodesThatWereInitializedBeforeAreNotChanged(t *testing.T) {
 	s := newServerStage(t, settings{off: true})
-	var names []string
 	for _, suffix := range []string{"a", "b"} {
 		name := s.node(suffix)
 		id := s.addServer(name)
-		names = append(names, name)
 		// What openstack-cloud-controller-manager makes of this server.
 		s.register(name, func(n *corev1.Node) {
 			n.Spec.ProviderID, n.Spec.Taints = "openstack:///"+id, nil

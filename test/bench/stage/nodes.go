@@ -6,6 +6,7 @@ package stage
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -74,7 +75,8 @@ func (s *Stage) Initialized(ctx context.Context) error {
 	}
 	waiting := 0
 	for _, n := range nodes.Items {
-		if len(n.Spec.Taints) > 0 || n.Spec.ProviderID == "" || len(n.Status.Addresses) == 0 {
+		tainted := slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == uninitialized })
+		if tainted || n.Spec.ProviderID == "" || len(n.Status.Addresses) == 0 {
 			waiting++
 		}
 	}
