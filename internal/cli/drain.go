@@ -268,6 +268,9 @@ func (d *drainRun) manager() (manager.Manager, error) {
 	return m, controller.SetUp(m, controller.Options{
 		Planner: d.controller.connection.Planner(m.GetClient(), m.GetAPIReader(), d.cloud, d.policy),
 		Metrics: counted, Registry: d.registry, Logger: d.log, Timing: d.program.Timing,
+		Others: controller.NewOthers(controller.OthersOptions{
+			Reader: m.GetAPIReader(), Client: m.GetClient(), Policy: d.policy, Lease: d.controller.lease(), Metrics: counted, Logger: d.log,
+		}),
 		Concurrency: d.controller.concurrency, SweepInterval: d.controller.sweepInterval, OrphanGrace: orphan.Never,
 	})
 }

@@ -44,6 +44,8 @@ type StatusOptions struct {
 	Names []types.NamespacedName
 	// Parts is whether to read the statuses of listeners, pools and members.
 	Parts bool
+	// NoDrift leaves out drift, and with it all calls for single load balancers.
+	NoDrift bool
 }
 
 // all reports whether the Services of all namespaces are shown.
@@ -94,7 +96,7 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 			found = append(found, s.match(service, cloud, uids))
 		}
 	}
-	s.read(ctx, found, cloud, o.Parts)
+	s.read(ctx, found, cloud, o)
 	for _, f := range found {
 		row := f.status()
 		all.Services = append(all.Services, row)
@@ -150,9 +152,9 @@ func (c cloud) leftPorts() []orphan.Object {
 	return left
 }
 
-// read reads what the lists do not show: the status trees, if parts are shown, and the plans. What cannot be read is
+// read reads what the lists do not show: the status trees, if parts are shown, and plans, if drift is. What cannot be read is
 // noted for each Service.
-func (s Source) read(ctx context.Context, found []holding, c cloud, parts bool) {
+func (s Source) read(ctx context.Context, found []holding, c cloud, o StatusOptions) {
 	lists := survey.NewLists(s.Octavia, c.loadBalancers, c.FloatingIPs)
 	trees := sharedTrees{octavia: s.Octavia, read: map[string]func() (octavia.Tree, error){}}
 	var reads errgroup.Group
@@ -161,11 +163,13 @@ func (s Source) read(ctx context.Context, found []holding, c cloud, parts bool) 
 		f := &found[i]
 		reads.Go(func() error {
 			ctx := openstack.WithRequestID(ctx, openstack.NewRequestID())
-			if parts && f.current != nil {
+			if o.Parts && f.current != nil {
 				tree, err := trees.get(ctx, f.current.Bare.ID)
 				f.tree, f.treeErr = &tree, err
 			}
-			f.plan, _, f.planErr = s.Planner.PlanListed(ctx, f.service, lists)
+			if !o.NoDrift {
+				f.plan, _, f.planErr = s.Planner.PlanListed(ctx, f.service, lists)
+			}
 			return nil
 		})
 	}

@@ -139,8 +139,8 @@ func (w *Watcher) readSurvey(ctx context.Context) error {
 		return nil
 	}
 	source := w.Planner.Source()
-	source.Reader = w.Planner.Secrets // has no cache, and reads namespaces
-	found, err := report.Status(ctx, source, report.StatusOptions{})
+	source.Reader = w.Planner.Secrets                                             // has no cache, and reads namespaces
+	found, err := report.Status(ctx, source, report.StatusOptions{NoDrift: true}) // the plans are the watcher's own
 	if err != nil {
 		return err
 	}
