@@ -55,15 +55,17 @@ func (p *Planner) PlanFromLists(ctx context.Context, service *corev1.Service, li
 	return l, nil
 }
 
-// search finds what the Service has in lists.
+// search finds what the Service has in lists. What was found before an error is in the facts, too.
 func (p *Planner) search(ctx context.Context, f decide.Facts, lists Lists) (decide.Facts, lb.Observed, error) {
 	s := p.searchFor(f)
 	s.balancers, s.floating = lists, lists
 	found, err := s.read(ctx)
-	if err == nil {
-		f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
+	if err != nil {
+		f.Record.Cloud.Observed = found
+		return f, found, err
 	}
-	return f, found, err
+	f.Record.Cloud = remember(f, found, p.createMayBePending(f, found))
+	return f, found, nil
 }
 
 // usedCertificate returns the certificate that the load balancer uses for the Secret that the Service names.
