@@ -199,6 +199,13 @@ func (s *Service) synchronize() {
 	}
 }
 
+// AddFlavor adds a flavor.
+func (s *Service) AddFlavor(f Flavor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flavors = append(s.flavors, f)
+}
+
 // RemoveServer takes the server away and reports whether there was one.
 func (s *Service) RemoveServer(id string) bool {
 	s.mu.Lock()

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -209,6 +210,20 @@ func (s *stage) flavor() string {
 		return "m1.small"
 	}
 	return "k8s-node"
+}
+
+func TestAFlavorWhoseNameCannotBeALabelIsShownByItsID(t *testing.T) {
+	s := newServerStage(t, settings{})
+	name := s.node("a")
+	id := s.addServer(name)
+	s.simulation().Nova().AddFlavor(nova.Flavor{ID: "big-1", Name: "big one", VCPUs: 8, RAM: 16384, Disk: 80})
+	if err := s.simulation().Nova().Update(id, func(server *nova.Server) { server.Flavor = "big one" }); err != nil {
+		t.Fatal(err)
+	}
+	s.register(name, nil)
+	if got := s.waitUntilInitialized(name).Labels[corev1.LabelInstanceTypeStable]; got != "big-1" {
+		t.Errorf("instance type %q", got)
+	}
 }
 
 func TestANodeIsNotInitializedWhileTwoServersHaveItsName(t *testing.T) {
