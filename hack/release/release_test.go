@@ -41,7 +41,7 @@ func TestReleaseHasTheseFilesAndTheirChecksumsVerify(t *testing.T) {
 	}
 	program := "kube-octavia-v1.2.3-linux-" + testPlatform.arch
 	want := []string{"admission-policy.yaml", "checksums.txt", "doctor.yaml", "drain.yaml", "kube-octavia-1.2.3.tgz", "kube-octavia-v1.2.3-image.spdx.json", "kube-octavia-v1.2.3-image.tar",
-		program + ".spdx.json", program + ".tar.gz", "kube-octavia.yaml", "kubectl-octavia.yaml", "readiness-gates.yaml", "ui.yaml"}
+		program + ".spdx.json", program + ".tar.gz", "kube-octavia.yaml", "kubectl-octavia.yaml", "nodes.yaml", "readiness-gates.yaml", "ui.yaml"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
