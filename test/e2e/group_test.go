@@ -4,6 +4,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -222,7 +223,8 @@ func TestAServiceThatHasALoadBalancerKeepsItWhateverItsGroupHas(t *testing.T) {
 	if got := twice.waitUntilProgrammed(); got != address {
 		t.Errorf("one is at %s and the other at %s", address, got)
 	}
-	if _, out, errs := s.run("status"); strings.Contains(out, "CONFLICT") {
+	var found struct{ Conflicts []any }
+	if _, out, errs := s.run("status", "-o", "json"); json.Unmarshal([]byte(out), &found) != nil || len(found.Conflicts) > 0 {
 		t.Errorf("status takes the one that shares for a conflict:\n%s%s", out, errs)
 	}
 	twice.change(notAnnotated(groupKey)) // it leaves, and stays where it is
