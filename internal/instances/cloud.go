@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,7 +49,11 @@ func (c *Cloud) Inventory(ctx context.Context) (Inventory, error) {
 	if err != nil {
 		return Inventory{}, err
 	}
-	inv := Inventory{Servers: map[string]Server{}, Ports: map[string]Port{}, Networks: map[string]string{}}
+	flavors, err := c.flavorIDs(ctx, servers)
+	if err != nil {
+		return Inventory{}, err
+	}
+	inv := Inventory{Servers: map[string]Server{}, Ports: map[string]Port{}, Networks: map[string]string{}, FlavorIDs: flavors}
 	hasTrunk := false
 	for _, s := range servers {
 		inv.Servers[s.ID] = s
@@ -91,18 +96,16 @@ func (c *Cloud) Server(ctx context.Context, id string) (Server, bool, error) {
 	return Server{}, false, failed
 }
 
-// FlavorID returns the id of the flavor with the name. If there is none any more, it returns the name with characters that
-// a label may have.
-func (c *Cloud) FlavorID(ctx context.Context, name string) (string, error) {
+// flavorIDs returns the ids of the flavors by name, if a server has a flavor whose name cannot be a label.
+func (c *Cloud) flavorIDs(ctx context.Context, servers []Server) (map[string]string, error) {
+	if !slices.ContainsFunc(servers, func(s Server) bool { return !isLabelValue(s.Flavor.Name) }) {
+		return nil, nil
+	}
 	type flavor struct{ ID, Name string }
 	flavors, err := paging.List[flavor](ctx, c.compute, "list flavors", "flavors", url.Values{})
-	if err != nil {
-		return "", err
-	}
+	ids := map[string]string{}
 	for _, f := range flavors {
-		if f.Name == name && isLabelValue(f.ID) {
-			return f.ID, nil
-		}
+		ids[f.Name] = f.ID
 	}
-	return LabelValue(name), nil
+	return ids, err
 }

@@ -13,7 +13,9 @@ package instances
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,7 +73,7 @@ var _ cloudprovider.InstancesV2 = &Instances{}
 // change the Node. It fails, and records an event, if a Node that is to be initialized has no server, several, or one without
 // an address: Kubernetes then tries again.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
-	isNew := isToBeInitialized(node)
+	isNew := hasTaint(node, cloudproviderapi.TaintExternalCloudProvider)
 	id, err := parseOwn(node.Spec.ProviderID, i.Region)
 	switch {
 	case err != nil:
@@ -93,13 +95,8 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	return metadata, err
 }
 
-func isToBeInitialized(node *corev1.Node) bool {
-	for _, taint := range node.Spec.Taints {
-		if taint.Key == cloudproviderapi.TaintExternalCloudProvider {
-			return true
-		}
-	}
-	return false
+func hasTaint(node *corev1.Node, key string) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == key })
 }
 
 // complete returns since when an inventory has everything about a new Node: its server and ports existed before kubelet
@@ -132,17 +129,13 @@ func (i *Instances) metadata(ctx context.Context, id ProviderID, name string, si
 	if err != nil {
 		return nil, err
 	}
-	typeName, err := i.instanceType(ctx, server)
-	if err != nil {
-		return nil, err
-	}
 	region := ""
 	if i.RegionInProviderID {
 		region = i.Region
 	}
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:       ProviderID{Region: region, Server: server.ID}.String(),
-		InstanceType:     typeName,
+		InstanceType:     inventory.InstanceType(server),
 		NodeAddresses:    inventory.Addresses(server, i.Networking),
 		Zone:             LabelValue(server.AvailabilityZone),
 		Region:           i.Region,
@@ -166,14 +159,6 @@ func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID
 	return server, err
 }
 
-// instanceType returns the name of the server's flavor, or its id if the name is no value of a label.
-func (i *Instances) instanceType(ctx context.Context, server Server) (string, error) {
-	if name := server.Flavor.Name; isLabelValue(name) {
-		return name, nil
-	}
-	return i.Cloud.FlavorID(ctx, server.Flavor.Name)
-}
-
 // InstanceExists implements cloudprovider.InstancesV2. Kubernetes deletes Nodes for which it returns false. So it does that
 // only if Nova answers that no server has the id of the Node, and the project is that of the cluster. Without a provider id,
 // and for Nodes of other clouds, it returns true.
@@ -186,10 +171,7 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 	if err != nil {
 		return true, err
 	}
-	if _, there := inventory.Servers[id.Server]; there {
-		return true, nil
-	}
-	if _, there, err := i.Cloud.Server(ctx, id.Server); err != nil || there {
+	if _, err := i.find(ctx, inventory, *id, node.Name); !errors.Is(err, cloudprovider.InstanceNotFound) {
 		return true, err
 	}
 	nodes, err := i.Nodes()
@@ -216,19 +198,10 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 		return false, err
 	}
 	server, err := i.find(ctx, inventory, *id, node.Name)
-	if err != nil || !server.IsStopped() || hasShutdownTaint(node) {
+	if err != nil || !server.IsStopped() || hasTaint(node, cloudproviderapi.TaintNodeShutdown) {
 		return server.IsStopped(), err
 	}
 	// It may have been started since, and Kubernetes may detach volumes of a Node with the taint.
 	server, there, err := i.Cloud.Server(ctx, id.Server)
 	return there && server.IsStopped(), err
-}
-
-func hasShutdownTaint(node *corev1.Node) bool {
-	for _, taint := range node.Spec.Taints {
-		if taint.Key == cloudproviderapi.TaintNodeShutdown {
-			return true
-		}
-	}
-	return false
 }

@@ -113,3 +113,12 @@ func TestLabelValues(t *testing.T) {
 		t.Error("a server without a host has labels", got)
 	}
 }
+
+func TestTheInstanceTypeIsAValueOfALabel(t *testing.T) {
+	inv := Inventory{FlavorIDs: map[string]string{"big one": "big-1", "odd one": "no label!"}}
+	for name, want := range map[string]string{"m1.small": "m1.small", "big one": "big-1", "odd one": "odd-one", "deleted one": "deleted-one"} {
+		if got := inv.InstanceType(Server{Flavor: Flavor{Name: name}}); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
