@@ -113,7 +113,7 @@ func startCloud(t testing.TB, o cloudsim.Options) *cloud {
 	return c
 }
 
-// everything has the ids of all that empty looks at.
+// everything has the ids of all that empty looks at, and of security groups.
 func (c *cloud) everything() map[string]bool {
 	c.t.Helper()
 	all := map[string]bool{}
@@ -127,6 +127,13 @@ func (c *cloud) everything() map[string]bool {
 	}
 	for _, f := range c.floatingIPs() {
 		all[f.ID] = true
+	}
+	var answer struct {
+		Groups []struct{ ID string } `json:"security_groups"`
+	}
+	c.neutron(http.MethodGet, "security-groups?fields=id", nil, &answer)
+	for _, g := range answer.Groups {
+		all[g.ID] = true
 	}
 	return all
 }
