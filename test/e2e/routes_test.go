@@ -4,7 +4,6 @@
 package e2e_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -97,7 +96,8 @@ func (s *stage) routedPort(serverID string) routedServerPort {
 // joinWithPods lets a server join with Pods in the CIDR. It returns the server's id and its route.
 func (s *stage) joinWithPods(suffix, podCIDR string) (id string, r route) {
 	s.t.Helper()
-	id, name := s.findServer(suffix)
+	name := s.node(suffix)
+	id = s.addServer(name)
 	s.register(name, func(n *corev1.Node) { n.Spec.PodCIDR, n.Spec.PodCIDRs = podCIDR, []string{podCIDR} })
 	return id, route{Destination: podCIDR, NextHop: s.serverAddress(id)}
 }
@@ -138,7 +138,7 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 				}
 			})
 			aID, a := s.joinWithPods("a", "10.244.1.0/24")
-			_, b := s.joinWithPods("b", "10.244.2.0/24")
+			bID, b := s.joinWithPods("b", "10.244.2.0/24")
 			changing.Wait()
 			s.waitForRoutes(append(others, gateway, a, b)...)
 			s.waitForNode(s.node("a"), func(n *corev1.Node) error {
@@ -167,25 +167,13 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 				return nil
 			})
 			s.setReady(s.node("b"), corev1.ConditionUnknown)
-			if err := s.removeServer(b.NextHop); err != nil {
-				t.Fatal(err)
-			}
+			s.removeServer(bID)
 			s.waitForRoutes(append(others, gateway)...)
 		})
 	}
 }
 
 func isRouteTag(tag string) bool { return strings.HasPrefix(tag, "kube-octavia.routes=") }
-
-// removeServer removes the server with the address.
-func (s *stage) removeServer(address string) error {
-	for _, server := range s.simulation().Nova().Servers() {
-		if server.Interfaces[0].FixedIPs[0].Address.String() == address {
-			return s.simulation().RemoveServer(server.ID)
-		}
-	}
-	return errors.New("no server has the address " + address)
-}
 
 func TestAnAddressPairThatSomebodyRemovedIsRepaired(t *testing.T) {
 	s := newRouteStage(t, cloudsim.Options{})

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
-	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
@@ -31,6 +29,9 @@ import (
 
 // uninitialized is the taint with which kubelet registers a Node of an external cloud provider.
 var uninitialized = corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule}
+
+// shutdown is the key of the taint of a Node whose server is stopped.
+const shutdown = "node.cloudprovider.kubernetes.io/shutdown"
 
 // nodesInstalled is whether deploy/nodes is installed, once for all tests.
 var nodesInstalled struct {
@@ -53,26 +54,6 @@ func newServerStage(t *testing.T, with settings) *stage {
 	with.program = cli.Options{Timing: delays}
 	with.flags = append([]string{"--controllers=node,node-lifecycle", "--node-monitor-period=1s", "--node-status-update-frequency=1s"}, with.flags...)
 	return newStage(t, with)
-}
-
-// simulation is the simulator of the stage.
-func (s *stage) simulation() simulated {
-	s.t.Helper()
-	c, is := s.cloud.backend.(simulated)
-	if !is {
-		s.t.Skip("on the simulator only: servers come and go")
-	}
-	return c
-}
-
-// addServer adds a server to the simulator, and returns its id.
-func (s *stage) addServer(name string) string {
-	s.t.Helper()
-	id, err := s.simulation().AddServer(name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return id
 }
 
 // register registers a Node as kubelet does, and deletes it after the test.
@@ -163,20 +144,11 @@ func (s *stage) computeCalls(route string) (n int) {
 	return n
 }
 
-// findServer returns id and name of a server: on a real cloud of one that was there before.
-func (s *stage) findServer(suffix string) (id, name string) {
-	s.t.Helper()
-	if c, is := s.cloud.backend.(*real); is {
-		name = slices.Sorted(maps.Keys(c.Nodes))[0]
-		return c.Nodes[name].ID, name
-	}
-	name = s.node(suffix)
-	return s.addServer(name), name
-}
-
 func TestANodeIsInitializedFromItsServer(t *testing.T) {
 	s := newServerStage(t, settings{})
-	id, name := s.findServer("a")
+	name := s.node("a")
+	id := s.addServer(name)
+	usual, _ := s.flavors()
 	s.register(name, nil)
 	node := s.waitUntilInitialized(name)
 	if want := "openstack:///" + id; node.Spec.ProviderID != want {
@@ -189,7 +161,7 @@ func TestANodeIsInitializedFromItsServer(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		corev1.LabelHostname: name, corev1.LabelInstanceType: s.flavor(), corev1.LabelInstanceTypeStable: s.flavor(),
+		corev1.LabelHostname: name, corev1.LabelInstanceType: usual.name, corev1.LabelInstanceTypeStable: usual.name,
 		corev1.LabelFailureDomainBetaZone: "nova", corev1.LabelTopologyZone: "nova",
 		corev1.LabelFailureDomainBetaRegion: "RegionOne", corev1.LabelTopologyRegion: "RegionOne",
 	}
@@ -199,29 +171,28 @@ func TestANodeIsInitializedFromItsServer(t *testing.T) {
 	if node.Labels["topology.openstack.org/host-id"] == "" {
 		t.Error("no label with the host")
 	}
-	if first := node.Status.Addresses[0]; first.Type != corev1.NodeInternalIP || node.Status.Addresses[1].Address != name {
-		t.Errorf("addresses %v", node.Status.Addresses)
+	if diff := cmp.Diff(s.nodeAddresses(id, name), node.Status.Addresses); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
 }
 
-// flavor is the flavor of servers.
-func (s *stage) flavor() string {
-	if *stateDir == "" {
-		return "m1.small"
+// nodeAddresses are the addresses of the Node of a server.
+func (s *stage) nodeAddresses(id, name string) (all []corev1.NodeAddress) {
+	s.t.Helper()
+	for _, address := range s.serverAddresses(id) {
+		all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
 	}
-	return "k8s-node"
+	return append(all, corev1.NodeAddress{Type: corev1.NodeHostName, Address: name})
 }
 
 func TestAFlavorWhoseNameCannotBeALabelIsShownByItsID(t *testing.T) {
 	s := newServerStage(t, settings{})
 	name := s.node("a")
-	id := s.addServer(name)
-	s.simulation().Nova().AddFlavor(nova.Flavor{ID: "big-1", Name: "big one", VCPUs: 8, RAM: 16384, Disk: 80})
-	if err := s.simulation().Nova().Update(id, func(server *nova.Server) { server.Flavor = "big one" }); err != nil {
-		t.Fatal(err)
-	}
+	big := flavor{id: name + "-big", name: "big one of " + name}
+	s.makeServerFlavor(big)
+	s.resizeServer(s.addServer(name), big)
 	s.register(name, nil)
-	if got := s.waitUntilInitialized(name).Labels[corev1.LabelInstanceTypeStable]; got != "big-1" {
+	if got := s.waitUntilInitialized(name).Labels[corev1.LabelInstanceTypeStable]; got != big.id {
 		t.Errorf("instance type %q", got)
 	}
 }
@@ -237,9 +208,7 @@ func TestANodeIsNotInitializedWhileTwoServersHaveItsName(t *testing.T) {
 	if !hasTaint(s.getNode(name), uninitialized.Key) {
 		t.Error("the Node has lost its taint")
 	}
-	if err := s.simulation().RemoveServer(second); err != nil {
-		t.Fatal(err)
-	}
+	s.removeServer(second)
 	if node := s.waitUntilInitialized(name); node.Spec.ProviderID != "openstack:///"+first {
 		t.Errorf("provider id %q", node.Spec.ProviderID)
 	}
@@ -259,40 +228,130 @@ func (s *stage) hasNodeEvent(name, reason, message string) error {
 	return fmt.Errorf("Node %s has no event %s with %q", name, reason, message)
 }
 
-func TestOnlyTheNodeOfADeletedServerIsDeleted(t *testing.T) {
-	s := newServerStage(t, settings{})
-	gone, stays, foreign, nameless := s.node("gone"), s.node("stays"), s.node("foreign"), s.node("nameless")
-	id := s.addServer(gone)
-	s.addServer(stays)
-	s.register(gone, nil)
-	s.register(stays, nil)
-	s.register(foreign, func(n *corev1.Node) { n.Spec.ProviderID, n.Spec.Taints = "other:///i-1", nil })
-	s.register(nameless, func(n *corev1.Node) { n.Spec.Taints = nil })
-	s.waitUntilInitialized(gone)
-	s.waitUntilInitialized(stays)
+func TestOnlyTheNodeOfADeletedServerIsDeletedAndOnlyIfNovaSaysSo(t *testing.T) {
+	const all, one = "/v2.1/servers/detail", "/v2.1/servers/{id}"
+	fails := wire.Fault{Service: cloudsim.Compute, Kind: wire.FaultStatus, Status: http.StatusInternalServerError}
+	for _, c := range []struct {
+		name string
+		// faults are those of Nova while servers with these ids are not to be found out about.
+		faults func(ids ...string) []wire.Fault
+		// calls has the route that the controller tries in vain.
+		calls string
+	}{
+		{"Nova fails", func(...string) []wire.Fault { return []wire.Fault{fails} }, all},
+		{"Nova does not answer", func(...string) []wire.Fault {
+			return []wire.Fault{{Service: cloudsim.Compute, Kind: wire.FaultHang}}
+		}, ""},
+		{"a cell of Nova is down", func(ids ...string) []wire.Fault {
+			down := fails
+			down.Route = one
+			return []wire.Fault{{Service: cloudsim.Compute, Route: all, Kind: wire.FaultPartialList, Missing: ids}, down}
+		}, one},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newServerStage(t, settings{})
+			gone, stays, foreign, nameless := s.node("gone"), s.node("stays"), s.node("foreign"), s.node("nameless")
+			nodes := []string{gone, stays, foreign, nameless}
+			goneID, staysID := s.addServer(gone), s.addServer(stays)
+			s.register(gone, nil)
+			s.register(stays, nil)
+			s.register(foreign, func(n *corev1.Node) { n.Spec.ProviderID, n.Spec.Taints = "other:///i-1", nil })
+			s.register(nameless, func(n *corev1.Node) { n.Spec.Taints = nil })
+			s.waitUntilInitialized(gone)
+			s.waitUntilInitialized(stays)
 
-	// While Nova fails, or does not answer, no Node goes, whatever has happened to its server.
-	for _, name := range []string{gone, stays, foreign, nameless} {
-		s.setReady(name, corev1.ConditionUnknown)
+			for _, fault := range c.faults(goneID, staysID) {
+				s.cloud.Faults().Add(fault)
+			}
+			for _, name := range nodes {
+				s.setReady(name, corev1.ConditionUnknown)
+			}
+			s.removeServer(goneID)
+			s.waitUntilTried(c.calls)
+			for _, name := range nodes {
+				s.getNode(name)
+			}
+
+			s.cloud.Faults().Clear()
+			s.waitUntilDeleted(gone)
+			for _, name := range []string{stays, foreign, nameless} {
+				s.getNode(name)
+			}
+		})
 	}
-	fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Kind: wire.FaultStatus, Status: http.StatusInternalServerError})
-	if err := s.simulation().RemoveServer(id); err != nil {
-		t.Fatal(err)
-	}
-	before := s.computeCalls("/v2.1/servers")
+}
+
+// waitUntilTried waits until the controller has made several calls of the route to Nova, or one that is held.
+func (s *stage) waitUntilTried(route string) {
+	s.t.Helper()
+	before := s.computeCalls(route)
 	s.eventually(func() error {
-		if n := s.computeCalls("/v2.1/servers") - before; n < 4 {
-			return fmt.Errorf("%d calls to Nova", n)
+		if n := s.computeCalls(route) - before; n < 4 && s.cloud.Faults().Held() == 0 {
+			return fmt.Errorf("%d calls of %s to Nova", n, route)
 		}
 		return nil
 	})
-	for _, name := range []string{gone, stays, foreign, nameless} {
-		s.getNode(name)
-	}
+}
+
+// A list of Nova that lacks a server without saying so, as when one of its cells is down, is no answer about the server.
+func TestANodeStaysWhileListsLackItsServer(t *testing.T) {
+	s := newServerStage(t, settings{})
+	old, young := s.node("old"), s.node("young")
+	ids := []string{s.addServer(old), s.addServer(young)}
+	s.register(old, nil)
+	s.waitUntilInitialized(old)
+	fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Route: "/v2.1/servers/detail", Kind: wire.FaultPartialList, Missing: ids})
+	s.setReady(old, corev1.ConditionUnknown)
+	s.register(young, nil)
+	s.waitUntilTried("/v2.1/servers/{id}")
+	s.eventually(func() error {
+		return s.hasNodeEvent(young, "NodeNotInitialized", "no server of the project is named "+young)
+	})
+	s.getNode(old)
 	s.cloud.Faults().Remove(fault)
-	s.waitUntilDeleted(gone)
-	for _, name := range []string{stays, foreign, nameless} {
-		s.getNode(name)
+	s.waitUntilInitialized(young)
+	s.removeServer(ids[0])
+	s.waitUntilDeleted(old)
+	s.getNode(young)
+}
+
+func TestARenamedServerKeepsItsNode(t *testing.T) {
+	s := newServerStage(t, settings{})
+	a, b := s.node("a"), s.node("b")
+	id := s.addServer(a)
+	s.addServer(b)
+	for _, name := range []string{a, b} {
+		s.register(name, nil)
+		s.waitUntilInitialized(name)
+		s.setReady(name, corev1.ConditionUnknown)
+	}
+	s.waitForUpdates()
+	before := []*corev1.Node{s.getNode(a), s.getNode(b)}
+	s.renameServer(id, b) // now two servers have the name of Node b, and none that of Node a
+	s.waitForUpdates()
+	s.requireUnchanged(before)
+}
+
+// Kubernetes sets labels when it initializes a Node, and never again.
+func TestTheNodeOfAResizedServerKeepsItsInstanceTypeUntilItIsRegisteredAgain(t *testing.T) {
+	s := newServerStage(t, settings{})
+	usual, larger := s.flavors()
+	name := s.node("a")
+	id := s.addServer(name)
+	s.register(name, nil)
+	s.waitUntilInitialized(name)
+	s.setReady(name, corev1.ConditionUnknown)
+	s.resizeServer(id, larger)
+	s.waitForUpdates()
+	if node := s.getNode(name); node.Labels[corev1.LabelInstanceTypeStable] != usual.name || hasTaint(node, shutdown) {
+		t.Errorf("labels %v, taints %v", node.Labels, node.Spec.Taints)
+	}
+	if err := s.client.CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.register(name, nil)
+	if node := s.waitUntilInitialized(name); node.Labels[corev1.LabelInstanceTypeStable] != larger.name || node.Spec.ProviderID != "openstack:///"+id {
+		t.Errorf("labels %v, provider id %s", node.Labels, node.Spec.ProviderID)
 	}
 }
 
@@ -319,16 +378,15 @@ func TestAStoppedServerHasATaintUntilItRunsAgain(t *testing.T) {
 	id := s.addServer(name)
 	s.register(name, nil)
 	s.waitUntilInitialized(name)
-	s.setServerStatus(id, "SHUTOFF")
+	s.stopServer(id)
 	s.setReady(name, corev1.ConditionUnknown)
-	const shutdown = "node.cloudprovider.kubernetes.io/shutdown"
 	s.waitForNode(name, func(n *corev1.Node) error {
 		if !hasTaint(n, shutdown) {
 			return errors.New("no taint " + shutdown)
 		}
 		return nil
 	})
-	s.setServerStatus(id, "ACTIVE")
+	s.startServer(id)
 	s.setReady(name, corev1.ConditionTrue)
 	s.waitForNode(name, func(n *corev1.Node) error {
 		if hasTaint(n, shutdown) {
@@ -338,21 +396,10 @@ func TestAStoppedServerHasATaintUntilItRunsAgain(t *testing.T) {
 	})
 }
 
-// setServerStatus changes the status of a server of the simulator.
-func (s *stage) setServerStatus(id, status string) {
-	s.t.Helper()
-	for _, server := range s.simulation().Nova().Servers() {
-		if server.ID == id {
-			server.Status = status
-			s.simulation().Nova().AddServer(server)
-			return
-		}
-	}
-	s.t.Fatalf("there is no server %s", id)
-}
-
 func TestNodesThatWereInitializedBeforeAreNotChanged(t *testing.T) {
 	s := newServerStage(t, settings{off: true})
+	usual, _ := s.flavors()
+	var before []*corev1.Node
 	for _, suffix := range []string{"a", "b"} {
 		name := s.node(suffix)
 		id := s.addServer(name)
@@ -360,41 +407,28 @@ func TestNodesThatWereInitializedBeforeAreNotChanged(t *testing.T) {
 		s.register(name, func(n *corev1.Node) {
 			n.Spec.ProviderID, n.Spec.Taints = "openstack:///"+id, nil
 			for key, value := range map[string]string{
-				corev1.LabelInstanceType: "m1.small", corev1.LabelInstanceTypeStable: "m1.small",
+				corev1.LabelInstanceType: usual.name, corev1.LabelInstanceTypeStable: usual.name,
 				corev1.LabelFailureDomainBetaZone: "nova", corev1.LabelTopologyZone: "nova",
 				corev1.LabelFailureDomainBetaRegion: "RegionOne", corev1.LabelTopologyRegion: "RegionOne",
 			} {
 				n.Labels[key] = value
 			}
-			n.Status.Addresses = []corev1.NodeAddress{
-				{Type: corev1.NodeInternalIP, Address: s.serverAddress(id)}, {Type: corev1.NodeHostName, Address: name},
-			}
+			n.Status.Addresses = s.nodeAddresses(id, name)
 		})
+		before = append(before, s.getNode(name))
 	}
-	asked := len(s.asked())
 	s.start()
-	before := s.computeCalls("/v2.1/servers/detail")
-	s.eventually(func() error {
-		if n := s.computeCalls("/v2.1/servers/detail") - before; n < 3 {
-			return fmt.Errorf("%d updates of all Nodes", n)
-		}
-		return nil
-	})
-	for _, r := range s.asked()[asked:] {
-		if r.Resource == "nodes" && !slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
-			t.Errorf("the controller changed a Node: %s %s %s", r.Verb, r.Name, r.Subresource)
-		}
-	}
+	s.waitForUpdates()
+	s.requireUnchanged(before)
 }
 
-// serverAddress returns the first address of a server of the simulator.
-func (s *stage) serverAddress(id string) string {
+// requireUnchanged fails the test if anything was written to one of the Nodes. Patches that change nothing do not count:
+// Kubernetes makes one in each update if a Node has two addresses of a type.
+func (s *stage) requireUnchanged(before []*corev1.Node) {
 	s.t.Helper()
-	for _, server := range s.simulation().Nova().Servers() {
-		if server.ID == id {
-			return server.Interfaces[0].FixedIPs[0].Address.String()
+	for _, node := range before {
+		if diff := cmp.Diff(node, s.getNode(node.Name)); diff != "" {
+			s.t.Errorf("Node %s was changed (-before +now):\n%s", node.Name, diff)
 		}
 	}
-	s.t.Fatalf("there is no server %s", id)
-	return ""
 }
