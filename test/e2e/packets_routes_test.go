@@ -35,7 +35,6 @@ func TestPodsReachEachOtherThroughTheRouter(t *testing.T) {
 	}
 	others := route{"192.168.99.0/24", c.Nodes["node-3"].Addresses[0].String()}
 	before := s.router().Routes
-	t.Cleanup(func() { s.setRoutes(before) })
 	s.setRoutes(append(before, others))
 
 	s.admitPods(c.NodeSecurityGroup)
@@ -79,18 +78,6 @@ func (s *stage) admitPods(group string) {
 		"security_group_id": group, "direction": "ingress", "ethertype": "IPv4", "remote_ip_prefix": "10.244.0.0/16",
 	}}, &answer)
 	s.t.Cleanup(func() { s.cloud.neutron(http.MethodDelete, "security-group-rules/"+answer.Rule.ID, nil, nil) })
-}
-
-// setRoutes changes all routes of the router, as a person does.
-func (s *stage) setRoutes(routes []route) {
-	s.t.Helper()
-	if routes == nil {
-		routes = []route{}
-	}
-	err := s.cloud.call(asUser, cloudsim.Network, http.MethodPut, "/v2.0/"+s.routerPath(), map[string]any{"router": map[string]any{"routes": routes}}, nil)
-	if err != nil {
-		s.t.Error(err)
-	}
 }
 
 // runPodAt runs a Pod with the address on the node: a server that answers with the address of its client.
