@@ -197,14 +197,9 @@ func (s *stage) serverAddress(id string) string {
 	return ""
 }
 
-// waitForUpdates waits until the controller has read all servers, and updated all Nodes, after what was changed before.
-func (s *stage) waitForUpdates() {
+// waitForUpdates waits until the controller has read all servers, and updated all Nodes, after what was changed before. The
+// Nodes must exist all the time.
+func (s *stage) waitForUpdates(nodes ...string) {
 	s.t.Helper()
-	before := s.computeCalls("/v2.1/servers/detail")
-	s.eventually(func() error {
-		if n := s.computeCalls("/v2.1/servers/detail") - before; n < 4 {
-			return fmt.Errorf("%d updates of all Nodes", n)
-		}
-		return nil
-	})
+	s.waitUntilTried("/v2.1/servers/detail", nodes...)
 }
