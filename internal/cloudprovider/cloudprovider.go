@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -58,6 +59,8 @@ type Options struct {
 	Instances instances.Options
 	// Routes configures the controller of routes, without Nodes.
 	Routes routes.Options
+	// Registry is where the gauges of Nodes are registered.
+	Registry prometheus.Registerer
 }
 
 // SetUp adds the controllers to the manager. They run on the leader only.
@@ -89,6 +92,11 @@ func (r *runner) Start(ctx context.Context) error {
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
 	factory.WaitForCacheSync(ctx.Done())
+	counted := gauges{nodes: r.Routes.Nodes, node: r.Node, route: r.Route}
+	r.Registry.Unregister(counted) // a process may run one controller after the other
+	if err := r.Registry.Register(counted); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	var running sync.WaitGroup
 	for _, run := range controllers {
 		running.Go(func() { run(ctx) })
