@@ -32,6 +32,7 @@ func TestNodesAndTheirServers(t *testing.T) {
 		"switched off":                      {func(f *diagnosis.Facts) { f.Controllers = diagnosis.Controllers{Route: true}; noServers(f) }, diagnosis.Skipped, "--controllers", ""},
 		"a login that may not list servers": {func(f *diagnosis.Facts) { f.Cloud.Servers.Missing = denied }, diagnosis.Error, "the login may not", "credential rotate --with=nodes"},
 		"a Nova that does not answer":       {func(f *diagnosis.Facts) { f.Cloud.Servers.Missing = failed }, diagnosis.Unknown, "503", "openstack server list"},
+		"Nodes that may not be listed":      {func(f *diagnosis.Facts) { f.Cluster.Nodes.Missing = failed }, diagnosis.Unknown, "503", "kubectl get nodes"},
 		"no cluster":                        {func(f *diagnosis.Facts) { f.Cluster.Nodes.Missing = none }, diagnosis.OK, "Nova answers: the project has 2 servers", ""},
 
 		"found by name, in other letters": {all(id(""), tainted, isNew, func(f *diagnosis.Facts) { f.Cloud.Servers.Value[0].Name = "A" }), diagnosis.OK, "2 Nodes with exactly one server", ""},

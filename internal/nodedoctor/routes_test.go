@@ -82,7 +82,10 @@ func TestRoutesToPods(t *testing.T) {
 		}), diagnosis.Error, "Node a: it has no InternalIP of the family", "kubectl get nodes -o wide"},
 		"a Pod CIDR outside of --cluster-cidr": {outside, diagnosis.Warning, "outside of --cluster-cidr [10.244.0.0/23]: Node b", "kube-controller-manager"},
 
-		"a route that is missing":                           {onlyA, diagnosis.Warning, "router router lacks the routes to the Pods of Node b, although kube-octavia works", "FailedToCreateRoute"},
+		"a route that is missing": {onlyA, diagnosis.Warning, "router router lacks the routes to the Pods of Node b, although kube-octavia works", "FailedToCreateRoute"},
+		"two routes to a Node that are missing": {all(onlyA, func(f *diagnosis.Facts) {
+			f.Cluster.Nodes.Value[1].Spec.PodCIDRs = []string{"10.244.2.0/25", "10.244.2.128/25"}
+		}), diagnosis.Warning, "the routes to the Pods of Node b,", "FailedToCreateRoute"},
 		"a route that is missing, of a new Node":            {all(onlyA, isNew), diagnosis.OK, "routes to come: those to Node b", ""},
 		"a route that is missing, and nothing works":        {all(onlyA, idle), diagnosis.OK, "routes to come: those to Node b", ""},
 		"a port that keeps Pods in":                         {closed, diagnosis.Warning, "do not let packets of Pods pass: Node a", "FailedToCreateRoute"},
@@ -119,7 +122,11 @@ func TestSecurityGroupsBetweenPods(t *testing.T) {
 			off := false
 			n.Ports.Value[1].PortSecurity, n.Ports.Value[2].PortSecurity = &off, &off
 		})), diagnosis.OK, "", ""},
-		"one port":                    {rules(ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port })), diagnosis.Error, "do not let in all", ""},
+		"one port": {rules(ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port })), diagnosis.Error, "do not let in all", ""},
+		"one port of TCP and UDP": {rules(
+			ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &tcp, &port, &port }),
+			ingress(func(r *diagnosis.Rule) { r.Protocol, r.PortMin, r.PortMax = &udp, &port, &port }),
+		), diagnosis.Error, "do not let in all", ""},
 		"a part of the Pods":          {rules(ingress(func(r *diagnosis.Rule) { r.RemoteIPPrefix = &part })), diagnosis.Error, "do not let in all", ""},
 		"only TCP":                    {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp })), diagnosis.Error, "do not let in all", ""},
 		"TCP and UDP":                 {rules(ingress(func(r *diagnosis.Rule) { r.Protocol = &tcp }), ingress(func(r *diagnosis.Rule) { r.Protocol, r.RemoteIPPrefix = &udp, &pods })), diagnosis.OK, "", ""},
