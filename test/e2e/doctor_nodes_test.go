@@ -62,6 +62,18 @@ func (p *patient) registerFor(name string, change func(*corev1.Node)) {
 	})
 }
 
+// misroute adds a route until the end of the subtest.
+func (p *patient) misroute(destination, hop string) {
+	p.t.Helper()
+	before := p.router().Routes
+	if err := p.addRoute(route{destination, hop}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		p.cloud.neutron(http.MethodPut, p.routerPath(), map[string]any{"router": map[string]any{"routes": before}}, nil)
+	})
+}
+
 // withRouter is cloud.conf with another router for routes.
 func (p *patient) withRouter(id string) string {
 	return strings.ReplaceAll(p.conf, "router-id = "+p.cloud.IDs().Router, "router-id = "+id)
@@ -206,18 +218,27 @@ var mistakesOfRoutes = []mistake{
 		}},
 	{name: "a route that leads to no Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is no Node: route 10.244.9.0/24 via", do: "openstack router remove route",
 		make: func(p *patient) string {
-			before := p.router().Routes
-			gone := p.addServer("gone")
-			hop := p.serverAddress(gone)
+			hop := p.serverAddress(p.addServer("gone"))
 			if err := p.removeServer(hop); err != nil {
 				p.t.Fatal(err)
 			}
-			if err := p.addRoute(route{"10.244.9.0/24", hop}); err != nil {
+			p.misroute("10.244.9.0/24", hop)
+			return p.conf
+		}},
+	{name: "a route to a server that was a Node", check: diagnosis.Routes, status: diagnosis.Warning, what: "the next hop is no Node: route 10.244.8.0/24 via", do: "A controller that works removes it",
+		make: func(p *patient) string {
+			left := p.addServer("left")
+			uid, err := p.client.CoreV1().Namespaces().Get(p.t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
+			if err != nil {
 				p.t.Fatal(err)
 			}
-			p.t.Cleanup(func() {
-				p.cloud.neutron(http.MethodPut, p.routerPath(), map[string]any{"router": map[string]any{"routes": before}}, nil)
-			})
+			p.cloud.neutron(http.MethodPut, "ports/"+p.routedPort(left).ID+"/tags/kube-octavia.routes="+string(uid.UID), nil, nil)
+			p.misroute("10.244.8.0/24", p.serverAddress(left))
+			return p.conf
+		}},
+	{name: "a route to a server of somebody else", check: diagnosis.Routes, status: diagnosis.Warning, what: "no Node, but a port of the project: route 10.244.7.0/24 via", do: "another Pod network",
+		make: func(p *patient) string {
+			p.misroute("10.244.7.0/24", p.serverAddress(p.addServer("other")))
 			return p.conf
 		}},
 	{name: "a group that does not admit Pods for sure", check: diagnosis.Routes, status: diagnosis.Unknown, what: "only by rules for groups", do: "--remote-ip 10.244.0.0/16",
