@@ -1,0 +1,261 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-octavia/kube-octavia/cloudsim"
+	"github.com/kube-octavia/kube-octavia/cloudsim/nova"
+	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
+)
+
+// nodeScenario is a change of a Node or its server. What is expected at its end is what Nova and the Node then say.
+type nodeScenario struct {
+	name string
+	// start creates what is there before, besides the Nodes that every case has.
+	start func(*nodeRun) error
+	// change makes the change.
+	change func(*nodeRun) error
+}
+
+var nodeScenarios = []nodeScenario{
+	{name: "node-initialized", change: joins("")},
+	{name: "server-deleted", start: joins(secondPods), change: deleteServer},
+	{name: "server-stopped-and-started", start: joins(""), change: stopAndStart},
+	{name: "route-added", start: joins(""), change: getPods},
+	{name: "route-removed", start: nodeSteps(joins(secondPods), routeOfNeighbour), change: func(r *nodeRun) error { return r.unregister(secondNode) }},
+}
+
+// secondNode is the Node that a scenario changes.
+const secondNode, secondPods = "second", "10.244.1.0/24"
+
+// nodeSteps calls the functions one after the other.
+func nodeSteps(all ...func(*nodeRun) error) func(*nodeRun) error {
+	return func(r *nodeRun) error {
+		for _, step := range all {
+			if err := step(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func joins(podCIDR string) func(*nodeRun) error {
+	return func(r *nodeRun) error { return r.join(secondNode, podCIDR) }
+}
+
+// deleteServer deletes the server of the second Node. The first one is not ready either.
+func deleteServer(r *nodeRun) error {
+	return errors.Join(r.setReady(corev1.ConditionUnknown, firstNode, secondNode), r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
+}
+
+// stopAndStart stops the server of the second Node, and starts it when its Node has the taint.
+func stopAndStart(r *nodeRun) error {
+	become := func(status string, ready corev1.ConditionStatus) error {
+		err := r.env.cloud.sim().Nova().Update(r.servers[secondNode], func(s *nova.Server) { s.Status = status })
+		return errors.Join(err, r.setReady(ready, secondNode))
+	}
+	if err := become("SHUTOFF", corev1.ConditionUnknown); err != nil {
+		return err
+	}
+	r.keepTrying(func() error {
+		n, err := r.nodes().Get(r.ctx, secondNode, metav1.GetOptions{})
+		if err != nil || !hasTaint(n, shutDown) {
+			return errors.Join(err, fmt.Errorf("Node %s has no taint %s", secondNode, shutDown.Key))
+		}
+		return become("ACTIVE", corev1.ConditionTrue)
+	})
+	return nil
+}
+
+// getPods gives the second Node a Pod CIDR, as kube-controller-manager does.
+func getPods(r *nodeRun) error {
+	patch := fmt.Appendf(nil, `{"spec":{"podCIDR":%q,"podCIDRs":[%[1]q]}}`, secondPods)
+	_, err := r.nodes().Patch(r.ctx, secondNode, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// routeOfNeighbour adds somebody else's route with a destination in the Pod network, to a server that is no Node.
+func routeOfNeighbour(r *nodeRun) error {
+	id, err := r.env.cloud.sim().AddServer("neighbour")
+	if err != nil {
+		return err
+	}
+	return r.addRouteOfOthers("10.244.99.0/24", id)
+}
+
+// startNodeTest starts a run with two Nodes that are not ready, so that the controller asks about their servers.
+func startNodeTest(t *testing.T) *nodeRun {
+	t.Helper()
+	if *stateDir != "" {
+		t.Skip("on the simulator only: servers are deleted")
+	}
+	t.Parallel()
+	totals.record(t)
+	r := startNodeRun(t, joins(secondPods))
+	r.requireNoError(r.setReady(corev1.ConditionUnknown, firstNode, secondNode))
+	return r
+}
+
+// periods is how often the lifecycle controller has asked about the servers of all Nodes: in each period it logs once that the
+// provider id of one Node cannot be read.
+func (r *nodeRun) periods() int {
+	return strings.Count(r.controller.log.String(), "error checking if node "+unreadableNode+" exists")
+}
+
+// waitPeriods waits for so many periods.
+func (r *nodeRun) waitPeriods(n int) {
+	r.t.Helper()
+	before := r.periods()
+	r.requireNoError(r.poll(func() error {
+		if passed := r.periods() - before; passed < n {
+			return fmt.Errorf("%d of %d periods have passed", passed, n)
+		}
+		return nil
+	}))
+}
+
+// fail lets calls to a service fail for so many periods. Each way must have hit calls.
+func (r *nodeRun) fail(periods int, f wire.Fault) {
+	r.t.Helper()
+	r.env.cloud.Recorder().Reset()
+	id := r.env.cloud.Faults().Add(f)
+	r.waitPeriods(periods)
+	r.env.cloud.Faults().Remove(id)
+	for _, c := range r.env.cloud.Recorder().Calls() {
+		if c.Service == f.Service && c.Fault == string(f.Kind) {
+			return
+		}
+	}
+	r.t.Errorf("no call was hit by %+v", f)
+}
+
+// allowDeletion says whether Nodes may be deleted whose server is.
+func (r *nodeRun) allowDeletion(allowed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keepsAll = !allowed
+}
+
+// failures are the ways in which Nova is down, or something in front of it.
+var failures = []wire.Fault{
+	{Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Body: "{}"},
+	{Kind: wire.FaultStatus, Status: http.StatusBadGateway, Body: "<html>Bad Gateway</html>"},
+	{Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable},
+	{Kind: wire.FaultStatus, Status: http.StatusNotFound, Body: "<html>Not Found</html>"},
+	{Kind: wire.FaultStatus, Status: http.StatusNotFound, Body: `{"itemNotFound": {"code": 404, "message": "not here"}}`},
+	{Kind: wire.FaultStatus, Status: http.StatusForbidden, Body: "{}"},
+	{Kind: wire.FaultStatus, Status: http.StatusUnauthorized, Body: "{}"},
+	{Kind: wire.FaultStatus, Status: http.StatusOK, Body: "{}"},
+	{Kind: wire.FaultResetBefore}, {Kind: wire.FaultResetAfter}, {Kind: wire.FaultGarbage}, {Kind: wire.FaultHalfBody},
+}
+
+// tenMinutes is how many periods of the lifecycle controller are ten minutes, with the default of --node-monitor-period.
+const tenMinutes = 120
+
+func TestNovaDownForTenMinutesDeletesNoNode(t *testing.T) {
+	r := startNodeTest(t)
+	r.allowDeletion(false)
+	// The server is deleted while Nova is down, so that a Node could be deleted rightly, but nobody says so.
+	down := r.env.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Kind: wire.FaultHang})
+	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
+	r.waitPeriods(2)
+	for _, f := range failures {
+		f.Service = cloudsim.Compute
+		// The next failure begins before the one before ends, so that there is no moment in which Nova answers.
+		next := r.env.cloud.Faults().Add(f)
+		r.env.cloud.Faults().Remove(down)
+		down = next
+		r.waitPeriods(tenMinutes / len(failures))
+	}
+	r.requireNoError(r.checkViolations())
+	r.allowDeletion(true)
+	r.env.cloud.Faults().Remove(down)
+	r.requireNoError(r.finish())
+}
+
+func TestAPartialListDeletesNoNode(t *testing.T) {
+	r := startNodeTest(t)
+	missing := []string{r.servers[firstNode], r.servers[secondNode]}
+	partial := r.env.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Route: "/v2.1/servers/detail", Kind: wire.FaultPartialList, Missing: missing})
+	r.waitPeriods(10)
+	for _, f := range failures {
+		f.Service, f.Route = cloudsim.Compute, "/v2.1/servers/{id}"
+		r.fail(3, f)
+	}
+	r.requireNoError(errors.Join(r.checkViolations(), r.check()))
+	// The list lacks the server of the first Node still, and that of the second one rightly.
+	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
+	r.requireNoError(r.pollStable(r.check))
+	r.env.cloud.Faults().Remove(partial)
+	r.requireNoError(r.finish())
+}
+
+func TestADeletedServerTakesOnlyItsNodeAlong(t *testing.T) {
+	r := startNodeTest(t)
+	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
+	before := r.periods()
+	r.requireNoError(r.poll(func() error {
+		_, err := r.nodes().Get(r.ctx, secondNode, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(err, fmt.Errorf("Node %s exists", secondNode))
+	}))
+	// The server may have been there still when its Node had its turn in the first of these periods. When the test sees that
+	// the Node is gone, another one may have begun.
+	if n := r.periods() - before; n > 3 {
+		t.Errorf("the Node was deleted after %d periods", n)
+	}
+	r.waitPeriods(5)
+	r.requireNoError(r.finish())
+}
+
+func TestTwoServersOfOneNameLeaveTheNodeAsItIs(t *testing.T) {
+	r := startNodeTest(t)
+	const name = "twin"
+	first, err := r.env.cloud.sim().AddServer(name)
+	r.requireNoError(err)
+	second, err := r.env.cloud.sim().AddServer(name)
+	r.requireNoError(err)
+	r.requireNoError(r.register(name, "", func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }))
+	before, err := r.nodes().Get(r.ctx, name, metav1.GetOptions{})
+	r.requireNoError(err)
+	r.requireNoError(r.poll(func() error { return r.checkEvent(name, "2 servers of the project are named "+name) }))
+	r.waitPeriods(20)
+	now, err := r.nodes().Get(r.ctx, name, metav1.GetOptions{})
+	r.requireNoError(errors.Join(err, r.checkViolations()))
+	r.requireNoError(checkUntouched(before, now))
+	// When one of them is gone, it is known which one the Node is.
+	r.mu.Lock()
+	r.servers[name] = first
+	r.mu.Unlock()
+	r.requireNoError(r.env.cloud.sim().RemoveServer(second))
+	r.requireNoError(r.finish())
+}
+
+// checkEvent returns an error if no event of the Node has the text.
+func (r *nodeRun) checkEvent(name, text string) error {
+	list, err := r.env.client.EventsV1().Events("").List(r.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, e := range list.Items {
+		if e.Regarding.Kind == "Node" && e.Regarding.Name == name && strings.Contains(e.Note, text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("Node %s has no event with %q", name, text)
+}
