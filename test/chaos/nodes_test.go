@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,19 +128,25 @@ func (r *nodeRun) waitPeriods(n int) {
 	}))
 }
 
-// fail lets calls to a service fail for so many periods. Each way must have hit calls.
-func (r *nodeRun) fail(periods int, f wire.Fault) {
+// fail makes calls to Nova fail in one way after the other, for so many periods each. The last fault stays, and replaces the one
+// before, so that there is no moment in between in which Nova answers. Each way must have hit calls. An empty route is all.
+func (r *nodeRun) fail(last string, periods int, route string, ways ...wire.Fault) string {
 	r.t.Helper()
-	r.env.cloud.Recorder().Reset()
-	id := r.env.cloud.Faults().Add(f)
-	r.waitPeriods(periods)
-	r.env.cloud.Faults().Remove(id)
-	for _, c := range r.env.cloud.Recorder().Calls() {
-		if c.Service == f.Service && c.Fault == string(f.Kind) {
-			return
-		}
+	for _, f := range ways {
+		f.Service, f.Route = cloudsim.Compute, route
+		id := r.env.cloud.Faults().Add(f)
+		r.env.cloud.Faults().Remove(last)
+		last = id
+		r.env.cloud.Recorder().Reset()
+		r.requireNoError(r.poll(func() error {
+			if slices.ContainsFunc(r.env.cloud.Recorder().Calls(), func(c wire.Call) bool { return c.Service == f.Service && c.Fault == string(f.Kind) }) {
+				return nil
+			}
+			return fmt.Errorf("no call was hit by %+v", f)
+		}))
+		r.waitPeriods(periods)
 	}
-	r.t.Errorf("no call was hit by %+v", f)
+	return last
 }
 
 // allowDeletion says whether Nodes may be deleted whose server is.
@@ -149,11 +156,13 @@ func (r *nodeRun) allowDeletion(allowed bool) {
 	r.keepsAll = !allowed
 }
 
-// failures are the ways in which Nova is down, or something in front of it.
+// slowFailures are the ways in which Nova is down that make periods long: the controller waits for an answer, or calls less often.
+var slowFailures = []wire.Fault{{Kind: wire.FaultHang}, {Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable}}
+
+// failures are the other ways in which Nova is down, or something in front of it.
 var failures = []wire.Fault{
 	{Kind: wire.FaultStatus, Status: http.StatusInternalServerError, Body: "{}"},
 	{Kind: wire.FaultStatus, Status: http.StatusBadGateway, Body: "<html>Bad Gateway</html>"},
-	{Kind: wire.FaultStatus, Status: http.StatusServiceUnavailable},
 	{Kind: wire.FaultStatus, Status: http.StatusNotFound, Body: "<html>Not Found</html>"},
 	{Kind: wire.FaultStatus, Status: http.StatusNotFound, Body: `{"itemNotFound": {"code": 404, "message": "not here"}}`},
 	{Kind: wire.FaultStatus, Status: http.StatusForbidden, Body: "{}"},
@@ -168,18 +177,12 @@ const tenMinutes = 120
 func TestNovaDownForTenMinutesDeletesNoNode(t *testing.T) {
 	r := startNodeTest(t)
 	r.allowDeletion(false)
-	// The server is deleted while Nova is down, so that a Node could be deleted rightly, but nobody says so.
-	down := r.env.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Kind: wire.FaultHang})
+	down := r.fail("", 1, "", slowFailures...)
+	each := tenMinutes/len(failures) + 1
+	down = r.fail(down, each, "", failures[0])
+	// Nova would say that this server does not exist, if one of its answers came through.
 	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
-	r.waitPeriods(2)
-	for _, f := range failures {
-		f.Service = cloudsim.Compute
-		// The next failure begins before the one before ends, so that there is no moment in which Nova answers.
-		next := r.env.cloud.Faults().Add(f)
-		r.env.cloud.Faults().Remove(down)
-		down = next
-		r.waitPeriods(tenMinutes / len(failures))
-	}
+	down = r.fail(down, each, "", failures[1:]...)
 	r.requireNoError(r.checkViolations())
 	r.allowDeletion(true)
 	r.env.cloud.Faults().Remove(down)
@@ -191,12 +194,10 @@ func TestAPartialListDeletesNoNode(t *testing.T) {
 	missing := []string{r.servers[firstNode], r.servers[secondNode]}
 	partial := r.env.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Route: "/v2.1/servers/detail", Kind: wire.FaultPartialList, Missing: missing})
 	r.waitPeriods(10)
-	for _, f := range failures {
-		f.Service, f.Route = cloudsim.Compute, "/v2.1/servers/{id}"
-		r.fail(3, f)
-	}
+	down := r.fail("", 3, "/v2.1/servers/{id}", failures...)
+	r.env.cloud.Faults().Remove(down)
 	r.requireNoError(errors.Join(r.checkViolations(), r.check()))
-	// The list lacks the server of the first Node still, and that of the second one rightly.
+	// The list still lacks the server of the first Node, and from now on that of the second one rightly.
 	r.requireNoError(r.env.cloud.sim().RemoveServer(r.servers[secondNode]))
 	r.requireNoError(r.pollStable(r.check))
 	r.env.cloud.Faults().Remove(partial)
