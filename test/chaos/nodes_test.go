@@ -142,7 +142,7 @@ func (r *nodeRun) fail(last string, periods int, route string, ways ...wire.Faul
 			if slices.ContainsFunc(r.env.cloud.Recorder().Calls(), func(c wire.Call) bool { return c.Service == f.Service && c.Fault == string(f.Kind) }) {
 				return nil
 			}
-			return fmt.Errorf("no call was hit by %+v", f)
+			return errors.Join(fmt.Errorf("no call was hit by %+v", f), r.checkViolations())
 		}))
 		r.waitPeriods(periods)
 	}
