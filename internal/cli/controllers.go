@@ -167,6 +167,10 @@ func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud clo
 	options := &cloudprovider.Options{
 		Node: o.runs(nodeController), NodeLifecycle: o.runs(nodeLifecycleController), Route: o.runs(routeController),
 		StatusPeriod: o.statusPeriod, MonitorPeriod: o.monitorPeriod, RoutePeriod: o.routePeriod,
+		KubernetesLimit: delays.KubernetesLimit,
+	}
+	if period := delays.NodePeriod; period > 0 {
+		options.StatusPeriod, options.MonitorPeriod, options.RoutePeriod = period, period, period
 	}
 	if options.Node || options.NodeLifecycle {
 		compute, err := session.Compute(instances.Microversion)

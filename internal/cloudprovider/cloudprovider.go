@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -55,6 +56,9 @@ type Options struct {
 	MonitorPeriod time.Duration
 	// RoutePeriod is how often the routes are compared with the Nodes.
 	RoutePeriod time.Duration
+	// KubernetesLimit is the timeout of a request to the Kubernetes API that is no watch. Kubernetes' controllers set none, and a
+	// write that is never answered would keep them from all further work.
+	KubernetesLimit time.Duration
 	// Instances configures the controllers of Nodes, without Nodes and Recorder.
 	Instances instances.Options
 	// Routes configures the controller of routes, without Nodes.
@@ -80,11 +84,17 @@ func (r *runner) Start(ctx context.Context) error {
 	if err := registerGates(); err != nil {
 		return fmt.Errorf("feature gates of the route controller: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(r.cluster)
+	watching, err := kubernetes.NewForConfig(r.cluster)
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactory(client, resync)
+	config := rest.CopyConfig(r.cluster)
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return limited{to, r.KubernetesLimit} })
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactory(watching, resync)
 	controllers, err := r.controllers(client, factory)
 	if err != nil {
 		return err

@@ -74,6 +74,39 @@ func (f Facts) Listed() []*cloudprovider.Route {
 			all = append(all, &cloudprovider.Route{Name: route.NextHop, DestinationCIDR: route.Destination, Blackhole: true})
 		}
 	}
+	for _, port := range f.Ports {
+		all = append(all, f.leftAt(port)...)
+	}
+	return all
+}
+
+// leftAt returns what an interrupted change has left at a port: the tag of this cluster, and perhaps address pairs, without a
+// Node and a route. As blackholes they are deleted, as if the route were still there. A tag that stayed would make routes to
+// the port ours, which another cluster may create later.
+func (f Facts) leftAt(port Port) []*cloudprovider.Route {
+	if !slices.Contains(port.Tags, clusterTag(f.ClusterUID)) {
+		return nil
+	}
+	hop := ""
+	for _, ip := range port.FixedIPs {
+		if f.nodeAt(ip.Address) != nil || slices.ContainsFunc(f.Routes, func(r Route) bool { return r.NextHop == ip.Address && f.isOfCluster(r) }) {
+			return nil
+		}
+		if found, there := f.Ports.withAddress(f.RouterID, ip.Address); there && found.ID == port.ID {
+			hop = ip.Address
+		}
+	}
+	if hop == "" || len(f.ClusterCIDRs) == 0 {
+		return nil
+	}
+	destinations := port.pairsIn(f.ClusterCIDRs)
+	if len(destinations) == 0 {
+		destinations = []string{f.ClusterCIDRs[0].String()} // DeleteRoute needs one, and there is no such route
+	}
+	var all []*cloudprovider.Route
+	for _, destination := range destinations {
+		all = append(all, &cloudprovider.Route{Name: hop, DestinationCIDR: destination, Blackhole: true})
+	}
 	return all
 }
 
@@ -236,6 +269,18 @@ func (p Port) admits(cidr netip.Prefix) bool {
 		all, err := parseCIDR(pair.Address)
 		return err == nil && contains(all, cidr)
 	})
+}
+
+// pairsIn returns the address pairs of the port that are parts of the CIDRs.
+func (p Port) pairsIn(cidrs []netip.Prefix) []string {
+	var in []string
+	for _, pair := range p.AddressPairs {
+		part, err := netip.ParsePrefix(pair.Address) // single addresses are not those of Nodes
+		if err == nil && slices.ContainsFunc(cidrs, func(all netip.Prefix) bool { return contains(all, part) }) {
+			in = append(in, pair.Address)
+		}
+	}
+	return in
 }
 
 // without returns the address pairs of the port but that of the CIDR.
