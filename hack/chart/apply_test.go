@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,11 @@ func TestADoctorJobIsMadeOfTheCronJob(t *testing.T) {
 	}
 	if labels.SelectorFromSet(object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment").Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) {
 		t.Errorf("Service, Deployment and PodDisruptionBudget select the Pod of doctor, with labels %v", pod.Labels)
+	}
+	for _, flag := range []string{"--controllers=service,node,node-lifecycle,route", "--cluster-cidr=10.244.0.0/16,fd00:244::/56"} {
+		if !slices.Contains(d.Spec.Containers[0].Args, flag) || !slices.Contains(pod.Spec.Containers[0].Args, flag) {
+			t.Errorf("controller or doctor runs without %s: %v, %v", flag, d.Spec.Containers[0].Args, pod.Spec.Containers[0].Args)
+		}
 	}
 	policy := object[networkingv1.NetworkPolicy](t, texts["networkpolicy.yaml"], "NetworkPolicy").Spec.PodSelector
 	for name, one := range map[string]map[string]string{"controller": d.Labels, "doctor": pod.Labels} {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"path"
@@ -47,18 +48,19 @@ func manifestFiles(root string) (map[string]string, error) {
 	// The flags for readiness gates and controllers are the user's: they need what is in readiness-gates and nodes. So are
 	// doctor and the topology page. The Job of drain is for the end.
 	values["podReadinessGates"], values["doctor"] = map[string]any{"enabled": true}, map[string]any{"enabled": true}
-	values["controllers"] = []any{"service", "node", "node-lifecycle"}
 	values["drainOnUninstall"], values["ui"] = true, map[string]any{"enabled": true}
 	optional, err := render(c, values, kustomize)
 	if err != nil {
 		return nil, err
 	}
+	values["controllers"] = []any{"service", "node", "node-lifecycle"}
+	withNodes, err := render(c, values, kustomize)
+	if err != nil {
+		return nil, err
+	}
 	files := map[string]string{}
 	for _, name := range manifests {
-		text := rendered[name]
-		if text == "" {
-			text = optional[name]
-		}
+		text := cmp.Or(rendered[name], optional[name], withNodes[name])
 		head, rest, found := strings.Cut(text, "\n# SPDX-License-Identifier: Apache-2.0\n")
 		if !found {
 			return nil, fmt.Errorf("template %s has no header", name)

@@ -219,6 +219,20 @@ var alertTests = map[string]alertTest{
 		labels:  map[string]string{"severity": "warning", "service": "load-balancer", "reason": "429"},
 		summary: "OpenStack service load-balancer throttles kube-octavia.",
 	},
+	"KubeOctaviaNodeNotInitialized": {
+		calm:    []string{one("kube_octavia_longest_node_uninitialized_seconds", "", "0+60x9 0x230")},
+		trouble: []string{one("kube_octavia_longest_node_uninitialized_seconds", "", "0+60x60 0x180")},
+		after:   16 * time.Minute, ends: 61 * time.Minute,
+		labels:  map[string]string{"severity": "warning", "namespace": "kube-octavia", "job": "kube-octavia-metrics", "instance": "10.0.0.7:8080"},
+		summary: "A Node has not been initialized for 16m 0s.",
+	},
+	"KubeOctaviaNodesWithoutRoute": {
+		calm:    []string{one("kube_octavia_nodes_without_route", "", "0x20 1x3 0x217")},
+		trouble: []string{one("kube_octavia_nodes_without_route", "", "0x19 2x40 0x180")},
+		after:   25 * time.Minute, ends: 61 * time.Minute,
+		labels:  map[string]string{"severity": "warning", "namespace": "kube-octavia", "job": "kube-octavia-metrics", "instance": "10.0.0.7:8080"},
+		summary: "2 Nodes have no route to their Pods.",
+	},
 }
 
 // fired is an alert that fires.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
 	"github.com/kube-octavia/kube-octavia/cloudsim/wire"
@@ -228,8 +230,8 @@ func (l *live) storm() {
 	})
 
 	// Nodes that cannot be reached.
-	l.addNode(l.namespace+"-no-address", "", "")
-	l.addNode(l.namespace+"-elsewhere", "aws:///1", "10.99.0.9")
+	l.addNode(l.namespace+"-no-address", "", corev1.NodeSpec{})
+	l.addNode(l.namespace+"-elsewhere", "10.99.0.9", corev1.NodeSpec{ProviderID: "aws:///1"})
 	l.until(`kube_octavia_nodes_without_address > 0 and on () kube_octavia_security_group_nodes_unattached > 0`)
 
 	l.cloud.ExpireTokens()
@@ -240,6 +242,24 @@ func (l *live) storm() {
 	l.writeConf(regexp.MustCompile(`(application-credential-secret *=).*`).ReplaceAllString(login, "$1 wrong"))
 	l.until(`kube_octavia_openstack_configuration_rejected > 0`)
 	l.scrape()
+}
+
+// nodes lets a controller initialize Nodes and keep routes, which it cannot: a Node has no server, and another one no address.
+func (l *live) nodes() {
+	l.writeConf(l.cloud.CloudConf())
+	conf, err := os.ReadFile(l.path("cloud.conf"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := cloudsim.WriteFile(l.path("cloud.conf"), string(conf)+"[Route]\nrouter-id="+l.cloud.IDs().Router+"\n"); err != nil {
+		l.t.Fatal(err)
+	}
+	taint := corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
+	l.addNode(l.namespace+"-new", "", corev1.NodeSpec{Taints: []corev1.Taint{taint}})
+	l.addNode(l.namespace+"-apart", "10.99.0.10", corev1.NodeSpec{PodCIDR: "10.244.7.0/24", PodCIDRs: []string{"10.244.7.0/24"}})
+	stop := l.start("--controllers=node,route", "--cluster-cidr=10.244.0.0/16")
+	defer stop()
+	l.until(`kube_octavia_nodes_uninitialized == 1 and on () kube_octavia_longest_node_uninitialized_seconds > 0 and on () kube_octavia_nodes_without_route > 0`)
 }
 
 // failures are calls that fail, are throttled, exceed a quota, and take long.
@@ -307,7 +327,7 @@ func (l *live) drift(user openstack.Requester) {
 
 // seldom are alerts whose trouble lasts longer than a test, in which there are no metrics, or that need another controller,
 // whose metric the end-to-end tests look at.
-var seldom = []string{"KubeOctaviaAbsent", "KubeOctaviaNoLeader", "KubeOctaviaServiceNotProgrammed", "KubeOctaviaLoadBalancerStuck", "KubeOctaviaOtherController"}
+var seldom = []string{"KubeOctaviaAbsent", "KubeOctaviaNoLeader", "KubeOctaviaServiceNotProgrammed", "KubeOctaviaLoadBalancerStuck", "KubeOctaviaOtherController", "KubeOctaviaNodeNotInitialized"}
 
 // TestDashboardAndAlertsShowAControllerThatRuns scrapes a controller while all is well, and in all kinds of trouble.
 func TestDashboardAndAlertsShowAControllerThatRuns(t *testing.T) {
@@ -315,6 +335,7 @@ func TestDashboardAndAlertsShowAControllerThatRuns(t *testing.T) {
 	l.calm()
 	well := l.at
 	l.storm()
+	l.nodes()
 	known := l.prom.labelsOf()
 
 	t.Run("what metrics.md says of its metrics is so", func(t *testing.T) {

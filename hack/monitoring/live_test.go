@@ -96,16 +96,16 @@ func (l *live) addServer(name string) {
 	}
 	for _, server := range l.cloud.Nova().Servers() {
 		if server.ID == id {
-			l.addNode(name, "openstack:///"+id, server.Interfaces[0].FixedIPs[0].Address.String())
+			l.addNode(name, server.Interfaces[0].FixedIPs[0].Address.String(), corev1.NodeSpec{ProviderID: "openstack:///" + id})
 		}
 	}
 }
 
 // addNode makes a Node that is ready, without an address if it is empty. It is deleted when the test ends.
-func (l *live) addNode(name, providerID, address string) {
+func (l *live) addNode(name, address string, spec corev1.NodeSpec) {
 	l.t.Helper()
 	nodes := l.client.CoreV1().Nodes()
-	made, err := nodes.Create(l.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID}}, metav1.CreateOptions{})
+	made, err := nodes.Create(l.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

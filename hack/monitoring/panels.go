@@ -203,6 +203,23 @@ var rows = []row{
 			},
 		},
 	}},
+	{"Nodes", []panel{
+		{
+			title: "Nodes not initialized", unit: units.Short, noValue: "Controller node does not run",
+			description: "Nodes with the taint node.cloudprovider.kubernetes.io/uninitialized. Events NodeNotInitialized say why.",
+			queries:     []query{{`sum(kube_octavia_nodes_uninitialized{SEL})`, "not initialized"}},
+		},
+		{
+			title: "Longest not initialized", unit: units.Seconds, noValue: "Controller node does not run",
+			description: "How long ago the oldest Node was created that is not initialized.",
+			queries:     []query{{`max(kube_octavia_longest_node_uninitialized_seconds{SEL})`, "longest"}},
+		},
+		{
+			title: "Nodes without route", unit: units.Short, noValue: "Controller route does not run",
+			description: "Nodes to whose Pods the router has no route. Events FailedToCreateRoute say why.",
+			queries:     []query{{`sum(kube_octavia_nodes_without_route{SEL})`, "no route"}},
+		},
+	}},
 	{"Controller", []panel{
 		{
 			title: "Queue", unit: units.Short, stacked: true,

@@ -167,6 +167,24 @@ func TestFlagsWithWrongValuesAreRefusedWithTheRightForm(t *testing.T) {
 	}
 }
 
+func TestControllersAreReadByDoctorAsByTheController(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--controllers=nodes":                    `--controllers "nodes": "nodes" is not one of service, node, node-lifecycle, route`,
+		"--controllers=-service":                 "enables no controller",
+		"--controllers=cloud-node,-node":         "node is both on and off",
+		"--controllers=*":                        `--cluster-cidr "": is required by controller route`,
+		"--cluster-cidr=10.244.0.0":              `"10.244.0.0" is not a CIDR`,
+		"--cluster-cidr=10.0.0.0/16,10.1.0.0/16": "one CIDR of each IP family",
+	} {
+		for _, command := range []string{"controller", "doctor"} {
+			got := runCommand(t, command, "--cloud-config=x", arg)
+			if got.Status != exitError || !strings.Contains(got.Err, want) || got.Out != "" {
+				t.Errorf("%s %s: %+v, want %q", command, arg, got, want)
+			}
+		}
+	}
+}
+
 // longName is the longest name of a cluster: after it one byte is left in the name of a load balancer.
 var longName = strings.Repeat("ä", 120)
 

@@ -160,6 +160,7 @@ func (o *controllerOptions) worker(m manager.Manager, policy claim.Policy, count
 			return err
 		}
 		if provider != nil {
+			provider.Registry = metrics.Registry
 			err = cloudprovider.SetUp(m, *provider)
 		}
 		if err != nil || !o.controllers.runs(serviceController) {

@@ -17,6 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/cloudprovider"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	cloudconfig "github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/routes"
@@ -44,35 +45,45 @@ var otherNames = map[string]string{
 // regionalVariable is the environment variable of openstack-cloud-controller-manager that adds the region to provider ids.
 const regionalVariable = "OS_CCM_REGIONAL"
 
-// controllersOptions holds the flags that say which controllers run.
+// chosenControllers holds the flags that say which controllers run.
+type chosenControllers struct{ names, clusterCIDR []string }
+
+// controllersOptions holds them with the flags of the controllers.
 type controllersOptions struct {
-	names         []string
-	clusterCIDR   []string
+	chosenControllers
 	statusPeriod  time.Duration
 	monitorPeriod time.Duration
 	routePeriod   time.Duration
 }
 
-func (o *controllersOptions) addFlags(flags *pflag.FlagSet) {
+func (o *chosenControllers) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.names, "controllers", []string{serviceController}, "controllers to run: "+strings.Join(allControllers, ", ")+
 		"; * is all of them, and -NAME all but one: *,-route")
 	flags.StringSliceVar(&o.clusterCIDR, "cluster-cidr", nil, "address ranges of all Pods, one CIDR of each IP family; needed by controller route, which changes no routes outside of them")
+}
+
+func (o *controllersOptions) addFlags(flags *pflag.FlagSet) {
+	o.chosenControllers.addFlags(flags)
 	flags.DurationVar(&o.statusPeriod, "node-status-update-frequency", 5*time.Minute, "interval for updating the addresses of Nodes")
 	flags.DurationVar(&o.monitorPeriod, "node-monitor-period", 5*time.Second, "interval for looking for the servers of Nodes that are not ready")
 	flags.DurationVar(&o.routePeriod, "route-reconciliation-period", 10*time.Second, "interval for comparing the routes with the Nodes")
 }
 
-func (o *controllersOptions) check(p *command.Problems) {
+func (o *chosenControllers) check(p *command.Problems) {
 	enabled, err := enabledControllers(o.names)
 	p.Add("controllers", command.Quoted(strings.Join(o.names, ",")), err)
-	p.Require(o.statusPeriod >= time.Second, "node-status-update-frequency", o.statusPeriod, "must be 1s or more")
-	p.Require(o.monitorPeriod >= time.Second, "node-monitor-period", o.monitorPeriod, "must be 1s or more")
-	p.Require(o.routePeriod >= time.Second, "route-reconciliation-period", o.routePeriod, "must be 1s or more")
 	cidrs, err := parseClusterCIDRs(o.clusterCIDR)
 	if err == nil && slices.Contains(enabled, routeController) && len(cidrs) == 0 {
 		err = errors.New("is required by controller route: the CIDRs of all Pods, such as 10.244.0.0/16, as --cluster-cidr of kube-controller-manager")
 	}
 	p.Add("cluster-cidr", command.Quoted(strings.Join(o.clusterCIDR, ",")), err)
+}
+
+func (o *controllersOptions) check(p *command.Problems) {
+	o.chosenControllers.check(p)
+	p.Require(o.statusPeriod >= time.Second, "node-status-update-frequency", o.statusPeriod, "must be 1s or more")
+	p.Require(o.monitorPeriod >= time.Second, "node-monitor-period", o.monitorPeriod, "must be 1s or more")
+	p.Require(o.routePeriod >= time.Second, "route-reconciliation-period", o.routePeriod, "must be 1s or more")
 }
 
 // enabledControllers returns the controllers that a list of names, *, and -NAME enables. As in kube-controller-manager, a name
@@ -126,9 +137,18 @@ func parseClusterCIDRs(texts []string) ([]netip.Prefix, error) {
 }
 
 // runs reports whether a controller is enabled. The flags have been checked.
-func (o *controllersOptions) runs(names ...string) bool {
+func (o *chosenControllers) runs(names ...string) bool {
 	enabled, _ := enabledControllers(o.names)
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(enabled, name) })
+}
+
+// diagnosed returns the controllers for the diagnosis. The flags have been checked.
+func (o *chosenControllers) diagnosed() diagnosis.Controllers {
+	cidrs, _ := parseClusterCIDRs(o.clusterCIDR)
+	return diagnosis.Controllers{
+		Service: o.runs(serviceController), Node: o.runs(nodeController), NodeLifecycle: o.runs(nodeLifecycleController), Route: o.runs(routeController),
+		ClusterCIDRs: cidrs,
+	}
 }
 
 // checkConfig reports what cloud.conf lacks for the controllers.
@@ -147,6 +167,10 @@ func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud clo
 	options := &cloudprovider.Options{
 		Node: o.runs(nodeController), NodeLifecycle: o.runs(nodeLifecycleController), Route: o.runs(routeController),
 		StatusPeriod: o.statusPeriod, MonitorPeriod: o.monitorPeriod, RoutePeriod: o.routePeriod,
+		KubernetesLimit: delays.KubernetesLimit,
+	}
+	if period := delays.NodePeriod; period > 0 {
+		options.StatusPeriod, options.MonitorPeriod, options.RoutePeriod = period, period, period
 	}
 	if options.Node || options.NodeLifecycle {
 		compute, err := session.Compute(instances.Microversion)

@@ -34,6 +34,7 @@ var errUnhealthy = errors.New("a check has status error")
 type doctorOptions struct {
 	connection     connection.Options
 	logging        command.Logging
+	controllers    chosenControllers
 	output, checks string
 	lease          othercontroller.LeaseName
 	all            bool
@@ -67,6 +68,7 @@ func newDoctor(streams IO, version string) *cobra.Command {
 	}
 	o.connection.AddFlags(c.Flags())
 	o.logging.AddFlags(c.Flags())
+	o.controllers.addFlags(c.Flags())
 	c.Flags().StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	c.Flags().StringVar(&o.checks, "checks", "", "names of the checks to show, separated by commas; default: all, which are "+doctor.AllNames())
 	c.Flags().StringVar(&o.lease.Namespace, "leader-elect-resource-namespace", "kube-octavia", "namespace of the controller's Lease")
@@ -78,6 +80,7 @@ func newDoctor(streams IO, version string) *cobra.Command {
 func (o *doctorOptions) check(p *command.Problems) {
 	o.connection.Check(p)
 	o.logging.Check(p)
+	o.controllers.check(p)
 	checkOutput(p, o.output)
 	var err error
 	o.chosen, err = doctor.ParseChecks(o.checks)
@@ -104,7 +107,7 @@ func verdictOf(report diagnosis.Report) error {
 
 // source says where the facts are. What is wrong with it becomes a finding.
 func (o *doctorOptions) source(log logr.Logger, version string) doctorfacts.Source {
-	s := doctorfacts.Source{ConfigPath: o.connection.CloudConfig, Lease: o.lease}
+	s := doctorfacts.Source{ConfigPath: o.connection.CloudConfig, Controllers: o.controllers.diagnosed(), Lease: o.lease}
 	s.Config, s.ConfigErr = o.connection.LoadConfig()
 	s.Cluster, s.ClusterErr = kubeconfig.Load(o.connection.Kubeconfig)
 	s.NoCluster = errors.Is(s.ClusterErr, rest.ErrNotInCluster) && o.connection.Kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == ""

@@ -12,10 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -54,10 +56,15 @@ type Options struct {
 	MonitorPeriod time.Duration
 	// RoutePeriod is how often the routes are compared with the Nodes.
 	RoutePeriod time.Duration
+	// KubernetesLimit is the timeout of a request to the Kubernetes API that is no watch. Kubernetes' controllers set none, and a
+	// write that is never answered would keep them from all further work.
+	KubernetesLimit time.Duration
 	// Instances configures the controllers of Nodes, without Nodes and Recorder.
 	Instances instances.Options
 	// Routes configures the controller of routes, without Nodes.
 	Routes routes.Options
+	// Registry is where the gauges of Nodes are registered.
+	Registry prometheus.Registerer
 }
 
 // SetUp adds the controllers to the manager. They run on the leader only.
@@ -77,11 +84,17 @@ func (r *runner) Start(ctx context.Context) error {
 	if err := registerGates(); err != nil {
 		return fmt.Errorf("feature gates of the route controller: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(r.cluster)
+	watching, err := kubernetes.NewForConfig(r.cluster)
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactory(client, resync)
+	config := rest.CopyConfig(r.cluster)
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return limited{to, r.KubernetesLimit} })
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactory(watching, resync)
 	controllers, err := r.controllers(client, factory)
 	if err != nil {
 		return err
@@ -89,6 +102,11 @@ func (r *runner) Start(ctx context.Context) error {
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
 	factory.WaitForCacheSync(ctx.Done())
+	counted := gauges{nodes: r.Routes.Nodes, node: r.Node, route: r.Route}
+	r.Registry.Unregister(counted) // a process may run one controller after the other
+	if err := r.Registry.Register(counted); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	var running sync.WaitGroup
 	for _, run := range controllers {
 		running.Go(func() { run(ctx) })

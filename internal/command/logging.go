@@ -49,7 +49,7 @@ func (l *Logging) Logger(streams IO) logr.Logger {
 	logger := zap.New(zap.WriteTo(streams.Err), zap.Level(zapcore.Level(-l.verbosity)), encoder, zap.StacktraceLevel(zapcore.PanicLevel))
 	librariesLog.Do(func() {
 		ctrl.SetLogger(logger)
-		klog.SetLogger(logger)
+		klog.SetLogger(logr.New(routineSink{logger.GetSink()}))
 	})
 	return logger
 }

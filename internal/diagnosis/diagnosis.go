@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package diagnosis is the model of what `kube-octavia doctor` does: the facts that its checks look at, and the report of
-// their results. It is pure, and may import calltable, claim, config, lb, orphan (its objects) and
-// othercontroller.
+// their results. It is pure, and may import calltable, claim, config, lb, othercontroller and, for
+// their objects, instances, orphan and routes.
 package diagnosis
 
 // Check is the name of a check.
@@ -25,4 +25,6 @@ const (
 	OtherControllers Check = "other-controllers"
 	LoadBalancers    Check = "load-balancers"
 	Orphans          Check = "orphans"
+	Nodes            Check = "nodes"
+	Routes           Check = "routes"
 )

@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -12,9 +13,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 )
 
 // Facts are what the checks look at. It is plain data.
@@ -25,10 +28,22 @@ type Facts struct {
 	ConfigPath string
 	Config     Read[config.Config]
 	// Policy says which Services the controller handles. Without a cluster it lacks the uid of the cluster.
-	Policy  claim.Policy
-	Cloud   Cloud
-	Cluster Cluster
+	Policy claim.Policy
+	// Controllers are those that the controller runs.
+	Controllers Controllers
+	Cloud       Cloud
+	Cluster     Cluster
 }
+
+// Controllers are the controllers that are switched on.
+type Controllers struct {
+	Service, Node, NodeLifecycle, Route bool
+	// ClusterCIDRs contain the Pod CIDRs of all Nodes. Controller route needs them.
+	ClusterCIDRs []netip.Prefix
+}
+
+// Nodes reports whether a controller reads servers.
+func (c Controllers) Nodes() bool { return c.Node || c.NodeLifecycle }
 
 // Read is something that was to be read: its value, or why it is missing.
 type Read[T any] struct {
@@ -73,6 +88,8 @@ type Cloud struct {
 	APIVersion Read[lb.Version]
 	Octavia    Octavia
 	Network    Network
+	// Servers are those of the project.
+	Servers Read[[]instances.Server]
 	// Orphans are cloud objects of the cluster that no Service uses.
 	Orphans Read[[]orphan.Object]
 }
@@ -135,6 +152,10 @@ type Network struct {
 	Availability         Read[[]Availability]
 	// Quota is the quota of the project by kind.
 	Quota Read[map[string]Quota]
+	// PodRouter is the router with the routes to Pods; nil if there is none with its id.
+	PodRouter Read[*routes.Router]
+	// AtomicRoutes is whether routes of a router can be added without setting all.
+	AtomicRoutes Read[bool]
 }
 
 // Net is a network.
@@ -173,6 +194,9 @@ type Port struct {
 	SecurityGroups []string `json:"security_groups"`
 	// PortSecurity is nil if the cloud has no such extension: then it is on.
 	PortSecurity *bool `json:"port_security_enabled"`
+	// AddressPairs and Tags are read only if there are to be routes to Pods.
+	AddressPairs []routes.AddressPair `json:"allowed_address_pairs"`
+	Tags         []string             `json:"tags"`
 	// LoadBalancerID is set for the port of a VIP that Octavia created.
 	LoadBalancerID string `json:"-"`
 }

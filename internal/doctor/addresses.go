@@ -56,7 +56,7 @@ func checkVIPSubnet(f facts, r *diagnosis.Result, subnet diagnosis.Subnet, need 
 	if ovn {
 		each = 1
 	}
-	text := fmt.Sprintf("subnet %s of VIPs has %s", subnet.Name, plural(free, "free address"))
+	text := fmt.Sprintf("subnet %s of VIPs has %s", subnet.Name, diagnosis.Plural(free, "free address"))
 	const why = "Each load balancer takes addresses in it: the VIP and, with provider amphora, one or two for the amphorae."
 	do := fmt.Sprintf("Extend its allocation pools: `openstack subnet set --allocation-pool start=FIRST,end=LAST %s`; or set subnet-id to a larger subnet; or delete what is not needed.", subnet.ID)
 	switch wanted := fmt.Sprintf("%s, and %s no load balancer yet", text, have(need)); {
@@ -84,7 +84,7 @@ func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
 			free += s.Total - s.Used
 		}
 	}
-	text := fmt.Sprintf("external network %s has %s", n.Name, plural(int(free), "free address"))
+	text := fmt.Sprintf("external network %s has %s", n.Name, diagnosis.Plural(int(free), "free address"))
 	const why = "Each external Service needs a floating IP."
 	const do = "Release floating IPs that are not needed (`openstack floating ip list --status DOWN`), or ask the operator of the cloud for more addresses."
 	switch {
@@ -100,9 +100,9 @@ func checkExternal(f facts, r *diagnosis.Result, n diagnosis.Net, need int) {
 // have returns "1 Service has" or "2 Services have".
 func have(n int) string {
 	if n == 1 {
-		return plural(n, "Service") + " has"
+		return diagnosis.Plural(n, "Service") + " has"
 	}
-	return plural(n, "Service") + " have"
+	return diagnosis.Plural(n, "Service") + " have"
 }
 
 // free returns the number of free addresses of an IPv4 subnet: as Neutron counts them, or else the allocation pools

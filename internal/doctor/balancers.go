@@ -41,7 +41,7 @@ func checkLoadBalancers(f facts, r *diagnosis.Result) {
 			checkBalancer(f, r, b)
 		}
 	}
-	r.Saw("the cluster has " + plural(n, "load balancer"))
+	r.Saw("the cluster has " + diagnosis.Plural(n, "load balancer"))
 }
 
 // mine reports whether the load balancer belongs to a Service of the cluster.
@@ -101,13 +101,13 @@ func checkConditions(f facts, r *diagnosis.Result) {
 		if len(byReason[reason]) == 1 {
 			verb = "is"
 		}
-		what := fmt.Sprintf("%s %s not programmed, reason %s", some("Service", byReason[reason]), verb, reason)
+		what := fmt.Sprintf("%s %s not programmed, reason %s", diagnosis.Some("Service", byReason[reason]), verb, reason)
 		if messages[reason] != "" {
 			what += ": " + messages[reason]
 		}
 		r.Found(diagnosis.Warning, what, "The Service is not served as it is written.", "Reason "+reason+" is explained in docs/reference/conditions.md. `kubectl describe service -n NAMESPACE NAME` shows conditions and events.")
 	}
-	r.Saw(plural(len(services), "Service") + " to serve")
+	r.Saw(diagnosis.Plural(len(services), "Service") + " to serve")
 }
 
 // checkOrphans reports cloud objects that no Service uses, and VIP ports that Octavia left behind.
@@ -116,7 +116,7 @@ func checkOrphans(f facts, r *diagnosis.Result) {
 		return
 	}
 	if r.Has(f.Cloud.Orphans.Missing, "kube-octavia status") {
-		r.Saw(plural(len(f.Cloud.Orphans.Value), "orphan"))
+		r.Saw(diagnosis.Plural(len(f.Cloud.Orphans.Value), "orphan"))
 		for _, o := range f.Cloud.Orphans.Value {
 			r.Found(diagnosis.Warning, fmt.Sprintf("%s %s (%s) was created for Service uid %s, which does not exist or no longer uses it", o.Kind, o.ID, o.Name, o.ServiceUID),
 				"It takes quota and addresses.", "A running controller deletes it after --orphan-grace-period. `kube-octavia status` shows all orphans.")

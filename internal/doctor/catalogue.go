@@ -34,15 +34,27 @@ func checkCatalogue(f facts, r *diagnosis.Result) {
 			r.Saw(fmt.Sprintf("%s: %s (%s, %s)", e.Service, e.URL, kind, region))
 			continue
 		}
-		who := usesCertificates(f, c)
-		if e.Service != calltable.ServiceKeyManager || who == "" {
+		what, who, why, do := f.need(e.Service, c)
+		if who == "" {
 			r.Saw(e.Service + ": not in the catalogue, and nothing needs it")
 			continue
 		}
-		r.Found(diagnosis.Error, fmt.Sprintf("the service catalogue has no %s service (Barbican) with a %s endpoint in %s, but %s needs it", e.Service, kind, region, who),
-			"Octavia reads certificates from Barbican: without it no port terminates TLS.",
-			"Compare with `openstack catalog list`. If Octavia keeps certificates elsewhere, set container-store = external in [LoadBalancer]; otherwise remove the request.")
+		r.Found(diagnosis.Error, fmt.Sprintf("the service catalogue has no %s service (%s) with a %s endpoint in %s, but %s needs it", e.Service, what, kind, region, who), why,
+			"Compare with `openstack catalog list`. "+do)
 	}
+}
+
+// need returns the name of a service that the catalogue may lack, what needs it ("" for nothing), why, and what to do.
+func (f facts) need(service string, c config.Config) (what, who, why, do string) {
+	switch service {
+	case calltable.ServiceCompute:
+		return "Nova", "--controllers", "The controllers of Nodes read the servers of the Nodes from Nova.",
+			"If the region and os-endpoint-type in [Global] of cloud.conf are right, remove node and node-lifecycle from --controllers."
+	case calltable.ServiceKeyManager:
+		return "Barbican", usesCertificates(f, c), "Octavia reads certificates from Barbican: without it no port terminates TLS.",
+			"If Octavia keeps certificates elsewhere, set container-store = external in [LoadBalancer]; otherwise remove the request."
+	}
+	return "", "", "", ""
 }
 
 // noLogin is why checks of the cloud are skipped.

@@ -47,6 +47,21 @@ func TestCredentials(t *testing.T) {
 			mistake: login(func(l *diagnosis.Login) { l.Without = []calltable.Feature{calltable.FeatureSecurityGroups} }),
 			check:   diagnosis.Credentials, status: diagnosis.OK,
 		},
+		"Nodes and routes that are left out, and not used": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Controllers = diagnosis.Controllers{Service: true}
+				f.Cloud.Login.Value.Without = calltable.Additional()
+			},
+			check: diagnosis.Credentials, status: diagnosis.OK, also: []diagnosis.Check{diagnosis.Nodes, diagnosis.Routes},
+		},
+		"Nodes that are left out": {
+			mistake: login(func(l *diagnosis.Login) { l.Without = calltable.Additional()[:1] }),
+			check:   diagnosis.Credentials, status: diagnosis.Error, what: "leave out nodes, but --controllers=node,node-lifecycle needs them", do: "credential rotate --with=nodes`",
+		},
+		"routes that are left out": {
+			mistake: login(func(l *diagnosis.Login) { l.Without = calltable.Additional()[1:] }),
+			check:   diagnosis.Credentials, status: diagnosis.Error, what: "leave out routes, but --controllers=route needs them", do: "credential rotate --with=routes`",
+		},
 		"security groups that are left out": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cloud.Login.Value.Without = []calltable.Feature{calltable.FeatureSecurityGroups}
@@ -66,9 +81,10 @@ func TestCredentials(t *testing.T) {
 				f.Cloud = diagnosis.Cloud{Login: diagnosis.Read[diagnosis.Login]{Missing: diagnosis.Missing{Kind: diagnosis.Failed, Reason: "authenticate at https://keystone: 401"}}}
 				f.Cloud.APIVersion.Kind, f.Cloud.Octavia.Quota.Kind, f.Cloud.Octavia.Providers.Kind, f.Cloud.Octavia.Balancers.Kind = diagnosis.NotAsked, diagnosis.NotAsked, diagnosis.NotAsked, diagnosis.NotAsked
 				f.Cloud.Network.Networks.Kind, f.Cloud.Network.Subnets.Kind, f.Cloud.Network.Ports.Kind, f.Cloud.Network.Quota.Kind, f.Cloud.Orphans.Kind = diagnosis.NotAsked, diagnosis.NotAsked, diagnosis.NotAsked, diagnosis.NotAsked, diagnosis.NotAsked
+				f.Cloud.Servers.Kind, f.Cloud.Network.PodRouter.Kind = diagnosis.NotAsked, diagnosis.NotAsked
 			},
 			check: diagnosis.Credentials, status: diagnosis.Error, what: "authenticate at https://keystone: 401", do: "Correct [Global]",
-			also: []diagnosis.Check{diagnosis.Catalogue, diagnosis.Clock, diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.Orphans},
+			also: []diagnosis.Check{diagnosis.Catalogue, diagnosis.Clock, diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.Orphans, diagnosis.Nodes, diagnosis.Routes},
 		},
 	})
 }
@@ -90,6 +106,13 @@ func TestCatalogueAndClock(t *testing.T) {
 				f.Config.Value.LoadBalancer.TLSContainer = "https://barbican/v1/containers/" + server
 			},
 			check: diagnosis.Catalogue, status: diagnosis.Error, what: "[LoadBalancer] default-tls-container-ref needs it", do: "openstack catalog list",
+		},
+		"no Nova": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cloud.Login.Value.Endpoints[3].URL = ""
+				f.Cloud.Servers.Missing = diagnosis.Missing{Kind: diagnosis.NotAsked, Reason: "no Nova"}
+			},
+			check: diagnosis.Catalogue, status: diagnosis.Error, what: "no compute service (Nova)", do: "remove node and node-lifecycle", also: []diagnosis.Check{diagnosis.Nodes},
 		},
 		"no Octavia": {
 			mistake: func(f *diagnosis.Facts) {

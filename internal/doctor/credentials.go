@@ -27,7 +27,7 @@ func checkConfiguration(f facts, r *diagnosis.Result) {
 	for _, n := range c.Notices {
 		r.Found(diagnosis.Warning, n.String(), "The key has no effect, which may not be what you expect.", "Remove the key from cloud.conf.")
 	}
-	if !c.LoadBalancer.Enabled {
+	if f.Controllers.Service && !c.LoadBalancer.Enabled {
 		r.Found(diagnosis.Error, "[LoadBalancer] enabled is false", "The controller does not start.", "Set enabled = true in [LoadBalancer].")
 	}
 	if c.Global.TLSInsecure {
@@ -73,14 +73,28 @@ func checkWithout(f facts, login diagnosis.Login, r *diagnosis.Result) {
 	if f.Config.Value.LoadBalancer.ManageSecurityGroups {
 		used[calltable.FeatureSecurityGroups] = "[LoadBalancer] manage-security-groups"
 	}
+	if f.Controllers.Nodes() {
+		used[calltable.FeatureNodes] = "--controllers=node,node-lifecycle"
+	}
+	if f.Controllers.Route {
+		used[calltable.FeatureRoutes] = "--controllers=route"
+	}
 	for _, feature := range login.Without {
 		if used[feature] == "" {
 			r.Saw(fmt.Sprintf("the access rules leave out %s, which nothing uses", feature))
 			continue
 		}
 		r.Found(diagnosis.Error, fmt.Sprintf("the access rules of the application credential leave out %s, but %s needs them", feature, used[feature]),
-			"The cloud rejects these calls.", fmt.Sprintf("Create an application credential without `--without=%s`: `kube-octavia credential create`.", feature.Name()))
+			"The cloud rejects these calls.", allow(feature))
 	}
+}
+
+// allow says how to get access rules for a feature.
+func allow(feature calltable.Feature) string {
+	if slices.Contains(calltable.Additional(), feature) {
+		return fmt.Sprintf("Replace the application credential: `kube-octavia credential rotate --with=%s`; --with takes several, separated by commas.", feature.Name())
+	}
+	return fmt.Sprintf("Create an application credential without `--without=%s`: `kube-octavia credential create`.", feature.Name())
 }
 
 func checkKind(login diagnosis.Login, r *diagnosis.Result) {

@@ -3,7 +3,8 @@
 
 // Package doctor checks whether cloud, cluster and configuration fit together: the diagnosis of `kube-octavia doctor`.
 //
-// It is pure: facts in, a report out. It may import annotation, build, diagnosis and what that imports, status and target.
+// It is pure: facts in, a report out. It may import annotation, build, diagnosis nodedoctor and what
+// these import, status and target.
 package doctor
 
 import (
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/nodedoctor"
 )
 
 // checks are all checks, in the order of the report. Each looks at the facts on its own.
@@ -23,7 +25,7 @@ var checks = []struct {
 }{
 	{diagnosis.Configuration, "cloud.conf", checkConfiguration},
 	{diagnosis.Credentials, "the login of cloud.conf: kind, expiry, roles, access rules", checkCredentials},
-	{diagnosis.Catalogue, "the endpoints of load-balancer, network and key-manager", checkCatalogue},
+	{diagnosis.Catalogue, "the endpoints of the services that are needed", checkCatalogue},
 	{diagnosis.Features, "the API version of Octavia, and what Services request of it", checkFeatures},
 	{diagnosis.Providers, "providers, flavors and availability zones that are configured", checkProviders},
 	{diagnosis.Networks, "networks and subnets of cloud.conf, and the router between them", checkNetworks},
@@ -35,6 +37,22 @@ var checks = []struct {
 	{diagnosis.OtherControllers, "other controllers of the same Services", checkOtherControllers},
 	{diagnosis.LoadBalancers, "load balancers and conditions of the Services", checkLoadBalancers},
 	{diagnosis.Orphans, "cloud objects that no Service uses", checkOrphans},
+	{diagnosis.Nodes, "the servers of the Nodes, and whether these are initialized", ofNodes(nodedoctor.CheckNodes)},
+	{diagnosis.Routes, "the router with the routes to Pods, and these routes", ofNodes(nodedoctor.CheckRoutes)},
+}
+
+// aboutServices are the checks of what only controller service does.
+var aboutServices = []diagnosis.Check{
+	diagnosis.Features, diagnosis.Providers, diagnosis.Networks, diagnosis.Addresses, diagnosis.Quotas, diagnosis.SecurityGroups, diagnosis.LoadBalancers, diagnosis.Orphans,
+}
+
+// ofNodes returns a check that needs cloud.conf.
+func ofNodes(check func(diagnosis.Facts, *diagnosis.Result)) func(facts, *diagnosis.Result) {
+	return func(f facts, r *diagnosis.Result) {
+		if _, ok := f.configured(r); ok {
+			check(f.Facts, r)
+		}
+	}
 }
 
 // facts are the facts, with what several checks derive from them.
@@ -78,7 +96,11 @@ func Diagnose(all diagnosis.Facts, chosen []diagnosis.Check) diagnosis.Report {
 			continue
 		}
 		r := diagnosis.Result{Check: c.name, LookedAt: c.about, Seen: []string{}, Findings: []diagnosis.Finding{}}
-		c.run(f, &r)
+		if !f.Controllers.Service && slices.Contains(aboutServices, c.name) {
+			r.Skip("--controllers has no service")
+		} else {
+			c.run(f, &r)
+		}
 		r.Conclude()
 		report.Checks = append(report.Checks, r)
 		report.Counts[r.Status]++

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestARightSetupIsOK(t *testing.T) {
 			t.Errorf("check %s: %s, seen %q, findings %+v", r.Check, r.Status, r.Seen, r.Findings)
 		}
 	}
-	if want := map[diagnosis.Status]int{diagnosis.OK: 14, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}; !cmp.Equal(want, report.Counts) || report.Failed() {
+	if want := map[diagnosis.Status]int{diagnosis.OK: 16, diagnosis.Warning: 0, diagnosis.Error: 0, diagnosis.Unknown: 0, diagnosis.Skipped: 0}; !cmp.Equal(want, report.Counts) || report.Failed() {
 		t.Errorf("counts: %v", report.Counts)
 	}
 }
@@ -103,7 +104,7 @@ func TestWithoutACloudAndAClusterChecksAreSkippedOrSayWhy(t *testing.T) {
 		&f.Cloud.APIVersion.Missing, &f.Cloud.Orphans.Missing, &f.Cloud.Octavia.Providers.Missing, &f.Cloud.Octavia.Quota.Missing,
 		&f.Cloud.Octavia.Balancers.Missing, &f.Cloud.Network.Networks.Missing, &f.Cloud.Network.Subnets.Missing, &f.Cloud.Network.Ports.Missing,
 		&f.Cloud.Network.Quota.Missing, &f.Cloud.Network.Groups.Missing, &f.Cluster.Version.Missing, &f.Cluster.Services.Missing, &f.Cluster.Nodes.Missing,
-		&f.Cloud.Octavia.Flavors.Missing, &f.Cloud.Octavia.Zones.Missing,
+		&f.Cloud.Octavia.Flavors.Missing, &f.Cloud.Octavia.Zones.Missing, &f.Cloud.Servers.Missing, &f.Cloud.Network.PodRouter.Missing,
 	} {
 		*m = none
 	}
@@ -113,7 +114,8 @@ func TestWithoutACloudAndAClusterChecksAreSkippedOrSayWhy(t *testing.T) {
 		got[r.Check] = r.Status
 	}
 	want := map[diagnosis.Check]diagnosis.Status{diagnosis.Configuration: diagnosis.OK, diagnosis.Credentials: diagnosis.Error, diagnosis.Catalogue: diagnosis.Skipped, diagnosis.Features: diagnosis.Skipped, diagnosis.Providers: diagnosis.Skipped, diagnosis.Networks: diagnosis.Skipped, diagnosis.Addresses: diagnosis.Skipped,
-		diagnosis.Quotas: diagnosis.Skipped, diagnosis.SecurityGroups: diagnosis.Skipped, diagnosis.Clock: diagnosis.Skipped, diagnosis.Kubernetes: diagnosis.Skipped, diagnosis.OtherControllers: diagnosis.Skipped, diagnosis.LoadBalancers: diagnosis.Skipped, diagnosis.Orphans: diagnosis.Skipped}
+		diagnosis.Quotas: diagnosis.Skipped, diagnosis.SecurityGroups: diagnosis.Skipped, diagnosis.Clock: diagnosis.Skipped, diagnosis.Kubernetes: diagnosis.Skipped, diagnosis.OtherControllers: diagnosis.Skipped, diagnosis.LoadBalancers: diagnosis.Skipped, diagnosis.Orphans: diagnosis.Skipped,
+		diagnosis.Nodes: diagnosis.Skipped, diagnosis.Routes: diagnosis.Skipped}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -152,5 +154,35 @@ func TestTextHasALineForEachCheckAndFits100Columns(t *testing.T) {
 	}
 	if !strings.Contains(all.String(), "Seen: the clocks") || !strings.Contains(all.String(), "Looked at: quotas") {
 		t.Errorf("--all does not show what was seen:\n%s", all.String())
+	}
+}
+
+func TestChecksOfControllersThatAreSwitchedOffAreSkipped(t *testing.T) {
+	ofNodes := []diagnosis.Check{diagnosis.Nodes, diagnosis.Routes}
+	for name, test := range map[string]struct {
+		controllers diagnosis.Controllers
+		skipped     []diagnosis.Check
+	}{
+		"only Services": {diagnosis.Controllers{Service: true}, ofNodes},
+		"only Nodes":    {diagnosis.Controllers{Node: true}, append(slices.Clone(aboutServices), diagnosis.Routes)},
+		"only routes":   {diagnosis.Controllers{Route: true}, append(slices.Clone(aboutServices), diagnosis.Nodes)},
+		"lifecycle":     {diagnosis.Controllers{NodeLifecycle: true, Service: true}, []diagnosis.Check{diagnosis.Routes}},
+	} {
+		f := healthy(t)
+		test.controllers.ClusterCIDRs = f.Controllers.ClusterCIDRs
+		f.Controllers = test.controllers
+		f.Config.Value.LoadBalancer.Enabled = test.controllers.Service
+		for _, r := range Diagnose(f, Names()).Checks {
+			want := diagnosis.OK
+			if slices.Contains(test.skipped, r.Check) {
+				want = diagnosis.Skipped
+			}
+			if r.Status != want {
+				t.Errorf("%s: check %s is %s, not %s: %+v", name, r.Check, r.Status, want, r.Findings)
+			}
+			if r.Status == diagnosis.Skipped && !strings.Contains(r.SkippedBecause, "--controllers") {
+				t.Errorf("%s: check %s is skipped because %q", name, r.Check, r.SkippedBecause)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -16,9 +17,11 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/orphan"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 )
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -39,11 +42,13 @@ func healthy(t testing.TB) diagnosis.Facts {
 		"[LoadBalancer]\n"
 	c := parse(t, conf)
 	c.LoadBalancer.FloatingNetworkID, c.LoadBalancer.SubnetID = externalNet, vipSubnet
+	c.Route.RouterID = "router"
 	return diagnosis.Facts{
 		Now: noon, ConfigPath: "cloud.conf", Config: diagnosis.Value(c),
-		Policy:  claim.Policy{ClusterName: "kubernetes", ClusterUID: "cluster", LoadBalancerClass: "example.com/lb", DefaultClass: true},
-		Cloud:   healthyCloud(),
-		Cluster: healthyCluster(),
+		Policy:      claim.Policy{ClusterName: "kubernetes", ClusterUID: "cluster", LoadBalancerClass: "example.com/lb", DefaultClass: true},
+		Controllers: diagnosis.Controllers{Service: true, Node: true, NodeLifecycle: true, Route: true, ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}},
+		Cloud:       healthyCloud(),
+		Cluster:     healthyCluster(),
 	}
 }
 
@@ -61,7 +66,7 @@ func healthyCloud() diagnosis.Cloud {
 	return diagnosis.Cloud{
 		Login: diagnosis.Value(diagnosis.Login{
 			Kind: config.ByApplicationCredential, ProjectID: "project", Roles: []string{"load-balancer_member", "member"},
-			Endpoints: []diagnosis.Endpoint{{Service: calltable.ServiceLoadBalancer, URL: "https://octavia/"}, {Service: calltable.ServiceNetwork, URL: "https://neutron/"}, {Service: calltable.ServiceKeyManager, URL: "https://barbican/"}},
+			Endpoints: []diagnosis.Endpoint{{Service: calltable.ServiceLoadBalancer, URL: "https://octavia/"}, {Service: calltable.ServiceNetwork, URL: "https://neutron/"}, {Service: calltable.ServiceKeyManager, URL: "https://barbican/"}, {Service: calltable.ServiceCompute, URL: "https://nova/"}},
 			CloudTime: noon, LocalTime: noon.Add(500 * time.Millisecond), Uncertainty: 2 * time.Second,
 		}),
 		APIVersion: diagnosis.Value(lb.Version{Major: 2, Minor: 26}),
@@ -74,6 +79,7 @@ func healthyCloud() diagnosis.Cloud {
 		},
 		Network: healthyNetwork(),
 		Orphans: diagnosis.Value([]orphan.Object{}),
+		Servers: diagnosis.Value([]instances.Server{{ID: server, Name: "node-a"}}),
 	}
 }
 
@@ -87,7 +93,8 @@ func healthyNetwork() diagnosis.Network {
 		NetworkID string `json:"network_id"`
 	}{externalNet}
 	ports := []diagnosis.Port{
-		{ID: "port-node", DeviceID: server, DeviceOwner: "compute:nova", FixedIPs: []diagnosis.IP{{SubnetID: vipSubnet, Address: "10.0.0.5"}}, SecurityGroups: []string{"group"}},
+		{ID: "port-node", DeviceID: server, DeviceOwner: "compute:nova", FixedIPs: []diagnosis.IP{{SubnetID: vipSubnet, Address: "10.0.0.5"}}, SecurityGroups: []string{"group"},
+			AddressPairs: []routes.AddressPair{{Address: "10.244.0.0/24"}}},
 		{ID: "port-router", DeviceID: "router", DeviceOwner: "network:ha_router_interface", FixedIPs: []diagnosis.IP{{SubnetID: vipSubnet, Address: "10.0.0.1"}}},
 		{ID: "port-vip", Name: "octavia-lb-lb-1", FixedIPs: []diagnosis.IP{{SubnetID: vipSubnet, Address: "10.0.0.100"}}, LoadBalancerID: "lb-1"},
 	}
@@ -109,6 +116,8 @@ func healthyNetwork() diagnosis.Network {
 			{Direction: "ingress", EtherType: "IPv4", Protocol: &tcp, PortMin: &first, PortMax: &last, RemoteIPPrefix: &prefix},
 		}}}),
 		Availability: diagnosis.Value([]diagnosis.Availability{}), Quota: diagnosis.Value(quota),
+		PodRouter:    diagnosis.Value(&routes.Router{ID: "router", Routes: []routes.Route{{Destination: "10.244.0.0/24", NextHop: "10.0.0.5"}}}),
+		AtomicRoutes: diagnosis.Value(true),
 	}
 }
 
@@ -117,7 +126,7 @@ func healthyCluster() diagnosis.Cluster {
 	web := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web", Annotations: map[string]string{annotation.LoadBalancerID: "lb-1"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: othercontroller.OwnManager, Subresource: "status", Time: &written, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:loadBalancer":{}}}`)}}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080, Protocol: corev1.ProtocolTCP}}}}
-	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + server},
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + server, PodCIDRs: []string{"10.244.0.0/24"}},
 		Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}}}}
 	return diagnosis.Cluster{
 		Version: diagnosis.Value("v1.36.3"), UID: diagnosis.Value("cluster"), User: diagnosis.Value("system:serviceaccount:kube-octavia:kube-octavia"), Services: diagnosis.Value([]corev1.Service{web}), Nodes: diagnosis.Value([]corev1.Node{node}),

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/nodedoctor"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
@@ -38,6 +39,9 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 		if right.InLeaseNamespace {
 			file, in = "deploy/role.yaml", "-n "+k.OwnLease.Namespace
 		}
+		if right.For == nodedoctor.ForNodes {
+			file = "deploy/nodes/clusterrole.yaml"
+		}
 		if right.For == forOthers {
 			r.Found(diagnosis.Warning, fmt.Sprintf("user %s may not %s", k.User.Value, right), "The controller works without that, but cannot say whether another controller serves the same Services.",
 				"Apply "+file+", or run this command with the kubeconfig of the controller.")
@@ -47,7 +51,7 @@ func checkKubernetes(f facts, r *diagnosis.Result) {
 			fmt.Sprintf("Apply %s, or run this command with the kubeconfig of the controller. `kubectl auth can-i %s %s` shows the right.", file, right.CanI(), in))
 	}
 	if len(r.Findings) == 0 {
-		r.Saw("it has all " + strconv.Itoa(len(rights)) + " rights of the controller")
+		r.Saw("it has all " + strconv.Itoa(len(Rights(f.Controllers))) + " rights of the controller")
 	}
 }
 

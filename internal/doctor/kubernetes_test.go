@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/nodedoctor"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
 )
 
@@ -41,7 +42,13 @@ func TestKubernetes(t *testing.T) {
 			mistake: lacks("update leases.coordination.k8s.io kube-octavia"),
 			check:   diagnosis.Kubernetes, status: diagnosis.Error, what: "may not update leases", do: "Apply deploy/role.yaml",
 		},
-		"no right to look for others":              {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
+		"no right to look for others": {mistake: lacks("list daemonsets.apps openstack-cloud-controller-manager"), check: diagnosis.Kubernetes, status: diagnosis.Warning, what: "may not list daemonsets.apps", do: "Apply deploy/clusterrole.yaml"},
+		"no right to delete Nodes": {
+			mistake: func(f *diagnosis.Facts) {
+				f.Cluster.Refused.Value = []diagnosis.Right{{Verb: "delete", Resource: "nodes", For: nodedoctor.ForNodes}}
+			},
+			check: diagnosis.Kubernetes, status: diagnosis.Error, what: "may not delete nodes", do: "Apply deploy/nodes/clusterrole.yaml",
+		},
 		"no right that only cluster-ip mode needs": {mistake: lacks("list servicecidrs.networking.k8s.io"), check: diagnosis.Kubernetes, status: diagnosis.OK},
 	})
 }
@@ -63,9 +70,9 @@ func TestOtherControllersAreFound(t *testing.T) {
 		"an old Lease":  {mistake: lease(time.Hour), check: diagnosis.OtherControllers, status: diagnosis.OK},
 		"a DaemonSet with the service controller": {
 			mistake: runs("--controllers=cloud-node,service"),
-			check:   diagnosis.OtherControllers, status: diagnosis.Warning, what: "(DaemonSet kube-system/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service",
+			check:   diagnosis.OtherControllers, status: diagnosis.Warning, what: "(DaemonSet kube-system/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service", also: []diagnosis.Check{diagnosis.Nodes},
 		},
-		"a DaemonSet without it": {mistake: runs("--controllers=*,-service"), check: diagnosis.OtherControllers, status: diagnosis.OK},
+		"a DaemonSet without it": {mistake: runs("--controllers=*,-service"), also: []diagnosis.Check{diagnosis.Nodes}, check: diagnosis.OtherControllers, status: diagnosis.OK},
 		"DaemonSets that may not be read": {
 			mistake: func(f *diagnosis.Facts) {
 				f.Cluster.Workloads.Missing = diagnosis.Missing{Kind: diagnosis.Denied, Reason: "daemonsets is forbidden"}
@@ -103,38 +110,54 @@ func TestOtherControllersAreFound(t *testing.T) {
 
 // The table of rights is that of the manifests: no right is missing, and none is too many.
 func TestRightsAreThoseOfTheManifests(t *testing.T) {
-	key := func(r diagnosis.Right) string {
-		text := r.String()
-		if r.InLeaseNamespace {
-			text += " in the namespace"
+	base := slices.Concat(manifestRights(t, "../../deploy/clusterrole.yaml", false), manifestRights(t, "../../deploy/role.yaml", true))
+	ofNodes := manifestRights(t, "../../deploy/nodes/clusterrole.yaml", false)
+	for name, test := range map[string]struct {
+		rights []diagnosis.Right
+		want   []string
+	}{
+		"for Services":    {Rights(diagnosis.Controllers{Service: true}), base},
+		"of deploy/nodes": {nodedoctor.Rights(), ofNodes},
+		"for Nodes":       {Rights(diagnosis.Controllers{Service: true, Node: true}), slices.Concat(base, ofNodes)},
+		"for routes":      {Rights(diagnosis.Controllers{Route: true}), slices.Concat(base, ofNodes)},
+	} {
+		var have []string
+		for _, r := range test.rights {
+			have = append(have, rightKey(r))
 		}
-		return text
+		slices.Sort(have)
+		slices.Sort(test.want)
+		if diff := cmp.Diff(slices.Compact(test.want), have); diff != "" || len(have) < 10 {
+			t.Errorf("rights %s (-manifests +table):\n%s", name, diff)
+		}
 	}
-	var have, want []string
-	for _, r := range Rights() {
-		have = append(have, key(r))
+}
+
+func rightKey(r diagnosis.Right) string {
+	text := r.String()
+	if r.InLeaseNamespace {
+		text += " in the namespace"
 	}
-	for file, namespaced := range map[string]bool{"../../deploy/clusterrole.yaml": false, "../../deploy/role.yaml": true} {
-		text, err := os.ReadFile(file)
-		if err != nil {
+	return text
+}
+
+// manifestRights are the rights of the roles in a file.
+func manifestRights(t *testing.T, file string, namespaced bool) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+		var role rbacv1.ClusterRole
+		if err := documents.Decode(&role); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
 			t.Fatal(err)
 		}
-		for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
-			var role rbacv1.ClusterRole
-			if err := documents.Decode(&role); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range expand(role.Rules, namespaced) {
-				want = append(want, key(r))
-			}
+		for _, r := range expand(role.Rules, namespaced) {
+			all = append(all, rightKey(r))
 		}
-	}
-	slices.Sort(have)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, have); diff != "" || len(want) < 10 {
-		t.Errorf("rights of deploy/ (-manifests +table):\n%s", diff)
 	}
 }
 
@@ -142,10 +165,12 @@ func TestRightsAreThoseOfTheManifests(t *testing.T) {
 func expand(rules []rbacv1.PolicyRule, namespaced bool) (all []diagnosis.Right) {
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {
-			resource, sub, _ := strings.Cut(rule.Resources[0], "/")
-			r := diagnosis.Right{Verb: verb, Group: rule.APIGroups[0], Resource: resource, Subresource: sub, InLeaseNamespace: namespaced}
-			for _, r.Name = range append(rule.ResourceNames, "")[:max(len(rule.ResourceNames), 1)] {
-				all = append(all, r)
+			for _, group := range rule.APIGroups {
+				resource, sub, _ := strings.Cut(rule.Resources[0], "/")
+				r := diagnosis.Right{Verb: verb, Group: group, Resource: resource, Subresource: sub, InLeaseNamespace: namespaced}
+				for _, r.Name = range append(rule.ResourceNames, "")[:max(len(rule.ResourceNames), 1)] {
+					all = append(all, r)
+				}
 			}
 		}
 	}

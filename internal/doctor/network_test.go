@@ -205,7 +205,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 		},
 		"a node of another project": {
 			mistake: func(f *diagnosis.Facts) { f.Cloud.Network.Ports.Value = f.Cloud.Network.Ports.Value[1:] },
-			check:   diagnosis.SecurityGroups, status: diagnosis.Unknown, what: "the project has no port with the address of node node-a", do: "openstack port list",
+			check:   diagnosis.SecurityGroups, status: diagnosis.Unknown, what: "the project has no port with the address of node node-a", do: "openstack port list", also: []diagnosis.Check{diagnosis.Routes},
 		},
 		"no Services, and a closed range": {
 			mistake: func(f *diagnosis.Facts) { closed(f); f.Cluster.Services.Value = nil },
@@ -238,7 +238,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 }
 
 func TestManyNodesAreNamedInOneFinding(t *testing.T) {
-	if got := some("node", []string{"d", "c", "b", "a"}); !strings.Contains(got, "4 nodes (a, b, c, ...)") {
+	if got := diagnosis.Some("node", []string{"d", "c", "b", "a"}); !strings.Contains(got, "4 nodes (a, b, c, ...)") {
 		t.Error(got)
 	}
 }

@@ -166,7 +166,7 @@ func (p placement) checkFloating(s settings) {
 		p.r.Found(diagnosis.Error, "the project sees no external network", "External Services need a floating IP.",
 			"Ask the operator of the cloud for access to an external network; or set internal-lb = true in [LoadBalancer] if there are only internal Services.")
 	case s.FloatingNetworkID == "" && len(externals) > 1:
-		p.r.Found(diagnosis.Warning, fmt.Sprintf("%s has no floating-network-id, and the project sees %s", s.section, plural(len(externals), "external network")),
+		p.r.Found(diagnosis.Warning, fmt.Sprintf("%s has no floating-network-id, and the project sees %s", s.section, diagnosis.Plural(len(externals), "external network")),
 			"The first one by name with IPv4 is used, which may be the wrong one.", "Set floating-network-id to one of "+list+".")
 	}
 	if s.FloatingSubnetID != "" {

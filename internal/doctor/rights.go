@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/nodedoctor"
 )
 
 // forClusterIP marks the rights that only cluster-ip mode needs.
@@ -44,4 +45,15 @@ var rights = []diagnosis.Right{
 }
 
 // Rights returns the rights that the controller needs.
-func Rights() []diagnosis.Right { return slices.Clone(rights) }
+func Rights(c diagnosis.Controllers) []diagnosis.Right {
+	all := slices.Clone(rights)
+	if !c.Nodes() && !c.Route {
+		return all
+	}
+	for _, right := range nodedoctor.Rights() {
+		if !slices.ContainsFunc(rights, func(r diagnosis.Right) bool { return r.String() == right.String() && !r.InLeaseNamespace }) {
+			all = append(all, right)
+		}
+	}
+	return all
+}

@@ -18,12 +18,10 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
-// access is what has to reach the nodes: from a source to ports.
+// access is what has to reach the nodes.
 type access struct {
-	what      string
-	transport string
-	from, to  int
-	source    netip.Prefix
+	diagnosis.Access
+	what string
 	// perhaps means that it is not needed yet.
 	perhaps bool
 }
@@ -43,7 +41,7 @@ func checkSecurityGroups(f facts, r *diagnosis.Result) {
 		return
 	}
 	ports := f.nodePorts()
-	r.Saw(plural(len(f.Cluster.Nodes.Value), "node"))
+	r.Saw(diagnosis.Plural(len(f.Cluster.Nodes.Value), "node"))
 	checkPortsFound(f, r, ports)
 	if c.LoadBalancer.ManageSecurityGroups {
 		checkManaged(f, r, c, ports)
@@ -60,23 +58,9 @@ func checkPortsFound(f facts, r *diagnosis.Result, ports map[string][]diagnosis.
 		}
 	}
 	if len(without) > 0 {
-		r.Found(diagnosis.Unknown, "the project has no port with the address of "+some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
+		r.Found(diagnosis.Unknown, "the project has no port with the address of "+diagnosis.Some("node", without), "It is not known what their security groups let in. Are the nodes servers of this project?",
 			"Compare `kubectl get nodes -o wide` with `openstack port list`, and the project of cloud.conf with that of the servers.")
 	}
-}
-
-// some returns "node a", or "3 nodes (a, b, ...)".
-func some(noun string, names []string) string {
-	const most = 3
-	slices.Sort(names)
-	if len(names) == 1 {
-		return noun + " " + names[0]
-	}
-	shown := slices.Clone(names[:min(len(names), most)])
-	if len(names) > most {
-		shown = append(shown, "...")
-	}
-	return fmt.Sprintf("%s (%s)", plural(len(names), noun), strings.Join(shown, ", "))
 }
 
 // checkManaged looks for the security group that the controller manages, once a Service has a load balancer.
@@ -101,7 +85,7 @@ func checkManaged(f facts, r *diagnosis.Result, c config.Config, ports map[strin
 		}
 	}
 	if len(without) > 0 {
-		r.Found(diagnosis.Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, some("node", without)), why, do)
+		r.Found(diagnosis.Warning, fmt.Sprintf("security group %s is not on the ports of %s", group.Name, diagnosis.Some("node", without)), why, do)
 		return
 	}
 	r.Saw("security group " + group.Name + " is on the ports of the nodes")
@@ -134,7 +118,7 @@ func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 	base := c.LoadBalancer
 	if byNodePort == 0 && !base.ManageSecurityGroups && base.TargetType != config.PodTargets {
 		for _, source := range sources(origin{base.SubnetID, base.NetworkID, base.MemberSubnetID, base.Provider, base.SourceRanges}) {
-			all = append(all, access{fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), "tcp", firstNodePort, lastNodePort, source, true})
+			all = append(all, access{diagnosis.Access{Transport: "tcp", From: firstNodePort, To: lastNodePort, Source: source}, fmt.Sprintf("the NodePorts %d-%d", firstNodePort, lastNodePort), true})
 		}
 	}
 	return all
@@ -144,14 +128,18 @@ func (f facts) accesses(r *diagnosis.Result, c config.Config) (all []access) {
 func accessesOf(s corev1.Service, monitored bool, source netip.Prefix) (all []access) {
 	for _, p := range s.Spec.Ports {
 		if p.NodePort != 0 {
-			all = append(all, access{fmt.Sprintf("NodePort %d of Service %s", p.NodePort, name(s)), strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP))),
-				int(p.NodePort), int(p.NodePort), source, false})
+			transport := strings.ToLower(string(cmp.Or(p.Protocol, corev1.ProtocolTCP)))
+			all = append(all, accessTo(int(p.NodePort), transport, source, fmt.Sprintf("NodePort %d of Service %s", p.NodePort, name(s))))
 		}
 	}
 	if port := int(s.Spec.HealthCheckNodePort); port != 0 && monitored {
-		all = append(all, access{fmt.Sprintf("health check node port %d of Service %s", port, name(s)), "tcp", port, port, source, false})
+		all = append(all, accessTo(port, "tcp", source, fmt.Sprintf("health check node port %d of Service %s", port, name(s))))
 	}
 	return all
+}
+
+func accessTo(port int, transport string, source netip.Prefix, what string) access {
+	return access{diagnosis.Access{Transport: transport, From: port, To: port, Source: source}, what, false}
 }
 
 // origin is what decides from where load balancers reach the nodes. clients are CIDRs, separated by commas.
@@ -207,24 +195,20 @@ type verdict struct {
 
 // checkAccesses looks whether the ports of all nodes let in what has to reach them. It joins what is found of many ports.
 func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string][]diagnosis.Port) {
-	groups := map[string]diagnosis.Group{}
-	for _, g := range f.Cloud.Network.Groups.Value {
-		groups[g.ID] = g
-	}
 	var order []verdict
 	found := map[verdict][]access{}
 	for _, a := range all {
 		for _, status := range []diagnosis.Status{diagnosis.Error, diagnosis.Unknown} {
 			var nodes []string
 			for node := range ports {
-				if letsIn(ports[node], groups, a) == status {
+				if a.LetIn(ports[node], f.Cloud.Network.Groups.Value) == status {
 					nodes = append(nodes, node)
 				}
 			}
 			if len(nodes) == 0 {
 				continue
 			}
-			v := verdict{status, some("node", nodes), a.transport, a.source, a.perhaps}
+			v := verdict{status, diagnosis.Some("node", nodes), a.Transport, a.Source, a.perhaps}
 			if found[v] == nil {
 				order = append(order, v)
 			}
@@ -235,7 +219,7 @@ func checkAccesses(f facts, r *diagnosis.Result, all []access, ports map[string]
 		v.report(r, found[v])
 	}
 	if len(order) == 0 && len(ports) > 0 {
-		r.Saw(fmt.Sprintf("%s can be reached by load balancers", plural(len(all), "NodePort")))
+		r.Saw(fmt.Sprintf("%s can be reached by load balancers", diagnosis.Plural(len(all), "NodePort")))
 	}
 }
 
@@ -261,67 +245,8 @@ func (v verdict) report(r *diagnosis.Result, all []access) {
 }
 
 func portRange(a access) string {
-	if a.from == a.to {
-		return strconv.Itoa(a.from)
+	if a.From == a.To {
+		return strconv.Itoa(a.From)
 	}
-	return fmt.Sprintf("%d:%d", a.from, a.to)
-}
-
-// letsIn returns whether all ports of a node let in: OK, Error, or Unknown if that depends on what the project does not see.
-func letsIn(ports []diagnosis.Port, groups map[string]diagnosis.Group, a access) diagnosis.Status {
-	result := diagnosis.OK
-	for _, p := range ports {
-		if !p.Protected() || !slices.ContainsFunc(p.FixedIPs, func(ip diagnosis.IP) bool { return sameFamily(ip.Address, a.source) }) {
-			continue
-		}
-		verdict := diagnosis.Error
-		for _, id := range p.SecurityGroups {
-			g, seen := groups[id]
-			switch {
-			case !seen && verdict == diagnosis.Error, seen && verdict == diagnosis.Error && slices.ContainsFunc(g.Rules, func(r diagnosis.Rule) bool { return allows(r, a) && r.RemoteAddressGroupID != nil }):
-				verdict = diagnosis.Unknown
-			}
-			if seen && slices.ContainsFunc(g.Rules, func(r diagnosis.Rule) bool { return allows(r, a) && r.RemoteAddressGroupID == nil }) {
-				verdict = diagnosis.OK
-				break
-			}
-		}
-		if verdict == diagnosis.Error || verdict == diagnosis.Unknown && result == diagnosis.OK {
-			result = verdict
-		}
-	}
-	return result
-}
-
-func sameFamily(address string, source netip.Prefix) bool {
-	a, err := netip.ParseAddr(address)
-	return err == nil && a.Is4() == source.Addr().Is4()
-}
-
-// protocols are the numbers that Neutron may show for names.
-var protocols = map[string]string{"6": "tcp", "17": "udp", "132": "sctp"}
-
-// allows reports whether the rule lets in all of the access, if its address group has the source.
-func allows(r diagnosis.Rule, a access) bool {
-	family := "IPv6"
-	if a.source.Addr().Is4() {
-		family = "IPv4"
-	}
-	if r.Direction != "ingress" || r.EtherType != family || r.RemoteGroupID != nil {
-		return false // load balancers have no group of ours
-	}
-	if r.Protocol != nil {
-		protocol := strings.ToLower(*r.Protocol)
-		if protocol = cmp.Or(protocols[protocol], protocol); protocol != a.transport && protocol != "any" && protocol != "0" {
-			return false
-		}
-	}
-	if r.PortMin != nil && *r.PortMin > a.from || r.PortMax != nil && *r.PortMax < a.to {
-		return false
-	}
-	if r.RemoteIPPrefix == nil {
-		return true
-	}
-	given, err := netip.ParsePrefix(*r.RemoteIPPrefix)
-	return err == nil && given.Bits() <= a.source.Bits() && given.Contains(a.source.Addr())
+	return fmt.Sprintf("%d:%d", a.From, a.To)
 }

@@ -6,7 +6,6 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -112,18 +111,6 @@ func capabilities(f facts, provider string) lb.Capabilities {
 }
 
 func name(s corev1.Service) string { return s.Namespace + "/" + s.Name }
-
-// plural returns "1 Service" or "2 Services".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	ending := "s"
-	if strings.HasSuffix(noun, "s") {
-		ending = "es"
-	}
-	return fmt.Sprintf("%d %s%s", n, noun, ending)
-}
 
 // VIPNetworks returns the ids of the networks in which VIPs are allocated, as far as the facts show them.
 func VIPNetworks(all diagnosis.Facts) (ids []string) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/doctor"
+	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -58,14 +60,18 @@ func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 	took := time.Since(before)
 	all := diagnosis.Cloud{}
 	inParallel(
-		func() { all.Login = diagnosis.Value(c.login(ctx, before.Add(took/2), took/2+time.Second)) },
+		func() {
+			all.Login = diagnosis.Value(c.login(ctx, before.Add(took/2), took/2+time.Second, s.Controllers))
+		},
 		func() {
 			var v lb.Version
 			v.Major, v.Minor, err = session.OctaviaVersion(ctx)
 			all.APIVersion = read(v, err)
 		},
 		func() { c.readOctavia(ctx, &all.Octavia) },
-		func() { c.readNetwork(ctx, &all.Network) },
+		func() { c.readNetwork(ctx, &all.Network, s.Controllers) },
+		func() { all.Servers = c.servers(ctx, s.Controllers) },
+		func() { c.readPodRouter(ctx, &all.Network, s.Controllers) },
 		func() {
 			found, err := neutron.New(session.Network(), session.ProjectID()).FloatingIPs(ctx)
 			c.floatingIPs = read(found, err)
@@ -78,9 +84,9 @@ func (c *cloud) read(ctx context.Context, s Source) diagnosis.Cloud {
 func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
 	n, o := &all.Network, &all.Octavia
 	for _, m := range []*diagnosis.Missing{
-		&all.Login.Missing, &all.APIVersion.Missing, &all.Orphans.Missing,
+		&all.Login.Missing, &all.APIVersion.Missing, &all.Orphans.Missing, &all.Servers.Missing,
 		&n.Networks.Missing, &n.Subnets.Missing, &n.Ports.Missing, &n.InVIPNetworks.Missing, &n.Routers.Missing, &n.Groups.Missing,
-		&n.Availability.Missing, &n.Quota.Missing,
+		&n.Availability.Missing, &n.Quota.Missing, &n.PodRouter.Missing, &n.AtomicRoutes.Missing,
 		&o.Providers.Missing, &o.Flavors.Missing, &o.Zones.Missing, &o.Quota.Missing, &o.Balancers.Missing,
 	} {
 		*m = why
@@ -89,7 +95,7 @@ func unread(why diagnosis.Missing) (all diagnosis.Cloud) {
 }
 
 // login describes the login. at is when the token was requested, exact to uncertainty.
-func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration) diagnosis.Login {
+func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Duration, controllers diagnosis.Controllers) diagnosis.Login {
 	s := c.session
 	l := diagnosis.Login{ProjectID: s.ProjectID(), Roles: s.Roles(), CloudTime: tokenDate(s.Network().GetAuthResult()), LocalTime: at, Uncertainty: uncertainty}
 	var err error
@@ -108,6 +114,13 @@ func (c *cloud) login(ctx context.Context, at time.Time, uncertainty time.Durati
 	}
 	if manager := s.KeyManager(); manager != nil {
 		l.Endpoints[2].URL = manager.Endpoint
+	}
+	if controllers.Nodes() {
+		nova := diagnosis.Endpoint{Service: calltable.ServiceCompute}
+		if compute, err := s.Compute(instances.Microversion); err == nil {
+			nova.URL = compute.Endpoint
+		}
+		l.Endpoints = append(l.Endpoints, nova)
 	}
 	return l
 }
@@ -199,8 +212,11 @@ func balancers(listed []octavia.Listed) []diagnosis.Balancer {
 // portFields are the fields of ports that are read.
 var portFields = []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips", "security_groups", "port_security_enabled"}
 
-func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network) {
-	service, project := c.session.Network(), c.session.ProjectID()
+func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network, controllers diagnosis.Controllers) {
+	service, project, fields := c.session.Network(), c.session.ProjectID(), portFields
+	if controllers.Route {
+		fields = slices.Concat(fields, []string{"allowed_address_pairs", "tags"})
+	}
 	inParallel(
 		func() {
 			n.Networks = list[diagnosis.Net](ctx, service, "networks", url.Values{"fields": {"id", "name", "project_id", "router:external", "subnets"}})
@@ -209,7 +225,7 @@ func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network) {
 			n.Subnets = list[diagnosis.Subnet](ctx, service, "subnets", url.Values{"fields": {"id", "name", "network_id", "ip_version", "cidr", "allocation_pools"}})
 		},
 		func() {
-			n.Ports = list[diagnosis.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": portFields})
+			n.Ports = list[diagnosis.Port](ctx, service, "ports", url.Values{"project_id": {project}, "fields": fields})
 			for i, p := range n.Ports.Value {
 				n.Ports.Value[i].LoadBalancerID = neutron.LoadBalancerOf(ports.Port{Name: p.Name, DeviceID: p.DeviceID, DeviceOwner: p.DeviceOwner})
 			}

@@ -108,7 +108,7 @@ func (k *cluster) explain(err error, op string) error {
 
 // refused asks which rights of the controller the user lacks. It writes nothing: the API server only answers.
 func (k *cluster) refused(ctx context.Context) diagnosis.Read[[]diagnosis.Right] {
-	all := doctor.Rights()
+	all := doctor.Rights(k.source.Controllers)
 	lacks, errs, ask := make([]bool, len(all)), make([]error, len(all)), []func(){}
 	for i, right := range all {
 		ask = append(ask, func() { lacks[i], errs[i] = k.lacks(ctx, right) })

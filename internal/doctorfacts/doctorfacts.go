@@ -36,13 +36,15 @@ type Source struct {
 	NoCluster  bool
 	// Policy says which Services the controller handles. It lacks the uid of the cluster.
 	Policy claim.Policy
+	// Controllers are those that the controller runs.
+	Controllers diagnosis.Controllers
 	// Lease is that of the controller.
 	Lease othercontroller.LeaseName
 }
 
 // Gather reads the facts. What cannot be read is noted in them.
 func Gather(ctx context.Context, s Source) diagnosis.Facts {
-	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, Config: read(s.Config, s.ConfigErr), Policy: s.Policy}
+	f := diagnosis.Facts{Now: time.Now(), ConfigPath: s.ConfigPath, Config: read(s.Config, s.ConfigErr), Policy: s.Policy, Controllers: s.Controllers}
 	cloud, cluster := &cloud{config: s.Config}, &cluster{source: s}
 	inParallel(
 		func() { f.Cloud = cloud.read(ctx, s) },

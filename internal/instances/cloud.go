@@ -38,7 +38,7 @@ func (c *Cloud) ProjectID() string { return c.projectID }
 // Inventory reads all servers and ports of the project, and the names of networks if a port is the parent of a trunk.
 func (c *Cloud) Inventory(ctx context.Context) (Inventory, error) {
 	limit := strconv.Itoa(paging.Size)
-	servers, err := paging.ListOf[Server](ctx, c.compute, "list servers", "servers/detail", "servers", url.Values{})
+	servers, err := c.Servers(ctx)
 	if err != nil {
 		return Inventory{}, err
 	}
@@ -71,6 +71,11 @@ func (c *Cloud) Inventory(ctx context.Context) (Inventory, error) {
 		inv.Networks[n.ID] = n.Name
 	}
 	return inv, err
+}
+
+// Servers reads all servers of the project.
+func (c *Cloud) Servers(ctx context.Context) ([]Server, error) {
+	return paging.ListOf[Server](ctx, c.compute, "list servers", "servers/detail", "servers", url.Values{})
 }
 
 // Server reads a server. It returns false if Nova itself says that there is none with the id: a 404 in other words may come

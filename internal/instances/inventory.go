@@ -92,15 +92,19 @@ func (s Server) IsStopped() bool {
 	return slices.Contains([]string{"SHUTOFF", "SHELVED", "SHELVED_OFFLOADED"}, s.Status)
 }
 
-// ByName returns the only server with the name. Nova and Kubernetes do not agree on upper and lower case, so it does not
-// matter.
-func (inv Inventory) ByName(name string) (Server, error) {
-	var found []Server
+// Named returns the servers with the name. Nova and Kubernetes do not agree on upper and lower case, so it does not matter.
+func (inv Inventory) Named(name string) (found []Server) {
 	for _, server := range inv.Servers {
 		if strings.EqualFold(server.Name, name) {
 			found = append(found, server)
 		}
 	}
+	return found
+}
+
+// ByName returns the only server with the name.
+func (inv Inventory) ByName(name string) (Server, error) {
+	found := inv.Named(name)
 	switch len(found) {
 	case 0:
 		return Server{}, fmt.Errorf("no server of the project is named %s: a Node gets its provider id from the server with its name; "+

@@ -46,8 +46,8 @@ func ParseProviderID(text string) (ProviderID, error) {
 // String returns the text of the id.
 func (p ProviderID) String() string { return providerName + "://" + p.Region + "/" + p.Server }
 
-// parseOwn reads the provider id of a Node. It returns nil for one of another cloud or region.
-func parseOwn(text, region string) (*ProviderID, error) {
+// ParseOwn reads the provider id of a Node. It returns nil for one of another cloud or region.
+func ParseOwn(text, region string) (*ProviderID, error) {
 	id, err := ParseProviderID(text)
 	switch {
 	case errors.Is(err, ErrOtherCloud):

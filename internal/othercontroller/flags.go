@@ -18,13 +18,21 @@ import (
 // serviceController are the names of the controller of Services in flag --controllers.
 var serviceController = []string{"service", "service-lb-controller"}
 
+// nodeController are those of the controller that initializes Nodes.
+var nodeController = []string{"cloud-node", "cloud-node-controller"}
+
 // quotes removes those of a shell.
 var quotes = strings.NewReplacer(`"`, "", "'", "")
 
-// ServesServices reports whether a cloud controller manager with these arguments runs the service controller. As in
-// k8s.io/cloud-provider, the flag can be repeated, and the first element that names the controller decides. Arguments that
-// cannot be read say nothing, so that it runs.
-func (w Workload) ServesServices() bool {
+// ServesServices reports whether a cloud controller manager with these arguments runs the service controller.
+func (w Workload) ServesServices() bool { return w.runs(serviceController) }
+
+// InitializesNodes reports whether it runs the controller that initializes Nodes.
+func (w Workload) InitializesNodes() bool { return w.runs(nodeController) }
+
+// runs reports whether it runs the controller of these names. As in k8s.io/cloud-provider, the flag can be repeated, and the
+// first element that names the controller decides. Arguments that cannot be read say nothing, so that it runs.
+func (w Workload) runs(names []string) bool {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.SetOutput(io.Discard)
@@ -39,7 +47,7 @@ func (w Workload) ServesServices() bool {
 	}
 	all := false
 	for _, c := range *controllers {
-		for _, name := range serviceController {
+		for _, name := range names {
 			switch c {
 			case name:
 				return true

@@ -78,6 +78,9 @@ const (
 	revisionIfMatch  = "revision-if-match"
 )
 
+// Atomic reports whether Neutron adds and removes single routes. Otherwise all routes of a router are set together.
+func (c *Cloud) Atomic(ctx context.Context) (bool, error) { return c.has(ctx, extraRouteAtomic) }
+
 // has reports whether Neutron has an extension.
 func (c *Cloud) has(ctx context.Context, alias string) (bool, error) {
 	c.mu.Lock()
@@ -149,7 +152,7 @@ func routesOf(keys []string) []Route {
 // changeRoutes adds routes to a router or removes them.
 func (c *Cloud) changeRoutes(ctx context.Context, kind, routerID string, routes []Route) error {
 	op := fmt.Sprintf("%s %d routes of router %s", kind, len(routes), routerID)
-	atomic, err := c.has(ctx, extraRouteAtomic)
+	atomic, err := c.Atomic(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package routes
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -73,6 +74,39 @@ func (f Facts) Listed() []*cloudprovider.Route {
 			all = append(all, &cloudprovider.Route{Name: route.NextHop, DestinationCIDR: route.Destination, Blackhole: true})
 		}
 	}
+	for _, port := range f.Ports {
+		all = append(all, f.leftAt(port)...)
+	}
+	return all
+}
+
+// leftAt returns what an interrupted change has left at a port: the tag of this cluster, and perhaps address pairs, without a
+// Node and a route. As blackholes they are deleted, as if the route were still there. A tag that stayed would make routes to
+// the port ours, which another cluster may create later.
+func (f Facts) leftAt(port Port) []*cloudprovider.Route {
+	if !slices.Contains(port.Tags, clusterTag(f.ClusterUID)) {
+		return nil
+	}
+	hop := ""
+	for _, ip := range port.FixedIPs {
+		if f.nodeAt(ip.Address) != nil || slices.ContainsFunc(f.Routes, func(r Route) bool { return r.NextHop == ip.Address && f.isOfCluster(r) }) {
+			return nil
+		}
+		if found, there := f.Ports.withAddress(f.RouterID, ip.Address); there && found.ID == port.ID {
+			hop = ip.Address
+		}
+	}
+	if hop == "" || len(f.ClusterCIDRs) == 0 {
+		return nil
+	}
+	destinations := port.pairsIn(f.ClusterCIDRs)
+	if len(destinations) == 0 {
+		destinations = []string{f.ClusterCIDRs[0].String()} // DeleteRoute needs one, and there is no such route
+	}
+	var all []*cloudprovider.Route
+	for _, destination := range destinations {
+		all = append(all, &cloudprovider.Route{Name: hop, DestinationCIDR: destination, Blackhole: true})
+	}
 	return all
 }
 
@@ -104,6 +138,52 @@ func (f Facts) isBlackhole(route Route) bool {
 	}
 	port, there := f.Ports.withAddress(f.RouterID, route.NextHop)
 	return !there || slices.Contains(port.Tags, clusterTag(f.ClusterUID)) || f.isPodCIDR(route.Destination)
+}
+
+// Wanted is a route that a Node needs.
+type Wanted struct {
+	Node *corev1.Node
+	Route
+	// Port is that of the next hop. Err says why there can be no route: then both are unknown.
+	Port Port
+	Err  error
+	// Outside means that the destination is not a part of the Pod network, so that the route is never removed.
+	Outside bool
+	// There means that the router has the route, and Admitted that the port lets packets of the Pods pass.
+	There, Admitted bool
+}
+
+// Wanted returns the routes that the Nodes need, also those that the router has.
+func (f Facts) Wanted() (all []Wanted) {
+	for _, node := range f.Nodes {
+		for _, text := range node.Spec.PodCIDRs {
+			w := Wanted{Node: node, Route: Route{Destination: text}}
+			cidr, err := netip.ParsePrefix(text)
+			if w.Err = err; err == nil {
+				var hop netip.Addr
+				w.Port, hop, w.Err = f.Ports.nextHop(f.RouterID, node.Status.Addresses, cidr)
+				w.NextHop, w.Outside, w.Admitted = hop.String(), !f.isOfCluster(w.Route), w.Port.admits(cidr)
+			}
+			w.There = slices.Contains(f.Routes, w.Route)
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// Strays returns the routes into the Pod network that lead to no Node: blackholes, and those that are kept because they may
+// belong to somebody else.
+func (f Facts) Strays() (blackholes, kept []Route) {
+	for _, route := range f.Routes {
+		switch {
+		case f.nodeAt(route.NextHop) != nil || !f.isOfCluster(route):
+		case f.isBlackhole(route):
+			blackholes = append(blackholes, route)
+		default:
+			kept = append(kept, route)
+		}
+	}
+	return blackholes, kept
 }
 
 // isOfCluster reports whether the destination is a part of the Pod network.
@@ -153,6 +233,9 @@ func (all ports) networksOf(routerID string) []string {
 	return networks
 }
 
+// ErrNoAddress is the error for a Node that has no address that could be a next hop.
+var ErrNoAddress = errors.New("it has no InternalIP of the family of its Pod CIDR")
+
 // nextHop returns the first internal address of a Node that the router reaches, of the family of the CIDR, and its port.
 func (all ports) nextHop(routerID string, addresses []corev1.NodeAddress, cidr netip.Prefix) (Port, netip.Addr, error) {
 	var candidates []string
@@ -167,7 +250,7 @@ func (all ports) nextHop(routerID string, addresses []corev1.NodeAddress, cidr n
 		candidates = append(candidates, a.Address)
 	}
 	if candidates == nil {
-		return Port{}, netip.Addr{}, fmt.Errorf("it has no InternalIP of the family of its Pod CIDR %s", cidr)
+		return Port{}, netip.Addr{}, fmt.Errorf("%w %s", ErrNoAddress, cidr)
 	}
 	return Port{}, netip.Addr{}, fmt.Errorf("no port of the project in a network of router %s has its address %s: check router-id of [Route] in cloud.conf",
 		routerID, strings.Join(candidates, " or "))
@@ -186,6 +269,18 @@ func (p Port) admits(cidr netip.Prefix) bool {
 		all, err := parseCIDR(pair.Address)
 		return err == nil && contains(all, cidr)
 	})
+}
+
+// pairsIn returns the address pairs of the port that are parts of the CIDRs.
+func (p Port) pairsIn(cidrs []netip.Prefix) []string {
+	var in []string
+	for _, pair := range p.AddressPairs {
+		part, err := netip.ParsePrefix(pair.Address) // single addresses are not those of Nodes
+		if err == nil && slices.ContainsFunc(cidrs, func(all netip.Prefix) bool { return contains(all, part) }) {
+			in = append(in, pair.Address)
+		}
+	}
+	return in
 }
 
 // without returns the address pairs of the port but that of the CIDR.

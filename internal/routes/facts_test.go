@@ -90,6 +90,45 @@ func TestListedRoutes(t *testing.T) {
 	}
 }
 
+func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
+	nodes := []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")}
+	foreign := tagged(on("n", "10.0.0.13"))
+	foreign.Tags = []string{"kube-octavia.routes=another"}
+	for name, test := range map[string]struct {
+		port   Port
+		routes []Route
+		want   []string
+	}{
+		"the tag":                           {port: tagged(on("n", "10.0.0.13")), want: []string{"10.244.0.0/16"}},
+		"the tag and a pair":                {port: tagged(on("n", "10.0.0.13", "192.168.0.0/24", "10.244.3.7", "10.244.3.0/24")), want: []string{"10.244.3.0/24"}},
+		"the tag and pairs of two families": {port: tagged(on("n", "10.0.0.13", "10.244.3.0/24", "fd00:3::/64")), want: []string{"10.244.3.0/24", "fd00:3::/64"}},
+		"nothing":                           {port: on("n", "10.0.0.13", "10.244.3.0/24")},
+		"the tag of another cluster":        {port: foreign},
+		"the port of a Node":                {port: tagged(on("n", "10.0.0.11", "10.244.1.0/24"))},
+		"the router does not reach it":      {port: tagged(on("other", "10.0.0.13", "10.244.3.0/24"))},
+		"there is still the route": {
+			port: tagged(on("n", "10.0.0.13", "10.244.3.0/24")), routes: []Route{{"10.244.3.0/24", "10.0.0.13"}}, want: []string{"10.244.3.0/24"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{
+				Routes: test.routes, Ports: ports{routerPort, test.port}, Nodes: nodes, RouterID: "r", ClusterUID: "uid",
+				ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00::/16")},
+			}
+			var got []string
+			for _, r := range f.Listed() {
+				if r.Name != test.port.FixedIPs[0].Address || !r.Blackhole {
+					t.Errorf("got %+v", r)
+				}
+				got = append(got, r.DestinationCIDR)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
 	for name, test := range map[string]struct {
 		routes []Route

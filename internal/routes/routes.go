@@ -67,7 +67,7 @@ func New(o Options) *Routes {
 var _ cloudprovider.Routes = &Routes{}
 
 // ListRoutes implements cloudprovider.Routes. It returns the routes of the cluster that are complete, and those of Nodes
-// that are gone as blackholes, which Kubernetes deletes.
+// that are gone as blackholes, which Kubernetes deletes, also if only their tags and address pairs are left.
 func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
 	nodes, err := r.Nodes()
 	if err != nil {
@@ -143,20 +143,12 @@ func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider
 	if err := r.Cloud.removeRoute(ctx, r.RouterID, gone); err != nil {
 		return err
 	}
-	if !there || !slices.Contains(port.Tags, r.tag()) || r.admitsPods(port) {
+	if !there || !slices.Contains(port.Tags, r.tag()) || len(port.pairsIn(r.ClusterCIDRs)) > 0 { // the other IP family
 		return nil
 	}
 	port, err = r.Cloud.unmark(ctx, port, r.tag())
 	r.keep(port, err)
 	return err
-}
-
-// admitsPods reports whether there is still a route to the port, for its other IP family.
-func (r *Routes) admitsPods(port Port) bool {
-	return slices.ContainsFunc(port.AddressPairs, func(pair AddressPair) bool {
-		cidr, err := parseCIDR(pair.Address)
-		return err == nil && slices.ContainsFunc(r.ClusterCIDRs, func(all netip.Prefix) bool { return contains(all, cidr) })
-	})
 }
 
 // tag is the tag of ports to which the cluster has routes.

@@ -44,6 +44,8 @@ type Delays struct {
 	// ServerList is how old a list of servers may be for Nodes that are not ready, which Kubernetes asks about every few
 	// seconds.
 	ServerList time.Duration
+	// NodePeriod replaces the intervals of the controllers of Nodes and routes, which flags set; 0 replaces none.
+	NodePeriod time.Duration
 	// KubernetesLimit is the timeout of a write to the Kubernetes API.
 	KubernetesLimit time.Duration
 	// SecretInterval is how often a Secret that a Service names is read.

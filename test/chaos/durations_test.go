@@ -44,7 +44,8 @@ func delaysTimes(by time.Duration) timing.Delays {
 		Replacement:    timing.Backoff{First: by * 100 * time.Millisecond, Last: by * time.Second},
 		Drain:          by * 100 * time.Millisecond,
 		QuotaRetry:     by * 100 * time.Millisecond, LastQuotaRetry: by * time.Second,
-		Unfinished:      timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},
+		Unfinished: timing.Backoff{First: by * 300 * time.Millisecond, Last: by * 2 * time.Second},
+		ServerList: by * 50 * time.Millisecond, NodePeriod: by * 100 * time.Millisecond,
 		KubernetesLimit: time.Second, SecretInterval: by * 200 * time.Millisecond,
 		// Tampering here is never another controller's.
 		ConflictLimit: 5, ConflictWindow: by * 2 * time.Second,

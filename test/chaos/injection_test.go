@@ -24,7 +24,7 @@ type target struct {
 // String is the name of the call in a case: POST-loadbalancers-1.
 func (c target) String() string {
 	route := c.route
-	for _, prefix := range []string{"/v2.0/lbaas/", "/v2.0/", "/api/v1/namespaces/{namespace}/", "/apis/events.k8s.io/v1/namespaces/{namespace}/"} {
+	for _, prefix := range []string{"/v2.0/lbaas/", "/v2.0/", "/v2.1/", "/api/v1/namespaces/{namespace}/", "/api/v1/", "/apis/events.k8s.io/v1/namespaces/{namespace}/"} {
 		route = strings.TrimPrefix(route, prefix)
 	}
 	route = strings.NewReplacer("/", "-", "{", "", "}", "").Replace(route)
@@ -58,6 +58,8 @@ type injection struct {
 	inject func(r *run, c target, change func() error) error
 	// fault is the only fault of the injection, nil if it does more than that.
 	fault *wire.Fault
+	// needsService is whether it needs a Service that reports the fault.
+	needsService bool
 }
 
 // errNotHit says that the call which was to fail was never made.
@@ -91,7 +93,7 @@ func (r *run) pollHit(hit func() bool) error {
 		if settled++; settled < 5 {
 			return errNotHit
 		}
-		if r.checkConverged() != nil {
+		if r.converged() != nil {
 			settled = 0
 		}
 		if settled > 150 { // more than two sweeps
@@ -154,8 +156,9 @@ var retryAfter = map[string]string{"Retry-After": "1"}
 // untilReported rejects a write until the Service reports it.
 func untilReported(code int) injection {
 	return injection{
-		name:    fmt.Sprintf("%d-until-reported", code),
-		applies: func(c target) bool { return isCloudCall(c) && !c.isRead() && c.nth == 1 && c.service != "identity" },
+		name:         fmt.Sprintf("%d-until-reported", code),
+		needsService: true,
+		applies:      func(c target) bool { return isCloudCall(c) && !c.isRead() && c.nth == 1 && c.service != "identity" },
 		inject: func(r *run, c target, change func() error) error {
 			body := fmt.Sprintf(`{"faultcode": "Client", "faultstring": "%s", "debuginfo": null, "NeutronError": {"type": "Chaos", "message": "%[1]s", "detail": ""}}`, faultMessage)
 			id := r.faults(c).Add(c.faultOf(wire.Fault{Kind: wire.FaultStatus, Status: code, Body: body}))
@@ -223,11 +226,11 @@ func handedOver(name string, kind wire.FaultKind) injection {
 		first.signal(syscall.SIGSTOP)
 		defer first.kill()
 		var err error
-		if r.controller, err = startProcess(r.env.controllerArgs()); err != nil {
+		if r.controller, err = startProcess(r.controllerArgs); err != nil {
 			return err
 		}
 		r.t.Cleanup(r.controller.kill)
-		if err := r.pollStable(r.checkConverged); err != nil {
+		if err := r.pollStable(r.converged); err != nil {
 			return fmt.Errorf("under the second controller: %w", err)
 		}
 		// To read a real cloud takes seconds. The controller cannot know what the write changes

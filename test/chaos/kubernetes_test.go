@@ -33,6 +33,12 @@ var kubernetesWrites = []string{
 	"PATCH /api/v1/namespaces/{namespace}/services/{name}/status",
 	"POST /apis/events.k8s.io/v1/namespaces/{namespace}/events",
 	"PATCH /apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}",
+	"POST /api/v1/namespaces/{namespace}/events",
+	"PATCH /api/v1/namespaces/{namespace}/events/{name}",
+	"PUT /api/v1/nodes/{name}",
+	"PATCH /api/v1/nodes/{name}",
+	"PATCH /api/v1/nodes/{name}/status",
+	"DELETE /api/v1/nodes/{name}",
 }
 
 // kubeProxy stands in front of a Kubernetes API. Writes are recorded and can be

@@ -20,39 +20,63 @@ const (
 	realOneIn = 80
 )
 
+// matrixCase is one run of a scenario, of Services or of Nodes.
+type matrixCase struct {
+	*run
+	// change makes the change of the scenario. finish waits for its end, checks everything, and deletes what is there.
+	change, finish func() error
+}
+
 // TestMatrix runs each scenario without faults, and then with each injection at each of its
 // calls.
 func TestMatrix(t *testing.T) {
 	for _, s := range scenarios {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			var calls []target
-			writes := 0
-			t.Run("no-fault", func(t *testing.T) {
-				totals.record(t)
-				r := startRun(t, s)
-				r.requireNoError(s.change(r))
-				r.requireNoError(r.pollStable(r.checkConverged))
-				calls, writes = r.targets(), r.writes()
-				r.requireNoError(r.finish())
-			})
-			for _, c := range calls {
-				for _, inj := range injections {
-					if inj.applies != nil && !inj.applies(c) || !selected(s.name, c, inj.name) {
-						continue
-					}
-					t.Run(fmt.Sprintf("%s-%s", c, inj.name), func(t *testing.T) {
-						t.Parallel()
-						totals.record(t)
-						r := startRun(t, s)
-						r.maxWrites = 4*writes + 12
-						r.requireNoError(inj.inject(r, c, func() error { return s.change(r) }))
-						r.requireNoError(r.finish())
-					})
-				}
-			}
+		runMatrix(t, s.name, injections, func(t *testing.T) matrixCase {
+			r := startRun(t, s)
+			return matrixCase{r, func() error { return s.change(r) }, r.finish}
 		})
 	}
+	if *stateDir != "" {
+		return // in a real cloud, tests neither stop nor delete servers
+	}
+	for _, s := range nodeScenarios {
+		runMatrix(t, s.name, slices.DeleteFunc(slices.Clone(injections), func(i injection) bool { return i.needsService }), func(t *testing.T) matrixCase {
+			r := startNodeRun(t, s.start)
+			return matrixCase{r.run, func() error { return s.change(r) }, r.finish}
+		})
+	}
+}
+
+// runMatrix runs a scenario without faults, and with each of the injections at each of its calls.
+func runMatrix(t *testing.T, scenario string, injections []injection, begin func(*testing.T) matrixCase) {
+	t.Run(scenario, func(t *testing.T) {
+		t.Parallel()
+		var calls []target
+		writes := 0
+		t.Run("no-fault", func(t *testing.T) {
+			totals.record(t)
+			c := begin(t)
+			c.requireNoError(c.change())
+			c.requireNoError(c.pollStable(c.converged))
+			calls, writes = c.targets(), c.writes()
+			c.requireNoError(c.finish())
+		})
+		for _, at := range calls {
+			for _, inj := range injections {
+				if inj.applies != nil && !inj.applies(at) || !selected(scenario, at, inj.name) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s-%s", at, inj.name), func(t *testing.T) {
+					t.Parallel()
+					totals.record(t)
+					c := begin(t)
+					c.maxWrites = 4*writes + 12
+					c.requireNoError(inj.inject(c.run, at, c.change))
+					c.requireNoError(c.finish())
+				})
+			}
+		}
+	})
 }
 
 // selected reports whether a case runs; the same ones always do.

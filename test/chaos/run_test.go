@@ -35,6 +35,10 @@ type run struct {
 	name         string
 	controller   *process
 	otherCluster otherCluster
+	// controllerArgs are the arguments of the controller.
+	controllerArgs []string
+	// converged returns an error while something is not as it should be at the end.
+	converged func() error
 	// given is a floating IP that was created by hand.
 	given floatingIP
 	// maxWrites bounds the writes to the cloud; 0 is no bound.
@@ -68,10 +72,33 @@ func (r *run) checkViolations() error {
 	return errors.Join(r.violations...)
 }
 
+// newRun returns a run in an environment that is the test's until it ends.
+func newRun(t *testing.T) *run {
+	t.Helper()
+	r := &run{ctx: t.Context(), t: t, env: environments.acquire(t), name: serviceName}
+	r.controllerArgs, r.converged = r.env.controllerArgs(), r.checkConverged
+	return r
+}
+
+// startController starts the controller, and waits until it works.
+func (r *run) startController() error {
+	var err error
+	if r.controller, err = startProcess(r.controllerArgs); err != nil {
+		return err
+	}
+	r.t.Cleanup(r.controller.kill)
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
+			r.t.Logf("the controller's log:\n%s", &r.controller.log)
+		}
+	})
+	return r.pollStable(r.controller.checkWorking)
+}
+
 // startRun starts a controller, and creates what the scenario starts with.
 func startRun(t *testing.T, s scenario) *run {
 	t.Helper()
-	r := &run{ctx: t.Context(), t: t, env: environments.acquire(t), name: serviceName}
+	r := newRun(t)
 	r.requireNoError(r.prepare(s))
 	return r
 }
@@ -84,16 +111,7 @@ func (r *run) prepare(s scenario) error {
 	}
 	inspect := r.inspectStatus
 	e.proxy.onWrite.Store(&inspect)
-	if r.controller, err = startProcess(e.controllerArgs()); err != nil {
-		return err
-	}
-	r.t.Cleanup(r.controller.kill)
-	r.t.Cleanup(func() {
-		if r.t.Failed() {
-			r.t.Logf("the controller's log:\n%s", &r.controller.log)
-		}
-	})
-	if err := r.pollStable(r.controller.checkWorking); err != nil {
+	if err := r.startController(); err != nil {
 		return err
 	}
 	if s.start != nil {

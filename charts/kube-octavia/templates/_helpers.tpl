@@ -72,6 +72,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* The arguments that say which controllers run, as a list. */}}
+{{- define "kube-octavia.controllerArgs" -}}
+{{- $args := list }}
+{{- if ne (join "," .Values.controllers) "service" }}
+{{- $args = append $args (printf "--controllers=%s" (join "," .Values.controllers)) }}
+{{- end }}
+{{- if has "route" .Values.controllers }}
+{{- $args = append $args (printf "--cluster-cidr=%s" (join "," (required "set clusterCIDR: controller route needs the address ranges of all Pods" .Values.clusterCIDR))) }}
+{{- end }}
+{{- toYaml $args }}
+{{- end }}
+
 {{/* The arguments of the container, as a list. */}}
 {{- define "kube-octavia.args" -}}
 {{- $args := list "controller"
@@ -90,12 +102,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   (printf "--health-probe-bind-address=:%d" (int64 .Values.healthPort))
   (printf "--log-format=%s" .Values.log.format)
   (printf "--v=%d" (int64 .Values.log.level)) }}
-{{- if ne (join "," .Values.controllers) "service" }}
-{{- $args = append $args (printf "--controllers=%s" (join "," .Values.controllers)) }}
-{{- end }}
-{{- if has "route" .Values.controllers }}
-{{- $args = append $args (printf "--cluster-cidr=%s" (join "," (required "set clusterCIDR: controller route needs the address ranges of all Pods" .Values.clusterCIDR))) }}
-{{- end }}
+{{- $args = concat $args (fromYamlArray (include "kube-octavia.controllerArgs" .)) }}
 {{- if .Values.podReadinessGates.enabled }}
 {{- $args = append $args "--pod-readiness-gates" }}
 {{- end }}

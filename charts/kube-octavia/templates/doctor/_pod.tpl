@@ -50,6 +50,9 @@ template:
       - --handle-default-class={{ .Values.handleDefaultClass }}
       - --leader-elect-resource-namespace={{ .Release.Namespace }}
       - --leader-elect-resource-name={{ include "kube-octavia.fullname" . }}
+      {{- with fromYamlArray (include "kube-octavia.controllerArgs" .) }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
       {{- with .Values.doctor.extraArgs }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
