@@ -77,6 +77,8 @@ func newPatient(t *testing.T) *patient {
 
 // patientOf makes a patient of a stage whose controller does not run yet.
 func patientOf(s *stage) *patient {
+	s.t.Helper()
+	s.deleteLease()
 	p := &patient{stage: s, t: s.t, kubeconfig: s.adminKubeconfig()}
 	p.conf = p.applicationCredential("doctor", nil)
 	s.t.Cleanup(s.writeFiles)

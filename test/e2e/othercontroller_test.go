@@ -17,7 +17,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -274,11 +273,7 @@ func TestALeaderLabelsItsLeaseWithItsClass(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	program := build(t)
 	s := newStage(t, settings{off: true})
-	// An earlier test may have left its Lease, with the labels.
-	err := s.client.CoordinationV1().Leases(deploy.Namespace).Delete(t.Context(), deploy.Name, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Fatal(err)
-	}
+	s.deleteLease()
 	p := s.launch(program, "--leader-elect-resource-namespace="+deploy.Namespace, "--metrics-bind-address=0", "--health-probe-bind-address=0")
 	s.eventually(func() error {
 		lease, err := s.client.CoordinationV1().Leases(deploy.Namespace).Get(t.Context(), deploy.Name, metav1.GetOptions{})

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/cloudsim"
@@ -219,6 +220,15 @@ func TestOneOfTwoControllersWorksAndTheOtherTakesOver(t *testing.T) {
 	web.waitForTree(ports("TCP/8080", "TCP/8081"))
 	s.answers(address, 8081)
 	second.terminate()
+}
+
+// deleteLease deletes the Lease of deploy/, which an earlier test may have left: a controller that was killed seems to work.
+func (s *stage) deleteLease() {
+	s.t.Helper()
+	err := s.client.CoordinationV1().Leases(deploy.Namespace).Delete(s.t.Context(), deploy.Name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.t.Fatal(err)
+	}
 }
 
 // holder is who holds the controllers' Lease.

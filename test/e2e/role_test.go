@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-octavia/kube-octavia/test/deploy"
@@ -30,10 +29,7 @@ func TestRolesAllowExactlyWhatIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leases := s.client.CoordinationV1().Leases(deploy.Namespace)
-	if err := leases.Delete(t.Context(), deploy.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		t.Fatal(err)
-	}
+	s.deleteLease()
 	flags := []string{"--leader-elect-resource-namespace=" + deploy.Namespace, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--sweep-interval=1s"}
 
 	// Where kube-apiserver cannot stream lists, they are asked for.
