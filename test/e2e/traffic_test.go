@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,8 +51,18 @@ func (p *sourcePorts) next() uint16 {
 	return uint16(first + p.used.Add(1)%many)
 }
 
-// dial opens a connection, "tcp" or "udp", to an IP address with a port.
+// dial opens a connection, "tcp" or "udp", to an IP address with a port. A source port that is in use is not the fault of
+// whom it asks, so it takes the next one.
 func (from client) dial(ctx context.Context, network, to string) (c net.Conn, err error) {
+	for range 100 {
+		if c, err = from.dialOnce(ctx, network, to); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return c, err
+}
+
+func (from client) dialOnce(ctx context.Context, network, to string) (c net.Conn, err error) {
 	dialer := net.Dialer{Timeout: requestTimeout}
 	if from.address != "" {
 		local := netip.AddrPortFrom(netip.MustParseAddr(from.address), from.ports.next())
