@@ -9,7 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/kube-octavia/kube-octavia/internal/instances"
 )
 
 var (
@@ -60,7 +61,7 @@ type tally struct {
 
 func count(nodes []*corev1.Node, now time.Time) (t tally) {
 	for _, n := range nodes {
-		if slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == cloudproviderapi.TaintExternalCloudProvider }) {
+		if instances.IsUninitialized(n) {
 			t.uninitialized++
 			t.longest = max(t.longest, now.Sub(n.CreationTimestamp.Time))
 		}

@@ -73,7 +73,7 @@ var _ cloudprovider.InstancesV2 = &Instances{}
 // change the Node. It fails, and records an event, if a Node that is to be initialized has no server, several, or one without
 // an address: Kubernetes then tries again.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
-	isNew := hasTaint(node, cloudproviderapi.TaintExternalCloudProvider)
+	isNew := IsUninitialized(node)
 	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
 	switch {
 	case err != nil:
@@ -93,6 +93,11 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotInitialized", "Initialize", "%s", err.Error())
 	}
 	return metadata, err
+}
+
+// IsUninitialized reports whether a Node has the taint with which kubelet registers it for an external cloud provider.
+func IsUninitialized(node *corev1.Node) bool {
+	return hasTaint(node, cloudproviderapi.TaintExternalCloudProvider)
 }
 
 func hasTaint(node *corev1.Node, key string) bool {

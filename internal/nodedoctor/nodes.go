@@ -8,7 +8,6 @@ package nodedoctor
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +35,7 @@ func CheckNodes(f diagnosis.Facts, r *diagnosis.Result) {
 	if !r.Has(f.Cluster.Nodes.Missing, "kubectl get nodes") {
 		return
 	}
-	nodes := survey(f, r)
+	nodes := match(f, r)
 	nodes.reportGone(f, r)
 	nodes.reportUnnamed(r)
 	if f.Controllers.Node {
@@ -55,8 +54,8 @@ func needed(r *diagnosis.Result, m diagnosis.Missing, command string, feature ca
 	return false
 }
 
-// surveyed are the Nodes by what is known of their servers.
-type surveyed struct {
+// matched are the Nodes by what is known of their servers.
+type matched struct {
 	// found have exactly one server.
 	found []corev1.Node
 	// gone have a provider id of a server that Nova does not list.
@@ -65,8 +64,8 @@ type surveyed struct {
 	unnamed []string
 }
 
-// survey looks for the server of each Node.
-func survey(f diagnosis.Facts, r *diagnosis.Result) (all surveyed) {
+// match looks for the server of each Node.
+func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 	inventory := instances.Inventory{Servers: map[string]instances.Server{}}
 	for _, s := range f.Cloud.Servers.Value {
 		inventory.Servers[s.ID] = s
@@ -99,7 +98,7 @@ func survey(f diagnosis.Facts, r *diagnosis.Result) (all surveyed) {
 	return all
 }
 
-func (all *surveyed) byName(inventory instances.Inventory, node corev1.Node, r *diagnosis.Result) {
+func (all *matched) byName(inventory instances.Inventory, node corev1.Node, r *diagnosis.Result) {
 	switch servers := inventory.Named(node.Name); len(servers) {
 	case 0:
 		all.unnamed = append(all.unnamed, node.Name)
@@ -116,7 +115,7 @@ func (all *surveyed) byName(inventory instances.Inventory, node corev1.Node, r *
 }
 
 // reportGone reports Nodes whose server Nova does not list.
-func (all *surveyed) reportGone(f diagnosis.Facts, r *diagnosis.Result) {
+func (all *matched) reportGone(f diagnosis.Facts, r *diagnosis.Result) {
 	if len(all.gone) == 0 {
 		return
 	}
@@ -132,7 +131,7 @@ func (all *surveyed) reportGone(f diagnosis.Facts, r *diagnosis.Result) {
 }
 
 // reportUnnamed reports Nodes without a provider id that have the name of no server.
-func (all *surveyed) reportUnnamed(r *diagnosis.Result) {
+func (all *matched) reportUnnamed(r *diagnosis.Result) {
 	if len(all.unnamed) == 0 {
 		return
 	}
@@ -142,11 +141,11 @@ func (all *surveyed) reportUnnamed(r *diagnosis.Result) {
 
 // reportUninitialized reports Nodes with a server that are not initialized although the controller works, and those that
 // never will be.
-func (all *surveyed) reportUninitialized(f diagnosis.Facts, r *diagnosis.Result) {
+func (all *matched) reportUninitialized(f diagnosis.Facts, r *diagnosis.Result) {
 	var waiting, stuck, never []string
 	for _, n := range all.found {
 		switch {
-		case !isUninitialized(n):
+		case !instances.IsUninitialized(&n):
 			if n.Spec.ProviderID == "" {
 				never = append(never, n.Name)
 			}
@@ -179,10 +178,6 @@ func checkOthers(f diagnosis.Facts, r *diagnosis.Result) {
 				"Remove it, or switch off its controllers with --controllers, see docs/nodes.md#take-over-from-occm.")
 		}
 	}
-}
-
-func isUninitialized(n corev1.Node) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
 
 // works reports whether a kube-octavia works.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
+	"github.com/kube-octavia/kube-octavia/internal/instances"
 	"github.com/kube-octavia/kube-octavia/internal/routes"
 )
 
@@ -71,7 +72,7 @@ type podNetwork struct {
 func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
 	facts := routes.Facts{Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs}
 	for i := range f.Cluster.Nodes.Value {
-		if n := &f.Cluster.Nodes.Value[i]; !isUninitialized(*n) {
+		if n := &f.Cluster.Nodes.Value[i]; !instances.IsUninitialized(n) {
 			facts.Nodes = append(facts.Nodes, n)
 		}
 	}
