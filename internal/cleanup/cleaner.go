@@ -20,6 +20,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
@@ -31,7 +32,9 @@ type Cleaner struct {
 	Octavia  *octavia.Client
 	Neutron  *neutron.Client
 	Barbican *barbican.Client
-	Options  Options
+	// Routes are those of the cluster; nil if they are not to be cleaned up.
+	Routes  *routes.Routes
+	Options Options
 	// Spare returns Options.Spared, after everything else was read: so that it has all Services whose objects were seen. It is
 	// nil if the cluster is gone.
 	Spare func(context.Context) (map[string]string, error)
@@ -71,6 +74,13 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 		if err := unlessRefused(&all, "certificates in Barbican", err); err != nil {
 			return Plan{}, err
 		}
+	}
+	if c.Routes != nil {
+		facts, err := c.Routes.Facts(ctx)
+		if err != nil {
+			return Plan{}, err
+		}
+		all.Routes = facts.Left()
 	}
 	if err := Check(c.Options.Cluster, all); err != nil {
 		return Plan{}, err
@@ -245,6 +255,8 @@ func (r *run) apply(ctx context.Context, s step) error {
 		return r.Barbican.Delete(ctx, op)
 	case portDeletion:
 		return r.Neutron.DeletePort(ctx, op.id)
+	case routeDeletion:
+		return r.Routes.Delete(ctx, op.Route)
 	}
 	return fmt.Errorf("no write for %T", s)
 }

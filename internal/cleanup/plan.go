@@ -8,7 +8,7 @@
 // the lists, carries out what is possible now, and begins again, until nothing is left: no state is kept, so it can be
 // killed and started again at any moment.
 //
-// It may import barbican, diff, lb, neutron, octavia, openstack, securitygroup and tree. It knows no Kubernetes.
+// It may import barbican, diff, lb, neutron, octavia, openstack, routes, securitygroup and tree. It reads no Kubernetes.
 package cleanup
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
@@ -35,7 +36,10 @@ const (
 	LoadBalancer  Kind = "load balancer"
 	Certificate   Kind = "certificate"
 	Port          Kind = "port"
+	Route         Kind = "route"
 )
+
+var kinds = []Kind{FloatingIP, SecurityGroup, LoadBalancer, Certificate, Port, Route}
 
 // Inventory is what the project has in the cloud.
 type Inventory struct {
@@ -48,6 +52,8 @@ type Inventory struct {
 	Certificates []lb.Certificate
 	// Ports are those that Octavia created for VIPs.
 	Ports []neutron.VIPPort
+	// Routes lead to Pods. They are none if they are not to be cleaned up.
+	Routes []routes.Left
 	// Unread says what could not be read.
 	Unread []string
 }
@@ -90,11 +96,14 @@ type Object struct {
 	heldBack bool
 }
 
-// step is one write: a diff.Op, a securitygroup.Op, an lb.Certificate to delete or a portDeletion.
+// step is one write: a diff.Op, a securitygroup.Op, an lb.Certificate to delete, a portDeletion or a routeDeletion.
 type step any
 
 // portDeletion deletes a VIP port that Octavia left behind.
 type portDeletion struct{ id string }
+
+// routeDeletion removes a route to Pods.
+type routeDeletion struct{ routes.Route }
 
 // Plan is what is to be deleted, and what stays.
 type Plan struct {
@@ -132,15 +141,14 @@ func NewPlan(o Options, all Inventory) Plan {
 	for _, port := range all.Ports {
 		p.port(port)
 	}
+	for _, r := range all.Routes {
+		p.route(r)
+	}
 	p.holdBack()
 	slices.SortStableFunc(p.plan.Objects, func(a, b Object) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(order(a.Kind), order(b.Kind)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	return p.plan
-}
-
-func order(k Kind) int {
-	return slices.Index([]Kind{FloatingIP, SecurityGroup, LoadBalancer, Certificate, Port}, k)
 }
 
 // Check returns an error unless it is clear which cluster is meant: objects with uids belong to it only if the uid is given,
@@ -430,4 +438,16 @@ func (p *planner) port(port neutron.VIPPort) {
 	if port.LoadBalancerID != "" && p.Deleted[port.LoadBalancerID] && !exists {
 		p.add(Object{Kind: Port, ID: port.ID, Name: port.Name, steps: []step{portDeletion{port.ID}}})
 	}
+}
+
+// route adds a route, with the id that the openstack client uses for it.
+func (p *planner) route(left routes.Left) {
+	o := Object{Kind: Route, ID: "destination=" + left.Destination + ",gateway=" + left.NextHop, Keep: left.Keep}
+	if left.PortID != "" {
+		o.Name = "left at port " + left.PortID
+	}
+	if o.Keep == "" {
+		o.steps = []step{routeDeletion{left.Route}}
+	}
+	p.add(o)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
 )
 
@@ -77,6 +78,8 @@ func fates(p Plan) map[string]string {
 				text += "; " + op.String()
 			case portDeletion:
 				text += "; delete port " + op.id
+			case routeDeletion:
+				text += "; remove route " + op.Destination
 			}
 		}
 		all[o.ID] = strings.TrimPrefix(text, "- ")
@@ -101,6 +104,15 @@ func TestObjectsAreRecognizedByUIDOrElseByNameAndDescription(t *testing.T) {
 			cluster: lb.Cluster{Name: "prod", UID: "uid-1"},
 			all:     Inventory{LoadBalancers: []octavia.Listed{ofOurs(ours, "a"), ofOCCM(occm, "b"), ofOurs(other, "c"), ofOCCM(owner("prod_eu", "", "x"), "d"), person}},
 			want:    map[string]string{"a": "delete; delete load balancer a and its children", "b": "delete; delete load balancer b and its children"},
+		},
+		"routes": {
+			cluster: lb.Cluster{UID: "uid-1"},
+			all: Inventory{Routes: []routes.Left{
+				{Route: routes.Route{Destination: "10.244.1.0/24", NextHop: "10.0.0.11"}}, {Route: routes.Route{Destination: "10.244.2.0/24", NextHop: "10.0.0.12"}, Keep: "of others"},
+			}},
+			want: map[string]string{
+				"destination=10.244.1.0/24,gateway=10.0.0.11": "delete; remove route 10.244.1.0/24", "destination=10.244.2.0/24,gateway=10.0.0.12": "kept: of others",
+			},
 		},
 		"a uid only": {
 			cluster: lb.Cluster{UID: "uid-1"},
@@ -353,16 +365,18 @@ func TestThePlanIsPrintedAsATreeOfServices(t *testing.T) {
 		LoadBalancers:  []octavia.Listed{ofOurs(ours, "a", in(lb.PendingUpdate))},
 		FloatingIPs:    []lb.FloatingIP{{ID: "f", Address: "203.0.113.1", PortID: "vip-a", Description: ours.FloatingIPDescription()}},
 		SecurityGroups: []securitygroup.Group{{ID: "g", Name: lb.NodesGroup{ClusterUID: "uid-1", Class: "x"}.Name()}},
+		Routes:         []routes.Left{{Route: routes.Route{Destination: "10.244.1.0/24", NextHop: "10.0.0.11"}, PortID: "p"}},
 	})
 	var b strings.Builder
 	if err := plan.Print(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := `Cluster prod, uid uid-1
-To delete: 1 load balancer, 1 floating IP, 1 security group. Kept: 0.
+To delete: 1 load balancer, 1 floating IP, 1 security group, 1 route. Kept: 0.
 
 (for all Services, or unknown)
-  └─ security group kube-octavia-nodes-uid-1-x (g) - delete
+  ├─ security group kube-octavia-nodes-uid-1-x (g) - delete
+  └─ route left at port p (destination=10.244.1.0/24,gateway=10.0.0.11) - delete
 shop/web
   ├─ floating IP 203.0.113.1 (f) - delete
   └─ load balancer kube_service_prod_shop_web (a) PENDING_UPDATE - delete later: Octavia is working on it: PENDING_UPDATE

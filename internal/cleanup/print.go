@@ -53,7 +53,7 @@ func (p Plan) printHead(out io.Writer) {
 	}
 	kept := len(p.Objects) - len(p.Remaining())
 	var parts []string
-	for _, k := range []Kind{LoadBalancer, FloatingIP, SecurityGroup, Certificate, Port} {
+	for _, k := range []Kind{LoadBalancer, FloatingIP, SecurityGroup, Certificate, Port, Route} {
 		if n := counts[k]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, string(k))))
 		}

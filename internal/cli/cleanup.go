@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,6 +23,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 )
 
 // cleanupInterval is the time between two looks at the cloud.
@@ -34,6 +36,7 @@ type cleanupOptions struct {
 	cluster         lb.Cluster
 	delete          bool
 	keepFloatingIPs bool
+	clusterCIDR     []string
 	timeout         time.Duration
 	output          string
 	drain           drainOptions
@@ -49,6 +52,7 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 			"unless --delete is set. It does not connect to the cluster. If the cluster still exists, use --drain, or the\n" +
 			"controller creates the objects again.\n" +
 			"Load balancers are deleted with everything on them. Other objects of other clusters and of people stay.\n" +
+			"With --cluster-cidr it also finds routes to Pods in the router that [Route] in cloud.conf names.\n" +
 			"With --drain it connects to the cluster and releases its Services as the controller releases a Service that is\n" +
 			"deleted. The Services stay, without load balancers, until a controller runs again. Only one controller may work:\n" +
 			"the command waits for the controller's Lease. Services of other classes and of other controllers stay as they are.\n" +
@@ -74,6 +78,7 @@ func newCleanup(streams IO, program Options) *cobra.Command {
 	flags.StringVar(&o.cluster.UID, "cluster-uid", "", "uid of the cluster: that of its namespace kube-system; objects of kube-octavia have it")
 	flags.BoolVar(&o.delete, "delete", false, "delete the objects; without it they are only shown")
 	flags.BoolVar(&o.keepFloatingIPs, "keep-floating-ips", false, "detach the floating IPs and keep them in the project")
+	flags.StringSliceVar(&o.clusterCIDR, "cluster-cidr", nil, "address ranges of all Pods, one CIDR of each IP family: also remove the routes into them that controller route left, and the allowed address pairs at ports; needs --cluster-uid, and router-id in [Route] of cloud.conf")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long to wait until everything is deleted")
 	flags.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	o.addDrainFlags(flags)
@@ -88,6 +93,11 @@ func (o *cleanupOptions) check(p *command.Problems, given *pflag.FlagSet) {
 	if !o.drain.enabled && o.cluster.Name == "" && o.cluster.UID == "" {
 		*p = append(*p, errors.New("--cluster-name or --cluster-uid is required: it says which cluster is meant"))
 	}
+	cidrs, err := parseClusterCIDRs(o.clusterCIDR)
+	if err == nil && len(cidrs) > 0 && (o.drain.enabled || o.cluster.UID == "") {
+		err = errors.New("needs --cluster-uid, and the cluster must be gone: while its Nodes exist, they need their routes")
+	}
+	p.Add("cluster-cidr", command.Quoted(strings.Join(o.clusterCIDR, ",")), err)
 	p.Require(o.timeout > 0, "timeout", o.timeout, "must be above 0s")
 }
 
@@ -96,12 +106,21 @@ func (o *cleanupOptions) run(ctx context.Context, log logr.Logger, streams IO, v
 	if err != nil {
 		return err
 	}
+	if len(o.clusterCIDR) > 0 && settings.Route.RouterID == "" {
+		return fmt.Errorf("%s: [Route] router-id is not set, so --cluster-cidr has no effect: set it to the id of the router with the routes", o.connection.CloudConfig)
+	}
 	cloud, err := o.connection.Connect(ctx, settings, version, log, prometheus.NewRegistry())
 	if err != nil {
 		return fmt.Errorf("connect to OpenStack: %w", err)
 	}
 	defer cloud.Session.Close()
 	cleaner := newCleaner(cloud, cleanup.Options{Cluster: o.cluster, KeepFloatingIPs: o.keepFloatingIPs}, streams)
+	if cidrs, _ := parseClusterCIDRs(o.clusterCIDR); len(cidrs) > 0 { // they have been checked
+		cleaner.Routes = routes.New(routes.Options{
+			Cloud: routes.NewCloud(cloud.Session.Network(), cloud.Session.ProjectID()), RouterID: settings.Route.RouterID,
+			ClusterUID: o.cluster.UID, ClusterCIDRs: cidrs,
+		})
+	}
 	plan, err := cleaner.Look(ctx)
 	if err != nil {
 		return err

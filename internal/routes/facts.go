@@ -186,6 +186,42 @@ func (f Facts) Strays() (blackholes, kept []Route) {
 	return blackholes, kept
 }
 
+// Left is a route that a cluster without Nodes has left, or what is left of one at a port.
+type Left struct {
+	Route
+	// PortID is set if the router has no such route: only address pairs and the tag of the port are left.
+	PortID string
+	// Keep says why the route may belong to somebody else, or is "".
+	Keep string
+}
+
+// Left returns the routes into the Pod network, if the cluster and all its Nodes are gone.
+func (f Facts) Left() (all []Left) {
+	if len(f.Ports.networksOf(f.RouterID)) == 0 {
+		// The router of another project: where its routes lead to is not known.
+		for _, route := range f.Routes {
+			if f.isOfCluster(route) {
+				all = append(all, Left{Route: route, Keep: "no port of router " + f.RouterID + " is in the project, so the next hop is unknown"})
+			}
+		}
+		return all
+	}
+	blackholes, kept := f.Strays()
+	for _, route := range blackholes {
+		all = append(all, Left{Route: route})
+	}
+	for _, route := range kept {
+		port, _ := f.Ports.withAddress(f.RouterID, route.NextHop)
+		all = append(all, Left{Route: route, Keep: "port " + port.ID + " of its next hop has no tag of this cluster: it may be a node of another one"})
+	}
+	for _, port := range f.Ports {
+		for _, rest := range f.leftAt(port) {
+			all = append(all, Left{Route: Route{Destination: rest.DestinationCIDR, NextHop: rest.Name}, PortID: port.ID})
+		}
+	}
+	return all
+}
+
 // isOfCluster reports whether the destination is a part of the Pod network.
 func (f Facts) isOfCluster(route Route) bool {
 	cidr, err := netip.ParsePrefix(route.Destination)

@@ -129,6 +129,31 @@ func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
 	}
 }
 
+func TestWhatAClusterWithoutNodesHasLeft(t *testing.T) {
+	const kept = "port port-10.0.0.13 of its next hop has no tag of this cluster: it may be a node of another one"
+	to13 := Route{"10.244.3.0/24", "10.0.0.13"}
+	for name, test := range map[string]struct {
+		routes []Route
+		ports  ports
+		want   []Left
+	}{
+		"a route to nowhere":                 {[]Route{to13}, ports{routerPort}, []Left{{Route: to13}}},
+		"a route to a server that stayed":    {[]Route{to13}, ports{routerPort, tagged(on("n", "10.0.0.13", "10.244.3.0/24"))}, []Left{{Route: to13}}},
+		"a route to a node of another one":   {[]Route{to13}, ports{routerPort, on("n", "10.0.0.13", "10.244.3.0/24")}, []Left{{Route: to13, Keep: kept}}},
+		"a route outside of the Pod network": {[]Route{{"192.168.0.0/16", "10.0.0.13"}}, ports{routerPort}, nil},
+		"an address pair without a route":    {nil, ports{routerPort, tagged(on("n", "10.0.0.13", "10.244.3.0/24"))}, []Left{{Route: to13, PortID: "port-10.0.0.13"}}},
+		"a router with no port in the project": {
+			[]Route{to13}, ports{on("n", "10.0.0.13")},
+			[]Left{{Route: to13, Keep: "no port of router r is in the project, so the next hop is unknown"}},
+		},
+	} {
+		f := Facts{Routes: test.routes, Ports: test.ports, RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
+		if diff := cmp.Diff(test.want, f.Left()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
 	for name, test := range map[string]struct {
 		routes []Route

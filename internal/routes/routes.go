@@ -41,7 +41,7 @@ type Options struct {
 	ClusterUID string
 	// ClusterCIDRs contain the Pod CIDRs of all Nodes. Other routes are not touched.
 	ClusterCIDRs []netip.Prefix
-	// Nodes lists the Nodes of the cluster.
+	// Nodes lists the Nodes of the cluster; nil if the cluster is gone.
 	Nodes func() ([]*corev1.Node, error)
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
@@ -69,24 +69,32 @@ var _ cloudprovider.Routes = &Routes{}
 // ListRoutes implements cloudprovider.Routes. It returns the routes of the cluster that are complete, and those of Nodes
 // that are gone as blackholes, which Kubernetes deletes, also if only their tags and address pairs are left.
 func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
-	nodes, err := r.Nodes()
-	if err != nil {
-		return nil, err
+	facts, err := r.Facts(ctx)
+	return facts.Listed(), err
+}
+
+// Facts reads the router, the Nodes and, if what is known of them may be too old, the ports.
+func (r *Routes) Facts(ctx context.Context) (facts Facts, err error) {
+	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID}
+	if r.Nodes != nil {
+		if facts.Nodes, err = r.Nodes(); err != nil {
+			return Facts{}, err
+		}
 	}
 	router, err := r.Cloud.Router(ctx, r.RouterID)
 	if err != nil {
-		return nil, err
+		return Facts{}, err
 	}
-	facts := Facts{Routes: router.Routes, Nodes: nodes, ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID}
+	facts.Routes = router.Routes
 	if facts.Ports, err = r.portsSince(ctx, r.Now().Add(-portsAge)); err != nil {
-		return nil, err
+		return Facts{}, err
 	}
 	if facts.needsFreshPorts() {
 		if facts.Ports, err = r.portsSince(ctx, r.Now()); err != nil {
-			return nil, err
+			return Facts{}, err
 		}
 	}
-	return facts.Listed(), nil
+	return facts, nil
 }
 
 // CreateRoute implements cloudprovider.Routes.
@@ -124,10 +132,14 @@ func (r *Routes) nextHop(ctx context.Context, addresses []corev1.NodeAddress, ci
 	return all.nextHop(r.RouterID, addresses, cidr)
 }
 
-// DeleteRoute implements cloudprovider.Routes. The tag of the port goes last: without it a route to a port that still exists
-// would be somebody else's.
+// DeleteRoute implements cloudprovider.Routes.
 func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
-	gone := Route{Destination: route.DestinationCIDR, NextHop: route.Name}
+	return r.Delete(ctx, Route{Destination: route.DestinationCIDR, NextHop: route.Name})
+}
+
+// Delete removes a route from the router, and what the cluster has changed for it at the port of the next hop. The tag of the
+// port goes last: without it a route to a port that still exists would be somebody else's.
+func (r *Routes) Delete(ctx context.Context, gone Route) error {
 	all, err := r.portsSince(ctx, r.Now().Add(-writeAge))
 	if err != nil {
 		return err

@@ -207,6 +207,43 @@ func TestAnAddressPairThatSomebodyRemovedIsRepaired(t *testing.T) {
 	})
 }
 
+// TestCleanupRemovesTheRoutesOfALostCluster loses a cluster of which one server stays.
+func TestCleanupRemovesTheRoutesOfALostCluster(t *testing.T) {
+	s := newRouteStage(t, cloudsim.Options{})
+	id, stays := s.joinWithPods("stays", "10.244.1.0/24")
+	goneID, gone := s.joinWithPods("gone", "10.244.2.0/24")
+	strangerID := s.addServer(s.node("stranger"))
+	others := []route{{"192.168.0.0/24", stays.NextHop}, {"10.244.3.0/24", s.serverAddress(strangerID)}}
+	for _, r := range others {
+		if err := s.addRoute(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.waitForRoutes(append(others, stays, gone)...)
+	s.stop()
+	s.removeServer(goneID)
+
+	args := []string{"--cluster-uid=" + s.clusterUID(), "--cluster-cidr=10.244.0.0/16"}
+	shown, _ := s.cleanup(2, args...)
+	for _, part := range []string{
+		"To delete: 2 routes. Kept: 1.", "route (destination=10.244.2.0/24,gateway=" + gone.NextHop + ") - delete",
+		"route (destination=10.244.3.0/24,gateway=" + others[1].NextHop + ") - kept: port",
+	} {
+		if !strings.Contains(shown, part) {
+			t.Errorf("%q is not shown:\n%s", part, shown)
+		}
+	}
+	s.waitForRoutes(append(others, stays, gone)...)
+	s.cleanup(0, append(args, "--delete")...)
+	s.waitForRoutes(others...)
+	if p := s.routedPort(id); len(p.Allowed) > 0 || slices.ContainsFunc(p.Tags, isRouteTag) {
+		t.Errorf("port %+v still has something of the route", p)
+	}
+	if out, _ := s.cleanup(0, args...); !strings.Contains(out, "To delete: nothing. Kept: 1.") {
+		t.Errorf("a cleanup of what is clean shows\n%s", out)
+	}
+}
+
 func TestTheControllerNeedsToKnowTheRouterAndThePods(t *testing.T) {
 	s := newServerStage(t, settings{off: true})
 	for flags, want := range map[string]string{
