@@ -77,7 +77,7 @@ func (c *Cleaner) Look(ctx context.Context) (Plan, error) {
 	}
 	if c.Routes != nil {
 		facts, err := c.Routes.Facts(ctx)
-		if err != nil {
+		if err := unlessRefused(&all, "routes to Pods", err); err != nil {
 			return Plan{}, err
 		}
 		all.Routes = facts.Left()
@@ -111,10 +111,11 @@ func (c *Cleaner) readGroups(ctx context.Context, all *Inventory) error {
 	return err
 }
 
-// unlessRefused notes what may not be read with these credentials. The rest is cleaned up nevertheless.
+// unlessRefused notes what may not be read with these credentials, or does not exist, such as a router that is already deleted.
+// The rest is cleaned up nevertheless.
 func unlessRefused(all *Inventory, what string, err error) error {
 	switch openstack.Classify(err) {
-	case openstack.Unauthorized, openstack.Invalid:
+	case openstack.Unauthorized, openstack.Invalid, openstack.Gone:
 		all.Unread = append(all.Unread, what+": "+err.Error())
 		return nil
 	}

@@ -194,7 +194,8 @@ type Port struct {
 	SecurityGroups []string `json:"security_groups"`
 	// PortSecurity is nil if the cloud has no such extension: then it is on.
 	PortSecurity *bool `json:"port_security_enabled"`
-	// AddressPairs and Tags are read only if there are to be routes to Pods.
+	// MAC, AddressPairs and Tags are read only if there are to be routes to Pods.
+	MAC          string               `json:"mac_address"`
 	AddressPairs []routes.AddressPair `json:"allowed_address_pairs"`
 	Tags         []string             `json:"tags"`
 	// LoadBalancerID is set for the port of a VIP that Octavia created.

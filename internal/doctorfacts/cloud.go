@@ -215,7 +215,7 @@ var portFields = []string{"id", "name", "network_id", "device_id", "device_owner
 func (c *cloud) readNetwork(ctx context.Context, n *diagnosis.Network, controllers diagnosis.Controllers) {
 	service, project, fields := c.session.Network(), c.session.ProjectID(), portFields
 	if controllers.Route {
-		fields = slices.Concat(fields, []string{"allowed_address_pairs", "tags"})
+		fields = slices.Concat(fields, []string{"mac_address", "allowed_address_pairs", "tags"})
 	}
 	inParallel(
 		func() {

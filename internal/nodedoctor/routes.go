@@ -77,7 +77,7 @@ func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
 		}
 	}
 	for _, p := range f.Cloud.Network.Ports.Value {
-		port := routes.Port{ID: p.ID, NetworkID: p.NetworkID, DeviceID: p.DeviceID, AddressPairs: p.AddressPairs, PortSecurity: p.PortSecurity, Tags: p.Tags}
+		port := routes.Port{ID: p.ID, NetworkID: p.NetworkID, DeviceID: p.DeviceID, MAC: p.MAC, AddressPairs: p.AddressPairs, PortSecurity: p.PortSecurity, Tags: p.Tags}
 		for _, ip := range p.FixedIPs {
 			port.FixedIPs = append(port.FixedIPs, routes.FixedIP{Address: ip.Address})
 		}

@@ -16,11 +16,16 @@ import (
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/kube-octavia/kube-octavia/internal/batch"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
+
+// portsAtOnce is how many ports are changed at the same time. Kubernetes creates up to 200 routes at once, and Services have
+// the same rate limit.
+const portsAtOnce = 8
 
 // attempts is how often a change is tried that Neutron refuses because somebody else changed the object.
 const attempts = 5
@@ -31,6 +36,8 @@ type Cloud struct {
 	projectID string
 	// changes joins the changes of the router that are requested at the same time.
 	changes *batch.Reader[error]
+	// changingPorts has one unit for each change of a port.
+	changingPorts *semaphore.Weighted
 
 	mu         sync.Mutex
 	extensions []string   // nil until they are read
@@ -39,7 +46,7 @@ type Cloud struct {
 
 // NewCloud returns a Cloud for the Neutron of a session.
 func NewCloud(network *gophercloud.ServiceClient, projectID string) *Cloud {
-	c := &Cloud{network: network, projectID: projectID}
+	c := &Cloud{network: network, projectID: projectID, changingPorts: semaphore.NewWeighted(portsAtOnce)}
 	c.changes = batch.New(c.change)
 	return c
 }
@@ -68,7 +75,7 @@ func (c *Cloud) Router(ctx context.Context, id string) (Router, error) {
 func (c *Cloud) Ports(ctx context.Context) ([]Port, error) {
 	return paging.List[Port](ctx, c.network, "list ports of Nodes", "ports", url.Values{
 		"project_id": {c.projectID}, "limit": {strconv.Itoa(paging.Size)},
-		"fields": {"id", "network_id", "device_id", "fixed_ips", "allowed_address_pairs", "port_security_enabled", "tags", "revision_number"},
+		"fields": {"id", "network_id", "device_id", "mac_address", "fixed_ips", "allowed_address_pairs", "port_security_enabled", "tags", "revision_number"},
 	})
 }
 
@@ -217,6 +224,10 @@ func (c *Cloud) again(op string, change func() error) error {
 // admit lets packets from the CIDR leave the port, and marks it with the tag. It returns the port as it is then.
 func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix, tag string) (Port, error) {
 	op := "allow packets from " + cidr.String() + " at port " + port.ID
+	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
+		return port, openstack.Wrap(op, err)
+	}
+	defer c.changingPorts.Release(1)
 	port, err := c.changePort(ctx, op, port, func(p Port) ([]AddressPair, bool) {
 		return append(slices.Clone(p.AddressPairs), AddressPair{Address: cidr.String()}), !p.admits(cidr)
 	})

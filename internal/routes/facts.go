@@ -26,6 +26,7 @@ type Port struct {
 	ID        string    `json:"id"`
 	NetworkID string    `json:"network_id"`
 	DeviceID  string    `json:"device_id"`
+	MAC       string    `json:"mac_address"`
 	FixedIPs  []FixedIP `json:"fixed_ips"`
 	// AddressPairs are the addresses that the port may send from, besides its own, if it has PortSecurity.
 	AddressPairs []AddressPair `json:"allowed_address_pairs"`
@@ -40,7 +41,8 @@ type FixedIP struct {
 	Address string `json:"ip_address"`
 }
 
-// AddressPair is an address or CIDR, and the MAC address that goes with it.
+// AddressPair is an address or CIDR, and the MAC address that goes with it: Neutron compares both. If none is requested, it is
+// that of the port.
 type AddressPair struct {
 	Address string `json:"ip_address"`
 	MAC     string `json:"mac_address,omitempty"`
@@ -61,12 +63,15 @@ type Facts struct {
 
 // Listed returns the routes of the cluster. Kubernetes creates the routes of Nodes that are not among them, and deletes those
 // that no Node needs, and the blackholes. The name of a route is its next hop.
+//
+// It has no route that only contains the Pod network: of such a one, Kubernetes looks at the first and the last address.
 func (f Facts) Listed() []*cloudprovider.Route {
 	var all []*cloudprovider.Route
 	for _, route := range f.Routes {
 		if node := f.nodeAt(route.NextHop); node != nil {
-			if f.isComplete(route) || !slices.Contains(node.Spec.PodCIDRs, route.Destination) {
-				all = append(all, &cloudprovider.Route{Name: route.NextHop, TargetNode: types.NodeName(node.Name), DestinationCIDR: route.Destination})
+			cidr, needed := podCIDR(node, route.Destination)
+			if needed && f.isComplete(route) || !needed && f.isOfCluster(route) {
+				all = append(all, &cloudprovider.Route{Name: route.NextHop, TargetNode: types.NodeName(node.Name), DestinationCIDR: cidr})
 			}
 			continue
 		}
@@ -84,7 +89,7 @@ func (f Facts) Listed() []*cloudprovider.Route {
 // Node and a route. As blackholes they are deleted, as if the route were still there. A tag that stayed would make routes to
 // the port ours, which another cluster may create later.
 func (f Facts) leftAt(port Port) []*cloudprovider.Route {
-	if !slices.Contains(port.Tags, clusterTag(f.ClusterUID)) {
+	if !port.hasTag(f.ClusterUID) {
 		return nil
 	}
 	hop := ""
@@ -100,8 +105,9 @@ func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 		return nil
 	}
 	destinations := port.pairsIn(f.ClusterCIDRs)
-	if len(destinations) == 0 {
-		destinations = []string{f.ClusterCIDRs[0].String()} // DeleteRoute needs one, and there is no such route
+	if len(destinations) == 0 { // DeleteRoute needs one. A single address is never that of a Node's Pods.
+		first := f.ClusterCIDRs[0].Addr()
+		destinations = []string{netip.PrefixFrom(first, first.BitLen()).String()}
 	}
 	var all []*cloudprovider.Route
 	for _, destination := range destinations {
@@ -114,15 +120,19 @@ func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 // port that admits Pods as one that does not.
 func (f Facts) needsFreshPorts() bool {
 	return slices.ContainsFunc(f.Routes, func(route Route) bool {
-		return f.isOfCluster(route) && (f.nodeAt(route.NextHop) == nil || !f.isComplete(route))
+		if f.nodeAt(route.NextHop) == nil {
+			return f.isBlackhole(route)
+		}
+		return f.isOfCluster(route) && !f.isComplete(route)
 	})
 }
 
-// isComplete reports whether packets of Pods can leave the next hop.
+// isComplete reports whether packets of Pods can leave the next hop, and its port has our tag. One that
+// openstack-cloud-controller-manager has changed has none yet.
 func (f Facts) isComplete(route Route) bool {
 	port, there := f.Ports.withAddress(f.RouterID, route.NextHop)
 	cidr, err := netip.ParsePrefix(route.Destination)
-	return !there || err != nil || port.admits(cidr)
+	return !there || err != nil || port.admits(cidr) && port.hasTag(f.ClusterUID)
 }
 
 // isBlackhole reports whether a route of the cluster leads to no Node of it any more. The address of a gone Node may belong
@@ -131,13 +141,15 @@ func (f Facts) isComplete(route Route) bool {
 //
 //   - no port of the router's networks has the address,
 //   - or the port has the tag of this cluster,
-//   - or the destination is the Pod CIDR of another Node of this cluster.
+//   - or it has that of no cluster, and the destination is the Pod CIDR of another Node of this cluster.
+//
+// If the project has no port of the router, nothing is known of its next hops.
 func (f Facts) isBlackhole(route Route) bool {
-	if !f.isOfCluster(route) {
+	if !f.isOfCluster(route) || len(f.Ports.networksOf(f.RouterID)) == 0 {
 		return false
 	}
 	port, there := f.Ports.withAddress(f.RouterID, route.NextHop)
-	return !there || slices.Contains(port.Tags, clusterTag(f.ClusterUID)) || f.isPodCIDR(route.Destination)
+	return !there || port.hasTag(f.ClusterUID) || !port.hasTagOfACluster() && f.isPodCIDR(route.Destination)
 }
 
 // Wanted is a route that a Node needs.
@@ -164,7 +176,10 @@ func (f Facts) Wanted() (all []Wanted) {
 				w.Port, hop, w.Err = f.Ports.nextHop(f.RouterID, node.Status.Addresses, cidr)
 				w.NextHop, w.Outside, w.Admitted = hop.String(), !f.isOfCluster(w.Route), w.Port.admits(cidr)
 			}
-			w.There = slices.Contains(f.Routes, w.Route)
+			w.There = slices.ContainsFunc(f.Routes, func(r Route) bool {
+				_, is := podCIDR(node, r.Destination)
+				return is && r.NextHop == w.NextHop
+			})
 			all = append(all, w)
 		}
 	}
@@ -197,22 +212,16 @@ type Left struct {
 
 // Left returns the routes into the Pod network, if the cluster and all its Nodes are gone.
 func (f Facts) Left() (all []Left) {
-	if len(f.Ports.networksOf(f.RouterID)) == 0 {
-		// The router of another project: where its routes lead to is not known.
-		for _, route := range f.Routes {
-			if f.isOfCluster(route) {
-				all = append(all, Left{Route: route, Keep: "no port of router " + f.RouterID + " is in the project, so the next hop is unknown"})
-			}
-		}
-		return all
-	}
 	blackholes, kept := f.Strays()
 	for _, route := range blackholes {
 		all = append(all, Left{Route: route})
 	}
 	for _, route := range kept {
-		port, _ := f.Ports.withAddress(f.RouterID, route.NextHop)
-		all = append(all, Left{Route: route, Keep: "port " + port.ID + " of its next hop has no tag of this cluster: it may be a node of another one"})
+		keep := "the project has no port of router " + f.RouterID + ", so the next hop is unknown"
+		if port, there := f.Ports.withAddress(f.RouterID, route.NextHop); there {
+			keep = "port " + port.ID + " of its next hop has no tag of this cluster: it may be a node of another one"
+		}
+		all = append(all, Left{Route: route, Keep: keep})
 	}
 	for _, port := range f.Ports {
 		for _, rest := range f.leftAt(port) {
@@ -229,7 +238,24 @@ func (f Facts) isOfCluster(route Route) bool {
 }
 
 func (f Facts) isPodCIDR(destination string) bool {
-	return slices.ContainsFunc(f.Nodes, func(node *corev1.Node) bool { return slices.Contains(node.Spec.PodCIDRs, destination) })
+	return slices.ContainsFunc(f.Nodes, func(node *corev1.Node) bool {
+		_, is := podCIDR(node, destination)
+		return is
+	})
+}
+
+// podCIDR reports whether the destination is a Pod CIDR of the Node, and returns it in the form that the Node has: IPv6 has
+// several, and Kubernetes compares texts.
+func podCIDR(node *corev1.Node, destination string) (cidr string, is bool) {
+	want, err := netip.ParsePrefix(destination)
+	i := slices.IndexFunc(node.Spec.PodCIDRs, func(text string) bool {
+		have, failure := netip.ParsePrefix(text)
+		return err == nil && failure == nil && have == want
+	})
+	if i < 0 {
+		return destination, false
+	}
+	return node.Spec.PodCIDRs[i], true
 }
 
 // nodeAt returns the Node with the address, or nil.
@@ -303,16 +329,25 @@ func (p Port) admits(cidr netip.Prefix) bool {
 	}
 	return slices.ContainsFunc(p.AddressPairs, func(pair AddressPair) bool {
 		all, err := parseCIDR(pair.Address)
-		return err == nil && contains(all, cidr)
+		return err == nil && contains(all, cidr) && p.sendsAs(pair)
 	})
 }
 
-// pairsIn returns the address pairs of the port that are parts of the CIDRs.
-func (p Port) pairsIn(cidrs []netip.Prefix) []string {
+// sendsAs reports whether the pair is for packets with the MAC address of the port.
+func (p Port) sendsAs(pair AddressPair) bool {
+	return pair.MAC == "" || p.MAC == "" || strings.EqualFold(pair.MAC, p.MAC)
+}
+
+// pairsIn returns the address pairs of the port that can be Pod CIDRs of a Node. One of the whole Pod network, or of a single
+// address, is somebody else's.
+func (p Port) pairsIn(clusterCIDRs []netip.Prefix) []string {
 	var in []string
 	for _, pair := range p.AddressPairs {
-		part, err := netip.ParsePrefix(pair.Address) // single addresses are not those of Nodes
-		if err == nil && slices.ContainsFunc(cidrs, func(all netip.Prefix) bool { return contains(all, part) }) {
+		part, err := netip.ParsePrefix(pair.Address)
+		if err != nil || part.IsSingleIP() || !p.sendsAs(pair) {
+			continue
+		}
+		if slices.ContainsFunc(clusterCIDRs, func(all netip.Prefix) bool { return contains(all, part) && all.Bits() < part.Bits() }) {
 			in = append(in, pair.Address)
 		}
 	}
@@ -321,7 +356,7 @@ func (p Port) pairsIn(cidrs []netip.Prefix) []string {
 
 // without returns the address pairs of the port but that of the CIDR.
 func (p Port) without(cidr string) []AddressPair {
-	return slices.DeleteFunc(slices.Clone(p.AddressPairs), func(pair AddressPair) bool { return pair.Address == cidr })
+	return slices.DeleteFunc(slices.Clone(p.AddressPairs), func(pair AddressPair) bool { return pair.Address == cidr && p.sendsAs(pair) })
 }
 
 // parseCIDR reads a CIDR or an address.
@@ -337,5 +372,13 @@ func contains(all, part netip.Prefix) bool {
 	return all.Bits() <= part.Bits() && all.Contains(part.Addr())
 }
 
-// clusterTag is the tag of ports to which a cluster has routes.
-func clusterTag(uid string) string { return "kube-octavia.routes=" + uid }
+// tagPrefix is before the uid in the tag of ports to which a cluster has routes.
+const tagPrefix = "kube-octavia.routes="
+
+func clusterTag(uid string) string { return tagPrefix + uid }
+
+func (p Port) hasTag(clusterUID string) bool { return slices.Contains(p.Tags, clusterTag(clusterUID)) }
+
+func (p Port) hasTagOfACluster() bool {
+	return slices.ContainsFunc(p.Tags, func(tag string) bool { return strings.HasPrefix(tag, tagPrefix) })
+}

@@ -44,28 +44,36 @@ func TestListedRoutes(t *testing.T) {
 	open.PortSecurity = ptr.To(false)
 	unsupported := on("n", "10.0.0.11")
 	unsupported.PortSecurity = nil
+	otherMAC := on("n", "10.0.0.11", "10.244.0.0/16")
+	otherMAC.MAC, otherMAC.AddressPairs[0].MAC = "fa:16:3e:00:00:01", "fa:16:3e:00:00:02"
+	foreign := on("n", "10.0.0.13", "10.244.1.0/24")
+	foreign.Tags = []string{"kube-octavia.routes=another"}
 	for name, test := range map[string]struct {
 		route Route
 		ports ports
 		want  string
 	}{
-		"complete":                                  {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.1.0/24")}, "a"},
-		"admitted by a larger pair":                 {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.0.0/16")}, "a"},
-		"the port does not admit it":                {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.2.0/24", "10.244.1.0/25")}, ""},
-		"the port admits everything":                {Route{"10.244.1.0/24", "10.0.0.11"}, ports{open}, "a"},
-		"a cloud without port security":             {Route{"10.244.1.0/24", "10.0.0.11"}, ports{unsupported}, ""},
+		"complete":                                  {Route{"10.244.1.0/24", "10.0.0.11"}, ports{tagged(on("n", "10.0.0.11", "10.244.1.0/24"))}, "a"},
+		"without a tag, as of another program":      {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("n", "10.0.0.11", "10.244.1.0/24")}, ""},
+		"admitted with another MAC address":         {Route{"10.244.1.0/24", "10.0.0.11"}, ports{tagged(otherMAC)}, ""},
+		"admitted by a larger pair":                 {Route{"10.244.1.0/24", "10.0.0.11"}, ports{tagged(on("n", "10.0.0.11", "10.244.0.0/16"))}, "a"},
+		"the port does not admit it":                {Route{"10.244.1.0/24", "10.0.0.11"}, ports{tagged(on("n", "10.0.0.11", "10.244.2.0/24", "10.244.1.0/25"))}, ""},
+		"the port admits everything":                {Route{"10.244.1.0/24", "10.0.0.11"}, ports{tagged(open)}, "a"},
+		"a cloud without port security":             {Route{"10.244.1.0/24", "10.0.0.11"}, ports{tagged(unsupported)}, ""},
 		"the port is not in the project":            {Route{"10.244.1.0/24", "10.0.0.11"}, nil, "a"},
 		"the same address in another network":       {Route{"10.244.1.0/24", "10.0.0.11"}, ports{on("other", "10.0.0.11")}, "a"},
 		"to the wrong Node":                         {Route{"10.244.1.0/24", "10.0.0.12"}, ports{on("n", "10.0.0.12")}, "b"},
-		"IPv6":                                      {Route{"fd00:2::/64", "10.0.0.12"}, ports{on("n", "10.0.0.12", "fd00:2::/64")}, "b"},
+		"IPv6":                                      {Route{"fd00:2::/64", "10.0.0.12"}, ports{tagged(on("n", "10.0.0.12", "fd00:2::/64"))}, "b"},
 		"the server of the Node is gone":            {Route{"10.244.3.0/24", "10.0.0.13"}, nil, "blackhole"},
 		"the Node is gone, its server is not":       {Route{"10.244.3.0/24", "10.0.0.13"}, ports{tagged(on("n", "10.0.0.13", "10.244.3.0/24"))}, "blackhole"},
 		"another cluster's node":                    {Route{"10.244.3.0/24", "10.0.0.13"}, ports{on("n", "10.0.0.13", "10.244.3.0/24")}, ""},
 		"the Pod CIDR of a new Node":                {Route{"10.244.1.0/24", "10.0.0.13"}, ports{on("n", "10.0.0.13", "10.244.1.0/24")}, "blackhole"},
+		"the same at a node of another cluster":     {Route{"10.244.1.0/24", "10.0.0.13"}, ports{foreign}, ""},
 		"outside of the Pod network":                {Route{"192.168.0.0/16", "10.0.0.13"}, nil, ""},
 		"a route that contains the Pod network":     {Route{"10.0.0.0/8", "10.0.0.13"}, nil, ""},
 		"a destination that cannot be read":         {Route{"nonsense", "10.0.0.13"}, nil, ""},
-		"outside of the Pod network through a Node": {Route{"192.168.0.0/16", "10.0.0.11"}, ports{on("n", "10.0.0.11")}, "a"},
+		"outside of the Pod network through a Node": {Route{"192.168.0.0/16", "10.0.0.11"}, ports{on("n", "10.0.0.11")}, ""},
+		"the same, and it contains the Pod network": {Route{"10.244.0.0/15", "10.0.0.11"}, ports{on("n", "10.0.0.11")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Facts{
@@ -90,6 +98,26 @@ func TestListedRoutes(t *testing.T) {
 	}
 }
 
+func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
+	n := node("a", "10.0.0.11", "FD00:1:0::/64")
+	f := Facts{
+		Routes: []Route{{"fd00:1::/64", "10.0.0.11"}}, Ports: ports{routerPort, tagged(on("n", "10.0.0.11", "fd00:1::/64"))}, Nodes: []*corev1.Node{n},
+		RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("fd00::/16")},
+	}
+	listed := f.Listed()
+	if len(listed) != 1 || listed[0].DestinationCIDR != n.Spec.PodCIDRs[0] || listed[0].TargetNode != "a" {
+		t.Errorf("%+v: Kubernetes would remove the route and add it again", listed)
+	}
+}
+
+func TestOnlyAPairWithTheMACAddressOfThePortIsRemoved(t *testing.T) {
+	others := AddressPair{Address: "10.244.1.0/24", MAC: "fa:16:3e:00:00:02"}
+	p := Port{MAC: "fa:16:3e:00:00:01", AddressPairs: []AddressPair{{Address: "10.244.1.0/24", MAC: "FA:16:3E:00:00:01"}, others}}
+	if diff := cmp.Diff([]AddressPair{others}, p.without("10.244.1.0/24")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
 	nodes := []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")}
 	foreign := tagged(on("n", "10.0.0.13"))
@@ -99,7 +127,8 @@ func TestWhatAnInterruptedChangeHasLeftAtAPortIsABlackhole(t *testing.T) {
 		routes []Route
 		want   []string
 	}{
-		"the tag":                           {port: tagged(on("n", "10.0.0.13")), want: []string{"10.244.0.0/16"}},
+		"the tag":                           {port: tagged(on("n", "10.0.0.13")), want: []string{"10.244.0.0/32"}},
+		"the tag, and pairs of others":      {port: tagged(on("n", "10.0.0.13", "10.244.0.0/16", "10.244.3.7/32")), want: []string{"10.244.0.0/32"}},
 		"the tag and a pair":                {port: tagged(on("n", "10.0.0.13", "192.168.0.0/24", "10.244.3.7", "10.244.3.0/24")), want: []string{"10.244.3.0/24"}},
 		"the tag and pairs of two families": {port: tagged(on("n", "10.0.0.13", "10.244.3.0/24", "fd00:3::/64")), want: []string{"10.244.3.0/24", "fd00:3::/64"}},
 		"nothing":                           {port: on("n", "10.0.0.13", "10.244.3.0/24")},
@@ -144,7 +173,7 @@ func TestWhatAClusterWithoutNodesHasLeft(t *testing.T) {
 		"an address pair without a route":    {nil, ports{routerPort, tagged(on("n", "10.0.0.13", "10.244.3.0/24"))}, []Left{{Route: to13, PortID: "port-10.0.0.13"}}},
 		"a router with no port in the project": {
 			[]Route{to13}, ports{on("n", "10.0.0.13")},
-			[]Left{{Route: to13, Keep: "no port of router r is in the project, so the next hop is unknown"}},
+			[]Left{{Route: to13, Keep: "the project has no port of router r, so the next hop is unknown"}},
 		},
 	} {
 		f := Facts{Routes: test.routes, Ports: test.ports, RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
@@ -161,12 +190,13 @@ func TestPortsThatMayBeOldSufficeOnlyIfAllIsAsItShouldBe(t *testing.T) {
 	}{
 		"all complete":          {[]Route{{"10.244.1.0/24", "10.0.0.11"}, {"192.168.0.0/16", "10.0.0.99"}}, false},
 		"a Node that is gone":   {[]Route{{"10.244.9.0/24", "10.0.0.99"}}, true},
+		"of another cluster":    {[]Route{{"10.244.9.0/24", "10.0.0.12"}}, false},
 		"a port does not admit": {[]Route{{"10.244.2.0/24", "10.0.0.11"}}, true},
 		"no routes":             {nil, false},
 	} {
 		f := Facts{
-			Routes: test.routes, Ports: ports{routerPort, on("n", "10.0.0.11", "10.244.1.0/24")}, Nodes: []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")},
-			RouterID: "r", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+			Routes: test.routes, Ports: ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24")), on("n", "10.0.0.12")}, Nodes: []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24")},
+			RouterID: "r", ClusterUID: "uid", ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
 		}
 		if got := f.needsFreshPorts(); got != test.want {
 			t.Errorf("%s: %v", name, got)

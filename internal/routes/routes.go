@@ -21,6 +21,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
 
 // How old the list of ports may be.
@@ -144,18 +146,21 @@ func (r *Routes) Delete(ctx context.Context, gone Route) error {
 	if err != nil {
 		return err
 	}
-	port, there := all.withAddress(r.RouterID, gone.NextHop)
-	if there {
+	port, _ := all.withAddress(r.RouterID, gone.NextHop)
+	ours := port.hasTag(r.ClusterUID)
+	if ours {
 		port, err = r.Cloud.refuse(ctx, port, gone.Destination)
 		r.keep(port, err)
-		if err != nil {
-			return err
+		missing, other := openstack.UnlessGone(err)
+		if other != nil {
+			return other
 		}
+		ours = !missing
 	}
 	if err := r.Cloud.removeRoute(ctx, r.RouterID, gone); err != nil {
 		return err
 	}
-	if !there || !slices.Contains(port.Tags, r.tag()) || len(port.pairsIn(r.ClusterCIDRs)) > 0 { // the other IP family
+	if !ours || len(port.pairsIn(r.ClusterCIDRs)) > 0 { // the other IP family
 		return nil
 	}
 	port, err = r.Cloud.unmark(ctx, port, r.tag())

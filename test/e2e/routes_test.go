@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,7 +83,7 @@ func (s *stage) waitForRoutes(want ...route) {
 	s.eventually(func() error {
 		got := s.router().Routes
 		slices.SortFunc(got, less)
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			return fmt.Errorf("routes (-want +got):\n%s", diff)
 		}
 		return nil
@@ -194,14 +195,59 @@ func TestAnAddressPairThatSomebodyRemovedIsRepaired(t *testing.T) {
 	s := newRouteStage(t, cloudsim.Options{})
 	id, r := s.joinWithPods("a", "10.244.1.0/24")
 	s.waitForRoutes(r)
-	port := s.routedPort(id)
-	s.cloud.neutron(http.MethodPut, "ports/"+port.ID, map[string]any{"port": map[string]any{"allowed_address_pairs": []any{}}}, nil)
+	s.allow(id)
 	// What makes the controller read the ports again is a change of Nodes.
 	_, other := s.joinWithPods("b", "10.244.2.0/24")
 	s.waitForRoutes(r, other)
 	s.eventually(func() error {
 		if p := s.routedPort(id); len(p.Allowed) != 1 {
 			return fmt.Errorf("port %+v", p)
+		}
+		return nil
+	})
+}
+
+// allow sets the allowed address pairs of a server's port, as a person or another program does.
+func (s *stage) allow(serverID string, cidrs ...string) {
+	s.t.Helper()
+	pairs := []any{}
+	for _, cidr := range cidrs {
+		pairs = append(pairs, map[string]any{"ip_address": cidr})
+	}
+	s.cloud.neutron(http.MethodPut, "ports/"+s.routedPort(serverID).ID, map[string]any{"port": map[string]any{"allowed_address_pairs": pairs}}, nil)
+}
+
+// TestRoutesOfOCCMAreTakenOver removes Nodes whose routes openstack-cloud-controller-manager had created, and whose servers
+// stay. What an operator allows for the whole Pod network is not the cluster's.
+func TestRoutesOfOCCMAreTakenOver(t *testing.T) {
+	s := newRouteStage(t, cloudsim.Options{})
+	s.stop()
+	aID, a := s.joinWithPods("a", "10.244.1.0/24")
+	bID, b := s.joinWithPods("b", "10.244.2.0/24")
+	s.allow(aID, "10.244.1.0/24")
+	s.allow(bID, "10.244.0.0/16")
+	s.setRoutes([]route{a, b})
+	s.start()
+	s.eventually(func() error {
+		for _, id := range []string{aID, bID} {
+			if p := s.routedPort(id); !slices.ContainsFunc(p.Tags, isRouteTag) {
+				return fmt.Errorf("port %+v has no tag", p)
+			}
+		}
+		return nil
+	})
+	s.waitForRoutes(a, b)
+	for _, name := range []string{"a", "b"} {
+		if err := s.client.CoreV1().Nodes().Delete(t.Context(), s.node(name), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.waitForRoutes()
+	s.eventually(func() error {
+		for id, want := range map[string]int{aID: 0, bID: 1} {
+			if p := s.routedPort(id); len(p.Allowed) != want || slices.ContainsFunc(p.Tags, isRouteTag) {
+				return fmt.Errorf("port %+v", p)
+			}
 		}
 		return nil
 	})
