@@ -21,6 +21,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/routes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -66,6 +67,7 @@ func leftBehind(t *testing.T) (*cloudsim.Cloud, *Cleaner) {
 		Description: ours.FloatingIPDescription()}}); err != nil {
 		t.Fatal(err)
 	}
+	c.Routes = routes.New(routes.Options{Cloud: routes.NewCloud(session.Network(), session.ProjectID()), RouterID: cloud.IDs().Router})
 	return cloud, c
 }
 
@@ -75,14 +77,21 @@ func refuse(cloud *cloudsim.Cloud, service, method, route string) {
 }
 
 func TestWhatMayNotBeReadIsToldAndTheRestIsDeleted(t *testing.T) {
-	cloud, c := leftBehind(t)
-	refuse(cloud, cloudsim.KeyManager, http.MethodGet, "/v1/secrets")
-	plan, err := c.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "certificates in Barbican") {
-		t.Errorf("error %v", err)
-	}
-	if len(plan.Objects) > 0 {
-		t.Errorf("left: %+v", plan.Objects)
+	for what, prepare := range map[string]func(*cloudsim.Cloud, *Cleaner){
+		"certificates in Barbican": func(cloud *cloudsim.Cloud, _ *Cleaner) {
+			refuse(cloud, cloudsim.KeyManager, http.MethodGet, "/v1/secrets")
+		},
+		"routes to Pods": func(_ *cloudsim.Cloud, c *Cleaner) { c.Routes.RouterID = "11111111-2222-4333-8444-555555555555" },
+	} {
+		cloud, c := leftBehind(t)
+		prepare(cloud, c)
+		plan, err := c.Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: error %v", what, err)
+		}
+		if len(plan.Objects) > 0 {
+			t.Errorf("%s: left: %+v", what, plan.Objects)
+		}
 	}
 }
 
