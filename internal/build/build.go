@@ -54,10 +54,11 @@ type Input struct {
 
 // Gates are the readiness gates of Pods. They matter only if members are Pods.
 type Gates struct {
-	// Gated are the names of Pods whose endpoints count as ready whatever the EndpointSlices say: they wait for a
-	// readiness gate that is set when their member takes traffic, or it was just set. Waiting are those of them
-	// whose gate is still missing.
-	Gated, Waiting map[string]bool
+	// Gated are the addresses of Pods, by their name, whose endpoints count as ready whatever the EndpointSlices say:
+	// they wait for a readiness gate that is set when their member takes traffic, or it was just set. Waiting are
+	// those of them whose gate is still missing.
+	Gated   map[string][]netip.Addr
+	Waiting map[string]bool
 }
 
 // Sharing is what matters if Services share Found.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -61,18 +62,18 @@ func New(o Options) *Gates {
 	return &Gates{Options: o, started: sync.OnceValue(o.Now)}
 }
 
-// Gated returns the names of Pods whose endpoints of the Service count as ready, whatever its EndpointSlices say, and
-// which of them still wait for their gate of this Service. See the function Gated.
+// Gated returns the addresses of Pods whose endpoints of the Service count as ready, whatever its EndpointSlices say,
+// and which of these Pods still wait for their gate of this Service. See the function Gated.
 func (g *Gates) Gated(ctx context.Context, service *corev1.Service) (build.Gates, error) {
 	pods, err := g.pods(ctx, service)
 	if err != nil || len(pods) == 0 {
 		return build.Gates{}, err
 	}
-	all := build.Gates{Gated: map[string]bool{}, Waiting: map[string]bool{}}
+	all := build.Gates{Gated: map[string][]netip.Addr{}, Waiting: map[string]bool{}}
 	for i := range pods {
-		gated, waits := Gated(&pods[i], service.Name)
-		if gated {
-			all.Gated[pods[i].Name] = true
+		addresses, waits := Gated(&pods[i], service.Name)
+		if len(addresses) > 0 {
+			all.Gated[pods[i].Name] = addresses
 		}
 		if waits {
 			all.Waiting[pods[i].Name] = true
@@ -189,7 +190,7 @@ func (g *Gates) settle(ctx context.Context, pod *corev1.Pod, service string, lef
 	}
 	o := judge(t, left)
 	if o.reason == "" {
-		if gated, _ := Gated(pod, service); gated && t.serves {
+		if addresses, _ := Gated(pod, service); len(addresses) > 0 && t.serves {
 			g.Enqueue(types.NamespacedName{Namespace: pod.Namespace, Name: service})
 		}
 		return true, nil

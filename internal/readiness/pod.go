@@ -9,6 +9,7 @@
 package readiness
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -83,23 +84,40 @@ func waiting(pod *corev1.Pod) []string {
 	return slices.DeleteFunc(Services(pod), func(service string) bool { return isTrue(pod, Gate(service)) })
 }
 
-// Gated reports whether the endpoint of a Pod with a gate for the Service counts as ready, although its
-// EndpointSlice may say that it is not: without its member the Pod would never become ready. That is so while
+// Gated returns the addresses of a Pod with a gate for the Service whose endpoints count as ready, although its
+// EndpointSlice may say that they are not: without its member the Pod would never become ready. That is so while
 // only gates of load balancers are missing, and then until the EndpointSlice shows that the Pod is ready:
 // otherwise the member would be removed for a moment between the two. Waits reports whether the gate for this
 // Service is still missing.
 //
 // Several gates of this kind do not wait for each other. Gates of other controllers come first.
-func Gated(pod *corev1.Pod, service string) (gated, waits bool) {
-	if pod.DeletionTimestamp != nil || !slices.Contains(Services(pod), service) {
-		return false, false
-	}
+func Gated(pod *corev1.Pod, service string) (addresses []netip.Addr, waits bool) {
 	ready := condition(pod, corev1.PodReady)
-	if ready == nil {
-		return false, false
+	if ready == nil || pod.DeletionTimestamp != nil || !slices.Contains(Services(pod), service) {
+		return nil, false
 	}
-	gated = ready.Status == corev1.ConditionTrue || ready.Reason == notReady && othersTrue(pod)
-	return gated, gated && !isTrue(pod, Gate(service))
+	if ready.Status != corev1.ConditionTrue && (ready.Reason != notReady || !othersTrue(pod)) {
+		return nil, false
+	}
+	for _, ip := range pod.Status.PodIPs {
+		if address, err := netip.ParseAddr(ip.IP); err == nil {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses, !isTrue(pod, Gate(service))
+}
+
+// changed returns the Services of which other addresses of the Pod count as ready than before. After is nil if the Pod
+// is gone.
+func changed(before, after *corev1.Pod) []string {
+	return slices.DeleteFunc(Services(before), func(service string) bool {
+		was, _ := Gated(before, service)
+		if after == nil {
+			return len(was) == 0
+		}
+		is, _ := Gated(after, service)
+		return slices.Equal(was, is)
+	})
 }
 
 // othersTrue reports whether all gates of other controllers are True.

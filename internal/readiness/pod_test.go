@@ -4,6 +4,8 @@
 package readiness
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,13 +63,48 @@ func TestOnlyReadinessGatesAreMissingFromAGatedPod(t *testing.T) {
 		"being deleted":                         {leaving(podWith(ours, missing)), false, false},
 		"a Service whose name begins like ours": {podWith("kube-octavia.io/web-2", missing), false, false},
 	} {
+		var want []netip.Addr
+		if c.gated {
+			want = []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}
+		}
 		gated, waits := Gated(c.pod, "web")
-		if gated != c.gated || waits != c.waits {
-			t.Errorf("%s: gated %t, waits %t, want %t, %t", name, gated, waits, c.gated, c.waits)
+		if !slices.Equal(want, gated) || waits != c.waits {
+			t.Errorf("%s: gated %v, waits %t, want %v, %t", name, gated, waits, want, c.waits)
 		}
 		Slim(c.pod)
-		if slimGated, slimWaits := Gated(c.pod, "web"); slimGated != gated || slimWaits != waits {
-			t.Errorf("%s: another answer for the Pod of the cache: %t, %t", name, slimGated, slimWaits)
+		if slimGated, slimWaits := Gated(c.pod, "web"); !slices.Equal(slimGated, gated) || slimWaits != waits {
+			t.Errorf("%s: another answer for the Pod of the cache: %v, %t", name, slimGated, slimWaits)
+		}
+	}
+}
+
+// Pods change often, and only these changes need a pass.
+func TestAPassFollowsWhenOtherAddressesOfAPodCountAsReady(t *testing.T) {
+	const gates, missing, failed = "kube-octavia.io/web kube-octavia.io/api", "Ready=False:ReadinessGatesNotReady", "Ready=False:ContainersNotReady"
+	at := func(address string, pod *corev1.Pod) *corev1.Pod {
+		pod.Status.PodIPs = []corev1.PodIP{{IP: address}}
+		return pod
+	}
+	both := []string{"web", "api"}
+	for name, c := range map[string]struct {
+		before, after *corev1.Pod
+		want          []string
+	}{
+		"a container fails":                     {podWith(gates, "Ready=True"), podWith(gates, failed), both},
+		"a container is ready again":            {podWith(gates, failed), podWith(gates, "Ready=True"), both},
+		"the Pod begins to end":                 {podWith(gates, "Ready=True"), leaving(podWith(gates, "Ready=True")), both},
+		"another Pod has its name":              {at("10.0.0.1", podWith(gates, "Ready=True")), at("10.0.0.2", podWith(gates, "Ready=True")), both},
+		"another Pod without our gates has it":  {podWith(gates, "Ready=True"), podWith("", "Ready=True"), both},
+		"it is gone, and nobody saw it end":     {podWith(gates, "Ready=True"), nil, both},
+		"it is gone after it ended":             {leaving(podWith(gates, "Ready=True")), nil, nil},
+		"it is gone, and was not ready":         {podWith(gates, failed), nil, nil},
+		"a gate is set, and the Pod is ready":   {podWith(gates, missing), podWith(gates, "Ready=True"), nil},
+		"something else changes":                {podWith(gates, "Ready=True"), podWith(gates, "Ready=True", "Other=True"), nil},
+		"a container fails that had failed":     {podWith(gates, failed), podWith(gates, failed, "Other=True"), nil},
+		"a Pod without our gates becomes ready": {podWith("example.com/mesh", failed), podWith("example.com/mesh", "Ready=True"), nil},
+	} {
+		if got := changed(c.before, c.after); !slices.Equal(c.want, got) {
+			t.Errorf("%s: passes over %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -47,6 +48,7 @@ func SetUp(m manager.Manager, o Options) (*Gates, error) {
 	}
 	for _, watched := range append(slices.Clone(o.First),
 		source.Kind(m.GetCache(), client.Object(&corev1.Pod{}), &handler.EnqueueRequestForObject{}, podWaits),
+		source.Kind(m.GetCache(), client.Object(&corev1.Pod{}), g.podEvents()),
 		source.Kind(m.GetCache(), client.Object(&corev1.Namespace{}), handler.EnqueueRequestsFromMapFunc(g.podsOf), optsIn),
 	) {
 		if err := c.Watch(watched); err != nil {
@@ -86,6 +88,31 @@ var podWaits = predicate.Funcs{
 func anyWaits(o client.Object) bool {
 	pod, ok := o.(*corev1.Pod)
 	return ok && len(waiting(pod)) > 0
+}
+
+// podEvents requests passes over the Services of which other addresses of a Pod count as ready than before. Events of
+// Pods and of EndpointSlices have no order: the pass that followed the EndpointSlice may have seen the Pod as it was
+// before. A new Pod needs none: a pass follows its EndpointSlice, or when only its gate is missing.
+func (g *Gates) podEvents() handler.Funcs {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	follow := func(ctx context.Context, before, after client.Object) {
+		was, ok := before.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		is, _ := after.(*corev1.Pod)
+		for _, name := range changed(was, is) {
+			key := types.NamespacedName{Namespace: was.Namespace, Name: name}
+			var service corev1.Service
+			if g.Client.Get(ctx, key, &service) == nil && g.Serves(&service) {
+				g.Enqueue(key)
+			}
+		}
+	}
+	return handler.Funcs{
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, _ queue) { follow(ctx, e.ObjectOld, e.ObjectNew) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ queue) { follow(ctx, e.Object, nil) },
+	}
 }
 
 // optsIn passes namespaces that have just got the label: the cache holds no others. The Pods that exist when the

@@ -26,11 +26,12 @@ type Endpoint struct {
 func (e Endpoint) Key() netip.AddrPort { return netip.AddrPortFrom(e.Address, uint16(e.Port)) }
 
 // Endpoints returns the endpoints of a Service's port in slices of one address family, sorted by address and port, each
-// once. Gated are names of Pods that are ready but for a readiness gate that waits for their member: they count as ready.
+// once. Gated are the addresses of Pods, by their name, that are ready but for a readiness gate that waits for their
+// member: they count as ready. An endpoint at another address is of another Pod that had the name, or gets it.
 //
 // An endpoint that is terminating and still serves is Draining. If there are only such, they are not: they get the
 // traffic, as from kube-proxy (KEP-1669).
-func Endpoints(slicesOfFamily []discoveryv1.EndpointSlice, port corev1.ServicePort, gated map[string]bool) []Endpoint {
+func Endpoints(slicesOfFamily []discoveryv1.EndpointSlice, port corev1.ServicePort, gated map[string][]netip.Addr) []Endpoint {
 	found := map[netip.AddrPort]Endpoint{}
 	ready := false
 	for i := range slicesOfFamily {
@@ -80,7 +81,7 @@ func slicePort(s *discoveryv1.EndpointSlice, port corev1.ServicePort) int {
 }
 
 // endpointOf reports whether an endpoint of a slice takes traffic. The API says to use its first address only.
-func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, port int, gated map[string]bool) (_ Endpoint, takes bool) {
+func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, port int, gated map[string][]netip.Addr) (_ Endpoint, takes bool) {
 	if len(e.Addresses) == 0 {
 		return Endpoint{}, false
 	}
@@ -102,7 +103,7 @@ func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, por
 		return Endpoint{Pod: pod, Address: address, Port: port}, true
 	case terminating && serving:
 		return Endpoint{Pod: pod, Address: address, Port: port, Draining: true}, true
-	case !terminating && pod != "" && gated[pod]:
+	case !terminating && pod != "" && slices.Contains(gated[pod], address):
 		return Endpoint{Pod: pod, Address: address, Port: port}, true
 	}
 	return Endpoint{}, false

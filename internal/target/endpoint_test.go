@@ -52,6 +52,11 @@ func endpointSlice(name string, port int32, endpoints ...discoveryv1.Endpoint) d
 	return discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{p}, Endpoints: endpoints}
 }
 
+// at is the address of a Pod that counts as ready.
+func at(pod, address string) map[string][]netip.Addr {
+	return map[string][]netip.Addr{pod: {netip.MustParseAddr(address)}}
+}
+
 func endpointTexts(all []Endpoint) []string {
 	texts := []string{}
 	for _, e := range all {
@@ -69,7 +74,7 @@ func TestEndpointsThatServeTakeTraffic(t *testing.T) {
 	for name, c := range map[string]struct {
 		slices []discoveryv1.EndpointSlice
 		port   corev1.ServicePort
-		gated  map[string]bool
+		gated  map[string][]netip.Addr
 		want   []string
 	}{
 		"ready ones, sorted": {
@@ -106,11 +111,15 @@ func TestEndpointsThatServeTakeTraffic(t *testing.T) {
 		},
 		"Pods that wait for a readiness gate": {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", unready), podEndpoint("b", "10.1.0.2", unready))},
-			gated:  map[string]bool{"b": true}, want: []string{"10.1.0.2:8080 b"},
+			gated:  at("b", "10.1.0.2"), want: []string{"10.1.0.2:8080 b"},
 		},
-		"but not when they end": {
+		"but not at the address of a Pod that has their name now": {
+			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("b", "10.1.0.3", unready))},
+			gated:  at("b", "10.1.0.2"), want: []string{},
+		},
+		"or when they end": {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", ended))},
-			gated:  map[string]bool{"a": true}, want: []string{},
+			gated:  at("a", "10.1.0.1"), want: []string{},
 		},
 		"once, while an endpoint moves from slice to slice": {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", draining), podEndpoint("b", "10.1.0.2")), endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1"))},
@@ -148,7 +157,11 @@ func FuzzEndpoints(f *testing.F) {
 			}
 			all = append(all, s)
 		}
-		got := Endpoints(all, corev1.ServicePort{Port: 80}, map[string]bool{"p0": state&8 != 0})
+		gated := map[string][]netip.Addr{}
+		if state&8 != 0 {
+			gated = at("p0", "10.0.0.1")
+		}
+		got := Endpoints(all, corev1.ServicePort{Port: 80}, gated)
 		seen := map[netip.AddrPort]bool{}
 		for _, e := range got {
 			if seen[e.Key()] || !e.Address.Is4() || e.Address.IsUnspecified() || e.Port != int(port) || e.Draining {
@@ -157,7 +170,7 @@ func FuzzEndpoints(f *testing.F) {
 			seen[e.Key()] = true
 		}
 		slices.Reverse(all)
-		if again := Endpoints(all, corev1.ServicePort{Port: 80}, map[string]bool{"p0": state&8 != 0}); len(again) != len(got) {
+		if again := Endpoints(all, corev1.ServicePort{Port: 80}, gated); len(again) != len(got) {
 			t.Errorf("%v, and in another order %v", got, again)
 		}
 	})
