@@ -38,7 +38,7 @@ type Decision struct {
 	// Done reports whether the cloud has everything that is requested, InSync whether it has
 	// everything that is possible, and Postponed whether some work remains for later anyway.
 	Done, InSync, Postponed bool
-	// Taking are the members that take traffic, or nil if that was not read in this pass. Operations of the plan
+	// Taking are the wanted members that take traffic, or nil if that was not read in this pass. Operations of the plan
 	// do not change that.
 	Taking map[PodMember]bool
 	// Delay is how long to leave the Service alone, or 0.
@@ -58,7 +58,7 @@ func Decide(f Facts) Decision {
 		return d
 	case f.lacksCertificate(d.Goal):
 		return d.needs(NeedCertificate)
-	case f.lacksMemberStatus(d.Goal.Input):
+	case f.lacksMemberStatus(d.Goal):
 		return d.needs(NeedStatusTree)
 	case f.reached(d):
 		d.Done = true

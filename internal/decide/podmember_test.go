@@ -18,21 +18,26 @@ func podPool(monitored bool, status string, pods ...string) *lb.Pool {
 		p.Monitor = &lb.HealthMonitor{}
 	}
 	for _, pod := range pods {
-		p.Members = append(p.Members, lb.Member{Name: pod, Address: "10.0.0." + pod[len(pod)-1:], ProvisioningStatus: lb.Active, OperatingStatus: status})
+		p.Members = append(p.Members, lb.Member{Name: pod, Address: "10.0.0." + pod[len(pod)-1:], Weight: 1, ProvisioningStatus: lb.Active, OperatingStatus: status})
 	}
 	return p
 }
 
-func TestAMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
+func TestAWantedMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 	one := PodMember{"web-1", "10.0.0.1"}
 	pending := podPool(false, "NO_MONITOR", "web-1")
 	pending.Members[0].ProvisioningStatus = lb.PendingCreate
 	stopped := podPool(true, "OFFLINE", "web-1")
 	stopped.Monitor.AdminDown = true
+	draining := podPool(true, "ONLINE", "web-1")
+	draining.Members[0].Weight = 0
+	old := podPool(true, "ONLINE", "old-1")
 	for name, c := range map[string]struct {
 		pools []*lb.Pool
-		tags  []string
-		want  map[PodMember]bool
+		// wanted are the pools that are wanted instead.
+		wanted []*lb.Pool
+		tags   []string
+		want   map[PodMember]bool
 	}{
 		"without a monitor":                 {pools: []*lb.Pool{podPool(false, "NO_MONITOR", "web-1")}, want: map[PodMember]bool{one: true}},
 		"the monitor found it":              {pools: []*lb.Pool{podPool(true, "ONLINE", "web-1")}, want: map[PodMember]bool{one: true}},
@@ -43,15 +48,29 @@ func TestAMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 		"in the first pool only":            {pools: []*lb.Pool{podPool(true, "ONLINE", "web-1"), podPool(true, "OFFLINE", "web-1")}, want: map[PodMember]bool{one: false}},
 		"in the second pool only":           {pools: []*lb.Pool{podPool(true, "OFFLINE", "web-1"), podPool(true, "ONLINE", "web-1")}, want: map[PodMember]bool{one: false}},
 		"a member of one of two pools":      {pools: []*lb.Pool{podPool(true, "ONLINE", "web-1"), podPool(true, "ONLINE")}, want: map[PodMember]bool{one: true}},
+		"that member is to be added":        {pools: []*lb.Pool{podPool(true, "ONLINE", "web-1"), podPool(true, "ONLINE")}, wanted: []*lb.Pool{podPool(true, "", "web-1"), podPool(true, "", "web-1")}, want: map[PodMember]bool{one: false}},
+		"a listener is to be added":         {pools: []*lb.Pool{podPool(true, "ONLINE", "web-1")}, wanted: []*lb.Pool{podPool(true, "", "web-1"), podPool(true, "", "web-1")}, want: map[PodMember]bool{one: false}},
+		"a member of an earlier Pod":        {pools: []*lb.Pool{old}, wanted: []*lb.Pool{podPool(true, "", "web-1")}, want: map[PodMember]bool{one: true}},
+		"it drains, and is wanted again":    {pools: []*lb.Pool{draining}, wanted: []*lb.Pool{podPool(true, "", "web-1")}, want: map[PodMember]bool{one: false}},
+		"it is to be removed":               {pools: []*lb.Pool{podPool(true, "ONLINE", "web-1")}, wanted: []*lb.Pool{podPool(true, "")}, want: map[PodMember]bool{}},
 		"two Pods":                          {pools: []*lb.Pool{podPool(false, "", "web-1", "web-2")}, want: map[PodMember]bool{one: true, {"web-2", "10.0.0.2"}: true}},
 		"a listener without a pool":         {pools: []*lb.Pool{nil}, want: map[PodMember]bool{}},
-		"the listener is another Service's": {pools: []*lb.Pool{podPool(false, "", "web-1")}, tags: []string{"kube-octavia.service=uid-2"}, want: map[PodMember]bool{}},
+		"its pool is to be added":           {pools: []*lb.Pool{nil}, wanted: []*lb.Pool{podPool(false, "", "web-1")}, want: map[PodMember]bool{one: false}},
+		"the listener is another Service's": {pools: []*lb.Pool{podPool(false, "", "web-1")}, tags: []string{"kube-octavia.service=uid-2"}, want: map[PodMember]bool{one: false}},
 	} {
-		var l lb.LoadBalancer
-		for _, p := range c.pools {
-			l.Listeners = append(l.Listeners, lb.Listener{Pool: p, Tags: c.tags})
+		with := func(pools []*lb.Pool, tags []string) *lb.LoadBalancer {
+			l := &lb.LoadBalancer{ProvisioningStatus: lb.Active}
+			for i, p := range pools {
+				l.Listeners = append(l.Listeners, lb.Listener{Protocol: lb.ListenerTCP, Port: i, Pool: p, Tags: tags})
+			}
+			return l
 		}
-		if diff := cmp.Diff(c.want, TakingTraffic(l, owner)); diff != "" {
+		if c.wanted == nil {
+			c.wanted = c.pools
+		}
+		f := Facts{Provided: []Need{NeedStatusTree}}.ForOwner(owner)
+		f.Record.Cloud.Observed.LoadBalancer = with(c.pools, c.tags)
+		if diff := cmp.Diff(c.want, f.TakingTraffic(lb.Wanted{LoadBalancer: with(c.wanted, nil)})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -59,11 +78,15 @@ func TestAMemberTakesTrafficWhenEachOfItsPoolsSendsIt(t *testing.T) {
 
 // waitingFacts returns facts about a complete load balancer whose only member is of a Pod, and whose desired state was
 // reached, and Pods that wait.
-func waitingFacts(status string, waiting map[string]bool) Facts {
+func waitingFacts(status string, waiting map[string]bool, edits ...func(*lb.Pool)) Facts {
 	f := factsOf(web(), "10.0.0.11")
 	f = f.with(f.built("lb-1"))
 	pool := f.Record.Cloud.Observed.LoadBalancer.Listeners[0].Pool
 	pool.Monitor, pool.Members = &lb.HealthMonitor{}, podPool(true, status, "web-1").Members
+	for _, edit := range edits {
+		edit(pool)
+	}
+	f.Desired.Wanted.LoadBalancer.Listeners[0].Pool.Members = podPool(true, "", "web-1").Members
 	f.Record.Progress.Reached = f.Desired.Wanted.Fingerprint()
 	f.Desired.Input.Waiting = waiting
 	return f
@@ -77,6 +100,8 @@ func TestStatusesAreReadInEachPassWhileAPodWaits(t *testing.T) {
 	}{
 		"a Pod waits":                        {waitingFacts("OFFLINE", waits), NeedStatusTree},
 		"its member is remembered as ONLINE": {waitingFacts("ONLINE", waits), NeedStatusTree},
+		"its member has an earlier name":     {waitingFacts("ONLINE", waits, func(p *lb.Pool) { p.Members[0].Name = "old-1" }), NeedStatusTree},
+		"the pool lacks its member":          {waitingFacts("ONLINE", waits, func(p *lb.Pool) { p.Members = nil }), ""},
 		"its gate is True":                   {waitingFacts("OFFLINE", map[string]bool{"web-1": false}), ""},
 		"the Pod that waits is not a member": {waitingFacts("OFFLINE", map[string]bool{"web-2": true}), ""},
 		"no Pod has a gate":                  {waitingFacts("OFFLINE", nil), ""},
@@ -102,6 +127,8 @@ func TestAPassFollowsSoonWhileAPodWaitsForItsMember(t *testing.T) {
 		soon   bool
 	}{
 		"the monitor has not found it": {"OFFLINE", waits, nil, true},
+		"its weight is not written":    {"ONLINE", waits, func(f *Facts) { f.loadBalancer().Listeners[0].Pool.Members[0].Weight = 0 }, true},
+		"the pool lacks its member":    {"OFFLINE", waits, func(f *Facts) { f.loadBalancer().Listeners[0].Pool.Members = nil }, false},
 		"it takes traffic":             {"ONLINE", waits, nil, false},
 		"no Pod waits":                 {"OFFLINE", map[string]bool{"web-1": false}, nil, false},
 		"another Pod waits":            {"OFFLINE", map[string]bool{"web-2": true}, nil, false},
@@ -114,7 +141,7 @@ func TestAPassFollowsSoonWhileAPodWaitsForItsMember(t *testing.T) {
 			c.edit(&f)
 		}
 		d := Decision{Record: f.Record, Done: true}
-		d.Goal.Input = f.Desired.Input
+		d.Goal.Input, d.Goal.Wanted = f.Desired.Input, f.Desired.Wanted
 		wait, err := Next(f, d, Outcome{})
 		if is := wait >= retry && wait <= retry+retry/5; is != c.soon || err != nil {
 			t.Errorf("%s: %v, %v", name, wait, err)
@@ -128,36 +155,15 @@ func TestAPassFollowsSoonWhileAPodWaitsForItsMember(t *testing.T) {
 
 func TestTrafficIsKnownOnlyFromAStatusTreeOfThisPass(t *testing.T) {
 	f := waitingFacts("ONLINE", nil)
-	if got := f.TakingTraffic(lb.Wanted{}); got != nil {
+	if got := f.TakingTraffic(f.Desired.Wanted); got != nil {
 		t.Errorf("without a read: %v", got)
 	}
 	f.Provided = []Need{NeedStatusTree}
-	if diff := cmp.Diff(map[PodMember]bool{{"web-1", "10.0.0.1"}: true}, f.TakingTraffic(lb.Wanted{})); diff != "" {
+	if diff := cmp.Diff(map[PodMember]bool{{"web-1", "10.0.0.1"}: true}, f.TakingTraffic(f.Desired.Wanted)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	f.Preview = true
-	if got := f.TakingTraffic(lb.Wanted{}); got != nil {
+	if got := f.TakingTraffic(f.Desired.Wanted); got != nil {
 		t.Errorf("in a preview: %v", got)
-	}
-}
-
-func TestAPodTakesNoTrafficWhileAPoolLacksIt(t *testing.T) {
-	f := waitingFacts("ONLINE", nil)
-	f.Provided = []Need{NeedStatusTree}
-	one := PodMember{"web-1", "10.0.0.1"}
-	have := f.loadBalancer().Listeners[0]
-	other := lb.Listener{Protocol: lb.ListenerTCP, Port: 443, Pool: podPool(false, "")}
-	f.loadBalancer().Listeners = append(f.loadBalancer().Listeners, other)
-	both := lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{have, {Protocol: lb.ListenerTCP, Port: 443, Pool: podPool(false, "", "web-1")}}}}
-	if diff := cmp.Diff(map[PodMember]bool{one: false}, f.TakingTraffic(both)); diff != "" {
-		t.Errorf("one of two pools has it (-want +got):\n%s", diff)
-	}
-	f.loadBalancer().Listeners = f.loadBalancer().Listeners[:1]
-	if diff := cmp.Diff(map[PodMember]bool{one: false}, f.TakingTraffic(both)); diff != "" {
-		t.Errorf("a listener is missing (-want +got):\n%s", diff)
-	}
-	only := lb.Wanted{LoadBalancer: &lb.LoadBalancer{Listeners: []lb.Listener{have}}}
-	if diff := cmp.Diff(map[PodMember]bool{one: true}, f.TakingTraffic(only)); diff != "" {
-		t.Errorf("all pools have it (-want +got):\n%s", diff)
 	}
 }

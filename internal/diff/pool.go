@@ -99,31 +99,30 @@ func setMembers(want, have lb.Pool) SetMembers {
 	return op
 }
 
-// MissingMembers returns the wanted members that the pools of the load balancer lack, in the order of the listeners.
-func MissingMembers(wanted lb.Wanted, l lb.LoadBalancer) (missing []lb.Member) {
+// EachMember calls do with each wanted member, with the pool that the load balancer has at its listener, and with the
+// member there at its address and port. What is lacking is nil. Names do not matter.
+func EachMember(wanted lb.Wanted, l lb.LoadBalancer, owner lb.Owner, do func(want lb.Member, pool *lb.Pool, have *lb.Member)) {
 	if wanted.LoadBalancer == nil {
-		return nil
+		return
 	}
-	has := map[lb.ListenerKey]map[lb.MemberKey]bool{}
+	pools := map[lb.ListenerKey]*lb.Pool{}
 	for _, listener := range l.Listeners {
-		has[listener.Key()] = map[lb.MemberKey]bool{}
-		for _, m := range membersOf(listener) {
-			has[listener.Key()][m.Key()] = true
+		if owner.OwnsListener(listener) {
+			pools[listener.Key()] = listener.Pool
 		}
 	}
 	for _, listener := range wanted.LoadBalancer.Listeners {
-		for _, m := range membersOf(listener) {
-			if !has[listener.Key()][m.Key()] {
-				missing = append(missing, m)
+		if listener.Pool == nil {
+			continue
+		}
+		pool, has := pools[listener.Key()], map[lb.MemberKey]*lb.Member{}
+		if pool != nil {
+			for i := range pool.Members {
+				has[pool.Members[i].Key()] = &pool.Members[i]
 			}
 		}
+		for _, m := range listener.Pool.Members {
+			do(m, pool, has[m.Key()])
+		}
 	}
-	return missing
-}
-
-func membersOf(l lb.Listener) []lb.Member {
-	if l.Pool == nil {
-		return nil
-	}
-	return l.Pool.Members
 }
