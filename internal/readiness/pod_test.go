@@ -164,7 +164,7 @@ func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrInTheEnd(t *testing.T) {
 	}{
 		"served, members are Pods":  {target{service: balancer, serves: true, pods: true}, time.Second, "", ""},
 		"the same, time is over":    {target{service: balancer, serves: true, pods: true}, 0, ReasonTimedOut, "within 5m0s"},
-		"served, members are nodes": {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "are nodes"},
+		"served, members are nodes": {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "requests nodes"},
 		"no such Service":           {target{name: "web"}, time.Second, ReasonNotApplicable, "no Service web"},
 		"of another type":           {target{service: &corev1.Service{}}, time.Second, ReasonNotApplicable, "not of type LoadBalancer"},
 		"being deleted":             {target{service: deleted}, time.Second, ReasonNotApplicable, "being deleted"},

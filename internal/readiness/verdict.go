@@ -26,7 +26,7 @@ const (
 	ReasonTakesTraffic = "TakesTraffic"
 	// ReasonTimedOut: the member did not take traffic in time.
 	ReasonTimedOut = "TimedOut"
-	// ReasonNotApplicable: the Service has no load balancer with Pods as members.
+	// ReasonNotApplicable: the Service requests no load balancer with Pods as members.
 	ReasonNotApplicable = "NotApplicable"
 )
 
@@ -38,12 +38,12 @@ type target struct {
 	name string
 	// service is nil if there is no such Service.
 	service *corev1.Service
-	// serves reports whether this controller serves it, and pods whether its members are Pods.
+	// serves reports whether this controller serves it, and pods whether it requests Pods as members.
 	serves, pods bool
 }
 
-// notApplicable says why no load balancer of the Service will ever have the Pod as a member, or "". A Service
-// of type LoadBalancer that this controller does not serve may be that of another one.
+// notApplicable says why the Service requests no load balancer with the Pod as a member, or "". A Service of type
+// LoadBalancer that this controller does not serve may be that of another one.
 func (t target) notApplicable() string {
 	switch s := t.service; {
 	case s == nil:
@@ -53,7 +53,7 @@ func (t target) notApplicable() string {
 	case !t.serves && s.Spec.Type != corev1.ServiceTypeLoadBalancer:
 		return fmt.Sprintf("Service %s is not of type LoadBalancer", t.name)
 	case t.serves && !t.pods:
-		return fmt.Sprintf("the members of the load balancer of Service %s are nodes, not Pods", t.name)
+		return fmt.Sprintf("Service %s requests nodes as members of its load balancer, not Pods", t.name)
 	}
 	return ""
 }
