@@ -230,5 +230,6 @@ func (g *Gates) target(ctx context.Context, key types.NamespacedName) (target, e
 	}
 	t.serves = g.Serves(t.service)
 	t.pods = t.serves && g.PodTargets(t.service)
+	t.others = !claim.Unclaimed(t.service) && !g.Claimed(t.service)
 	return t, nil
 }

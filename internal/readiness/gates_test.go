@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/build"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -253,16 +254,20 @@ func TestAGateWithoutALoadBalancerOfPodsIsSet(t *testing.T) {
 	s := newStage(t, true)
 	s.service("nodes", func(s *corev1.Service) { s.Annotations = nil })
 	s.service("cluster", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })
+	s.service("others-at-its-cluster-ip", func(s *corev1.Service) {
+		s.Spec.Type, s.Finalizers, s.Annotations[annotation.Managed] = corev1.ServiceTypeClusterIP, []string{claim.Finalizer}, "uid example.com/other"
+	})
 	s.service("others", func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To("example.com/other") })
 	s.service("web")
-	s.pod("pod", "10.0.0.1", "nodes", "cluster", "missing", "others", "web")
+	s.pod("pod", "10.0.0.1", "nodes", "cluster", "missing", "others", "others-at-its-cluster-ip", "web")
 	const gone = "True NotApplicable"
 	s.awaitGates("pod", map[string]string{"nodes": gone, "cluster": gone, "missing": gone})
 	s.awaitPass("web")
 
 	s.later.Store(int64(10 * time.Minute))
 	s.patch("pod", `{"status":{"message":"an event"}}`)
-	s.awaitGates("pod", map[string]string{"nodes": gone, "cluster": gone, "missing": gone, "others": "True TimedOut", "web": "True TimedOut"})
+	s.awaitGates("pod", map[string]string{"nodes": gone, "cluster": gone, "missing": gone,
+		"others": "True TimedOut", "others-at-its-cluster-ip": "True TimedOut", "web": "True TimedOut"})
 	s.eventually("there is a warning", func() bool {
 		events, err := s.EventsV1().Events(s.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {

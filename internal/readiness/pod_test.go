@@ -167,6 +167,8 @@ func TestGatesThatNoLoadBalancerSetsAreSetAtOnceOrInTheEnd(t *testing.T) {
 		"served, members are nodes": {target{service: balancer, serves: true}, time.Second, ReasonNotApplicable, "requests nodes"},
 		"no such Service":           {target{name: "web"}, time.Second, ReasonNotApplicable, "no Service web"},
 		"of another type":           {target{service: &corev1.Service{}}, time.Second, ReasonNotApplicable, "not of type LoadBalancer"},
+		"of another one, any type":  {target{service: &corev1.Service{}, others: true}, time.Second, "", ""},
+		"the same, in the end":      {target{service: &corev1.Service{}, others: true}, 0, ReasonTimedOut, "becomes ready anyway"},
 		"being deleted":             {target{service: deleted}, time.Second, ReasonNotApplicable, "being deleted"},
 		"perhaps of another one":    {target{service: balancer}, time.Second, "", ""},
 		"of nobody, time is over":   {target{service: balancer}, -time.Second, ReasonTimedOut, "becomes ready anyway"},

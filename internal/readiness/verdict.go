@@ -40,17 +40,19 @@ type target struct {
 	service *corev1.Service
 	// serves reports whether this controller serves it, and pods whether it requests Pods as members.
 	serves, pods bool
+	// others reports whether another controller of this kind has claimed it.
+	others bool
 }
 
 // notApplicable says why the Service requests no load balancer with the Pod as a member, or "". A Service of type
-// LoadBalancer that this controller does not serve may be that of another one.
+// LoadBalancer that this controller does not serve may be that of another one, and so may any that is claimed.
 func (t target) notApplicable() string {
 	switch s := t.service; {
 	case s == nil:
 		return fmt.Sprintf("there is no Service %s in the namespace", t.name)
 	case s.DeletionTimestamp != nil:
 		return fmt.Sprintf("Service %s is being deleted", t.name)
-	case !t.serves && s.Spec.Type != corev1.ServiceTypeLoadBalancer:
+	case !t.serves && !t.others && s.Spec.Type != corev1.ServiceTypeLoadBalancer:
 		return fmt.Sprintf("Service %s is not of type LoadBalancer", t.name)
 	case t.serves && !t.pods:
 		return fmt.Sprintf("Service %s requests nodes as members of its load balancer, not Pods", t.name)
