@@ -39,7 +39,7 @@ type Policy struct {
 func (p Policy) Owner(service *corev1.Service) lb.Owner {
 	o := lb.Owner{
 		ClusterName: p.ClusterName, ClusterUID: p.ClusterUID,
-		Namespace: service.Namespace, Name: service.Name, ServiceUID: string(service.UID),
+		Namespace: service.Namespace, Name: service.Name, ServiceUID: p.ownerUID(service), Returns: p.returns(service),
 	}
 	if p.AtClusterIP(service) {
 		o.ClusterIP, o.ServiceSubnetID = service.Spec.ClusterIP, p.ClusterIPs.subnetID
@@ -58,8 +58,13 @@ func (p Policy) Handles(service *corev1.Service) bool {
 // Serves reports whether this controller gives the Service a load balancer: it is of type
 // LoadBalancer, of a class that is handled, or gets one at its ClusterIP; and it is not being deleted.
 func (p Policy) Serves(service *corev1.Service) bool {
+	return service.DeletionTimestamp == nil && p.selects(service)
+}
+
+// selects is Serves for a Service that may be being deleted.
+func (p Policy) selects(service *corev1.Service) bool {
 	switch {
-	case p.Drain || service.DeletionTimestamp != nil:
+	case p.Drain:
 		return false
 	case service.Spec.Type == corev1.ServiceTypeLoadBalancer:
 		return p.Handles(service)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
@@ -74,6 +75,40 @@ func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
 				t.Errorf("settings %+v", of)
 			}
 		})
+	}
+}
+
+func TestServiceDefaultKubernetesKeepsItsLoadBalancerWhenItIsCreatedAgain(t *testing.T) {
+	api := func(s *corev1.Service) { s.Name, s.Spec.ClusterIP = "kubernetes", "10.96.0.1" }
+	as := func(uid types.UID) func(*corev1.Service) { return func(s *corev1.Service) { s.UID = uid } }
+	const lasting, elsewhere = "8032f2a3-4bfe-5f38-adce-5eb3cfa49244", "b1f66f5c-8691-5022-8a05-f06eeea87f04" // uuidgen --sha1 --namespace @url --name c/default/kubernetes/10.96.0.1
+	for name, c := range map[string]struct {
+		mode    *config.ClusterIP
+		drain   bool
+		service *corev1.Service
+		uid     string
+		returns bool
+	}{
+		"it":                          {service: served(clusterIP, api), uid: lasting},
+		"created again":               {service: served(clusterIP, api, as("uid-2")), uid: lasting},
+		"at another address":          {service: served(clusterIP, api, at("10.97.0.1")), uid: elsewhere},
+		"being deleted":               {service: served(clusterIP, api, deleted), uid: lasting, returns: true},
+		"being deleted, drained":      {drain: true, service: served(clusterIP, api, deleted), uid: lasting},
+		"being deleted, not selected": {mode: &config.ClusterIP{Selector: "tier=web"}, service: served(clusterIP, api, deleted), uid: lasting},
+		"being deleted, mode off":     {mode: &config.ClusterIP{}, service: served(clusterIP, api, deleted), uid: lasting},
+		"another one, being deleted":  {service: served(clusterIP, at("10.96.0.1"), deleted), uid: "uid-1"},
+		"of the same name elsewhere":  {service: served(clusterIP, api, deleted, func(s *corev1.Service) { s.Namespace = "shop" }), uid: "uid-1"},
+	} {
+		p := Policy{LoadBalancerClass: ourClass, DefaultClass: true}
+		if c.mode == nil {
+			p = atClusterIPs(t, config.ClusterIP{})
+		} else if c.mode.Selector != "" {
+			p = atClusterIPs(t, *c.mode)
+		}
+		p.ClusterUID, p.Drain = "c", c.drain
+		if got := p.Owner(c.service); got.ServiceUID != c.uid || got.Returns != c.returns {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -12,9 +12,12 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
-// release deletes everything that the Service has in the cloud.
+// release deletes everything that the Service has in the cloud, unless the Service will be created again.
 func release(f Facts) Decision {
 	d := Decision{Action: Release, Record: f.Record, Goal: Goal{Known: true}}
+	if f.Owner().Returns {
+		return d
+	}
 	d.Goal.Wanted.KeepFloatingIP = annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)
 	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Error && !f.Preview {
 		if f.Record.Recovery.Deletions.Count > 0 {
@@ -31,8 +34,11 @@ func release(f Facts) Decision {
 }
 
 // Released reports whether the Service has nothing in the cloud, and no create without an
-// answer can still produce a load balancer.
+// answer can still produce a load balancer; or whether that stays, because the Service will be created again.
 func Released(f Facts, d Decision) bool {
+	if f.Owner().Returns {
+		return true
+	}
 	c := d.Record.Cloud
 	o := c.Observed
 	f.Record = d.Record

@@ -38,6 +38,22 @@ func TestServiceIsReleasedWhenNothingIsLeftInTheCloud(t *testing.T) {
 	}
 }
 
+func TestNothingIsDeletedForAServiceThatWillBeCreatedAgain(t *testing.T) {
+	f := deleted(factsOf(web(), "10.0.0.11"))
+	for name, l := range map[string]lb.LoadBalancer{"ACTIVE": f.built("lb-1"), "in ERROR": failed(f.built("lb-1"))} {
+		f := f.with(l)
+		if d := Decide(f); len(d.Plan.Ops) == 0 || Released(f, d) {
+			t.Fatalf("%s: otherwise, ops %v", name, kinds(d.Plan.Ops))
+		}
+		returning := owner
+		returning.Returns = true
+		f = f.ForOwner(returning)
+		if d := Decide(f); len(d.Plan.Ops) > 0 || !Released(f, d) {
+			t.Errorf("%s: ops %v, released %t", name, kinds(d.Plan.Ops), Released(f, d))
+		}
+	}
+}
+
 func TestFailedDeletionIsRetriedLater(t *testing.T) {
 	f := deleted(factsOf(web(), "10.0.0.11"))
 	f = f.with(failed(f.built("lb-1")))

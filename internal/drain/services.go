@@ -51,8 +51,8 @@ func Left(p claim.Policy, services []corev1.Service) (left []Service) {
 	return left
 }
 
-// Spared returns the Services whose cloud objects must not be deleted, by uid, and why. There is no reason for those that
-// another controller serves, and for those that this one has not released yet: it deletes their objects itself.
+// Spared returns the Services whose cloud objects must not be deleted, by uid as in tags, and why. There is no reason for
+// those that another controller serves, and for those that this one has not released yet: it deletes their objects itself.
 func Spared(p claim.Policy, services []corev1.Service) map[string]string {
 	spared := map[string]string{}
 	for i := range services {
@@ -60,15 +60,16 @@ func Spared(p claim.Policy, services []corev1.Service) map[string]string {
 		if !claim.MayOwn(s) {
 			continue
 		}
+		uid := p.Owner(s).ServiceUID
 		switch finalizer := controllerutil.ContainsFinalizer(s, claim.Finalizer); {
 		case p.Leaves(s):
-			spared[string(s.UID)] = ""
+			spared[uid] = ""
 		case s.Annotations[annotation.Managed] == p.Mark(s):
-			spared[string(s.UID)] = fmt.Sprintf("Service %s/%s has no spec.loadBalancerClass, and --handle-default-class is false", s.Namespace, s.Name)
+			spared[uid] = fmt.Sprintf("Service %s/%s has no spec.loadBalancerClass, and --handle-default-class is false", s.Namespace, s.Name)
 		case s.Annotations[annotation.Managed] == "" && finalizer && (s.Spec.Type != corev1.ServiceTypeLoadBalancer || p.Handles(s)):
-			spared[string(s.UID)] = fmt.Sprintf("Service %s/%s has the finalizer but no annotation %s, so another controller may have claimed it", s.Namespace, s.Name, annotation.Managed)
+			spared[uid] = fmt.Sprintf("Service %s/%s has the finalizer but no annotation %s, so another controller may have claimed it", s.Namespace, s.Name, annotation.Managed)
 		case finalizer || !p.Reports(s):
-			spared[string(s.UID)] = "" // another controller's
+			spared[uid] = "" // another controller's
 		}
 	}
 	return spared

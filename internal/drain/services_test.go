@@ -75,6 +75,11 @@ func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
 		"without a mark": {
 			service: service(unmarked), spared: ptr.To("Service shop/web has the finalizer but no annotation kube-octavia.io/managed, so another controller may have claimed it"),
 		},
+		"default/kubernetes, of another class": {
+			service: service(ofClass("other/x"), marked("other/x"), func(s *corev1.Service) {
+				s.Namespace, s.Name, s.Spec.ClusterIP = metav1.NamespaceDefault, "kubernetes", "10.96.0.1"
+			}), spared: ptr.To(another),
+		},
 		"of another type, never served": {service: service(unmarked, unclaimed, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +93,7 @@ func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
 			}
 			want := map[types.UID]string{}
 			if c.spared != nil {
-				want[c.service.UID] = *c.spared
+				want[types.UID(p.Owner(&c.service).ServiceUID)] = *c.spared
 			}
 			if d := cmp.Diff(want, spared); d != "" {
 				t.Errorf("spared (-want +have):\n%s", d)

@@ -40,8 +40,10 @@ type Owner struct {
 	ClusterUID string `json:"clusterUID"`
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
-	// ServiceUID is the uid of the Service.
+	// ServiceUID is the uid of the Service or, for default/kubernetes, what stays when it is deleted and created again.
 	ServiceUID string `json:"serviceUID"`
+	// Returns means that the Service is being deleted and will be created again with the same identity: its objects stay.
+	Returns bool `json:"returns,omitempty"`
 	// Sharer means that the load balancer was created for another owner, to whom untagged children belong.
 	Sharer bool `json:"sharer,omitempty"`
 	// ClusterIP and ServiceSubnetID are, in cluster-ip mode, the address and subnet of the VIP.

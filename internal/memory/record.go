@@ -20,6 +20,8 @@ import (
 // Record is what is remembered of one Service. It is plain data.
 type Record struct {
 	ServiceUID types.UID
+	// OwnerUID is its uid in tags, see lb.Owner.ServiceUID.
+	OwnerUID   string
 	Cloud      Cloud
 	Progress   Progress
 	Drift      Drift

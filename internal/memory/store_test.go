@@ -26,7 +26,7 @@ var (
 func converged() Record {
 	l := &lb.LoadBalancer{ID: "lb-1", ProvisioningStatus: lb.Active, UpdatedAt: "11:59", VIP: lb.VIP{PortID: "port-1"}, Tags: []string{"ours"}}
 	return Record{
-		ServiceUID: "uid-1", Progress: Progress{Reached: lb.Wanted{LoadBalancer: l}.Fingerprint()},
+		ServiceUID: "uid-1", OwnerUID: "owner-1", Progress: Progress{Reached: lb.Wanted{LoadBalancer: l}.Fingerprint()},
 		Cloud: Cloud{Known: true, Confirmed: true, Written: noon,
 			Observed: lb.Observed{LoadBalancer: l, FloatingIPs: []lb.FloatingIP{{ID: "f-1", Address: "203.0.113.1", PortID: "port-1"}}}},
 	}
@@ -117,7 +117,7 @@ func TestSettleUpdatesThePredecessor(t *testing.T) {
 func TestChangeOfASharedLoadBalancerMakesItsOtherServicesReadIt(t *testing.T) {
 	m := remembering(converged())
 	guest := converged()
-	guest.ServiceUID, guest.Cloud.Observed.Sharer = "uid-2", true
+	guest.ServiceUID, guest.OwnerUID, guest.Cloud.Observed.Sharer = "uid-2", "owner-2", true
 	guest.Cloud.Observed = diff.Clone(guest.Cloud.Observed)
 	guest.Cloud.Observed.LoadBalancer.ProvisioningStatus = lb.PendingUpdate
 	other := types.NamespacedName{Namespace: "default", Name: "other"}
@@ -196,7 +196,7 @@ func TestStaleLoadBalancers(t *testing.T) {
 }
 
 func TestStaleFloatingIPs(t *testing.T) {
-	described := lb.Owner{ClusterUID: "cluster", Namespace: "default", Name: "web", ServiceUID: "uid-1"}.FloatingIPDescription()
+	described := lb.Owner{ClusterUID: "cluster", Namespace: "default", Name: "web", ServiceUID: "owner-1"}.FloatingIPDescription()
 	as := func(id, port string) lb.FloatingIP {
 		return lb.FloatingIP{ID: id, Address: "203.0.113.1", PortID: port, Description: described}
 	}
@@ -214,7 +214,7 @@ func TestStaleFloatingIPs(t *testing.T) {
 		"described differently": {list: []lb.FloatingIP{{ID: "f-1", PortID: "port-1", Description: "by hand"}}, want: []string{"f-1"}},
 		"a second one attached": {list: []lb.FloatingIP{as("f-1", ""), {ID: "f-2", PortID: "port-1"}}, want: []string{"f-1", "f-2"}},
 		"one with our mark that is not in the record": {list: []lb.FloatingIP{as("f-1", "port-1"), as("f-0", "")}, want: []string{"f-0", "f-1"}},
-		"one of another Service":                      {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "uid-1", "uid-2", 1)}}},
+		"one of another Service":                      {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "owner-1", "owner-2", 1)}}},
 		"one of another cluster":                      {list: []lb.FloatingIP{as("f-1", "port-1"), {ID: "f-2", Description: strings.Replace(described, "=cluster", "=other", 1)}}},
 		"written since the list began":                {list: nil, change: func(r *Record) { r.Cloud.Written = noon.Add(time.Hour) }},
 		"a pass is in progress":                       {list: nil, busy: true},
@@ -319,7 +319,7 @@ func TestWrittenLoadBalancersAreReadOnceTheOldestWriteFirst(t *testing.T) {
 
 func TestUnknownLoadBalancerIsReadOnce(t *testing.T) {
 	m := remembering(converged())
-	heads := []octavia.Head{{ID: "lb-1", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}.Tags()}, {ID: "lb-2", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}.Tags()}}
+	heads := []octavia.Head{{ID: "lb-1", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "owner-1"}.Tags()}, {ID: "lb-2", Tags: lb.Owner{ClusterUID: "c", ServiceUID: "owner-1"}.Tags()}}
 	if found := m.UnknownLoadBalancers(heads, noon.Add(time.Minute)); len(found) != 1 {
 		t.Fatalf("found %v", found)
 	}
@@ -341,7 +341,7 @@ func TestUnknownLoadBalancerIsReadOnce(t *testing.T) {
 func TestUnusedCertificates(t *testing.T) {
 	r := converged()
 	m := remembering(r)
-	owner := lb.Owner{ClusterUID: "c", ServiceUID: "uid-1"}
+	owner := lb.Owner{ClusterUID: "c", ServiceUID: "owner-1"}
 	hash := strings.Repeat("0", 64)
 	used := lb.Certificate{Name: owner.CertificateName(hash), Ref: "https://barbican.example.com/v1/secrets/3f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}
 	old := lb.Certificate{Name: owner.CertificateName(strings.Repeat("1", 64)), Ref: "https://barbican.example.com/v1/secrets/4f2b1a90-0c5d-4e8e-9d43-7b1c2a6f5e04"}

@@ -77,7 +77,7 @@ func (m *Store) UnknownLoadBalancers(heads []octavia.Head, began time.Time) []ty
 		}
 		var others []string // without those that were deleted
 		unknown, known := false, r.Cloud.Observed.LoadBalancerIDs()
-		for _, id := range byService[string(r.ServiceUID)] {
+		for _, id := range byService[r.OwnerUID] {
 			before := slices.Contains(r.Cloud.Others, id)
 			if before || !slices.Contains(known, id) {
 				others = append(others, id)
@@ -122,7 +122,7 @@ func (m *Store) StaleFloatingIPs(all []lb.FloatingIP, clusterUID string, began t
 		if !r.Cloud.Known {
 			return false
 		}
-		now := list.of(r.Cloud.Observed, lb.Mark{ClusterUID: clusterUID, ServiceUID: string(r.ServiceUID)})
+		now := list.of(r.Cloud.Observed, lb.Mark{ClusterUID: clusterUID, ServiceUID: r.OwnerUID})
 		if slices.EqualFunc(byID(r.Cloud.Observed.FloatingIPs), now, sameFloatingIP) {
 			return false
 		}
@@ -144,6 +144,6 @@ func (m *Store) UnusedCertificates(all []lb.Certificate, clusterUID string, bega
 	}
 	return m.update(began, func(r *Record) bool {
 		l := r.Cloud.Observed.LoadBalancer
-		return slices.ContainsFunc(stored[string(r.ServiceUID)], func(one lb.Certificate) bool { return l == nil || one.RefIn(*l) == "" })
+		return slices.ContainsFunc(stored[r.OwnerUID], func(one lb.Certificate) bool { return l == nil || one.RefIn(*l) == "" })
 	})
 }

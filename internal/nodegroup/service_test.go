@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
@@ -301,5 +302,17 @@ func TestGroupOfTheClusterIsDeletedWhenEachServiceHasItsOwn(t *testing.T) {
 	s.pass()
 	if names := s.names(); len(names) != 2 || slices.Contains(names, "group-1") {
 		t.Errorf("in the end there are groups %v", names)
+	}
+}
+
+func TestTheGroupOfDefaultKubernetesIsThatOfItsUIDInTheCloud(t *testing.T) {
+	policy := claim.Policy{ClusterUID: "c"}
+	api := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes", UID: "uid-2"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1"}}
+	owner := policy.Owner(api)
+	if s := serviceOf(api, need{uid: types.UID(owner.ServiceUID)}, nil, policy, config.LoadBalancer{}); s.Need == nil {
+		t.Error("its need is unknown")
+	}
+	if uid := lb.SecurityGroupOfService("", owner.SecurityGroupName(), ""); uid != owner.ServiceUID {
+		t.Errorf("group %s is that of %q", owner.SecurityGroupName(), uid)
 	}
 }

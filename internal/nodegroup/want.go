@@ -60,7 +60,7 @@ func serviceOf(s *corev1.Service, known need, nodes []corev1.Node, policy claim.
 	c = policy.ConfigOf(s, c)
 	claimed := securitygroup.Claim{Ports: build.ServicePorts(s), OtherPorts: build.PodTargets(s, c)}
 	one := service{Claim: claimed, owner: policy.Owner(s)}
-	if known.uid == s.UID {
+	if known.uid == types.UID(one.owner.ServiceUID) {
 		one.Need, one.released = &known.Need, known.released
 	}
 	if check := int(s.Spec.HealthCheckNodePort); check != 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 )
 
-// owners are the uids of Services of this cluster, of any class.
+// owners are the uids of Services of this cluster, of any class, as in tags.
 type owners struct {
 	// all may have any object. addresses may only have a floating IP, which they request to keep.
 	all, addresses map[string]bool
@@ -78,9 +78,9 @@ func (f *Finder) ownersAmong(services []corev1.Service) owners {
 	for i := range services {
 		switch s := &services[i]; {
 		case claim.MayOwn(s):
-			found.all[string(s.UID)] = true
+			found.all[f.Owner(s).ServiceUID] = true
 		case s.Annotations[annotation.KeepFloatingIP] != "" && annotation.KeepsFloatingIP(s.Annotations, f.Config):
-			found.addresses[string(s.UID)] = true
+			found.addresses[f.Owner(s).ServiceUID] = true
 		}
 	}
 	return found

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
@@ -30,7 +29,7 @@ func (p *Planner) readExposure(ctx context.Context, in *build.Input, options ann
 	}
 	if in.Sharer {
 		in.OwnerExternal = slices.ContainsFunc(all.Items, func(s corev1.Service) bool {
-			return s.UID == types.UID(lb.ServiceUIDOf(in.Found.Tags)) && !p.internal(&s)
+			return p.Owner(&s).ServiceUID == lb.ServiceUIDOf(in.Found.Tags) && !p.internal(&s)
 		})
 		return nil
 	}

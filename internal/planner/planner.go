@@ -109,11 +109,13 @@ func (p *Planner) PodTargets(service *corev1.Service) bool {
 
 // Facts returns what is known about a Service before anything is read.
 func (p *Planner) Facts(service *corev1.Service, record memory.Record, now time.Time, t timing.Delays) decide.Facts {
+	owner := p.Owner(service)
+	record.OwnerUID = owner.ServiceUID
 	f := decide.Facts{
 		Now: now, Timing: t, Config: p.Settings(service), Capabilities: p.Capabilities,
 		Service: service, Serves: p.Serves(service), Record: record, FromMemory: record.Cloud.Known,
 	}
-	return f.ForOwner(p.Owner(service))
+	return f.ForOwner(owner)
 }
 
 // Provider provides what a decision needs.

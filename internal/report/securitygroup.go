@@ -42,7 +42,7 @@ func (s Source) securityGroups(groups []securitygroup.Group, services []corev1.S
 func (s Source) securityGroup(g securitygroup.Group, services []corev1.Service) (outcome Outcome, reason string) {
 	of, described := lb.ServiceOfSecurityGroup(g.Name, g.Description)
 	uid := lb.SecurityGroupOfService(s.ClusterName, g.Name, g.Description)
-	i := slices.IndexFunc(services, func(s corev1.Service) bool { return string(s.UID) == uid })
+	i := slices.IndexFunc(services, func(v corev1.Service) bool { return s.Owner(&v).ServiceUID == uid })
 	switch {
 	case uid == "" && !described:
 		return "", ""

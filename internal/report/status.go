@@ -86,7 +86,7 @@ func Status(ctx context.Context, s Source, o StatusOptions) (Survey, error) {
 	}
 	uids := map[string]string{}
 	for _, service := range services {
-		uids[string(service.UID)] = service.Namespace + "/" + service.Name
+		uids[s.Owner(&service).ServiceUID] = service.Namespace + "/" + service.Name
 	}
 	services = slices.DeleteFunc(services, func(service corev1.Service) bool { return !o.selects(&service) })
 	all.Unhandled = Unhandled(s.Policy, o.place(), services)

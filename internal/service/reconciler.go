@@ -218,7 +218,7 @@ func (r *Reconciler) provide(ctx context.Context, f decide.Facts, d decide.Decis
 
 // missingNodeRules says what the nodes' security group does not allow of what the Service needs.
 func (r *Reconciler) missingNodeRules(f decide.Facts) string {
-	why, _ := r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+	why, _ := r.Requirements.Unmet(keyOf(f.Service), types.UID(f.Owner().ServiceUID))
 	return why
 }
 
@@ -229,7 +229,7 @@ func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 		return
 	}
 	if need, ok := build.SecurityGroupNeed(w.Input, w.Wanted, f.Record.Cloud.Observed); ok {
-		r.Requirements.Set(keyOf(f.Service), f.Service.UID, need)
+		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -173,7 +174,7 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 	if o.groupLeft != "" {
 		p.Failed, p.FailedReason = o.groupLeft, status.ReasonDeleting
 	}
-	p.Missing, p.MissingFailed = r.Requirements.Unmet(keyOf(f.Service), f.Service.UID)
+	p.Missing, p.MissingFailed = r.Requirements.Unmet(keyOf(f.Service), types.UID(f.Owner().ServiceUID))
 	return duringReplacement(f, d, p)
 }
 

@@ -35,7 +35,7 @@ func driftedStore() *memory.Store {
 	store := memory.NewStore()
 	put := func(service string, c memory.Cloud) {
 		c.Known, c.Confirmed, c.Written = true, true, time.Now().Add(-time.Hour)
-		store.Put(types.NamespacedName{Name: service}, memory.Record{ServiceUID: types.UID(service), Cloud: c})
+		store.Put(types.NamespacedName{Name: service}, memory.Record{ServiceUID: types.UID(service), OwnerUID: service, Cloud: c})
 	}
 	put(changed, memory.Cloud{Observed: lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: changed, ProvisioningStatus: lb.Active, UpdatedAt: "before"}}})
 	put(unknown, memory.Cloud{})

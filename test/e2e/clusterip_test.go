@@ -350,6 +350,44 @@ func TestTheSubnetOfTheSecondClusterIPIsCheckedToo(t *testing.T) {
 	}
 }
 
+func TestTheServiceOfTheAPIServerKeepsItsLoadBalancerWhenItIsDeleted(t *testing.T) {
+	onSimulatedServiceSubnet(t)
+	s := newStage(t, settings{off: true})
+	subnet := s.serviceSubnet(nil)
+	s.atClusterIPs(subnet, "namespaces = "+metav1.NamespaceDefault, "selector = component=apiserver,!unserved")
+	s.start()
+	api := s.apiService()
+	api.waitForCondition(programmed, conditionTrue, "Programmed")
+	made := api.waitForTree(all(api.vipAtClusterIP(subnet), membersAt(apiServer)))
+	s.resetCalls()
+	for name, remove := range map[string]func(){
+		"while the controller runs": api.delete,
+		"while it does not run":     func() { s.stop(); api.delete(); s.start() },
+	} {
+		before := api.now().UID
+		remove()
+		s.eventually(func() error { // kube-apiserver makes it again, at the same address
+			again, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Get(t.Context(), "kubernetes", metav1.GetOptions{})
+			if err == nil && again.UID == before {
+				err = fmt.Errorf("it is still there")
+			}
+			return err
+		})
+		api.waitForCondition(programmed, conditionTrue, "Programmed")
+		if again := api.waitForTree(membersAt(apiServer)); again.ID != made.ID || api.now().Annotations[idKey] != made.ID {
+			t.Errorf("deleted %s, it has load balancer %s instead of %s", name, again.ID, made.ID)
+		}
+	}
+	if writes := s.writes(); len(writes) > 0 {
+		t.Errorf("this changed the cloud: %v", writes)
+	}
+	api.change(func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, "unserved", "") })
+	api.waitUntilUnmarked()
+	if left := s.cloud.balancers(api.lbName()); len(left) > 0 {
+		t.Errorf("left are %+v", left)
+	}
+}
+
 func TestTheServiceOfTheAPIServerIsServedAndKeepsItsMarks(t *testing.T) {
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
@@ -379,19 +417,6 @@ func TestTheServiceOfTheAPIServerIsServedAndKeepsItsMarks(t *testing.T) {
 		t.Errorf("it has load balancer %s instead of %s", again.ID, made.ID)
 	}
 
-	// kube-apiserver makes it again, at the same address.
-	api.delete()
-	s.eventually(func() error {
-		again, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Get(t.Context(), "kubernetes", metav1.GetOptions{})
-		if err == nil && again.UID == marked.UID {
-			err = fmt.Errorf("it is still there")
-		}
-		return err
-	})
-	api.waitForCondition(programmed, conditionTrue, "Programmed")
-	if again := api.waitForTree(membersAt(apiServer)); again.ID == made.ID || again.VIP != made.VIP {
-		t.Errorf("it has load balancer %s at %s, and had %s at %s", again.ID, again.VIP, made.ID, made.VIP)
-	}
 	api.change(func(v *corev1.Service) { metav1.SetMetaDataLabel(&v.ObjectMeta, "unserved", "") })
 	api.waitUntilUnmarked()
 }
