@@ -96,8 +96,9 @@ func TestServiceDefaultKubernetesKeepsItsLoadBalancerWhenItIsCreatedAgain(t *tes
 		"being deleted, drained":      {drain: true, service: served(clusterIP, api, deleted), uid: lasting},
 		"being deleted, not selected": {mode: &config.ClusterIP{Selector: "tier=web"}, service: served(clusterIP, api, deleted), uid: lasting},
 		"being deleted, mode off":     {mode: &config.ClusterIP{}, service: served(clusterIP, api, deleted), uid: lasting},
-		"another one, being deleted":  {service: served(clusterIP, at("10.96.0.1"), deleted), uid: "uid-1"},
-		"of the same name elsewhere":  {service: served(clusterIP, api, deleted, func(s *corev1.Service) { s.Namespace = "shop" }), uid: "uid-1"},
+		"being deleted, of type LoadBalancer, mode off": {mode: &config.ClusterIP{}, service: served(api, deleted), uid: lasting},
+		"another one, being deleted":                    {service: served(clusterIP, at("10.96.0.1"), deleted), uid: "uid-1"},
+		"of the same name elsewhere":                    {service: served(clusterIP, api, deleted, func(s *corev1.Service) { s.Namespace = "shop" }), uid: "uid-1"},
 	} {
 		p := Policy{LoadBalancerClass: ourClass, DefaultClass: true}
 		if c.mode == nil {
