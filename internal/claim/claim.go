@@ -150,11 +150,12 @@ func Unclaimed(service *corev1.Service) bool {
 }
 
 // MayOwn reports whether the Service may have cloud objects, whichever controller serves it. It is
-// of type LoadBalancer, or it has the finalizer, which is set before the first create and removed
+// of type LoadBalancer, or it gets a load balancer at its ClusterIP, also if another client has just removed
+// finalizer or annotations. Or it has the finalizer, which is set before the first create and removed
 // after the last deletion, and an annotation that leads to its objects.
-func MayOwn(service *corev1.Service) bool {
+func (p Policy) MayOwn(service *corev1.Service) bool {
 	known := service.Annotations[annotation.Managed] != "" || service.Annotations[annotation.LoadBalancerID] != ""
-	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || known && hasFinalizer(service)
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer || p.AtClusterIP(service) || known && hasFinalizer(service)
 }
 
 // Adoption is how the controller handles objects that openstack-cloud-controller-manager created.

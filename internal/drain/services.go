@@ -57,18 +57,19 @@ func Spared(p claim.Policy, services []corev1.Service) map[string]string {
 	spared := map[string]string{}
 	for i := range services {
 		s := &services[i]
-		if !claim.MayOwn(s) {
+		if !p.MayOwn(s) {
 			continue
 		}
 		uid := p.Owner(s).ServiceUID
+		balancer := s.Spec.Type == corev1.ServiceTypeLoadBalancer
 		switch finalizer := controllerutil.ContainsFinalizer(s, claim.Finalizer); {
 		case p.Leaves(s):
 			spared[uid] = ""
 		case s.Annotations[annotation.Managed] == p.Mark(s):
 			spared[uid] = fmt.Sprintf("Service %s/%s has no spec.loadBalancerClass, and --handle-default-class is false", s.Namespace, s.Name)
-		case s.Annotations[annotation.Managed] == "" && finalizer && (s.Spec.Type != corev1.ServiceTypeLoadBalancer || p.Handles(s)):
+		case s.Annotations[annotation.Managed] == "" && finalizer && (!balancer || p.Handles(s)):
 			spared[uid] = fmt.Sprintf("Service %s/%s has the finalizer but no annotation %s, so another controller may have claimed it", s.Namespace, s.Name, annotation.Managed)
-		case finalizer || !p.Reports(s):
+		case finalizer || s.Annotations[annotation.Managed] != "" || balancer && !p.Handles(s):
 			spared[uid] = "" // another controller's
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
@@ -40,6 +41,10 @@ func unmarked(s *corev1.Service) { delete(s.Annotations, annotation.Managed) }
 
 func unclaimed(s *corev1.Service) { s.Finalizers = nil }
 
+func atClusterIP(s *corev1.Service) {
+	s.Spec.Type, s.Spec.ClusterIP = corev1.ServiceTypeClusterIP, "10.96.0.7"
+}
+
 func ofClass(name string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To(name) }
 }
@@ -52,6 +57,10 @@ func programmed(is metav1.ConditionStatus, reason, message string) func(*corev1.
 
 func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
 	const another = ""
+	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		service      corev1.Service
 		explicitOnly bool
@@ -80,10 +89,16 @@ func TestServicesThatAreLeftAndObjectsThatAreSpared(t *testing.T) {
 				s.Namespace, s.Name, s.Spec.ClusterIP = metav1.NamespaceDefault, "kubernetes", "10.96.0.1"
 			}), spared: ptr.To(another),
 		},
-		"of another type, never served": {service: service(unmarked, unclaimed, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })},
+		"at its ClusterIP": {service: service(atClusterIP), left: []Service{{Namespace: "shop", Name: "web"}}, spared: ptr.To("")},
+		"at its ClusterIP, without its annotations": {
+			service: service(atClusterIP, unmarked), spared: ptr.To("Service shop/web has the finalizer but no annotation kube-octavia.io/managed, so another controller may have claimed it"),
+		},
+		"at its ClusterIP, with the mark of another class": {service: service(atClusterIP, marked("other/x"), unclaimed), spared: ptr.To(another)},
+		"at its ClusterIP, released":                       {service: service(atClusterIP, unmarked, unclaimed)},
+		"of another type, never served":                    {service: service(unmarked, unclaimed, func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP })},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := claim.Policy{LoadBalancerClass: class, DefaultClass: !c.explicitOnly, Drain: true}
+			p := claim.Policy{LoadBalancerClass: class, DefaultClass: !c.explicitOnly, ClusterIPs: clusterIPs, Drain: true}
 			if d := cmp.Diff(c.left, Left(p, []corev1.Service{c.service})); d != "" {
 				t.Errorf("left (-want +have):\n%s", d)
 			}

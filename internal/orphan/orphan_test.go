@@ -11,9 +11,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
+	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
@@ -179,6 +183,47 @@ func TestOnlyObjectsOfThisClusterAloneAreMarked(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("marked (-want +got):\n%s", d)
+	}
+}
+
+func TestALiveServiceOwnsItsLoadBalancerWhateverOthersRemoveFromIt(t *testing.T) {
+	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services", Selector: "octavia=yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := lb.Owner{ClusterName: "prod", ClusterUID: "c", Namespace: "shop", Name: "web", ServiceUID: "s"}
+	all := Inventory{LoadBalancers: []octavia.Head{{ID: "b1", Tags: own.Tags()}}}
+	unfinalized := func(s *corev1.Service) { s.Finalizers = nil }
+	bare := func(s *corev1.Service) { s.Annotations = nil }
+	unselected := func(s *corev1.Service) { s.Labels = nil }
+	balancer := func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeLoadBalancer }
+	for name, c := range map[string]struct {
+		edits  []func(*corev1.Service)
+		orphan bool
+	}{
+		"at its ClusterIP":                                 {},
+		"at its ClusterIP, without finalizer":              {edits: []func(*corev1.Service){unfinalized}},
+		"at its ClusterIP, without annotations":            {edits: []func(*corev1.Service){bare}},
+		"at its ClusterIP, without both":                   {edits: []func(*corev1.Service){unfinalized, bare}},
+		"not selected":                                     {edits: []func(*corev1.Service){unselected}},
+		"not selected, without finalizer":                  {edits: []func(*corev1.Service){unselected, unfinalized}, orphan: true},
+		"not selected, without annotations":                {edits: []func(*corev1.Service){unselected, bare}, orphan: true},
+		"of type LoadBalancer, not selected, without both": {edits: []func(*corev1.Service){balancer, unselected, unfinalized, bare}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "s", Labels: map[string]string{"octavia": "yes"},
+					Finalizers: []string{claim.Finalizer}, Annotations: map[string]string{annotation.Managed: "s kube-octavia.io/octavia"}},
+				Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.0.7"},
+			}
+			for _, edit := range c.edits {
+				edit(&s)
+			}
+			f := &Finder{Policy: claim.Policy{ClusterUID: "c", LoadBalancerClass: "kube-octavia.io/octavia", ClusterIPs: clusterIPs}}
+			if found := f.Among([]corev1.Service{s}, all); (len(found) == 1) != c.orphan {
+				t.Errorf("orphans: %+v", found)
+			}
+		})
 	}
 }
 

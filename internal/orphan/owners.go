@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
-	"github.com/kube-octavia/kube-octavia/internal/claim"
 )
 
 // owners are the uids of Services of this cluster, of any class, as in tags.
@@ -77,7 +76,7 @@ func (f *Finder) ownersAmong(services []corev1.Service) owners {
 	found := owners{all: map[string]bool{}, addresses: map[string]bool{}}
 	for i := range services {
 		switch s := &services[i]; {
-		case claim.MayOwn(s):
+		case f.MayOwn(s):
 			found.all[f.Owner(s).ServiceUID] = true
 		case s.Annotations[annotation.KeepFloatingIP] != "" && annotation.KeepsFloatingIP(s.Annotations, f.Config):
 			found.addresses[f.Owner(s).ServiceUID] = true

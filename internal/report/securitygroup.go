@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/securitygroup"
@@ -50,7 +49,7 @@ func (s Source) securityGroup(g securitygroup.Group, services []corev1.Service) 
 		return OutcomeLeftAlone, fmt.Sprintf("it was created for Service %s/%s of cluster %q, but --cluster-name is %q", of.Namespace, of.Name, of.ClusterName, s.ClusterName)
 	case i < 0 && !described:
 		return OutcomeLeftAlone, "its Service does not exist, and its cluster is unknown"
-	case i < 0 || !claim.MayOwn(&services[i]):
+	case i < 0 || !s.MayOwn(&services[i]):
 		return OutcomeOrphan, fmt.Sprintf("Service %s/%s does not exist in this cluster, or no longer uses it", of.Namespace, of.Name)
 	case !s.Serves(&services[i]) && !s.Leaves(&services[i]):
 		return OutcomeLeftAlone, fmt.Sprintf("Service %s/%s is not handled by this controller", services[i].Namespace, services[i].Name)

@@ -23,7 +23,11 @@ func uidOf(name string) types.UID {
 }
 
 func TestOutcomeOfASecurityGroup(t *testing.T) {
-	source := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", LoadBalancerClass: "class", DefaultClass: true}}}
+	clusterIPs, err := claim.NewClusterIPs(config.ClusterIP{Enabled: true, ServiceSubnetID: "services"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Finder: &orphan.Finder{Policy: claim.Policy{ClusterName: "prod", LoadBalancerClass: "class", DefaultClass: true, ClusterIPs: clusterIPs}}}
 	service := func(name string) corev1.Service {
 		v := corev1.Service{}
 		v.Namespace, v.Name, v.UID, v.Spec.Type = "shop", name, uidOf(name), corev1.ServiceTypeLoadBalancer
@@ -33,10 +37,11 @@ func TestOutcomeOfASecurityGroup(t *testing.T) {
 		o := lb.Owner{ClusterName: cluster, Namespace: "shop", Name: name, ServiceUID: string(uidOf(name))}
 		return securitygroup.Group{ID: name, Name: o.SecurityGroupName(), Description: o.SecurityGroupDescription()}
 	}
-	classy, plain := service("classy"), service("plain")
+	classy, plain, inside := service("classy"), service("plain"), service("inside")
 	class := "other"
 	classy.Spec.LoadBalancerClass, plain.Spec.Type = &class, corev1.ServiceTypeClusterIP
-	services := []corev1.Service{service("web"), classy, plain}
+	inside.Spec.Type, inside.Spec.ClusterIP = corev1.ServiceTypeClusterIP, "10.96.0.7"
+	services := []corev1.Service{service("web"), classy, plain, inside}
 	undescribed := group("prod", "gone")
 	undescribed.Description = ""
 	for _, c := range []struct {
@@ -51,6 +56,7 @@ func TestOutcomeOfASecurityGroup(t *testing.T) {
 		{"of another cluster", group("test", "web"), config.ClusterSecurityGroup, OutcomeLeftAlone, `of cluster "test", but --cluster-name is "prod"`},
 		{"of a deleted Service", group("prod", "gone"), config.ClusterSecurityGroup, OutcomeOrphan, "shop/gone does not exist"},
 		{"of a Service that no longer uses it", group("prod", "plain"), config.ClusterSecurityGroup, OutcomeOrphan, "no longer uses it"},
+		{"of a Service at its ClusterIP", group("prod", "inside"), config.ClusterSecurityGroup, OutcomeReplaced, "Service shop/inside is detached"},
 		{"of an unknown cluster", undescribed, config.ClusterSecurityGroup, OutcomeLeftAlone, "its cluster is unknown"},
 		{"of a Service of another class", group("prod", "classy"), config.ClusterSecurityGroup, OutcomeLeftAlone, "not handled by this controller"},
 		{"of no Service", securitygroup.Group{Name: "default"}, config.ClusterSecurityGroup, "", ""},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -173,6 +174,25 @@ func TestAServiceThatIsNotSelectedAnyMoreIsReleased(t *testing.T) {
 	s.start()
 	web.waitUntilUnmarked()
 	other.requireUnserved()
+}
+
+func TestALoadBalancerAtAClusterIPIsNoOrphanThoughAnotherClientRemovesTheMarksOfItsService(t *testing.T) {
+	onSimulatedServiceSubnet(t)
+	s := newStage(t, settings{off: true, flags: collecting, program: yielding(time.Hour)})
+	s.atClusterIPs(s.serviceSubnet(nil), "namespaces = "+s.namespace)
+	s.start()
+	web := s.service("web", tcp(8080), toClusterIP)
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	made := web.tree()
+	web.startOtherController(web.removesMarks)
+	web.waitUntilStopped()
+	s.waitForSweeps(3)
+	if told := s.orphanEvents("OrphanFound", made.ID); len(told) > 0 {
+		t.Errorf("it was called an orphan: %q", told)
+	}
+	if now := web.tree(); now.ID != made.ID {
+		t.Errorf("the Service has load balancer %s instead of %s", now.ID, made.ID)
+	}
 }
 
 func TestProblemsOfTheServiceSubnetAreReportedBeforeAnythingIsCreated(t *testing.T) {

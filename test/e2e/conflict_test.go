@@ -321,21 +321,24 @@ func TestContestedServiceCanBeDeleted(t *testing.T) {
 	}
 }
 
+// removesMarks is another controller that takes the finalizer and all annotations away.
+func (v *service) removesMarks(ctx context.Context, now *corev1.Service) (wrote bool, err error) {
+	if len(now.Finalizers) == 0 {
+		return false, nil
+	}
+	now = now.DeepCopy()
+	now.Finalizers = nil
+	clear(now.Annotations)
+	_, err = v.client.CoreV1().Services(v.namespace).Update(ctx, now, metav1.UpdateOptions{FieldManager: occm})
+	return true, err
+}
+
 func TestContestedServiceLeavesNothingBehindThoughItsFinalizerWasTakenAway(t *testing.T) {
 	skipOnRealOpenStack(t, "the cloud has no part in it")
 	s := newStage(t, settings{program: yielding(time.Hour)})
 	web := s.service("web", tcp(8080))
 	web.waitUntilProgrammed()
-	r := web.startOtherController(func(ctx context.Context, now *corev1.Service) (wrote bool, err error) {
-		if len(now.Finalizers) == 0 {
-			return false, nil
-		}
-		now = now.DeepCopy()
-		now.Finalizers = nil
-		clear(now.Annotations)
-		_, err = web.client.CoreV1().Services(web.namespace).Update(ctx, now, metav1.UpdateOptions{FieldManager: occm})
-		return true, err
-	})
+	r := web.startOtherController(web.removesMarks)
 	web.waitUntilStopped()
 	r.leave()
 	s.eventually(func() error {
