@@ -5,6 +5,7 @@ package build
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -63,18 +64,19 @@ func nodeAddresses(nodes []corev1.Node) map[string]bool {
 }
 
 // endpoints returns the endpoints of a port. With VIPs of both families, a Pod with addresses of both is a TCP member
-// once, and otherwise twice, for the reasons that targets has for nodes.
+// once, and otherwise twice, for the reasons that targets has for nodes. It is at its first address, also while that
+// takes no traffic: Kubernetes writes the slices of the families one after the other, so a Pod that is no longer ready
+// in one of them may still be so in the other.
 func (in Input) endpoints(port corev1.ServicePort) []target.Endpoint {
 	var all []target.Endpoint
 	pods := map[string]bool{}
 	for _, family := range in.served() {
-		found := target.Endpoints(ofFamily(in.Slices, family), port, in.Gated)
+		of := ofFamily(in.Slices, family)
+		found := target.Endpoints(of, port, in.Gated)
 		if port.Protocol == corev1.ProtocolTCP {
 			found = slices.DeleteFunc(found, func(e target.Endpoint) bool { return pods[e.Pod] })
 		}
-		for _, e := range found {
-			pods[e.Pod] = e.Pod != ""
-		}
+		maps.Copy(pods, target.Pods(of, port))
 		all = append(all, found...)
 	}
 	return all

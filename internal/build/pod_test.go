@@ -129,6 +129,25 @@ func TestAPodOfBothFamiliesIsATCPMemberOnce(t *testing.T) {
 	}
 }
 
+// Kubernetes writes the slices of the families one after the other.
+func TestAPodThatIsNotReadyAtItsFirstAddressIsNoTCPMemberAtItsOther(t *testing.T) {
+	both := func(in *Input) {
+		in.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+	}
+	unready := func(in *Input) {
+		for i := range in.Slices[0].Endpoints {
+			in.Slices[0].Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(false), Terminating: ptr.To(false)}
+		}
+	}
+	wanted, err := Wanted(input(podTargets, both, pods(8080, "10.1.0.1"), pods(8080, "2001:db8::1"), unready))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := members(wanted.LoadBalancer, 0); len(all) > 0 {
+		t.Errorf("members %v", all)
+	}
+}
+
 func TestSourceRangesOfPodsThatOnlyTheNodesGroupCouldEnforceAreRefused(t *testing.T) {
 	in := input(podTargets, ranges("10.0.0.0/8"), pods(8080, "10.1.0.1"), func(in *Input) {
 		in.Capabilities.Provider, in.Config.Provider, in.Config.ManageSecurityGroups = "ovn", "ovn", true

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Endpoint is an address and port in an EndpointSlice that takes traffic: of a Pod, or of anything that a person wrote.
@@ -80,6 +81,31 @@ func slicePort(s *discoveryv1.EndpointSlice, port corev1.ServicePort) int {
 	return 0
 }
 
+// Pods returns the names of the Pods that have an endpoint of a Service's port in the slices, whether or not it takes
+// traffic.
+func Pods(slicesOfFamily []discoveryv1.EndpointSlice, port corev1.ServicePort) map[string]bool {
+	names := map[string]bool{}
+	for i := range slicesOfFamily {
+		if slicePort(&slicesOfFamily[i], port) == 0 {
+			continue
+		}
+		for _, e := range slicesOfFamily[i].Endpoints {
+			if name := podOf(e); name != "" {
+				names[name] = true
+			}
+		}
+	}
+	return names
+}
+
+// podOf returns the name of the Pod of an endpoint, or "".
+func podOf(e discoveryv1.Endpoint) string {
+	if e.TargetRef != nil && (e.TargetRef.Kind == "" || e.TargetRef.Kind == "Pod") {
+		return e.TargetRef.Name
+	}
+	return ""
+}
+
 // endpointOf reports whether an endpoint of a slice takes traffic. The API says to use its first address only.
 func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, port int, gated map[string][]netip.Addr) (_ Endpoint, takes bool) {
 	if len(e.Addresses) == 0 {
@@ -90,14 +116,11 @@ func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, por
 		address.IsUnspecified() || address.IsMulticast() {
 		return Endpoint{}, false
 	}
-	pod := ""
-	if e.TargetRef != nil && (e.TargetRef.Kind == "" || e.TargetRef.Kind == "Pod") {
-		pod = e.TargetRef.Name
-	}
+	pod := podOf(e)
 	// The API defines nil as ready, and the other conditions as false.
-	ready := e.Conditions.Ready == nil || *e.Conditions.Ready
-	terminating := e.Conditions.Terminating != nil && *e.Conditions.Terminating
-	serving := e.Conditions.Serving != nil && *e.Conditions.Serving
+	ready := ptr.Deref(e.Conditions.Ready, true)
+	terminating := ptr.Deref(e.Conditions.Terminating, false)
+	serving := ptr.Deref(e.Conditions.Serving, false)
 	switch {
 	case ready:
 		return Endpoint{Pod: pod, Address: address, Port: port}, true
