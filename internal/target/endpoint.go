@@ -117,10 +117,10 @@ func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, por
 		return Endpoint{}, false
 	}
 	pod := podOf(e)
-	// The API defines nil as ready, and the other conditions as false.
+	// The API defines nil as ready, serving and not terminating.
 	ready := ptr.Deref(e.Conditions.Ready, true)
 	terminating := ptr.Deref(e.Conditions.Terminating, false)
-	serving := ptr.Deref(e.Conditions.Serving, false)
+	serving := ptr.Deref(e.Conditions.Serving, true)
 	switch {
 	case ready:
 		return Endpoint{Pod: pod, Address: address, Port: port}, true

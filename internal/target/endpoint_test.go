@@ -105,6 +105,14 @@ func TestEndpointsThatServeTakeTraffic(t *testing.T) {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", draining), podEndpoint("b", "10.1.0.2"), podEndpoint("c", "10.1.0.3", ended))},
 			want:   []string{"10.1.0.1:8080 a draining", "10.1.0.2:8080 b"},
 		},
+		"one that ends without a word whether it serves does serve": {
+			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", conditions(ptr.To(false), nil, ptr.To(true))), podEndpoint("b", "10.1.0.2"))},
+			want:   []string{"10.1.0.1:8080 a draining", "10.1.0.2:8080 b"},
+		},
+		"but one that is not ready and does not end does not": {
+			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", conditions(ptr.To(false), nil, nil)))},
+			want:   []string{},
+		},
 		"unless all end": {
 			slices: []discoveryv1.EndpointSlice{endpointSlice("http", 8080, podEndpoint("a", "10.1.0.1", draining), podEndpoint("b", "10.1.0.2", unready))},
 			want:   []string{"10.1.0.1:8080 a"},
