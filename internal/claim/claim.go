@@ -77,7 +77,7 @@ func (p Policy) WhyNotServed(service *corev1.Service) string {
 	balancer := service.Spec.Type == corev1.ServiceTypeLoadBalancer
 	switch class := service.Spec.LoadBalancerClass; {
 	case !balancer && p.ClusterIPs != nil:
-		return fmt.Sprintf("its type is %s, and [ClusterIP] of cloud.conf does not select it", service.Spec.Type)
+		return p.whyNotAtClusterIP(service)
 	case !balancer:
 		return fmt.Sprintf("its type is %s and not LoadBalancer", service.Spec.Type)
 	case class != nil && *class != p.LoadBalancerClass:

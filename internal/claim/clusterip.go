@@ -53,6 +53,21 @@ func (p Policy) AtClusterIP(service *corev1.Service) bool {
 	return (len(c.namespaces) == 0 || slices.Contains(c.namespaces, service.Namespace)) && c.selector.Matches(labels.Set(service.Labels))
 }
 
+// whyNotAtClusterIP is WhyNotServed in cluster-ip mode, for a Service that is not of type LoadBalancer.
+func (p Policy) whyNotAtClusterIP(service *corev1.Service) string {
+	switch {
+	case service.Spec.Type == corev1.ServiceTypeExternalName:
+		return "its type is ExternalName: it has no ClusterIP"
+	case service.Spec.ClusterIP == corev1.ClusterIPNone:
+		return "it is headless: it has no ClusterIP"
+	case service.Spec.ClusterIP == "":
+		return "it has no ClusterIP yet"
+	case p.AtClusterIP(service):
+		return "it is being deleted, and has no load balancer finalizer"
+	}
+	return fmt.Sprintf("its type is %s, and [ClusterIP] of cloud.conf does not select it", service.Spec.Type)
+}
+
 // InServiceSubnet reports whether the subnet is that of the ClusterIPs.
 func (p Policy) InServiceSubnet(subnetID string) bool {
 	return p.ClusterIPs != nil && subnetID == p.ClusterIPs.subnetID

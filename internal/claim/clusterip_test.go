@@ -122,3 +122,29 @@ func TestWithoutTheModeNoServiceIsServedAtItsClusterIP(t *testing.T) {
 		}
 	}
 }
+
+func TestWhyAServiceIsNotServedInClusterIPMode(t *testing.T) {
+	never := func(s *corev1.Service) { s.Finalizers, s.Annotations = nil, nil }
+	for name, c := range map[string]struct {
+		service *corev1.Service
+		want    string
+	}{
+		"not selected":                           {served(clusterIP, at("10.96.0.7"), never), "its type is ClusterIP, and [ClusterIP] of cloud.conf does not select it"},
+		"of type NodePort, not selected":         {served(ofType(corev1.ServiceTypeNodePort), at("10.96.0.7"), never), "its type is NodePort, and [ClusterIP] of cloud.conf does not select it"},
+		"headless":                               {served(clusterIP, at(corev1.ClusterIPNone), labelled("tier", "web"), never), "it is headless: it has no ClusterIP"},
+		"of type ExternalName":                   {served(ofType(corev1.ServiceTypeExternalName), labelled("tier", "web"), never), "its type is ExternalName: it has no ClusterIP"},
+		"without a ClusterIP yet":                {served(clusterIP, labelled("tier", "web"), never), "it has no ClusterIP yet"},
+		"being deleted":                          {served(clusterIP, at("10.96.0.7"), labelled("tier", "web"), deleted, never), "it is being deleted, and has no load balancer finalizer"},
+		"of type LoadBalancer, of another class": {served(class("other/x"), labelled("tier", "web"), never), `spec.loadBalancerClass is "other/x", and --load-balancer-class is "kube-octavia.io/octavia"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := atClusterIPs(t, config.ClusterIP{Selector: "tier=web"})
+			if p.Serves(c.service) || p.Leaves(c.service) {
+				t.Fatal("it is served or released")
+			}
+			if got := p.WhyNotServed(c.service); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
