@@ -74,7 +74,11 @@ func checkOtherControllers(f facts, r *diagnosis.Result) {
 	}
 	found, seen := othercontroller.Find(others)
 	for _, one := range found {
-		r.Found(diagnosis.Warning, one.What, othercontroller.Why, one.Do)
+		status, why := diagnosis.Warning, othercontroller.Why
+		if one.Kind == othercontroller.OCCM && f.Policy.ClusterIPs != nil {
+			status, why = diagnosis.Error, othercontroller.WhyAtClusterIPs
+		}
+		r.Found(status, one.What, why, one.Do)
 	}
 	for _, text := range seen {
 		r.Saw(text)

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/diagnosis"
 	"github.com/kube-octavia/kube-octavia/internal/nodedoctor"
 	"github.com/kube-octavia/kube-octavia/internal/othercontroller"
@@ -71,6 +72,13 @@ func TestOtherControllersAreFound(t *testing.T) {
 		"a DaemonSet with the service controller": {
 			mistake: runs("--controllers=cloud-node,service"),
 			check:   diagnosis.OtherControllers, status: diagnosis.Warning, what: "(DaemonSet kube-system/openstack-cloud-controller-manager) runs with its service controller", do: "--controllers=*,-service", also: []diagnosis.Check{diagnosis.Nodes},
+		},
+		"a DaemonSet with the service controller, in cluster-ip mode, for one class": {
+			mistake: func(f *diagnosis.Facts) {
+				runs("--controllers=cloud-node,service")(f)
+				f.Policy.DefaultClass, f.Policy.ClusterIPs = false, &claim.ClusterIPs{}
+			},
+			check: diagnosis.OtherControllers, status: diagnosis.Error, what: "runs with its service controller", do: "--controllers=*,-service", also: []diagnosis.Check{diagnosis.Nodes},
 		},
 		"a DaemonSet without it": {mistake: runs("--controllers=*,-service"), also: []diagnosis.Check{diagnosis.Nodes}, check: diagnosis.OtherControllers, status: diagnosis.OK},
 		"DaemonSets that may not be read": {

@@ -23,6 +23,9 @@ type Finding struct {
 // Why says why it matters that there is another controller.
 const Why = "Two controllers that serve the same Services undo each other's work, and delete each other's load balancers."
 
+// WhyAtClusterIPs is Why for the service controller of a cloud controller manager in cluster-ip mode.
+const WhyAtClusterIPs = "It deletes load balancers at ClusterIPs: a Service with the load balancer finalizer that is not of type LoadBalancer is one to clean up for it."
+
 // How to stop other controllers.
 const (
 	stopOCCM = "Switch off its service controller: add --controllers=*,-service to its arguments, see docs/migrate-from-occm.md."
@@ -37,7 +40,7 @@ const recently = 10 * time.Minute
 // Find returns the other controllers that serve the same Services, and what it saw of those that do not.
 func Find(f Facts) (found []Finding, seen []string) {
 	found, seen = findOCCM(f)
-	if !f.Policy.DefaultClass {
+	if !f.Policy.DefaultClass && f.Policy.ClusterIPs == nil {
 		for _, one := range found {
 			seen = append(seen, one.What+"; it serves Services without a class, which this controller does not handle")
 		}
