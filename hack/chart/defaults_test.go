@@ -18,9 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/cli"
 )
 
@@ -119,6 +121,25 @@ func TestTheValuesOfThePageAboutClusterAPIAreThoseOfTheChart(t *testing.T) {
 	d := object[appsv1.Deployment](t, texts["deployment.yaml"], "Deployment")
 	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--cluster-name=shop") || !slices.Contains(args, "--adopt=observe") {
 		t.Errorf("the arguments are %v", args)
+	}
+}
+
+func TestTheNetworkPolicyAllowsTheUsualPortsOfAllServicesThatAreCalled(t *testing.T) {
+	usual := map[string]int32{
+		calltable.ServiceIdentity: 5000, calltable.ServiceCompute: 8774, calltable.ServiceKeyManager: 9311,
+		calltable.ServiceNetwork: 9696, calltable.ServiceLoadBalancer: 9876,
+	}
+	allowed := map[int32]bool{}
+	policy := object[networkingv1.NetworkPolicy](t, rendered(t, helm, minimal+"networkPolicy: {enabled: true}")["networkpolicy.yaml"], "NetworkPolicy")
+	for _, rule := range policy.Spec.Egress {
+		for _, port := range rule.Ports {
+			allowed[port.Port.IntVal] = true
+		}
+	}
+	for _, call := range calltable.All() {
+		if !allowed[usual[call.Service]] {
+			t.Errorf("service %s, port %d: %s %s", call.Service, usual[call.Service], call.Method, call.Path)
+		}
 	}
 }
 
