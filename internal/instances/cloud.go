@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,11 +48,7 @@ func (c *Cloud) Inventory(ctx context.Context) (Inventory, error) {
 	if err != nil {
 		return Inventory{}, err
 	}
-	flavors, err := c.flavorIDs(ctx, servers)
-	if err != nil {
-		return Inventory{}, err
-	}
-	inv := Inventory{Servers: map[string]Server{}, Ports: map[string]Port{}, Networks: map[string]string{}, FlavorIDs: flavors}
+	inv := Inventory{Servers: map[string]Server{}, Ports: map[string]Port{}, Networks: map[string]string{}}
 	hasTrunk := false
 	for _, s := range servers {
 		inv.Servers[s.ID] = s
@@ -101,13 +96,10 @@ func (c *Cloud) Server(ctx context.Context, id string) (Server, bool, error) {
 	return Server{}, false, failed
 }
 
-// flavorIDs returns the ids of the flavors by name, if a server has a flavor whose name cannot be a label.
-func (c *Cloud) flavorIDs(ctx context.Context, servers []Server) (map[string]string, error) {
-	if !slices.ContainsFunc(servers, func(s Server) bool { return !isLabelValue(s.Flavor.Name) }) {
-		return nil, nil
-	}
+// flavorIDs returns the ids of the flavors by name.
+func (c *Cloud) flavorIDs(ctx context.Context) (map[string]string, error) {
 	type flavor struct{ ID, Name string }
-	flavors, err := paging.List[flavor](ctx, c.compute, "list flavors", "flavors", url.Values{})
+	flavors, err := paging.ListNamed[flavor](ctx, c.compute, "list flavors", "flavors", url.Values{})
 	ids := map[string]string{}
 	for _, f := range flavors {
 		ids[f.Name] = f.ID

@@ -83,7 +83,11 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	case id == nil:
 		return &cloudprovider.InstanceMetadata{ProviderID: node.Spec.ProviderID}, nil
 	case !isNew:
-		return i.metadata(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+		inventory, server, err := i.server(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+		if err != nil {
+			return nil, err
+		}
+		return i.metadata(inventory, server), nil
 	}
 	metadata, err := i.newMetadata(ctx, *id, node.Name, i.complete(node))
 	if retry := i.Now().Add(-retryAge); err != nil && i.inventories.began().Before(retry) {
@@ -114,38 +118,51 @@ func (i *Instances) complete(node *corev1.Node) time.Time {
 	return created
 }
 
-// newMetadata returns what a Node gets that is to be initialized.
+// newMetadata returns what a Node gets that is to be initialized. Kubernetes never changes the labels again, so it fails if
+// it cannot find out the instance type.
 func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string, since time.Time) (*cloudprovider.InstanceMetadata, error) {
-	metadata, err := i.metadata(ctx, id, name, since)
-	if err != nil || len(metadata.NodeAddresses) > 0 {
-		return metadata, err
+	inventory, server, err := i.server(ctx, id, name, since)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("server %s has no address yet: Neutron shows no active port of it with an address that [Networking] of cloud.conf allows",
-		metadata.ProviderID)
+	metadata := i.metadata(inventory, server)
+	if len(metadata.NodeAddresses) == 0 {
+		return nil, fmt.Errorf("server %s has no address yet: Neutron shows no active port of it with an address that [Networking] of cloud.conf allows",
+			metadata.ProviderID)
+	}
+	var flavors map[string]string
+	if !isLabelValue(server.Flavor.Name) {
+		if flavors, err = i.Cloud.flavorIDs(ctx); err != nil {
+			return nil, fmt.Errorf("the name of flavor %q cannot be a label, and its id is not known: %w", server.Flavor.Name, err)
+		}
+	}
+	metadata.InstanceType = instanceType(server.Flavor.Name, flavors)
+	return metadata, nil
 }
 
-// metadata returns what the cloud says about a Node, from an inventory that was read since a time.
-func (i *Instances) metadata(ctx context.Context, id ProviderID, name string, since time.Time) (*cloudprovider.InstanceMetadata, error) {
-	inventory, err := i.inventories.get(ctx, since)
-	if err != nil {
-		return nil, err
-	}
-	server, err := i.find(ctx, inventory, id, name)
-	if err != nil {
-		return nil, err
-	}
+// metadata returns what an inventory says about a Node. It lacks the instance type, which only a new Node gets.
+func (i *Instances) metadata(inventory Inventory, server Server) *cloudprovider.InstanceMetadata {
 	region := ""
 	if i.RegionInProviderID {
 		region = i.Region
 	}
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:       ProviderID{Region: region, Server: server.ID}.String(),
-		InstanceType:     inventory.InstanceType(server),
 		NodeAddresses:    inventory.Addresses(server, i.Networking),
 		Zone:             LabelValue(server.AvailabilityZone),
 		Region:           i.Region,
 		AdditionalLabels: additionalLabels(server),
-	}, nil
+	}
+}
+
+// server returns the server of a Node, and the inventory, which was read since a time.
+func (i *Instances) server(ctx context.Context, id ProviderID, name string, since time.Time) (Inventory, Server, error) {
+	inventory, err := i.inventories.get(ctx, since)
+	if err != nil {
+		return Inventory{}, Server{}, err
+	}
+	server, err := i.find(ctx, inventory, id, name)
+	return inventory, server, err
 }
 
 // find returns the server of a Node: the one with the id, or without an id the only one with the name of the Node. A list
@@ -172,11 +189,8 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 	if err != nil || id == nil || id.Server == "" {
 		return true, err
 	}
-	inventory, err := i.inventories.get(ctx, i.Now().Add(-i.ListAge))
-	if err != nil {
-		return true, err
-	}
-	if _, err := i.find(ctx, inventory, *id, node.Name); !errors.Is(err, cloudprovider.InstanceNotFound) {
+	inventory, _, err := i.server(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+	if !errors.Is(err, cloudprovider.InstanceNotFound) {
 		return true, err
 	}
 	nodes, err := i.Nodes()
@@ -198,11 +212,7 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 	if err != nil || id == nil || id.Server == "" {
 		return false, err
 	}
-	inventory, err := i.inventories.get(ctx, i.Now().Add(-i.ListAge))
-	if err != nil {
-		return false, err
-	}
-	server, err := i.find(ctx, inventory, *id, node.Name)
+	_, server, err := i.server(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
 	if err != nil || !server.IsStopped() || hasTaint(node, cloudproviderapi.TaintNodeShutdown) {
 		return server.IsStopped(), err
 	}

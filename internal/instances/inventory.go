@@ -19,8 +19,6 @@ type Inventory struct {
 	Ports map[string]Port
 	// Networks holds the names of networks by id. It is empty if no port is the parent of a trunk.
 	Networks map[string]string
-	// FlavorIDs holds the ids of flavors by name. It is empty if the names of all flavors in use can be labels.
-	FlavorIDs map[string]string
 }
 
 // Server is a server of Nova, with microversion 2.47.
@@ -75,16 +73,6 @@ type Trunk struct {
 // SubPort is a port of a trunk.
 type SubPort struct {
 	PortID string `json:"port_id"`
-}
-
-// InstanceType returns the name of the server's flavor, or its id if the name cannot be a label. Of a flavor that is deleted
-// only the name is known, so what cannot be in a label becomes a hyphen.
-func (inv Inventory) InstanceType(server Server) string {
-	name := server.Flavor.Name
-	if id := inv.FlavorIDs[name]; !isLabelValue(name) && isLabelValue(id) {
-		return id
-	}
-	return LabelValue(name)
 }
 
 // IsStopped reports whether nothing of the server runs: it was shut down or shelved.

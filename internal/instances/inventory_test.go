@@ -115,9 +115,9 @@ func TestLabelValues(t *testing.T) {
 }
 
 func TestTheInstanceTypeIsAValueOfALabel(t *testing.T) {
-	inv := Inventory{FlavorIDs: map[string]string{"big one": "big-1", "odd one": "no label!"}}
+	ids := map[string]string{"big one": "big-1", "odd one": "no label!"}
 	for name, want := range map[string]string{"m1.small": "m1.small", "big one": "big-1", "odd one": "odd-one", "deleted one": "deleted-one"} {
-		if got := inv.InstanceType(Server{Flavor: Flavor{Name: name}}); got != want {
+		if got := instanceType(name, ids); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

@@ -38,3 +38,12 @@ func LabelValue(text string) string {
 func isLabelValue(text string) bool {
 	return text != "" && len(validation.IsValidLabelValue(text)) == 0
 }
+
+// instanceType returns the name of a flavor, or its id if the name cannot be a label. Of a flavor that is deleted only the
+// name is known, so what cannot be in a label becomes a hyphen.
+func instanceType(name string, ids map[string]string) string {
+	if id := ids[name]; !isLabelValue(name) && isLabelValue(id) {
+		return id
+	}
+	return LabelValue(name)
+}

@@ -30,8 +30,18 @@ func List[T any](ctx context.Context, service *gophercloud.ServiceClient, op, pa
 	return ListOf[T](ctx, service, op, path, strings.ReplaceAll(path[strings.LastIndex(path, "/")+1:], "-", "_"), query)
 }
 
+// ListNamed is List for objects whose ids people choose, such as Nova's flavors. These ids may have any character, so they
+// must not become parts of URLs.
+func ListNamed[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path string, query url.Values) ([]T, error) {
+	return list[T](ctx, service, op, path, path, query, func(id string) bool { return id != "" })
+}
+
 // ListOf is List for a collection with another key in the response, such as Nova's servers/detail.
 func ListOf[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path, key string, query url.Values) ([]T, error) {
+	return list[T](ctx, service, op, path, key, query, openstack.IsID)
+}
+
+func list[T any](ctx context.Context, service *gophercloud.ServiceClient, op, path, key string, query url.Values, isID func(string) bool) ([]T, error) {
 	query = maps.Clone(query)
 	all, markers := []T{}, map[string]bool{}
 	for {
@@ -44,7 +54,7 @@ func ListOf[T any](ctx context.Context, service *gophercloud.ServiceClient, op, 
 			return nil, openstack.Unreadable(op, "no list of "+key)
 		}
 		all = append(all, page...)
-		last, err := lastID(op, answer[key])
+		last, err := lastID(op, answer[key], isID)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +74,7 @@ func ListOf[T any](ctx context.Context, service *gophercloud.ServiceClient, op, 
 }
 
 // lastID returns the id of the last object on a page, or "" for an empty page.
-func lastID(op string, page json.RawMessage) (last string, err error) {
+func lastID(op string, page json.RawMessage, isID func(string) bool) (last string, err error) {
 	var objects []struct {
 		ID string `json:"id"`
 	}
@@ -72,7 +82,7 @@ func lastID(op string, page json.RawMessage) (last string, err error) {
 		return "", openstack.Wrap(op, err)
 	}
 	for _, object := range objects {
-		if last = object.ID; !openstack.IsID(last) {
+		if last = object.ID; !isID(last) {
 			return "", openstack.Unreadable(op, "an object with the id "+strconv.Quote(last))
 		}
 	}

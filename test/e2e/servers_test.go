@@ -185,14 +185,41 @@ func (s *stage) nodeAddresses(id, name string) (all []corev1.NodeAddress) {
 	return append(all, corev1.NodeAddress{Type: corev1.NodeHostName, Address: name})
 }
 
+// Ids of flavors may have dots and blanks.
 func TestAFlavorWhoseNameCannotBeALabelIsShownByItsID(t *testing.T) {
 	s := newServerStage(t, settings{})
 	name := s.node("a")
-	big := flavor{id: name + "-big", name: "big one of " + name}
-	s.makeServerFlavor(big)
+	big := flavor{id: name + ".big", name: "big one of " + name}
+	for _, f := range []flavor{big, {id: "m1 " + name, name: "an unrelated one of " + name}} {
+		s.makeServerFlavor(f)
+	}
 	s.resizeServer(s.addServer(name), big)
 	s.register(name, nil)
 	if got := s.waitUntilInitialized(name).Labels[corev1.LabelInstanceTypeStable]; got != big.id {
+		t.Errorf("instance type %q", got)
+	}
+}
+
+// Kubernetes sets the label with the instance type only once, so the wrong one would stay.
+func TestOnlyANodeThatNeedsTheIDOfItsFlavorWaitsForFlavors(t *testing.T) {
+	s := newServerStage(t, settings{})
+	waits, usual := s.node("waits"), s.node("usual")
+	big := flavor{id: waits + "-big", name: "big one of " + waits}
+	s.makeServerFlavor(big)
+	s.resizeServer(s.addServer(waits), big)
+	s.addServer(usual)
+	fault := s.cloud.Faults().Add(wire.Fault{Service: cloudsim.Compute, Route: "/v2.1/flavors", Kind: wire.FaultStatus, Status: http.StatusInternalServerError})
+	s.register(waits, nil)
+	s.eventually(func() error {
+		return s.hasNodeEvent(waits, "NodeNotInitialized", "the name of flavor")
+	})
+	s.register(usual, nil)
+	s.waitUntilInitialized(usual)
+	if !hasTaint(s.getNode(waits), uninitialized.Key) {
+		t.Error("the Node has lost its taint")
+	}
+	s.cloud.Faults().Remove(fault)
+	if got := s.waitUntilInitialized(waits).Labels[corev1.LabelInstanceTypeStable]; got != big.id {
 		t.Errorf("instance type %q", got)
 	}
 }
