@@ -23,11 +23,24 @@ type cache struct {
 	ids  sets.Set[string] // of all servers of the last inventory and of the earlier ones; 36 bytes each, so it is never cleaned
 }
 
-// snapshot is the end of a read.
+// snapshot is the outcome of a read.
 type snapshot struct {
-	began     time.Time
-	inventory Inventory
-	err       error
+	began, ended time.Time
+	inventory    Inventory
+	err          error
+}
+
+// freshness is which snapshots are fresh enough.
+type freshness func(snapshot) bool
+
+// begunSince is for what has to see everything that happened before a time.
+func begunSince(t time.Time) freshness {
+	return func(s snapshot) bool { return !s.began.Before(t) }
+}
+
+// endedSince is for what may be old. However long a read takes, its outcome serves all Nodes for a while.
+func endedSince(t time.Time) freshness {
+	return func(s snapshot) bool { return !s.ended.Before(t) }
 }
 
 func newCache(read func(context.Context) (Inventory, error), now func() time.Time) *cache {
@@ -35,24 +48,30 @@ func newCache(read func(context.Context) (Inventory, error), now func() time.Tim
 	c.reads = batch.New(func(ctx context.Context, _ []string) (map[string]snapshot, error) {
 		s := snapshot{began: now()}
 		s.inventory, s.err = read(ctx)
+		s.ended = now()
 		c.keep(s)
 		return map[string]snapshot{"": s}, nil
 	})
 	return c
 }
 
-// get returns an inventory whose read began at that time or later. Several callers share a read.
-func (c *cache) get(ctx context.Context, since time.Time) (Inventory, error) {
-	c.mu.Lock()
-	s := c.last
-	c.mu.Unlock()
-	if s.began.Before(since) {
+// get returns an inventory that is fresh. Several callers share a read.
+func (c *cache) get(ctx context.Context, fresh freshness) (Inventory, error) {
+	s := c.latest()
+	if !fresh(s) {
 		var err error
 		if s, err = c.reads.Get(ctx, ""); err != nil {
 			return Inventory{}, err
 		}
 	}
 	return s.inventory, s.err
+}
+
+// latest returns the last snapshot.
+func (c *cache) latest() snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
 }
 
 func (c *cache) keep(s snapshot) {
@@ -65,13 +84,6 @@ func (c *cache) keep(s snapshot) {
 	for id := range s.inventory.Servers {
 		c.ids.Insert(id)
 	}
-}
-
-// began returns when the read of the last inventory began.
-func (c *cache) began() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last.began
 }
 
 // had reports whether an inventory had the server.

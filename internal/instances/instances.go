@@ -26,7 +26,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
-// retryAge is how old a list of servers may be for a new Node whose server was not found.
+// retryAge is for how long after its read a list of servers is used for new Nodes whose servers were not found.
 const retryAge = 5 * time.Second
 
 // Options configure Instances.
@@ -41,7 +41,7 @@ type Options struct {
 	RegionInProviderID bool
 	// Nodes lists the Nodes of the cluster.
 	Nodes func() ([]*corev1.Node, error)
-	// ListAge is how old a list of servers may be for Nodes that are not new; 0 means 15 s. Kubernetes asks about all Nodes
+	// ListAge is for how long after its read a list of servers is used for Nodes that are not new; 0 means 15 s. Kubernetes asks about all Nodes
 	// one after the other, and about those that are not ready every few seconds.
 	ListAge time.Duration
 	// Recorder records why a Node cannot be initialized or deleted.
@@ -83,21 +83,25 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	case id == nil:
 		return &cloudprovider.InstanceMetadata{ProviderID: node.Spec.ProviderID}, nil
 	case !isNew:
-		inventory, server, err := i.server(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+		inventory, server, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
 		if err != nil {
 			return nil, err
 		}
 		return i.metadata(inventory, server), nil
 	}
-	metadata, err := i.newMetadata(ctx, *id, node.Name, i.complete(node))
-	if retry := i.Now().Add(-retryAge); err != nil && i.inventories.began().Before(retry) {
-		metadata, err = i.newMetadata(ctx, *id, node.Name, retry)
+	recent := i.recent(retryAge) // a list that this call reads is not read again, however long it takes
+	metadata, err := i.newMetadata(ctx, *id, node.Name, begunSince(i.complete(node)))
+	if err != nil && !recent(i.inventories.latest()) {
+		metadata, err = i.newMetadata(ctx, *id, node.Name, recent)
 	}
 	if err != nil {
 		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotInitialized", "Initialize", "%s", err.Error())
 	}
 	return metadata, err
 }
+
+// recent is for Nodes for which a list of servers may be that old.
+func (i *Instances) recent(age time.Duration) freshness { return endedSince(i.Now().Add(-age)) }
 
 // IsUninitialized reports whether a Node has the taint with which kubelet registers it for an external cloud provider.
 func IsUninitialized(node *corev1.Node) bool {
@@ -120,8 +124,8 @@ func (i *Instances) complete(node *corev1.Node) time.Time {
 
 // newMetadata returns what a Node gets that is to be initialized. Kubernetes never changes the labels again, so it fails if
 // it cannot find out the instance type.
-func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string, since time.Time) (*cloudprovider.InstanceMetadata, error) {
-	inventory, server, err := i.server(ctx, id, name, since)
+func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string, fresh freshness) (*cloudprovider.InstanceMetadata, error) {
+	inventory, server, err := i.server(ctx, id, name, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +159,9 @@ func (i *Instances) metadata(inventory Inventory, server Server) *cloudprovider.
 	}
 }
 
-// server returns the server of a Node, and the inventory, which was read since a time.
-func (i *Instances) server(ctx context.Context, id ProviderID, name string, since time.Time) (Inventory, Server, error) {
-	inventory, err := i.inventories.get(ctx, since)
+// server returns the server of a Node, and the inventory that has it or lacks it.
+func (i *Instances) server(ctx context.Context, id ProviderID, name string, fresh freshness) (Inventory, Server, error) {
+	inventory, err := i.inventories.get(ctx, fresh)
 	if err != nil {
 		return Inventory{}, Server{}, err
 	}
@@ -189,7 +193,7 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 	if err != nil || id == nil || id.Server == "" {
 		return true, err
 	}
-	inventory, _, err := i.server(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+	inventory, _, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
 	if !errors.Is(err, cloudprovider.InstanceNotFound) {
 		return true, err
 	}
@@ -212,7 +216,7 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 	if err != nil || id == nil || id.Server == "" {
 		return false, err
 	}
-	_, server, err := i.server(ctx, *id, node.Name, i.Now().Add(-i.ListAge))
+	_, server, err := i.server(ctx, *id, node.Name, i.recent(i.ListAge))
 	if err != nil || !server.IsStopped() || hasTaint(node, cloudproviderapi.TaintNodeShutdown) {
 		return server.IsStopped(), err
 	}

@@ -41,8 +41,8 @@ type Delays struct {
 	// Unfinished is how long parts of an ACTIVE load balancer may take to become ACTIVE: some providers do not
 	// complete all at once.
 	Unfinished Backoff
-	// ServerList is how old a list of servers may be for Nodes that are not ready, which Kubernetes asks about every few
-	// seconds.
+	// ServerList is for how long after its read a list of servers is used for Nodes that are not ready, which Kubernetes
+	// asks about every few seconds.
 	ServerList time.Duration
 	// NodePeriod replaces the intervals of the controllers of Nodes and routes, which flags set; 0 replaces none.
 	NodePeriod time.Duration

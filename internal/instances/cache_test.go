@@ -1,0 +1,93 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package instances
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+)
+
+// slowCloud is the read of an inventory with one server, "1" of Node node-1, that takes a while.
+type slowCloud struct {
+	takes time.Duration
+	err   error
+	reads int
+}
+
+func (c *slowCloud) read(context.Context) (Inventory, error) {
+	c.reads++
+	time.Sleep(c.takes) // in the test's own time
+	server := Server{ID: "1", Name: "node-1", Flavor: Flavor{Name: "m1.small"}, AccessIPv4: "192.0.2.1"}
+	return Inventory{Servers: map[string]Server{server.ID: server}}, c.err
+}
+
+func (c *slowCloud) instances() *Instances {
+	return &Instances{
+		Options:     Options{ListAge: 15 * time.Second, Now: time.Now, Recorder: events.NewFakeRecorder(100)},
+		inventories: newCache(c.read, time.Now),
+	}
+}
+
+func TestAllNodesShareAListHoweverLongItTakes(t *testing.T) {
+	silent := errors.New("Nova does not answer")
+	old := &corev1.Node{Spec: corev1.NodeSpec{ProviderID: "openstack:///1"}}
+	young := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}}}
+	young.Name = "node-2"
+	exists := func(ctx context.Context, i *Instances) error { _, err := i.InstanceExists(ctx, old); return err }
+	stopped := func(ctx context.Context, i *Instances) error { _, err := i.InstanceShutdown(ctx, old); return err }
+	update := func(ctx context.Context, i *Instances) error { _, err := i.InstanceMetadata(ctx, old); return err }
+	initialize := func(ctx context.Context, i *Instances) error { _, err := i.InstanceMetadata(ctx, young); return err }
+	for name, test := range map[string]struct {
+		cloud slowCloud
+		ask   func(context.Context, *Instances) error
+		fails bool
+	}{
+		"whether they exist":                 {slowCloud{takes: 20 * time.Second}, exists, false},
+		"whether they exist, in vain":        {slowCloud{takes: time.Minute, err: silent}, exists, true},
+		"whether they are stopped":           {slowCloud{takes: 20 * time.Second}, stopped, false},
+		"for their addresses":                {slowCloud{takes: 20 * time.Second}, update, false},
+		"for new Nodes without a server":     {slowCloud{takes: 20 * time.Second}, initialize, true},
+		"for new Nodes while Nova is silent": {slowCloud{takes: time.Minute, err: silent}, initialize, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i := test.cloud.instances()
+				for range 20 {
+					if err := test.ask(t.Context(), i); (err != nil) != test.fails {
+						t.Fatal(err)
+					}
+				}
+				if test.cloud.reads != 1 {
+					t.Errorf("%d reads", test.cloud.reads)
+				}
+				time.Sleep(20 * time.Second) // in the test's own time
+				if err := test.ask(t.Context(), i); (err != nil) != test.fails || test.cloud.reads != 2 {
+					t.Errorf("%d reads when the list is old: %v", test.cloud.reads, err)
+				}
+			})
+		})
+	}
+}
+
+func TestANewNodeGetsAListThatWasReadAfterItWasRegistered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &slowCloud{takes: 3 * time.Second}
+		i := cloud.instances()
+		node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}}}
+		node.Name = "node-1"
+		for want := 1; want <= 2; want++ {
+			if _, err := i.InstanceMetadata(t.Context(), node); err != nil || cloud.reads != want {
+				t.Errorf("%d reads instead of %d: %v", cloud.reads, want, err)
+			}
+			node.CreationTimestamp.Time = time.Now().Add(-2 * time.Second) // after the read began, and before it ended
+		}
+	})
+}
