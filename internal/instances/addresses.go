@@ -57,6 +57,11 @@ func (inv Inventory) Addresses(server Server, networking config.Networking) []co
 	return list.addresses
 }
 
+// isIP reports whether others can reach the Node by an address: a host name may be that of nothing.
+func isIP(a corev1.NodeAddress) bool {
+	return a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP
+}
+
 // byNetwork returns the addresses that Nova lists and those of the subports of trunks, by the names of the networks.
 func (inv Inventory) byNetwork(server Server, ports []Port) map[string][]Address {
 	all := map[string][]Address{}

@@ -15,17 +15,24 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 )
 
-// slowCloud is the read of an inventory with one server, "1" of Node node-1, that takes a while.
+// nodeOne is the server of Node node-1.
+var nodeOne = Server{ID: "1", Name: "node-1", Flavor: Flavor{Name: "m1.small"}, AccessIPv4: "192.0.2.1"}
+
+// slowCloud is the read of an inventory with one server, by default nodeOne, that takes a while.
 type slowCloud struct {
-	takes time.Duration
-	err   error
-	reads int
+	server Server
+	takes  time.Duration
+	err    error
+	reads  int
 }
 
 func (c *slowCloud) read(context.Context) (Inventory, error) {
 	c.reads++
 	time.Sleep(c.takes) // in the test's own time
-	server := Server{ID: "1", Name: "node-1", Flavor: Flavor{Name: "m1.small"}, AccessIPv4: "192.0.2.1"}
+	server := c.server
+	if server.ID == "" {
+		server = nodeOne
+	}
 	return Inventory{Servers: map[string]Server{server.ID: server}}, c.err
 }
 
@@ -90,4 +97,26 @@ func TestANewNodeGetsAListThatWasReadAfterItWasRegistered(t *testing.T) {
 			node.CreationTimestamp.Time = time.Now().Add(-2 * time.Second) // after the read began, and before it ended
 		}
 	})
+}
+
+func TestANewNodeNeedsAnAddressThatIsNoHostName(t *testing.T) {
+	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}}}
+	node.Name = "node-1"
+	for name, test := range map[string]struct {
+		change func(*Server)
+		fails  bool
+	}{
+		"an access address": {func(*Server) {}, false},
+		"a host name":       {func(s *Server) { s.AccessIPv4, s.Metadata = "", map[string]string{"hostname": "node-1"} }, true},
+		"an address that only Nova lists": {func(s *Server) {
+			s.AccessIPv4, s.Addresses = "", map[string][]Address{"private": {{Address: "10.0.0.1"}}}
+		}, false},
+		"none": {func(s *Server) { s.AccessIPv4 = "" }, true},
+	} {
+		cloud := &slowCloud{server: nodeOne}
+		test.change(&cloud.server)
+		if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
+			t.Errorf("a server with %s: %v", name, err)
+		}
+	}
 }

@@ -130,8 +130,8 @@ func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string,
 		return nil, err
 	}
 	metadata := i.metadata(inventory, server)
-	if len(metadata.NodeAddresses) == 0 {
-		return nil, fmt.Errorf("server %s has no address yet: Neutron shows no active port of it with an address that [Networking] of cloud.conf allows",
+	if !slices.ContainsFunc(metadata.NodeAddresses, isIP) {
+		return nil, fmt.Errorf("server %s has no address yet: neither its active ports in Neutron nor Nova show one that [Networking] of cloud.conf allows",
 			metadata.ProviderID)
 	}
 	var flavors map[string]string
