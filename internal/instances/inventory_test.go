@@ -20,6 +20,7 @@ func TestParseProviderID(t *testing.T) {
 		"":                        {},
 		"openstack:///abc":        {id: ProviderID{Server: "abc"}},
 		"openstack://region1/abc": {id: ProviderID{Region: "region1", Server: "abc"}},
+		"openstack://Region1/ABC": {id: ProviderID{Region: "Region1", Server: "abc"}},
 		"/abc":                    {id: ProviderID{Server: "abc"}},
 		"abc":                     {err: `provider id "abc": must be openstack:///SERVER or openstack://REGION/SERVER`},
 		"openstack://":            {err: "must be openstack:///SERVER"},
@@ -30,7 +31,7 @@ func TestParseProviderID(t *testing.T) {
 		if id != want.id || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
 			t.Errorf("%q: got %+v, %v", text, id, err)
 		}
-		if err == nil && id.Server != "" && strings.HasPrefix(text, "openstack:") && id.String() != text {
+		if err == nil && id.Server != "" && strings.HasPrefix(text, "openstack:") && !strings.EqualFold(id.String(), text) {
 			t.Errorf("%q became %q", text, id)
 		}
 	}

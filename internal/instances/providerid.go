@@ -16,7 +16,7 @@ const providerName = "openstack"
 type ProviderID struct {
 	// Region is empty if the id has none.
 	Region string
-	// Server is the id of the server. It is empty for a Node that has no provider id yet.
+	// Server is the id of the server, in lower case as Nova's. It is empty for a Node that has no provider id yet.
 	Server string
 }
 
@@ -24,7 +24,7 @@ type ProviderID struct {
 var ErrOtherCloud = errors.New("the provider id is not one of OpenStack")
 
 // ParseProviderID reads a provider id. An id without a scheme, such as /SERVER, is one of OpenStack; old versions of kubelet
-// wrote such ids. An empty text is an empty id. The error wraps ErrOtherCloud if the id has another scheme.
+// wrote such ids. Upper case becomes lower case: firmware may show a server its id so. An empty text is an empty id. The error wraps ErrOtherCloud if the id has another scheme.
 func ParseProviderID(text string) (ProviderID, error) {
 	if text == "" {
 		return ProviderID{}, nil
@@ -40,7 +40,7 @@ func ParseProviderID(text string) (ProviderID, error) {
 	if !found || server == "" || strings.Contains(server, "/") {
 		return ProviderID{}, fmt.Errorf("provider id %q: must be openstack:///SERVER or openstack://REGION/SERVER", text)
 	}
-	return ProviderID{Region: region, Server: server}, nil
+	return ProviderID{Region: region, Server: strings.ToLower(server)}, nil
 }
 
 // String returns the text of the id.
