@@ -178,9 +178,6 @@ func (o *Others) tell(ctx context.Context, found []othercontroller.Finding) {
 	}
 }
 
-// longestNote is the longest text of an event.
-const longestNote = 1024
-
 // event writes an event about namespace kube-system, whose uid identifies the cluster. Recorders write later, and this
 // event has to be there before anything else is written.
 func (o *Others) event(ctx context.Context, kind, reason, note string) {
@@ -191,7 +188,7 @@ func (o *Others) event(ctx context.Context, kind, reason, note string) {
 	e := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "kube-octavia-", Namespace: metav1.NamespaceDefault},
 		EventTime:  metav1.NowMicro(), ReportingController: "kube-octavia", ReportingInstance: "kube-octavia-" + host, Action: "LookForOthers",
-		Type: kind, Reason: reason, Note: strings.ToValidUTF8(note[:min(len(note), longestNote)], ""),
+		Type: kind, Reason: reason, Note: status.Note(note),
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: metav1.NamespaceSystem, UID: types.UID(o.Policy.ClusterUID)},
 	}
 	if err := o.Client.Create(ctx, e); err != nil {

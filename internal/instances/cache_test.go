@@ -6,6 +6,7 @@ package instances
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,5 +119,20 @@ func TestANewNodeNeedsAnAddressThatIsNoHostName(t *testing.T) {
 		if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
 			t.Errorf("a server with %s: %v", name, err)
 		}
+	}
+}
+
+// The API refuses an event with a note of more than 1,024 bytes.
+func TestALongReasonWhyANodeIsNotInitializedFitsAnEvent(t *testing.T) {
+	cloud := &slowCloud{err: errors.New(strings.Repeat("x", 2000))}
+	i, recorder := cloud.instances(), events.NewFakeRecorder(1)
+	i.Recorder = recorder
+	node := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}}}
+	if _, err := i.InstanceMetadata(t.Context(), node); err == nil {
+		t.Fatal("no error")
+	}
+	note, found := strings.CutPrefix(<-recorder.Events, corev1.EventTypeWarning+" NodeNotInitialized ")
+	if !found || len(note) > 1024 || !strings.HasPrefix(note, "xxx") {
+		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }

@@ -8,7 +8,7 @@
 // All servers and ports of the project are read together, with one call per thousand of each. What follows from them is
 // decided by pure functions over an Inventory.
 //
-// It may import batch, config, openstack and paging.
+// It may import batch, config, openstack, paging and status.
 package instances
 
 import (
@@ -24,6 +24,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 )
 
 // retryAge is for how long after its read a list of servers is used for new Nodes whose servers were not found.
@@ -95,7 +96,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		metadata, err = i.newMetadata(ctx, *id, node.Name, recent)
 	}
 	if err != nil {
-		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotInitialized", "Initialize", "%s", err.Error())
+		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotInitialized", "Initialize", "%s", status.Note(err.Error()))
 	}
 	return metadata, err
 }

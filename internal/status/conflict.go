@@ -84,5 +84,5 @@ func Overwritten(marks []string, writer string) Event {
 	if writer != "" {
 		text += ", last by " + writer
 	}
-	return Event{Type: corev1.EventTypeWarning, Reason: ReasonConflictingWrite, Message: shorten(text+". "+onlyOne, longestEvent)}
+	return Event{Type: corev1.EventTypeWarning, Reason: ReasonConflictingWrite, Message: Note(text + ". " + onlyOne)}
 }

@@ -18,6 +18,9 @@ type Event struct {
 	Reason, Message string
 }
 
+// Note shortens a text to what the API takes as the note of an event.
+func Note(text string) string { return shorten(text, longestEvent) }
+
 // Events returns one event for each condition that changed its status or its
 // reason, and none for a pass that changed nothing.
 func Events(before, after []metav1.Condition) []Event {
@@ -31,7 +34,7 @@ func Events(before, after []metav1.Condition) []Event {
 			// The usual case, or a repetition of another event.
 			continue
 		}
-		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: shorten(now.Message, longestEvent)}
+		e := Event{Type: corev1.EventTypeNormal, Reason: now.Reason, Message: Note(now.Message)}
 		if now.Status == metav1.ConditionFalse && !underway(now.Reason) || now.Reason == ReasonCertificateNotValid {
 			e.Type = corev1.EventTypeWarning
 		}
@@ -67,8 +70,8 @@ const (
 
 // Repaired is the event for operations that undid changes of another client.
 func Repaired(ops []string) Event {
-	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: shorten(
-		"the cloud objects of this Service had been changed outside kube-octavia; repaired: "+strings.Join(ops, "; "), longestEvent)}
+	return Event{Type: corev1.EventTypeNormal, Reason: ReasonDriftRepaired, Message: Note(
+		"the cloud objects of this Service had been changed outside kube-octavia; repaired: " + strings.Join(ops, "; "))}
 }
 
 func underway(reason string) bool {
