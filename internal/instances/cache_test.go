@@ -136,3 +136,28 @@ func TestALongReasonWhyANodeIsNotInitializedFitsAnEvent(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }
+
+func TestNewNodesShareAListOfFlavors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		f := flavors{now: time.Now, read: func(context.Context) (map[string]string, error) {
+			reads++
+			time.Sleep(20 * time.Second) // in the test's own time
+			return map[string]string{"SCS-2V:4": "scs-1"}, nil
+		}}
+		ask := func(name, want string, wantReads int) {
+			t.Helper()
+			if got, err := f.instanceType(t.Context(), name, time.Now().Add(-15*time.Second)); got != want || err != nil || reads != wantReads {
+				t.Errorf("%s: %q instead of %q, %d reads instead of %d: %v", name, got, want, reads, wantReads, err)
+			}
+		}
+		ask("m1.small", "m1.small", 0)
+		for range 20 {
+			ask("SCS-2V:4", "scs-1", 1)
+		}
+		ask("a deleted one", "a-deleted-one", 2)
+		ask("SCS-2V:4", "scs-1", 2)
+		time.Sleep(16 * time.Second) // in the test's own time
+		ask("SCS-2V:4", "scs-1", 3)
+	})
+}

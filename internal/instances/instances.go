@@ -55,6 +55,7 @@ type Options struct {
 type Instances struct {
 	Options
 	inventories *cache
+	flavors     *flavors
 }
 
 // New returns Instances. It makes no calls.
@@ -65,7 +66,7 @@ func New(o Options) *Instances {
 	if o.ListAge == 0 {
 		o.ListAge = 15 * time.Second
 	}
-	return &Instances{Options: o, inventories: newCache(o.Cloud.Inventory, o.Now)}
+	return &Instances{Options: o, inventories: newCache(o.Cloud.Inventory, o.Now), flavors: &flavors{read: o.Cloud.flavorIDs, now: o.Now}}
 }
 
 var _ cloudprovider.InstancesV2 = &Instances{}
@@ -135,13 +136,9 @@ func (i *Instances) newMetadata(ctx context.Context, id ProviderID, name string,
 		return nil, fmt.Errorf("server %s has no address yet: neither its active ports in Neutron nor Nova show one that [Networking] of cloud.conf allows",
 			metadata.ProviderID)
 	}
-	var flavors map[string]string
-	if !isLabelValue(server.Flavor.Name) {
-		if flavors, err = i.Cloud.flavorIDs(ctx); err != nil {
-			return nil, fmt.Errorf("the name of flavor %q cannot be a label, and its id is not known: %w", server.Flavor.Name, err)
-		}
+	if metadata.InstanceType, err = i.flavors.instanceType(ctx, server.Flavor.Name, i.Now().Add(-i.ListAge)); err != nil {
+		return nil, fmt.Errorf("the name of flavor %q cannot be a label, and its id is not known: %w", server.Flavor.Name, err)
 	}
-	metadata.InstanceType = instanceType(server.Flavor.Name, flavors)
 	return metadata, nil
 }
 
