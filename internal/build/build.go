@@ -407,6 +407,14 @@ func (in Input) serial(listeners []lb.Listener) bool {
 	return in.Serial || monitored && !in.Capabilities.Has(lb.FeatureCreateWithMonitors)
 }
 
+// MayLoseAddress reports whether a create with one call could lose the address that the Service requests for the VIP: if Octavia
+// refuses a part for a quota, it leaves the VIP port behind, and the address is in use by a port that no create can have.
+func (in Input) MayLoseAddress(options annotation.Options) bool {
+	ip := in.Service.Spec.LoadBalancerIP
+	requested := in.Owner.ClusterIP != "" || ip != "" && (options.Internal || strings.Contains(ip, ":")) // otherwise it is a floating IP
+	return requested && !in.Capabilities.UnlimitedChildren
+}
+
 // local reports whether nodes without an endpoint drop the Service's traffic. That does not matter if Pods are members.
 func (in Input) local() bool {
 	return !in.members.pods && in.Service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal

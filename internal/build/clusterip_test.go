@@ -199,3 +199,31 @@ func TestASubnetWithoutProblemsNeverAssignsAClusterIP(t *testing.T) {
 		}
 	})
 }
+func TestACreateWithOneCallMayLoseAnAddressOnlyIfAQuotaCanRefuseAPart(t *testing.T) {
+	at := func(ip string) func(*Input) {
+		return func(in *Input) { in.Service.Spec.LoadBalancerIP = ip }
+	}
+	clusterIP := func(in *Input) { in.Owner.ClusterIP = "10.96.0.5" }
+	internal := annotation.Options{Internal: true}
+	for name, test := range map[string]struct {
+		edit    func(*Input)
+		options annotation.Options
+		want    bool
+	}{
+		"any address":                     {func(*Input) {}, internal, false},
+		"a ClusterIP":                     {clusterIP, annotation.Options{}, true},
+		"a VIP":                           {at("10.0.0.9"), internal, true},
+		"a VIP, and a floating IP for it": {at("fd00::9"), annotation.Options{}, true},
+		"a floating IP":                   {at("203.0.113.9"), annotation.Options{}, false},
+	} {
+		in := Input{Service: &corev1.Service{}}
+		test.edit(&in)
+		if got := in.MayLoseAddress(test.options); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		in.Capabilities.UnlimitedChildren = true
+		if in.MayLoseAddress(test.options) {
+			t.Errorf("%s, and there is no quota: true", name)
+		}
+	}
+}

@@ -63,6 +63,9 @@ func (f Feature) OfController() bool {
 // ProvidersPath is the path of the list of Octavia's providers.
 const ProvidersPath = "/v2.0/lbaas/providers"
 
+// QuotaPath is the path of the quota of a project in Octavia.
+const QuotaPath = "/v2.0/lbaas/quotas/*"
+
 const (
 	balancersPath   = "/v2.0/lbaas/loadbalancers"
 	listenersPath   = "/v2.0/lbaas/listeners"
@@ -83,6 +86,7 @@ var calls = []Call{
 	{ServiceIdentity, http.MethodGet, "/v3/OS-TRUST/trusts/*", FeatureSession, "read the expiry of the trust in use"},
 	{ServiceLoadBalancer, http.MethodGet, "/", FeatureSession, "read the API versions of Octavia"},
 	{ServiceLoadBalancer, http.MethodGet, ProvidersPath, FeatureSession, "check that Octavia has the providers of cloud.conf"},
+	{ServiceLoadBalancer, http.MethodGet, QuotaPath, FeatureSession, "in cluster-ip mode, find out whether a quota can refuse a part of a load balancer"},
 
 	{ServiceLoadBalancer, http.MethodGet, balancersPath, FeatureLoadBalancers, "find a load balancer by name; detect drift"},
 	{ServiceLoadBalancer, http.MethodPost, balancersPath, FeatureLoadBalancers, "create a load balancer"},
@@ -151,7 +155,6 @@ var calls = []Call{
 
 	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/flavors", FeatureDoctorCommand, "list the flavors, if one is used"},
 	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/availabilityzones", FeatureDoctorCommand, "list the availability zones, if one is used"},
-	{ServiceLoadBalancer, http.MethodGet, "/v2.0/lbaas/quotas/*", FeatureDoctorCommand, "read the quota of the project"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/quotas/*/details.json", FeatureDoctorCommand, "read the quota of the project, and how much of it is used"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/routers", FeatureDoctorCommand, "find the router between VIPs and the external network"},
 	{ServiceNetwork, http.MethodGet, "/v2.0/network-ip-availabilities", FeatureDoctorCommand, "count free addresses"},

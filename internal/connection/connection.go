@@ -9,6 +9,7 @@ package connection
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kube-octavia/kube-octavia/internal/barbican"
+	"github.com/kube-octavia/kube-octavia/internal/calltable"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/config"
@@ -120,7 +122,23 @@ func (o *Options) Connect(ctx context.Context, cloud config.Config, version stri
 		session.Close()
 		return Cloud{}, err
 	}
+	if cloud.ClusterIP.Enabled {
+		can.UnlimitedChildren = unlimitedChildren(ctx, session, log)
+	}
 	return Cloud{Config: cloud, Session: session, Capabilities: can, UnknownProviders: checkProviders(ctx, session, o.CloudConfig, cloud, log)}, nil
+}
+
+// unlimitedChildren reports whether no quota limits what is below load balancers. Not to know it is no reason to stop.
+func unlimitedChildren(ctx context.Context, session *openstack.Session, log logr.Logger) bool {
+	if slices.ContainsFunc(session.MissingRules(), func(c calltable.Call) bool { return c.Path == calltable.QuotaPath }) {
+		return false // a call that no access rule allows would only renew the token
+	}
+	quota, err := octavia.New(session.LoadBalancer(), session.ProjectID(), lb.Capabilities{}).Quota(ctx)
+	if err != nil {
+		log.Info("load balancers at ClusterIPs are created without their ports, which takes more calls", "error", err.Error())
+		return false
+	}
+	return !quota.LimitsChildren()
 }
 
 // Login only authenticates.

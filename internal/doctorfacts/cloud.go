@@ -157,9 +157,8 @@ func (c *cloud) readOctavia(ctx context.Context, o *diagnosis.Octavia) {
 			}
 		},
 		func() {
-			var answer struct{ Quota map[string]*int }
-			_, err := service.Get(ctx, service.ServiceURL("lbaas", "quotas", project), &answer, nil)
-			o.Quota = read(octaviaQuota(answer.Quota), openstack.Wrap("read the quota of Octavia", err))
+			quota, err := octavia.New(service, project, lb.Capabilities{}).Quota(ctx)
+			o.Quota = read(map[string]int(quota), err)
 		},
 		func() {
 			found, err := octavia.New(service, project, lb.Capabilities{}).Listed(ctx)
@@ -178,23 +177,6 @@ func getList[T any](ctx context.Context, service *gophercloud.ServiceClient, op,
 		return nil, openstack.Unreadable(op, "no list of "+key)
 	}
 	return answer[key], nil
-}
-
-// octaviaQuota returns the quota in the older spelling of its names. Octavia shows one of them, or both.
-func octaviaQuota(answer map[string]*int) map[string]int {
-	quota := map[string]int{}
-	for name, limit := range answer {
-		switch name {
-		case "loadbalancer":
-			name = "load_balancer"
-		case "healthmonitor":
-			name = "health_monitor"
-		}
-		if limit != nil {
-			quota[name] = *limit
-		}
-	}
-	return quota
 }
 
 func balancers(listed []octavia.Listed) []diagnosis.Balancer {

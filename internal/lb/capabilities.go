@@ -196,6 +196,9 @@ type Capabilities struct {
 	Provider string `json:"provider"`
 	// Vendors are the operator's statements, by provider.
 	Vendors map[string]Vendor `json:"vendors,omitempty"`
+	// UnlimitedChildren means that no quota of the project can refuse a part of a load balancer. It is only found out in
+	// cluster-ip mode.
+	UnlimitedChildren bool `json:"unlimitedChildren,omitempty"`
 }
 
 // OVN reports whether the provider behaves like ProviderOVN: it forwards packets with the client's address, and

@@ -243,7 +243,7 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	in.Capabilities.Provider = options.Provider
 	l := observed.LoadBalancer
 	failed := l != nil && l.ProvisioningStatus == lb.Error
-	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.serial.Load())
+	in.Serial = (l == nil || failed) && (p.Config.SerialCreate || p.serial.Load() || in.MayLoseAddress(options))
 	if !failed {
 		in.Found = l
 	}

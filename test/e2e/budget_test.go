@@ -66,6 +66,25 @@ func TestCallsStayWithinTheBudget(t *testing.T) {
 	}
 }
 
+// Without a quota for what is below load balancers, also a load balancer at a ClusterIP is created with one call. The first
+// Service also reads the subnets, three times.
+func TestCallsToCreateALoadBalancerAtAClusterIPStayWithinTheBudget(t *testing.T) {
+	for _, numbers := range [][]int32{{8080}, {8081, 8082, 8083}} {
+		t.Run(fmt.Sprintf("P=%d", len(numbers)), func(t *testing.T) {
+			onSimulatedServiceSubnet(t)
+			s := newStage(t, settings{off: true, flags: []string{"--sweep-interval=1h"}})
+			s.atClusterIPs(s.serviceSubnet(nil), "namespaces = "+s.namespace)
+			s.start()
+			s.waitUntilIdle()
+			s.resetCalls()
+			web := s.service("web", tcp(numbers...), toClusterIP)
+			web.waitForCondition(programmed, conditionTrue, "Programmed")
+			s.waitUntilIdle()
+			s.requireCallsAtMost("create", 4+2*len(numbers))
+		})
+	}
+}
+
 func TestManyServicesAtOnceCostNoMoreThanEachAlone(t *testing.T) {
 	skipOnRealOpenStack(t, "the calls of each are counted by TestCallsStayWithinTheBudget")
 	s := newStage(t, settings{cloud: cloudsim.Options{BuildTime: time.Second}})

@@ -85,6 +85,24 @@ func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
 	}
 }
 
+// Octavia would leave a port with the ClusterIP behind if it refused the create because of a pool. So with a quota for pools,
+// the load balancer is created without them.
+func TestAServiceAtItsClusterIPIsServedOnceThereIsQuotaForItsPools(t *testing.T) {
+	onSimulatedServiceSubnet(t)
+	s := newStage(t, settings{off: true, program: waiting()})
+	subnet := s.serviceSubnet(nil)
+	s.atClusterIPs(subnet, "namespaces = "+s.namespace)
+	s.cloud.quota(cloudsim.LoadBalancer, "pool", 1)
+	s.start()
+	web := s.service("web", tcp(8080, 8081), toClusterIP)
+	web.waitForQuotaMessage("Pool")
+	s.cloud.quota(cloudsim.LoadBalancer, "pool", 2)
+	web.change(touched("1"))
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	web.waitForTree(all(web.vipAtClusterIP(subnet), ports("TCP/8080", "TCP/8081"), membersAt(s.podAddresses("a", "b")...)))
+	s.dropPortsLeft(0)
+}
+
 // dropPortsLeft deletes the ports of load balancers that never were, of which there
 // are to be no more than n.
 func (s *stage) dropPortsLeft(n int) {
