@@ -247,12 +247,11 @@ func (c *Cloud) refuse(ctx context.Context, port Port, cidr string) (Port, error
 	})
 }
 
-// unmark removes the tag from a port.
+// unmark removes the tag from a port. The error is of class Gone if there is no port or tag.
 func (c *Cloud) unmark(ctx context.Context, port Port, tag string) (Port, error) {
 	_, err := c.network.Delete(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil)
 	port.Tags = slices.DeleteFunc(slices.Clone(port.Tags), func(t string) bool { return t == tag })
-	_, err = openstack.UnlessGone(openstack.Wrap("remove tag "+tag+" of port "+port.ID, err))
-	return port, err
+	return port, openstack.Wrap("remove tag "+tag+" of port "+port.ID, err)
 }
 
 // changePort sets the address pairs of a port, if change says that they differ. If somebody else has changed the port since

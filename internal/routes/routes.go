@@ -164,7 +164,8 @@ func (r *Routes) Delete(ctx context.Context, gone Route) error {
 		return nil
 	}
 	port, err = r.Cloud.unmark(ctx, port, r.tag())
-	r.keep(port, err)
+	r.keep(port, err) // if there was no tag, the list is wrong, and is read again
+	_, err = openstack.UnlessGone(err)
 	return err
 }
 
