@@ -177,8 +177,8 @@ func (f Facts) Wanted() (all []Wanted) {
 				w.NextHop, w.Outside, w.Admitted = hop.String(), !f.isOfCluster(w.Route), w.Port.admits(cidr)
 			}
 			w.There = slices.ContainsFunc(f.Routes, func(r Route) bool {
-				_, is := podCIDR(node, r.Destination)
-				return is && r.NextHop == w.NextHop
+				found, is := podCIDR(node, r.Destination)
+				return is && found == text && r.NextHop == w.NextHop
 			})
 			all = append(all, w)
 		}

@@ -110,6 +110,16 @@ func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
 	}
 }
 
+func TestARouteIsThereForItsOwnPodCIDROnly(t *testing.T) {
+	f := Facts{
+		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}}, Ports: ports{routerPort, on("n", "10.0.0.11")}, RouterID: "r",
+		Nodes: []*corev1.Node{node("a", "10.0.0.11", "10.244.1.0/24", "10.244.2.0/24")},
+	}
+	if w := f.Wanted(); len(w) != 2 || !w[0].There || w[1].There {
+		t.Errorf("%+v", w)
+	}
+}
+
 func TestOnlyAPairWithTheMACAddressOfThePortIsRemoved(t *testing.T) {
 	others := AddressPair{Address: "10.244.1.0/24", MAC: "fa:16:3e:00:00:02"}
 	p := Port{MAC: "fa:16:3e:00:00:01", AddressPairs: []AddressPair{{Address: "10.244.1.0/24", MAC: "FA:16:3E:00:00:01"}, others}}

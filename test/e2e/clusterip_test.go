@@ -370,7 +370,9 @@ func TestTheSubnetOfTheSecondClusterIPIsCheckedToo(t *testing.T) {
 	}
 }
 
-func TestTheServiceOfTheAPIServerKeepsItsLoadBalancerWhenItIsDeleted(t *testing.T) {
+// servedAPIService is the Service of the API servers with its load balancer.
+func servedAPIService(t *testing.T) (*stage, *service, tree) {
+	t.Helper()
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true})
 	subnet := s.serviceSubnet(nil)
@@ -378,7 +380,11 @@ func TestTheServiceOfTheAPIServerKeepsItsLoadBalancerWhenItIsDeleted(t *testing.
 	s.start()
 	api := s.apiService()
 	api.waitForCondition(programmed, conditionTrue, "Programmed")
-	made := api.waitForTree(all(api.vipAtClusterIP(subnet), membersAt(apiServer)))
+	return s, api, api.waitForTree(all(api.vipAtClusterIP(subnet), membersAt(apiServer)))
+}
+
+func TestTheServiceOfTheAPIServerKeepsItsLoadBalancerWhenItIsDeleted(t *testing.T) {
+	s, api, made := servedAPIService(t)
 	s.resetCalls()
 	for name, remove := range map[string]func(){
 		"while the controller runs": api.delete,
@@ -409,14 +415,7 @@ func TestTheServiceOfTheAPIServerKeepsItsLoadBalancerWhenItIsDeleted(t *testing.
 }
 
 func TestTheServiceOfTheAPIServerIsServedAndKeepsItsMarks(t *testing.T) {
-	onSimulatedServiceSubnet(t)
-	s := newStage(t, settings{off: true})
-	subnet := s.serviceSubnet(nil)
-	s.atClusterIPs(subnet, "namespaces = "+metav1.NamespaceDefault, "selector = component=apiserver,!unserved")
-	s.start()
-	api := s.apiService()
-	api.waitForCondition(programmed, conditionTrue, "Programmed")
-	made := api.waitForTree(all(api.vipAtClusterIP(subnet), membersAt(apiServer)))
+	s, api, made := servedAPIService(t)
 	if len(made.Listeners) != 1 || made.Listeners[0].Port != 443 || made.Listeners[0].Pool.Members[0].Port == 443 {
 		t.Errorf("its listeners are %+v", made.Listeners)
 	}
