@@ -72,6 +72,29 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* "true" if one of the controllers of Nodes runs. */}}
+{{- define "kube-octavia.runsNodeControllers" -}}
+{{- if without .Values.controllers "service" }}true{{ end }}
+{{- end }}
+
+{{/*
+The tolerations of the controller, as a list. Only kube-octavia removes the taint of a Node that is not initialized, so it
+must start there. Before the network of the cluster is there, Nodes are not ready either; only Pods in the network of the
+nodes can start then.
+*/}}
+{{- define "kube-octavia.controllerTolerations" -}}
+{{- $tolerations := .Values.tolerations }}
+{{- if include "kube-octavia.runsNodeControllers" . }}
+{{- $tolerations = append $tolerations (dict "key" "node.cloudprovider.kubernetes.io/uninitialized" "operator" "Exists" "effect" "NoSchedule") }}
+{{- if .Values.hostNetwork }}
+{{- $tolerations = append $tolerations (dict "key" "node.kubernetes.io/not-ready" "operator" "Exists" "effect" "NoSchedule") }}
+{{- end }}
+{{- end }}
+{{- with $tolerations }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
 {{/* The arguments that say which controllers run, as a list. */}}
 {{- define "kube-octavia.controllerArgs" -}}
 {{- $args := list }}

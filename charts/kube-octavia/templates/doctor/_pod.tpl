@@ -87,9 +87,9 @@ template:
     nodeSelector:
       {{- toYaml . | nindent 6 }}
     {{- end }}
-    {{- with .Values.tolerations }}
+    {{- with include "kube-octavia.controllerTolerations" . }}
     tolerations:
-      {{- toYaml . | nindent 6 }}
+      {{- . | nindent 6 }}
     {{- end }}
 {{- end }}
 
