@@ -50,6 +50,17 @@ func TestStaleRecordIsReadOnce(t *testing.T) {
 	}
 }
 
+func TestAQuestionAboutTheRecordDoesNotMakeAStaleOneKnown(t *testing.T) {
+	m := remembering(converged())
+	m.MarkStale(web)
+	if m.HasPredecessor(web, "uid-1") {
+		t.Error("it has a predecessor")
+	}
+	if m.Get(web, "uid-1").Cloud.Known {
+		t.Error("the record is known after somebody asked whether there is a predecessor")
+	}
+}
+
 func TestRecordBelongsToOneServiceUID(t *testing.T) {
 	m := remembering(converged())
 	if got := m.Get(web, "uid-1"); !got.Cloud.Known {
