@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -69,10 +71,12 @@ func slimNode(n *corev1.Node) {
 	n.Status = corev1.NodeStatus{Addresses: n.Status.Addresses}
 }
 
-// slimSlice keeps which nodes have endpoints of which Service, and their addresses and ports.
+// slimSlice keeps which nodes have endpoints of which Service, their addresses and ports, and who writes the slice.
 func slimSlice(s *discoveryv1.EndpointSlice) {
 	s.ManagedFields, s.Annotations, s.OwnerReferences = nil, nil, nil
-	s.Labels = map[string]string{discoveryv1.LabelServiceName: s.Labels[discoveryv1.LabelServiceName]}
+	maps.DeleteFunc(s.Labels, func(key, _ string) bool {
+		return key != discoveryv1.LabelServiceName && key != discoveryv1.LabelManagedBy
+	})
 	for i, e := range s.Endpoints {
 		slim := discoveryv1.Endpoint{Addresses: e.Addresses, Conditions: e.Conditions, NodeName: e.NodeName}
 		if e.TargetRef != nil {

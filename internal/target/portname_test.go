@@ -15,8 +15,8 @@ import (
 // Kubernetes changes the EndpointSlices only after the Service.
 func TestEndpointsOfAPortStayWhenItsNameChanges(t *testing.T) {
 	http := corev1.ServicePort{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(8080)}
-	named := http
-	named.TargetPort = intstr.FromString("http")
+	named, namedToo := http, http
+	named.TargetPort, namedToo.TargetPort, namedToo.Name = intstr.FromString("http"), intstr.FromString("https"), "https"
 	ofKubernetes := func(s discoveryv1.EndpointSlice) discoveryv1.EndpointSlice {
 		s.Labels = map[string]string{discoveryv1.LabelManagedBy: sliceController}
 		return s
@@ -32,7 +32,8 @@ func TestEndpointsOfAPortStayWhenItsNameChanges(t *testing.T) {
 		"an only port gets a name, because there is another port now": {ofKubernetes(endpointSlice("", 8080, pod)), []corev1.ServicePort{https, http}, stays},
 		"a name changes":                     {ofKubernetes(endpointSlice("web", 8080, pod)), []corev1.ServicePort{http}, stays},
 		"not if the number is another":       {ofKubernetes(endpointSlice("web", 9090, pod)), []corev1.ServicePort{http}, []string{}},
-		"not if the number is that of Pods":  {ofKubernetes(endpointSlice("web", 8080, pod)), []corev1.ServicePort{named}, []string{}},
+		"the number is that of Pods":         {ofKubernetes(endpointSlice("web", 8080, pod)), []corev1.ServicePort{https, named}, stays},
+		"not if that can be two ports":       {ofKubernetes(endpointSlice("web", 8080, pod)), []corev1.ServicePort{namedToo, named}, []string{}},
 		"not the port of another name":       {ofKubernetes(endpointSlice("metrics", 8080, pod)), []corev1.ServicePort{metrics, http}, []string{}},
 		"not in a slice that a person wrote": {endpointSlice("web", 8080, pod), []corev1.ServicePort{http}, []string{}},
 	} {
