@@ -80,7 +80,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/*
 The tolerations of the controller, as a list. Only kube-octavia removes the taint of a Node that is not initialized, so it
 must start there. Before the network of the cluster is there, Nodes are not ready either; only Pods in the network of the
-nodes can start then.
+nodes can start then. And only kube-octavia removes the taint of Nodes without a route, such as all of them if router-id is
+wrong.
 */}}
 {{- define "kube-octavia.controllerTolerations" -}}
 {{- $tolerations := .Values.tolerations }}
@@ -89,6 +90,9 @@ nodes can start then.
 {{- if .Values.hostNetwork }}
 {{- $tolerations = append $tolerations (dict "key" "node.kubernetes.io/not-ready" "operator" "Exists" "effect" "NoSchedule") }}
 {{- end }}
+{{- end }}
+{{- if has "route" .Values.controllers }}
+{{- $tolerations = append $tolerations (dict "key" "node.kubernetes.io/network-unavailable" "operator" "Exists" "effect" "NoSchedule") }}
 {{- end }}
 {{- with $tolerations }}
 {{- toYaml . }}
