@@ -76,7 +76,10 @@ var _ cloudprovider.InstancesV2 = &Instances{}
 // an address: Kubernetes then tries again.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	isNew := IsUninitialized(node)
-	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
+	id, err := OwnID(node, i.Region)
+	if isNew { // its labels are those that kubelet was told, and that of the region becomes ours
+		id, err = parseOwn(node.Spec.ProviderID, i.Region)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -187,7 +190,7 @@ func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID
 // only if Nova answers that no server has the id of the Node, and the project is that of the cluster. Without a provider id,
 // and for Nodes of other clouds, it returns true.
 func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
-	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
+	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
 		return true, err
 	}
@@ -210,7 +213,7 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 
 // InstanceShutdown implements cloudprovider.InstancesV2: whether the server is stopped, so that no Pod runs on it.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bool, error) {
-	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
+	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
 		return false, err
 	}
