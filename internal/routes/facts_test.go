@@ -110,6 +110,26 @@ func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
 	}
 }
 
+// A server may get the address of a deleted one before the Node of that is gone.
+func TestOfNodesWithOneAddressEachKeepsItsRoute(t *testing.T) {
+	to := func(destination string) Route { return Route{destination, "10.0.0.11"} }
+	stale, live := node("stale", "10.0.0.11", "10.244.1.0/24"), node("live", "10.0.0.11", "10.244.2.0/24")
+	for _, nodes := range [][]*corev1.Node{{stale, live}, {live, stale}} {
+		f := Facts{
+			Routes: []Route{to("10.244.1.0/24"), to("10.244.2.0/24")}, Nodes: nodes, RouterID: "r", ClusterUID: "uid",
+			Ports:        ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24", "10.244.2.0/24"))},
+			ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+		}
+		var got []string
+		for _, r := range f.Listed() {
+			got = append(got, string(r.TargetNode)+" "+r.DestinationCIDR)
+		}
+		if diff := cmp.Diff([]string{"stale 10.244.1.0/24", "live 10.244.2.0/24"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestARouteIsThereForItsOwnPodCIDROnly(t *testing.T) {
 	f := Facts{
 		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}}, Ports: ports{routerPort, on("n", "10.0.0.11")}, RouterID: "r",
