@@ -71,16 +71,28 @@ func (c *Cloud) Router(ctx context.Context, id string) (Router, error) {
 	return answer.Router, nil
 }
 
-// Ports returns the ports of the project.
+// Ports returns the ports of the project. If the cloud has no address pairs, there is nothing to allow, so the ports are as
+// without port security.
 func (c *Cloud) Ports(ctx context.Context) ([]Port, error) {
-	return paging.List[Port](ctx, c.network, "list ports of Nodes", "ports", url.Values{
+	paired, err := c.has(ctx, addressPairs)
+	if err != nil {
+		return nil, err
+	}
+	all, err := paging.List[Port](ctx, c.network, "list ports of Nodes", "ports", url.Values{
 		"project_id": {c.projectID}, "limit": {strconv.Itoa(paging.Size)},
 		"fields": {"id", "network_id", "device_id", "mac_address", "fixed_ips", "allowed_address_pairs", "port_security_enabled", "tags", "revision_number"},
 	})
+	for i := range all {
+		if !paired {
+			all[i].PortSecurity = new(bool)
+		}
+	}
+	return all, err
 }
 
-// The extensions of Neutron that decide how routers are changed.
+// The extensions of Neutron that decide how routers and ports are changed.
 const (
+	addressPairs     = "allowed-address-pairs"
 	extraRouteAtomic = "extraroute-atomic" // since OpenStack Train; not every plug-in of routers has it
 	revisionIfMatch  = "revision-if-match"
 )
