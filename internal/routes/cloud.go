@@ -233,22 +233,28 @@ func (c *Cloud) again(op string, change func() error) error {
 	return err
 }
 
-// admit lets packets from the CIDR leave the port, and marks it with the tag. It returns the port as it is then.
-func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix, tag string) (Port, error) {
+// admit lets packets from the CIDR leave the port. It returns the port as it is then.
+func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix) (Port, error) {
 	op := "allow packets from " + cidr.String() + " at port " + port.ID
 	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
 		return port, openstack.Wrap(op, err)
 	}
 	defer c.changingPorts.Release(1)
-	port, err := c.changePort(ctx, op, port, func(p Port) ([]AddressPair, bool) {
+	return c.changePort(ctx, op, port, func(p Port) ([]AddressPair, bool) {
 		return append(slices.Clone(p.AddressPairs), AddressPair{Address: cidr.String()}), !p.admits(cidr)
 	})
-	if err != nil || slices.Contains(port.Tags, tag) {
-		return port, err
+}
+
+// mark sets the tag of a port. It returns the port as it is then.
+func (c *Cloud) mark(ctx context.Context, port Port, tag string) (Port, error) {
+	op := "set tag " + tag + " of port " + port.ID
+	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
+		return port, openstack.Wrap(op, err)
 	}
-	_, err = c.network.Put(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil, nil, &gophercloud.RequestOpts{OkCodes: []int{200, 201}})
-	port.Tags = append(port.Tags, tag)
-	return port, openstack.Wrap("set tag "+tag+" of port "+port.ID, err)
+	defer c.changingPorts.Release(1)
+	_, err := c.network.Put(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil, nil, &gophercloud.RequestOpts{OkCodes: []int{200, 201}})
+	port.Tags = append(slices.Clone(port.Tags), tag)
+	return port, openstack.Wrap(op, err)
 }
 
 // refuse removes the CIDR from what may leave the port. It returns the port as it is then.

@@ -21,6 +21,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -110,10 +111,17 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 		return fmt.Errorf("next hop of Node %s: %w", route.TargetNode, err)
 	}
 	// The port comes first: packets that cannot be answered help nobody.
-	port, err = r.Cloud.admit(ctx, port, cidr, r.tag())
+	port, err = r.Cloud.admit(ctx, port, cidr)
 	r.keep(port, err)
 	if err != nil {
 		return err
+	}
+	if !port.hasTag(r.ClusterUID) {
+		port, err = r.Cloud.mark(ctx, port, r.tag())
+		r.keep(port, err)
+		if err != nil { // no Pod needs the tag, and ListRoutes leaves the route out, so that Kubernetes requests it again
+			klog.FromContext(ctx).Info("a port is not marked as that of a Node with routes; that is tried again", "reason", err.Error())
+		}
 	}
 	return r.Cloud.addRoute(ctx, r.RouterID, Route{Destination: cidr.String(), NextHop: hop.String()})
 }

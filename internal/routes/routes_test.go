@@ -113,10 +113,47 @@ func TestACloudWithoutAddressPairsHasRoutes(t *testing.T) {
 	requireListed(t, r, address, "10.244.1.0/24")
 }
 
-// requireListed requires that exactly these routes to the Node with the address are complete.
-func requireListed(t *testing.T, r *Routes, address string, podCIDRs ...string) {
+// Without its routes, Kubernetes would keep Pods off a Node.
+func TestARouteDoesNotWaitForTheTagOfItsPort(t *testing.T) {
+	cloud, r := inCloud(t, neutron.Options{}, openstack.Rate{})
+	address := addServers(t, cloud, r, 1)[0]
+	fault := cloud.Faults().Add(wire.Fault{
+		Service: cloudsim.Network, Method: http.MethodPut, Route: "/v2.0/ports/{id}/tags/{tag}", Kind: wire.FaultStatus, Status: http.StatusForbidden,
+	})
+	for range 2 {
+		if err := r.CreateRoute(t.Context(), "", "", toPods(1, address)); err != nil {
+			t.Fatal(err)
+		}
+		requireListed(t, r, address) // so that Kubernetes requests it again
+	}
+	facts, err := r.Facts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Route{{"10.244.1.0/24", address}}, facts.Routes); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+	writes := map[string]int{}
+	for _, call := range cloud.Recorder().Calls() {
+		if call.Method == http.MethodPut {
+			writes[call.Route]++
+		}
+	}
+	want := map[string]int{"/v2.0/ports/{id}": 1, "/v2.0/ports/{id}/tags/{tag}": 2, "/v2.0/routers/{id}/add_extraroutes": 2}
+	if diff := cmp.Diff(want, writes); diff != "" {
+		t.Errorf("writes of two passes (-want +got):\n%s", diff)
+	}
+	cloud.Faults().Remove(fault)
+	if err := r.CreateRoute(t.Context(), "", "", toPods(1, address)); err != nil {
+		t.Fatal(err)
+	}
+	requireListed(t, r, address, "10.244.1.0/24")
+}
+
+// requireListed requires that exactly these destinations are listed, if the address is that of a Node with Pods in 10.244.1.0/24.
+func requireListed(t *testing.T, r *Routes, address string, want ...string) {
 	t.Helper()
-	r.Nodes = func() ([]*corev1.Node, error) { return []*corev1.Node{node("a", address, podCIDRs...)}, nil }
+	r.Nodes = func() ([]*corev1.Node, error) { return []*corev1.Node{node("a", address, "10.244.1.0/24")}, nil }
 	listed, err := r.ListRoutes(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +162,7 @@ func requireListed(t *testing.T, r *Routes, address string, podCIDRs ...string) 
 	for _, route := range listed {
 		got = append(got, route.DestinationCIDR)
 	}
-	if diff := cmp.Diff(podCIDRs, got); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
