@@ -59,6 +59,14 @@ func OwnID(node *corev1.Node, region string) (*ProviderID, error) {
 	return id, err
 }
 
+// IsOwn returns whether a Node is not one of another cloud or region.
+func IsOwn(region string) func(*corev1.Node) bool {
+	return func(node *corev1.Node) bool {
+		id, err := OwnID(node, region)
+		return id != nil || err != nil
+	}
+}
+
 // parseOwn reads a provider id. It returns nil for one of another cloud or region.
 func parseOwn(text, region string) (*ProviderID, error) {
 	id, err := ParseProviderID(text)

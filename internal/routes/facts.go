@@ -56,9 +56,10 @@ type Facts struct {
 	Ports ports
 	// Nodes are the Nodes of the cluster.
 	Nodes []*corev1.Node
-	// RouterID, ClusterUID and ClusterCIDRs are as in Options.
+	// RouterID, ClusterUID, ClusterCIDRs and IsOwn are as in Options.
 	RouterID, ClusterUID string
 	ClusterCIDRs         []netip.Prefix
+	IsOwn                func(*corev1.Node) bool
 }
 
 // Listed returns the routes of the cluster. Kubernetes creates the routes of Nodes that are not among them, and deletes those
@@ -70,7 +71,7 @@ func (f Facts) Listed() []*cloudprovider.Route {
 	for _, route := range f.Routes {
 		if node := f.nodeOf(route); node != nil {
 			cidr, needed := podCIDR(node, route.Destination)
-			if needed && f.isComplete(route) || !needed && f.isOfCluster(route) {
+			if f.isOwn(node) && (needed && f.isComplete(route) || !needed && f.isOfCluster(route)) {
 				all = append(all, &cloudprovider.Route{Name: route.NextHop, TargetNode: types.NodeName(node.Name), DestinationCIDR: cidr})
 			}
 			continue
@@ -165,9 +166,14 @@ type Wanted struct {
 	There, Admitted bool
 }
 
-// Wanted returns the routes that the Nodes need, also those that the router has.
+func (f Facts) isOwn(node *corev1.Node) bool { return f.IsOwn == nil || f.IsOwn(node) }
+
+// Wanted returns the routes that the Nodes of this cloud and region need, also those that the router has.
 func (f Facts) Wanted() (all []Wanted) {
 	for _, node := range f.Nodes {
+		if !f.isOwn(node) {
+			continue
+		}
 		for _, text := range node.Spec.PodCIDRs {
 			w := Wanted{Node: node, Route: Route{Destination: text}}
 			cidr, err := netip.ParsePrefix(text)

@@ -110,6 +110,24 @@ func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
 	}
 }
 
+func TestRoutesToNodesOfOtherCloudsAreLeftAlone(t *testing.T) {
+	f := Facts{
+		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}, {"10.244.2.0/24", "10.0.0.12"}, {"10.244.3.0/24", "10.0.0.12"}},
+		Nodes:  []*corev1.Node{node("own", "10.0.0.11", "10.244.1.0/24"), node("foreign", "10.0.0.12", "10.244.2.0/24")}, RouterID: "r", ClusterUID: "uid",
+		Ports:        ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24")), tagged(on("n", "10.0.0.12", "10.244.2.0/24"))},
+		ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}, IsOwn: func(n *corev1.Node) bool { return n.Name == "own" },
+	}
+	if listed := f.Listed(); len(listed) != 1 || listed[0].TargetNode != "own" {
+		t.Errorf("listed: %+v", listed)
+	}
+	if wanted := f.Wanted(); len(wanted) != 1 || wanted[0].Node.Name != "own" {
+		t.Errorf("wanted: %+v", wanted)
+	}
+	if blackholes, kept := f.Strays(); len(blackholes)+len(kept) > 0 {
+		t.Errorf("strays: %v, %v", blackholes, kept)
+	}
+}
+
 // A server may get the address of a deleted one before the Node of that is gone.
 func TestOfNodesWithOneAddressEachKeepsItsRoute(t *testing.T) {
 	to := func(destination string) Route { return Route{destination, "10.0.0.11"} }

@@ -46,6 +46,8 @@ type Options struct {
 	ClusterCIDRs []netip.Prefix
 	// Nodes lists the Nodes of the cluster; nil if the cluster is gone.
 	Nodes func() ([]*corev1.Node, error)
+	// IsOwn reports whether a Node is one of this cloud and region. Routes to others are left alone; nil means that there are none.
+	IsOwn func(*corev1.Node) bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 }
@@ -78,7 +80,7 @@ func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rou
 
 // Facts reads the router, the Nodes and, if what is known of them may be too old, the ports.
 func (r *Routes) Facts(ctx context.Context) (facts Facts, err error) {
-	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID}
+	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID, IsOwn: r.IsOwn}
 	if r.Nodes != nil {
 		if facts.Nodes, err = r.Nodes(); err != nil {
 			return Facts{}, err
