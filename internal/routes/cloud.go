@@ -149,14 +149,33 @@ func (c *Cloud) change(ctx context.Context, keys []string) (map[string]error, er
 	}
 	for group, keys := range groups {
 		err := c.changeRoutes(ctx, group[0], group[1], routesOf(keys))
+		if class := openstack.Classify(err); len(keys) > 1 && (class == openstack.Invalid || class == openstack.Quota) {
+			c.changeSingly(ctx, group[0], group[1], keys, results)
+			continue
+		}
 		for _, key := range keys {
 			results[key] = err
-			if openstack.Classify(err) == openstack.Invalid && len(keys) > 1 {
-				results[key] = c.changeRoutes(ctx, group[0], group[1], routesOf([]string{key}))
-			}
 		}
 	}
 	return results, nil
+}
+
+// changeSingly makes changes one by one. When the router is full, it does not try those that are left: only the routes that
+// are there already succeed.
+func (c *Cloud) changeSingly(ctx context.Context, kind, routerID string, keys []string, results map[string]error) {
+	for i, key := range keys {
+		results[key] = c.changeRoutes(ctx, kind, routerID, routesOf(keys[i:i+1]))
+		if kind != adding || openstack.Classify(results[key]) != openstack.Quota {
+			continue
+		}
+		router, _ := c.Router(ctx, routerID) // if it cannot be read, all fail
+		for j, route := range routesOf(keys[i:]) {
+			if !slices.Contains(router.Routes, route) {
+				results[keys[i+j]] = results[key]
+			}
+		}
+		return
+	}
 }
 
 func routesOf(keys []string) []Route {

@@ -100,6 +100,69 @@ func TestRoutesOfManyNodesLeaveTheRateLimitToServices(t *testing.T) {
 	}
 }
 
+func TestWhenTheRouterIsFullOneRefusalIsEnough(t *testing.T) {
+	for name, without := range map[string][]string{"single routes": nil, "all routes": {"extraroute-atomic"}} {
+		t.Run(name, func(t *testing.T) {
+			cloud, r := inCloud(t, neutron.Options{MaxRoutes: 3, Without: without}, openstack.Rate{})
+			address := addServers(t, cloud, r, 1)[0]
+			key := func(i int) string { return fmt.Sprintf("add %s 10.244.%d.0/24 %s", r.RouterID, i, address) }
+			there, keys := []string{key(1), key(8)}, []string{}
+			for i := range 9 {
+				keys = append(keys, key(i))
+			}
+			if _, err := r.Cloud.change(t.Context(), there); err != nil {
+				t.Fatal(err)
+			}
+			cloud.Recorder().Reset()
+			results, err := r.Cloud.change(t.Context(), keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, key := range keys { // one more has a place
+				if fits := i < 2 || i == 8; fits != (results[key] == nil) || !fits && openstack.Classify(results[key]) != openstack.Quota {
+					t.Errorf("%s: %v", key, results[key])
+				}
+			}
+			writes := 0
+			for _, call := range cloud.Recorder().Calls() {
+				if call.Method == http.MethodPut {
+					writes++
+				}
+			}
+			if writes > 4 { // all, 0, 1, 2
+				t.Errorf("%d writes", writes)
+			}
+		})
+	}
+}
+
+// A router has more routes than it may if the limit was lowered.
+func TestARouterThatIsTooFullLosesEachRouteThatIsRemoved(t *testing.T) {
+	cloud, r := inCloud(t, neutron.Options{}, openstack.Rate{})
+	address := addServers(t, cloud, r, 1)[0]
+	changes := func(kind string) (keys []string) {
+		for i := range 3 {
+			keys = append(keys, fmt.Sprintf("%s %s 10.244.%d.0/24 %s", kind, r.RouterID, i, address))
+		}
+		return keys
+	}
+	if _, err := r.Cloud.change(t.Context(), changes(adding)); err != nil {
+		t.Fatal(err)
+	}
+	cloud.Faults().Add(wire.Fault{
+		Service: cloudsim.Network, Method: http.MethodPut, Route: "/v2.0/routers/{id}/remove_extraroutes", Kind: wire.FaultStatus, Status: http.StatusBadRequest,
+		Body: `{"NeutronError": {"type": "RoutesExhausted", "message": "The number of routes exceeds the maximum 1.", "detail": ""}}`, Times: 2,
+	})
+	results, err := r.Cloud.change(t.Context(), changes(removing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	router, err := r.Cloud.Router(t.Context(), r.RouterID)
+	if err != nil || len(router.Routes) != 1 || results[changes(removing)[0]] == nil {
+		t.Errorf("%v, %v, %v", router.Routes, results, err)
+	}
+}
+
 func TestACloudWithoutAddressPairsHasRoutes(t *testing.T) {
 	cloud, r := inCloud(t, neutron.Options{Without: []string{"allowed-address-pairs"}}, openstack.Rate{})
 	address := addServers(t, cloud, r, 1)[0]
