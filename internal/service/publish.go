@@ -171,7 +171,8 @@ func (r *Reconciler) note(ctx context.Context, f decide.Facts, d decide.Decision
 }
 
 // letGo removes everything that the controller wrote to the Service, the finalizer last. If a
-// controller of another class has taken the Service over, addresses and finalizer are its own.
+// controller of another class has taken the Service over, addresses and finalizer are its own. But in
+// cluster-ip mode the finalizer is ours: the Service had it when it got its class.
 func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	service := f.Service
 	othersClass := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.Handles(service)
@@ -185,7 +186,7 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 		}
 	}
 	return client.IgnoreNotFound(r.patch(ctx, service, "remove the finalizer", func() {
-		if !othersClass {
+		if !othersClass || r.ClusterIPs != nil {
 			controllerutil.RemoveFinalizer(service, claim.Finalizer)
 		}
 		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {

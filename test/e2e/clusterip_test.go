@@ -176,6 +176,17 @@ func TestAServiceThatIsNotSelectedAnyMoreIsReleased(t *testing.T) {
 	other.requireUnserved()
 }
 
+func TestAServiceAtItsClusterIPThatGoesOverToAnotherClassCanBeDeleted(t *testing.T) {
+	s, _ := clusterIPStage(t)
+	web := s.service("web", tcp(8080), toClusterIP)
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	web.change(ofType(corev1.ServiceTypeLoadBalancer), ofClass("example.com/other"))
+	web.waitUntilUnmarked()
+	web.requireUnserved()
+	web.delete()
+	web.waitUntilGone()
+}
+
 func TestALoadBalancerAtAClusterIPIsNoOrphanThoughAnotherClientRemovesTheMarksOfItsService(t *testing.T) {
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true, flags: collecting, program: yielding(time.Hour)})
