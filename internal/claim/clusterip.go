@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -51,6 +52,11 @@ func (p Policy) AtClusterIP(service *corev1.Service) bool {
 		return false // a headless Service has "None"
 	}
 	return (len(c.namespaces) == 0 || slices.Contains(c.namespaces, service.Namespace)) && c.selector.Matches(labels.Set(service.Labels))
+}
+
+// onlyAtClusterIP reports whether clients reached the Service's load balancer at its ClusterIP, and not at a floating IP.
+func (p Policy) onlyAtClusterIP(service *corev1.Service) bool {
+	return p.AtClusterIP(service) && service.Annotations[annotation.LoadBalancerAddress] == service.Spec.ClusterIP
 }
 
 // whyNotAtClusterIP is WhyNotServed in cluster-ip mode, for a Service that is not of type LoadBalancer.
