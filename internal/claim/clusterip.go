@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
@@ -57,6 +58,12 @@ func (p Policy) AtClusterIP(service *corev1.Service) bool {
 // onlyAtClusterIP reports whether clients reached the Service's load balancer at its ClusterIP, and not at a floating IP.
 func (p Policy) onlyAtClusterIP(service *corev1.Service) bool {
 	return p.AtClusterIP(service) && service.Annotations[annotation.LoadBalancerAddress] == service.Spec.ClusterIP
+}
+
+// WasAtClusterIP reports whether the Service had a load balancer at its ClusterIP: it was published, or is being replaced.
+func (p Policy) WasAtClusterIP(service *corev1.Service) bool {
+	replaced, _, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
+	return p.Claimed(service) && (p.onlyAtClusterIP(service) || p.AtClusterIP(service) && replaced == service.Spec.ClusterIP)
 }
 
 // whyNotAtClusterIP is WhyNotServed in cluster-ip mode, for a Service that is not of type LoadBalancer.

@@ -88,6 +88,30 @@ func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
 	}
 }
 
+func TestServicesThatHadALoadBalancerAtTheirClusterIP(t *testing.T) {
+	const ip = "10.96.0.7"
+	replaced := func(address string) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Annotations[annotation.VIPAddress] = address + " services" }
+	}
+	for name, c := range map[string]struct {
+		service *corev1.Service
+		want    bool
+	}{
+		"never served":                            {service: served(clusterIP, at(ip))},
+		"served":                                  {service: served(clusterIP, at(ip), reachedAt(ip)), want: true},
+		"served, a copy":                          {service: served(clusterIP, at(ip), reachedAt(ip), func(s *corev1.Service) { s.UID = "uid-2" })},
+		"served, at another address":              {service: served(clusterIP, at(ip), reachedAt("10.0.0.9"))},
+		"with a floating IP":                      {service: served(at(ip), reachedAt("203.0.113.7"))},
+		"with a floating IP, replaced":            {service: served(at(ip), reachedAt("203.0.113.7"), replaced(ip)), want: true},
+		"with a floating IP, replaced, elsewhere": {service: served(at(ip), reachedAt("203.0.113.7"), replaced("10.0.0.9"))},
+		"headless, with what others wrote to it":  {service: served(clusterIP, at("None"), reachedAt("None"))},
+	} {
+		if got := atClusterIPs(t, config.ClusterIP{}).WasAtClusterIP(c.service); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestServiceDefaultKubernetesKeepsItsLoadBalancerWhenItIsCreatedAgain(t *testing.T) {
 	api := func(s *corev1.Service) { s.Name, s.Spec.ClusterIP = "kubernetes", "10.96.0.1" }
 	as := func(uid types.UID) func(*corev1.Service) { return func(s *corev1.Service) { s.UID = uid } }
