@@ -132,7 +132,8 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 		if p.Done {
 			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
 		}
-		if l := p.Observed.LoadBalancer; l != nil {
+		// The id of one that the Service does not share yet is the user's request.
+		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
 				service.Annotations[annotation.LoadBalancerAddress] = p.Observed.Address()
