@@ -12,13 +12,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
 )
 
 // CacheOptions are for the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if readiness gates
 // are set. They hold all of the cluster, so they drop what nothing reads. Services are written by patches of what
-// changes, which remove no dropped field. ClusterIPs and labels of Services matter in cluster-ip mode only.
+// changes, which remove no dropped field. ClusterIPs and labels of Services matter in cluster-ip mode only, but after
+// the mode was switched off, the load balancer of default/kubernetes is found by its ClusterIP.
 func CacheOptions(mode config.ClusterIP) cache.Options {
 	slimService := slimService
 	if mode.Enabled {
@@ -54,7 +56,10 @@ func transform[T any](slim func(*T)) func(any) (any, error) {
 func slimService(s *corev1.Service) {
 	s.ManagedFields, s.Labels, s.OwnerReferences = nil, nil, nil
 	delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
-	s.Spec.Selector, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = nil, "", nil, nil
+	s.Spec.Selector, s.Spec.ClusterIPs, s.Spec.ExternalIPs = nil, nil, nil
+	if !claim.IsAPIService(s) {
+		s.Spec.ClusterIP = ""
+	}
 }
 
 // slimServiceAtClusterIP is slimService for cluster-ip mode.

@@ -110,6 +110,15 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 	}
 }
 
+func TestTheLoadBalancerOfTheAPIServiceIsFoundAfterClusterIPModeWasSwitchedOff(t *testing.T) {
+	api := fullService()
+	api.Namespace, api.Name = "default", "kubernetes"
+	policy := claim.Policy{ClusterUID: "cluster"}
+	if diff := cmp.Diff(policy.Owner(api), policy.Owner(slim(t, api.DeepCopy()))); diff != "" {
+		t.Errorf("owner in the cloud (-want +got):\n%s", diff)
+	}
+}
+
 func TestTheCacheKeepsClusterIPsAndLabelsOfServicesInClusterIPMode(t *testing.T) {
 	want := fullService()
 	want.ManagedFields, want.OwnerReferences, want.Spec.Selector, want.Spec.ExternalIPs = nil, nil, nil, nil

@@ -373,3 +373,14 @@ func TestUnusedCertificates(t *testing.T) {
 		}
 	}
 }
+
+func TestAFloatingIPOfKuryrThatWasDetachedIsStillThatOfItsClusterIP(t *testing.T) {
+	r := converged()
+	r.Cloud.Observed.FloatingIPs = []lb.FloatingIP{{ID: "f-1", PortID: "port-1", Description: lb.KuryrFloatingIP, KuryrVIP: "10.96.0.7"}}
+	m := remembering(r)
+	m.StaleFloatingIPs([]lb.FloatingIP{{ID: "f-1", Description: lb.KuryrFloatingIP}}, "cluster", noon.Add(time.Minute))
+	want := []lb.FloatingIP{{ID: "f-1", Description: lb.KuryrFloatingIP, KuryrVIP: "10.96.0.7"}}
+	if d := cmp.Diff(want, m.Get(web, "uid-1").Cloud.Observed.FloatingIPs); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -102,7 +102,7 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		d.Delay = wait
 		return d, wrote, nil
 	}
-	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && d.Goal.Wanted.FloatingIP == nil {
+	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && (d.Goal.Wanted.FloatingIP == nil || f.Config.AtClusterIP != nil) {
 		if err := r.noteVIP(ctx, f.Service, l.VIP); err != nil {
 			return d, wrote, err
 		}
