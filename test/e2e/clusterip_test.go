@@ -325,7 +325,7 @@ func TestAFailedLoadBalancerAtAClusterIPIsReplacedAtTheSameAddress(t *testing.T)
 	inside.waitForCondition(programmed, conditionTrue, "Programmed")
 	// For a new Service, this subnet would be refused.
 	s.stop()
-	s.cloud.neutron(http.MethodPut, "subnets/"+subnet, map[string]any{"subnet": map[string]any{"allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.97.255.254"}}}}, nil)
+	s.cloud.neutron(http.MethodPut, "subnets/"+subnet, map[string]any{"subnet": map[string]any{"allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.96.255.254"}}}}, nil)
 	s.start()
 	for _, v := range []*service{inside, outside} {
 		before := v.tree()
