@@ -70,10 +70,7 @@ type podNetwork struct {
 
 // routeFacts are the facts from which the controller decides. Nodes that are not initialized have to wait.
 func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
-	facts := routes.Facts{
-		Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs,
-		IsOwn: instances.IsOwn(f.Config.Value.Global.Region),
-	}
+	facts := routes.Facts{Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs}
 	for i := range f.Cluster.Nodes.Value {
 		if n := &f.Cluster.Nodes.Value[i]; !instances.IsUninitialized(n) {
 			facts.Nodes = append(facts.Nodes, n)

@@ -132,8 +132,7 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 		if p.Done {
 			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
 		}
-		// The id of one that the Service does not share yet is the user's request.
-		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) {
+		if l := p.Observed.LoadBalancer; l != nil {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
 				service.Annotations[annotation.LoadBalancerAddress] = p.Observed.Address()
@@ -171,15 +170,14 @@ func (r *Reconciler) note(ctx context.Context, f decide.Facts, d decide.Decision
 	}))
 }
 
-// letGo removes everything that the controller wrote to the Service, the finalizer last. The addresses of
-// a Service that another controller handles are its own, and so is the finalizer if it has another class. But
-// in cluster-ip mode the finalizer is ours: the Service had it when it got its class.
+// letGo removes everything that the controller wrote to the Service, the finalizer last. If a
+// controller of another class has taken the Service over, addresses and finalizer are its own.
 func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	service := f.Service
-	others := service.Spec.Type == corev1.ServiceTypeLoadBalancer && !r.Handles(service)
+	othersClass := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.Handles(service)
 	if service.DeletionTimestamp == nil {
 		if _, err := r.patchStatus(ctx, service, "clear the status", func(s *corev1.ServiceStatus) {
-			if removeConditions(s); !others {
+			if removeConditions(s); !othersClass {
 				s.LoadBalancer = corev1.LoadBalancerStatus{}
 			}
 		}); err != nil {
@@ -187,7 +185,7 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 		}
 	}
 	return client.IgnoreNotFound(r.patch(ctx, service, "remove the finalizer", func() {
-		if !others || service.Spec.LoadBalancerClass == nil || r.ClusterIPs != nil {
+		if !othersClass {
 			controllerutil.RemoveFinalizer(service, claim.Finalizer)
 		}
 		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {

@@ -229,9 +229,7 @@ func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 		return
 	}
 	if need, ok := build.SecurityGroupNeed(w.Input, w.Wanted, f.Record.Cloud.Observed); ok {
-		l := f.Record.Cloud.Observed.LoadBalancer
-		updating := l != nil && l.ProvisioningStatus == lb.PendingUpdate
-		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need, updating)
+		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need)
 	}
 }
 
