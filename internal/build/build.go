@@ -349,14 +349,18 @@ func MembersOnly(in Input, observed lb.Observed) lb.Wanted {
 		}
 		kept.Listeners = append(kept.Listeners, l)
 	}
-	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor)}
+	// A refused Service changes neither its address nor which of two load balancers serves.
+	wanted := lb.Wanted{LoadBalancer: &kept, KeepFloatingIP: true, KeepAddress: true, KeepMonitors: !in.Capabilities.Has(lb.FeatureMonitor)}
+	if a := in.Config.AtClusterIP; a != nil && a.Internal && !in.Sharer && observed.Predecessor == nil {
+		// But it must not stay public when it is no longer of type LoadBalancer.
+		wanted.KeepAddress, wanted.KeepFloatingIP = false, annotation.KeepsFloatingIP(in.Service.Annotations, in.Config)
+		return wanted
+	}
 	for _, f := range observed.FloatingIPs {
 		if f.PortID != "" && f.PortID == kept.VIP.PortID {
 			wanted.FloatingIP = &f
 		}
 	}
-	// A refused Service changes neither its address nor which of two load balancers serves.
-	wanted.KeepAddress = true
 	return wanted
 }
 

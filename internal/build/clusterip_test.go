@@ -5,6 +5,7 @@ package build
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -224,6 +226,35 @@ func TestACreateWithOneCallMayLoseAnAddressOnlyIfAQuotaCanRefuseAPart(t *testing
 		in.Capabilities.UnlimitedChildren = true
 		if in.MayLoseAddress(test.options) {
 			t.Errorf("%s, and there is no quota: true", name)
+		}
+	}
+}
+
+// Annotations that cannot be read must not keep a Service public that was changed from type LoadBalancer.
+func TestARefusedServiceIsNotPublicWhenItIsNoLongerOfTypeLoadBalancer(t *testing.T) {
+	const ip = "10.96.0.7"
+	had := observed(t, input(atClusterIP(corev1.ServiceTypeLoadBalancer, ip)))
+	inside, outside := atClusterIP(corev1.ServiceTypeClusterIP, ip), atClusterIP(corev1.ServiceTypeLoadBalancer, ip)
+	for name, c := range map[string]struct {
+		changes []change
+		old     *lb.LoadBalancer
+		want    string
+	}{
+		"of type ClusterIP":                     {changes: []change{inside}, want: "[diff.DeleteFloatingIP]"},
+		"whose floating IP is kept":             {changes: []change{inside, annotate(annotation.KeepFloatingIP, "true")}, want: "[diff.DisassociateFloatingIP]"},
+		"whose floating IP may be kept":         {changes: []change{inside, annotate(annotation.KeepFloatingIP, "rubbish")}, want: "[diff.DisassociateFloatingIP]"},
+		"of type LoadBalancer":                  {changes: []change{outside}, want: "[]"},
+		"that shares":                           {changes: []change{inside, func(in *Input) { in.Sharer, in.Owner.Sharer = true, true }}, want: "[]"},
+		"whose load balancer is being replaced": {changes: []change{inside}, old: &lb.LoadBalancer{ID: "old", ProvisioningStatus: lb.Active}, want: "[]"},
+	} {
+		in, have := input(append(c.changes, annotate(annotation.MaxMembers, "rubbish"))...), had
+		have.Predecessor = c.old
+		types := []string{}
+		for _, op := range diff.New(MembersOnly(in, have), have, in.Owner).Ops {
+			types = append(types, fmt.Sprintf("%T", op))
+		}
+		if got := fmt.Sprint(types); got != c.want {
+			t.Errorf("%s: operations %s, want %s", name, got, c.want)
 		}
 	}
 }

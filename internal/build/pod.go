@@ -24,7 +24,8 @@ func PodTargets(service *corev1.Service, defaults config.LoadBalancer) bool {
 	return options.TargetType == config.PodTargets
 }
 
-// MayHavePods reports whether Pods are requested as members, or existing members may be Pods: those that are on no node.
+// MayHavePods reports whether Pods are requested as members, or existing members may be Pods: those that are on no node, or
+// at none of the NodePorts.
 func MayHavePods(in Input, observed *lb.LoadBalancer) bool {
 	if PodTargets(in.Service, in.Config) {
 		return true
@@ -33,8 +34,11 @@ func MayHavePods(in Input, observed *lb.LoadBalancer) bool {
 		return false
 	}
 	onNode := nodeAddresses(in.Nodes)
+	atNodePort := func(m lb.Member) bool {
+		return slices.ContainsFunc(in.Service.Spec.Ports, func(p corev1.ServicePort) bool { return m.Port == int(p.NodePort) })
+	}
 	return slices.ContainsFunc(observed.Listeners, func(l lb.Listener) bool {
-		return l.Pool != nil && slices.ContainsFunc(l.Pool.Members, func(m lb.Member) bool { return !onNode[m.Address] })
+		return l.Pool != nil && slices.ContainsFunc(l.Pool.Members, func(m lb.Member) bool { return !onNode[m.Address] || !atNodePort(m) })
 	})
 }
 
@@ -71,7 +75,7 @@ func (in Input) endpoints(port corev1.ServicePort) []target.Endpoint {
 	var all []target.Endpoint
 	pods := map[string]bool{}
 	for _, family := range in.served() {
-		of := ofFamily(in.Slices, family)
+		of := target.WithPortNames(ofFamily(in.Slices, family), in.Service.Spec.Ports)
 		found := target.Endpoints(of, port, in.Gated)
 		if port.Protocol == corev1.ProtocolTCP {
 			found = slices.DeleteFunc(found, func(e target.Endpoint) bool { return pods[e.Pod] })
@@ -157,7 +161,7 @@ func (in Input) hasPods(pool lb.Pool, port corev1.ServicePort) bool {
 		switch {
 		case nodePort && onNode[m.Address]:
 			return false
-		case !onNode[m.Address] && (!nodePort || endpoints[m.Key()]):
+		case endpoints[m.Key()], !nodePort && !onNode[m.Address]:
 			// The other members at the NodePort are of nodes that have been deleted.
 			pods = true
 		}

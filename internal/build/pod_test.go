@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
@@ -74,7 +75,13 @@ func TestPodsAreMembersAtTheirOwnAddressAndPort(t *testing.T) {
 			[]change{pods(8080, "10.1.0.1", "10.2.0.1", "10.0.0.11"), podSubnets(subnet("small", "10.1.0.0/24"), subnet("large", "10.1.0.0/16"), subnet("other", "10.2.0.0/16"), subnet("subnet-nodes", "10.0.0.0/24"))},
 			[]string{"pod-11 10.0.0.11:8080 in subnet-nodes weight 1", "pod-1 10.1.0.1:8080 in small weight 1", "pod-1 10.2.0.1:8080 in other weight 1"},
 		},
-		"without NodePorts":                   {[]change{withoutNodePorts, pods(8080, "10.1.0.1")}, []string{"pod-1 10.1.0.1:8080 in subnet-nodes weight 1"}},
+		"without NodePorts": {[]change{withoutNodePorts, pods(8080, "10.1.0.1")}, []string{"pod-1 10.1.0.1:8080 in subnet-nodes weight 1"}},
+		"while its name is new to Kubernetes' EndpointSlices": {
+			[]change{pods(8080, "10.1.0.1"), ports(corev1.ServicePort{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromInt32(8080)}), func(in *Input) {
+				in.Slices[0].Labels = map[string]string{discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
+			}},
+			[]string{"pod-1 10.1.0.1:8080 in subnet-nodes weight 1"},
+		},
 		"with any traffic policy":             {[]change{local, annotate(keyMonitor, "true"), pods(8080, "10.1.0.1")}, []string{"pod-1 10.1.0.1:8080 in subnet-nodes weight 1"}},
 		"terminating ones drain":              {[]change{pods(8080, "10.1.0.1", "-10.1.0.2")}, []string{"pod-1 10.1.0.1:8080 in subnet-nodes weight 1", "pod-2 10.1.0.2:8080 in subnet-nodes weight 0"}},
 		"without weights, they are removed":   {[]change{ovn, pods(8080, "10.1.0.1", "-10.1.0.2")}, []string{"pod-1 10.1.0.1:8080 in subnet-nodes weight 1"}},
@@ -190,6 +197,10 @@ func TestPoolsOfARefusedServiceFollowWhatTheyHave(t *testing.T) {
 			[]change{podTargets, pods(8080, "10.0.0.11", "10.0.0.12")}, []change{podTargets, refused, anotherNode, pods(8080, "10.0.0.12", "10.0.0.13")},
 			[]string{"10.0.0.12:8080 0", "10.0.0.13:8080 0"},
 		},
+		"Pods with the network of their nodes, though it is unclear what is requested": {
+			[]change{podTargets, pods(8080, "10.0.0.11", "10.0.0.12")}, []change{misspelt, pods(8080, "10.0.0.12")},
+			[]string{"10.0.0.12:8080 0"},
+		},
 		"nodes": {
 			nil, []change{refused, anotherNode, pods(8080, "10.1.0.1")},
 			[]string{"10.0.0.12:30080 0", "10.0.0.13:30080 0"},
@@ -213,17 +224,19 @@ func TestPoolsOfARefusedServiceFollowWhatTheyHave(t *testing.T) {
 	}
 }
 
-func TestMembersMayBePodsIfTheyAreRequestedOrOnNoNode(t *testing.T) {
+func TestMembersMayBePodsIfTheyAreRequestedOrAtNoNodePort(t *testing.T) {
 	pod, ofNodes := observed(t, input(podTargets, pods(8080, "10.1.0.1"))), observed(t, input())
+	onNode := observed(t, input(podTargets, pods(8080, "10.0.0.11")))
 	for name, c := range map[string]struct {
 		in   Input
 		have *lb.LoadBalancer
 		want bool
 	}{
-		"requested":              {input(podTargets), nil, true},
-		"not requested":          {input(), nil, false},
-		"members are nodes":      {input(), ofNodes.LoadBalancer, false},
-		"members are on no node": {input(), pod.LoadBalancer, true},
+		"requested":                            {input(podTargets), nil, true},
+		"not requested":                        {input(), nil, false},
+		"members are nodes":                    {input(), ofNodes.LoadBalancer, false},
+		"members are on no node":               {input(), pod.LoadBalancer, true},
+		"members are on nodes, at no NodePort": {input(), onNode.LoadBalancer, true},
 	} {
 		if got := MayHavePods(c.in, c.have); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -267,6 +280,27 @@ func TestTheSecurityGroupAllowsThePortsOfPodsAndThoseThatStillHaveTraffic(t *tes
 				t.Errorf("subnets %v", need.MemberSubnetIDs)
 			}
 		})
+	}
+}
+
+func TestTheSecurityGroupIsClosedToPodsOfBothFamiliesInTheNetworkOfTheirNodes(t *testing.T) {
+	in := input(podTargets, pods(8080, "10.0.0.11"), pods(8080, "2001:db8::11"), func(in *Input) {
+		in.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		in.Service.Spec.Ports[0].Protocol = corev1.ProtocolUDP
+		for _, s := range in.Slices {
+			s.Ports[0].Protocol = ptr.To(corev1.ProtocolUDP)
+		}
+		in.Nodes = []corev1.Node{node("node-a", "10.0.0.11", "2001:db8::11")}
+	})
+	wanted, err := Wanted(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := members(wanted.LoadBalancer, 0); len(all) != 2 {
+		t.Fatalf("members %v, want one of each family", all)
+	}
+	if need, ok := SecurityGroupNeed(in, wanted, lb.Observed{}); !ok || len(need.Ports) > 0 {
+		t.Errorf("ok %t, ports %v", ok, need.Ports)
 	}
 }
 

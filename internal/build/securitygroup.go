@@ -4,7 +4,6 @@
 package build
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -38,6 +37,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 	need.DualStack = len(in.Families()) > 1 && len(wanted.LoadBalancer.AdditionalVIPs) > 0
 	options, problems := annotation.Parse(in.Service.Annotations, in.Config)
 	in.chooseMembers(options)
+	in.both = need.DualStack || in.hasBoth() && len(in.Families()) > 1
 	monitored := false
 	for _, l := range wanted.LoadBalancer.Listeners {
 		if l.Pool == nil {
@@ -61,7 +61,7 @@ func SecurityGroupNeed(in Input, wanted lb.Wanted, observed lb.Observed) (need s
 		}
 		need.MemberSubnetIDs = append(need.MemberSubnetIDs, predecessorSubnets(*have, observed.Predecessor)...)
 	}
-	slices.SortFunc(need.Ports, comparePorts)
+	slices.SortFunc(need.Ports, securitygroup.ComparePorts)
 	need.Ports = slices.Compact(need.Ports)
 	slices.Sort(need.MemberSubnetIDs)
 	need.MemberSubnetIDs = slices.Compact(need.MemberSubnetIDs)
@@ -160,8 +160,4 @@ func memberSubnets(l lb.Listener) []string {
 		}
 	}
 	return ids
-}
-
-func comparePorts(a, b securitygroup.PortKey) int {
-	return cmp.Or(cmp.Compare(a.Transport, b.Transport), cmp.Compare(a.Port, b.Port))
 }

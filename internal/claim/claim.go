@@ -96,7 +96,8 @@ func (p Policy) WhyNotServed(service *corev1.Service) string {
 //
 // A Service of type LoadBalancer without a class, with the mark, that is no longer handled because
 // an operator changed --handle-default-class, is not released: another controller takes it over
-// with its load balancer. It is released here when it is deleted.
+// with its load balancer. It is released here when it is deleted. One that had only its ClusterIP is
+// released: no other controller can use that load balancer.
 //
 // With Drain only the mark and the class count. A Service that has neither may be one of
 // openstack-cloud-controller-manager, which still works for it. One with the mark may have lost its finalizer.
@@ -106,7 +107,7 @@ func (p Policy) Leaves(service *corev1.Service) bool {
 	case p.Serves(service) || !hasFinalizer(service) && !p.Drain:
 		return false
 	case service.Annotations[annotation.Managed] == p.Mark(service):
-		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil || p.Handles(service)
+		return !balancer || service.DeletionTimestamp != nil || service.Spec.LoadBalancerClass != nil || p.Handles(service) || p.onlyAtClusterIP(service)
 	case p.Drain:
 		return balancer && hasFinalizer(service) && service.Spec.LoadBalancerClass != nil && p.Handles(service) && service.Annotations[annotation.Managed] == ""
 	case balancer:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -53,6 +55,17 @@ func (p Policy) AtClusterIP(service *corev1.Service) bool {
 	return (len(c.namespaces) == 0 || slices.Contains(c.namespaces, service.Namespace)) && c.selector.Matches(labels.Set(service.Labels))
 }
 
+// onlyAtClusterIP reports whether clients reached the Service's load balancer at its ClusterIP, and not at a floating IP.
+func (p Policy) onlyAtClusterIP(service *corev1.Service) bool {
+	return p.AtClusterIP(service) && service.Annotations[annotation.LoadBalancerAddress] == service.Spec.ClusterIP
+}
+
+// WasAtClusterIP reports whether the Service had a load balancer at its ClusterIP: it was published, or is being replaced.
+func (p Policy) WasAtClusterIP(service *corev1.Service) bool {
+	replaced, _, _ := strings.Cut(service.Annotations[annotation.VIPAddress], " ")
+	return p.Claimed(service) && (p.onlyAtClusterIP(service) || p.AtClusterIP(service) && replaced == service.Spec.ClusterIP)
+}
+
 // whyNotAtClusterIP is WhyNotServed in cluster-ip mode, for a Service that is not of type LoadBalancer.
 func (p Policy) whyNotAtClusterIP(service *corev1.Service) string {
 	switch {
@@ -73,16 +86,16 @@ func (p Policy) InServiceSubnet(subnetID string) bool {
 	return p.ClusterIPs != nil && subnetID == p.ClusterIPs.subnetID
 }
 
-// isAPIService reports whether it is the Service of the API servers. If it is deleted, they create it again within seconds,
+// IsAPIService reports whether it is the Service of the API servers. If it is deleted, they create it again within seconds,
 // at the same ClusterIP, which is the first address of their Service range.
-func isAPIService(service *corev1.Service) bool {
+func IsAPIService(service *corev1.Service) bool {
 	return service.Namespace == metav1.NamespaceDefault && service.Name == "kubernetes"
 }
 
 // ownerUID returns the uid that identifies the Service in the cloud. That of default/kubernetes is made from what it has
 // again after it was deleted, so that its load balancer is its own again.
 func (p Policy) ownerUID(service *corev1.Service) string {
-	if ip := service.Spec.ClusterIP; ip != "" && isAPIService(service) {
+	if ip := service.Spec.ClusterIP; ip != "" && IsAPIService(service) {
 		return uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.ClusterUID+"/default/kubernetes/"+ip)).String()
 	}
 	return string(service.UID)
@@ -91,7 +104,7 @@ func (p Policy) ownerUID(service *corev1.Service) string {
 // returns reports whether the Service is being deleted, and its load balancer stays, because nothing would reach the API
 // server without it until the Service is created again and has another one.
 func (p Policy) returns(service *corev1.Service) bool {
-	return service.DeletionTimestamp != nil && isAPIService(service) && p.AtClusterIP(service) && p.selects(service)
+	return service.DeletionTimestamp != nil && IsAPIService(service) && p.AtClusterIP(service) && p.selects(service)
 }
 
 // KuryrFinalizer is the finalizer that Kuryr-Kubernetes set on the Services that it served.
@@ -101,7 +114,7 @@ const KuryrFinalizer = "kuryr.openstack.org/service-finalizer"
 // or, that of default/kubernetes, by a person. One that was taken over keeps its name, and after a loss of the annotations
 // nothing else leads to it.
 func (p Policy) FromKuryr(service *corev1.Service) bool {
-	return p.AtClusterIP(service) && (isAPIService(service) || hasFinalizer(service) || controllerutil.ContainsFinalizer(service, KuryrFinalizer))
+	return p.AtClusterIP(service) && (IsAPIService(service) || hasFinalizer(service) || controllerutil.ContainsFinalizer(service, KuryrFinalizer))
 }
 
 // ConfigOf returns the operator's settings for the Service. Cluster-ip mode is nothing but other settings.

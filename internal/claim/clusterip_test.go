@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 )
 
@@ -26,6 +27,10 @@ func at(clusterIP string) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.ClusterIP = clusterIP }
 }
 
+func reachedAt(address string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerAddress] = address }
+}
+
 func ofType(kind corev1.ServiceType) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.Type, s.Spec.LoadBalancerClass = kind, nil }
 }
@@ -38,6 +43,7 @@ func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
 	const ip = "10.96.0.7"
 	for name, c := range map[string]struct {
 		mode                config.ClusterIP
+		explicitOnly        bool
 		service             *corev1.Service
 		serves, at, release bool
 	}{
@@ -46,6 +52,9 @@ func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
 		"of type NodePort":                       {service: served(ofType(corev1.ServiceTypeNodePort), at(ip)), serves: true, at: true},
 		"of type LoadBalancer":                   {service: served(at(ip)), serves: true, at: true},
 		"of type LoadBalancer, of another class": {service: served(at(ip), class("other/x")), at: true, release: true},
+		"of type LoadBalancer since a moment, without a class, which is not handled": {explicitOnly: true, service: served(at(ip), reachedAt(ip)), at: true, release: true},
+		"with a floating IP, without a class, which is not handled any more":         {explicitOnly: true, service: served(at(ip), reachedAt("203.0.113.7")), at: true},
+		"not selected, without a class, which is not handled any more":               {explicitOnly: true, mode: config.ClusterIP{Selector: "tier=web"}, service: served(at(ip), reachedAt(ip))},
 		"with IPv6":                              {service: served(clusterIP, at("fd00::7")), serves: true, at: true},
 		"headless":                               {service: served(clusterIP, at("None")), release: true},
 		"without a ClusterIP yet":                {service: served(clusterIP), release: true},
@@ -61,6 +70,7 @@ func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := atClusterIPs(t, c.mode)
+			p.DefaultClass = !c.explicitOnly
 			if got := p.Serves(c.service); got != c.serves {
 				t.Errorf("Serves: %t", got)
 			}
@@ -75,6 +85,30 @@ func TestServicesThatAreServedAtTheirClusterIP(t *testing.T) {
 				t.Errorf("settings %+v", of)
 			}
 		})
+	}
+}
+
+func TestServicesThatHadALoadBalancerAtTheirClusterIP(t *testing.T) {
+	const ip = "10.96.0.7"
+	replaced := func(address string) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Annotations[annotation.VIPAddress] = address + " services" }
+	}
+	for name, c := range map[string]struct {
+		service *corev1.Service
+		want    bool
+	}{
+		"never served":                            {service: served(clusterIP, at(ip))},
+		"served":                                  {service: served(clusterIP, at(ip), reachedAt(ip)), want: true},
+		"served, a copy":                          {service: served(clusterIP, at(ip), reachedAt(ip), func(s *corev1.Service) { s.UID = "uid-2" })},
+		"served, at another address":              {service: served(clusterIP, at(ip), reachedAt("10.0.0.9"))},
+		"with a floating IP":                      {service: served(at(ip), reachedAt("203.0.113.7"))},
+		"with a floating IP, replaced":            {service: served(at(ip), reachedAt("203.0.113.7"), replaced(ip)), want: true},
+		"with a floating IP, replaced, elsewhere": {service: served(at(ip), reachedAt("203.0.113.7"), replaced("10.0.0.9"))},
+		"headless, with what others wrote to it":  {service: served(clusterIP, at("None"), reachedAt("None"))},
+	} {
+		if got := atClusterIPs(t, config.ClusterIP{}).WasAtClusterIP(c.service); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

@@ -189,7 +189,7 @@ func (o *controllersOptions) cloudProvider(session *openstack.Session, cloud clo
 		}
 		options.Routes = routes.Options{
 			Cloud: routes.NewCloud(session.Network(), session.ProjectID()), RouterID: cloud.Route.RouterID,
-			ClusterUID: clusterUID, ClusterCIDRs: cidrs,
+			ClusterUID: clusterUID, ClusterCIDRs: cidrs, IsOwn: instances.IsOwn(cloud.Global.Region),
 		}
 	}
 	if !options.Node && !options.NodeLifecycle && !options.Route {

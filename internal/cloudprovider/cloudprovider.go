@@ -136,7 +136,7 @@ func (r *runner) controllers(client kubernetes.Interface, factory informers.Shar
 		all = append(all, func(ctx context.Context) { c.Run(ctx, counted) })
 	}
 	if r.Route {
-		c, failure := route.New(routes.New(r.Routes), client, nodes, "", networks(r.Routes.ClusterCIDRs))
+		c, failure := route.New(routes.New(r.Routes), client, ownNodes{nodes, r.Routes.IsOwn}, "", networks(r.Routes.ClusterCIDRs))
 		err = errors.Join(err, failure)
 		all = append(all, func(ctx context.Context) { c.Run(ctx, r.RoutePeriod, counted) })
 	}

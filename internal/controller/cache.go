@@ -4,19 +4,23 @@
 package controller
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/config"
 	"github.com/kube-octavia/kube-octavia/internal/readiness"
 )
 
 // CacheOptions are for the caches of Services, nodes and EndpointSlices, and of Pods and namespaces if readiness gates
 // are set. They hold all of the cluster, so they drop what nothing reads. Services are written by patches of what
-// changes, which remove no dropped field. ClusterIPs and labels of Services matter in cluster-ip mode only.
+// changes, which remove no dropped field. ClusterIPs and labels of Services matter in cluster-ip mode only, but after
+// the mode was switched off, the load balancer of default/kubernetes is found by its ClusterIP.
 func CacheOptions(mode config.ClusterIP) cache.Options {
 	slimService := slimService
 	if mode.Enabled {
@@ -52,7 +56,10 @@ func transform[T any](slim func(*T)) func(any) (any, error) {
 func slimService(s *corev1.Service) {
 	s.ManagedFields, s.Labels, s.OwnerReferences = nil, nil, nil
 	delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
-	s.Spec.Selector, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = nil, "", nil, nil
+	s.Spec.Selector, s.Spec.ClusterIPs, s.Spec.ExternalIPs = nil, nil, nil
+	if !claim.IsAPIService(s) {
+		s.Spec.ClusterIP = ""
+	}
 }
 
 // slimServiceAtClusterIP is slimService for cluster-ip mode.
@@ -69,10 +76,12 @@ func slimNode(n *corev1.Node) {
 	n.Status = corev1.NodeStatus{Addresses: n.Status.Addresses}
 }
 
-// slimSlice keeps which nodes have endpoints of which Service, and their addresses and ports.
+// slimSlice keeps which nodes have endpoints of which Service, their addresses and ports, and who writes the slice.
 func slimSlice(s *discoveryv1.EndpointSlice) {
 	s.ManagedFields, s.Annotations, s.OwnerReferences = nil, nil, nil
-	s.Labels = map[string]string{discoveryv1.LabelServiceName: s.Labels[discoveryv1.LabelServiceName]}
+	maps.DeleteFunc(s.Labels, func(key, _ string) bool {
+		return key != discoveryv1.LabelServiceName && key != discoveryv1.LabelManagedBy
+	})
 	for i, e := range s.Endpoints {
 		slim := discoveryv1.Endpoint{Addresses: e.Addresses, Conditions: e.Conditions, NodeName: e.NodeName}
 		if e.TargetRef != nil {

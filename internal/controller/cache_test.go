@@ -62,7 +62,7 @@ func fullNode() *corev1.Node {
 
 func fullSlice() *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-x", Labels: map[string]string{discoveryv1.LabelServiceName: "web", "app": "web"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-x", Labels: map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "controller", "app": "web"},
 			Annotations: applied, ManagedFields: managed, OwnerReferences: owners},
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Port: ptr.To[int32](8080)}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.244.0.1"}, NodeName: ptr.To("n"), Zone: ptr.To("a"),
@@ -102,11 +102,20 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 	}
 	slice := fullSlice()
 	slice.Annotations, slice.ManagedFields, slice.OwnerReferences = nil, nil, nil
-	slice.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+	slice.Labels = map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "controller"}
 	slice.Endpoints[0].Zone, slice.Ports[0].AppProtocol = nil, nil
 	slice.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: slice.Endpoints[0].TargetRef.Kind, Name: slice.Endpoints[0].TargetRef.Name}
 	if diff := cmp.Diff(slice, slim(t, fullSlice())); diff != "" {
 		t.Errorf("EndpointSlice (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheLoadBalancerOfTheAPIServiceIsFoundAfterClusterIPModeWasSwitchedOff(t *testing.T) {
+	api := fullService()
+	api.Namespace, api.Name = "default", "kubernetes"
+	policy := claim.Policy{ClusterUID: "cluster"}
+	if diff := cmp.Diff(policy.Owner(api), policy.Owner(slim(t, api.DeepCopy()))); diff != "" {
+		t.Errorf("owner in the cloud (-want +got):\n%s", diff)
 	}
 }
 

@@ -125,9 +125,10 @@ func losesAddress(l lb.LoadBalancer) bool {
 // changes plans the changes of one load balancer. Restrictions of access, and what keeps traffic flowing on ports that
 // stay, come before new ports; ports are closed last.
 type changes struct {
-	owner                                                                       lb.Owner
-	id                                                                          string
-	mark, listeners, reopening, members, settings, leftBehind, opening, closing []Op
+	owner                                                              lb.Owner
+	id                                                                 string
+	mark, listeners, reopening, settings, leftBehind, opening, closing []Op
+	members                                                            []memberChange
 	// detached are pools that no listener uses, also not after the plan so far.
 	detached []lb.Pool
 	// uses counts, by pool id, the listeners that will have the pool; kept counts those of ours that stay. Listeners can
@@ -138,7 +139,7 @@ type changes struct {
 }
 
 func (t *changes) ops() []Op {
-	return slices.Concat(t.mark, t.listeners, t.reopening, t.members, t.settings, t.leftBehind, t.opening, t.closing)
+	return slices.Concat(t.mark, t.listeners, t.reopening, inTurn(t.members), t.settings, t.leftBehind, t.opening, t.closing)
 }
 
 func compare(all lb.Wanted, have lb.LoadBalancer, owner lb.Owner) *changes {

@@ -54,12 +54,16 @@ func (t *changes) updatePool(want, have lb.Pool) {
 		want.Monitor = have.Monitor
 	}
 	monitor := have.Monitor
+	var change memberChange
 	if monitor != nil && (want.Monitor == nil || want.Monitor.Type != monitor.Type) {
-		t.members = append(t.members, DeleteMonitor{ID: monitor.ID, PoolName: have.Name})
+		change.ops = append(change.ops, DeleteMonitor{ID: monitor.ID, PoolName: have.Name})
 		monitor = nil
 	}
-	if op := setMembers(want, have); op.Added+op.Removed+op.Changed > 0 {
-		t.members = append(t.members, op)
+	if op := setMembers(want, have); op.differs() > 0 {
+		change = memberChange{ops: append(change.ops, op), members: op.differs()}
+	}
+	if len(change.ops) > 0 {
+		t.members = append(t.members, change)
 	}
 	if want.Algorithm != have.Algorithm || want.AdminDown != have.AdminDown || !samePersistence(want.Persistence, have.Persistence) {
 		t.settings = append(t.settings, UpdatePool{ID: have.ID, Name: have.Name,
@@ -73,6 +77,52 @@ func (t *changes) updatePool(want, have lb.Pool) {
 	case !sameMonitor(*want.Monitor, *monitor):
 		t.settings = append(t.settings, UpdateMonitor{ID: monitor.ID, Monitor: *want.Monitor})
 	}
+}
+
+// memberChange are the operations that change the members of one pool, and how many members differ.
+type memberChange struct {
+	ops     []Op
+	members int
+}
+
+// inTurn returns the operations of all pools, those of the pool with the most differences first. Octavia takes one at a
+// time, and Pods may change again before it is done: each pool gets its turn, because the others differ more and more.
+func inTurn(changes []memberChange) (ops []Op) {
+	slices.SortStableFunc(changes, func(a, b memberChange) int { return cmp.Compare(b.members, a.members) })
+	for _, c := range changes {
+		ops = append(ops, c.ops...)
+	}
+	return ops
+}
+
+// differs counts the members that differ.
+func (op SetMembers) differs() int { return op.Added + op.Removed + op.Changed }
+
+// WithoutMore returns the operation with no more members than the pool has, for a project without quota for more: wanted
+// members that the pool has, and new ones in the place of those that leave. It is false if that would change nothing, or
+// if the operation does not need more.
+func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
+	set, ok := op.(SetMembers)
+	if !ok || set.Added <= set.Removed || observed.LoadBalancer == nil {
+		return SetMembers{}, false
+	}
+	var have lb.Pool
+	onPool(observed.LoadBalancer, set.PoolID, func(p *lb.Pool) { have = *p })
+	had := map[lb.MemberKey]bool{}
+	for _, m := range have.Members {
+		had[m.Key()] = true
+	}
+	places := set.Removed
+	set.Members = slices.DeleteFunc(slices.Clone(set.Members), func(m lb.Member) bool {
+		if had[m.Key()] {
+			return false
+		}
+		places--
+		return places < 0
+	})
+	less := setMembers(lb.Pool{Members: set.Members}, have)
+	set.Added, set.Removed, set.Changed = less.Added, less.Removed, less.Changed
+	return set, set.differs() > 0
 }
 
 // setMembers compares the members of a pool. The counts are zero if they are the same.

@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
+	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 )
 
@@ -119,6 +121,33 @@ func TestANewNodeNeedsAnAddressThatIsNoHostName(t *testing.T) {
 		if _, err := cloud.instances().InstanceMetadata(t.Context(), node); (err != nil) != test.fails {
 			t.Errorf("a server with %s: %v", name, err)
 		}
+	}
+}
+
+// The Nova of this region would say that there is no such server.
+func TestANodeThatTheControllerOfAnotherRegionInitializedIsLeftAlone(t *testing.T) {
+	cloud := &slowCloud{}
+	i := cloud.instances()
+	i.Region = "R1"
+	node := &corev1.Node{Spec: corev1.NodeSpec{ProviderID: "openstack:///1"}}
+	node.Labels = map[string]string{corev1.LabelTopologyRegion: "R2"}
+	exists, err := i.InstanceExists(t.Context(), node)
+	if !exists || err != nil {
+		t.Error("deleted:", err)
+	}
+	if stopped, err := i.InstanceShutdown(t.Context(), node); stopped || err != nil {
+		t.Error("stopped:", err)
+	}
+	metadata, err := i.InstanceMetadata(t.Context(), node)
+	if diff := cmp.Diff(&cloudprovider.InstanceMetadata{ProviderID: "openstack:///1"}, metadata); diff != "" || err != nil {
+		t.Errorf("changed: %v (-want +got):\n%s", err, diff)
+	}
+	if cloud.reads != 0 {
+		t.Error("its server is looked for")
+	}
+	node.Spec.Taints = []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}
+	if metadata, err := i.InstanceMetadata(t.Context(), node); err != nil || metadata == nil || metadata.Region != "R1" {
+		t.Errorf("with a label of kubelet, it is not initialized: %+v, %v", metadata, err)
 	}
 }
 

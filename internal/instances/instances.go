@@ -76,7 +76,10 @@ var _ cloudprovider.InstancesV2 = &Instances{}
 // an address: Kubernetes then tries again.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	isNew := IsUninitialized(node)
-	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
+	id, err := OwnID(node, i.Region)
+	if isNew { // its labels are those that kubelet was told, and that of the region becomes ours
+		id, err = parseOwn(node.Spec.ProviderID, i.Region)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -184,10 +187,10 @@ func (i *Instances) find(ctx context.Context, inventory Inventory, id ProviderID
 }
 
 // InstanceExists implements cloudprovider.InstancesV2. Kubernetes deletes Nodes for which it returns false. So it does that
-// only if Nova answers that no server has the id of the Node, and the project is that of the cluster. Without a provider id,
-// and for Nodes of other clouds, it returns true.
+// only if Nova answers that no server has the id of the Node, the project is that of the cluster, and the Node is still the one
+// with its name. Without a provider id, and for Nodes of other clouds, it returns true.
 func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
-	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
+	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
 		return true, err
 	}
@@ -205,12 +208,13 @@ func (i *Instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 		i.Recorder.Eventf(node, nil, corev1.EventTypeWarning, "NodeNotDeleted", "Delete", "%s", err.Error())
 		return true, err
 	}
-	return false, nil
+	// Kubernetes deletes by name. A pass over many Nodes takes long, and another Node may have this name by now.
+	return !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Name == node.Name && n.UID == node.UID }), nil
 }
 
 // InstanceShutdown implements cloudprovider.InstancesV2: whether the server is stopped, so that no Pod runs on it.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bool, error) {
-	id, err := ParseOwn(node.Spec.ProviderID, i.Region)
+	id, err := OwnID(node, i.Region)
 	if err != nil || id == nil || id.Server == "" {
 		return false, err
 	}

@@ -40,6 +40,31 @@ func TestParseProviderID(t *testing.T) {
 	}
 }
 
+func TestANodeIsOfAnotherRegionByItsProviderIDOrElseByItsLabel(t *testing.T) {
+	for _, test := range []struct {
+		providerID, label, region string
+		own                       bool
+	}{
+		{"openstack:///1", "", "R1", true},
+		{"openstack:///1", "R1", "R1", true},
+		{"openstack:///1", "R2", "R1", false},
+		{"/1", "R2", "R1", false},
+		{"openstack:///1", "R2", "", true},
+		{"openstack://R1/1", "R2", "R1", true},
+		{"openstack://R2/1", "R1", "R1", false},
+		{"", "R2", "R1", true},
+		{"aws:///1", "R1", "R1", false},
+	} {
+		node := &corev1.Node{Spec: corev1.NodeSpec{ProviderID: test.providerID}}
+		if test.label != "" {
+			node.Labels = map[string]string{corev1.LabelTopologyRegion: test.label}
+		}
+		if id, err := OwnID(node, test.region); err != nil || (id != nil) != test.own {
+			t.Errorf("%+v: %v, %v", test, id, err)
+		}
+	}
+}
+
 func FuzzParseProviderID(f *testing.F) {
 	for _, seed := range []string{"", "openstack:///a", "openstack://r/a", "/a", "aws:///b/c", "://", "openstack://///"} {
 		f.Add(seed)

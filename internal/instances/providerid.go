@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // providerName is the scheme of the provider ids of OpenStack.
@@ -46,8 +48,27 @@ func ParseProviderID(text string) (ProviderID, error) {
 // String returns the text of the id.
 func (p ProviderID) String() string { return providerName + "://" + p.Region + "/" + p.Server }
 
-// ParseOwn reads the provider id of a Node. It returns nil for one of another cloud or region.
-func ParseOwn(text, region string) (*ProviderID, error) {
+// OwnID returns the provider id of a Node, or nil for a Node of another cloud or region. An id without a region is one of
+// the region that the Node's label names: cloud providers set both when they initialize a Node.
+func OwnID(node *corev1.Node, region string) (*ProviderID, error) {
+	id, err := parseOwn(node.Spec.ProviderID, region)
+	label := node.Labels[corev1.LabelTopologyRegion]
+	if id != nil && id.Server != "" && id.Region == "" && label != "" && region != "" && label != region {
+		return nil, nil
+	}
+	return id, err
+}
+
+// IsOwn returns whether a Node is not one of another cloud or region.
+func IsOwn(region string) func(*corev1.Node) bool {
+	return func(node *corev1.Node) bool {
+		id, err := OwnID(node, region)
+		return id != nil || err != nil
+	}
+}
+
+// parseOwn reads a provider id. It returns nil for one of another cloud or region.
+func parseOwn(text, region string) (*ProviderID, error) {
 	id, err := ParseProviderID(text)
 	switch {
 	case errors.Is(err, ErrOtherCloud):

@@ -3,7 +3,10 @@
 
 package lb
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // KuryrFloatingIP is the description that Kuryr-Kubernetes gave to the floating IPs that it created. It names no Service.
 const KuryrFloatingIP = "kuryr_lb"
@@ -29,4 +32,16 @@ func (o Owner) ownsFromKuryr(name string, tags []string) bool {
 func KuryrService(l LoadBalancer) (namespace, name string, ok bool) {
 	namespace, name, ok = strings.Cut(l.Name, "/")
 	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, "/")
+}
+
+// KeepKuryrVIPs returns the floating IPs of Kuryr with the VIPs that they led to before: Neutron does not show that of one
+// that is detached.
+func KeepKuryrVIPs(now, before []FloatingIP) []FloatingIP {
+	for i, f := range now {
+		was := slices.IndexFunc(before, func(b FloatingIP) bool { return b.ID == f.ID })
+		if was >= 0 && f.PortID == "" && f.Description == KuryrFloatingIP {
+			now[i].KuryrVIP = before[was].KuryrVIP
+		}
+	}
+	return now
 }

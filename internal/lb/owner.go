@@ -154,6 +154,12 @@ func (o Owner) Tags() []string {
 // recognizes sharers by them.
 func (o Owner) SharerTags() []string { return []string{o.LoadBalancerName()} }
 
+// Joined reports whether the Service has its name or a port on the load balancer of another owner.
+func (o Owner) Joined(l LoadBalancer) bool {
+	return slices.Contains(l.Tags, o.LoadBalancerName()) ||
+		slices.ContainsFunc(l.Listeners, func(port Listener) bool { return slices.Contains(port.Tags, o.ServiceTag()) })
+}
+
 // Owns reports whether the load balancer was created for the Service, rather than for another owner.
 func (o Owner) Owns(l LoadBalancer) bool {
 	if ServiceUIDOf(l.Tags) != "" {

@@ -45,7 +45,7 @@ func (l floatingIPs) of(o lb.Observed, mark lb.Mark) []lb.FloatingIP {
 			found = append(found, now)
 		}
 	}
-	return slices.CompactFunc(byID(found), func(a, b lb.FloatingIP) bool { return a.ID == b.ID })
+	return slices.CompactFunc(byID(lb.KeepKuryrVIPs(found, o.FloatingIPs)), func(a, b lb.FloatingIP) bool { return a.ID == b.ID })
 }
 
 func byID(all []lb.FloatingIP) []lb.FloatingIP {

@@ -132,7 +132,10 @@ func used(o lb.Observed) (ids []string) {
 
 // HasPredecessor reports whether another load balancer replaces the Service's: then members of both kinds may be in use.
 func (m *Store) HasPredecessor(key types.NamespacedName, uid types.UID) bool {
-	return m.Get(key, uid).Cloud.Observed.Predecessor != nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, found := m.records[key]
+	return found && r.ServiceUID == uid && r.Cloud.Observed.Predecessor != nil
 }
 
 // LoadBalancerOf returns the id of the Service's load balancer, or "".

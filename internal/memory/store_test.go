@@ -50,6 +50,17 @@ func TestStaleRecordIsReadOnce(t *testing.T) {
 	}
 }
 
+func TestAQuestionAboutTheRecordDoesNotMakeAStaleOneKnown(t *testing.T) {
+	m := remembering(converged())
+	m.MarkStale(web)
+	if m.HasPredecessor(web, "uid-1") {
+		t.Error("it has a predecessor")
+	}
+	if m.Get(web, "uid-1").Cloud.Known {
+		t.Error("the record is known after somebody asked whether there is a predecessor")
+	}
+}
+
 func TestRecordBelongsToOneServiceUID(t *testing.T) {
 	m := remembering(converged())
 	if got := m.Get(web, "uid-1"); !got.Cloud.Known {
@@ -360,5 +371,16 @@ func TestUnusedCertificates(t *testing.T) {
 		if d := cmp.Diff(c.want, m.UnusedCertificates(c.all, "c", noon), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
+	}
+}
+
+func TestAFloatingIPOfKuryrThatWasDetachedIsStillThatOfItsClusterIP(t *testing.T) {
+	r := converged()
+	r.Cloud.Observed.FloatingIPs = []lb.FloatingIP{{ID: "f-1", PortID: "port-1", Description: lb.KuryrFloatingIP, KuryrVIP: "10.96.0.7"}}
+	m := remembering(r)
+	m.StaleFloatingIPs([]lb.FloatingIP{{ID: "f-1", Description: lb.KuryrFloatingIP}}, "cluster", noon.Add(time.Minute))
+	want := []lb.FloatingIP{{ID: "f-1", Description: lb.KuryrFloatingIP, KuryrVIP: "10.96.0.7"}}
+	if d := cmp.Diff(want, m.Get(web, "uid-1").Cloud.Observed.FloatingIPs); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

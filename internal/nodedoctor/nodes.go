@@ -72,7 +72,7 @@ func match(f diagnosis.Facts, r *diagnosis.Result) (all matched) {
 	}
 	var foreign []string
 	for _, node := range f.Cluster.Nodes.Value {
-		id, err := instances.ParseOwn(node.Spec.ProviderID, f.Config.Value.Global.Region)
+		id, err := instances.OwnID(&node, f.Config.Value.Global.Region)
 		switch {
 		case err != nil:
 			r.Found(diagnosis.Error, fmt.Sprintf("Node %s: %v", node.Name, err), "It is not known which server the Node is.",

@@ -70,7 +70,10 @@ type podNetwork struct {
 
 // routeFacts are the facts from which the controller decides. Nodes that are not initialized have to wait.
 func routeFacts(f diagnosis.Facts, router routes.Router) routes.Facts {
-	facts := routes.Facts{Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs}
+	facts := routes.Facts{
+		Routes: router.Routes, RouterID: router.ID, ClusterUID: f.Cluster.UID.Value, ClusterCIDRs: f.Controllers.ClusterCIDRs,
+		IsOwn: instances.IsOwn(f.Config.Value.Global.Region),
+	}
 	for i := range f.Cluster.Nodes.Value {
 		if n := &f.Cluster.Nodes.Value[i]; !instances.IsUninitialized(n) {
 			facts.Nodes = append(facts.Nodes, n)

@@ -82,6 +82,8 @@ func TestRoutesToPods(t *testing.T) {
 		}), diagnosis.Error, "Node a: it has no InternalIP of the family", "kubectl get nodes -o wide"},
 		"a Pod CIDR outside of --cluster-cidr": {outside, diagnosis.Warning, "outside of --cluster-cidr [10.244.0.0/23]: Node b", "kube-controller-manager"},
 
+		"a Node of another cloud": {all(onlyA, func(f *diagnosis.Facts) { f.Cluster.Nodes.Value[1].Spec.ProviderID = "aws:///b" }), diagnosis.OK, "1 of 1 route", ""},
+
 		"a route that is missing": {onlyA, diagnosis.Warning, "router router lacks the routes to the Pods of Node b, although kube-octavia works", "FailedToCreateRoute"},
 		"two routes to a Node that are missing": {all(onlyA, func(f *diagnosis.Facts) {
 			f.Cluster.Nodes.Value[1].Spec.PodCIDRs = []string{"10.244.2.0/25", "10.244.2.128/25"}

@@ -200,7 +200,7 @@ func (s *stage) setNeed(name string) types.NamespacedName {
 	for _, v := range s.cluster.services {
 		if v.Name == name {
 			s.requirements.Set(key, v.UID, securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: int(v.Spec.Ports[0].NodePort)}}, FromSubnets: true,
-				MemberSubnetIDs: []string{"nodes"}})
+				MemberSubnetIDs: []string{"nodes"}}, false)
 			s.remember(key, v.UID)
 		}
 	}
@@ -462,7 +462,7 @@ func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
 	requireCalls(t, "a sweep", s.pass(), "GET groups", "GET ports with the group")
 	// A Service reaches its members in another subnet, and then also at an address outside.
 	need := securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"nodes", "second"}}
-	s.requirements.Set(web, uidOf("web"), need)
+	s.requirements.Set(web, uidOf("web"), need, false)
 	requireCalls(t, "another subnet", s.pass(), "GET subnet", "GET ports of 1 servers", "AddSecurityGroupRules", "SetSecurityGroups")
 	s.remember(web, uidOf("web"), "10.0.1.97", outside.String())
 	requireCalls(t, "another member", s.pass(), "SetSecurityGroups")
@@ -470,7 +470,7 @@ func TestSecurityGroupIsOnThePortsOfTheAddressesThatAreMembers(t *testing.T) {
 		t.Errorf("the group is on %s", on)
 	}
 	need.MemberSubnetIDs = need.MemberSubnetIDs[:1]
-	s.requirements.Set(web, uidOf("web"), need)
+	s.requirements.Set(web, uidOf("web"), need, false)
 	s.remember(web, uidOf("web"), "10.0.0.97")
 	s.pass()
 	if on := s.attachedNodes(); on != "a b" {
@@ -518,7 +518,7 @@ func TestRuleIsNotRemovedWhileItsReplacementCannotBeAdded(t *testing.T) {
 			s.requirements.Forget(types.NamespacedName{Namespace: "default", Name: "shop"})
 			s.cluster.services = s.cluster.services[:1]
 			s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}},
-				Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+				Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, false)
 			s.neutron.fails["AddSecurityGroupRules"] = &openstack.Error{Op: "let in", Class: class, Message: "no"}
 			for range 3 {
 				_, _ = s.tryPass()
@@ -539,7 +539,7 @@ func TestRuleIsNotRemovedWhileItsReplacementCannotBeAdded(t *testing.T) {
 
 func TestSubnetThatTheProjectDoesNotSeeAffectsOneService(t *testing.T) {
 	s := newStage(t)
-	s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}})
+	s.requirements.Set(web, uidOf("web"), securitygroup.Need{Ports: []securitygroup.PortKey{{Transport: lb.TCP, Port: 30080}}, FromSubnets: true, MemberSubnetIDs: []string{"hidden"}}, false)
 	s.pass()
 	s.requireRules(30443)
 	if why, failed := s.requirements.Unmet(web, uidOf("web")); !failed || !strings.Contains(why, "member-subnet-id") || !strings.Contains(why, "hidden") {
@@ -582,4 +582,16 @@ func TestSecurityGroupOfAnotherClusterIsNotTouched(t *testing.T) {
 	if len(s.neutron.groups) != 2 || len(s.neutron.groups[0].Rules) != 1 {
 		t.Errorf("groups: %+v", s.neutron.groups)
 	}
+}
+
+func TestPortsOfMembersStayOpenUntilOctaviaHasReplacedThem(t *testing.T) {
+	s := newStage(t)
+	s.pass()
+	pods := securitygroup.Need{FromSubnets: true, MemberSubnetIDs: []string{"nodes"}}
+	s.requirements.Set(web, uidOf("web"), pods, true)
+	s.pass()
+	s.requireRules(30080, 30443)
+	s.requirements.Set(web, uidOf("web"), pods, false)
+	s.pass()
+	s.requireRules(30443)
 }

@@ -49,11 +49,15 @@ func NewRequirements(changed func()) *Requirements {
 	return &Requirements{of: map[types.NamespacedName]need{}, changed: changed}
 }
 
-// Set notes what a Service needs. It does nothing if that has not changed.
-func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securitygroup.Need) {
+// Set notes what a Service needs. It does nothing if that has not changed. While Octavia carries out an update, traffic also
+// flows to the members that it replaces: what they needed stays allowed.
+func (n *Requirements) Set(key types.NamespacedName, uid types.UID, what securitygroup.Need, updating bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, there := n.of[key]
+	if updating && there && before.uid == uid {
+		what = what.And(before.Need)
+	}
 	same := there && before.uid == uid && !before.released && reflect.DeepEqual(before.Need, what)
 	if same || n.changed == nil {
 		return

@@ -57,7 +57,7 @@ func classOfStatus(status int, f fault, retryAfter bool) Class {
 	switch {
 	case status == http.StatusUnauthorized:
 		return Unauthorized
-	case status == http.StatusForbidden && f.isQuota():
+	case status == http.StatusForbidden && f.isQuota(), status == http.StatusBadRequest && f.kind == "RoutesExhausted":
 		return Quota
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return Gone

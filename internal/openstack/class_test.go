@@ -53,6 +53,8 @@ func TestClassesOfResponses(t *testing.T) {
 			Error{Class: Quota, Message: "Quota has been met for resources: load_balancer"}},
 		"Neutron's quota": {409, neutron("OverQuota", "Quota exceeded for resources: ['floatingip']."), nil,
 			Error{Class: Quota, Message: "Quota exceeded for resources: ['floatingip']."}},
+		"the limit of the routes of a router": {400, neutron("RoutesExhausted", "Unable to complete operation for r. The number of routes exceeds the maximum 30."), nil,
+			Error{Class: Quota, Message: "Unable to complete operation for r. The number of routes exceeds the maximum 30."}},
 		"Neutron's quota of ports, by way of Octavia": {500, octavia("Provider 'amphora' reports error: Quota exceeded for resources: ['port']."), nil,
 			Error{Class: Quota, Message: "Provider 'amphora' reports error: Quota exceeded for resources: ['port']."}},
 		"a VIP address in use": {500, octavia("Provider 'amphora' reports error: IP address 10.0.0.7 already allocated in subnet 1"), nil,

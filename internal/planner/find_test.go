@@ -14,6 +14,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/claim"
 	"github.com/kube-octavia/kube-octavia/internal/decide"
+	"github.com/kube-octavia/kube-octavia/internal/lb"
 	"github.com/kube-octavia/kube-octavia/internal/neutron"
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -70,5 +71,29 @@ func TestLoadBalancerWithTheIDOnTheServiceIsUsedOnlyIfAllowed(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+func TestAServiceKeepsTheLoadBalancerWhoseIDWasRemovedOnlyIfItHasJoinedThat(t *testing.T) {
+	const id = "11111111-1111-1111-1111-111111111111"
+	for name, c := range map[string]struct {
+		before lb.LoadBalancer
+		shared bool
+	}{
+		"refused there":       {before: lb.LoadBalancer{ID: id, Listeners: []lb.Listener{{Tags: []string{"kube-octavia.service=uid-2"}}}}},
+		"with its name there": {before: lb.LoadBalancer{ID: id, Tags: []string{"kube_service_kubernetes_default_web"}}, shared: true},
+		"with a port there":   {before: lb.LoadBalancer{ID: id, Listeners: []lb.Listener{{Tags: []string{"kube-octavia.service=uid-1"}}}}, shared: true},
+	} {
+		p := calling(t, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"loadbalancer": {"id": %q, "name": "x", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": ["kube-octavia.share=default"]}}`, id)
+		})
+		p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
+		p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+		service := served(without(annotation.LoadBalancerID))
+		f := decide.Facts{Service: service}
+		f.Record.Cloud.Observed = lb.Observed{LoadBalancer: &c.before, Sharer: true}
+		if shared, err := p.searchFor(f.ForOwner(p.Owner(service))).findShared(t.Context(), ""); (shared != nil) != c.shared || err != nil {
+			t.Errorf("%s: it shares %v, %v", name, shared, err)
+		}
 	}
 }

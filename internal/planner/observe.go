@@ -111,7 +111,7 @@ func (p *Planner) readAgain(ctx context.Context, all []lb.FloatingIP, addresses 
 		if err != nil {
 			return all, err
 		}
-		now = append(now, found...)
+		now = append(now, lb.KeepKuryrVIPs(found, all)...)
 	}
 	return now, nil
 }

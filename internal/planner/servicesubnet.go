@@ -12,9 +12,9 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/servicesubnet"
 )
 
-// checkServiceSubnet refuses a Service before its load balancer is created, if the subnet of the ClusterIPs cannot have it.
+// checkServiceSubnet refuses a Service before its first load balancer at its ClusterIP is created, if the subnet cannot have it.
 func (p *Planner) checkServiceSubnet(ctx context.Context, in *build.Input, options annotation.Options, observed lb.Observed) error {
-	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil {
+	if in.Config.AtClusterIP == nil || observed.LoadBalancer != nil || p.WasAtClusterIP(in.Service) {
 		return nil
 	}
 	ranges, err := servicesubnet.Ranges(ctx, p.Secrets)

@@ -20,7 +20,7 @@ import (
 // findShared returns the load balancer that the Service shares, if not the one with the id on
 // the Service: the one that it shared before, or that of its group.
 func (s search) findShared(ctx context.Context, id string) (*lb.LoadBalancer, error) {
-	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id {
+	if l := s.before.Observed.LoadBalancer; l != nil && s.before.Observed.Sharer && l.ID != id && s.owner.Joined(*l) {
 		// The id on the Service was changed or removed, but its ports are still there.
 		if shared, err := s.shareByID(ctx, l.ID); shared != nil || err != nil && openstack.Classify(err) != openstack.Gone {
 			return shared, err

@@ -71,16 +71,28 @@ func (c *Cloud) Router(ctx context.Context, id string) (Router, error) {
 	return answer.Router, nil
 }
 
-// Ports returns the ports of the project.
+// Ports returns the ports of the project. If the cloud has no address pairs, there is nothing to allow, so the ports are as
+// without port security.
 func (c *Cloud) Ports(ctx context.Context) ([]Port, error) {
-	return paging.List[Port](ctx, c.network, "list ports of Nodes", "ports", url.Values{
+	paired, err := c.has(ctx, addressPairs)
+	if err != nil {
+		return nil, err
+	}
+	all, err := paging.List[Port](ctx, c.network, "list ports of Nodes", "ports", url.Values{
 		"project_id": {c.projectID}, "limit": {strconv.Itoa(paging.Size)},
 		"fields": {"id", "network_id", "device_id", "mac_address", "fixed_ips", "allowed_address_pairs", "port_security_enabled", "tags", "revision_number"},
 	})
+	for i := range all {
+		if !paired {
+			all[i].PortSecurity = new(bool)
+		}
+	}
+	return all, err
 }
 
-// The extensions of Neutron that decide how routers are changed.
+// The extensions of Neutron that decide how routers and ports are changed.
 const (
+	addressPairs     = "allowed-address-pairs"
 	extraRouteAtomic = "extraroute-atomic" // since OpenStack Train; not every plug-in of routers has it
 	revisionIfMatch  = "revision-if-match"
 )
@@ -137,14 +149,33 @@ func (c *Cloud) change(ctx context.Context, keys []string) (map[string]error, er
 	}
 	for group, keys := range groups {
 		err := c.changeRoutes(ctx, group[0], group[1], routesOf(keys))
+		if class := openstack.Classify(err); len(keys) > 1 && (class == openstack.Invalid || class == openstack.Quota) {
+			c.changeSingly(ctx, group[0], group[1], keys, results)
+			continue
+		}
 		for _, key := range keys {
 			results[key] = err
-			if openstack.Classify(err) == openstack.Invalid && len(keys) > 1 {
-				results[key] = c.changeRoutes(ctx, group[0], group[1], routesOf([]string{key}))
-			}
 		}
 	}
 	return results, nil
+}
+
+// changeSingly makes changes one by one. When the router is full, it does not try those that are left: only the routes that
+// are there already succeed.
+func (c *Cloud) changeSingly(ctx context.Context, kind, routerID string, keys []string, results map[string]error) {
+	for i, key := range keys {
+		results[key] = c.changeRoutes(ctx, kind, routerID, routesOf(keys[i:i+1]))
+		if kind != adding || openstack.Classify(results[key]) != openstack.Quota {
+			continue
+		}
+		router, _ := c.Router(ctx, routerID) // if it cannot be read, all fail
+		for j, route := range routesOf(keys[i:]) {
+			if !slices.Contains(router.Routes, route) {
+				results[keys[i+j]] = results[key]
+			}
+		}
+		return
+	}
 }
 
 func routesOf(keys []string) []Route {
@@ -221,22 +252,28 @@ func (c *Cloud) again(op string, change func() error) error {
 	return err
 }
 
-// admit lets packets from the CIDR leave the port, and marks it with the tag. It returns the port as it is then.
-func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix, tag string) (Port, error) {
+// admit lets packets from the CIDR leave the port. It returns the port as it is then.
+func (c *Cloud) admit(ctx context.Context, port Port, cidr netip.Prefix) (Port, error) {
 	op := "allow packets from " + cidr.String() + " at port " + port.ID
 	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
 		return port, openstack.Wrap(op, err)
 	}
 	defer c.changingPorts.Release(1)
-	port, err := c.changePort(ctx, op, port, func(p Port) ([]AddressPair, bool) {
+	return c.changePort(ctx, op, port, func(p Port) ([]AddressPair, bool) {
 		return append(slices.Clone(p.AddressPairs), AddressPair{Address: cidr.String()}), !p.admits(cidr)
 	})
-	if err != nil || slices.Contains(port.Tags, tag) {
-		return port, err
+}
+
+// mark sets the tag of a port. It returns the port as it is then.
+func (c *Cloud) mark(ctx context.Context, port Port, tag string) (Port, error) {
+	op := "set tag " + tag + " of port " + port.ID
+	if err := c.changingPorts.Acquire(ctx, 1); err != nil {
+		return port, openstack.Wrap(op, err)
 	}
-	_, err = c.network.Put(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil, nil, &gophercloud.RequestOpts{OkCodes: []int{200, 201}})
-	port.Tags = append(port.Tags, tag)
-	return port, openstack.Wrap("set tag "+tag+" of port "+port.ID, err)
+	defer c.changingPorts.Release(1)
+	_, err := c.network.Put(ctx, c.network.ServiceURL("ports", port.ID, "tags", url.PathEscape(tag)), nil, nil, &gophercloud.RequestOpts{OkCodes: []int{200, 201}})
+	port.Tags = append(slices.Clone(port.Tags), tag)
+	return port, openstack.Wrap(op, err)
 }
 
 // refuse removes the CIDR from what may leave the port. It returns the port as it is then.

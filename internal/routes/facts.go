@@ -56,9 +56,10 @@ type Facts struct {
 	Ports ports
 	// Nodes are the Nodes of the cluster.
 	Nodes []*corev1.Node
-	// RouterID, ClusterUID and ClusterCIDRs are as in Options.
+	// RouterID, ClusterUID, ClusterCIDRs and IsOwn are as in Options.
 	RouterID, ClusterUID string
 	ClusterCIDRs         []netip.Prefix
+	IsOwn                func(*corev1.Node) bool
 }
 
 // Listed returns the routes of the cluster. Kubernetes creates the routes of Nodes that are not among them, and deletes those
@@ -68,9 +69,9 @@ type Facts struct {
 func (f Facts) Listed() []*cloudprovider.Route {
 	var all []*cloudprovider.Route
 	for _, route := range f.Routes {
-		if node := f.nodeAt(route.NextHop); node != nil {
+		if node := f.nodeOf(route); node != nil {
 			cidr, needed := podCIDR(node, route.Destination)
-			if needed && f.isComplete(route) || !needed && f.isOfCluster(route) {
+			if f.isOwn(node) && (needed && f.isComplete(route) || !needed && f.isOfCluster(route)) {
 				all = append(all, &cloudprovider.Route{Name: route.NextHop, TargetNode: types.NodeName(node.Name), DestinationCIDR: cidr})
 			}
 			continue
@@ -94,7 +95,7 @@ func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 	}
 	hop := ""
 	for _, ip := range port.FixedIPs {
-		if f.nodeAt(ip.Address) != nil || slices.ContainsFunc(f.Routes, func(r Route) bool { return r.NextHop == ip.Address && f.isOfCluster(r) }) {
+		if f.hasNodeAt(ip.Address) || slices.ContainsFunc(f.Routes, func(r Route) bool { return r.NextHop == ip.Address && f.isOfCluster(r) }) {
 			return nil
 		}
 		if found, there := f.Ports.withAddress(f.RouterID, ip.Address); there && found.ID == port.ID {
@@ -120,7 +121,7 @@ func (f Facts) leftAt(port Port) []*cloudprovider.Route {
 // port that admits Pods as one that does not.
 func (f Facts) needsFreshPorts() bool {
 	return slices.ContainsFunc(f.Routes, func(route Route) bool {
-		if f.nodeAt(route.NextHop) == nil {
+		if !f.hasNodeAt(route.NextHop) {
 			return f.isBlackhole(route)
 		}
 		return f.isOfCluster(route) && !f.isComplete(route)
@@ -165,9 +166,14 @@ type Wanted struct {
 	There, Admitted bool
 }
 
-// Wanted returns the routes that the Nodes need, also those that the router has.
+func (f Facts) isOwn(node *corev1.Node) bool { return f.IsOwn == nil || f.IsOwn(node) }
+
+// Wanted returns the routes that the Nodes of this cloud and region need, also those that the router has.
 func (f Facts) Wanted() (all []Wanted) {
 	for _, node := range f.Nodes {
+		if !f.isOwn(node) {
+			continue
+		}
 		for _, text := range node.Spec.PodCIDRs {
 			w := Wanted{Node: node, Route: Route{Destination: text}}
 			cidr, err := netip.ParsePrefix(text)
@@ -191,7 +197,7 @@ func (f Facts) Wanted() (all []Wanted) {
 func (f Facts) Strays() (blackholes, kept []Route) {
 	for _, route := range f.Routes {
 		switch {
-		case f.nodeAt(route.NextHop) != nil || !f.isOfCluster(route):
+		case f.hasNodeAt(route.NextHop) || !f.isOfCluster(route):
 		case f.isBlackhole(route):
 			blackholes = append(blackholes, route)
 		default:
@@ -258,15 +264,27 @@ func podCIDR(node *corev1.Node, destination string) (cidr string, is bool) {
 	return node.Spec.PodCIDRs[i], true
 }
 
-// nodeAt returns the Node with the address, or nil.
-func (f Facts) nodeAt(address string) *corev1.Node {
-	i := slices.IndexFunc(f.Nodes, func(node *corev1.Node) bool {
-		return slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == address })
-	})
-	if i < 0 {
-		return nil
+// nodeOf returns the Node with the next hop of the route as address, or nil. While a Node that is gone has the same address
+// as another one, it is the one that needs the route, if any does.
+func (f Facts) nodeOf(route Route) (found *corev1.Node) {
+	for _, node := range f.Nodes {
+		if !hasAddress(node, route.NextHop) {
+			continue
+		}
+		if _, is := podCIDR(node, route.Destination); is {
+			return node
+		}
+		found = node
 	}
-	return f.Nodes[i]
+	return found
+}
+
+func (f Facts) hasNodeAt(address string) bool {
+	return slices.ContainsFunc(f.Nodes, func(node *corev1.Node) bool { return hasAddress(node, address) })
+}
+
+func hasAddress(node *corev1.Node, address string) bool {
+	return slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == address })
 }
 
 // ports are the ports of the project.

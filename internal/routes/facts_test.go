@@ -110,6 +110,44 @@ func TestAPodCIDRMayHaveAnotherFormThanTheRoute(t *testing.T) {
 	}
 }
 
+func TestRoutesToNodesOfOtherCloudsAreLeftAlone(t *testing.T) {
+	f := Facts{
+		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}, {"10.244.2.0/24", "10.0.0.12"}, {"10.244.3.0/24", "10.0.0.12"}},
+		Nodes:  []*corev1.Node{node("own", "10.0.0.11", "10.244.1.0/24"), node("foreign", "10.0.0.12", "10.244.2.0/24")}, RouterID: "r", ClusterUID: "uid",
+		Ports:        ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24")), tagged(on("n", "10.0.0.12", "10.244.2.0/24"))},
+		ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}, IsOwn: func(n *corev1.Node) bool { return n.Name == "own" },
+	}
+	if listed := f.Listed(); len(listed) != 1 || listed[0].TargetNode != "own" {
+		t.Errorf("listed: %+v", listed)
+	}
+	if wanted := f.Wanted(); len(wanted) != 1 || wanted[0].Node.Name != "own" {
+		t.Errorf("wanted: %+v", wanted)
+	}
+	if blackholes, kept := f.Strays(); len(blackholes)+len(kept) > 0 {
+		t.Errorf("strays: %v, %v", blackholes, kept)
+	}
+}
+
+// A server may get the address of a deleted one before the Node of that is gone.
+func TestOfNodesWithOneAddressEachKeepsItsRoute(t *testing.T) {
+	to := func(destination string) Route { return Route{destination, "10.0.0.11"} }
+	stale, live := node("stale", "10.0.0.11", "10.244.1.0/24"), node("live", "10.0.0.11", "10.244.2.0/24")
+	for _, nodes := range [][]*corev1.Node{{stale, live}, {live, stale}} {
+		f := Facts{
+			Routes: []Route{to("10.244.1.0/24"), to("10.244.2.0/24")}, Nodes: nodes, RouterID: "r", ClusterUID: "uid",
+			Ports:        ports{routerPort, tagged(on("n", "10.0.0.11", "10.244.1.0/24", "10.244.2.0/24"))},
+			ClusterCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+		}
+		var got []string
+		for _, r := range f.Listed() {
+			got = append(got, string(r.TargetNode)+" "+r.DestinationCIDR)
+		}
+		if diff := cmp.Diff([]string{"stale 10.244.1.0/24", "live 10.244.2.0/24"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestARouteIsThereForItsOwnPodCIDROnly(t *testing.T) {
 	f := Facts{
 		Routes: []Route{{"10.244.1.0/24", "10.0.0.11"}}, Ports: ports{routerPort, on("n", "10.0.0.11")}, RouterID: "r",

@@ -21,6 +21,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
 	"github.com/kube-octavia/kube-octavia/internal/openstack"
 )
@@ -45,6 +46,8 @@ type Options struct {
 	ClusterCIDRs []netip.Prefix
 	// Nodes lists the Nodes of the cluster; nil if the cluster is gone.
 	Nodes func() ([]*corev1.Node, error)
+	// IsOwn reports whether a Node is one of this cloud and region. Routes to others are left alone; nil means that there are none.
+	IsOwn func(*corev1.Node) bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 }
@@ -77,7 +80,7 @@ func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rou
 
 // Facts reads the router, the Nodes and, if what is known of them may be too old, the ports.
 func (r *Routes) Facts(ctx context.Context) (facts Facts, err error) {
-	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID}
+	facts = Facts{ClusterCIDRs: r.ClusterCIDRs, ClusterUID: r.ClusterUID, RouterID: r.RouterID, IsOwn: r.IsOwn}
 	if r.Nodes != nil {
 		if facts.Nodes, err = r.Nodes(); err != nil {
 			return Facts{}, err
@@ -110,10 +113,17 @@ func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 		return fmt.Errorf("next hop of Node %s: %w", route.TargetNode, err)
 	}
 	// The port comes first: packets that cannot be answered help nobody.
-	port, err = r.Cloud.admit(ctx, port, cidr, r.tag())
+	port, err = r.Cloud.admit(ctx, port, cidr)
 	r.keep(port, err)
 	if err != nil {
 		return err
+	}
+	if !port.hasTag(r.ClusterUID) {
+		port, err = r.Cloud.mark(ctx, port, r.tag())
+		r.keep(port, err)
+		if err != nil { // no Pod needs the tag, and ListRoutes leaves the route out, so that Kubernetes requests it again
+			klog.FromContext(ctx).Info("a port is not marked as that of a Node with routes; that is tried again", "reason", err.Error())
+		}
 	}
 	return r.Cloud.addRoute(ctx, r.RouterID, Route{Destination: cidr.String(), NextHop: hop.String()})
 }

@@ -33,8 +33,12 @@ type Rule struct {
 func (r Rule) String() string { return fmt.Sprintf("%s/%d from %s", r.Transport, r.Port, r.Source) }
 
 func compareRules(a, b Rule) int {
-	return cmp.Or(cmp.Compare(a.Transport, b.Transport), cmp.Compare(a.Port, b.Port), a.Source.Addr().Compare(b.Source.Addr()),
-		cmp.Compare(a.Source.Bits(), b.Source.Bits()))
+	return cmp.Or(ComparePorts(a.PortKey, b.PortKey), a.Source.Addr().Compare(b.Source.Addr()), cmp.Compare(a.Source.Bits(), b.Source.Bits()))
+}
+
+// ComparePorts orders ports.
+func ComparePorts(a, b PortKey) int {
+	return cmp.Or(cmp.Compare(a.Transport, b.Transport), cmp.Compare(a.Port, b.Port))
 }
 
 // Subnet is a subnet from which load balancers reach nodes.
@@ -57,6 +61,17 @@ type Need struct {
 	VIPSubnetID     string   `json:"vipSubnetID,omitempty"`
 	// Sources are the clients whose own addresses reach the nodes.
 	Sources []netip.Prefix `json:"sources,omitempty"`
+}
+
+// And returns the need with the ports and the members' subnets of another one, too.
+func (n Need) And(other Need) Need {
+	n.Ports = slices.Concat(n.Ports, other.Ports)
+	slices.SortFunc(n.Ports, ComparePorts)
+	n.Ports = slices.Compact(n.Ports)
+	n.MemberSubnetIDs = slices.Concat(n.MemberSubnetIDs, other.MemberSubnetIDs)
+	slices.Sort(n.MemberSubnetIDs)
+	n.MemberSubnetIDs = slices.Compact(n.MemberSubnetIDs)
+	return n
 }
 
 // Placed reports whether the subnets are known from which the nodes will be reached. If only the network of the VIP

@@ -102,16 +102,16 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 		d.Delay = wait
 		return d, wrote, nil
 	}
-	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && d.Goal.Wanted.FloatingIP == nil {
+	if l := d.Record.Cloud.Observed.LoadBalancer; d.Action == decide.ReplaceInPlace && (d.Goal.Wanted.FloatingIP == nil || f.Config.AtClusterIP != nil) {
 		if err := r.noteVIP(ctx, f.Service, l.VIP); err != nil {
 			return d, wrote, err
 		}
 	}
 	var failures []error
 	var sequence decide.Sequence
-	for _, op := range d.Plan.Ops {
-		op, ready := sequence.Ready(op, d.Record.Cloud.Observed)
-		if !ready {
+	for ops := d.Plan.Ops; len(ops) > 0; {
+		op, ready := sequence.Ready(ops[0], d.Record.Cloud.Observed)
+		if ops = ops[1:]; !ready {
 			continue
 		} else if ctx.Err() != nil {
 			return d, wrote, ctx.Err()
@@ -126,6 +126,9 @@ func (r *Reconciler) carryOut(ctx context.Context, f decide.Facts, d decide.Deci
 			wrote.any = true
 		}
 		sequence = sequence.After(op, err)
+		if less, ok := diff.WithoutMore(op, d.Record.Cloud.Observed); ok && openstack.Classify(err) == openstack.Quota {
+			ops = append([]diff.Op{less}, ops...)
+		}
 	}
 	if err := errors.Join(failures...); d.Action == decide.FailOver && err != nil {
 		d, err = r.failoverRefused(ctx, d, err)

@@ -132,7 +132,8 @@ func (r *Reconciler) annotate(ctx context.Context, service *corev1.Service, p st
 		if p.Done {
 			delete(service.Annotations, annotation.VIPAddress) // the load balancer has the address
 		}
-		if l := p.Observed.LoadBalancer; l != nil {
+		// The id of one that the Service does not share yet is the user's request.
+		if l := p.Observed.LoadBalancer; l != nil && (!p.Observed.Sharer || r.Owner(service).Joined(*l)) {
 			service.Annotations[annotation.LoadBalancerID] = cmp.Or(p.Noted, l.ID)
 			if len(status.Ingress(nil, p)) > 0 {
 				service.Annotations[annotation.LoadBalancerAddress] = p.Observed.Address()
@@ -170,14 +171,15 @@ func (r *Reconciler) note(ctx context.Context, f decide.Facts, d decide.Decision
 	}))
 }
 
-// letGo removes everything that the controller wrote to the Service, the finalizer last. If a
-// controller of another class has taken the Service over, addresses and finalizer are its own.
+// letGo removes everything that the controller wrote to the Service, the finalizer last. The addresses of
+// a Service that another controller handles are its own, and so is the finalizer if it has another class. But
+// in cluster-ip mode the finalizer is ours: the Service had it when it got its class.
 func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 	service := f.Service
-	othersClass := service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil && !r.Handles(service)
+	others := service.Spec.Type == corev1.ServiceTypeLoadBalancer && !r.Handles(service)
 	if service.DeletionTimestamp == nil {
 		if _, err := r.patchStatus(ctx, service, "clear the status", func(s *corev1.ServiceStatus) {
-			if removeConditions(s); !othersClass {
+			if removeConditions(s); !others {
 				s.LoadBalancer = corev1.LoadBalancerStatus{}
 			}
 		}); err != nil {
@@ -185,7 +187,7 @@ func (r *Reconciler) letGo(ctx context.Context, f decide.Facts) error {
 		}
 	}
 	return client.IgnoreNotFound(r.patch(ctx, service, "remove the finalizer", func() {
-		if !othersClass {
+		if !others || service.Spec.LoadBalancerClass == nil || r.ClusterIPs != nil {
 			controllerutil.RemoveFinalizer(service, claim.Finalizer)
 		}
 		for _, key := range []string{annotation.Managed, annotation.VIPAddress, annotation.Programmed, annotation.LoadBalancerAddress} {

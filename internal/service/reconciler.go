@@ -229,7 +229,9 @@ func (r *Reconciler) require(f decide.Facts, w decide.Goal) {
 		return
 	}
 	if need, ok := build.SecurityGroupNeed(w.Input, w.Wanted, f.Record.Cloud.Observed); ok {
-		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need)
+		l := f.Record.Cloud.Observed.LoadBalancer
+		updating := l != nil && l.ProvisioningStatus == lb.PendingUpdate
+		r.Requirements.Set(keyOf(f.Service), types.UID(f.Owner().ServiceUID), need, updating)
 	}
 }
 

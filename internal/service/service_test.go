@@ -28,6 +28,7 @@ import (
 	"github.com/kube-octavia/kube-octavia/internal/metrics"
 	"github.com/kube-octavia/kube-octavia/internal/octavia"
 	"github.com/kube-octavia/kube-octavia/internal/planner"
+	"github.com/kube-octavia/kube-octavia/internal/status"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -145,5 +146,33 @@ func TestTheIdOfADeletedLoadBalancerIsRemovedBeforeACreate(t *testing.T) {
 				t.Error("the next controller does not look for the load balancer that may still appear")
 			}
 		})
+	}
+}
+
+// accepting is a Kubernetes API that accepts all writes.
+type accepting struct{ client.Client }
+
+func (accepting) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return nil
+}
+
+func TestTheIDOfASharedLoadBalancerIsWrittenOnlyToAServiceThatHasJoinedIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		observed lb.Observed
+		want     string
+	}{
+		"own":            {lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "lb-2"}}, "lb-2"},
+		"shared":         {lb.Observed{Sharer: true, LoadBalancer: &lb.LoadBalancer{ID: "lb-2", Tags: []string{"kube_service_kubernetes_default_web"}}}, "lb-2"},
+		"of others only": {lb.Observed{Sharer: true, LoadBalancer: &lb.LoadBalancer{ID: "lb-2", Tags: []string{"kube_service_kubernetes_default_api"}}}, ""},
+	} {
+		r := withOctavia(t, nil)
+		r.Client, r.Policy = accepting{}, claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes"}
+		service := served(without(annotation.LoadBalancerID))
+		if err := r.annotate(t.Context(), service, status.Pass{Observed: c.observed}); err != nil {
+			t.Fatal(err)
+		}
+		if got := service.Annotations[annotation.LoadBalancerID]; got != c.want {
+			t.Errorf("%s: the id on the Service is %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -176,6 +176,17 @@ func TestAServiceThatIsNotSelectedAnyMoreIsReleased(t *testing.T) {
 	other.requireUnserved()
 }
 
+func TestAServiceAtItsClusterIPThatGoesOverToAnotherClassCanBeDeleted(t *testing.T) {
+	s, _ := clusterIPStage(t)
+	web := s.service("web", tcp(8080), toClusterIP)
+	web.waitForCondition(programmed, conditionTrue, "Programmed")
+	web.change(ofType(corev1.ServiceTypeLoadBalancer), ofClass("example.com/other"))
+	web.waitUntilUnmarked()
+	web.requireUnserved()
+	web.delete()
+	web.waitUntilGone()
+}
+
 func TestALoadBalancerAtAClusterIPIsNoOrphanThoughAnotherClientRemovesTheMarksOfItsService(t *testing.T) {
 	onSimulatedServiceSubnet(t)
 	s := newStage(t, settings{off: true, flags: collecting, program: yielding(time.Hour)})
@@ -312,6 +323,10 @@ func TestAFailedLoadBalancerAtAClusterIPIsReplacedAtTheSameAddress(t *testing.T)
 	inside, outside := s.service("inside", tcp(8080), toClusterIP), s.service("outside", tcp(8081))
 	address := outside.waitUntilProgrammed()
 	inside.waitForCondition(programmed, conditionTrue, "Programmed")
+	// For a new Service, this subnet would be refused.
+	s.stop()
+	s.cloud.neutron(http.MethodPut, "subnets/"+subnet, map[string]any{"subnet": map[string]any{"allocation_pools": []any{map[string]any{"start": "10.96.255.0", "end": "10.96.255.254"}}}}, nil)
+	s.start()
 	for _, v := range []*service{inside, outside} {
 		before := v.tree()
 		s.cloud.fail(before.ID)

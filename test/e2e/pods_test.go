@@ -370,6 +370,33 @@ func TestManyChangesOfPodsWhileOctaviaWorksBecomeOneWrite(t *testing.T) {
 	}
 }
 
+func TestMembersStayWhenTheirPortGetsAnotherName(t *testing.T) {
+	s := newStage(t, reachingPods(t, settings{}))
+	web := s.service("web", tcp(8080), toPods)
+	web.waitUntilProgrammed()
+	s.waitUntilIdle()
+	s.resetCalls()
+	web.change(func(v *corev1.Service) { v.Spec.Ports[0].Name = "renamed" })
+	s.eventually(func() error {
+		all, err := s.client.DiscoveryV1().EndpointSlices(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + web.name})
+		if err != nil {
+			return err
+		}
+		for _, one := range all.Items {
+			if *one.Ports[0].Name != "renamed" {
+				return fmt.Errorf("EndpointSlice %s has port %s", one.Name, *one.Ports[0].Name)
+			}
+		}
+		return nil
+	})
+	s.waitForPassAfter(func() { web.change(touched("one")) })
+	s.waitUntilIdle()
+	web.waitForTree(membersAt(s.podAddresses("a", "b")...))
+	if n := s.memberWrites(); n != 0 {
+		t.Errorf("%d writes of members", n)
+	}
+}
+
 func TestPodsReplaceNodesWhenTheSecurityGroupAdmitsTheirTraffic(t *testing.T) {
 	skipOnRealOpenStack(t, "it looks at the order of calls")
 	s := newStage(t, settings{conf: []string{"manage-security-groups=true", "security-group-pod-ports=true"}})

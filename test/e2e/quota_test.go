@@ -6,6 +6,7 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,40 @@ func TestServiceThatWaitsForQuotaIsServedWhenSomethingIsFreed(t *testing.T) {
 			s.dropPortsLeft(c.left)
 		})
 	}
+}
+
+// Octavia refuses the whole set of members if it is larger than the quota allows, also if all of the present ones are gone.
+func TestWithoutQuotaForMoreNewPodsTakeThePlacesOfThoseThatEnd(t *testing.T) {
+	skipOnRealOpenStack(t, "what a refusal by quota looks like is in the contract")
+	s := newStage(t, reachingPods(t, settings{program: waiting()}))
+	s.cloud.quota(cloudsim.LoadBalancer, "member", 2)
+	web := s.service("web", tcp(8080), toPods)
+	web.waitUntilProgrammed()
+	old := s.podAddresses("a", "b")
+	web.waitForTree(membersAt(old...))
+	for _, name := range []string{"c", "d", "e"} {
+		s.runPod(name, "a")
+	}
+	web.waitForQuotaMessage("Member")
+	for _, name := range []string{"a", "b"} {
+		s.deletePod(name)
+	}
+	web.waitForTree(eachPool(func(p pool) error {
+		for _, m := range p.Members {
+			if slices.Contains(old, m.Address) {
+				return fmt.Errorf("member %s is a Pod that does not exist any more", m.Address)
+			}
+		}
+		if len(p.Members) != len(old) {
+			return fmt.Errorf("%d members, want %d", len(p.Members), len(old))
+		}
+		return nil
+	}))
+	web.waitForQuotaMessage("Member")
+	s.cloud.quota(cloudsim.LoadBalancer, "member", 3)
+	web.change(touched("again"))
+	web.waitForTree(membersAt(s.podAddresses("c", "d", "e")...))
+	web.waitUntilProgrammed()
 }
 
 // Octavia would leave a port with the ClusterIP behind if it refused the create because of a pool. So with a quota for pools,

@@ -138,6 +138,12 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 			}
 			s.waitForRoutes(gateway, others[0])
 
+			foreign := s.node("foreign")
+			s.register(foreign, func(n *corev1.Node) {
+				n.Spec = corev1.NodeSpec{ProviderID: "aws:///i-1", PodCIDR: "10.244.9.0/24", PodCIDRs: []string{"10.244.9.0/24"}}
+				n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.9"}}
+			})
+
 			// Nodes join while somebody else changes the router, too. That client may undo what the controller does, but the
 			// controller undoes nothing of it.
 			more := make([]route, 20)
@@ -185,6 +191,10 @@ func TestRoutesLeadToThePodsOfEachNodeAndThoseOfOthersStay(t *testing.T) {
 			s.setReady(s.node("b"), corev1.ConditionUnknown)
 			s.removeServer(bID)
 			s.waitForRoutes(append(others, gateway)...)
+			conditions := s.getNode(foreign).Status.Conditions
+			if slices.ContainsFunc(conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeNetworkUnavailable }) {
+				t.Errorf("a Node of another cloud got the conditions %v", conditions)
+			}
 		})
 	}
 }

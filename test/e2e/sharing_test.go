@@ -58,6 +58,10 @@ func TestServicesShareALoadBalancerAndChangeAndLeaveInAnyOrder(t *testing.T) {
 	if said := clash.waitForCondition(accepted, conditionFalse, "SharingRefused").Message; !strings.Contains(said, "max-shared-lb") {
 		t.Errorf("the third is told %q", said)
 	}
+	clash.change(func(v *corev1.Service) { delete(v.Annotations, idKey) })
+	if own := clash.waitUntilProgrammed(); own == address {
+		t.Errorf("the third has no load balancer of its own, but is at %s", own)
+	}
 	clash.delete()
 	clash.waitUntilGone()
 	api.change(without(5300), tcp(8080))
