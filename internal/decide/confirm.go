@@ -48,7 +48,9 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 		d.Record = d.Record.Serves() // even if something else is refused
 	}
 	d.Record.Unfinished.LeftBehind = false
-	d.Done = d.Record.Cloud.Confirmed && len(d.Plan.Refused) == 0
+	// A predecessor on which Octavia works is deleted afterwards.
+	deletesLater := d.Record.Cloud.Observed.Predecessor != nil && !d.Postponed
+	d.Done = d.Record.Cloud.Confirmed && len(d.Plan.Refused) == 0 && !deletesLater
 	return d
 }
 

@@ -97,6 +97,25 @@ func TestFinishRemembersWhatWasReached(t *testing.T) {
 	}
 }
 
+// After an answer of 404 that was wrong, a second load balancer was created, and the first one was found again: then that is
+// deleted, but not while Octavia works on it.
+func TestALoadBalancerThatIsBusyIsDeletedLater(t *testing.T) {
+	f := factsOf(web(), "10.0.0.11")
+	f = f.with(f.built("lb-1"))
+	old := f.built("lb-0")
+	old.ProvisioningStatus = lb.PendingUpdate
+	f.Record.Cloud.Observed.Predecessor, f.Desired.Predecessor = &old, &f.Desired.Input
+	d, _ := Finish(f, Decide(f))
+	if len(d.Plan.Ops) > 0 || d.Done {
+		t.Fatalf("while it is busy: %v, done %v", d.Plan.Ops, d.Done)
+	}
+	f.Record = d.Record
+	f.Record.Cloud.Observed.Predecessor.ProvisioningStatus = lb.Active
+	if d = Decide(f); len(d.Plan.Ops) != 1 || d.Plan.Ops[0] != (diff.DeleteLoadBalancer{ID: "lb-0"}) {
+		t.Errorf("when it is ACTIVE: %v", d.Plan.Ops)
+	}
+}
+
 func TestTheNextPassIsInTimeForChangesThatNoEventShows(t *testing.T) {
 	plain, withSecret := factsOf(web()), factsOf(web(annotated(annotation.TLSSecret, "web-tls")))
 	released, observed := withSecret, plain

@@ -29,6 +29,8 @@ type search struct {
 	owner   lb.Owner
 	// before is what was remembered of the cloud before the search.
 	before memory.Cloud
+	// listed are the load balancers with the Service's name. They exist, even if a read of one answers 404.
+	listed []lb.LoadBalancer
 	// balancers and floating read the cloud, or show what the survey has read.
 	balancers balancerReader
 	floating  floatingReader
@@ -47,7 +49,7 @@ type floatingReader interface {
 
 // searchFor returns the search for what the Service has in the cloud.
 func (p *Planner) searchFor(f decide.Facts) search {
-	return search{p, f.Service, f.Owner(), f.Record.Cloud, p.Octavia, p.Neutron}
+	return search{Planner: p, service: f.Service, owner: f.Owner(), before: f.Record.Cloud, balancers: p.Octavia, floating: p.Neutron}
 }
 
 // read returns what the Service has in the cloud. Only load balancers that are ACTIVE are
@@ -121,8 +123,8 @@ func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error
 // lost. The id on the Service, and remembered ids, find renamed ones. If there are several,
 // their floating IPs are returned too.
 func (s search) find(ctx context.Context) (lb.Observed, error) {
-	own, err := s.named(ctx, s.owner.LoadBalancerName())
-	if err == nil {
+	own, listed, err := s.named(ctx, s.owner.LoadBalancerName())
+	if s.listed = listed; err == nil {
 		own, err = s.withRemembered(ctx, own)
 	}
 	if err != nil {
@@ -145,12 +147,12 @@ func (s search) find(ctx context.Context) (lb.Observed, error) {
 		}
 		// Only a Service with an address can have a load balancer with the legacy name.
 		if status.Published(s.service) != "" {
-			if own, err = s.named(ctx, s.owner.LegacyName()); err != nil {
+			if own, _, err = s.named(ctx, s.owner.LegacyName()); err != nil {
 				return lb.Observed{}, err
 			}
 		}
 		if len(own) == 0 && s.FromKuryr(s.service) {
-			if own, err = s.named(ctx, s.owner.KuryrName()); err != nil {
+			if own, _, err = s.named(ctx, s.owner.KuryrName()); err != nil {
 				return lb.Observed{}, err
 			}
 		}
@@ -172,20 +174,19 @@ func contains(all []lb.LoadBalancer, id string) bool {
 	return slices.ContainsFunc(all, func(l lb.LoadBalancer) bool { return l.ID == id })
 }
 
-// named returns the Service's own load balancers with the name.
-func (s search) named(ctx context.Context, name string) (own []lb.LoadBalancer, err error) {
-	all, err := s.balancers.FindByName(ctx, name)
-	if err != nil {
-		return nil, err
+// named returns the load balancers with the name, and those of them that are the Service's own.
+func (s search) named(ctx context.Context, name string) (own, all []lb.LoadBalancer, err error) {
+	if all, err = s.balancers.FindByName(ctx, name); err != nil {
+		return nil, nil, err
 	}
 	for _, l := range all {
 		if owns, err := s.owns(ctx, l); err != nil {
-			return nil, err
+			return nil, nil, err
 		} else if owns {
 			own = append(own, l)
 		}
 	}
-	return own, nil
+	return own, all, nil
 }
 
 // withRemembered adds the Service's own load balancers that a sweep has found by their tags.
@@ -212,7 +213,7 @@ func (s search) annotated(ctx context.Context, id string, hasOwn bool) (own []lb
 	switch class := openstack.Classify(err); {
 	case owns:
 		return []lb.LoadBalancer{l}, nil, err
-	case class == openstack.Gone, class == openstack.Foreign && (hasOwn || !s.Serves(s.service) && !s.ofAnotherProject(l)):
+	case class == openstack.Gone && !contains(s.listed, id), class == openstack.Foreign && (hasOwn || !s.Serves(s.service) && !s.ofAnotherProject(l)):
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err

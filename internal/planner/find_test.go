@@ -97,3 +97,26 @@ func TestAServiceKeepsTheLoadBalancerWhoseIDWasRemovedOnlyIfItHasJoinedThat(t *t
 		}
 	}
 }
+
+func TestALoadBalancerThatOctaviaListsIsNotTakenForDeleted(t *testing.T) {
+	const id = "11111111-1111-1111-1111-111111111111"
+	for name, listed := range map[string]bool{"listed": true, "not listed": false} {
+		p := calling(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, id):
+				w.WriteHeader(http.StatusNotFound)
+			case listed:
+				fmt.Fprintf(w, `{"loadbalancers": [{"id": %q, "name": "kube_service_kubernetes_default_web", "provisioning_status": "ACTIVE", "project_id": "p-1", "tags": ["kube-octavia.service=uid-2"]}]}`, id)
+			default:
+				fmt.Fprint(w, `{"loadbalancers": []}`)
+			}
+		})
+		p.Policy = claim.Policy{LoadBalancerClass: ourClass, DefaultClass: true, ClusterName: "kubernetes", ClusterUID: "c-1"}
+		p.Neutron, p.Reader = neutron.New(nil, "p-1"), emptyCluster{}
+		service := served(func(s *corev1.Service) { s.Annotations[annotation.LoadBalancerID] = id })
+		o, err := p.searchFor(decide.Facts{Service: service}.ForOwner(p.Owner(service))).find(t.Context())
+		if (err != nil) != listed || o.LoadBalancer != nil {
+			t.Errorf("%s: %+v, %v", name, o.LoadBalancer, err)
+		}
+	}
+}
