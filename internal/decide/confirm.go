@@ -48,8 +48,9 @@ func confirm(f Facts, d Decision, l lb.LoadBalancer) Decision {
 		d.Record = d.Record.Serves() // even if something else is refused
 	}
 	d.Record.Unfinished.LeftBehind = false
-	// A predecessor on which Octavia works is deleted afterwards.
-	deletesLater := d.Record.Cloud.Observed.Predecessor != nil && !d.Postponed
+	old := d.Record.Cloud.Observed.Predecessor
+	// One on which Octavia works is deleted afterwards.
+	deletesLater := old != nil && old.ProvisioningStatus != lb.PendingDelete && !d.Postponed
 	d.Done = d.Record.Cloud.Confirmed && len(d.Plan.Refused) == 0 && !deletesLater
 	return d
 }

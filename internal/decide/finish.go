@@ -19,7 +19,7 @@ import (
 // operations that repaired drift, once all of it is repaired.
 func Finish(f Facts, d Decision) (_ Decision, repaired []string) {
 	r := &d.Record
-	if d.Done && !d.Goal.MembersOnly && !d.Postponed {
+	if d.Done && !d.Goal.MembersOnly && !d.Postponed && r.Cloud.Observed.Predecessor == nil {
 		wanted := d.Goal.Wanted
 		wanted.Serial = false // it matters only before a create
 		reached := wanted.Fingerprint()

@@ -114,6 +114,12 @@ func TestALoadBalancerThatIsBusyIsDeletedLater(t *testing.T) {
 	if d = Decide(f); len(d.Plan.Ops) != 1 || d.Plan.Ops[0] != (diff.DeleteLoadBalancer{ID: "lb-0"}) {
 		t.Errorf("when it is ACTIVE: %v", d.Plan.Ops)
 	}
+	f.Record = d.Record
+	f.Record.Cloud.Observed.Predecessor.ProvisioningStatus = lb.PendingDelete
+	// The deletion may still fail.
+	if d, _ = Finish(f, Decide(f)); !d.Done || !d.Record.Progress.Reached.None() {
+		t.Errorf("while Octavia deletes it: done %v, reached %v", d.Done, d.Record.Progress.Reached)
+	}
 }
 
 func TestTheNextPassIsInTimeForChangesThatNoEventShows(t *testing.T) {

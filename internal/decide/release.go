@@ -18,6 +18,9 @@ func release(f Facts) Decision {
 	if f.Owner().Returns {
 		return d
 	}
+	if d.Goal.Err = f.Desired.Err; d.Goal.Err != nil {
+		return d // what is remembered may be old: another Service may share the load balancer by now
+	}
 	d.Goal.Wanted.KeepFloatingIP = annotation.KeepsFloatingIP(f.Service.Annotations, f.Config)
 	if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Error && !f.Preview {
 		if f.Record.Recovery.Deletions.Count > 0 {

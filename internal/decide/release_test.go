@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -51,6 +52,16 @@ func TestNothingIsDeletedForAServiceThatWillBeCreatedAgain(t *testing.T) {
 		if d := Decide(f); len(d.Plan.Ops) > 0 || !Released(f, d) {
 			t.Errorf("%s: ops %v, released %t", name, kinds(d.Plan.Ops), Released(f, d))
 		}
+	}
+}
+
+// Memory may be old: another Service may share the load balancer by now.
+func TestNothingIsDeletedWhenTheCloudCouldNotBeRead(t *testing.T) {
+	f := deleted(factsOf(web(), "10.0.0.11"))
+	f = f.with(f.built("lb-1"))
+	f.Desired.Err = errors.New("no answer")
+	if d := Decide(f); len(d.Plan.Ops) > 0 || d.Goal.Err == nil {
+		t.Errorf("ops %v, error %v", kinds(d.Plan.Ops), d.Goal.Err)
 	}
 }
 

@@ -63,6 +63,20 @@ func TestWithoutQuotaForMoreMembersAreExchanged(t *testing.T) {
 	}
 }
 
+func TestWithoutQuotaForMoreALoadBalancerThatIsReplacedKeepsItsMembers(t *testing.T) {
+	old := cloudWith(usual(ports(port(lb.TCP, 80, 30080)), nodes("11", "12"))).observe()
+	plan := New(usual(ports(port(lb.TCP, 80, 30080)), nodes("12", "13", "14")), old, web)
+	observed := lb.Observed{LoadBalancer: &lb.LoadBalancer{ID: "new"}, Predecessor: old.LoadBalancer}
+	less, ok := WithoutMore(plan.Ops[0], observed)
+	if want := []lb.Member{member("12", 30080), member("13", 30080)}; !ok || !cmp.Equal(want, less.Members) {
+		t.Errorf("%t: %v", ok, less.Members)
+	}
+	observed.Predecessor = nil
+	if less, ok := WithoutMore(plan.Ops[0], observed); ok {
+		t.Errorf("of a pool that is not known: %v", less.Members)
+	}
+}
+
 func TestMembersWithoutMoreAreNeverMoreAndAlwaysWanted(t *testing.T) {
 	someNodes := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"11", "12", "13", "14", "15", "16"}), rapid.ID[string])
 	rapid.Check(t, func(t *rapid.T) {

@@ -102,12 +102,16 @@ func (op SetMembers) differs() int { return op.Added + op.Removed + op.Changed }
 // members that the pool has, and new ones in the place of those that leave. It is false if that would change nothing, or
 // if the operation does not need more.
 func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
-	set, ok := op.(SetMembers)
-	if !ok || set.Added <= set.Removed || observed.LoadBalancer == nil {
+	set, _ := op.(SetMembers)
+	var have *lb.Pool
+	for _, l := range []*lb.LoadBalancer{observed.LoadBalancer, observed.Predecessor} {
+		if l != nil {
+			onPool(l, set.PoolID, func(p *lb.Pool) { have = p })
+		}
+	}
+	if have == nil || set.Added <= set.Removed {
 		return SetMembers{}, false
 	}
-	var have lb.Pool
-	onPool(observed.LoadBalancer, set.PoolID, func(p *lb.Pool) { have = *p })
 	had := map[lb.MemberKey]bool{}
 	for _, m := range have.Members {
 		had[m.Key()] = true
@@ -120,7 +124,7 @@ func WithoutMore(op Op, observed lb.Observed) (SetMembers, bool) {
 		places--
 		return places < 0
 	})
-	less := setMembers(lb.Pool{Members: set.Members}, have)
+	less := setMembers(lb.Pool{Members: set.Members}, *have)
 	set.Added, set.Removed, set.Changed = less.Added, less.Removed, less.Changed
 	return set, set.differs() > 0
 }

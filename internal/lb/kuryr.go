@@ -37,6 +37,7 @@ func KuryrService(l LoadBalancer) (namespace, name string, ok bool) {
 // KeepKuryrVIPs returns the floating IPs of Kuryr with the VIPs that they led to before: Neutron does not show that of one
 // that is detached.
 func KeepKuryrVIPs(now, before []FloatingIP) []FloatingIP {
+	now = slices.Clone(now)
 	for i, f := range now {
 		was := slices.IndexFunc(before, func(b FloatingIP) bool { return b.ID == f.ID })
 		if was >= 0 && f.PortID == "" && f.Description == KuryrFloatingIP {

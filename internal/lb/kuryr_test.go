@@ -79,3 +79,11 @@ func TestAFloatingIPOfKuryrIsThatOfTheClusterIPItLeadsTo(t *testing.T) {
 		t.Error("without cluster-ip mode, a detached floating IP of Kuryr is the Service's")
 	}
 }
+
+func TestVIPsOfKuryrAreNotWrittenToWhatWasRead(t *testing.T) {
+	read := []FloatingIP{{ID: "f-1", Description: KuryrFloatingIP}}
+	kept := KeepKuryrVIPs(read, []FloatingIP{{ID: "f-1", KuryrVIP: "10.96.0.10"}})
+	if kept[0].KuryrVIP != "10.96.0.10" || read[0].KuryrVIP != "" {
+		t.Errorf("kept %+v, read %+v", kept, read)
+	}
+}

@@ -110,6 +110,7 @@ func (s search) publishedFloatingIP(ctx context.Context) ([]lb.FloatingIP, error
 		return nil, nil
 	}
 	found, err := s.floating.FloatingIPsWithAddress(ctx, address)
+	found = slices.Clone(found) // simultaneous readers get the same one
 	for i, f := range found {
 		if f.Description == lb.KuryrFloatingIP && f.PortID == "" {
 			found[i].KuryrVIP = s.owner.ClusterIP // its load balancer is gone

@@ -78,6 +78,10 @@ func TestConditionsSayWhatAPassFoundOut(t *testing.T) {
 		"Octavia changes": {
 			Pass{Observed: observed(lb.PendingUpdate, 2)}, ok, no(ReasonUpdating, "Octavia is changing load balancer lb-1"),
 		},
+		"Octavia changes the one that is deleted next": {
+			Pass{Observed: lb.Observed{LoadBalancer: observed(lb.Active, 2).LoadBalancer, Predecessor: &lb.LoadBalancer{ID: "lb-0"}}},
+			ok, no(ReasonUpdating, "Octavia is changing load balancer lb-0"),
+		},
 		"a part is not ready": {
 			Pass{Observed: observed(lb.Active, 1), Health: Health{Unready: "listener l-1 is in PENDING_CREATE"}},
 			ok, no(ReasonChildrenNotActive, "listener l-1 is in PENDING_CREATE"),

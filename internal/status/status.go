@@ -355,7 +355,11 @@ func (p Pass) unfinished() bool {
 func (p Pass) progress() string {
 	switch len(p.Left) {
 	case 0:
-		return fmt.Sprintf("Octavia is changing load balancer %s", p.Observed.LoadBalancer.ID)
+		busy := p.Observed.LoadBalancer
+		if old := p.Observed.Predecessor; old != nil && !busy.ProvisioningStatus.Pending() {
+			busy = old
+		}
+		return fmt.Sprintf("Octavia is changing load balancer %s", busy.ID)
 	case 1:
 		return p.Left[0].String()
 	}
