@@ -112,9 +112,12 @@ func (s *stage) service(on string) (*corev1.Service, error) {
 	return s.client.CoreV1().Services(namespace).Get(s.ctx, name, metav1.GetOptions{})
 }
 
-// create creates a Service; Value has the words of what it is to be.
+// create creates a Service; Value has the words of what it is to be. If its namespace was deleted, it is made again.
 func (s *stage) create(a action) error {
 	namespace, name := split(a.On)
+	if s.makeNamespace(namespace) != nil {
+		return errNotPossible // it is still being deleted
+	}
 	v := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": name}}}
 	if err := openPort(s, v, action{Value: "TCP/80"}); err != nil {
@@ -178,12 +181,9 @@ func (s *stage) recreate(a action) error {
 	return nil
 }
 
-// deleteNamespace deletes a namespace, and makes it again when it is gone and the story goes on.
+// deleteNamespace deletes a namespace with all that is in it.
 func (s *stage) deleteNamespace(a action) error {
-	if err := s.client.CoreV1().Namespaces().Delete(s.ctx, a.On, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	return nil
+	return s.client.CoreV1().Namespaces().Delete(s.ctx, a.On, metav1.DeleteOptions{})
 }
 
 // edit is an action that changes a Service.
