@@ -56,6 +56,9 @@ var errNotPossible = errors.New("not possible now")
 var deeds = map[string]func(*stage, action) error{
 	"create":           (*stage).create,
 	"delete":           (*stage).deleteService,
+	"copy":             (*stage).copyService,
+	"strip":            edit(strip),
+	"node-address":     (*stage).setNodeAddress,
 	"recreate":         (*stage).recreate,
 	"delete-namespace": (*stage).deleteNamespace,
 	"type":             edit(setType),
@@ -179,6 +182,47 @@ func (s *stage) recreate(a action) error {
 		}
 	}
 	return nil
+}
+
+// copyService creates a Service of another name from what kubectl shows of one, with all its annotations: those that its author
+// set, and those that the controller wrote.
+func (s *stage) copyService(a action) error {
+	old, err := s.service(a.On)
+	if err != nil {
+		return err
+	}
+	v := requested(old)
+	v.Annotations = old.Annotations
+	v.Namespace, v.Name = split(a.Value)
+	v.Spec.ClusterIP, v.Spec.ClusterIPs, v.Spec.HealthCheckNodePort = "", nil, 0
+	for i := range v.Spec.Ports {
+		v.Spec.Ports[i].NodePort = 0
+	}
+	if s.makeNamespace(v.Namespace) != nil {
+		return errNotPossible // it is still being deleted
+	}
+	_, err = s.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{})
+	return err
+}
+
+// strip removes all annotations, as a tool does that replaces whole Services.
+func strip(_ *stage, v *corev1.Service, _ action) error {
+	v.Annotations = nil
+	return nil
+}
+
+// setNodeAddress gives a Node other addresses: the words of Value.
+func (s *stage) setNodeAddress(a action) error {
+	n, err := s.client.CoreV1().Nodes().Get(s.ctx, a.On, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	n.Status.Addresses = nil
+	for _, address := range strings.Fields(a.Value) {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
+	}
+	_, err = s.client.CoreV1().Nodes().UpdateStatus(s.ctx, n, metav1.UpdateOptions{})
+	return err
 }
 
 // deleteNamespace deletes a namespace with all that is in it.

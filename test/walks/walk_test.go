@@ -116,7 +116,35 @@ func correct(_ *stage, v *corev1.Service, _ action) error {
 func (s *stage) calm() error {
 	s.cloud.Faults().Clear()
 	s.cloud.Octavia().Release("")
-	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.process.start())
+	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.repairDrift(), s.process.start(), s.waitFor(s.pace.patience, s.checkNamespaces))
+}
+
+// checkNamespaces returns an error while a namespace is being deleted.
+func (s *stage) checkNamespaces() error {
+	spaces, err := s.client.CoreV1().Namespaces().List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, space := range spaces.Items {
+		if space.DeletionTimestamp != nil {
+			err = errors.Join(err, fmt.Errorf("namespace %s is still being deleted: %+v", space.Name, space.Status.Conditions))
+		}
+	}
+	return err
+}
+
+// repairDrift ends that Services keep what others have changed.
+func (s *stage) repairDrift() error {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, v := range services.Items {
+		if v.Annotations[annotation.DriftPolicy] != "" && v.DeletionTimestamp == nil {
+			err = errors.Join(err, edit(annotate)(s, action{On: v.Namespace + "/" + v.Name, Key: annotation.DriftPolicy, Value: absent}))
+		}
+	}
+	return err
 }
 
 // giveUpAddresses lets only one Service request each of the given addresses: who gets it depends on the order.
