@@ -80,6 +80,8 @@ type photographer struct {
 	// placed are the Services that request a subnet, and flavored those that request a flavor. A load balancer stays where it
 	// is, and of its flavor, when nobody requests that any more.
 	placed, flavored map[string]bool
+	// choosing are the Services whose members are some of the nodes: which, depends on their uid.
+	choosing map[string]bool
 }
 
 type anything = map[string]any
@@ -87,7 +89,7 @@ type anything = map[string]any
 // picture looks at everything, as a person.
 func (s *stage) picture() (picture, error) {
 	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}, requested: map[string]bool{},
-		placed: map[string]bool{}, flavored: map[string]bool{}}
+		placed: map[string]bool{}, flavored: map[string]bool{}, choosing: map[string]bool{}}
 	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -102,6 +104,8 @@ func (s *stage) picture() (picture, error) {
 		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
 		name := "load balancer of <" + v.Namespace + "/" + v.Name + ">"
 		ph.placed[name], ph.flavored[name] = v.Annotations[annotation.SubnetID] != "", v.Annotations[annotation.FlavorID] != ""
+		most, set := v.Annotations[annotation.MaxMembers]
+		ph.choosing[name] = most == "1" || !set && s.conf["max-members"] == "1"
 		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[own+"floating-ip"]} {
 			ph.requested[strings.TrimSuffix(s.symbolic(text), "-id")] = true
 		}
@@ -289,6 +293,10 @@ func (ph *photographer) children(label, id string) error {
 		}
 		var lines []string
 		for _, m := range members {
+			if owner, _, _ := strings.Cut(label, " #"); ph.choosing[owner] {
+				delete(m, "address")
+				delete(m, "name")
+			}
 			lines = append(lines, ph.text(m))
 		}
 		slices.Sort(lines)
@@ -298,6 +306,9 @@ func (ph *photographer) children(label, id string) error {
 			if err := s.octavia(http.MethodGet, "healthmonitors/"+monitor, nil, &answer); err != nil {
 				return err
 			}
+			// A monitor that another client made is used if one is requested.
+			delete(answer.HealthMonitor, "name")
+			delete(answer.HealthMonitor, "tags")
 			text += "\nmonitor " + ph.text(answer.HealthMonitor)
 		}
 		texts[p["id"].(string)] = text
