@@ -275,13 +275,19 @@ func (p *Planner) input(ctx context.Context, service *corev1.Service, observed l
 	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal && !build.MayHavePods(in, l) {
 		return in, nil
 	}
+	var err error
+	in.Slices, err = p.Endpoints(ctx, service)
+	return in, err
+}
+
+// Endpoints returns the EndpointSlices of the Service, of the cache. They must not be changed.
+func (p *Planner) Endpoints(ctx context.Context, service *corev1.Service) ([]discoveryv1.EndpointSlice, error) {
 	var endpoints discoveryv1.EndpointSliceList
 	of := client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}
-	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of); err != nil {
-		return in, fmt.Errorf("list EndpointSlices: %w", err)
+	if err := p.Reader.List(ctx, &endpoints, client.InNamespace(service.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list EndpointSlices: %w", err)
 	}
-	in.Slices = endpoints.Items
-	return in, nil
+	return endpoints.Items, nil
 }
 
 // followInput gathers what members depend on. If the subnets of Pods cannot be read, it lacks only these.

@@ -214,6 +214,6 @@ func (r *Reconciler) retract(ctx context.Context, service *corev1.Service) error
 
 func removeConditions(s *corev1.ServiceStatus) {
 	s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
-		return c.Type == status.Accepted || c.Type == status.Programmed
+		return c.Type == status.Accepted || c.Type == status.Programmed || c.Type == status.Serving
 	})
 }

@@ -86,6 +86,7 @@ func (r *Reconciler) reportStopped(ctx context.Context, service *corev1.Service,
 	}
 	err := r.writeStatus(ctx, service, func(s *corev1.ServiceStatus) {
 		meta.SetStatusCondition(&s.Conditions, c.Condition(service.Generation))
+		meta.SetStatusCondition(&s.Conditions, status.NotFollowed(service.Generation))
 	})
 	if err == nil {
 		r.conflicts.Reported(service)

@@ -40,6 +40,13 @@ func Events(before, after []metav1.Condition) []Event {
 		}
 		events = append(events, e)
 	}
+	old, now := meta.FindStatusCondition(before, Serving), meta.FindStatusCondition(after, Serving)
+	if now == nil || old != nil && old.Status == now.Status && old.Reason == now.Reason {
+		return events
+	}
+	if e, tells := servingEvent(old, now); tells {
+		events = append(events, e)
+	}
 	return events
 }
 

@@ -32,6 +32,8 @@ const (
 	Accepted = "kube-octavia.io/Accepted"
 	// Programmed reports whether the cloud has everything that the Service needs.
 	Programmed = "kube-octavia.io/Programmed"
+	// Serving reports whether connections to the Service reach something that answers, as far as is known.
+	Serving = "kube-octavia.io/Serving"
 )
 
 // The reasons of conditions that are not refusals of the Service itself; those
@@ -94,6 +96,8 @@ type Pass struct {
 	Health
 	SecurityGroup
 	Observation
+	// Traffic is what condition Serving depends on.
+	Traffic Traffic
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
 	// Left are the operations that are pending or in progress. Refused are those that the
@@ -183,6 +187,11 @@ type SecurityGroup struct {
 // Conditions returns the conditions of a Service after the pass. Conditions of other
 // controllers are kept. It does not modify old.
 func Conditions(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
+	return withServing(withProgrammed(old, generation, p), generation, p)
+}
+
+// withProgrammed adds the conditions Accepted and Programmed.
+func withProgrammed(old []metav1.Condition, generation int64, p Pass) []metav1.Condition {
 	next := slices.Clone(old)
 	if p.Invalid != nil || !p.Undecided {
 		accepted := p.accepted()
