@@ -412,7 +412,7 @@ func reason(err error) string {
 	switch openstack.Classify(err) {
 	case openstack.Quota:
 		return ReasonQuota
-	case openstack.Invalid, openstack.Conflict:
+	case openstack.Invalid, openstack.Conflict, openstack.Gone:
 		return ReasonRejected
 	case openstack.Unauthorized:
 		return ReasonUnauthorized
