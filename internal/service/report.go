@@ -151,6 +151,7 @@ func (r *Reconciler) passOf(f decide.Facts, d decide.Decision, o outcome) status
 			FailedReason: progress.Reason,
 			Replacing:    replacing(f, d),
 		},
+		Owner:       f.Owner(),
 		Observed:    d.Record.Cloud.Observed,
 		Left:        d.Plan.Ops,
 		Refused:     d.Plan.Refused,
