@@ -152,6 +152,7 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 			Replacing:    replacing(f, d),
 		},
 		Traffic:     r.traffic(ctx, f, d),
+		Owner:       f.Owner(),
 		Observed:    d.Record.Cloud.Observed,
 		Left:        d.Plan.Ops,
 		Refused:     d.Plan.Refused,

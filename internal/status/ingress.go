@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
+	"github.com/kube-octavia/kube-octavia/internal/diff"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
 )
 
@@ -24,7 +25,8 @@ func Published(service *corev1.Service) string {
 }
 
 // Ingress returns the addresses to publish after the pass. There are none until the load
-// balancer serves. Published addresses stay if the pass could not read the current ones.
+// balancer has a listener of the Service: on one that it shares, they would lead to the Pods of
+// another Service. Published addresses stay if the pass could not read the current ones.
 func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
 	if p.FailedReason == ReasonAddressInUse && p.Err != nil {
@@ -46,9 +48,8 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		// The recorded state is the expected one, and the creation can still fail.
 		return nil
 	}
-	if served(*l) == 0 && !p.Done {
-		// It was created without listeners, or its listeners were deleted.
-		return old
+	if p.served() == 0 {
+		return p.unserved(old)
 	}
 	address := p.Observed.Address()
 	if address == "" || p.External && address == l.VIP.Address {
@@ -64,6 +65,19 @@ func Ingress(old []corev1.LoadBalancerIngress, p Pass) []corev1.LoadBalancerIngr
 		ingress[i] = p.published(a)
 	}
 	return ingress
+}
+
+// unserved returns those published addresses that stay although the load balancer has no listener of
+// the Service: all while its listeners are being created or are not known, and none if it gets none.
+func (p Pass) unserved(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
+	opens := slices.ContainsFunc(p.Left, func(op diff.Op) bool {
+		_, creates := op.(diff.CreateListener)
+		return creates
+	})
+	if p.Observed.LoadBalancer.ProvisioningStatus == lb.Active && !opens && (p.Done || len(p.Refused) > 0) {
+		return nil
+	}
+	return old
 }
 
 // published returns the status entry for an address.
@@ -121,11 +135,14 @@ func (p Pass) at() string {
 }
 
 // known returns those published addresses of a refused Service that the load balancer still
-// has. No other address is published for such a Service.
+// has, if it still has a listener of the Service. No other address is published for such a Service.
 func (p Pass) known(old []corev1.LoadBalancerIngress) []corev1.LoadBalancerIngress {
 	l := p.Observed.LoadBalancer
 	if l.ProvisioningStatus != lb.Active {
 		return old
+	}
+	if p.served() == 0 {
+		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(old), func(i corev1.LoadBalancerIngress) bool {
 		return i.Hostname == "" && !l.Has(i.IP) && !slices.ContainsFunc(p.Observed.FloatingIPs, func(f lb.FloatingIP) bool {

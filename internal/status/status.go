@@ -98,6 +98,9 @@ type Pass struct {
 	Observation
 	// Traffic is what condition Serving depends on.
 	Traffic Traffic
+	// Owner is the Service's identity in the cloud. It tells the Service's listeners from those of
+	// the Services with which it shares the load balancer.
+	Owner lb.Owner
 	// Observed is the cloud's state after the pass.
 	Observed lb.Observed
 	// Left are the operations that are pending or in progress. Refused are those that the
@@ -313,7 +316,7 @@ func (p Pass) programmed() metav1.Condition {
 		c.Reason, c.Message = ReasonSecurityGroupNotReady, p.Missing
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgrammed
-		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(served(*l)), p.at())
+		c.Message = fmt.Sprintf("load balancer %s serves %s at %s", l.ID, ports(p.served()), p.at())
 	}
 	return c
 }
@@ -383,10 +386,14 @@ func list(ops []diff.Op) string {
 	return strings.Join(texts, "; ")
 }
 
-// served counts the listeners that forward to nodes. The listener for metrics does not.
-func served(l lb.LoadBalancer) (n int) {
+// served counts the Service's listeners that forward to its members. The listener for metrics does not, and those of
+// other Services on the load balancer lead to their Pods.
+func (p Pass) served() (n int) {
+	l, owner := *p.Observed.LoadBalancer, p.Owner
+	owner.Sharer = owner.Sharer || p.Observed.Sharer
 	for _, listener := range l.Listeners {
-		if listener.Protocol != lb.ListenerPrometheus {
+		leadsElsewhere := listener.Pool != nil && owner.MarkedByAnother(l, listener.Pool.Tags)
+		if listener.Protocol != lb.ListenerPrometheus && owner.OwnsListener(listener) && !leadsElsewhere {
 			n++
 		}
 	}
