@@ -31,6 +31,9 @@ func Applied(f Facts, d Decision, op diff.Op, made diff.Created, err error) memo
 	r := d.Record
 	r.Cloud.Observed = diff.Clone(r.Cloud.Observed)
 	r.Cloud.Written, r.Progress.Reached = f.Now, lb.Fingerprint{}
+	if key, failed := diff.Failed(op); failed {
+		r.Failed = r.Failed.Again(key, f.Now, f.Timing.Repeat)
+	}
 	if d.Goal.Policy != annotation.DriftRepair {
 		// Until the cloud has the desired state, differences are our own.
 		r.Drift.Digest = ""

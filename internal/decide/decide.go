@@ -162,7 +162,7 @@ func converge(f Facts, d Decision) Decision {
 	if f.lacksFloatingIPs(d) {
 		return d.needs(NeedFloatingIPs)
 	}
-	d = postponeDiscards(f, d)
+	d = awaitRepeats(f, postponeDiscards(f, d))
 	var settled bool
 	if d, settled = handOver(f, d); settled || d.Need != "" {
 		return d

@@ -90,6 +90,9 @@ func (f Facts) leavesDrift(g Goal) bool {
 func hold(f Facts, d Decision) Decision {
 	if f.leavesDrift(d.Goal) && len(d.Plan.Ops) > 0 {
 		d.Held, d.Plan.Ops, d.Record.Drift.Detected = d.Plan.Ops, nil, true
+		if l := f.loadBalancer(); l != nil && l.ProvisioningStatus == lb.Active {
+			d.Record.Progress.Reason, d.Record.Progress.Trouble = "", "" // an earlier failure is over
+		}
 	}
 	return d
 }

@@ -33,7 +33,7 @@ func release(f Facts) Decision {
 	if d.Plan, _ = planFor(f, d); f.lacksFloatingIPs(d) {
 		return d.needs(NeedFloatingIPs)
 	}
-	return postponeDiscards(f, d)
+	return awaitRepeats(f, postponeDiscards(f, d))
 }
 
 // Released reports whether the Service has nothing in the cloud, and no create without an

@@ -5,12 +5,15 @@ package octavia
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
+	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
 
 // listedPerName is how many load balancers Octavia can list in the time of a search for one name.
@@ -76,4 +79,48 @@ func (c *Client) ProjectHeads(ctx context.Context) ([]Head, error) {
 	query := c.ofProject()
 	query["fields"] = []string{"id", "provisioning_status", "updated_at"}
 	return c.heads(ctx, query)
+}
+
+// HeadsOf reads the load balancers with the ids, whatever their tags: a few one by one, more with one list of the
+// project, unless that has more pages than there are ids. One that is not in the list is read by its id; if it does not
+// exist, its head is Gone. It returns those that could be read, without tags, also if others could not.
+func (c *Client) HeadsOf(ctx context.Context, ids []string) ([]Head, error) {
+	if len(ids) <= fewSingles || len(ids)*paging.Size < int(c.size.Load()) {
+		return c.headsByID(ctx, ids)
+	}
+	all, err := c.ProjectHeads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.size.Store(int64(len(all)))
+	found := slices.DeleteFunc(all, func(h Head) bool { return !slices.Contains(ids, h.ID) })
+	missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return slices.ContainsFunc(found, func(h Head) bool { return h.ID == id })
+	})
+	rest, err := c.headsByID(ctx, missing)
+	return append(found, rest...), err
+}
+
+// headsByID reads load balancers one by one, a few concurrently.
+func (c *Client) headsByID(ctx context.Context, ids []string) ([]Head, error) {
+	answers, failures := make([]Head, len(ids)), make([]error, len(ids))
+	var calls errgroup.Group
+	calls.SetLimit(singlesAtOnce)
+	for i, id := range ids {
+		calls.Go(func() error {
+			answers[i], failures[i] = c.Head(ctx, id)
+			if openstack.Classify(failures[i]) == openstack.Gone {
+				answers[i], failures[i] = Head{ID: id, Gone: true}, nil
+			}
+			return nil
+		})
+	}
+	_ = calls.Wait() // all errors are in failures
+	var found []Head
+	for i := range ids {
+		if failures[i] == nil {
+			found = append(found, answers[i])
+		}
+	}
+	return found, errors.Join(failures...)
 }

@@ -23,7 +23,7 @@ type Head struct {
 	UpdatedAt string
 	// Tags are nil if the cloud has no tags.
 	Tags []string
-	// Gone is set by the Watcher for a load balancer that no longer exists.
+	// Gone is whether the load balancer was read by its id and does not exist.
 	Gone bool
 }
 

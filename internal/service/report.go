@@ -146,7 +146,7 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 			ThroughLoadBalancer: build.ThroughLoadBalancer(d.Goal.Wanted, options),
 		},
 		Health: status.Health{
-			Unready:      d.Unready,
+			Unready:      cmp.Or(d.Unready, d.Record.Failed.Text),
 			Failed:       progress.Trouble,
 			FailedReason: progress.Reason,
 			Replacing:    replacing(f, d),

@@ -46,6 +46,7 @@ func (s *State) drop(lb *model.LoadBalancer) {
 		s.dropPool(p)
 	}
 	s.LoadBalancers.Remove(lb)
+	delete(s.inForce, lb)
 	if s.byPort[lb.Port] == lb {
 		delete(s.byPort, lb.Port)
 	}

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kube-octavia/kube-octavia/cloudsim/dataplane"
 	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/model"
+	"github.com/kube-octavia/kube-octavia/cloudsim/octavia/internal/provider"
 )
 
 // Options are what newState makes a State of; see the options of the service.
@@ -60,6 +62,8 @@ type changing struct {
 	byPort  map[string]*model.LoadBalancer
 	changes map[*model.LoadBalancer]*Change // those under way
 	times   changeTimes
+	// inForce is what the worker has last carried out, for load balancers of which it failed at a change since.
+	inForce map[*model.LoadBalancer]dataplane.LoadBalancer
 	held    bool // all load balancers are
 	closed  bool
 	running sync.WaitGroup // timers and goroutines of changes
@@ -81,7 +85,8 @@ func New(o Options) *State {
 			Flavors: newIndex[*model.Offer](), FlavorProfiles: newIndex[*model.Profile](),
 			Zones: newIndex[*model.Offer](), ZoneProfiles: newIndex[*model.Profile](),
 		},
-		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{}},
+		changing: changing{byPort: map[string]*model.LoadBalancer{}, changes: map[*model.LoadBalancer]*Change{},
+			inForce: map[*model.LoadBalancer]dataplane.LoadBalancer{}},
 	}
 }
 
@@ -106,4 +111,13 @@ func (s *State) Now() int64 { return s.options.Now().Unix() }
 func (s *State) OfPort(portID string) (*model.LoadBalancer, bool) {
 	lb, ok := s.byPort[portID]
 	return lb, ok
+}
+
+// DataPlane is what the data plane does for a load balancer: what its objects say, unless the worker failed at a change
+// of them.
+func (s *State) DataPlane(lb *model.LoadBalancer) dataplane.LoadBalancer {
+	if plane, behind := s.inForce[lb]; behind {
+		return plane
+	}
+	return provider.DataPlane(lb)
 }
