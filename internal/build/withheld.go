@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/annotation"
 	"github.com/kube-octavia/kube-octavia/internal/lb"
+	"github.com/kube-octavia/kube-octavia/internal/target"
 )
 
 // needs says what a feature needs and what this cloud has instead, for messages.
@@ -67,6 +68,52 @@ func (in Input) withheld(options annotation.Options, wanted lb.Wanted) (all []lb
 			annotation.AvailabilityZone)
 	}
 	return all
+}
+
+// LeftOut says which nodes are not members because of their addresses, or returns "".
+func LeftOut(in Input) string {
+	if in.Service == nil || PodTargets(in.Service, in.Config) {
+		return ""
+	}
+	options, _ := annotation.Parse(in.Service.Annotations, in.Config)
+	in.both = in.hasBoth() && len(in.Families()) > 1
+	in.chooseMembers(options)
+	var all []string
+	for i := range in.Nodes {
+		if text := in.leftOut(in.Nodes[i : i+1]); text != "" && options.NodeSelector.Matches(in.Nodes[i].Labels) {
+			all = append(all, fmt.Sprintf("%s (%s)", in.Nodes[i].Name, text))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	return "not members, because no load balancer can send to their addresses: nodes " + some(all)
+}
+
+// leftOut returns the addresses because of which a node is no member, or "".
+func (in Input) leftOut(one []corev1.Node) string {
+	var bad []string
+	for i, family := range in.served() {
+		choice := in.addressChoice(i, family)
+		if targets, _ := target.Nodes(one, choice); len(targets) > 0 {
+			return ""
+		}
+		for _, left := range target.Unusable(one, choice) {
+			bad = append(bad, left.Text())
+		}
+	}
+	return strings.Join(bad, ", ")
+}
+
+// some joins the first of the texts, and counts the others.
+func some(texts []string) string {
+	const most = 3
+	first := slices.Clone(texts[:min(len(texts), most)])
+	if more := len(texts) - most; more > 0 {
+		first = append(first, fmt.Sprintf("%d others", more))
+	}
+	return strings.Join(first, ", ")
 }
 
 // annotated returns those of the annotations that the Service has.

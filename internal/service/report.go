@@ -137,6 +137,7 @@ func (r *Reconciler) passOf(ctx context.Context, f decide.Facts, d decide.Decisi
 			Invalid:            d.Goal.Refused,
 			CertificateProblem: d.Goal.Input.Certificate.Problem,
 			Unknown:            annotation.Unknown(f.Service.Annotations),
+			LeftOut:            build.LeftOut(d.Goal.Input),
 			Undecided:          failure != nil && (!d.Goal.Known || d.Goal.MembersOnly),
 		},
 		Publication: status.Publication{

@@ -66,6 +66,13 @@ const (
 	ReasonSecurityGroupNotAttached = "SecurityGroupNotAttached"
 	// ReasonNoMemberAddress: a node has no address to which a load balancer could send.
 	ReasonNoMemberAddress = "NoMemberAddress"
+	// ReasonNodeNotInitialized: the server of a new Node was not found. ReasonNodeNotDeleted: a Node without a server is kept.
+	ReasonNodeNotInitialized = "NodeNotInitialized"
+	ReasonNodeNotDeleted     = "NodeNotDeleted"
+	// ReasonServerNotFound: the server of a Node that is ready does not exist any more.
+	ReasonServerNotFound = "ServerNotFound"
+	// ReasonInvalidProviderID: the provider id of a Node names no server.
+	ReasonInvalidProviderID = "InvalidProviderID"
 	// ReasonReadinessGateTimedOut: a readiness gate was set although the member of the Pod does not take traffic.
 	ReasonReadinessGateTimedOut = "ReadinessGateTimedOut"
 	// ReasonOtherController: another controller serves the same Services. ReasonOtherControllerGone: it does not any more.

@@ -140,6 +140,8 @@ type Acceptance struct {
 	CertificateProblem string
 	// Unknown are annotations with a prefix of ours that this version does not know.
 	Unknown []string
+	// LeftOut names the nodes that are not members because of their addresses, or is "".
+	LeftOut string
 	// Undecided reports whether the pass failed before it decided about the condition, which
 	// then stays as it was.
 	Undecided bool
@@ -235,6 +237,9 @@ func (p Pass) accepted() metav1.Condition {
 		Message: "the Service can be served as specified"}
 	if len(p.Unknown) > 0 {
 		c.Message += "; unknown annotations without effect: " + strings.Join(p.Unknown, ", ")
+	}
+	if p.LeftOut != "" {
+		c.Message += "; " + p.LeftOut
 	}
 	if p.CertificateProblem != "" {
 		// An expired certificate does less harm than no Service.

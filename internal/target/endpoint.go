@@ -131,7 +131,7 @@ func endpointOf(e discoveryv1.Endpoint, addressType discoveryv1.AddressType, por
 	}
 	address, err := netip.ParseAddr(e.Addresses[0])
 	if err != nil || address.Zone() != "" || address.Is4In6() || address.Is4() != (addressType == discoveryv1.AddressTypeIPv4) ||
-		address.IsUnspecified() || address.IsMulticast() {
+		!usable(address, netip.Prefix{}) {
 		return Endpoint{}, false
 	}
 	pod := podOf(e)

@@ -171,3 +171,41 @@ func TestMembersAreTheNodesThatTheServiceSelects(t *testing.T) {
 	web.waitForTree(membersAt(s.addresses("a", "b")...))
 	web.waitUntilProgrammed()
 }
+
+func TestANodeWithABadAddressIsNamedAndChangesNothingForTheOthers(t *testing.T) {
+	skipOnRealOpenStack(t, "the cloud has no part in it")
+	for _, address := range []string{"169.254.169.254", "169.254.1.1", "0.0.0.0", "224.0.0.1", "127.0.0.1", "255.255.255.255"} {
+		t.Run(address, func(t *testing.T) {
+			s := newStage(t, settings{nodes: []string{"a", "b"}, flags: []string{"--sweep-interval=1s"}})
+			web := s.service("web", tcp(8080))
+			web.waitUntilProgrammed()
+			good := s.address("b")
+			s.changeNodeStatus("b", func(n *corev1.Node) {
+				n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}
+			})
+			web.waitForTree(membersAt(s.addresses("a")...))
+			s.addNode("c")
+			web.waitForTree(membersAt(s.addresses("a", "c")...))
+			web.waitForCondition(programmed, conditionTrue, "Programmed")
+			fresh := s.service("fresh", tcp(8081))
+			fresh.waitUntilProgrammed()
+			fresh.waitForTree(membersAt(s.addresses("a", "c")...))
+			for _, v := range []*service{web, fresh} {
+				c := v.waitForCondition(accepted, conditionTrue, "Accepted")
+				if named := s.node("b") + " (" + address + ")"; !strings.Contains(c.Message, named) {
+					t.Errorf("condition Accepted says %q, without %s", c.Message, named)
+				}
+			}
+			s.eventually(func() error {
+				if told := s.nodeEvents("b", "NoMemberAddress"); len(told) == 0 || !strings.Contains(told[0], "address "+address) {
+					return fmt.Errorf("told is %q", told)
+				}
+				return nil
+			})
+			s.changeNodeStatus("b", func(n *corev1.Node) {
+				n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: good})
+			})
+			web.waitForTree(membersAt(append(s.addresses("a", "c"), good)...))
+		})
+	}
+}
