@@ -30,6 +30,8 @@ PURGE ?=
 DURATION ?= 30m
 SERVICES ?= 300
 SEED ?=
+COUNT ?= 500
+STEPS ?= 20
 FULL ?=
 BENCH ?=
 BIN ?= bin
@@ -156,6 +158,12 @@ soak: kube ## Change Services at random while calls fail and the controller is k
 #? DURATION=30m   duration; SERVICES=300 number of Services
 #? SEED=N         repeat the random choices of an earlier run
 	$(GO) test ./test/chaos -run '^TestSoak$$' -count 1 -v -timeout 180m -soak=$(DURATION) -services=$(SERVICES) $(if $(SEED),-seed=$(SEED))
+
+.PHONY: walks
+walks: need-go ## Random walks of authors, operators, clouds and other clients, in virtual time; a thousand an hour
+#? COUNT=2000     number of walks; STEPS=20 actions of each
+#? SEED=N         of the first walk; N+1 of the second, and so on
+	$(GO) test ./test/walks -run '^TestWalks$$' -count 1 -v -timeout 24h -walks=$(COUNT) -steps=$(STEPS) -seed=$(or $(SEED),0)
 
 .PHONY: bench
 bench: kube ## Measure calls, time, CPU and memory, next to the limit of the cloud; 10 minutes; JSON in .cache/bench.json

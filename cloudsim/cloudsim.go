@@ -11,6 +11,7 @@ package cloudsim
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -61,6 +62,9 @@ type Options struct {
 	// Listen is the loopback address the services listen on; empty means
 	// 127.0.0.1.
 	Listen string
+	// Listener listens on an address; nil means on the network. With another network, give
+	// PrivateCIDR and PublicCIDR, too.
+	Listener func(network, address string) (net.Listener, error)
 	// Ports of the services; zero ones are chosen by the kernel.
 	Ports Ports
 	// Nodes are servers that are there from the start.
@@ -153,6 +157,9 @@ type addresses struct {
 // reader; the project other with its user other; and the user admin. The caller
 // must Close it.
 func Start(o Options) (*Cloud, error) {
+	if o.Listener == nil {
+		o.Listener = net.Listen
+	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1"
 	}
@@ -216,7 +223,7 @@ func (c *Cloud) claimAddresses() error {
 func (c *Cloud) listen() error {
 	p := c.options.Ports
 	for name, port := range map[string]int{Identity: p.Identity, Network: p.Network, LoadBalancer: p.LoadBalancer, Compute: p.Compute, KeyManager: p.KeyManager, Image: p.Image, "admin": p.Admin} {
-		s, err := listen(c.options.Listen, port)
+		s, err := listen(c.options.Listener, c.options.Listen, port)
 		if err != nil {
 			return err
 		}

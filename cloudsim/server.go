@@ -28,9 +28,9 @@ type server struct {
 
 // listen takes the address, port 0 for one that the kernel chooses. Clients
 // that come before serve is called wait.
-func listen(host string, port int) (*server, error) {
+func listen(on func(network, address string) (net.Listener, error), host string, port int) (*server, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
-	l, err := net.Listen("tcp", address)
+	l, err := on("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-octavia/kube-octavia/internal/command"
 	"github.com/kube-octavia/kube-octavia/internal/credentialcommand"
+	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/timing"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Program string
 	// Timing is what the controller waits for; zero means timing.Default.
 	Timing timing.Delays
+	// Dial opens the controller's connections to Kubernetes and OpenStack; nil uses the network.
+	Dial openstack.Dial
 }
 
 // Run runs the command line and returns its exit status.

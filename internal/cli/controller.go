@@ -103,6 +103,7 @@ func (o *controllerOptions) addFlags(flags *pflag.FlagSet) {
 
 // run connects to cloud and cluster and works until the context ends.
 func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Options) error {
+	o.connection.Dial = program.Dial
 	cloud, err := o.connection.LoadConfig()
 	if err != nil {
 		return err
@@ -117,6 +118,7 @@ func (o *controllerOptions) run(ctx context.Context, log logr.Logger, program Op
 	if err != nil {
 		return err
 	}
+	cluster.REST.Dial = program.Dial
 	uid, err := cluster.UID(ctx)
 	if err != nil {
 		return err

@@ -57,7 +57,9 @@ type Options struct {
 	// DefaultClass is whether Services without spec.loadBalancerClass are handled, too.
 	DefaultClass bool
 	// Adopt is what happens to load balancers of openstack-cloud-controller-manager.
-	Adopt      claim.Adoption
+	Adopt claim.Adoption
+	// Dial opens the connections to the cloud; nil uses the network. No flag sets it.
+	Dial       openstack.Dial
 	cloudRate  float64
 	cloudBurst int
 }
@@ -151,6 +153,7 @@ func (o *Options) Login(ctx context.Context, cloud config.Config, version string
 		Metrics:        registry,
 		Rate:           openstack.Rate{PerSecond: o.cloudRate, Burst: o.cloudBurst},
 		Reread:         o.reread(cloud),
+		Dial:           o.Dial,
 	})
 }
 

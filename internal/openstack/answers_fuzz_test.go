@@ -28,7 +28,7 @@ var realAnswers []byte
 
 // connectOver is Connect over connections that are not to the network.
 func connectOver(transport http.RoundTripper, g config.Global) (*Session, error) {
-	first, err := newLogin(g)
+	first, err := newLogin(g, nil)
 	if err != nil {
 		return nil, err
 	}

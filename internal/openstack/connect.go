@@ -39,7 +39,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if o.UserAgent != "" {
 		provider.UserAgent.Prepend(o.UserAgent)
 	}
-	first, err := newLogin(o.Config)
+	first, err := newLogin(o.Config, o.Dial)
 	if err != nil {
 		return nil, &Error{Op: "connect to " + where, Class: Invalid, Message: err.Error(), Err: err}
 	}

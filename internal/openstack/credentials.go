@@ -23,10 +23,11 @@ import (
 type login struct {
 	global       config.Global
 	certificates certificates
+	dial         Dial
 	transport    *http.Transport
 }
 
-func newLogin(g config.Global) (login, error) {
+func newLogin(g config.Global, dial Dial) (login, error) {
 	read, err := readCertificates(g)
 	if err != nil {
 		return login{}, err
@@ -35,12 +36,12 @@ func newLogin(g config.Global) (login, error) {
 	if err != nil {
 		return login{}, err
 	}
-	return login{global: g, certificates: read, transport: newTransport(settings)}, nil
+	return login{global: g, certificates: read, dial: dial, transport: newTransport(settings, dial)}, nil
 }
 
 // next returns the login for g. It reuses the connections if the certificates are the same.
 func (l login) next(g config.Global) (login, error) {
-	n, err := newLogin(g)
+	n, err := newLogin(g, l.dial)
 	if err == nil && n.certificates == l.certificates {
 		n.transport = l.transport
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	// Reread reads the configuration again when a token cannot be renewed: if it holds new credentials by then, no
 	// call fails. It may be nil.
 	Reread func() (config.Global, error)
+	// Dial opens the connections; nil uses the network.
+	Dial Dial
 
 	clock ratelimit.Clock // set by tests
 }

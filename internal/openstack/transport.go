@@ -21,12 +21,17 @@ import (
 // burst of work does not open and close connections all the time.
 const idlePerHost = 64
 
-// newTransport returns a transport with the TLS settings.
-func newTransport(settings *tls.Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+// Dial opens a connection, as net.Dialer.DialContext does.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newTransport returns a transport with the TLS settings. A nil dial is that of the network.
+func newTransport(settings *tls.Config, dial Dial) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
+		DialContext:           dial,
 		TLSClientConfig:       settings,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ForceAttemptHTTP2:     true,

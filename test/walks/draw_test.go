@@ -1,0 +1,159 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package walks_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// dice draw actions.
+type dice struct{ *rand.Rand }
+
+func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
+
+// draw makes up a story: the same for the same seed.
+func draw(seed uint64, steps int) story {
+	d := dice{rand.New(rand.NewPCG(seed, 0))}
+	st := story{{Do: "create", On: d.service(), Value: d.words(), Wait: d.wait()}}
+	for len(st) < steps {
+		a := d.action()
+		a.Wait = d.wait()
+		st = append(st, a)
+	}
+	return st
+}
+
+// wait is usually short, so that things happen at the same time.
+func (d dice) wait() int { return pick(d, 0, 0, 0, 1, 1, 3, 5, 10, 30, 60, 90, 200, 900) }
+
+func (d dice) service() string {
+	return pick(d, "shop/web", "shop/web", "shop/web", "shop/api", "blog/web")
+}
+
+func (d dice) node() string { return pick(d, "node-1", "node-2", "node-3", "node-4") }
+
+func (d dice) port() string {
+	return pick(d, "TCP/80", "TCP/443", "UDP/53", "TCP/53", "TCP/8080", "UDP/443", "SCTP/80")
+}
+
+// words are what a new Service is to be.
+func (d dice) words() string {
+	var words []string
+	for _, one := range []string{"TCP/443", "UDP/53", "Local", "ClientIP", "class", internalKey + "=true"} {
+		if d.IntN(5) == 0 {
+			words = append(words, one)
+		}
+	}
+	if d.IntN(3) == 0 {
+		a := d.annotation()
+		if a.Value != absent && !strings.Contains(a.Value, " ") {
+			words = append(words, a.Key+"="+a.Value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+const prefix, own = "loadbalancer.openstack.org/", "kube-octavia.io/"
+
+// values are what annotations are set to.
+var values = []struct {
+	key    string
+	values []string
+}{
+	{internalKey, []string{"true", "false"}},
+	{"service.beta.kubernetes.io/load-balancer-source-ranges", []string{"192.0.2.0/24,198.51.100.0/24", "", "nonsense"}},
+	{own + "floating-ip", []string{"$given-a", "$given-b-id", "192.0.2.77"}},
+	{own + "status-addresses", []string{"both", "vip", "floating"}},
+	{prefix + "hostname", []string{"www.example.com"}},
+	{prefix + "class", []string{"other", "unknown"}},
+	{prefix + "node-selector", []string{"zone=1", "zone", "", "zone=7"}},
+	{own + "max-members", []string{"1", "0"}},
+	{prefix + "lb-method", []string{"LEAST_CONNECTIONS", "ROUND_ROBIN", "SOURCE_IP"}},
+	{prefix + "connection-limit", []string{"1000", "-1"}},
+	{prefix + "timeout-client-data", []string{"60000"}},
+	{prefix + "timeout-member-connect", []string{"6000"}},
+	{prefix + "timeout-member-data", []string{"60000"}},
+	{prefix + "timeout-tcp-inspect", []string{"10", "-3"}},
+	{prefix + "enable-health-monitor", []string{"true", "false"}},
+	{prefix + "health-monitor-delay", []string{"10"}},
+	{prefix + "health-monitor-timeout", []string{"4"}},
+	{prefix + "health-monitor-max-retries", []string{"2"}},
+	{prefix + "health-monitor-max-retries-down", []string{"4"}},
+	{own + "protocols", []string{"80=HTTP", "tcp-443=PROXY", "80=TCP", "80=NONSENSE"}},
+	{prefix + "proxy-protocol", []string{"true", "v2", "false"}},
+	{prefix + "x-forwarded-for", []string{"true", "false"}},
+	{own + "metrics-port", []string{"9100", "9101"}},
+	{own + "metrics-allowed-cidrs", []string{"10.0.0.0/8", "192.0.2.0/24"}},
+	{prefix + "load-balancer-tags", []string{"a,b", "b,c", ""}},
+	{prefix + "listener-tags", []string{"a,b", "b,c"}},
+	{prefix + "pool-tags", []string{"a,b", "b,c"}},
+	{own + "floating-ip-tags", []string{"a,b", "b,c"}},
+}
+
+func (d dice) annotation() action {
+	one := values[d.IntN(len(values))]
+	return action{Do: "annotate", Key: one.key, Value: pick(d, append([]string{absent}, one.values...)...)}
+}
+
+func (d dice) action() action {
+	on := d.service()
+	switch n := d.IntN(100); {
+	case n < 12:
+		return action{Do: "create", On: on, Value: d.words()}
+	case n < 17:
+		return action{Do: "delete", On: on}
+	case n < 20:
+		return action{Do: "recreate", On: on}
+	case n < 26:
+		return action{Do: "type", On: on, Value: pick(d, "LoadBalancer", "LoadBalancer", "ClusterIP", "NodePort")}
+	case n < 44:
+		a := d.annotation()
+		a.On = on
+		return a
+	case n < 47:
+		return action{Do: "annotate-all", On: on, Value: pick(d,
+			prefix+"flavor-id=$flavor-a "+prefix+"allow-replacement=true", prefix+"flavor-id=$flavor-b "+prefix+"allow-replacement=true",
+			prefix+"subnet-id=$subnet-b "+prefix+"allow-replacement=true", prefix+"flavor-id=- "+prefix+"allow-replacement=true")}
+	case n < 52:
+		return action{Do: "open", On: on, Value: d.port()}
+	case n < 57:
+		return action{Do: "close", On: on, Value: d.port()}
+	case n < 59:
+		return action{Do: "affinity", On: on, Value: pick(d, "ClientIP", "None")}
+	case n < 61:
+		return action{Do: "sources", On: on, Value: pick(d, "", "192.0.2.0/24", "192.0.2.0/24 198.51.100.0/25")}
+	case n < 63:
+		return action{Do: "policy", On: on, Value: pick(d, "Local", "Cluster")}
+	case n < 65:
+		return action{Do: "address", On: on, Value: pick(d, absent, "$given-a", "$given-b")}
+	case n < 67:
+		return action{Do: "node-joins", On: d.node()}
+	case n < 69:
+		return action{Do: "node-leaves", On: d.node()}
+	case n < 70:
+		return action{Do: "node-excluded", On: d.node(), Value: pick(d, "", absent)}
+	case n < 72:
+		return action{Do: "endpoints", On: on, Value: pick(d, "", "node-1", "node-2", "node-1 node-3")}
+	case n < 75:
+		return action{Do: pick(d, "stop", "kill")}
+	case n < 80:
+		return action{Do: "start"}
+	case n < 81:
+		return action{Do: "configure", Key: "lb-method", Value: pick(d, absent, "LEAST_CONNECTIONS")}
+	case n < 92:
+		return action{Do: "tamper", On: on, Value: pick(d, sortedKeys(tamperings)...)}
+	case n < 94:
+		return action{Do: "quota", Key: pick(d, "loadbalancers", "listeners", "pools", "members", "floatingips"), Value: pick(d, "full", absent)}
+	case n < 98:
+		return action{Do: "fault", On: pick(d, "network", "load-balancer"), Key: pick(d, "GET", "POST", "PUT", "DELETE"),
+			Value: pick(d, "503", "500", "409", "404", "hang", "hang-after", "reset-before", "reset-after", "garbage", "half-body", "error-state", absent)}
+	case n < 99:
+		return action{Do: "delete-namespace", On: pick(d, "shop", "blog")}
+	}
+	return action{Do: "wait"}
+}
+
+var _ = fmt.Sprint

@@ -1,0 +1,122 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package walks_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ledger notes which floating IPs were published, and what was requested then. An address that was published and is still
+// requested stays the project's, whatever happens, unless somebody else gives it away.
+type ledger struct {
+	published map[string]entry // by uid of the Service
+	// violations are what was lost, and foreign objects that were changed.
+	violations []error
+}
+
+type entry struct {
+	service string
+	request string
+	since   time.Time         // of the request
+	ids     map[string]string // of the floating IPs that were published for the request, by their addresses
+	// earlier are the addresses that were published when the request came. They may be those of an earlier request.
+	earlier map[string]bool
+}
+
+// request is everything in a Service that decides about its address.
+func request(v *corev1.Service) string {
+	keys := []string{
+		internalKey, "loadbalancer.openstack.org/class", "kube-octavia.io/floating-ip", "loadbalancer.openstack.org/floating-network-id", "loadbalancer.openstack.org/floating-subnet-id",
+		"loadbalancer.openstack.org/floating-subnet", "loadbalancer.openstack.org/floating-subnet-tags", "kube-octavia.io/status-addresses", "loadbalancer.openstack.org/hostname",
+	}
+	text := fmt.Sprint(v.Spec.Type, v.Spec.LoadBalancerIP, v.DeletionTimestamp != nil)
+	for _, key := range keys {
+		text += "|" + v.Annotations[key]
+	}
+	return text
+}
+
+const internalKey = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+
+// check looks whether all that was published and is still requested is there.
+func (l *ledger) check(s *stage) error {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		FloatingIPs []struct {
+			ID      string
+			Address string `json:"floating_ip_address"`
+		}
+	}
+	if err := s.neutron(http.MethodGet, "floatingips", nil, &answer); err != nil {
+		return err
+	}
+	ids := map[string]string{}
+	for _, f := range answer.FloatingIPs {
+		ids[f.Address] = f.ID
+	}
+	now := map[string]entry{}
+	for i := range services.Items {
+		v := &services.Items[i]
+		uid := string(v.UID)
+		e := entry{service: v.Namespace + "/" + v.Name, request: request(v), ids: map[string]string{}, earlier: map[string]bool{}}
+		if before, known := l.published[uid]; known && before.request == e.request {
+			e = before
+			for address, id := range before.ids {
+				if ids[address] != id {
+					l.violations = append(l.violations, fmt.Errorf("the address %s of Service %s was published and is still requested (%s, since %v), and the project has lost it", address, e.service, e.request, time.Since(e.since)))
+					delete(e.ids, address)
+				}
+			}
+		}
+		first := e.since.IsZero()
+		if first {
+			e.since = time.Now()
+		}
+		for _, ingress := range v.Status.LoadBalancer.Ingress {
+			if first {
+				e.earlier[ingress.IP] = true
+			}
+			if id := ids[ingress.IP]; id != "" && (!e.earlier[ingress.IP] || time.Since(e.since) > s.pace.settle && s.process.running()) {
+				e.ids[ingress.IP] = id
+			}
+		}
+		now[uid] = e
+	}
+	l.published = now
+	return l.checkOthers(s)
+}
+
+// checkOthers looks whether the objects of others are as they were.
+func (l *ledger) checkOthers(s *stage) error {
+	now, err := s.othersNow()
+	if err != nil {
+		return err
+	}
+	if d := cmp.Diff(s.others, now); d != "" && !slices.ContainsFunc(l.violations, func(err error) bool { return err.Error() == "objects of others were changed:\n"+d }) {
+		l.violations = append(l.violations, fmt.Errorf("objects of others were changed:\n%s", d))
+	}
+	return nil
+}
+
+// excuse forgets what was published for a Service whose floating IP somebody else gives away.
+func (l *ledger) excuse(s *stage, a action) {
+	if a.Value != "floating-ip-deleted" {
+		return
+	}
+	for uid, e := range l.published {
+		if e.service == a.On {
+			delete(l.published, uid)
+		}
+	}
+}

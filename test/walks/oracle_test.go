@@ -1,0 +1,120 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package walks_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// plain is a story in which nothing goes wrong.
+var plain = story{
+	{Do: "create", On: "shop/web", Value: "TCP/443", Wait: 120},
+	{Do: "create", On: "blog/web", Value: internalKey + "=true", Wait: 120},
+}
+
+// atWeb is a tampering with the objects of shop/web.
+func atWeb(name string) tamperer {
+	return func(s *stage) error {
+		b, err := s.find("shop/web")
+		if err != nil {
+			return err
+		}
+		return tamperings[name](s, b)
+	}
+}
+
+// TestTheOracleFindsWhatIsChangedBehindItsBack shows that a walk can fail. The controller does not run when the objects are
+// changed, so nobody repairs them.
+func TestTheOracleFindsWhatIsChangedBehindItsBack(t *testing.T) {
+	patch := func(kind types.PatchType, text string, sub ...string) tamperer {
+		return func(s *stage) error {
+			_, err := s.client.CoreV1().Services("shop").Patch(s.ctx, "web", kind, []byte(text), metav1.PatchOptions{}, sub...)
+			return err
+		}
+	}
+	onOthers := func(begin string, do func(s *stage, what string) error) tamperer {
+		return func(s *stage) error {
+			for what := range s.others {
+				if strings.HasPrefix(what, begin) {
+					return do(s, what)
+				}
+			}
+			return errNotPossible
+		}
+	}
+	for name, test := range map[string]struct {
+		behind tamperer
+		want   string
+	}{
+		"nothing":                   {nil, ""},
+		"load balancer deleted":     {atWeb("delete"), "load balancer of <shop/web>"},
+		"load balancer in ERROR":    {atWeb("error"), "ERROR"},
+		"load balancer disabled":    {atWeb("disable"), "load balancer of <shop/web>"},
+		"port closed":               {atWeb("listener-deleted"), "load balancer of <shop/web>, port"},
+		"port opened":               {atWeb("listener-added"), "TCP/9999"},
+		"source ranges changed":     {atWeb("listener-changed"), "198.51.100.0/24"},
+		"pool deleted":              {atWeb("pool-deleted"), "load balancer of <shop/web>"},
+		"balancing method changed":  {atWeb("pool-changed"), "LEAST_CONNECTIONS"},
+		"members removed":           {atWeb("members-emptied"), "members"},
+		"member added":              {atWeb("member-added"), "10.20.0.99"},
+		"weight changed":            {atWeb("member-weight"), "weight"},
+		"monitor added":             {atWeb("monitor-added"), "monitor"},
+		"floating IP detached":      {atWeb("floating-ip-detached"), "floating IP at nowhere"},
+		"floating IP deleted":       {atWeb("floating-ip-deleted"), "has lost it"},
+		"finalizer removed":         {patch(types.MergePatchType, `{"metadata":{"finalizers":[]}}`), "finalizers"},
+		"finalizer added":           {patch(types.MergePatchType, `{"metadata":{"finalizers":["service.kubernetes.io/load-balancer-cleanup","example.com/other"]}}`), "example.com/other"},
+		"another address published": {patch(types.MergePatchType, `{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`, "status"), "unknown address 192.0.2.1"},
+		"no address published":      {patch(types.MergePatchType, `{"status":{"loadBalancer":null}}`, "status"), "published"},
+		"condition changed":         {patch(types.MergePatchType, `{"status":{"conditions":null}}`, "status"), "kube-octavia.io/Programmed=True"},
+		"load balancer of nobody": {func(s *stage) error {
+			return s.octavia(http.MethodPost, "loadbalancers", map[string]any{"loadbalancer": map[string]any{"name": "left", "vip_subnet_id": s.symbols["$subnet"]}}, nil)
+		}, "load balancer of nobody"},
+		"floating IP of nobody": {func(s *stage) error {
+			return s.neutron(http.MethodPost, "floatingips", map[string]any{"floatingip": map[string]any{"floating_network_id": s.symbols["$public"]}}, nil)
+		}, "floating IP at nowhere"},
+		"another cluster's load balancer changed": {onOthers("loadbalancers/", func(s *stage, what string) error {
+			return s.put(what, "loadbalancer", map[string]any{"description": "changed"})
+		}), "objects of others were changed"},
+		"another cluster's floating IP deleted": {onOthers("floatingips/", func(s *stage, what string) error {
+			return s.neutron(http.MethodDelete, what, nil, nil)
+		}), "objects of others were changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			behind := test.behind
+			if behind != nil {
+				behind = func(s *stage) error {
+					s.process.stop()
+					return test.behind(s)
+				}
+			}
+			_, err := walkInMemory(t, plain, behind)
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("nothing was changed, and the walk fails: %v", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("the walk ends with %v; want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted does so at the very end.
+func TestTheOracleFindsWhatIsLeftWhenAllServicesAreDeleted(t *testing.T) {
+	_, err := walkInMemory(t, append(plain, action{Do: "wait"}), func(s *stage) error {
+		// Nobody removes a finalizer that the controller does not know.
+		_, err := s.client.CoreV1().Services("shop").Create(s.ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "stays", Finalizers: []string{"example.com/other"}},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, metav1.CreateOptions{})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "Service shop/stays") {
+		t.Errorf("the walk ends with %v; want what is left", err)
+	}
+}

@@ -1,0 +1,341 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package walks_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+// picture is what there is in the cloud, and what the Services say, one line for each thing. Ids, generated addresses and
+// times are replaced, so that two stages with the same requests have the same picture.
+type picture map[string]string
+
+func (p picture) diff(want picture) string {
+	return cmp.Diff(map[string]string(want), map[string]string(p))
+}
+
+// A field of the cloud is left out of a picture if it is different each time, or follows from others.
+var leftOut = map[string]bool{
+	"id": true, "created_at": true, "updated_at": true, "project_id": true, "tenant_id": true, "operating_status": true, "loadbalancers": true,
+	"listeners": true, "pools": true, "members": true, "default_pool_id": true, "healthmonitor_id": true, "vip_port_id": true, "vip_address": true,
+	"vip_qos_policy_id": true, "default_pool": true, "l7policies": true, "revision_number": true,
+}
+
+// refused are the Services that are not accepted.
+func (p picture) refused() (all []string) {
+	for line, text := range p {
+		if name, ok := strings.CutPrefix(line, "Service "); ok && strings.Contains(text, "Accepted=False") {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// without is the picture without the objects of these Services, and without what they say but of their acceptance: a Service
+// that is refused keeps what it has.
+func (p picture) without(services []string) picture {
+	kept := picture{}
+	for line, text := range p {
+		about := slices.IndexFunc(services, func(name string) bool { return strings.Contains(line, "<"+name+">") || line == "Service "+name })
+		switch {
+		case about < 0:
+			kept[line] = text
+		case strings.HasPrefix(line, "Service "):
+			kept[line], _, _ = strings.Cut(text, "\n")
+		}
+	}
+	for _, line := range []string{"floating IP at nowhere"} {
+		if len(services) > 0 {
+			delete(kept, line)
+		}
+	}
+	return kept
+}
+
+// photographer makes a picture of a stage.
+type photographer struct {
+	s *stage
+	p picture
+	// names replaces uids and ids; labels are those of load balancers, by id; addresses have the meaning of addresses.
+	names     []string
+	labels    map[string]string
+	addresses map[string]string
+}
+
+type anything = map[string]any
+
+// picture looks at everything, as a person.
+func (s *stage) picture() (picture, error) {
+	ph := &photographer{s: s, p: picture{}, labels: map[string]string{}, addresses: map[string]string{}}
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	system, err := s.client.CoreV1().Namespaces().Get(s.ctx, "kube-system", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	ph.names = append(ph.names, string(system.UID), "<cluster>")
+	for _, v := range services.Items {
+		ph.names = append(ph.names, string(v.UID), "<"+v.Namespace+"/"+v.Name+">")
+	}
+	for _, name := range longestFirst(s.symbols) {
+		ph.names = append(ph.names, s.symbols[name], name)
+	}
+	if err := ph.cloud(); err != nil {
+		return nil, err
+	}
+	for i := range services.Items {
+		ph.service(&services.Items[i])
+	}
+	return ph.p, nil
+}
+
+// text is a value with its ids replaced, without the fields that are left out.
+func (ph *photographer) text(o anything) string {
+	kept := anything{}
+	for field, value := range o {
+		if leftOut[field] {
+			continue
+		}
+		if list, ok := value.([]any); ok && field != "additional_vips" {
+			texts := []string{}
+			for _, one := range list {
+				// A load balancer that replaced another one says so as long as it exists.
+				if text := fmt.Sprint(one); !strings.HasPrefix(text, "kube-octavia.replaces=") {
+					texts = append(texts, text)
+				}
+			}
+			sort.Strings(texts)
+			value = texts
+		}
+		kept[field] = value
+	}
+	text, _ := json.Marshal(kept) // it was JSON
+	return ph.replaced(string(text))
+}
+
+func (ph *photographer) replaced(text string) string {
+	return numbered.ReplaceAllString(strings.NewReplacer(ph.names...).Replace(text), "${1}_N_")
+}
+
+// numbered are names of listeners and pools. Their number tells in which order they were made.
+var numbered = regexp.MustCompile(`(listener|pool|monitor|member)_[0-9]+_`)
+
+func (ph *photographer) list(call func(method, path string, body, answer any) error, path, key string) ([]anything, error) {
+	var answer map[string]json.RawMessage
+	if err := call(http.MethodGet, path, nil, &answer); err != nil {
+		return nil, err
+	}
+	var all []anything
+	return all, json.Unmarshal(answer[key], &all)
+}
+
+// add adds a line; what is there twice has a number.
+func (ph *photographer) add(name, text string) string {
+	unique := name
+	for i := 2; ; i++ {
+		if _, there := ph.p[unique]; !there {
+			ph.p[unique] = text
+			return unique
+		}
+		unique = fmt.Sprintf("%s #%d", name, i)
+	}
+}
+
+func (ph *photographer) cloud() error {
+	s := ph.s
+	balancers, err := ph.list(s.octavia, "loadbalancers", "loadbalancers")
+	if err != nil {
+		return err
+	}
+	ports := map[string]string{}
+	sort.Slice(balancers, func(i, j int) bool {
+		return fmt.Sprint(balancers[i]["created_at"]) < fmt.Sprint(balancers[j]["created_at"])
+	})
+	for _, b := range balancers {
+		id := b["id"].(string)
+		if _, other := s.others["loadbalancers/"+id]; other {
+			ports[fmt.Sprint(b["vip_port_id"])] = "others"
+			continue
+		}
+		delete(b, "name") // its tags show whose it is, whatever its name is
+		label := ph.add(ph.ownerOf(b), ph.text(b))
+		ph.labels[id] = label
+		ports[fmt.Sprint(b["vip_port_id"])] = label
+		ph.addresses[fmt.Sprint(b["vip_address"])] = "VIP of " + label
+		if err := ph.children(label, id); err != nil {
+			return err
+		}
+	}
+	floating, err := ph.list(s.neutron, "floatingips", "floatingips")
+	if err != nil {
+		return err
+	}
+	for _, f := range floating {
+		id := f["id"].(string)
+		if _, other := s.others["floatingips/"+id]; other {
+			continue
+		}
+		where := "nowhere"
+		if port, ok := f["port_id"].(string); ok {
+			if where, ok = ports[port]; !ok {
+				where = "unknown port"
+			}
+		}
+		address := fmt.Sprint(f["floating_ip_address"])
+		name := "floating IP at " + where
+		if given := s.symbolic(address); given != address {
+			name = "floating IP " + given + " at " + where
+		}
+		tags, _ := json.Marshal(f["tags"])
+		ph.addresses[address] = name
+		if where == "nowhere" && name != "floating IP at nowhere" {
+			continue // one of the person's that nobody uses
+		}
+		ph.add(name, ph.replaced(fmt.Sprint(f["floating_network_id"], " ", f["description"], " ", string(tags))))
+	}
+	vips, err := ph.list(s.neutron, "ports?device_owner=Octavia", "ports")
+	if err != nil {
+		return err
+	}
+	for _, p := range vips {
+		if id, device := p["id"].(string), fmt.Sprint(p["device_id"]); ports[id] == "" && strings.HasPrefix(device, "lb-") && !s.leavesPorts {
+			ph.add("port of no load balancer", ph.replaced(fmt.Sprint(p["name"], p["fixed_ips"])))
+		}
+	}
+	secrets, err := ph.list(s.barbican, "secrets", "secrets")
+	if err != nil {
+		return err
+	}
+	for _, o := range secrets {
+		ph.add("secret "+ph.replaced(fmt.Sprint(o["name"])), "")
+	}
+	return nil
+}
+
+// ownerOf names the Services whose tags a load balancer bears.
+func (ph *photographer) ownerOf(b anything) string {
+	var owners []string
+	for _, tag := range b["tags"].([]any) {
+		if rest, ok := strings.CutPrefix(ph.replaced(tag.(string)), "kube-octavia.service="); ok {
+			owners = append(owners, rest)
+		}
+	}
+	if len(owners) == 0 {
+		return "load balancer of nobody with tags " + fmt.Sprint(b["tags"])
+	}
+	slices.Sort(owners)
+	return "load balancer of " + strings.Join(owners, "")
+}
+
+// children adds listeners and pools of a load balancer.
+func (ph *photographer) children(label, id string) error {
+	s := ph.s
+	pools, err := ph.list(s.octavia, "pools?loadbalancer_id="+id, "pools")
+	if err != nil {
+		return err
+	}
+	texts := map[string]string{}
+	for _, p := range pools {
+		text := ph.text(p)
+		members, err := ph.list(s.octavia, "pools/"+p["id"].(string)+"/members", "members")
+		if err != nil {
+			return err
+		}
+		var lines []string
+		for _, m := range members {
+			lines = append(lines, ph.text(m))
+		}
+		slices.Sort(lines)
+		text += "\nmembers " + strings.Join(lines, "\n        ")
+		if monitor, ok := p["healthmonitor_id"].(string); ok && monitor != "" {
+			var answer struct{ HealthMonitor anything }
+			if err := s.octavia(http.MethodGet, "healthmonitors/"+monitor, nil, &answer); err != nil {
+				return err
+			}
+			text += "\nmonitor " + ph.text(answer.HealthMonitor)
+		}
+		texts[p["id"].(string)] = text
+	}
+	listeners, err := ph.list(s.octavia, "listeners?loadbalancer_id="+id, "listeners")
+	if err != nil {
+		return err
+	}
+	for _, l := range listeners {
+		pool, _ := l["default_pool_id"].(string)
+		ph.add(fmt.Sprintf("%s, port %v/%v", label, l["protocol"], l["protocol_port"]), ph.text(l)+"\npool "+texts[pool])
+		delete(texts, pool)
+	}
+	for _, id := range sortedKeys(texts) {
+		ph.add(label+", pool without listener", texts[id])
+	}
+	return nil
+}
+
+// service adds what a Service says.
+func (ph *photographer) service(v *corev1.Service) {
+	name := "Service " + v.Namespace + "/" + v.Name
+	var lines []string
+	for _, c := range v.Status.Conditions {
+		if strings.HasPrefix(c.Type, "kube-octavia.io/") {
+			lines = append(lines, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
+		}
+	}
+	slices.Sort(lines)
+	for _, i := range v.Status.LoadBalancer.Ingress {
+		mode := ""
+		if i.IPMode != nil {
+			mode = string(*i.IPMode)
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("published %s%s %s", ph.meaning(i.IP), i.Hostname, mode)))
+	}
+	if v.DeletionTimestamp != nil {
+		lines = append(lines, "being deleted")
+	}
+	lines = append(lines, "finalizers "+strings.Join(v.Finalizers, " "))
+	for _, a := range annotation.Table {
+		value, there := v.Annotations[a.Key]
+		if !a.Output || !there {
+			continue
+		}
+		switch a.Key {
+		case annotation.LoadBalancerID:
+			if value = ph.labels[value]; value == "" {
+				value = "unknown"
+			}
+		case annotation.LoadBalancerAddress:
+			value = ph.meaning(value)
+		case annotation.Managed:
+			value = ph.replaced(value)
+		default:
+			value = "is set"
+		}
+		lines = append(lines, a.Key+"="+value)
+	}
+	ph.p[name] = strings.Join(lines, "\n")
+}
+
+// meaning is what an address is.
+func (ph *photographer) meaning(address string) string {
+	if address == "" {
+		return ""
+	}
+	if what := ph.addresses[address]; what != "" {
+		return what
+	}
+	return "unknown address " + address
+}

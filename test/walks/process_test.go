@@ -1,0 +1,91 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package walks_test
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/kube-octavia/kube-octavia/internal/cli"
+	"github.com/kube-octavia/kube-octavia/test/memory/network"
+)
+
+// inside is a controller inside this process, on a machine of the network in memory.
+type inside struct {
+	net  *network.Network
+	args []string
+	dial func() *network.Host
+
+	text tail
+	host *network.Host
+	end  context.CancelFunc
+	done chan struct{}
+}
+
+func (p *inside) running() bool { return p.done != nil }
+
+func (p *inside) start() error {
+	if p.running() {
+		return nil
+	}
+	ctx, end := context.WithCancel(context.Background())
+	p.host, p.end, p.done = p.net.Host(), end, make(chan struct{})
+	go func(done chan struct{}, host *network.Host) {
+		defer close(done)
+		cli.Run(ctx, p.args, cli.IO{Out: &p.text, Err: &p.text}, cli.Options{Version: "walks", Dial: host.Dial})
+	}(p.done, p.host)
+	return nil
+}
+
+func (p *inside) stop() {
+	if !p.running() {
+		return
+	}
+	p.end()
+	<-p.done
+	p.host.Cut() // idle connections
+	p.done = nil
+}
+
+// kill cuts the controller off: nothing of what it still does is seen. Then it ends.
+func (p *inside) kill() {
+	if !p.running() {
+		return
+	}
+	p.host.Cut()
+	p.stop()
+}
+
+func (p *inside) log() string { return p.text.String() }
+
+// Write implements io.Writer.
+func (p *inside) Write(text []byte) (int, error) { return p.text.Write(text) }
+
+// tail keeps the end of what is written. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// maxTail is how much is kept, at least.
+const maxTail = 1 << 20
+
+// Write implements io.Writer.
+func (l *tail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text.Len() > 2*maxTail {
+		kept := bytes.Clone(l.text.Bytes()[l.text.Len()-maxTail:])
+		l.text.Reset()
+		l.text.Write(kept)
+	}
+	return l.text.Write(p)
+}
+
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

@@ -1,0 +1,313 @@
+// Copyright The kube-octavia Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package walks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kube-octavia/kube-octavia/internal/annotation"
+)
+
+// story is what happens on a walk.
+type story []action
+
+func (st story) String() string {
+	var b strings.Builder
+	for i, a := range st {
+		fmt.Fprintf(&b, "  %2d. %v\n", i+1, a)
+	}
+	return b.String()
+}
+
+// requested is a Service as its author requests it, without what others have written.
+func requested(v *corev1.Service) *corev1.Service {
+	r := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: v.Name, Namespace: v.Namespace, Annotations: map[string]string{}, Labels: v.Labels}, Spec: *v.Spec.DeepCopy()}
+	for key, value := range v.Annotations {
+		if !slices.ContainsFunc(annotation.Table, func(a annotation.Annotation) bool { return a.Output && a.Key == key }) {
+			r.Annotations[key] = value
+		}
+	}
+	return r
+}
+
+// tamperer changes something behind the back of the oracle; it is nil but in tests of the oracle.
+type tamperer func(*stage) error
+
+// maker makes a stage, with its files in a directory.
+type maker func(ctx context.Context, dir string) (*stage, error)
+
+// walk plays a story and returns what was wrong at its end, or on the way.
+func walk(ctx context.Context, dir string, make maker, st story, behind tamperer) (log string, err error) {
+	s, err := make(ctx, dir)
+	if err != nil {
+		return "", fmt.Errorf("no stage: %w", err)
+	}
+	defer func() {
+		s.process.kill()
+		log = s.process.log()
+		err = errors.Join(err, s.end())
+	}()
+	if err := s.process.start(); err != nil {
+		return "", err
+	}
+	for i, a := range st {
+		fmt.Fprintf(s.process, "--- %d. %v\n", i+1, a)
+		if _, err := s.play(a); err != nil {
+			return "", fmt.Errorf("step %d: %w", i+1, err)
+		}
+		if err := s.ledger.check(s); err != nil {
+			return "", fmt.Errorf("after step %d: %w", i+1, err)
+		}
+	}
+	fmt.Fprintf(s.process, "--- quiet\n")
+	if err := s.calm(); err != nil {
+		return "", err
+	}
+	if err := s.judge(make, behind); err != nil {
+		return "", err
+	}
+	return "", errors.Join(errors.Join(s.ledger.violations...), s.finish())
+}
+
+// judge compares the stage with one that has only the last requests. Services that are refused keep what they have; so they
+// are compared once more when their authors have corrected them.
+func (s *stage) judge(make maker, behind tamperer) error {
+	for {
+		want, err := s.alone(filepath.Join(s.dir, "alone"), make)
+		if err != nil {
+			return fmt.Errorf("the last requests alone: %w", err)
+		}
+		refused := want.refused()
+		if len(refused) == 0 {
+			return s.compare(want, refused, behind)
+		}
+		if err := s.compare(want, refused, nil); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.process, "--- corrected: %v\n", refused)
+		for _, on := range refused {
+			if err := edit(correct)(s, action{On: on}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// correct removes from a Service what it can be refused for.
+func correct(_ *stage, v *corev1.Service, _ action) error {
+	for _, one := range values {
+		delete(v.Annotations, one.key)
+	}
+	v.Spec.LoadBalancerIP = ""
+	return nil
+}
+
+// calm ends what is only passing: faults, quotas, held load balancers. The controller runs.
+func (s *stage) calm() error {
+	s.cloud.Faults().Clear()
+	s.cloud.Octavia().Release("")
+	for _, name := range namespaces {
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, _ = s.client.CoreV1().Namespaces().Create(s.ctx, space, metav1.CreateOptions{}) // it may be there
+	}
+	return errors.Join(s.setQuota(action{Value: absent}), s.giveUpAddresses(), s.process.start())
+}
+
+// giveUpAddresses lets only one Service request each of the given addresses: who gets it depends on the order.
+func (s *stage) giveUpAddresses() error {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for i := range services.Items {
+		v := &services.Items[i]
+		for _, text := range []string{v.Spec.LoadBalancerIP, v.Annotations[own+"floating-ip"]} {
+			name := strings.TrimSuffix(s.symbolic(text), "-id")
+			if text != "" && taken[name] && v.DeletionTimestamp == nil {
+				err = errors.Join(err, edit(correct)(s, action{On: v.Namespace + "/" + v.Name}))
+			}
+			taken[name] = true
+		}
+	}
+	return err
+}
+
+// alone is the picture of a new stage with nothing but the present requests.
+func (s *stage) alone(dir string, make maker) (picture, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	fresh, err := make(s.ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		fresh.process.kill()
+		_ = fresh.end() // it was only looked at
+	}()
+	if err := s.copyTo(fresh); err != nil {
+		return nil, err
+	}
+	if err := fresh.process.start(); err != nil {
+		return nil, err
+	}
+	return fresh.settled()
+}
+
+// settled is the picture of the stage when it has not changed for a while.
+func (s *stage) settled() (last picture, err error) {
+	since := time.Now()
+	err = s.waitFor(s.pace.patience, func() error {
+		now, err := s.picture()
+		if err != nil {
+			return err
+		}
+		if last == nil || now.diff(last) != "" {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < s.pace.settle {
+			return errors.New("it changes")
+		}
+		return nil
+	})
+	return last, err
+}
+
+// copyTo makes the requests of this stage on another one.
+func (s *stage) copyTo(fresh *stage) error {
+	fresh.conf = s.conf
+	if err := fresh.writeConf(); err != nil {
+		return err
+	}
+	if err := s.copyNodes(fresh); err != nil {
+		return err
+	}
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(services.Items, func(a, b corev1.Service) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for i := range services.Items {
+		if services.Items[i].DeletionTimestamp != nil || services.Items[i].Name == "kubernetes" {
+			continue
+		}
+		v := requested(&services.Items[i])
+		for key, value := range v.Annotations {
+			v.Annotations[key] = fresh.resolve(s.symbolic(value))
+		}
+		v.Spec.LoadBalancerIP = fresh.resolve(s.symbolic(v.Spec.LoadBalancerIP))
+		if _, err := fresh.client.CoreV1().Services(v.Namespace).Create(s.ctx, v, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		if err := s.sleep(s.pace.unit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stage) copyNodes(fresh *stage) error {
+	nodes, err := s.client.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, name := range firstNodes {
+		if err := fresh.client.CoreV1().Nodes().Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	for _, n := range nodes.Items {
+		made := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Spec: n.Spec}
+		if made, err = fresh.client.CoreV1().Nodes().Create(s.ctx, made, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		made.Status = n.Status
+		if _, err := fresh.client.CoreV1().Nodes().UpdateStatus(s.ctx, made, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	slices, err := s.client.DiscoveryV1().EndpointSlices("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Items {
+		if e.Name == "kubernetes" {
+			continue
+		}
+		e.ResourceVersion, e.UID = "", ""
+		if _, err := fresh.client.DiscoveryV1().EndpointSlices(e.Namespace).Create(s.ctx, &e, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare waits until the stage looks as it should, and whether it stays so.
+func (s *stage) compare(want picture, refused []string, behind tamperer) error {
+	want = want.without(refused)
+	check := func() error {
+		now, err := s.picture()
+		if err != nil {
+			return err
+		}
+		if err := s.ledger.check(s); err != nil {
+			return err
+		}
+		if d := now.without(refused).diff(want); d != "" {
+			return fmt.Errorf("it is not as the last requests alone would make it (-alone +now):\n%s", d)
+		}
+		return nil
+	}
+	if err := s.waitFor(s.pace.patience, check); err != nil {
+		return err
+	}
+	if err := s.sleep(s.pace.settle); err != nil {
+		return err
+	}
+	if behind != nil {
+		if err := behind(s); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(check(), errors.Join(s.ledger.violations...)); err != nil {
+		return fmt.Errorf("it does not stay so: %w", err)
+	}
+	return nil
+}
+
+// finish deletes all Services: nothing of them may be left.
+func (s *stage) finish() error {
+	services, err := s.client.CoreV1().Services("").List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, v := range services.Items {
+		if err := s.client.CoreV1().Services(v.Namespace).Delete(s.ctx, v.Name, metav1.DeleteOptions{}); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return s.waitFor(s.pace.patience, func() error {
+		left, err := s.picture()
+		if err != nil {
+			return err
+		}
+		delete(left, "Service default/kubernetes")
+		if len(left) > 0 {
+			return fmt.Errorf("after all Services were deleted, this is left:\n%s", picture(left).diff(picture{}))
+		}
+		return nil
+	})
+}
