@@ -86,3 +86,45 @@ func TestAWorkerThatFailsLeavesTheChangedChildrenInError(t *testing.T) {
 		})
 	}
 }
+
+// TestRulesOverTheQuotaOfOctaviasProject has a quota for two of three source ranges.
+func TestRulesOverTheQuotaOfOctaviasProject(t *testing.T) {
+	c := newCloud(t, Options{})
+	lb := c.create(two("ROUND_ROBIN"))
+	listener, pool := c.named("listeners", "l80"), c.named("pools", "p80")
+	used := c.neutron.ServiceUse("security_group_rule")
+	c.neutron.SetServiceQuota("security_group_rule", used+1) // the rule for everybody makes room for one more
+	const ranges = `{"listener": {"allowed_cidrs": ["10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"]}}`
+	c.settled(lb, c.call("PUT", "/listeners/"+listener, ranges))
+	if got := c.parts(listener, pool); got != "ERROR ACTIVE ACTIVE" {
+		t.Errorf("listener, pool and monitor are %s", got)
+	}
+	admitted := func() (all []string) {
+		plane, _ := c.DataPlane(lb)
+		for _, l := range plane.Listeners {
+			if l.ID == listener {
+				for _, p := range l.AllowedCIDRs {
+					all = append(all, p.String())
+				}
+			}
+		}
+		return all
+	}
+	if d := cmp.Diff([]string{"10.1.0.0/16", "10.2.0.0/16"}, admitted()); d != "" {
+		t.Errorf("admitted (-want +got): %s", d)
+	}
+	c.settled(lb, c.call("PUT", "/pools/"+pool, `{"pool": {"lb_algorithm": "SOURCE_IP"}}`))
+	if got := admitted(); len(got) != 2 {
+		t.Errorf("a change of a pool completes the rules: %v", got)
+	}
+	c.neutron.SetServiceQuota("security_group_rule", -1)
+	c.settled(lb, c.call("PUT", "/listeners/"+listener, ranges))
+	if got := admitted(); len(got) != 3 {
+		t.Errorf("with quota, admitted are %v", got)
+	}
+	c.call("DELETE", "/loadbalancers/"+lb+"?cascade=true", "").must(http.StatusNoContent)
+	c.await(lb, "")
+	if got := c.neutron.ServiceUse("security_group_rule"); got != 0 {
+		t.Errorf("%d rules are left", got)
+	}
+}

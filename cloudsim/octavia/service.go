@@ -31,6 +31,9 @@ type VIPNetwork interface {
 	// ReleaseVIP deletes a VIP port that AllocateVIP made; another port is kept
 	// and let go.
 	ReleaseVIP(portID string) error
+	// SetVIPRules makes the rules of the security group of a VIP's port, as far as the
+	// quota of Octavia's project allows, and returns those that there are then.
+	SetVIPRules(portID string, wanted []neutron.VIPRule) ([]neutron.VIPRule, error)
 }
 
 // SecretReader reads certificates out of Barbican.
@@ -110,7 +113,7 @@ func New(o Options) (*Service, error) {
 		network: o.Network, secrets: o.Secrets,
 		state: state.New(state.Options{
 			DefaultQuota: o.DefaultQuota.limits(), StuckChildren: o.StuckChildren, MonitorsReport: o.MonitorsReport,
-			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, OnChange: o.OnChange,
+			Now: o.Now, Vary: o.Vary, ReleaseVIP: o.Network.ReleaseVIP, SetVIPRules: o.Network.SetVIPRules, OnChange: o.OnChange,
 		}),
 	}
 	s.SetTimes(o.BuildTime, o.UpdateTime, o.DeleteTime)

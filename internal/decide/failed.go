@@ -56,13 +56,18 @@ func anyInError(l lb.LoadBalancer, owner lb.Owner) bool {
 	return diff.AnyOfOurs(l, owner, func(s lb.ProvisioningStatus) bool { return s == lb.Error })
 }
 
-// failedText says what children of ours in ERROR mean, and what is done about them. It is "" if none is.
+// failedText says what children of ours in ERROR mean, and what is done about them. It is "" if none is. A monitor that
+// must not be touched is not written again.
 func failedText(f Facts, d Decision, l lb.LoadBalancer) string {
-	switch {
-	case !anyInError(l, f.Owner()):
+	if !anyInError(l, f.Owner()) {
 		return ""
-	case f.leavesDrift(d.Goal):
-		return unready(l, f.Owner()) + "; because of the drift-policy, the change is not repeated until the Service changes"
 	}
-	return unready(l, f.Owner()) + "; kube-octavia repeats the change; Octavia's worker logs the cause, which the cloud operator can find"
+	text := unready(l, f.Owner())
+	switch {
+	case f.leavesDrift(d.Goal):
+		text += "; because of the drift-policy, the change is not repeated until the Service changes"
+	case len(d.Record.Failed.Repeats) > 0:
+		text += "; kube-octavia repeats the change"
+	}
+	return text + "; the cloud operator finds the cause in the log of Octavia's worker"
 }

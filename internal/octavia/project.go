@@ -5,14 +5,13 @@ package octavia
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"net/url"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kube-octavia/kube-octavia/internal/lb"
-	"github.com/kube-octavia/kube-octavia/internal/openstack"
 	"github.com/kube-octavia/kube-octavia/internal/paging"
 )
 
@@ -83,44 +82,28 @@ func (c *Client) ProjectHeads(ctx context.Context) ([]Head, error) {
 
 // HeadsOf reads the load balancers with the ids, whatever their tags: a few one by one, more with one list of the
 // project, unless that has more pages than there are ids. One that is not in the list is read by its id; if it does not
-// exist, its head is Gone. It returns those that could be read, without tags, also if others could not.
+// exist, its head is Gone. It returns those that could be read, in the order of the ids, also if others could not. Tags
+// are not always read.
 func (c *Client) HeadsOf(ctx context.Context, ids []string) ([]Head, error) {
-	if len(ids) <= fewSingles || len(ids)*paging.Size < int(c.size.Load()) {
-		return c.headsByID(ctx, ids)
+	found, missing := map[string]Head{}, ids
+	if len(ids) > fewSingles && len(ids)*paging.Size >= int(c.size.Load()) {
+		all, err := c.ProjectHeads(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.size.Store(int64(len(all)))
+		for _, h := range all {
+			found[h.ID] = h
+		}
+		missing = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return found[id].ID != "" })
 	}
-	all, err := c.ProjectHeads(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.size.Store(int64(len(all)))
-	found := slices.DeleteFunc(all, func(h Head) bool { return !slices.Contains(ids, h.ID) })
-	missing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return slices.ContainsFunc(found, func(h Head) bool { return h.ID == id })
-	})
-	rest, err := c.headsByID(ctx, missing)
-	return append(found, rest...), err
-}
-
-// headsByID reads load balancers one by one, a few concurrently.
-func (c *Client) headsByID(ctx context.Context, ids []string) ([]Head, error) {
-	answers, failures := make([]Head, len(ids)), make([]error, len(ids))
-	var calls errgroup.Group
-	calls.SetLimit(singlesAtOnce)
-	for i, id := range ids {
-		calls.Go(func() error {
-			answers[i], failures[i] = c.Head(ctx, id)
-			if openstack.Classify(failures[i]) == openstack.Gone {
-				answers[i], failures[i] = Head{ID: id, Gone: true}, nil
-			}
-			return nil
-		})
-	}
-	_ = calls.Wait() // all errors are in failures
-	var found []Head
-	for i := range ids {
-		if failures[i] == nil {
-			found = append(found, answers[i])
+	single, err := eachHead(ctx, missing, c.Head)
+	maps.Copy(found, single)
+	var heads []Head
+	for _, id := range ids {
+		if head, ok := found[id]; ok {
+			heads = append(heads, head)
 		}
 	}
-	return found, errors.Join(failures...)
+	return heads, err
 }

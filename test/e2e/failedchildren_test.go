@@ -98,7 +98,7 @@ func TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds(t *testing.T) {
 		check  func(tree) error
 	}{
 		"a pool":         {at: poolChange, change: sticky(600)},
-		"members":        {at: memberChange, change: annotated("loadbalancer.openstack.org/node-selector", "part=a")},
+		"members":        {at: memberChange, change: annotated("kube-octavia.io/max-members", "1")},
 		"a monitor":      {at: monitorChange, change: annotated("loadbalancer.openstack.org/health-monitor-delay", "7")},
 		"a listener":     {at: listenerChange, change: annotated("loadbalancer.openstack.org/connection-limit", "7")},
 		"a new port":     {at: poolCreate, change: tcp(8081), repeat: poolChange, check: ports("TCP/8080", "TCP/8081")},
@@ -141,4 +141,24 @@ func TestWhatOctaviaFailedToCarryOutIsRepeatedUntilItSucceeds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSourceRangesOverTheQuotaForRulesAreEnforcedWhenItIsRaised has an Octavia whose project may have no more rules of
+// security groups. Its worker has deleted the rule for everybody by then, and has added as many of the others as it could.
+func TestSourceRangesOverTheQuotaForRulesAreEnforcedWhenItIsRaised(t *testing.T) {
+	simulatorOnly(t, "noop amphorae have no security groups")
+	s := newStage(t, settings{program: repeating()})
+	web := s.service("web", tcp(8080))
+	address := web.waitUntilProgrammed()
+	s.answers(address, 8080)
+	cloud := s.cloud.Cloud().Neutron()
+	cloud.SetServiceQuota("security_group_rule", cloud.ServiceUse("security_group_rule")+1)
+	web.change(openTo("192.0.2.0/24", "198.51.100.0/24", "127.0.0.0/8"))
+	c := web.waitForCondition(programmed, conditionFalse, "ChildrenNotActive")
+	if want := "outside of 127.0.0.0/8, 192.0.2.0/24, 198.51.100.0/24"; !strings.Contains(c.Message, want) {
+		t.Errorf("the message lacks %q: %s", want, c.Message)
+	}
+	cloud.SetServiceQuota("security_group_rule", -1)
+	web.waitUntilProgrammed()
+	s.answers(address, 8080)
 }

@@ -28,6 +28,8 @@ type Change struct {
 	// failing are the children that end in ERROR if failsChildren is set: the worker does not carry out the change then.
 	failing       []*model.Object
 	failsChildren bool
+	ofChildren    bool // it is about children, of which there may be none
+	admits        bool // it changes who may connect to which port
 	due           bool // its time is over, but the load balancer is held
 	stuck         bool // it never ends
 	timer         *time.Timer
@@ -62,7 +64,10 @@ func (s *State) mark(o *model.Object, to model.ProvisioningStatus) {
 
 // about says what ends in ERROR if the worker fails at the change. The other objects that the change has locked become
 // ACTIVE then, as after a success.
-func (c *Change) about(children ...*model.Object) { c.failing = append(c.failing, children...) }
+func (c *Change) about(children ...*model.Object) {
+	c.ofChildren = true
+	c.failing = append(c.failing, children...)
+}
 
 // aboutListener is about for a listener. The worker for amphorae writes all listeners of a load balancer together, and
 // when that fails puts all of them into ERROR.
@@ -155,6 +160,18 @@ func (c *Change) finish() {
 		s.Lock()
 		c.fail = c.fail || err != nil
 	}
+	if c.admits && !c.fail && !c.failsChildren && lb.Provider != provider.OVN {
+		rules := provider.VIPRules(lb)
+		s.Unlock()
+		there, err := s.options.SetVIPRules(lb.Port, rules)
+		s.Lock()
+		if err != nil {
+			c.failsChildren = true
+			s.admitted[lb] = there
+		} else {
+			delete(s.admitted, lb)
+		}
+	}
 	c.settle()
 	s.Unlock()
 	if s.options.OnChange != nil {
@@ -171,7 +188,7 @@ func (c *Change) settle() {
 		s.drop(lb)
 		return
 	}
-	if c.failsChildren && len(c.failing) > 0 && !c.fail {
+	if c.failsChildren && c.ofChildren && !c.fail {
 		c.settleFailedChildren()
 		return
 	}

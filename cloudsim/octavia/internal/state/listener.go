@@ -30,6 +30,7 @@ func (c *Change) UpdateListener(l *model.Listener, changed model.Listener) {
 // startListener starts a change of source ranges, which may not fit.
 func (c *Change) startListener() {
 	c.fail = c.fail || !provider.SecurityGroupFits(c.lb)
+	c.admits = true
 	c.Start()
 }
 
@@ -37,6 +38,7 @@ func (c *Change) startListener() {
 func (c *Change) DeleteListener(l *model.Listener) {
 	c.touch(&l.Object, model.PendingDelete)
 	c.about(&l.Object)
+	c.admits = true
 	c.remove = func() {
 		l.LB.Listeners = slices.DeleteFunc(l.LB.Listeners, func(other *model.Listener) bool { return other == l })
 		c.state.dropListener(l)

@@ -132,6 +132,7 @@ type MemberUpdate struct {
 // ReplaceMembers carries out a batch.
 func (c *Change) ReplaceMembers(p *model.Pool, b Batch) {
 	c.stuck = b.Duplicate && provider.DuplicateNeverEnds(c.lb)
+	c.about()
 	c.touchPool(p)
 	for _, u := range b.Updated {
 		*u.Member = u.Changed
